@@ -1,0 +1,139 @@
+"""Checks at the door, and the one door to scikit-learn's private helpers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.utils import _safe_indexing as safe_indexing
+from sklearn.utils import check_array
+from sklearn.utils._metadata_requests import _routing_enabled as routing_enabled
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import _check_method_params as index_params
+from sklearn.utils.validation import _check_sample_weight as sklearn_sample_weight
+from sklearn.utils.validation import column_or_1d
+
+from committee._typing import BoolArray, FloatArray, IntArray
+
+__all__ = [
+    "HasMethods",
+    "Interval",
+    "StrOptions",
+    "check_class_codes",
+    "check_held_out",
+    "check_predictions",
+    "check_sample_weight",
+    "check_targets",
+    "check_weights",
+    "fit_context",
+    "index_params",
+    "routing_enabled",
+    "safe_indexing",
+]
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[_F], _F]:
+    """Validate the declared parameters before `fit` runs."""
+    decorate: Callable[[_F], _F] = _fit_context(
+        prefer_skip_nested_validation=prefer_skip_nested_validation
+    )
+    return decorate
+
+
+def check_predictions(F: Any) -> FloatArray:
+    """Return F as a finite float array, (N, M) or (N, M, K)."""
+    F = check_array(F, dtype=[np.float64, np.float32], allow_nd=True, input_name="F")
+    check_prediction_shape(F)
+    return F  # type: ignore[no-any-return]
+
+
+def check_prediction_shape(F: FloatArray) -> None:
+    """Refuse an F that is neither (N, M) nor (N, M, K) with K >= 2."""
+    if F.ndim > 3 or (F.ndim == 3 and F.shape[2] < 2):
+        raise ValueError(
+            "F must have shape (N, M) for regression, or (N, M, K) with K >= 2 "
+            f"classes on the last axis. Got shape {F.shape} instead."
+        )
+
+
+def check_targets(F: FloatArray, y: Any) -> FloatArray | IntArray:
+    """Return y to match F: floats for (N, M), class codes for (N, M, K)."""
+    y = column_or_1d(y)
+    if len(y) != len(F):
+        raise ValueError(
+            f"y must have one entry for each row of F. Got {len(y)} targets for "
+            f"{len(F)} rows."
+        )
+    if F.ndim == 3:
+        return check_class_codes(y, F.shape[2])
+    targets: FloatArray = check_array(
+        y, ensure_2d=False, dtype=np.float64, input_name="y"
+    )
+    return targets
+
+
+def check_class_codes(y: Any, n_classes: int) -> IntArray:
+    """Return y as integer codes 0..K-1, or say how to make them."""
+    codes = np.asarray(y)
+    integral = codes.dtype.kind in "iub" or (
+        codes.dtype.kind == "f" and bool(np.all(codes == np.floor(codes)))
+    )
+    if not integral or codes.min() < 0 or codes.max() >= n_classes:
+        raise ValueError(
+            f"y must hold the class codes 0..{n_classes - 1}, the positions on the "
+            f"last axis of F. Got values such as {codes[:3].tolist()}; "
+            "sklearn.preprocessing.LabelEncoder makes codes from labels."
+        )
+    return codes.astype(np.intp)
+
+
+def check_held_out(held_out: Any, shape: tuple[int, ...]) -> BoolArray | None:
+    """Return the (N, M) mask, or None where every member speaks on every row."""
+    if held_out is None:
+        return None
+    mask = np.asarray(held_out)
+    if mask.dtype != np.bool_ or mask.shape != shape[:2]:
+        raise ValueError(
+            f"held_out must be a boolean array of shape {shape[:2]}: True where the "
+            f"member did not train on the row. Got dtype {mask.dtype} and shape "
+            f"{mask.shape}."
+        )
+    if not mask.any():
+        raise ValueError(
+            "held_out is False everywhere: no member left out any of the rows (or "
+            "there is 1 sample), so nothing is known about their errors. Give rows "
+            "that the members have not seen, or held_out=None to use the training "
+            "rows."
+        )
+    return None if mask.all() else mask
+
+
+def check_sample_weight(sample_weight: Any, F: Any) -> FloatArray | None:
+    """Return non-negative finite weights with a positive sum, or None."""
+    if sample_weight is None:
+        return None
+    s = sklearn_sample_weight(sample_weight, F, dtype=np.float64)
+    if np.any(s < 0) or not np.any(s > 0):
+        raise ValueError(
+            "sample_weight must be non-negative with at least one positive entry. "
+            f"Got a minimum of {s.min():g} and a sum of {s.sum():g}."
+        )
+    return s  # type: ignore[no-any-return]
+
+
+def check_weights(w: Any, n_members: int) -> FloatArray:
+    """Return member weights of shape (M,), equal ones for None."""
+    if w is None:
+        return np.full(n_members, 1.0 / n_members)
+    w = check_array(w, ensure_2d=False, dtype=np.float64, input_name="w")
+    if w.shape != (n_members,):
+        raise ValueError(
+            f"w must hold one weight for each of the {n_members} members. Got shape "
+            f"{w.shape}."
+        )
+    return w  # type: ignore[no-any-return]

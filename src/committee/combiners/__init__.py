@@ -1,0 +1,7 @@
+"""Weigh and prune: estimators on F that give every member a weight."""
+
+from committee.combiners.average import Average
+from committee.combiners.base import Combiner
+from committee.combiners.optimal import LeastSquares, OptimalWeights, SimplexWeights
+
+__all__ = ["Average", "Combiner", "LeastSquares", "OptimalWeights", "SimplexWeights"]

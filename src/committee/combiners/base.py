@@ -1,0 +1,135 @@
+"""The contract of all combiners: F and y in, one weight for each member out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from committee._typing import BoolArray, FloatArray, IntArray
+from committee._validation import (
+    check_held_out,
+    check_prediction_shape,
+    check_sample_weight,
+    check_targets,
+    fit_context,
+)
+from committee.predictions import combine
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Checked inputs of a combiner.
+
+    Attributes
+    ----------
+    F : array of shape (N, M) or (N, M, K)
+    y : array of shape (N,)
+        Floats, or class codes 0..K-1.
+    held_out : bool array of shape (N, M) or None
+        None where every member speaks on every row.
+    sample_weight : array of shape (N,) or None
+    """
+
+    F: FloatArray
+    y: FloatArray | IntArray
+    held_out: BoolArray | None
+    sample_weight: FloatArray | None
+
+    @property
+    def n_members(self) -> int:
+        """M."""
+        return int(self.F.shape[1])
+
+    @property
+    def n_classes(self) -> int | None:
+        """K, or None for regression."""
+        return int(self.F.shape[2]) if self.F.ndim == 3 else None
+
+
+class Combiner(ABC, BaseEstimator):
+    """Base class of everything that weighs or prunes members.
+
+    A subclass writes `_weigh(problem)`, which returns the weights and may store
+    what else it learned. Combiners see predictions, never X or an estimator.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {}
+
+    #: False for a combiner that looks at nothing but the number of members.
+    needs_rows: ClassVar[bool] = True
+
+    weights_: FloatArray
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self, F: Any, y: Any, *, held_out: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Learn the members' weights.
+
+        Parameters
+        ----------
+        F : array of shape (N, M) or (N, M, K)
+            Predictions of M members on N rows; for classification votes or
+            probabilities, classes on the last axis. Columns of a data frame
+            become the members' names.
+        y : array of shape (N,)
+            Targets, or class codes 0..K-1.
+        held_out : bool array of shape (N, M), optional
+            True where the member did not train on the row; elsewhere it
+            abstains. All rows count unless given.
+        sample_weight : array of shape (N,), optional
+
+        Returns
+        -------
+        self
+        """
+        F, y = validate_data(
+            self,
+            F,
+            y,
+            allow_nd=True,
+            dtype=[np.float64, np.float32],
+            y_numeric=np.ndim(F) < 3,
+        )
+        check_prediction_shape(F)
+        problem = Problem(
+            F,
+            check_targets(F, y),
+            check_held_out(held_out, F.shape),
+            check_sample_weight(sample_weight, F),
+        )
+        self.weights_ = self._weigh(problem)
+        return self
+
+    @abstractmethod
+    def _weigh(self, problem: Problem) -> FloatArray:
+        """Return the weights, (M,)."""
+
+    @property
+    def support_(self) -> IntArray:
+        """Members with a nonzero weight."""
+        check_is_fitted(self, "weights_")
+        return np.flatnonzero(self.weights_)
+
+    def combine(self, F: Any) -> FloatArray:
+        """Return the committee's output, sum_m w_m f_m.
+
+        Parameters
+        ----------
+        F : array of shape (N, M) or (N, M, K)
+
+        Returns
+        -------
+        f_ens : array of shape (N,) or (N, K)
+        """
+        check_is_fitted(self, "weights_")
+        F = validate_data(
+            self, F, reset=False, allow_nd=True, dtype=[np.float64, np.float32]
+        )
+        check_prediction_shape(F)
+        return combine(F, self.weights_)

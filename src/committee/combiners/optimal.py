@@ -1,0 +1,205 @@
+"""Weights that minimise the squared error, without a prior.
+
+For classification the error is that of the probability vectors against the
+one-hot targets, summed over classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.linalg import cho_solve
+
+from committee._typing import FloatArray
+from committee.combiners.base import Combiner, Problem
+from committee.diagnostics.correlation import (
+    error_blocks,
+    scaled_error_correlation,
+)
+from committee.linalg import jittered_cholesky, solve_least_squares, solve_simplex
+
+#: C is taken as singular below this reciprocal condition number: beyond it the
+#: weights would change by more than 1e-6 with the order of summation.
+_RCOND = 1e-10
+
+
+class OptimalWeights(Combiner):
+    """Minimise the squared error over weights that sum to one (chapter 4.4).
+
+        w = C^-1 1 / (1' C^-1 1),    C = E'E / N,   E = F - y 1'
+
+    Weights may be negative, and large where members are nearly alike. Where C
+    is singular (identical members, fewer rows than members) a relative jitter
+    of at least 1e-10 on its diagonal decides: identical members share equally.
+
+    Attributes
+    ----------
+    weights_ : array of shape (M,)
+    error_ : float
+        w'Cw, the squared error on the rows of the fit: J = 1 / (1' C^-1 1).
+    support_ : array
+        Members with a nonzero weight: as a rule all.
+
+    See Also
+    --------
+    SimplexWeights : The same objective with non-negative weights.
+
+    Examples
+    --------
+    >>> from committee import OptimalWeights
+    >>> F = [[1.0, 0.0], [0.0, 2.0], [1.0, 0.0], [0.0, 2.0]]
+    >>> OptimalWeights().fit(F, [0.0, 0.0, 0.0, 0.0]).weights_.round(6).tolist()
+    [0.8, 0.2]
+    """
+
+    error_: float
+
+    def _weigh(self, problem: Problem) -> FloatArray:
+        C, unit = _correlation(problem)
+        w = _optimal(C)
+        self.error_ = _error(C, w, unit)
+        return w
+
+
+class SimplexWeights(Combiner):
+    """Minimise the squared error over convex combinations of the members.
+
+        min_w  w'Cw,   sum w = 1,  w >= 0,    C = E'E / N,   E = F - y 1'
+
+    The solution is sparse: its nonzeros are the support models of Hamers,
+    Suykens and De Moor (eq. 7). Solved exactly by an active-set method on the
+    M x M matrix C (see `committee.linalg.solve_simplex`), after one pass over
+    the rows.
+
+    Attributes
+    ----------
+    weights_ : array of shape (M,)
+        Exact zeros for members that do not count.
+    error_ : float
+        w'Cw, the squared error on the rows of the fit.
+    support_ : array
+        Members with a nonzero weight.
+
+    Examples
+    --------
+    >>> from committee import SimplexWeights
+    >>> F = [[1.0, 0.0, 3.0], [0.0, 2.0, 3.0], [1.0, 0.0, 3.0], [0.0, 2.0, 3.0]]
+    >>> simplex = SimplexWeights().fit(F, [0.0, 0.0, 0.0, 0.0])
+    >>> simplex.weights_.round(6).tolist(), simplex.support_.tolist()
+    ([0.8, 0.2, 0.0], [0, 1])
+    """
+
+    error_: float
+
+    def _weigh(self, problem: Problem) -> FloatArray:
+        C, unit = _correlation(problem)
+        w = solve_simplex(C)
+        self.error_ = _error(C, w, unit)
+        return w
+
+
+class LeastSquares(Combiner):
+    """Regress the targets on the members' predictions (Chen 2.2).
+
+        min_w  || y - F w ||^2,   of minimum norm when F is rank deficient
+
+    Weights are free: they need not be positive nor sum to one. For
+    classification both sides are centred, F - 1/K against the one-hot target
+    minus 1/K, so that an abstention is zero; with two classes this is the
+    regression of targets +-1 on signed votes.
+
+    With `held_out` there is no common set of rows to regress on. The objective
+    is then written with moments, y - F w = y (1 - sum w) - E w, taking the
+    errors to be equally correlated with y: the weights are those of
+    `OptimalWeights` times the one factor that minimises the squared error.
+
+    Attributes
+    ----------
+    weights_ : array of shape (M,)
+    support_ : array
+        Members with a nonzero weight.
+
+    Examples
+    --------
+    >>> from committee import LeastSquares
+    >>> F = [[1.0, 1.0, 0.0], [2.0, 2.0, 0.0], [0.0, 0.0, 1.0]]
+    >>> LeastSquares().fit(F, [1.0, 2.0, 4.0]).weights_.round(6).tolist()
+    [0.5, 0.5, 4.0]
+    """
+
+    def _weigh(self, problem: Problem) -> FloatArray:
+        if problem.held_out is None:
+            return solve_least_squares(_centred_blocks(problem))
+        C, unit = _correlation(problem)
+        w = _optimal(C)
+        return _held_out_scale(problem, float(w @ C @ w), unit) * w
+
+
+def _correlation(problem: Problem) -> tuple[FloatArray, float]:
+    """Return C in squared units of the errors, and the unit."""
+    return scaled_error_correlation(
+        problem.F, problem.y, problem.held_out, problem.sample_weight
+    )
+
+
+def _optimal(C: FloatArray) -> FloatArray:
+    """Return C^-1 1 / (1' C^-1 1)."""
+    c = np.diag(C)
+    if not c.max() > 0:
+        return np.full(len(C), 1.0 / len(C))
+    # A perfect member has c = 0; the floor keeps its weight finite.
+    A = C + np.diag(np.maximum(1e-16 * c.max() - c, 0.0))
+    L, _ = jittered_cholesky(A, rcond=_RCOND)
+    z: FloatArray = cho_solve((L, True), np.ones(len(C)), check_finite=False)
+    w: FloatArray = z / z.sum()
+    return w
+
+
+def _error(C: FloatArray, w: FloatArray, unit: float) -> float:
+    """Return w'Cw in the units of y."""
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.maximum(w @ C @ w, 0.0) * np.float64(unit) ** 2)
+
+
+def _centred_target(problem: Problem) -> FloatArray:
+    """Return y as (N, 1), or one-hot targets minus 1/K as (N, K)."""
+    if problem.n_classes is None:
+        return np.asarray(problem.y, dtype=np.float64)[:, None]
+    K = problem.n_classes
+    centred: FloatArray = (problem.y[:, None] == np.arange(K)) - 1.0 / K
+    return centred
+
+
+def _centred_blocks(problem: Problem) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Yield (F_b, y_b), weighted, from F = E + y 1'."""
+    Y = _centred_target(problem)
+    for rows, E in error_blocks(problem.F, problem.y):
+        y = Y[rows].reshape(-1)
+        F = E + y[:, None]
+        if problem.sample_weight is not None:
+            root = np.sqrt(np.repeat(problem.sample_weight[rows], Y.shape[1]))
+            F, y = F * root[:, None], y * root
+        yield F, y
+
+
+def _held_out_scale(problem: Problem, J: float, unit: float) -> float:
+    """Return S that minimises S^2 J + 2 S (S - 1) c + (S - 1)^2 y2.
+
+    This is the mean of (y - S f_ens)^2 with f_ens = y + e: J the mean of e^2, c
+    that of e y over all held-out entries, y2 that of y^2.
+    """
+    assert problem.held_out is not None
+    Y = _centred_target(problem)
+    unit = max(unit, float(np.abs(Y).max()))
+    s = np.ones(len(Y)) if problem.sample_weight is None else problem.sample_weight
+    ey = total = 0.0
+    for rows, E in error_blocks(problem.F, problem.y):
+        left_out = np.repeat(problem.held_out[rows], Y.shape[1], axis=0)
+        y = (s[rows, None] * Y[rows] / unit).reshape(-1)
+        ey += float(y @ ((E / unit) * left_out).sum(axis=1))
+        total += float(s[rows] @ problem.held_out[rows].sum(axis=1))
+    c = ey / total
+    y2 = float(s @ ((Y / unit) ** 2).sum(axis=1) / s.sum())
+    curvature = J + 2 * c + y2
+    return (c + y2) / curvature if curvature > 0 and c + y2 > 0 else 1.0

@@ -1,0 +1,140 @@
+"""The main job on data that ships with scikit-learn: two committees, one table."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.datasets import load_digits
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.model_selection import train_test_split
+from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.svm import SVC, LinearSVC
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+
+from committee._typing import FloatArray
+from committee.combiners import SimplexWeights
+from committee.diagnostics import Ambiguity, ambiguity
+from committee.estimators import CommitteeClassifier
+from committee.members import Bagging, Pool
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One line of the demo's table; errors are fractions of the test rows.
+
+    Attributes
+    ----------
+    name : str
+    n_members, n_kept : int
+    best_member, plain_mean, committee : float
+        Test errors; the best member is picked in hindsight, on the test rows.
+    ambiguity : Ambiguity
+        Of the probability vectors on the test rows.
+    seconds : float
+        Training and weighing.
+    """
+
+    name: str
+    n_members: int
+    n_kept: int
+    best_member: float
+    plain_mean: float
+    committee: float
+    ambiguity: Ambiguity
+    seconds: float
+
+
+def run_demo(
+    *, seed: int = 0, n_jobs: int | None = None, verbose: bool = False
+) -> list[Outcome]:
+    """Train and weigh a pool of unlike models and a bag of trees on digits."""
+    X, y = load_digits(return_X_y=True)
+    split = train_test_split(X, y, test_size=1 / 3, stratify=y, random_state=seed)
+    committees = {
+        "unlike models": CommitteeClassifier(
+            generator=Pool(unlike_models()), combiner=SimplexWeights()
+        ),
+        "bagged trees": CommitteeClassifier(
+            DecisionTreeClassifier(),
+            generator=Bagging(100),
+            combiner=SimplexWeights(),
+        ),
+    }
+    outcomes = []
+    for name, committee in committees.items():
+        committee.set_params(random_state=seed, n_jobs=n_jobs, verbose=verbose)
+        with warnings.catch_warnings():
+            # A pool may well hold a network that stopped early.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            outcomes.append(_outcome(name, committee, *split))
+    return outcomes
+
+
+def unlike_models() -> list[tuple[str, Any]]:
+    """Return 25 classifiers of many kinds, with names."""
+    scaled = StandardScaler
+    return [
+        ("logistic", make_pipeline(scaled(), LogisticRegression(max_iter=500))),
+        ("logistic-0.01", make_pipeline(scaled(), LogisticRegression(C=0.01))),
+        ("ridge", RidgeClassifier()),
+        ("sgd", make_pipeline(scaled(), SGDClassifier())),
+        ("linear-svm", make_pipeline(scaled(), LinearSVC())),
+        ("lda", LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")),
+        ("qda", QuadraticDiscriminantAnalysis(reg_param=0.1)),
+        ("svm", SVC()),
+        ("svm-10", SVC(C=10)),
+        ("svm-poly", SVC(kernel="poly", degree=2)),
+        ("1-neighbour", KNeighborsClassifier(1)),
+        ("5-neighbours", KNeighborsClassifier(5)),
+        ("15-neighbours", KNeighborsClassifier(15, weights="distance")),
+        ("nearest-city-block", KNeighborsClassifier(3, p=1)),
+        ("gaussian-nb", GaussianNB(var_smoothing=1e-3)),
+        ("bernoulli-nb", BernoulliNB(binarize=8.0)),
+        ("multinomial-nb", make_pipeline(MinMaxScaler(clip=True), MultinomialNB())),
+        ("tree", DecisionTreeClassifier()),
+        ("tree-8", DecisionTreeClassifier(max_depth=8)),
+        ("random-tree", ExtraTreeClassifier()),
+        ("forest", RandomForestClassifier(50)),
+        ("forest-8", RandomForestClassifier(50, max_depth=8)),
+        ("extra-trees", ExtraTreesClassifier(50)),
+        ("network", make_pipeline(scaled(), MLPClassifier((64,), max_iter=60))),
+        ("network-16", make_pipeline(scaled(), MLPClassifier((16,), max_iter=60))),
+    ]
+
+
+def _outcome(
+    name: str, committee: CommitteeClassifier, X: Any, X_test: Any, y: Any, y_test: Any
+) -> Outcome:
+    """Fit one committee and measure it on the test rows."""
+    start = time.perf_counter()
+    committee.fit(X, y)
+    seconds = time.perf_counter() - start
+    F = committee.member_predictions(X_test)
+    codes = committee.classes_.searchsorted(y_test)
+
+    def error(scores: FloatArray) -> float:
+        return float((scores.argmax(axis=1) != codes).mean())
+
+    return Outcome(
+        name,
+        n_members=len(committee.members_),
+        n_kept=committee.n_members_,
+        best_member=min(error(F[:, m]) for m in range(F.shape[1])),
+        plain_mean=error(F.mean(axis=1)),
+        committee=error(committee.predict_proba(X_test)),
+        ambiguity=ambiguity(F, codes, committee.weights_),
+        seconds=seconds,
+    )

@@ -1,0 +1,22 @@
+"""Look inside: functions of F, y and w that never see X or an estimator."""
+
+from committee.diagnostics.correlation import error_correlation
+from committee.diagnostics.decomposition import Ambiguity, ambiguity
+from committee.diagnostics.diversity import (
+    disagreement,
+    double_fault,
+    pairwise_kappa,
+    q_statistic,
+)
+from committee.diagnostics.margins import margins
+
+__all__ = [
+    "Ambiguity",
+    "ambiguity",
+    "disagreement",
+    "double_fault",
+    "error_correlation",
+    "margins",
+    "pairwise_kappa",
+    "q_statistic",
+]

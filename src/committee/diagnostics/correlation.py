@@ -1,0 +1,198 @@
+"""Second moments of the members' errors, in one pass over row blocks.
+
+A block contributes M x M sums and nothing else, so the same block function
+serves cache blocking, data on disk and a cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from committee._typing import BoolArray, FloatArray, IntArray
+from committee._validation import (
+    check_held_out,
+    check_predictions,
+    check_sample_weight,
+    check_targets,
+)
+from committee.diagnostics.shrinkage import shrink_pairwise
+
+#: Numbers in a row block: 4 MB, so that the products stay in the cache.
+_BLOCK = 2**19
+
+
+def error_correlation(
+    F: Any, y: Any, *, held_out: Any = None, sample_weight: Any = None
+) -> FloatArray:
+    """Return the error correlation C of the members (chapter 4.4).
+
+        E = F - y 1',    C = E'E / N
+
+    For classification E_n is the difference between the probability vector and
+    the one-hot target, and products are summed over classes. With `held_out`,
+    C_ij is the mean over the rows that neither i nor j was trained on, and C is
+    shrunk towards exchangeable members by as much as its sampling error asks
+    for (see `committee.diagnostics.shrinkage`).
+
+    Parameters
+    ----------
+    F : array of shape (N, M) or (N, M, K)
+    y : array of shape (N,)
+        Targets, or class codes 0..K-1.
+    held_out : bool array of shape (N, M), optional
+    sample_weight : array of shape (N,), optional
+        Row weights; C is the weighted mean.
+
+    Returns
+    -------
+    C : array of shape (M, M)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee import error_correlation
+    >>> F = np.array([[1.0, 2.0], [3.0, 1.0]])
+    >>> error_correlation(F, [0.0, 2.0]).tolist()
+    [[1.0, 0.5], [0.5, 2.5]]
+    """
+    F = check_predictions(F)
+    y = check_targets(F, y)
+    held_out = check_held_out(held_out, F.shape)
+    sample_weight = check_sample_weight(sample_weight, F)
+    C, scale = scaled_error_correlation(F, y, held_out, sample_weight)
+    with np.errstate(over="ignore", under="ignore"):
+        return C * np.float64(scale) ** 2
+
+
+def scaled_error_correlation(
+    F: FloatArray,
+    y: FloatArray | IntArray,
+    held_out: BoolArray | None,
+    sample_weight: FloatArray | None,
+) -> tuple[FloatArray, float]:
+    """Return C / scale^2 and a scale that keeps it within floating-point range.
+
+    The scale is 1 unless powers of the errors would overflow or vanish.
+    """
+    scale = 1.0
+    with np.errstate(all="ignore"):
+        sums = _moment_sums(F, y, held_out, sample_weight, scale)
+        if not (1e-60 < np.trace(sums.products) < 1e60):
+            scale = _largest_error(F, y, held_out) or 1.0
+            sums = _moment_sums(F, y, held_out, sample_weight, scale)
+    if sums.squares is None:
+        return sums.products / sums.counts, scale
+    if not np.any(np.diag(sums.counts) > 0):
+        raise ValueError(
+            "sample_weight is zero on every row that held_out marks, so nothing is "
+            "known about the members' errors."
+        )
+    return shrink_pairwise(sums.products, sums.counts, sums.squares), scale
+
+
+def error_blocks(
+    F: FloatArray, y: FloatArray | IntArray
+) -> Iterator[tuple[slice, FloatArray]]:
+    """Yield (rows, E) with E of shape (n, M), or (n K, M) with classes innermost."""
+    step = max(1, _BLOCK // F[0].size)
+    for start in range(0, len(F), step):
+        rows = slice(start, min(start + step, len(F)))
+        if F.ndim == 2:
+            yield rows, F[rows] - y[rows, None]
+        else:
+            E = F[rows].transpose(0, 2, 1).astype(np.float64, order="C")
+            E[np.arange(len(E)), y[rows]] -= 1.0
+            yield rows, E.reshape(-1, F.shape[1])
+
+
+@dataclass
+class _MomentSums:
+    """Sums over rows n of weight s_n; with a mask, over rows that both left out.
+
+    Attributes
+    ----------
+    products : array of shape (M, M)
+        sum s E_i'E_j.
+    counts : float, or array of shape (M, M)
+        sum s, or the effective number of rows behind each pair.
+    squares : array of shape (M, M) or None
+        sum s |E_i|^2 |E_j|^2, for the sampling error of a pair.
+    """
+
+    products: Any = 0.0
+    counts: Any = 0.0
+    squares: Any = None
+
+    def add(
+        self, E: FloatArray, mask: BoolArray | None, s: FloatArray | None, n: int
+    ) -> None:
+        """Add one block of n rows; E is used up."""
+        root = None if s is None else np.sqrt(s)
+        if mask is not None:
+            E *= np.repeat(mask, len(E) // n, axis=0)
+            self._add_pairs(E, mask, root, n)
+        else:
+            self.counts += float(n) if s is None else float(s.sum())
+        if root is not None:
+            E *= np.repeat(root, len(E) // n)[:, None]
+        self.products += E.T @ E
+
+    def _add_pairs(
+        self, E: FloatArray, mask: BoolArray, root: FloatArray | None, n: int
+    ) -> None:
+        """Add what only pairwise rows need."""
+        norms = (E.reshape(n, -1, E.shape[1]) ** 2).sum(axis=1)
+        present = mask.astype(np.float64)
+        if root is not None:
+            norms *= root[:, None]
+            present *= root[:, None]
+        self.counts += present.T @ present
+        self.squares = norms.T @ norms + (0.0 if self.squares is None else self.squares)
+
+
+def _moment_sums(
+    F: FloatArray,
+    y: FloatArray | IntArray,
+    held_out: BoolArray | None,
+    sample_weight: FloatArray | None,
+    scale: float,
+) -> _MomentSums:
+    """Sum the blocks."""
+    sums = _MomentSums()
+    s = None if sample_weight is None else _effective_weights(sample_weight)
+    for rows, E in error_blocks(F, y):
+        if scale != 1.0:
+            E /= scale
+        sums.add(
+            E,
+            None if held_out is None else held_out[rows],
+            None if s is None else s[rows],
+            rows.stop - rows.start,
+        )
+    return sums
+
+
+def _effective_weights(s: FloatArray) -> FloatArray:
+    """Scale s to sum to the effective number of rows, (sum s)^2 / sum s^2.
+
+    N for equal weights; rows of weight zero add nothing.
+    """
+    s = s / s.max()
+    return s * (s.sum() / (s @ s))  # type: ignore[no-any-return]
+
+
+def _largest_error(
+    F: FloatArray, y: FloatArray | IntArray, held_out: BoolArray | None
+) -> float:
+    """Return max |E| over the entries that count."""
+    largest = 0.0
+    for rows, E in error_blocks(F, y):
+        np.abs(E, out=E)
+        if held_out is not None:
+            E *= np.repeat(held_out[rows], len(E) // (rows.stop - rows.start), axis=0)
+        largest = max(largest, float(E.max()))
+    return largest

@@ -1,0 +1,70 @@
+"""The ambiguity decomposition: ensemble error = member error - diversity."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from committee._validation import check_predictions, check_targets, check_weights
+from committee.diagnostics.correlation import error_blocks
+
+
+class Ambiguity(NamedTuple):
+    """The three terms of the decomposition, as means over rows.
+
+    Attributes
+    ----------
+    ensemble_error : float
+        Mean squared error of the committee.
+    member_error : float
+        Weighted mean of the members' squared errors.
+    diversity : float
+        Weighted mean squared distance of the members from the committee.
+    """
+
+    ensemble_error: float
+    member_error: float
+    diversity: float
+
+
+def ambiguity(F: Any, y: Any, w: Any = None) -> Ambiguity:
+    """Decompose the committee's squared error (chapter 4.2, eq. 4.4).
+
+        (f_ens - y)^2 = sum_m w_m (f_m - y)^2 - sum_m w_m (f_m - f_ens)^2
+
+    An identity for every w that sums to one. For classification the squared
+    error is that of the probability vectors against the one-hot targets.
+
+    Parameters
+    ----------
+    F : array of shape (N, M) or (N, M, K)
+    y : array of shape (N,)
+        Targets, or class codes 0..K-1.
+    w : array of shape (M,), optional
+        Weights that sum to one; equal weights unless given.
+
+    Returns
+    -------
+    Ambiguity
+        `ensemble_error`, `member_error`, `diversity`.
+
+    Examples
+    --------
+    >>> from committee import ambiguity
+    >>> ambiguity([[1.0, 3.0]], [1.0])
+    Ambiguity(ensemble_error=1.0, member_error=2.0, diversity=1.0)
+    """
+    F = check_predictions(F)
+    y = check_targets(F, y)
+    w = check_weights(w, F.shape[1])
+    if abs(w.sum() - 1.0) > 1e-8 * np.abs(w).sum():
+        raise ValueError(
+            f"The decomposition holds for weights that sum to 1. Got {w.sum():g}; "
+            "divide w by w.sum()."
+        )
+    totals = np.zeros(3)
+    for _, E in error_blocks(F, y):
+        e = E @ w
+        totals += (e @ e, ((E * E) @ w).sum(), (((E - e[:, None]) ** 2) @ w).sum())
+    return Ambiguity(*(float(total) for total in totals / len(F)))

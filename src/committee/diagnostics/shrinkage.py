@@ -1,0 +1,103 @@
+"""An error correlation from few and different rows, made fit to be inverted.
+
+Where members are held out on different rows, C_ij averages over the rows that
+both left out: 13 % of them for a bootstrap, 1 % for ten-fold splits. Such a C
+is noisy and need not be positive definite, and weights from it chase the noise.
+It is shrunk towards members that are exchangeable, with one common error c and
+one common correlation rho, by the share of its spread that sampling explains
+(Ledoit and Wolf's constant-correlation target, with a shrunk diagonal).
+
+Test error in %, mean of six Raetsch sets (german, image, ringnorm, splice,
+twonorm, waveform), four splits each, 100 trees; "definite" shrinks towards the
+diagonal just until C is positive definite:
+
+    generator     equal   simplex             optimal
+                          definite  shrunk    definite  shrunk
+    Bagging        9.7    10.3       9.9      35.0      10.0
+    MiniBatches    9.7    10.3       9.6      40.9       9.8
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import eigvalsh
+
+from committee._typing import BoolArray, FloatArray
+
+#: Share of the target's smallest eigenvalue that the shrunk matrix must keep.
+#: On ten-fold splits optimal weights err by 25 % with 0, 13 % from 0.1 to 0.75.
+_FLOOR = 0.25
+
+
+def shrink_pairwise(
+    sums: FloatArray, counts: FloatArray, squares: FloatArray
+) -> FloatArray:
+    """Return a positive definite estimate of C from pairwise sums.
+
+        C_ij = sums_ij / counts_ij,   var C_ij ~ (squares_ij/counts_ij - C_ij^2) / counts_ij
+
+    Errors c_i = C_ii are pulled towards their mean, and correlations
+    C_ij / sqrt(c_i c_j) towards theirs, by the ratio of the mean sampling
+    variance to the mean squared distance from the target. Pairs that share no
+    row take the target. Correlations are then pulled further until the smallest
+    eigenvalue is a quarter of the target's, 1 - rho.
+
+    Parameters
+    ----------
+    sums, counts, squares : arrays of shape (M, M)
+        Sums over the rows that both left out: of E_i'E_j, of ones, and of
+        |E_i|^2 |E_j|^2.
+
+    Returns
+    -------
+    C : array of shape (M, M)
+    """
+    M = len(sums)
+    seen = counts > 0
+    n = np.where(seen, counts, 1.0)  # below one for rows of little weight
+    C = np.where(seen, sums / n, 0.0)
+    variance = np.where(seen, np.maximum(squares / n - C**2, 0.0) / n, 0.0)
+    own = np.diag(seen)
+    spread = np.sqrt(np.outer(np.diag(C), np.diag(C)))
+    known = seen & (spread > 0) & ~np.eye(M, dtype=bool)
+    safe = np.where(spread > 0, spread, 1.0)
+    R, rho = _shrink_correlations(C / safe, variance / safe**2, known)
+    c = _shrink_errors(np.diag(C), np.diag(variance), own)
+    R = _keep_definite(R, rho)
+    return R * np.sqrt(np.outer(c, c))
+
+
+def _shrink_errors(c: FloatArray, variance: FloatArray, own: BoolArray) -> FloatArray:
+    """Pull the members' errors towards their mean; unknown ones take the mean."""
+    mean = float(c[own].mean())
+    t = _share(variance[own], c[own] - mean)
+    return np.where(own, (1 - t) * c + t * mean, mean)
+
+
+def _shrink_correlations(
+    R: FloatArray, variance: FloatArray, known: BoolArray
+) -> tuple[FloatArray, float]:
+    """Pull correlations towards their mean, and return that mean as well."""
+    rho = float(np.clip(R[known].mean(), 0.0, 1.0)) if known.any() else 0.0
+    t = _share(variance[known], R[known] - rho)
+    R = np.where(known, (1 - t) * R + t * rho, rho)
+    R[np.diag_indices_from(R)] = 1.0
+    return R, rho
+
+
+def _share(variance: FloatArray, distance: FloatArray) -> float:
+    """Return the part of the squared distance that sampling explains, in [0, 1]."""
+    total = float((distance**2).sum())
+    return min(1.0, float(variance.sum()) / total) if total > 0 else 0.0
+
+
+def _keep_definite(R: FloatArray, rho: float) -> FloatArray:
+    """Pull R towards constant correlation until its smallest eigenvalue is safe."""
+    target = 1.0 - rho
+    r = float(eigvalsh(R, subset_by_index=[0, 0])[0]) if len(R) > 1 else 1.0
+    if r >= _FLOOR * target or target - r <= 0:
+        return R
+    t = (_FLOOR * target - r) / (target - r)
+    R = (1 - t) * R + t * rho
+    R[np.diag_indices_from(R)] = 1.0
+    return R

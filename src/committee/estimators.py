@@ -1,0 +1,267 @@
+"""Committees: from X and y to predictions."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils import (
+    assert_all_finite,
+    check_consistent_length,
+    column_or_1d,
+)
+from sklearn.utils.multiclass import check_classification_targets
+
+from committee._committee import BaseCommittee
+from committee._typing import FloatArray, IntArray
+from committee._validation import (
+    fit_context,
+)
+
+#: Types of None and of the missing values of pandas, which may not be installed.
+_MISSING = {"NoneType", "NAType", "NaTType"}
+
+
+class CommitteeClassifier(ClassifierMixin, BaseCommittee):
+    """A committee of classifiers: generate members, weigh them, vote.
+
+        p(k | x) = sum_m w_m p_m(k | x)
+
+    Parameters
+    ----------
+    estimator : classifier, optional
+        The kind of the members, a decision tree unless given. Leave it at None
+        for a `Pool`.
+    generator : generator, optional
+        How members are made: `Bagging(100)` unless given.
+    combiner : combiner, optional
+        How members are weighed. None takes the generator's own weights: equal
+        ones, or those of AdaBoost.
+    weigh_on : {"held-out", "train"} or float, default="held-out"
+        The rows to weigh on: for each member those it did not see (cross-fitted
+        where members see all rows, the training rows for AdaBoost), the
+        training rows, or a fraction of the rows that is split off.
+    n_jobs : int, optional
+        Members trained, or asked, at the same time, through joblib. Results do
+        not depend on it.
+    random_state : int, RandomState or None
+    verbose : bool, default=False
+        Show a progress bar on standard error.
+
+    Attributes
+    ----------
+    members_ : list of fitted estimators
+        Trained on class codes, the positions in `classes_`.
+    weights_ : array of shape (M,)
+    n_members_ : int
+        Members with a nonzero weight; only these are asked to predict.
+    held_out_ : bool array of shape (N, M) or None
+        True where the member did not train on the row.
+    combiner_ : combiner or None
+        The fitted combiner.
+    classes_ : array of shape (K,)
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Where X has column names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from committee import Bagging, CommitteeClassifier, SimplexWeights
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> committee = CommitteeClassifier(
+    ...     DecisionTreeClassifier(),
+    ...     generator=Bagging(20),
+    ...     combiner=SimplexWeights(),
+    ...     random_state=0,
+    ... ).fit(X, y)
+    >>> committee.score(X, y) > 0.95
+    True
+    >>> committee.predict_proba(X[:1]).shape
+    (1, 2)
+    """
+
+    _default_estimator = DecisionTreeClassifier
+    classes_: Any
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+        """Generate the members and weigh them.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (N, n_features)
+        y : array-like of shape (N,)
+            Labels of any type.
+        sample_weight : array-like of shape (N,), optional
+        **fit_params
+            Handed to the members by metadata routing.
+
+        Returns
+        -------
+        self
+        """
+        X = self._check_X(X, reset=True)
+        y = _check_y(self, X, y)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                "A classifier needs at least 2 classes in y. Got 1 class: "
+                f"{self.classes_.tolist()[0]!r}."
+            )
+        return self._fit(X, codes, len(self.classes_), sample_weight, fit_params)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return class probabilities, columns in the order of `classes_`.
+
+        Weighted sums of the members' probabilities or votes; where negative
+        weights push one below zero it is cut off, and rows sum to one.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (N, n_features)
+
+        Returns
+        -------
+        p : array of shape (N, K)
+        """
+        return _as_probabilities(self._combined(X))
+
+    def predict(self, X: Any) -> Any:
+        """Return the class with the largest weighted vote.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (N, n_features)
+
+        Returns
+        -------
+        labels : array of shape (N,)
+        """
+        p = self.predict_proba(X)
+        return self.classes_[p.argmax(axis=1)]
+
+    def _codes(self) -> IntArray:
+        return np.arange(len(self.classes_))
+
+
+class CommitteeRegressor(RegressorMixin, BaseCommittee):
+    """A committee of regressors: generate members, weigh them, average.
+
+        f_ens(x) = sum_m w_m f_m(x)
+
+    Parameters
+    ----------
+    estimator : regressor, optional
+        The kind of the members, a decision tree unless given. Leave it at None
+        for a `Pool`.
+    generator : generator, optional
+        How members are made: `Bagging(100)` unless given.
+    combiner : combiner, optional
+        How members are weighed. None takes equal weights.
+    weigh_on : {"held-out", "train"} or float, default="held-out"
+        The rows to weigh on: for each member those it did not see (cross-fitted
+        where members see all rows), the training rows, or a fraction of the
+        rows that is split off.
+    n_jobs : int, optional
+        Members trained, or asked, at the same time, through joblib. Results do
+        not depend on it.
+    random_state : int, RandomState or None
+    verbose : bool, default=False
+        Show a progress bar on standard error.
+
+    Attributes
+    ----------
+    members_ : list of fitted estimators
+    weights_ : array of shape (M,)
+    n_members_ : int
+        Members with a nonzero weight; only these are asked to predict.
+    held_out_ : bool array of shape (N, M) or None
+        True where the member did not train on the row.
+    combiner_ : combiner or None
+        The fitted combiner.
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Where X has column names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> from committee import Bagging, CommitteeRegressor, SimplexWeights
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> committee = CommitteeRegressor(
+    ...     DecisionTreeRegressor(min_samples_leaf=5),
+    ...     generator=Bagging(20),
+    ...     combiner=SimplexWeights(),
+    ...     random_state=0,
+    ... ).fit(X, y)
+    >>> committee.predict(X[:2]).shape
+    (2,)
+    """
+
+    _default_estimator = DecisionTreeRegressor
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+        """Generate the members and weigh them.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (N, n_features)
+        y : array-like of shape (N,)
+        sample_weight : array-like of shape (N,), optional
+        **fit_params
+            Handed to the members by metadata routing.
+
+        Returns
+        -------
+        self
+        """
+        X = self._check_X(X, reset=True)
+        y = _check_y(self, X, y).astype(np.float64)
+        return self._fit(X, y, None, sample_weight, fit_params)
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the weighted mean of the members' predictions.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (N, n_features)
+
+        Returns
+        -------
+        f_ens : array of shape (N,)
+        """
+        return self._combined(X)
+
+
+def _check_y(estimator: BaseEstimator, X: Any, y: Any) -> Any:
+    """Return y as a finite 1-D array as long as X."""
+    if y is None:
+        raise ValueError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but "
+            "the target y is None."
+        )
+    y = column_or_1d(y, warn=True)
+    check_consistent_length(X, y)
+    if y.dtype == object and any(type(label).__name__ in _MISSING for label in y):
+        raise ValueError("Input y contains None: drop or fill rows without a target.")
+    assert_all_finite(y, input_name="y")
+    return y
+
+
+def _as_probabilities(scores: FloatArray) -> FloatArray:
+    """Cut scores at zero and scale rows to sum one; the largest stays largest."""
+    p = np.maximum(scores, 0.0)
+    total = p.sum(axis=1, keepdims=True)
+    empty = total[:, 0] <= 0
+    if np.any(empty):
+        p[empty, scores[empty].argmax(axis=1)] = 1.0
+        total = p.sum(axis=1, keepdims=True)
+    p /= total
+    return p

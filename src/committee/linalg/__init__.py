@@ -1,0 +1,13 @@
+"""Linear algebra on plain arrays: factors, quadratic programmes, least squares."""
+
+from committee.linalg.cholesky import NotPositiveDefiniteError, jittered_cholesky
+from committee.linalg.leastsquares import solve_least_squares
+from committee.linalg.simplex import solve_nnqp, solve_simplex
+
+__all__ = [
+    "NotPositiveDefiniteError",
+    "jittered_cholesky",
+    "solve_least_squares",
+    "solve_nnqp",
+    "solve_simplex",
+]

@@ -1,0 +1,151 @@
+"""The contract of all generators, and what passes through it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from committee._typing import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Member,
+    RandomState,
+    Votes,
+)
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Checked rows that members are trained on.
+
+    Attributes
+    ----------
+    X : array, sparse matrix or data frame with N rows
+        Handed to the members as it came.
+    y : array of shape (N,)
+        Targets, or class codes 0..K-1.
+    n_classes : int or None
+        K, or None for regression.
+    sample_weight : array of shape (N,) or None
+    fit_params : dict
+        Routed to every member's `fit`; entries of length N are cut to its rows.
+    """
+
+    X: Any
+    y: FloatArray | IntArray
+    n_classes: int | None
+    sample_weight: FloatArray | None = None
+    fit_params: dict[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        """N."""
+        return len(self.y)
+
+    @property
+    def classes(self) -> IntArray | None:
+        """The class codes, or None for regression."""
+        return None if self.n_classes is None else np.arange(self.n_classes)
+
+    def empty_predictions(self) -> FloatArray:
+        """Return zeros for one member's predictions, (N,) or (N, K)."""
+        shape = () if self.n_classes is None else (self.n_classes,)
+        return np.zeros((len(self), *shape))
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The rows that one member trains on.
+
+    Attributes
+    ----------
+    rows : array of row numbers, each at most once
+    weights : array like rows, or None
+        Integers are counts of repeated rows, floats are weights.
+    """
+
+    rows: IntArray
+    weights: FloatArray | IntArray | None = None
+
+    @classmethod
+    def of(cls, rows: IntArray, data: TrainingData) -> Self:
+        """Return the rows with the user's weights, if there are any."""
+        s = data.sample_weight
+        return cls(rows, None if s is None else s[rows])
+
+
+@dataclass(frozen=True)
+class Generation:
+    """What a generator returns.
+
+    Attributes
+    ----------
+    members : list of fitted estimators
+    F : array of shape (N, M) or (N, M, K), or None
+        Predictions to weigh the members on; None where they were not asked
+        for, or where the method has no rows that members did not see.
+    held_out : bool array of shape (N, M) or None
+        True where F was made by a member that did not train on the row. None
+        for a cross-fitted F, which counts everywhere.
+    weights : array of shape (M,) or None
+        The method's own weights; None means equal ones.
+    """
+
+    members: list[Member]
+    F: FloatArray | None = None
+    held_out: BoolArray | None = None
+    weights: FloatArray | None = None
+
+
+class Generator(ABC, BaseEstimator):
+    """Base class of the ways to make members.
+
+    A generator is parameters only, so that it can be cloned and searched over;
+    `generate` leaves it unchanged.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {}
+
+    #: How classifiers speak in F and in the committee's predictions.
+    votes: ClassVar[Votes] = "soft"
+
+    @abstractmethod
+    def generate(
+        self,
+        estimator: Member,
+        data: TrainingData,
+        *,
+        held_out: bool = True,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: bool = False,
+    ) -> Generation:
+        """Train the members.
+
+        Parameters
+        ----------
+        estimator : scikit-learn estimator
+            Cloned for each member.
+        data : TrainingData
+        held_out : bool
+            Whether to predict the rows that each member did not see as well.
+        n_jobs : int, optional
+            Members trained at the same time, through joblib.
+        random_state : int, RandomState or None
+            The members do not depend on `n_jobs`.
+        verbose : bool
+            Show a progress bar.
+
+        Returns
+        -------
+        Generation
+        """
+
+
+def draw_seeds(random_state: np.random.RandomState, n: int) -> IntArray:
+    """Return n integer seeds, all drawn before any work begins."""
+    return random_state.randint(np.iinfo(np.int32).max, size=n)

@@ -1,0 +1,278 @@
+"""Members of one kind, made unlike by their rows or by their seeds."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from committee._typing import FloatArray, IntArray, Member, RandomState, Votes
+from committee._validation import Interval, safe_indexing
+from committee.members.base import (
+    Generation,
+    Generator,
+    Sample,
+    TrainingData,
+    draw_seeds,
+)
+from committee.members.crossfit import cross_fitted
+from committee.members.training import fit_member, run_parallel
+from committee.predictions import predict_one
+
+_AT_LEAST_ONE = [Interval(Integral, 1, None, closed="left")]
+_AT_LEAST_TWO = [Interval(Integral, 2, None, closed="left")]
+
+
+class RandomInits(Generator):
+    """Train every member on all rows; only its seed differs (chapter 4.3, 1).
+
+    Worth it where training itself is random, as for neural networks. No row is
+    left out, so the members are weighed on predictions cross-fitted over five
+    folds, which costs five more fits for each.
+
+    Parameters
+    ----------
+    n_members : int, default=100
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from committee import CommitteeClassifier, RandomInits
+    >>> X, y = make_classification(random_state=0)
+    >>> tree = DecisionTreeClassifier(splitter="random", max_depth=2)
+    >>> committee = CommitteeClassifier(tree, generator=RandomInits(5), random_state=0)
+    >>> len(committee.fit(X, y).members_)
+    5
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {"n_members": _AT_LEAST_ONE}
+
+    def __init__(self, n_members: int = 100) -> None:
+        self.n_members = n_members
+
+    def generate(
+        self,
+        estimator: Member,
+        data: TrainingData,
+        *,
+        held_out: bool = True,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: bool = False,
+    ) -> Generation:
+        """Train the members; see `Generator.generate`."""
+        self._validate_params()
+        return cross_fitted(
+            [estimator] * self.n_members,
+            data,
+            n_splits=5,
+            votes=self.votes,
+            held_out=held_out,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+
+
+class _Resampling(Generator):
+    """Members that differ by the rows they train on."""
+
+    n_members: int
+
+    @abstractmethod
+    def _sample(self, member: int, data: TrainingData, seeds: IntArray) -> Sample:
+        """Return the rows of one member."""
+
+    def _n_seeds(self) -> int:
+        """How many seeds `_sample` draws on."""
+        return self.n_members
+
+    def generate(
+        self,
+        estimator: Member,
+        data: TrainingData,
+        *,
+        held_out: bool = True,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: bool = False,
+    ) -> Generation:
+        """Train the members; see `Generator.generate`."""
+        self._validate_params()
+        rng = check_random_state(random_state)
+        row_seeds = draw_seeds(rng, self._n_seeds())
+        seeds = draw_seeds(rng, self.n_members)
+        samples = (self._sample(m, data, row_seeds) for m in range(self.n_members))
+        votes = self.votes if held_out else None
+        jobs = (
+            (_fit_and_predict, estimator, data, sample, int(seed), votes)
+            for sample, seed in zip(samples, seeds, strict=True)
+        )
+        members: list[Member] = []
+        slabs = mask = None
+        if held_out:
+            slabs = np.zeros((self.n_members, *data.empty_predictions().shape))
+            mask = np.zeros((self.n_members, len(data)), dtype=bool)
+        results = run_parallel(
+            jobs, self.n_members, label="training", n_jobs=n_jobs, verbose=verbose
+        )
+        for m, (member, rows, P) in enumerate(results):
+            members.append(member)
+            if slabs is not None and mask is not None:
+                slabs[m, rows] = P
+                mask[m, rows] = True
+        if slabs is None or mask is None:
+            return Generation(members)
+        return Generation(members, np.moveaxis(slabs, 0, 1), mask.T)
+
+
+class Bagging(_Resampling):
+    """Train each member on a bootstrap sample of all rows (chapter 4.3, 2).
+
+    N rows are drawn with replacement, in proportion to `sample_weight` where
+    there is one. About 36.8 % of the rows are left out of each member: it is
+    weighed on those. A repeated row is one row with a count where the learner
+    takes `sample_weight`.
+
+    Parameters
+    ----------
+    n_members : int, default=100
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_regression
+    >>> from committee import Bagging, CommitteeRegressor
+    >>> X, y = make_regression(random_state=0)
+    >>> committee = CommitteeRegressor(generator=Bagging(10), random_state=0)
+    >>> len(committee.fit(X, y).members_)
+    10
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {"n_members": _AT_LEAST_ONE}
+
+    def __init__(self, n_members: int = 100) -> None:
+        self.n_members = n_members
+
+    def _sample(self, member: int, data: TrainingData, seeds: IntArray) -> Sample:
+        rng = np.random.RandomState(seeds[member])
+        N = len(data)
+        if data.sample_weight is None:
+            drawn = rng.randint(0, N, N)
+        else:
+            drawn = rng.choice(N, N, p=data.sample_weight / data.sample_weight.sum())
+        counts = np.bincount(drawn, minlength=N)
+        rows = np.flatnonzero(counts)
+        return Sample(rows, counts[rows])
+
+
+class _Splitting(_Resampling):
+    """Members made from fresh random splits of the rows into parts."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_splits": _AT_LEAST_TWO,
+        "repeats": _AT_LEAST_ONE,
+    }
+
+    def __init__(self, n_splits: int = 10, repeats: int = 10) -> None:
+        self.n_splits = n_splits
+        self.repeats = repeats
+
+    @property
+    def n_members(self) -> int:  # type: ignore[override]
+        """M = n_splits x repeats."""
+        return self.n_splits * self.repeats
+
+    def _n_seeds(self) -> int:
+        return self.repeats
+
+    def _parts(self, member: int, n_rows: int, seeds: IntArray) -> list[IntArray]:
+        """Return the parts of the split that the member belongs to, its own first."""
+        if self.n_splits > n_rows:
+            raise ValueError(
+                f"{type(self).__name__} cannot make {self.n_splits} parts of "
+                f"{n_rows} rows (n_samples={n_rows}). Take n_splits <= {n_rows}."
+            )
+        repeat, k = divmod(member, self.n_splits)
+        order = np.random.RandomState(seeds[repeat]).permutation(n_rows)
+        parts = np.array_split(order, self.n_splits)
+        return [parts[k], *parts[:k], *parts[k + 1 :]]
+
+
+class CrossSplits(_Splitting):
+    """Train each member on all but one part of a random split (chapter 4.3, 3).
+
+    Every repeat splits the rows into `n_splits` parts afresh; member k leaves
+    out part k and is weighed on it.
+
+    Parameters
+    ----------
+    n_splits : int, default=10
+    repeats : int, default=10
+
+    Attributes
+    ----------
+    n_members : int
+        n_splits x repeats.
+
+    Examples
+    --------
+    >>> from committee import CrossSplits
+    >>> CrossSplits(n_splits=5, repeats=4).n_members
+    20
+    """
+
+    def _sample(self, member: int, data: TrainingData, seeds: IntArray) -> Sample:
+        _, *others = self._parts(member, len(data), seeds)
+        return Sample.of(np.sort(np.concatenate(others)), data)
+
+
+class MiniBatches(_Splitting):
+    """Train each member on one part of a random split only (chapter 4.3, 4).
+
+    Cheap and diverse, for large data. With `repeats=1` the members train on a
+    disjoint partition of the rows. Each is weighed on everything else.
+
+    Parameters
+    ----------
+    n_splits : int, default=10
+    repeats : int, default=10
+
+    Attributes
+    ----------
+    n_members : int
+        n_splits x repeats.
+
+    Examples
+    --------
+    >>> from committee import MiniBatches
+    >>> MiniBatches(n_splits=8, repeats=1).n_members
+    8
+    """
+
+    def _sample(self, member: int, data: TrainingData, seeds: IntArray) -> Sample:
+        own, *_ = self._parts(member, len(data), seeds)
+        return Sample.of(np.sort(own), data)
+
+
+def _fit_and_predict(
+    estimator: Member,
+    data: TrainingData,
+    sample: Sample,
+    seed: int,
+    votes: Votes | None,
+) -> tuple[Member, IntArray | None, FloatArray | None]:
+    """Train a member; with `votes`, predict the rows it did not see as well."""
+    member = fit_member(estimator, data, sample, seed)
+    if votes is None:
+        return member, None, None
+    unseen = np.ones(len(data), dtype=bool)
+    unseen[sample.rows] = False
+    rows = np.flatnonzero(unseen)
+    if not len(rows):
+        return member, rows, data.empty_predictions()[rows]
+    X = safe_indexing(data.X, rows)
+    return member, rows, predict_one(member, X, classes=data.classes, votes=votes)

@@ -1,0 +1,190 @@
+"""Train one member, or many at once with their failures explained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    get_routing_for_object,
+)
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import has_fit_parameter
+
+from committee._progress import track
+from committee._typing import Member
+from committee._validation import index_params, routing_enabled, safe_indexing
+from committee.members.base import Sample, TrainingData
+
+
+class MemberFitError(ValueError):
+    """A member could not be trained; the exception behind it is its cause.
+
+    Attributes
+    ----------
+    index : int
+        Which member failed.
+    members : list
+        The members that were finished before it, in order.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from committee import Bagging, CommitteeRegressor, MemberFitError
+    >>> committee = CommitteeRegressor(Ridge(alpha=-1.0), generator=Bagging(3))
+    >>> try:
+    ...     committee.fit([[0.0], [1.0]], [0.0, 1.0])
+    ... except MemberFitError as error:
+    ...     print(error.index, len(error.members), type(error.__cause__).__name__)
+    0 0 InvalidParameterError
+    """
+
+    def __init__(self, message: str, index: int, members: list[Member]) -> None:
+        super().__init__(message)
+        self.index = index
+        self.members = members
+
+
+class _Failure:
+    """An exception on its way back from a worker."""
+
+    def __init__(self, index: int, error: Exception) -> None:
+        self.index = index
+        self.error = error
+
+
+def fit_member(
+    estimator: Member, data: TrainingData, sample: Sample, seed: int
+) -> Member:
+    """Return a clone of the estimator, trained on the sample.
+
+    A learner that takes `sample_weight` gets the weights. For one that does
+    not, counts become repeated rows and weights become a weighted resample.
+    """
+    member = clone(estimator)
+    set_random_states(member, seed)
+    rows, params = sample.rows, _routed(member, data.fit_params)
+    if sample.weights is not None:
+        if not np.any(sample.weights > 0):
+            raise ValueError("None of its rows has a positive sample_weight.")
+        if _takes_sample_weight(member):
+            params["sample_weight"] = _spread(sample, len(data))
+            rows = rows[sample.weights > 0]
+        else:
+            rows = _repeated_rows(sample, seed)
+    y = data.y[rows]
+    try:
+        return member.fit(
+            safe_indexing(data.X, rows), y, **index_params(data.X, params, indices=rows)
+        )
+    except ValueError:
+        # Learners that refuse a single class would say that class throughout.
+        if data.n_classes is None or np.ptp(y) > 0:
+            raise
+        constant = DummyClassifier(strategy="most_frequent")
+        return constant.fit(safe_indexing(data.X, rows), y)
+
+
+def set_random_states(estimator: Member, seed: int) -> None:
+    """Give every `random_state` of the estimator and its parts its own seed."""
+    rng = np.random.RandomState(seed)
+    names = [
+        name
+        for name in sorted(estimator.get_params(deep=True))
+        if name == "random_state" or name.endswith("__random_state")
+    ]
+    if names:
+        states = rng.randint(np.iinfo(np.int32).max, size=len(names))
+        estimator.set_params(**dict(zip(names, map(int, states), strict=True)))
+
+
+def run_parallel(
+    jobs: Iterable[tuple[Any, ...]],
+    total: int,
+    *,
+    label: str,
+    n_jobs: int | None,
+    verbose: bool,
+) -> Iterator[Any]:
+    """Yield the results of independent (function, *args) jobs, in order.
+
+    Each result is a tuple whose first entry is the fitted member. A job that
+    fails raises MemberFitError, which carries the finished ones.
+    """
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+    results = parallel(delayed(_guarded)(i, *job) for i, job in enumerate(jobs))
+    yield from _checked(results, total, label, verbose)
+
+
+def run_in_turn(
+    jobs: Iterable[tuple[Any, ...]], total: int, *, label: str, verbose: bool
+) -> Iterator[Any]:
+    """Yield results like `run_parallel`; a job is asked for after the last ended."""
+    results = (_guarded(i, *job) for i, job in enumerate(jobs))
+    yield from _checked(results, total, label, verbose)
+
+
+def _checked(
+    results: Iterable[Any], total: int, label: str, verbose: bool
+) -> Iterator[Any]:
+    """Yield good results, and turn the first failure into MemberFitError."""
+    finished: list[Member] = []
+    for result in track(results, total, label, verbose):
+        if isinstance(result, _Failure):
+            raise MemberFitError(
+                f"Member {result.index} of {total} failed to fit: "
+                f"{type(result.error).__name__}: {result.error} "
+                f"({len(finished)} finished members are kept in the 'members' "
+                "attribute of this exception.)",
+                result.index,
+                finished,
+            ) from result.error
+        finished.append(result[0])
+        yield result
+
+
+def _guarded(index: int, function: Any, *args: Any) -> Any:
+    """Run a job and return its exception rather than raise it in the worker."""
+    try:
+        return function(*args)
+    except Exception as error:  # noqa: BLE001 (it is raised again, with its index)
+        return _Failure(index, error)
+
+
+def _takes_sample_weight(member: Member) -> bool:
+    """Whether fit accepts sample_weight, under routing whether it asks for it."""
+    if routing_enabled():
+        routing = get_routing_for_object(member)
+        return bool(routing.consumes("fit", ("sample_weight",)))
+    return bool(has_fit_parameter(member, "sample_weight"))
+
+
+def _routed(member: Member, params: dict[str, Any]) -> dict[str, Any]:
+    """Return those of the parameters that this member asked for."""
+    if not params:
+        return {}
+    to_fit = MethodMapping().add(caller="fit", callee="fit")
+    router = MetadataRouter(owner=member).add(member=member, method_mapping=to_fit)
+    return dict(router.route_params(caller="fit", params=params).member.fit)
+
+
+def _spread(sample: Sample, n_rows: int) -> Any:
+    """Return the weights at their rows, so that they are cut like other params."""
+    assert sample.weights is not None
+    full = np.zeros(n_rows)
+    full[sample.rows] = sample.weights
+    return full
+
+
+def _repeated_rows(sample: Sample, seed: int) -> Any:
+    """Return rows repeated by their counts, or drawn in proportion to weights."""
+    assert sample.weights is not None
+    if sample.weights.dtype.kind == "i":
+        return np.repeat(sample.rows, sample.weights.astype(np.intp))
+    p = sample.weights / sample.weights.sum()
+    return np.random.RandomState(seed).choice(sample.rows, size=len(p), p=p)
