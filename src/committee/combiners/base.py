@@ -94,7 +94,6 @@ class Combiner(ABC, BaseEstimator):
             y,
             allow_nd=True,
             dtype=[np.float64, np.float32],
-            y_numeric=np.ndim(F) < 3,
         )
         check_prediction_shape(F)
         problem = Problem(

@@ -172,11 +172,12 @@ def _centred_target(problem: Problem) -> FloatArray:
 
 
 def _centred_blocks(problem: Problem) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Yield (F_b, y_b), weighted, from F = E + y 1'."""
+    """Yield (F_b, y_b), weighted; for classes from F - 1/K = E + y 1'."""
     Y = _centred_target(problem)
     for rows, E in error_blocks(problem.F, problem.y):
         y = Y[rows].reshape(-1)
-        F = E + y[:, None]
+        # E + y would lose the digits of predictions much smaller than y.
+        F = problem.F[rows] if problem.n_classes is None else E + y[:, None]
         if problem.sample_weight is not None:
             root = np.sqrt(np.repeat(problem.sample_weight[rows], Y.shape[1]))
             F, y = F * root[:, None], y * root
@@ -186,20 +187,21 @@ def _centred_blocks(problem: Problem) -> Iterator[tuple[FloatArray, FloatArray]]
 def _held_out_scale(problem: Problem, J: float, unit: float) -> float:
     """Return S that minimises S^2 J + 2 S (S - 1) c + (S - 1)^2 y2.
 
-    This is the mean of (y - S f_ens)^2 with f_ens = y + e: J the mean of e^2, c
-    that of e y over all held-out entries, y2 that of y^2.
+    This is the mean of (y - S f_ens)^2 with f_ens = y + e: J the mean of e^2, in
+    squared units, c that of e y and y2 that of y^2 over all held-out entries.
     """
     assert problem.held_out is not None
     Y = _centred_target(problem)
-    unit = max(unit, float(np.abs(Y).max()))
+    largest = max(unit, float(np.abs(Y).max()))
+    J *= (unit / largest) ** 2
     s = np.ones(len(Y)) if problem.sample_weight is None else problem.sample_weight
-    ey = total = 0.0
+    entries = s / s.max() * problem.held_out.sum(axis=1)
+    ey = 0.0
     for rows, E in error_blocks(problem.F, problem.y):
         left_out = np.repeat(problem.held_out[rows], Y.shape[1], axis=0)
-        y = (s[rows, None] * Y[rows] / unit).reshape(-1)
-        ey += float(y @ ((E / unit) * left_out).sum(axis=1))
-        total += float(s[rows] @ problem.held_out[rows].sum(axis=1))
-    c = ey / total
-    y2 = float(s @ ((Y / unit) ** 2).sum(axis=1) / s.sum())
+        y = (s[rows, None] / s.max() * (Y[rows] / largest)).reshape(-1)
+        ey += float(y @ ((E / largest) * left_out).sum(axis=1))
+    c = ey / float(entries.sum())
+    y2 = float(entries @ ((Y / largest) ** 2).sum(axis=1) / entries.sum())
     curvature = J + 2 * c + y2
     return (c + y2) / curvature if curvature > 0 and c + y2 > 0 else 1.0

@@ -1,0 +1,96 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from committee.linalg import solve_least_squares
+from tests.reference import weights as reference
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def split(F, y, sizes):
+    """Cut the rows into blocks of the given sizes, the rest in a last one."""
+    cuts = [cut for cut in np.cumsum(sizes) if cut < len(F)]
+    return list(zip(np.split(F, cuts), np.split(y, cuts), strict=True))
+
+
+@given(
+    N=st.integers(1, 30),
+    M=st.integers(1, 8),
+    sizes=st.lists(st.integers(1, 7), max_size=10),
+    seed=seeds,
+)
+def test_blocks_against_the_dense_twin(N, M, sizes, seed):
+    rng = np.random.default_rng(seed)
+    F, y = rng.normal(size=(N, M)), rng.normal(size=N)
+    w = solve_least_squares(split(F, y, sizes))
+    twin = np.linalg.lstsq(F, y, rcond=None)[0]
+    # A square Gaussian F has a condition number of 1e4 once in a thousand times.
+    np.testing.assert_allclose(w, twin, rtol=1e-8, atol=1e-8 * np.abs(twin).max())
+
+
+@given(N=st.integers(10, 60), rank=st.integers(1, 5), seed=seeds)
+def test_rank_deficient_solution_has_minimum_norm(N, rank, seed):
+    rng = np.random.default_rng(seed)
+    base = rng.normal(size=(N, rank))
+    # Columns: the base, sums of its columns and copies of them.
+    F = np.column_stack([base, base @ rng.normal(size=(rank, 3)), base[:, :1]])
+    y = rng.normal(size=N)
+    w = solve_least_squares(split(F, y, [7, 7]))
+    # Normal equations square a condition number of at most 1e3 or so.
+    np.testing.assert_allclose(w, reference.least_squares(F, y), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("copies", [2, 5, 40])
+@pytest.mark.parametrize("block", [13, 1000])
+def test_identical_members_share_equally(copies, block, rng):
+    base, y = rng.normal(size=(500, 3)) + 2.0, rng.normal(size=500)
+    F = np.repeat(base, copies, axis=1)
+    w = solve_least_squares(split(F, y, [block] * 40)).reshape(3, copies)
+    alone = solve_least_squares([(base, y)])
+    np.testing.assert_allclose(w, np.tile(alone[:, None] / copies, copies), atol=1e-12)
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e-30, 1e30, 1e150])
+def test_weights_follow_the_unit(unit, rng):
+    F, y = rng.normal(size=(30, 4)), rng.normal(size=30)
+    w = solve_least_squares([(F, y)])
+    np.testing.assert_allclose(solve_least_squares([(unit * F, unit * y)]), w)
+    np.testing.assert_allclose(solve_least_squares([(unit * F, y)]) * unit, w)
+    np.testing.assert_allclose(solve_least_squares([(F, unit * y)]) / unit, w)
+
+
+def test_condition_is_that_of_F_and_not_its_square():
+    """Lauchli's matrix: F'F is singular in floating point, F is not."""
+    d = 1e-9
+    F = np.vstack([np.ones((1, 2)), d * np.eye(2)])
+    w = solve_least_squares([(F, F @ [1.0, 2.0])])
+    # eps times a condition number of 1.4e9.
+    np.testing.assert_allclose(w, [1.0, 2.0], rtol=0, atol=1e-5)
+
+
+def test_permuted_members_have_permuted_weights(rng):
+    F, y = rng.normal(size=(6, 9)), rng.normal(size=6)
+    order = rng.permutation(9)
+    w = solve_least_squares([(F, y)])
+    np.testing.assert_allclose(
+        solve_least_squares([(F[:, order], y)]), w[order], rtol=0, atol=1e-11
+    )
+
+
+def test_blocks_are_untouched_and_may_be_an_iterator(rng):
+    F, y = rng.normal(size=(6, 2)), rng.normal(size=6)
+    copies = F.copy(), y.copy()
+    solve_least_squares(iter([(F[:3], y[:3]), (F[3:], y[3:])]))
+    np.testing.assert_array_equal(F, copies[0])
+    np.testing.assert_array_equal(y, copies[1])
+
+
+def test_members_that_say_nothing_weigh_nothing():
+    assert solve_least_squares([(np.zeros((3, 2)), np.ones(3))]).tolist() == [0.0, 0.0]
+
+
+def test_no_rows():
+    with pytest.raises(ValueError, match="no rows"):
+        solve_least_squares([])

@@ -1,0 +1,1 @@
+"""Slow, plain, obviously right versions of what the library computes."""
