@@ -1,0 +1,218 @@
+"""The evidence sequence: which members, and how strongly, by marginal likelihood.
+
+After Tipping and Faul (2003) and Chen 3.5, 3.6, with one objective throughout:
+
+    J(alpha) = log Z(alpha) - price x (number of members)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from committee.ep.checks import check_group, check_rows, check_targets, check_weight
+from committee.ep.gaussian import Array
+from committee.ep.gaussian_likelihood import GaussianLikelihood
+from committee.ep.likelihood import Likelihood
+from committee.ep.loo import Loss
+from committee.ep.moments import Moments, row_moments, signed_scale
+from committee.ep.path import Path
+from committee.ep.probit_likelihood import ProbitLikelihood
+from committee.ep.sequence import Callback, Sequence, run
+from committee.ep.threads import one_thread
+
+#: Log evidence that a member has to bring, unless told otherwise: half of the log 2
+#: that its prior gains by being one-sided. At 0 every member with u > 0 stays.
+PRICE = 0.5 * float(np.log(2.0))
+
+
+def classification_path(
+    S: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    group: int = 1,
+    truncated: bool = True,
+    price: float | None = None,
+    max_members: int | None = None,
+    max_iter: int = 200,
+    tol: float = 1e-4,
+    callback: Callback | None = None,
+) -> Path:
+    """Raise log Z - price x size of probit votes, from no member upwards.
+
+        p(w) = prod_i 2 N(w_i | 0, 1/alpha_i) [w_i > 0],   p(y_n | w) = Phi(w'S_n)
+
+    Parameters
+    ----------
+    S : array of shape (N, M)
+        Signed rows S_n = y_n F_n, y_n = -1 or 1; 0 where a member abstains. For K
+        classes the K - 1 rows F[n, :, y_n] - F[n, :, k] of a case follow each other.
+    sample_weight : array of shape (N,), optional
+        Row weights, as powers of the terms.
+    group : int
+        Consecutive rows that make one case and share its weight; the case is wrong
+        if one of them is.
+    truncated : bool
+        False for ARD: no truncation, weights of any sign.
+    price : float, optional
+        Log evidence that a member has to bring; half of log 2 with truncation and 0
+        without, unless given.
+    max_members : int, optional
+        The largest committee; the sequence fills it and goes on re-estimating.
+    max_iter : int
+        Most steps.
+    tol : float
+        Two steps in a row that raise the objective by less than `tol` per row end
+        the sequence.
+    callback : callable, optional
+        Called with each PathStep as it is made.
+
+    Returns
+    -------
+    Path
+        At least one step: if no member is worth its price, the best single one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee.ep import classification_path
+    >>> rng = np.random.default_rng(0)
+    >>> S = np.where(rng.random((300, 20)) < 0.7, 1.0, -1.0)
+    >>> S[:, 10:] = S[:, :10]
+    >>> step = classification_path(S).choose("min-loo")
+    >>> step.size <= 10, bool((step.weights >= 0).all())
+    (True, True)
+    """
+    S = check_rows(S, "S")
+    weight = check_weight(sample_weight, len(S))
+    check_group(group, len(S))
+    S, scale = signed_scale(S)
+    with one_thread():
+        likelihood = ProbitLikelihood(S, weight=weight, group=group, unit=1.0 / scale)
+        return _path(likelihood, truncated, price, max_members, max_iter, tol, callback)
+
+
+def regression_path(
+    F: ArrayLike,
+    y: ArrayLike,
+    *,
+    noise: float | None = None,
+    sample_weight: ArrayLike | None = None,
+    loss: Loss | None = None,
+    truncated: bool = True,
+    price: float | None = None,
+    max_members: int | None = None,
+    max_iter: int = 200,
+    tol: float = 1e-4,
+    callback: Callback | None = None,
+) -> Path:
+    """Raise log Z - price x size under Gaussian noise, from no member upwards.
+
+        p(w) = prod_i 2 N(w_i | 0, 1/alpha_i) [w_i > 0],   y_n = w'F_n + N(0, noise)
+
+    Parameters
+    ----------
+    F : array of shape (N, M)
+        Predictions.
+    y : array of shape (N,)
+        Targets.
+    noise : float, optional
+        Noise variance; learned along the path unless given.
+    sample_weight : array of shape (N,), optional
+        Row weights.
+    loss : callable, optional
+        Maps the N leave-one-out predictions to the losses of the cases, N or N / K of
+        them; squared error unless given.
+    truncated, price, max_members, max_iter, tol, callback
+        As in `classification_path`.
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee.ep import regression_path
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.normal(size=200)
+    >>> F = y[:, None] + rng.normal(size=(200, 4)) * [0.3, 0.3, 3.0, 3.0]
+    >>> regression_path(F, y).choose("min-loo").active
+    array([0, 1])
+    """
+    F, y = check_targets(F, y)
+    weight = check_weight(sample_weight, len(y))
+    with one_thread():
+        moments = row_moments(F, y, weight)
+    return moments_path(
+        moments,
+        rows=(F, y),
+        noise=noise,
+        sample_weight=weight,
+        loss=loss,
+        truncated=truncated,
+        price=price,
+        max_members=max_members,
+        max_iter=max_iter,
+        tol=tol,
+        callback=callback,
+    )
+
+
+def moments_path(
+    moments: Moments,
+    *,
+    rows: tuple[Array, Array] | None = None,
+    noise: float | None = None,
+    sample_weight: Array | None = None,
+    loss: Loss | None = None,
+    truncated: bool = True,
+    price: float | None = None,
+    max_members: int | None = None,
+    max_iter: int = 200,
+    tol: float = 1e-4,
+    callback: Callback | None = None,
+) -> Path:
+    """Run `regression_path` from moments, which may come from anywhere.
+
+    Parameters
+    ----------
+    moments : Moments
+        From `row_moments`, `given_moments` or `error_moments`; G must be positive semi-definite.
+    rows : pair of arrays (F, y), optional
+        Rows to leave out one by one; without them the leave-one-out error is the
+        generalised cross-validation of the moments.
+    noise, sample_weight, loss, truncated, price, max_members, max_iter, tol, callback
+        As in `regression_path`.
+
+    Returns
+    -------
+    Path
+    """
+    likelihood = GaussianLikelihood(
+        moments,
+        None if noise is None else noise / moments.y_scale / moments.y_scale,
+        rows=rows,
+        weight=sample_weight,
+        loss=loss,
+    )
+    with one_thread():
+        return _path(likelihood, truncated, price, max_members, max_iter, tol, callback)
+
+
+def _path(
+    likelihood: Likelihood,
+    truncated: bool,
+    price: float | None,
+    max_members: int | None,
+    max_iter: int,
+    tol: float,
+    callback: Callback | None,
+) -> Path:
+    if price is None:
+        price = PRICE if truncated else 0.0
+    if max_members is not None and max_members < 1:
+        raise ValueError(f"max_members must be at least 1. Got {max_members}.")
+    room = len(likelihood.unit) if max_members is None else max_members
+    sequence = Sequence(likelihood, truncated=truncated, price=price, room=room)
+    return run(sequence, max_iter=max_iter, tol=tol, callback=callback)

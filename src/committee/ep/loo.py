@@ -1,0 +1,115 @@
+"""Leave-one-out estimates, read off the cavities of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from committee.ep.checks import in_units
+from committee.ep.gaussian import Array
+
+# A row that the others leave less than this share of is known by rounding only.
+_LEAST_KEPT = 1e-13
+
+Loss = Callable[[Array], Array]
+
+
+class Score(NamedTuple):
+    """Mean loss, its standard error, and the mean log predictive density."""
+
+    error: float
+    standard_error: float
+    density: float
+
+
+@dataclass(frozen=True, eq=False)
+class LeaveOneOut:
+    """What the committee says about each case when it has not seen that case.
+
+    Parameters
+    ----------
+    mean, var : arrays of shape (N,)
+        Cavity mean and variance of w'F_n (regression) or w'S_n (classification).
+    loss : array of shape (n_cases,)
+        Squared error, or 0 / 1 error with one half for a tie.
+    log_density : array of shape (n_cases,)
+        Log predictive density of the target.
+    weight : array of shape (n_cases,), optional
+        Case weights; all one unless given.
+    """
+
+    mean: Array
+    var: Array
+    loss: Array
+    log_density: Array
+    weight: Array | None = None
+
+    @property
+    def score(self) -> Score:
+        """Return the averages over cases."""
+        # Squared errors of large targets must not be summed, nor squared again.
+        top = float(self.loss.max()) or 1.0
+        loss = self.loss / top
+        error = float(np.average(loss, weights=self.weight))
+        spread = float(np.average((loss - error) ** 2, weights=self.weight))
+        total = len(self.loss) if self.weight is None else self.weight.sum()
+        density = np.average(self.log_density, weights=self.weight)
+        return Score(top * error, top * float(np.sqrt(spread / total)), float(density))
+
+
+def vote_loo(
+    c_mean: Array, c_var: Array, log_z: Array, weight: Array | None, group: int
+) -> LeaveOneOut:
+    """Score the cavities of signed rows; `group` consecutive rows are one case.
+
+    A row is wrong where c_mean < 0 and half wrong at a tie; a case is as wrong as the
+    worst of its rows, and its log density is their sum of log Phi.
+    """
+    wrong = np.where(c_mean < 0.0, 1.0, np.where(c_mean == 0.0, 0.5, 0.0))
+    return LeaveOneOut(
+        mean=c_mean,
+        var=c_var,
+        loss=wrong.reshape(-1, group).max(axis=1),
+        log_density=log_z.reshape(-1, group).sum(axis=1),
+        weight=None if weight is None else weight[::group],
+    )
+
+
+def residual_loo(
+    y: Array,
+    prediction: Array,
+    leverage: Array,
+    noise: float,
+    *,
+    y_scale: float = 1.0,
+    weight: Array | None = None,
+    loss: Loss | None = None,
+) -> LeaveOneOut:
+    """Score Gaussian rows by their leverage h_n = F_n'V F_n / noise.
+
+    loo_n = y_n - (y_n - F_n'm) / (1 - h_n),   predictive variance noise / (1 - h_n)
+
+    The arguments are in units of `y_scale`, the result is not. `loss` maps the N
+    predictions loo_n to the losses of the cases; squared error unless given.
+    """
+    share = leverage if weight is None else leverage * np.minimum(weight, 1.0)
+    kept = np.maximum(1.0 - share, _LEAST_KEPT)
+    residual = (y - prediction) / kept
+    spread = noise / kept
+    log_density = -0.5 * (np.log(2.0 * np.pi * spread) + residual**2 / spread)
+    mean = in_units(y - residual, y_scale)
+    if loss is None:
+        case_loss = in_units(residual**2, y_scale, y_scale)
+    else:
+        case_loss = loss(mean)
+    group = len(y) // len(case_loss)
+    return LeaveOneOut(
+        mean=mean,
+        var=in_units(spread - noise, y_scale, y_scale),
+        loss=case_loss,
+        log_density=(log_density - np.log(y_scale)).reshape(-1, group).sum(axis=1),
+        weight=None if weight is None else weight[::group],
+    )

@@ -1,0 +1,117 @@
+"""Second moments: all that the Gaussian likelihood needs to know about the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from committee.ep.checks import in_units
+from committee.ep.gaussian import Array
+from committee.ep.rows import row_blocks
+
+# How much more the sum of the weights counts than the errors.
+_SUM_STRENGTH = 1000.0
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """G = F'F, g = F'y, yy = y'y and N, in units in which nothing overflows.
+
+    F is divided by `scale` column by column and y by `y_scale`, all powers of two.
+    A weight in these units times `y_scale / scale` is a weight of F.
+    """
+
+    G: Array
+    g: Array
+    yy: float
+    n: float
+    scale: Array
+    y_scale: float
+
+    @property
+    def unit(self) -> Array:
+        """Return the factor from weights in these units to weights of F."""
+        return in_units(self.y_scale, 1.0 / self.scale)
+
+
+def power_of_two(x: Array) -> Array:
+    """Return the power of two next below |x|; 1 for zero."""
+    return np.asarray(np.ldexp(1.0, np.where(x == 0.0, 1, np.frexp(x)[1]) - 1))
+
+
+def row_moments(F: Array, y: Array, weight: Array | None = None) -> Moments:
+    """Sum the moments over rows, block by block.
+
+    G = sum_n s_n F_n F_n',  g = sum_n s_n y_n F_n,  yy = sum_n s_n y_n^2,  N = sum s_n
+    """
+    blocks = list(row_blocks(*F.shape))
+    scale = power_of_two(np.max([np.abs(F[b]).max(axis=0) for b in blocks], axis=0))
+    y_scale = float(power_of_two(np.abs(y).max()))
+    M = F.shape[1]
+    joint = np.zeros((M + 1, M + 1))
+    for rows in blocks:
+        Z = np.column_stack([F[rows] / scale, y[rows] / y_scale])
+        joint += Z.T @ (Z if weight is None else Z * weight[rows, None])
+    n = float(len(y)) if weight is None else float(weight.sum())
+    return Moments(joint[:M, :M], joint[:M, M], float(joint[M, M]), n, scale, y_scale)
+
+
+def given_moments(G: Array, g: Array, yy: float, n: float) -> Moments:
+    """Take over moments that were computed elsewhere, and normalise their scales."""
+    scale = power_of_two(np.sqrt(np.maximum(np.diagonal(G), 0.0) / n))
+    y_scale = float(power_of_two(np.sqrt(np.asarray(yy / n))))
+    return Moments(
+        G / scale / scale[:, None],
+        g / scale / y_scale,
+        yy / y_scale / y_scale,
+        n,
+        scale,
+        y_scale,
+    )
+
+
+def error_moments(C: Array, n: float) -> Moments:
+    """Turn error correlations into moments, for weights that sum to one.
+
+    min w'Cw with sum w = 1 is a regression without rows:
+
+        G = N C + k 1 1',  g = k 1,  yy = k,   k = 1000 N mean(C_ii)
+
+    A residual y_n - w'F_n is then -w'E_n with E = F - y 1', so C may be averaged over
+    the rows that both members have not seen, pair by pair.
+
+    Parameters
+    ----------
+    C : array of shape (M, M)
+        Positive semi-definite mean products of errors, C_ij = mean E_in E_jn.
+    n : float
+        Number of rows behind C.
+
+    Returns
+    -------
+    Moments
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee.ep import error_moments, moments_path
+    >>> path = moments_path(error_moments(np.diag([1.0, 1.0, 2.0]), 100))
+    >>> path[-1].weights.round(2)
+    array([0.4, 0.4, 0.2])
+    """
+    strength = _SUM_STRENGTH * n * float(np.mean(np.diagonal(C))) or 1.0
+    ones = np.ones(len(C))
+    return given_moments(n * C + strength, strength * ones, strength, n)
+
+
+def signed_scale(S: Array) -> tuple[Array, Array]:
+    """Return S with columns of moderate size, and the powers of two divided out.
+
+    Columns within 2^16 of one are left as they are, so that votes are not copied.
+    """
+    scale = power_of_two(
+        np.max([np.abs(S[b]).max(axis=0) for b in row_blocks(*S.shape)], axis=0)
+    )
+    scale = np.where(np.abs(np.log2(scale)) > 16.0, scale, 1.0)
+    return (S if (scale == 1.0).all() else S / scale), scale

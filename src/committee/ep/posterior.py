@@ -1,0 +1,257 @@
+"""The posterior of the weights for given hyper-parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from committee.ep.checks import (
+    check_group,
+    check_rows,
+    check_targets,
+    check_weight,
+    in_units,
+    inner_precision,
+)
+from committee.ep.fitting import Fit, Settings, fit_posterior
+from committee.ep.gaussian import Array
+from committee.ep.gaussian_likelihood import GaussianLikelihood
+from committee.ep.loo import LeaveOneOut, Score
+from committee.ep.moments import Moments, row_moments, signed_scale
+from committee.ep.probit_likelihood import ProbitLikelihood
+from committee.ep.rows import RowSites
+from committee.ep.threads import one_thread
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """q(w) = N(mean, cov), and what comes with it.
+
+    Parameters
+    ----------
+    mean : array of shape (M,)
+        Posterior mean of the weights; positive under truncation.
+    cov : array of shape (M, M)
+        Posterior covariance V.
+    log_evidence : float
+        Log marginal likelihood of the targets.
+    loo : float
+        Leave-one-out error: mean squared error, or share of wrong cases.
+    converged : bool
+        Whether all moments agree within the tolerance.
+    n_iter : int
+        Sweeps that were run.
+    loo_score : Score
+        `loo` with its standard error and the log predictive density.
+    loo_rows : LeaveOneOut or None
+        The same per row; None when only moments were given.
+    tau, nu : arrays of shape (M,)
+        Sites of the truncations.
+    row_sites : RowSites or None
+        Sites of the probit rows, for a warm start.
+    """
+
+    mean: Array
+    cov: Array
+    log_evidence: float
+    loo: float
+    converged: bool
+    n_iter: int
+    loo_score: Score
+    loo_rows: LeaveOneOut | None
+    tau: Array
+    nu: Array
+    row_sites: RowSites | None = None
+
+
+def regression_posterior(
+    F: ArrayLike,
+    y: ArrayLike,
+    alpha: ArrayLike,
+    noise: float,
+    *,
+    sample_weight: ArrayLike | None = None,
+    truncated: bool = True,
+    tol: float = 1e-8,
+    max_iter: int = 200,
+) -> Posterior:
+    """Return the posterior of non-negative weights under Gaussian noise.
+
+        p(w) = prod_i 2 N(w_i | 0, 1/alpha_i) [w_i > 0],   y_n = w'F_n + N(0, noise)
+
+    Parameters
+    ----------
+    F : array of shape (N, M)
+        Predictions of M members.
+    y : array of shape (N,)
+        Targets.
+    alpha : float or array of shape (M,)
+        Inverse prior variances.
+    noise : float
+        Noise variance.
+    sample_weight : array of shape (N,), optional
+        Row weights: a row of weight 2 counts as two equal rows.
+    truncated : bool
+        False drops [w_i > 0] and the factor 2: ridge regression, exactly.
+    tol : float
+        Largest difference of moments, in posterior standard deviations.
+    max_iter : int
+        Most sweeps over the truncations.
+
+    Returns
+    -------
+    Posterior
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee.ep import regression_posterior
+    >>> y = np.array([1.0, 2.0, 4.0])
+    >>> F = np.array([[1.1, -1.0], [1.9, 1.0], [4.0, 1.0]])
+    >>> regression_posterior(F, y, alpha=1.0, noise=0.1).mean.round(2)
+    array([0.95, 0.22])
+    """
+    F, y = check_targets(F, y)
+    weight = check_weight(sample_weight, len(y))
+    with one_thread():
+        moments = row_moments(F, y, weight)
+        return _gaussian_posterior(
+            moments, alpha, noise, (F, y), weight, Settings(truncated, tol, 1, max_iter)
+        )
+
+
+def moments_posterior(
+    moments: Moments,
+    alpha: ArrayLike,
+    noise: float,
+    *,
+    truncated: bool = True,
+    tol: float = 1e-8,
+    max_iter: int = 200,
+) -> Posterior:
+    """Return the regression posterior from moments alone.
+
+    As `regression_posterior`; `loo` is then the generalised cross-validation error
+    and `loo_rows` is None.
+    """
+    settings = Settings(truncated, tol, 1, max_iter)
+    with one_thread():
+        return _gaussian_posterior(moments, alpha, noise, None, None, settings)
+
+
+def _gaussian_posterior(
+    moments: Moments,
+    alpha: ArrayLike,
+    noise: float,
+    rows: tuple[Array, Array] | None,
+    weight: Array | None,
+    settings: Settings,
+) -> Posterior:
+    M = len(moments.g)
+    unit = moments.unit
+    precision = inner_precision(alpha, unit)
+    scaled_noise = float(inner_precision(noise, np.array([1.0 / moments.y_scale]))[0])
+    likelihood = GaussianLikelihood(moments, scaled_noise, rows=rows, weight=weight)
+    everyone = np.arange(M)
+    likelihood.activate(everyone)
+    none = (np.zeros(M), np.zeros(M))
+    fit = fit_posterior(likelihood, everyone, precision, none, settings)
+    q = fit.truncated.normal
+    loo_rows = None if rows is None else likelihood.row_loo(q)
+    score = likelihood.score(q) if loo_rows is None else loo_rows.score
+    return _posterior(fit, unit, score, loo_rows, settings, None)
+
+
+def classification_posterior(
+    S: ArrayLike,
+    alpha: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    group: int = 1,
+    start: Posterior | None = None,
+    truncated: bool = True,
+    tol: float = 1e-6,
+    max_iter: int = 200,
+) -> Posterior:
+    """Return the posterior of non-negative weights under probit votes.
+
+        p(w) = prod_i 2 N(w_i | 0, 1/alpha_i) [w_i > 0],   p(y_n | w) = Phi(w'S_n)
+
+    Parameters
+    ----------
+    S : array of shape (N, M)
+        Signed rows S_n = y_n F_n, y_n = -1 or 1; 0 where a member abstains.
+    alpha : float or array of shape (M,)
+        Inverse prior variances.
+    sample_weight : array of shape (N,), optional
+        Powers of the terms: a row of weight 2 counts as two equal rows.
+    group : int
+        Consecutive rows that make one case, K - 1 for K classes; they share a weight.
+    start : Posterior, optional
+        Take over the sites of an earlier posterior of the same rows and members.
+    truncated : bool
+        False drops [w_i > 0] and the factor 2.
+    tol : float
+        Largest difference of moments, in posterior standard deviations.
+    max_iter : int
+        Most sweeps over the rows.
+
+    Returns
+    -------
+    Posterior
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee.ep import classification_posterior
+    >>> S = np.array([[1.0, 1.0], [1.0, -1.0], [1.0, 0.0]])
+    >>> posterior = classification_posterior(S, alpha=1.0)
+    >>> posterior.mean.round(2), posterior.loo
+    (array([1.18, 0.62]), 0.0)
+    """
+    S = check_rows(S, "S")
+    weight = check_weight(sample_weight, len(S))
+    check_group(group, len(S))
+    S, scale = signed_scale(S)
+    unit = 1.0 / scale
+    precision = inner_precision(alpha, unit)
+    M = S.shape[1]
+    everyone = np.arange(M)
+    sites = (np.zeros(M), np.zeros(M))
+    row_sites = None
+    if start is not None:
+        sites, row_sites = (start.tau * unit * unit, start.nu * unit), start.row_sites
+    settings = Settings(truncated, tol, max_iter, inner_iter=20)
+    with one_thread():
+        likelihood = ProbitLikelihood(S, weight=weight, group=group, sites=row_sites)
+        likelihood.activate(everyone)
+        fit = fit_posterior(likelihood, everyone, precision, sites, settings)
+        rows = likelihood.row_loo()
+    return _posterior(fit, unit, rows.score, rows, settings, likelihood.sites)
+
+
+def _posterior(
+    fit: Fit,
+    unit: Array,
+    score: Score,
+    rows: LeaveOneOut | None,
+    settings: Settings,
+    row_sites: RowSites | None,
+) -> Posterior:
+    """Translate a fit to the units of F."""
+    q = fit.truncated
+    return Posterior(
+        mean=in_units(q.weights, unit),
+        cov=in_units(q.normal.cov, unit, unit[:, None]),
+        log_evidence=fit.log_evidence,
+        loo=score.error,
+        converged=fit.mismatch <= settings.tol,
+        n_iter=fit.n_iter,
+        loo_score=score,
+        loo_rows=rows,
+        tau=in_units(q.tau, 1.0 / unit, 1.0 / unit),
+        nu=in_units(q.nu, 1.0 / unit),
+        row_sites=row_sites,
+    )

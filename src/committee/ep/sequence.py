@@ -1,0 +1,212 @@
+"""The control loop of the evidence sequence, the same for both likelihoods.
+
+    J(alpha) = log Z(alpha) - price x (number of members)
+
+A step re-estimates every alpha and lets members enter and leave. It is kept only if
+it raises J, so no committee comes twice; otherwise a smaller step is tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from committee.ep.checks import in_units
+from committee.ep.fitting import Fit, Settings, constrain, fit_posterior
+from committee.ep.gaussian import Array
+from committee.ep.likelihood import Index, Likelihood
+from committee.ep.moves import (
+    best_moves,
+    choose_moves,
+    member_messages,
+    single_move,
+)
+from committee.ep.path import Path, PathStep
+
+Callback = Callable[[PathStep], object]
+
+# Share of the committee that may enter, or leave, in one step.
+_SHARE = 0.15
+# Single moves that may fail in a row before the sequence ends.
+_PATIENCE = 3
+# Between two steps the moments need to agree only roughly: the evidence is
+# stationary in the sites, so it is accurate to the square of this.
+_STEP_TOL = 1e-2
+_STEP_SWEEPS = 3
+_STEP_INNER = 30
+
+
+class State(NamedTuple):
+    """A committee: alpha (infinite outside), truncation sites, rows, and the fit."""
+
+    alpha: Array
+    tau: Array
+    nu: Array
+    rows: object
+    fit: Fit | None
+    objective: float
+
+    @property
+    def active(self) -> Index:
+        """Return the members, ascending."""
+        return np.flatnonzero(np.isfinite(self.alpha))
+
+
+class Sequence:
+    """The control loop over one likelihood."""
+
+    def __init__(
+        self, likelihood: Likelihood, *, truncated: bool, price: float, room: int
+    ) -> None:
+        self.likelihood = likelihood
+        self.truncated = truncated
+        self.price = price
+        self.room = room
+        self.settings = Settings(truncated, _STEP_TOL, _STEP_SWEEPS, _STEP_INNER)
+
+    def start(self) -> State:
+        """Return the empty committee."""
+        M = len(self.likelihood.unit)
+        self.likelihood.activate(np.arange(0))
+        zero = np.zeros(M)
+        return State(
+            np.full(M, np.inf), zero, zero, self.likelihood.state, None, -np.inf
+        )
+
+    def messages(self, state: State) -> tuple[Array, Array]:
+        """Return r and u of all members, after the rows' last sweep."""
+        messages = self.likelihood.messages
+        if state.fit is None:
+            return messages.diagonal, messages.h
+        active = state.active
+        alpha = state.alpha[active]
+        fit = constrain(
+            messages, active, alpha, state.tau[active], state.nu[active], self.settings
+        )
+        return member_messages(messages, active, alpha, fit)
+
+    def fit(self, state: State, alpha: Array) -> State:
+        """Return the committee with other alphas; sites stay where they were."""
+        inside = np.isfinite(alpha)
+        active = np.flatnonzero(inside)
+        tau, nu = np.where(inside, state.tau, 0.0), np.where(inside, state.nu, 0.0)
+        self.likelihood.activate(active)
+        fit = fit_posterior(
+            self.likelihood,
+            active,
+            alpha[active],
+            (tau[active], nu[active]),
+            self.settings,
+        )
+        tau[active], nu[active] = fit.truncated.tau, fit.truncated.nu
+        objective = fit.log_evidence - self.price * len(active)
+        return State(alpha, tau, nu, self.likelihood.state, fit, objective)
+
+    def attempt(self, state: State, alpha: Array, *, adapt: bool) -> State | None:
+        """Return the next committee if its objective is larger, else go back."""
+        if (alpha == state.alpha).all() or not np.isfinite(alpha).any():
+            return None
+        if adapt and state.fit is not None:
+            self.likelihood.adapt(state.fit.truncated.normal, state.alpha[state.active])
+        new = self.fit(state, alpha)
+        if new.objective > state.objective:
+            return new
+        self.likelihood.state = state.rows
+        return None
+
+    def advance(self, state: State) -> State | None:
+        """Return a better committee: many moves at once, else few, else one."""
+        r, u = self.messages(state)
+        moves = best_moves(
+            state.alpha, r, u, price=self.price, truncated=self.truncated
+        )
+        for share in (_SHARE, 0.0):
+            alpha = choose_moves(state.alpha, moves, share=share, room=self.room)
+            new = self.attempt(state, alpha, adapt=True)
+            if new is not None:
+                return new
+        barred: list[int] = []
+        for _ in range(_PATIENCE):
+            alpha = single_move(
+                state.alpha, moves, barred=np.array(barred, np.intp), room=self.room
+            )
+            new = self.attempt(state, alpha, adapt=False)
+            if new is not None:
+                return new
+            barred.extend(np.flatnonzero(alpha != state.alpha))
+        return None
+
+    def record(self, state: State) -> PathStep:
+        """Translate a committee to the units of F."""
+        if state.fit is None:
+            raise RuntimeError("The empty committee has no record.")
+        active = state.active
+        unit = self.likelihood.unit
+        fit = state.fit
+        score = self.likelihood.score(fit.truncated.normal)
+        here = unit[active]
+        weights = np.zeros(len(unit))
+        weights[active] = in_units(fit.truncated.weights, here)
+        return PathStep(
+            active=active,
+            weights=weights,
+            cov=in_units(fit.truncated.normal.cov, here, here[:, None]),
+            alpha=in_units(state.alpha[active], 1.0 / here, 1.0 / here),
+            noise=self.likelihood.noise_variance,
+            loo_error=score.error,
+            loo_se=score.standard_error,
+            loo_density=score.density,
+            log_evidence=fit.log_evidence,
+            objective=state.objective,
+        )
+
+    def best_single(self, state: State) -> State:
+        """Return the committee of the one member that the rows favour most.
+
+        The answer where no member is worth its price: all are wrong, or silent.
+        """
+        r, u = self.messages(state)
+        z = np.where(r > 0.0, u / np.sqrt(np.where(r > 0.0, r, 1.0)), 0.0)
+        best = int(np.argmax(z if self.truncated else np.abs(z)))
+        alpha = state.alpha.copy()
+        alpha[best] = r[best] if r[best] > 0.0 else 1.0
+        return self.fit(state, alpha)
+
+
+def run(
+    sequence: Sequence, *, max_iter: int, tol: float, callback: Callback | None
+) -> Path:
+    """Advance until J stands still, and return all steps.
+
+    Two steps in a row that raise J by less than `tol` per row are standing still.
+    """
+    steps: list[PathStep] = []
+    state = sequence.start()
+    least = tol * sequence.likelihood.n_rows
+    slow, n_iter, converged = 0, 0, False
+    while n_iter < max_iter and not converged:
+        n_iter += 1
+        new = sequence.advance(state)
+        if new is None:
+            converged = True
+            break
+        slow = slow + 1 if new.objective - state.objective < least else 0
+        converged = slow == 2
+        state = new
+        _record(steps, sequence, state, callback)
+    if not steps:
+        _record(steps, sequence, sequence.best_single(state), callback)
+    return Path(tuple(steps), converged, n_iter)
+
+
+def _record(
+    steps: list[PathStep],
+    sequence: Sequence,
+    state: State,
+    callback: Callback | None,
+) -> None:
+    steps.append(sequence.record(state))
+    if callback is not None:
+        callback(steps[-1])
