@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.model_selection import train_test_split
 from sklearn.utils import (
     check_random_state,
@@ -20,7 +20,14 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from committee._typing import BoolArray, FloatArray, IntArray, Member, RandomState
+from committee._typing import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Member,
+    RandomState,
+    Votes,
+)
 from committee._validation import (
     HasMethods,
     Interval,
@@ -57,6 +64,7 @@ class BaseCommittee(BaseEstimator):
     weights_: FloatArray
     held_out_: BoolArray | None
     combiner_: Combiner | None
+    _votes: Votes
 
     def __init__(
         self,
@@ -102,7 +110,7 @@ class BaseCommittee(BaseEstimator):
             self.members_,
             self._check_X(X, reset=False),
             classes=self._codes(),
-            votes=self._generator().votes,
+            votes=self._votes,
             n_jobs=self.n_jobs if n_jobs is None else n_jobs,
         )
 
@@ -131,6 +139,7 @@ class BaseCommittee(BaseEstimator):
         fit_params: dict[str, Any],
     ) -> Self:
         """Generate members, weigh them and keep the result."""
+        self._check_kind()
         data = TrainingData(
             X,
             y,
@@ -151,6 +160,7 @@ class BaseCommittee(BaseEstimator):
             random_state=rng,
             verbose=self.verbose,
         )
+        self._votes = self._generator().votes
         self._weigh(generation, rows_apart if rows_apart is not None else data)
         self.members_ = generation.members
         return self
@@ -174,7 +184,7 @@ class BaseCommittee(BaseEstimator):
                     generation.members,
                     rows.X,
                     classes=rows.classes,
-                    votes=self._generator().votes,
+                    votes=self._votes,
                     n_jobs=self.n_jobs,
                 )
             combiner.fit(
@@ -185,6 +195,16 @@ class BaseCommittee(BaseEstimator):
             )
         self.combiner_ = combiner
         self.weights_ = combiner.weights_
+
+    def _check_kind(self) -> None:
+        """Refuse members that are plainly made for the other task."""
+        wrong = is_regressor if is_classifier(self) else is_classifier
+        for estimator in self._estimators():
+            if wrong(estimator):
+                raise ValueError(
+                    f"The members of a {type(self).__name__} must be of its own kind. "
+                    f"Got {type(estimator).__name__}."
+                )
 
     def _route(self, fit_params: dict[str, Any]) -> dict[str, Any]:
         """Return the metadata for the members, once it is clear who asked for it."""
@@ -209,7 +229,7 @@ class BaseCommittee(BaseEstimator):
             [self.members_[m] for m in support],
             X,
             classes=self._codes(),
-            votes=self._generator().votes,
+            votes=self._votes,
             n_jobs=self.n_jobs,
         )
         codes = self._codes()
@@ -223,7 +243,7 @@ class BaseCommittee(BaseEstimator):
         """Check names and widths; hand frames and sparse matrices through."""
         if reset:
             # Should this fit fail, old members must not stay beside new classes.
-            vars(self).pop("weights_", None)
+            self.__dict__.pop("weights_", None)
         if hasattr(X, "columns"):
             validate_data(self, X, skip_check_array=True, reset=reset)
             return X

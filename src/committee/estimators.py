@@ -19,6 +19,7 @@ from committee._typing import FloatArray, IntArray
 from committee._validation import (
     fit_context,
 )
+from committee.predictions import as_probabilities
 
 #: Types of None and of the missing values of pandas, which may not be installed.
 _MISSING = {"NoneType", "NAType", "NaTType"}
@@ -118,8 +119,9 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):
     def predict_proba(self, X: Any) -> FloatArray:
         """Return class probabilities, columns in the order of `classes_`.
 
-        Weighted sums of the members' probabilities or votes; where negative
-        weights push one below zero it is cut off, and rows sum to one.
+        The combiner turns the weighted sums of the members' probabilities or
+        votes into probabilities: as a rule it cuts them at zero and scales rows to
+        sum one.
 
         Parameters
         ----------
@@ -129,7 +131,10 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):
         -------
         p : array of shape (N, K)
         """
-        return _as_probabilities(self._combined(X))
+        scores = self._combined(X)
+        if self.combiner_ is None:
+            return as_probabilities(scores)
+        return self.combiner_.probabilities(scores)
 
     def predict(self, X: Any) -> Any:
         """Return the class with the largest weighted vote.
@@ -253,15 +258,3 @@ def _check_y(estimator: BaseEstimator, X: Any, y: Any) -> Any:
         raise ValueError("Input y contains None: drop or fill rows without a target.")
     assert_all_finite(y, input_name="y")
     return y
-
-
-def _as_probabilities(scores: FloatArray) -> FloatArray:
-    """Cut scores at zero and scale rows to sum one; the largest stays largest."""
-    p = np.maximum(scores, 0.0)
-    total = p.sum(axis=1, keepdims=True)
-    empty = total[:, 0] <= 0
-    if np.any(empty):
-        p[empty, scores[empty].argmax(axis=1)] = 1.0
-        total = p.sum(axis=1, keepdims=True)
-    p /= total
-    return p

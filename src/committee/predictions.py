@@ -142,6 +142,18 @@ def combine(F: FloatArray, w: FloatArray) -> FloatArray:
     return np.tensordot(F, check_weights(w, F.shape[1]), axes=(1, 0))
 
 
+def as_probabilities(scores: FloatArray) -> FloatArray:
+    """Cut scores at zero and scale rows to sum one; the largest stays largest."""
+    p = np.maximum(scores, 0.0)
+    total = p.sum(axis=1, keepdims=True)
+    empty = total[:, 0] <= 0
+    if np.any(empty):
+        p[empty, scores[empty].argmax(axis=1)] = 1.0
+        total = p.sum(axis=1, keepdims=True)
+    p /= total
+    return p
+
+
 def _align(P: FloatArray, member_classes: Any, classes: Any) -> FloatArray:
     """Put the columns of P where its classes stand, zeros elsewhere."""
     if np.array_equal(member_classes, classes):

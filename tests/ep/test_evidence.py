@@ -76,7 +76,7 @@ def test_a_member_of_negative_use_never_enters():
 
 def check_path(path, truncated=True):
     """What holds for every path; a silent member's weight is zero without truncation."""
-    objective = path.column("objective")
+    objective = np.array([step.objective for step in path])
     assert np.all(np.diff(objective) > 0)
     for step in path:
         assert step.size == len(step.active)
@@ -138,7 +138,7 @@ def test_regression_steps_are_exact_posteriors(rng):
 
 def test_good_members_are_found_and_noise_is_learned(rng):
     F, y = predictions(rng, N=400)
-    step = regression_path(F, y).choose("max-evidence")
+    step = regression_path(F, y).step("max-evidence")
     assert {0, 1} <= set(step.active)
     assert step.weights[:2].sum() > 0.9 * step.weights.sum()
     # The precisions of y and of the members' errors add up; a variance is known from
@@ -270,7 +270,7 @@ def test_callback_and_limits(rng):
     short = classification_path(S, max_iter=3)
     assert len(short) == short.n_iter == 3
     assert not short.converged
-    assert classification_path(S, max_members=5).column("size").max() == 5
+    assert classification_path(S, max_members=5).size.max() == 5
     with pytest.raises(ValueError, match="max_members must be at least 1"):
         classification_path(S, max_members=0)
 
@@ -283,18 +283,18 @@ def test_price_makes_committees_smaller(rng):
 
 def test_rules(rng):
     path = classification_path(votes(rng, M=30))
-    error, size = path.column("loo_error"), path.column("size")
-    assert path.choose() is path[int(error.argmin())]
-    best = path.choose("max-evidence")
-    assert best.log_evidence == path.column("log_evidence").max()
-    small = path.choose("one-se")
-    assert small.size <= path.choose().size
-    assert small.loo_error <= error.min() + path.choose().loo_se
-    assert path.choose("one-se", within_se=0.0).loo_error == error.min()
-    assert path.choose(max_members=3).size <= 3
+    error, size = path.loo_error, path.size
+    assert path.step() is path[int(error.argmin())]
+    best = path.step("max-evidence")
+    assert best.log_evidence == path.log_evidence.max()
+    small = path.step("one-se")
+    assert small.size <= path.step().size
+    assert small.loo_error <= error.min() + path.step().loo_se
+    assert path.step("one-se", within_se=0.0).loo_error == error.min()
+    assert path.step(max_members=3).size <= 3
     assert size[0] == 1
     with pytest.raises(ValueError, match="at most 0 members"):
-        path.choose(max_members=0)
+        path.step(max_members=0)
 
 
 @pytest.mark.parametrize("S", [-np.ones((20, 3)), np.zeros((4, 2))])

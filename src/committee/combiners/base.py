@@ -18,7 +18,7 @@ from committee._validation import (
     check_targets,
     fit_context,
 )
-from committee.predictions import combine
+from committee.predictions import as_probabilities, combine
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,14 @@ class Problem:
     def n_classes(self) -> int | None:
         """K, or None for regression."""
         return int(self.F.shape[2]) if self.F.ndim == 3 else None
+
+    def centred_targets(self) -> FloatArray:
+        """Return y as (N, 1), or one-hot targets minus 1/K as (N, K)."""
+        if self.n_classes is None:
+            return np.asarray(self.y, dtype=np.float64)[:, None]
+        K = self.n_classes
+        centred: FloatArray = (self.y[:, None] == np.arange(K)) - 1.0 / K
+        return centred
 
 
 class Combiner(ABC, BaseEstimator):
@@ -114,6 +122,23 @@ class Combiner(ABC, BaseEstimator):
         """Members with a nonzero weight."""
         check_is_fitted(self, "weights_")
         return np.flatnonzero(self.weights_)
+
+    def probabilities(self, scores: FloatArray) -> FloatArray:
+        """Turn combined scores into class probabilities.
+
+        Negative scores are cut at zero and rows scaled to sum one.
+
+        Parameters
+        ----------
+        scores : array of shape (N, K)
+            sum_m w_m F[:, m, :].
+
+        Returns
+        -------
+        p : array of shape (N, K)
+            Largest where the score is largest.
+        """
+        return as_probabilities(scores)
 
     def combine(self, F: Any) -> FloatArray:
         """Return the committee's output, sum_m w_m f_m.

@@ -18,6 +18,7 @@ from committee.diagnostics.correlation import (
     scaled_error_correlation,
 )
 from committee.linalg import jittered_cholesky, solve_least_squares, solve_simplex
+from committee.predictions import as_probabilities
 
 #: C is taken as singular below this reciprocal condition number: beyond it the
 #: weights would change by more than 1e-6 with the order of summation.
@@ -135,6 +136,20 @@ class LeastSquares(Combiner):
         w = _optimal(C)
         return _held_out_scale(problem, float(w @ C @ w), unit) * w
 
+    def probabilities(self, scores: FloatArray) -> FloatArray:
+        """Return the fitted values, sum_m w_m F + (1 - sum w) / K, as probabilities.
+
+        Parameters
+        ----------
+        scores : array of shape (N, K)
+            sum_m w_m F[:, m, :].
+
+        Returns
+        -------
+        p : array of shape (N, K)
+        """
+        return as_probabilities(scores + (1 - self.weights_.sum()) / scores.shape[1])
+
 
 def _correlation(problem: Problem) -> tuple[FloatArray, float]:
     """Return C in squared units of the errors, and the unit."""
@@ -162,18 +177,9 @@ def _error(C: FloatArray, w: FloatArray, unit: float) -> float:
         return float(np.maximum(w @ C @ w, 0.0) * np.float64(unit) ** 2)
 
 
-def _centred_target(problem: Problem) -> FloatArray:
-    """Return y as (N, 1), or one-hot targets minus 1/K as (N, K)."""
-    if problem.n_classes is None:
-        return np.asarray(problem.y, dtype=np.float64)[:, None]
-    K = problem.n_classes
-    centred: FloatArray = (problem.y[:, None] == np.arange(K)) - 1.0 / K
-    return centred
-
-
 def _centred_blocks(problem: Problem) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Yield (F_b, y_b), weighted; for classes from F - 1/K = E + y 1'."""
-    Y = _centred_target(problem)
+    Y = problem.centred_targets()
     for rows, E in error_blocks(problem.F, problem.y):
         y = Y[rows].reshape(-1)
         # E + y would lose the digits of predictions much smaller than y.
@@ -191,7 +197,7 @@ def _held_out_scale(problem: Problem, J: float, unit: float) -> float:
     squared units, c that of e y and y2 that of y^2 over all held-out entries.
     """
     assert problem.held_out is not None
-    Y = _centred_target(problem)
+    Y = problem.centred_targets()
     largest = max(unit, float(np.abs(Y).max()))
     J *= (unit / largest) ** 2
     s = np.ones(len(Y)) if problem.sample_weight is None else problem.sample_weight

@@ -21,6 +21,12 @@ class Ambiguity(NamedTuple):
         Weighted mean of the members' squared errors.
     diversity : float
         Weighted mean squared distance of the members from the committee.
+
+    Examples
+    --------
+    >>> from committee import Ambiguity
+    >>> Ambiguity(ensemble_error=1.0, member_error=2.0, diversity=1.0).diversity
+    1.0
     """
 
     ensemble_error: float

@@ -79,7 +79,7 @@ def classification_path(
     >>> rng = np.random.default_rng(0)
     >>> S = np.where(rng.random((300, 20)) < 0.7, 1.0, -1.0)
     >>> S[:, 10:] = S[:, :10]
-    >>> step = classification_path(S).choose("min-loo")
+    >>> step = classification_path(S).step("min-loo")
     >>> step.size <= 10, bool((step.weights >= 0).all())
     (True, True)
     """
@@ -137,7 +137,7 @@ def regression_path(
     >>> rng = np.random.default_rng(0)
     >>> y = rng.normal(size=200)
     >>> F = y[:, None] + rng.normal(size=(200, 4)) * [0.3, 0.3, 3.0, 3.0]
-    >>> regression_path(F, y).choose("min-loo").active
+    >>> regression_path(F, y).step("min-loo").active
     array([0, 1])
     """
     F, y = check_targets(F, y)

@@ -48,6 +48,7 @@ class PathStep:
     loo_density: float
     log_evidence: float
     objective: float
+    gain: Array
 
     @property
     def size(self) -> int:
@@ -85,11 +86,42 @@ class Path(Sequence[PathStep]):
         """Return one step, or a tuple of steps."""
         return self.steps[index]
 
-    def column(self, name: str) -> Array:
-        """Return one scalar field of all steps, such as "size" or "loo_error"."""
-        return np.array([getattr(step, name) for step in self.steps])
+    @property
+    def size(self) -> Index:
+        """Number of members at each step."""
+        return np.array([step.size for step in self.steps])
 
-    def choose(
+    @property
+    def members(self) -> list[Index]:
+        """Member numbers at each step."""
+        return [step.active for step in self.steps]
+
+    @property
+    def weights(self) -> Array:
+        """Weights at each step, (steps, M)."""
+        return np.array([step.weights for step in self.steps])
+
+    @property
+    def loo_error(self) -> Array:
+        """Leave-one-out error at each step."""
+        return np.array([step.loo_error for step in self.steps])
+
+    @property
+    def loo_se(self) -> Array:
+        """Standard error of the leave-one-out error at each step."""
+        return np.array([step.loo_se for step in self.steps])
+
+    @property
+    def loo_density(self) -> Array:
+        """Mean leave-one-out log predictive density at each step."""
+        return np.array([step.loo_density for step in self.steps])
+
+    @property
+    def log_evidence(self) -> Array:
+        """Log marginal likelihood at each step."""
+        return np.array([step.log_evidence for step in self.steps])
+
+    def step(
         self,
         rule: Rule = "min-loo",
         *,
@@ -115,19 +147,48 @@ class Path(Sequence[PathStep]):
         -------
         PathStep
         """
-        size, error = self.column("size"), self.column("loo_error")
+        size = self.size
         fits = np.ones(len(self), bool) if max_members is None else size <= max_members
         if not fits.any():
             raise ValueError(
                 f"No committee on the path has at most {max_members} members; "
                 f"the smallest has {size.min():.0f}."
             )
-        error = np.where(fits, error, np.inf)
+        error = np.where(fits, self.loo_error, np.inf)
         least = int(error.argmin())
         if rule == "min-loo":
             return self.steps[least]
         if rule == "max-evidence":
-            evidence = np.where(fits, self.column("log_evidence"), -np.inf)
+            evidence = np.where(fits, self.log_evidence, -np.inf)
             return self.steps[int(evidence.argmax())]
         near = error <= error[least] + within_se * self.steps[least].loo_se
         return self.steps[int(np.where(near, size, np.inf).argmin())]
+
+    def choose(
+        self,
+        rule: Rule = "min-loo",
+        *,
+        max_members: int | None = None,
+        within_se: float | None = None,
+    ) -> Array:
+        """Return the weights of another point on the path, without refitting.
+
+        Parameters
+        ----------
+        rule : {"min-loo", "max-evidence", "one-se"}
+            What to prefer; see `step`.
+        max_members : int, optional
+            Look only at committees of at most this size.
+        within_se : float, optional
+            Take the smallest committee within so many standard errors of the least
+            leave-one-out error, whatever the rule.
+
+        Returns
+        -------
+        weights : array of shape (M,)
+        """
+        if within_se is not None:
+            return self.step(
+                "one-se", max_members=max_members, within_se=within_se
+            ).weights
+        return self.step(rule, max_members=max_members).weights

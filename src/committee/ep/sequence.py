@@ -18,8 +18,10 @@ from committee.ep.fitting import Fit, Settings, constrain, fit_posterior
 from committee.ep.gaussian import Array
 from committee.ep.likelihood import Index, Likelihood
 from committee.ep.moves import (
+    best_alpha,
     best_moves,
     choose_moves,
+    gain,
     member_messages,
     single_move,
 )
@@ -160,7 +162,21 @@ class Sequence:
             loo_density=score.density,
             log_evidence=fit.log_evidence,
             objective=state.objective,
+            gain=self._gains(state),
         )
+
+    def _gains(self, state: State) -> Array:
+        """Return what each member brings, or would bring at its best alpha."""
+        r, u = self.messages(state)
+        alpha = np.where(
+            np.isfinite(state.alpha),
+            state.alpha,
+            best_alpha(r, u, truncated=self.truncated),
+        )
+        gains = np.zeros(len(alpha))
+        able = np.isfinite(alpha)
+        gains[able] = gain(alpha[able], r[able], u[able], truncated=self.truncated)
+        return gains
 
     def best_single(self, state: State) -> State:
         """Return the committee of the one member that the rows favour most.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import warnings
+from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -130,12 +131,13 @@ def run_in_turn(
 
 
 def _checked(
-    results: Iterable[Any], total: int, label: str, verbose: bool
+    results: Generator[Any], total: int, label: str, verbose: bool
 ) -> Iterator[Any]:
     """Yield good results, and turn the first failure into MemberFitError."""
     finished: list[Member] = []
     for result in track(results, total, label, verbose):
         if isinstance(result, _Failure):
+            _cancel(results)
             raise MemberFitError(
                 f"Member {result.index} of {total} failed to fit: "
                 f"{type(result.error).__name__}: {result.error} "
@@ -146,6 +148,13 @@ def _checked(
             ) from result.error
         finished.append(result[0])
         yield result
+
+
+def _cancel(results: Generator[Any]) -> None:
+    """Stop the jobs that still run, without joblib's advice to have fewer."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*You could benefit from", UserWarning)
+        results.close()
 
 
 def _guarded(index: int, function: Any, *args: Any) -> Any:

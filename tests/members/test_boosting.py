@@ -1,0 +1,216 @@
+"""AdaBoost against the chapter's steps, and its edge cases (math.md, section 2)."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.datasets import make_classification
+from sklearn.dummy import DummyClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from committee import AdaBoost, CommitteeClassifier, CommitteeRegressor, SimplexWeights
+from tests.reference.boosting import adaboost, adaboost_predict
+
+STUMP = DecisionTreeClassifier(max_depth=1)
+
+
+def _problem(n_classes, n_rows=90):
+    return make_classification(
+        n_rows,
+        5,
+        n_informative=4,
+        n_redundant=0,
+        n_classes=n_classes,
+        n_clusters_per_class=1,
+        flip_y=0.1,
+        random_state=0,
+    )
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+def test_weights_and_labels_are_those_of_the_chapter(n_classes):
+    """The same stumps, alphas to 1e-10 (sums over 90 rows, ten rounds), all labels."""
+    X, y = _problem(n_classes)
+
+    def fit(P):
+        # Mean one, as scikit-learn's stumps see them in the committee: a split's
+        # gain is the same on any scale, up to rounding.
+        return clone_of_stump().fit(X, y, sample_weight=P / P.sum() * len(P)).predict
+
+    def clone_of_stump():
+        return DecisionTreeClassifier(max_depth=1, random_state=0)
+
+    learners, alphas = adaboost(fit, X, y, n_classes, 10)
+    assert len(learners) == 10
+    committee = CommitteeClassifier(STUMP, generator=AdaBoost(10), random_state=0)
+    committee.fit(X, y)
+    np.testing.assert_allclose(committee.weights_, alphas / alphas.sum(), rtol=1e-10)
+    np.testing.assert_array_equal(
+        committee.predict(X), adaboost_predict(learners, alphas, X, n_classes)
+    )
+
+
+def test_members_vote_with_labels_not_probabilities():
+    X, y = _problem(2)
+    committee = CommitteeClassifier(STUMP, generator=AdaBoost(5), random_state=0)
+    F = committee.fit(X, y).member_predictions(X)
+    assert set(np.unique(F)) == {0.0, 1.0}
+    for m, member in enumerate(committee.members_):
+        np.testing.assert_array_equal(F[:, m].argmax(axis=1), member.predict(X))
+
+
+def test_boosting_makes_weak_members_strong():
+    X, y = _problem(2)
+    one = CommitteeClassifier(STUMP, generator=AdaBoost(1), random_state=0).fit(X, y)
+    many = CommitteeClassifier(STUMP, generator=AdaBoost(60), random_state=0)
+    assert many.fit(X, y).score(X, y) > one.score(X, y)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_perfect_member_is_kept_with_a_finite_weight_and_ends_the_sequence(n_classes):
+    X, y = _problem(n_classes)
+    committee = CommitteeClassifier(
+        DecisionTreeClassifier(), generator=AdaBoost(10), random_state=0
+    ).fit(X, y)
+    assert len(committee.members_) == 1
+    np.testing.assert_array_equal(committee.weights_, [1.0])
+    assert committee.score(X, y) == 1.0
+
+
+def test_a_perfect_member_after_others_has_the_largest_finite_weight():
+    class Improving(ClassifierMixin, BaseEstimator):
+        """Wrong on some rows when all weights are equal, perfect afterwards."""
+
+        def fit(self, X, y, sample_weight):
+            self.classes_ = np.unique(y)
+            self.perfect_ = np.ptp(sample_weight) > 0
+            return self
+
+        def predict(self, X):
+            truth = X[:, 0].astype(int)
+            return truth if self.perfect_ else np.where(X[:, 1] == 0, 1 - truth, truth)
+
+    X = np.column_stack([np.arange(12) % 2, np.arange(12) // 4])
+    committee = CommitteeClassifier(Improving(), generator=AdaBoost(10))
+    committee.fit(X, X[:, 0].astype(int))
+    assert len(committee.members_) == 2
+    assert np.all(np.isfinite(committee.weights_))
+    assert committee.weights_[1] > committee.weights_[0] > 0
+    assert committee.score(X, X[:, 0].astype(int)) == 1.0
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@pytest.mark.parametrize("n_rows_each", [4, 5, 7])
+def test_a_first_member_at_chance_is_kept_with_a_warning(n_classes, n_rows_each):
+    """Balanced classes and a constant answer: eps = 1 - 1/K up to rounding."""
+    y = np.repeat(np.arange(n_classes), n_rows_each)
+    X = np.zeros((len(y), 1))
+    committee = CommitteeClassifier(DummyClassifier(), generator=AdaBoost(5))
+    with pytest.warns(UserWarning, match="no better than chance.*only member"):
+        committee.fit(X, y)
+    assert len(committee.members_) == 1
+    np.testing.assert_array_equal(committee.weights_, [1.0])
+
+
+def test_a_later_member_at_chance_is_not_kept():
+    """A constant answer is at chance once its errors weigh one half."""
+    y = np.repeat([0, 1], [20, 10])
+    X = np.zeros((30, 1))
+    committee = CommitteeClassifier(
+        DummyClassifier(strategy="constant", constant=0), generator=AdaBoost(5)
+    )
+    with pytest.warns(UserWarning, match="no better than chance.*not kept"):
+        committee.fit(X, y)
+    assert len(committee.members_) == 1
+    np.testing.assert_array_equal(committee.weights_, [1.0])
+
+
+class _Seen(ClassifierMixin, BaseEstimator):
+    """A nearest-mean classifier that remembers its training rows."""
+
+    def __init__(self, random_state=None):
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        self.rows_ = X[:, -1].astype(int)
+        self.classes_ = np.unique(y)
+        self.means_ = np.array([X[y == k, :-1].mean(axis=0) for k in self.classes_])
+        return self
+
+    def predict(self, X):
+        d = ((X[:, None, :-1] - self.means_) ** 2).sum(axis=2)
+        return self.classes_[d.argmin(axis=1)]
+
+
+def test_a_learner_without_sample_weight_trains_on_rows_drawn_by_weight():
+    """N rows each; the rows got wrong by the first member are drawn more often.
+
+    After one update they weigh one half together, so of N draws half hit them, up
+    to five standard deviations of a binomial.
+    """
+    X, y = _problem(2, 400)
+    X = np.column_stack([X, np.arange(len(X))])
+    committee = CommitteeClassifier(_Seen(), generator=AdaBoost(2), random_state=0)
+    first, second = committee.fit(X, y).members_
+    N = len(X)
+    assert len(first.rows_) == len(second.rows_) == N
+    wrong = np.flatnonzero(first.predict(X) != y)
+    hits = np.isin(second.rows_, wrong).sum()
+    assert abs(hits - N / 2) < 5 * np.sqrt(N / 4)
+    assert len(wrong) < N / 3
+
+
+def test_a_learner_without_sample_weight_needs_no_seed():
+    X, y = _problem(2)
+    knn = KNeighborsClassifier(9)
+    predictions = [
+        CommitteeClassifier(knn, generator=AdaBoost(4), random_state=0)
+        .fit(X, y)
+        .predict_proba(X)
+        for _ in range(2)
+    ]
+    np.testing.assert_array_equal(*predictions)
+
+
+def test_sample_weight_is_the_first_distribution():
+    """Integer weights are repeated rows (no perfect or tied stumps here)."""
+    X, y = _problem(2)
+    s = np.random.default_rng(0).integers(1, 4, len(X))
+    weighted = CommitteeClassifier(STUMP, generator=AdaBoost(6), random_state=0)
+    weighted.fit(X, y, sample_weight=s)
+    repeated = CommitteeClassifier(STUMP, generator=AdaBoost(6), random_state=0)
+    repeated.fit(np.repeat(X, s, axis=0), np.repeat(y, s))
+    np.testing.assert_allclose(weighted.weights_, repeated.weights_, rtol=1e-10)
+    np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
+
+
+def test_vanishing_weights_of_wrong_rows_leave_the_votes_finite():
+    X = np.zeros((4, 1))
+    y = np.array([0, 0, 0, 1])
+    s = np.array([1.0, 1.0, 1.0, 1e-310])
+    committee = CommitteeClassifier(DummyClassifier(), generator=AdaBoost(2))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "AdaBoost stopped")
+        committee.fit(X, y, sample_weight=s)
+    assert np.all(np.isfinite(committee.weights_))
+    assert committee.predict([[0.0]])[0] == 0
+
+
+def test_another_combiner_weighs_the_votes():
+    X, y = _problem(3)
+    committee = CommitteeClassifier(
+        STUMP, generator=AdaBoost(8), combiner=SimplexWeights(), random_state=0
+    ).fit(X, y)
+    assert committee.held_out_ is None
+    np.testing.assert_allclose(committee.weights_.sum(), 1.0, rtol=1e-12)
+    expected = SimplexWeights().fit(committee.member_predictions(X), y).weights_
+    np.testing.assert_array_equal(committee.weights_, expected)
+
+
+def test_regression_is_refused():
+    X, y = np.arange(10.0)[:, None], np.arange(10.0)
+    committee = CommitteeRegressor(DecisionTreeRegressor(), generator=AdaBoost(3))
+    with pytest.raises(ValueError, match="AdaBoost is defined for classification"):
+        committee.fit(X, y)
