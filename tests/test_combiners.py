@@ -33,7 +33,16 @@ ARGUMENTS: dict[str, dict[str, object]] = {}
 KINDS_OF: dict[str, tuple[str, ...]] = {}
 
 #: (class name, test name): the reason why a test does not apply.
-EXEMPT: dict[tuple[str, str], str] = {}
+_TIES = "members that held-out rows cannot tell apart tie, and order decides"
+_COUNTS = "a weight is a power of the likelihood: it counts as a number of rows"
+EXEMPT: dict[tuple[str, str], str] = {
+    (name, test): reason
+    for name in ("ARDPruner", "EPPruner")
+    for test, reason in {
+        "test_permuting_members_permutes_weights": _TIES,
+        "test_unit_of_the_row_weights_does_not_matter": _COUNTS,
+    }.items()
+}
 
 #: Combiners that say "identical members share what one of them would get".
 SHARES_AMONG_TWINS = {"LeastSquares", "OptimalWeights", "SimplexWeights"}

@@ -1,7 +1,9 @@
 """The whole life of an ensemble: generate, couple, weigh, prune, look inside, ship."""
 
 from committee.combiners import (
+    ARDPruner,
     Average,
+    EPPruner,
     LeastSquares,
     OptimalWeights,
     SimplexWeights,
@@ -31,6 +33,7 @@ from committee.predictions import combine, member_predictions
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "ARDPruner",
     "AdaBoost",
     "Ambiguity",
     "Average",
@@ -38,6 +41,7 @@ __all__ = [
     "CommitteeClassifier",
     "CommitteeRegressor",
     "CrossSplits",
+    "EPPruner",
     "LeastSquares",
     "MemberFitError",
     "MiniBatches",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TypeVar
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -30,3 +31,16 @@ def track(items: Iterable[T], total: int, label: str, shown: bool) -> Iterator[T
     )
     with Progress(*columns, console=Console(stderr=True)) as bar:
         yield from bar.track(items, total=total, description=label)
+
+
+def step_printer() -> Callable[[Any], None]:
+    """Return a callback that prints the steps of a pruning path as they come."""
+    print("  size   LOO error   log evidence", file=sys.stderr)
+
+    def show(step: Any) -> None:
+        print(
+            f"{step.size:6d}{step.loo_error:12.5g}{step.log_evidence:15.7g}",
+            file=sys.stderr,
+        )
+
+    return show

@@ -50,6 +50,20 @@ class Problem:
         """K, or None for regression."""
         return int(self.F.shape[2]) if self.F.ndim == 3 else None
 
+    def counted(self) -> Problem:
+        """Return the problem without rows of weight zero."""
+        s = self.sample_weight
+        if s is None or np.all(s > 0):
+            return self
+        rows = s > 0
+        held_out = None if self.held_out is None else self.held_out[rows]
+        return Problem(
+            self.F[rows],
+            self.y[rows],
+            check_held_out(held_out, self.F[rows].shape),
+            s[rows],
+        )
+
     def centred_targets(self) -> FloatArray:
         """Return y as (N, 1), or one-hot targets minus 1/K as (N, K)."""
         if self.n_classes is None:
@@ -110,7 +124,7 @@ class Combiner(ABC, BaseEstimator):
             check_held_out(held_out, F.shape),
             check_sample_weight(sample_weight, F),
         )
-        self.weights_ = self._weigh(problem)
+        self.weights_ = self._weigh(problem.counted())
         return self
 
     @abstractmethod

@@ -36,6 +36,11 @@ class PathStep:
         Log marginal likelihood of the targets.
     objective : float
         `log_evidence` less the price of the members: what the sequence raises.
+    strength : array of shape (M,)
+        Posterior mean of a weight over its standard deviation, zero outside.
+    gain : array of shape (M,)
+        Log evidence that each member brings, given the others: what would be lost
+        without it, or at most be gained by taking it in.
     """
 
     active: Index
@@ -48,6 +53,7 @@ class PathStep:
     loo_density: float
     log_evidence: float
     objective: float
+    strength: Array
     gain: Array
 
     @property

@@ -149,8 +149,12 @@ class Sequence:
         fit = state.fit
         score = self.likelihood.score(fit.truncated.normal)
         here = unit[active]
-        weights = np.zeros(len(unit))
+        weights, strength = np.zeros(len(unit)), np.zeros(len(unit))
         weights[active] = in_units(fit.truncated.weights, here)
+        # In the units of the fit, where variances cannot vanish.
+        strength[active] = fit.truncated.weights / np.sqrt(
+            fit.truncated.normal.cov.diagonal()
+        )
         return PathStep(
             active=active,
             weights=weights,
@@ -162,6 +166,7 @@ class Sequence:
             loo_density=score.density,
             log_evidence=fit.log_evidence,
             objective=state.objective,
+            strength=strength,
             gain=self._gains(state),
         )
 

@@ -1,0 +1,90 @@
+"""What F and y say about the weights: rows of a probit, or moments of a Gaussian.
+
+Both read a member's silence as nothing said: in votes an abstention is 0, in
+moments a pair of members is judged on the rows that both left out.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from committee._typing import FloatArray
+from committee.combiners.base import Problem
+from committee.diagnostics.correlation import scaled_error_correlation
+from committee.ep import Moments, error_moments
+
+
+class Rows(NamedTuple):
+    """Rows of a likelihood, `group` of them for each case.
+
+    Attributes
+    ----------
+    F : array of shape (N group, M)
+    y : array of shape (N group,) or None
+        None for votes, whose sign is in F.
+    weight : array of shape (N group,) or None
+    group : int
+    """
+
+    F: FloatArray
+    y: FloatArray | None
+    weight: FloatArray | None
+    group: int
+
+
+def signed_rows(problem: Problem) -> Rows:
+    """Return how far each member prefers the right class to every wrong one.
+
+        S[n, k] = F[n, :, y_n] - F[n, :, k],    k != y_n
+
+    For two classes this is S_n = y_n F_n, with targets y_n = +-1 and signed votes.
+    """
+    F, y = problem.F, np.asarray(problem.y)
+    N, M, K = F.shape
+    rows = np.arange(N)
+    right = F[rows, :, y]
+    S = np.empty((N, K - 1, M))
+    for j in range(K - 1):
+        # The j-th wrong class: j itself, or the next one once y_n is passed.
+        np.subtract(right, F[rows, :, j + (j >= y)], out=S[:, j])
+    if problem.held_out is not None:
+        S *= problem.held_out[:, None, :]
+    return Rows(S.reshape(-1, M), None, _repeated(problem, K - 1), K - 1)
+
+
+def centred_rows(problem: Problem) -> Rows:
+    """Return predictions and targets of a regression.
+
+    For classification the one-hot target is regressed on the probability vectors,
+    both minus 1/K, one row for each class.
+    """
+    y = problem.centred_targets()
+    K = y.shape[1]
+    F = problem.F
+    if problem.n_classes is not None:
+        F = (F.transpose(0, 2, 1) - 1.0 / K).reshape(-1, problem.n_members)
+    return Rows(F, y.reshape(-1), _repeated(problem, K), K)
+
+
+def held_out_moments(problem: Problem) -> tuple[Moments, float]:
+    """Return moments for weights that sum to one, and the unit of the errors.
+
+    They come from the shrunk error correlation C of pairs of members, each over
+    the rows that both left out.
+    """
+    C, unit = scaled_error_correlation(
+        problem.F, problem.y, problem.held_out, problem.sample_weight
+    )
+    assert problem.held_out is not None
+    heard = problem.held_out.any(axis=1)
+    s = problem.sample_weight
+    n = heard.sum() if s is None else s[heard].sum()
+    return error_moments(C, float(n)), unit
+
+
+def _repeated(problem: Problem, times: int) -> FloatArray | None:
+    """Return the sample weights of rows that come several times."""
+    s = problem.sample_weight
+    return s if s is None or times == 1 else np.repeat(s, times)

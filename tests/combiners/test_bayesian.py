@@ -1,0 +1,401 @@
+"""EPPruner and ARDPruner: what a user reads off them, and that nothing breaks them."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import norm
+from sklearn.datasets import make_classification
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.tree import DecisionTreeClassifier
+
+from committee import (
+    ARDPruner,
+    Average,
+    Bagging,
+    CommitteeClassifier,
+    EPPruner,
+    combine,
+    member_predictions,
+)
+from committee.ep import regression_posterior
+from tests.reference.problems import KINDS, make_held_out, make_problem
+
+PRUNERS = [EPPruner, ARDPruner]
+
+
+def votes(codes, K=2):
+    return np.eye(K)[codes]
+
+
+def many_members(kind, *, N=300, M=25, seed=0):
+    return make_problem(kind, N=N, M=M, seed=seed)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_few_members_are_kept_with_positive_weights(kind):
+    F, y = many_members(kind)
+    pruner = EPPruner().fit(F, y)
+    assert 1 <= len(pruner.support_) < 25
+    assert np.all(pruner.weights_ >= 0)
+    assert pruner.loo_ == pruner.path_.loo_error.min()
+    # Skill falls with the member's number in these problems.
+    assert pruner.weights_[:12].sum() > pruner.weights_[12:].sum()
+
+
+@pytest.mark.parametrize("pruner", PRUNERS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_path_tells_every_committee_on_the_way(pruner, kind):
+    F, y = many_members(kind)
+    path = pruner().fit(F, y).path_
+    n = len(path)
+    assert path.weights.shape == (n, 25)
+    for step, members, w in zip(path, path.members, path.weights, strict=True):
+        np.testing.assert_array_equal(members, np.flatnonzero(w))
+        assert step.size == len(members)
+    for name in ("size", "loo_error", "loo_se", "loo_density", "log_evidence"):
+        assert getattr(path, name).shape == (n,)
+        assert np.all(np.isfinite(getattr(path, name)))
+    assert np.all(np.diff([step.objective for step in path]) > 0)
+
+
+def test_other_points_of_the_path_need_no_new_fit():
+    F, y = many_members("binary")
+    pruner = EPPruner().fit(F, y)
+    np.testing.assert_array_equal(pruner.path_.choose(), pruner.weights_)
+    assert np.count_nonzero(pruner.path_.choose(max_members=3)) <= 3
+    small = np.count_nonzero(pruner.path_.choose(within_se=1))
+    assert small <= len(pruner.support_)
+    one_se = EPPruner(rule="one-se").fit(F, y)
+    np.testing.assert_array_equal(pruner.path_.choose(within_se=1), one_se.weights_)
+    best = EPPruner(rule="max-evidence").fit(F, y)
+    assert best.log_evidence_ == pruner.path_.log_evidence.max()
+
+
+@pytest.mark.parametrize("pruner", PRUNERS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_at_most_max_members(pruner, kind):
+    F, y = many_members(kind)
+    assert len(pruner(max_members=3).fit(F, y).support_) <= 3
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_equal_votes_go_to_the_members_that_ep_chose(kind):
+    F, y = many_members(kind)
+    chosen = EPPruner().fit(F, y).support_
+    equal = EPPruner(votes="equal").fit(F, y)
+    expected = np.zeros(25)
+    expected[chosen] = 1 / len(chosen)
+    np.testing.assert_allclose(equal.weights_, expected)
+
+
+def test_inclusion_says_why():
+    """Strength is mean over standard deviation; a useless member brings nothing."""
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=300)
+    F = np.column_stack([y + 0.3 * rng.normal(size=300), -y, np.ones(300)])
+    pruner = EPPruner().fit(F, y)
+    strength, evidence = pruner.inclusion_
+    assert strength[0] > 10
+    assert evidence[0] > 100
+    assert strength[1] == evidence[1] == 0
+    step = pruner.posterior_
+    np.testing.assert_allclose(
+        strength[step.active], step.weights[step.active] / np.sqrt(np.diag(step.cov))
+    )
+
+
+def test_evidence_of_a_member_is_what_is_lost_without_it():
+    """Gaussian rows: gain = log Z with the member - log Z without, others as they are.
+
+    Up to EP's own error, as the truncation sites of the others adapt.
+    """
+    F, y = make_problem("regression", N=200, M=3)
+    pruner = EPPruner(rule="max-evidence").fit(F, y)
+    step = pruner.posterior_
+    whole = regression_posterior(F[:, step.active], y, step.alpha, step.noise)
+    for i, m in enumerate(step.active):
+        rest = np.delete(np.arange(step.size), i)
+        without = regression_posterior(
+            F[:, step.active[rest]], y, step.alpha[rest], step.noise
+        )
+        lost = whole.log_evidence - without.log_evidence
+        assert pruner.inclusion_.evidence[m] == pytest.approx(lost, abs=0.05)
+
+
+def test_standard_deviation_of_a_regression():
+    """sqrt(noise + F'VF): of the right size, and 68 % of targets within one."""
+    F, y = make_problem("regression", N=400)
+    pruner = EPPruner().fit(F, y)
+    mean, std = pruner.combine(F, return_std=True)
+    np.testing.assert_allclose(mean, pruner.combine(F))
+    covered = np.mean(np.abs(y - mean) < std)
+    # Binomial standard error 0.023.
+    assert covered == pytest.approx(0.683, abs=0.07)
+    F, y = make_problem("binary")
+    pruner = EPPruner().fit(F, y)
+    with pytest.raises(ValueError, match="return_std is for regression"):
+        pruner.combine(F, return_std=True)
+
+
+def test_two_classes_have_probit_probabilities():
+    F, y = make_problem("binary", N=400)
+    pruner = EPPruner().fit(F, y)
+    p = pruner.probabilities(pruner.combine(F))
+    S = 2 * F[..., 1] - 1
+    step = pruner.posterior_
+    S_a = S[:, step.active]
+    v = np.mean(np.einsum("na,ab,nb->n", S_a, step.cov, S_a))
+    z = S @ pruner.weights_ / np.sqrt(1 + v)
+    np.testing.assert_allclose(p[:, 1], norm.cdf(z), rtol=1e-10)
+
+
+@pytest.mark.parametrize("likelihood", ["probit", "gaussian"])
+@pytest.mark.parametrize("vote", ["posterior", "equal"])
+@pytest.mark.parametrize("kind", ["binary", "multiclass"])
+def test_probabilities_are_probabilities_and_keep_the_order(likelihood, vote, kind):
+    F, y = make_problem(kind, N=200)
+    pruner = EPPruner(likelihood=likelihood, votes=vote).fit(F, y)
+    scores = pruner.combine(F)
+    p = pruner.probabilities(scores)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    np.testing.assert_array_equal(p.argmax(axis=1), scores.argmax(axis=1))
+
+
+def test_probit_probabilities_are_calibrated_better_than_the_plain_mean():
+    """Members that all know a little: together they know more than their mean says."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, size=4000)
+    right = rng.random((4000, 15)) < 0.7
+    F = votes(np.where(right, y[:, None], 1 - y[:, None]))
+    train, test = slice(0, 2000), slice(2000, None)
+
+    def log_loss(combiner):
+        combiner.fit(F[train], y[train])
+        p = combiner.probabilities(combiner.combine(F[test]))
+        return -np.log(p[np.arange(2000), y[test]]).mean()
+
+    assert log_loss(EPPruner()) < 0.6 * log_loss(Average())
+
+
+@pytest.mark.parametrize("likelihood", ["probit", "gaussian"])
+def test_more_classes(likelihood):
+    F, y = many_members("multiclass", N=400)
+    pruner = EPPruner(likelihood=likelihood).fit(F[:200], y[:200])
+    wrong = np.mean(pruner.combine(F[200:]).argmax(axis=1) != y[200:])
+    everyone = np.mean(F[200:].mean(axis=1).argmax(axis=1) != y[200:])
+    # Two standard errors of a difference of paired error rates below 10 %.
+    assert wrong <= everyone + 0.04
+    assert pruner.likelihood_ == likelihood
+
+
+def test_auto_is_probit_for_two_classes_and_gaussian_for_more():
+    for kind, expected in zip(KINDS, ("gaussian", "probit", "gaussian"), strict=True):
+        assert EPPruner().fit(*make_problem(kind)).likelihood_ == expected
+    with pytest.raises(ValueError, match="'probit' likelihood is for votes"):
+        EPPruner(likelihood="probit").fit(*make_problem("regression"))
+
+
+@pytest.mark.parametrize("pruner", PRUNERS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_permuting_members_or_rows(pruner, kind):
+    """Sums change by rounding only; a path stops at a relative 1e-4."""
+    F, y = many_members(kind, N=200, M=12)
+    w = pruner().fit(F, y).weights_
+    rng = np.random.default_rng(1)
+    order, rows = rng.permutation(12), rng.permutation(200)
+    np.testing.assert_allclose(pruner().fit(F[:, order], y).weights_, w[order], 1e-6)
+    np.testing.assert_allclose(pruner().fit(F[rows], y[rows]).weights_, w, 1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-3, 1e7, 1e150])
+@pytest.mark.parametrize("masked", [False, True])
+def test_scaling_predictions_and_targets_together(scale, masked):
+    F, y = make_problem("regression")
+    held_out = make_held_out() if masked else None
+    w = EPPruner().fit(F, y, held_out=held_out).weights_
+    scaled = EPPruner().fit(scale * F, scale * y, held_out=held_out)
+    np.testing.assert_allclose(scaled.weights_, w, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_duplicated_members_share(kind):
+    """The same mixture comes out; one copy may take the weight of both.
+
+    Its scale is set by the prior, which for a pair is not that of one member.
+    """
+    F, y = many_members(kind, N=200, M=6)
+    once = EPPruner(rule="max-evidence").fit(F, y)
+    twice = EPPruner(rule="max-evidence").fit(np.concatenate([F, F], axis=1), y)
+    together = twice.weights_[:6] + twice.weights_[6:]
+    assert np.all(np.isfinite(together))
+    np.testing.assert_allclose(
+        together / together.sum(), once.weights_ / once.weights_.sum(), atol=0.05
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_whole_weights_count_as_repeated_rows(kind):
+    F, y = make_problem(kind, N=60)
+    s = np.random.default_rng(0).integers(1, 4, size=60)
+    weighted = EPPruner(rule="max-evidence").fit(F, y, sample_weight=s)
+    rows = np.repeat(np.arange(60), s)
+    repeated = EPPruner(rule="max-evidence").fit(F[rows], y[rows])
+    np.testing.assert_array_equal(weighted.support_, repeated.support_)
+    # Path steps are settled to 1e-2 of a standard deviation.
+    np.testing.assert_allclose(weighted.weights_, repeated.weights_, rtol=2e-2)
+
+
+def test_trees_that_memorised_their_rows_are_judged_out_of_bag():
+    """On training rows a handful of trees looks perfect, and is not."""
+    X, y = make_classification(1200, 20, n_informative=6, flip_y=0.1, random_state=0)
+    committee = {
+        on: CommitteeClassifier(
+            DecisionTreeClassifier(),
+            generator=Bagging(60),
+            combiner=EPPruner(),
+            weigh_on=on,
+            random_state=0,
+        ).fit(X[:400], y[:400])
+        for on in ("train", "held-out")
+    }
+    train, oob = committee["train"], committee["held-out"]
+    assert oob.n_members_ > train.n_members_
+    # 800 test rows: a standard error of 0.015.
+    error = {on: 1 - c.score(X[400:], y[400:]) for on, c in committee.items()}
+    assert error["train"] - train.combiner_.loo_ > 0.15
+    assert abs(error["held-out"] - oob.combiner_.loo_) < 0.06
+    np.testing.assert_allclose(
+        oob.predict_proba(X[:5]),
+        oob.combiner_.probabilities(
+            combine(member_predictions(oob, X[:5]), oob.weights_)
+        ),
+    )
+
+
+def test_a_sequence_that_is_cut_short_warns_once_and_says_what_to_do():
+    F, y = many_members("binary")
+    with pytest.warns(ConvergenceWarning, match="Raise max_iter") as caught:
+        pruner = EPPruner(max_iter=2).fit(F, y)
+    assert len(caught) == 1
+    assert not pruner.converged_
+    assert pruner.n_iter_ == 2
+
+
+def test_verbose_shows_the_steps_on_standard_error(capsys):
+    F, y = make_problem("binary")
+    pruner = EPPruner(verbose=True).fit(F, y)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert len(captured.err.splitlines()) == 1 + len(pruner.path_)
+
+
+def test_ard_weights_may_be_negative():
+    rng = np.random.default_rng(0)
+    y, shared = rng.normal(size=(2, 500))
+    F = np.column_stack([y + shared, 2 * shared + 0.1 * rng.normal(size=500)])
+    assert ARDPruner().fit(F, y).weights_[1] < 0
+    assert np.all(EPPruner().fit(F, y).weights_ >= 0)
+
+
+SCALES = st.sampled_from([1e-150, 1e-20, 1e-3, 1.0, 1e6, 1e150])
+COLUMNS = st.sampled_from(
+    ["random", "constant", "zero", "target", "opposite", "duplicate", "huge", "tiny"]
+)
+
+
+@st.composite
+def hostile_regression(draw):
+    N, columns = (
+        draw(st.integers(1, 30)),
+        draw(st.lists(COLUMNS, min_size=1, max_size=8)),
+    )
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    y = draw(SCALES) * draw(st.sampled_from([0.0, 1.0, 1.0])) * rng.normal(size=N)
+    F = np.empty((N, len(columns)))
+    for j, kind in enumerate(columns):
+        noise = rng.normal(size=N)
+        F[:, j] = {
+            "random": noise,
+            "constant": np.full(N, 3.0),
+            "zero": np.zeros(N),
+            "target": y,
+            "opposite": -y,
+            "duplicate": F[:, j - 1] if j else noise,
+            "huge": 1e150 * noise,
+            "tiny": 1e-150 * noise,
+        }[kind]
+    return F, y, _mask(draw, rng, F), _weights(draw, rng, N)
+
+
+@st.composite
+def hostile_votes(draw):
+    N, M, K = draw(st.integers(1, 30)), draw(st.integers(1, 8)), draw(st.integers(2, 4))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    y = rng.integers(0, draw(st.sampled_from([1, K])), size=N)
+    codes = rng.integers(0, K, size=(N, M))
+    skill = draw(st.sampled_from(["random", "right", "wrong", "one class", "twins"]))
+    if skill == "right":
+        codes[:, 0] = y
+    elif skill == "wrong":
+        codes = np.repeat((y[:, None] + 1) % K, M, axis=1)
+    elif skill == "one class":
+        codes[:] = 0
+    elif skill == "twins":
+        codes = np.repeat(codes[:, :1], M, axis=1)
+    F = votes(codes, K) * draw(st.sampled_from([1.0, 1e-150, 1e150]))
+    return F, y, _mask(draw, rng, F), _weights(draw, rng, N)
+
+
+def _mask(draw, rng, F):
+    share = draw(st.sampled_from([None, 0.1, 0.5, 0.9]))
+    if share is None:
+        return None
+    mask = rng.random(F.shape[:2]) < share
+    mask.flat[draw(st.integers(0, mask.size - 1))] = True
+    return mask
+
+
+def _weights(draw, rng, N):
+    kind = draw(st.sampled_from([None, "whole", "light", "zeros"]))
+    if kind is None:
+        return None
+    s = {
+        "whole": rng.integers(1, 5, size=N).astype(float),
+        "light": 1e-6 * rng.random(N),
+        "zeros": rng.integers(0, 2, size=N).astype(float),
+    }[kind]
+    s[0] = max(s[0], 1e-7)
+    return s
+
+
+def _fit_or_refuse(pruner, F, y, held_out, s):
+    """Finite weights, or a ValueError; never a RuntimeWarning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        try:
+            pruner.fit(F, y, held_out=held_out, sample_weight=s)
+        except ValueError:
+            return
+    assert np.all(np.isfinite(pruner.weights_))
+    assert np.all(np.isfinite(pruner.path_.log_evidence))
+    if isinstance(pruner, EPPruner):
+        assert np.all(pruner.weights_ >= 0)
+        assert len(pruner.support_) >= 1
+
+
+@pytest.mark.parametrize("pruner", PRUNERS)
+@settings(max_examples=250, deadline=None)
+@given(hostile_regression())
+def test_nothing_breaks_regression(pruner, case):
+    _fit_or_refuse(pruner(), *case)
+
+
+@pytest.mark.parametrize("likelihood", ["probit", "gaussian"])
+@settings(max_examples=250, deadline=None)
+@given(hostile_votes())
+def test_nothing_breaks_classification(likelihood, case):
+    _fit_or_refuse(EPPruner(likelihood=likelihood), *case)
