@@ -14,8 +14,12 @@ runner = CliRunner()
 @pytest.fixture
 def two_outcomes(monkeypatch):
     outcomes = [
-        Outcome("unlike models", 25, 6, 0.007, 0.012, 0.005, Ambiguity(1, 3, 2), 9.0),
-        Outcome("bagged trees", 100, 87, 0.15, 0.045, 0.043, Ambiguity(1, 3, 2), 0.5),
+        Outcome(
+            "unlike models", 25, 6, 0.007, 0.012, 0.005, Ambiguity(1, 3, 2), 4.2, 9.0
+        ),
+        Outcome(
+            "bagged trees", 100, 87, 0.15, 0.045, 0.043, Ambiguity(1, 3, 2), 1.1, 0.5
+        ),
     ]
     asked = {}
 
