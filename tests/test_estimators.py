@@ -18,9 +18,10 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils.validation import check_is_fitted
 
 from committee import (
     AdaBoost,
@@ -923,3 +924,30 @@ def test_refitting_forgets_the_last_data():
     committee.fit(np.column_stack([X, X]), y % 2)
     assert committee.n_features_in_ == 4
     np.testing.assert_array_equal(committee.fit(X, y).predict_proba(X), first)
+
+
+def test_text_in_a_plain_array_reaches_a_pipeline_that_can_read_it():
+    X = np.array([["a", "x"], ["b", "y"], ["a", "y"], ["b", "x"]] * 10, dtype=object)
+    y = (X[:, 0] == "a").astype(int)
+    encoded = make_pipeline(OneHotEncoder(), LogisticRegression())
+    committee = CommitteeClassifier(encoded, generator=Bagging(3), random_state=0)
+    assert committee.fit(X, y).score(X, y) == 1.0
+
+
+def test_a_failed_refit_leaves_the_committee_unfitted():
+    X, y = make_classification(60, random_state=0)
+    committee = CommitteeClassifier(generator=Bagging(2), random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="2 classes"):
+        committee.fit(X, np.zeros(60))
+    with pytest.raises(NotFittedError):
+        check_is_fitted(committee)
+
+
+@pytest.mark.parametrize("fraction", [0.001, 0.999])
+def test_a_fraction_that_leaves_nothing(fraction):
+    X, y = make_classification(60, random_state=0)
+    committee = CommitteeClassifier(
+        generator=Bagging(2), combiner=SimplexWeights(), weigh_on=fraction
+    )
+    with pytest.raises(ValueError, match=r"weigh_on=.* of 60 rows"):
+        committee.fit(X, y)

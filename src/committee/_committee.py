@@ -55,7 +55,7 @@ class BaseCommittee(BaseEstimator):
         ],
         "n_jobs": [None, Integral],
         "random_state": ["random_state"],
-        "verbose": ["boolean"],
+        "verbose": ["verbose"],
     }
 
     _default_estimator: ClassVar[type]
@@ -75,7 +75,7 @@ class BaseCommittee(BaseEstimator):
         weigh_on: str | float = "held-out",
         n_jobs: int | None = None,
         random_state: RandomState = None,
-        verbose: bool = False,
+        verbose: bool | int = False,
     ) -> None:
         self.estimator = estimator
         self.generator = generator
@@ -125,7 +125,8 @@ class BaseCommittee(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         """Accept what all members accept."""
         tags = super().__sklearn_tags__()
-        inputs = [get_tags(e).input_tags for e in self._estimators()]
+        known = [e for e in self._estimators() if hasattr(e, "__sklearn_tags__")]
+        inputs = [get_tags(e).input_tags for e in known]
         tags.input_tags.sparse = all(tag.sparse for tag in inputs)
         tags.input_tags.allow_nan = all(tag.allow_nan for tag in inputs)
         return tags
@@ -158,7 +159,7 @@ class BaseCommittee(BaseEstimator):
             held_out=needs_rows and self.weigh_on == "held-out",
             n_jobs=self.n_jobs,
             random_state=rng,
-            verbose=self.verbose,
+            verbose=bool(self.verbose),
         )
         self._votes = self._generator().votes
         self._weigh(generation, rows_apart if rows_apart is not None else data)
@@ -241,15 +242,29 @@ class BaseCommittee(BaseEstimator):
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
         """Check names and widths; hand frames and sparse matrices through."""
-        if reset:
-            # Should this fit fail, old members must not stay beside new classes.
-            self.__dict__.pop("weights_", None)
         if hasattr(X, "columns"):
             validate_data(self, X, skip_check_array=True, reset=reset)
             return X
-        return validate_data(
-            self, X, accept_sparse=["csr"], ensure_all_finite=False, reset=reset
-        )
+        options = {
+            "accept_sparse": ["csr"],
+            "ensure_all_finite": False,
+            "reset": reset,
+        }
+        try:
+            return validate_data(self, X, **options)
+        except ValueError as error:
+            # Text is for members that can read it, such as an encoding pipeline.
+            if "could not convert" not in str(error):
+                raise
+            return validate_data(self, X, dtype=None, **options)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether the last fit came to its end."""
+        return hasattr(self, "weights_")
+
+    def _forget(self) -> None:
+        """Be unfitted: should this fit fail, nothing old may stay beside the new."""
+        self.__dict__.pop("weights_", None)
 
     def _estimator(self) -> Member:
         """Return the members' estimator, a decision tree unless given."""
@@ -276,6 +291,12 @@ def _split_apart(
     data: TrainingData, fraction: float, rng: np.random.RandomState
 ) -> tuple[TrainingData, TrainingData]:
     """Return the training rows, and a fraction of all rows to weigh on."""
+    fraction = float(fraction)
+    if not 1 <= round(fraction * len(data)) <= len(data) - 1:
+        raise ValueError(
+            f"weigh_on={fraction:g} of {len(data)} rows (n_samples={len(data)}) leaves "
+            "nothing to weigh on, or nothing to train on."
+        )
     K, smaller_part = data.n_classes, min(fraction, 1 - fraction) * len(data)
     few = K is None or np.bincount(data.y).min() < 2 or smaller_part < K
     train, apart = train_test_split(

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils import _safe_indexing as safe_indexing
-from sklearn.utils import check_array
+from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils._metadata_requests import _routing_enabled as routing_enabled
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_method_params as index_params
@@ -47,17 +47,32 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[_F], _F]:
 
 def check_predictions(F: Any) -> FloatArray:
     """Return F as a finite float array, (N, M) or (N, M, K)."""
-    F = check_array(F, dtype=[np.float64, np.float32], allow_nd=True, input_name="F")
-    check_prediction_shape(F)
-    return F  # type: ignore[no-any-return]
-
-
-def check_prediction_shape(F: FloatArray) -> None:
-    """Refuse an F that is neither (N, M) nor (N, M, K) with K >= 2."""
+    F = check_array(
+        F,
+        dtype=[np.float64, np.float32],
+        allow_nd=True,
+        ensure_all_finite=False,
+        input_name="F",
+    )
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspect = not np.isfinite(F.sum())
+    if suspect:
+        _refuse_infinite(F)
     if F.ndim > 3 or (F.ndim == 3 and F.shape[2] < 2):
         raise ValueError(
             "F must have shape (N, M) for regression, or (N, M, K) with K >= 2 "
             f"classes on the last axis. Got shape {F.shape} instead."
+        )
+    return F  # type: ignore[no-any-return]
+
+
+def _refuse_infinite(F: FloatArray) -> None:
+    """Name the members whose predictions are not finite, if there are any."""
+    finite: BoolArray = np.isfinite(F).reshape(*F.shape[:2], -1).all(axis=(0, 2))
+    if not finite.all():
+        raise ValueError(
+            "F contains NaN or infinity: a member's prediction must be finite. Look at "
+            f"the members {np.flatnonzero(~finite)[:10].tolist()}."
         )
 
 
@@ -69,6 +84,7 @@ def check_targets(F: FloatArray, y: Any) -> FloatArray | IntArray:
             f"y must have one entry for each row of F. Got {len(y)} targets for "
             f"{len(F)} rows."
         )
+    assert_all_finite(y, input_name="y")
     if F.ndim == 3:
         return check_class_codes(y, F.shape[2])
     targets: FloatArray = check_array(

@@ -34,7 +34,8 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):
     ----------
     estimator : classifier, optional
         The kind of the members, a decision tree unless given. Leave it at None
-        for a `Pool`.
+        for a `Pool`. It is trained on class codes, the positions in `classes_`: a
+        `class_weight` dictionary is keyed by these.
     generator : generator, optional
         How members are made: `Bagging(100)` unless given.
     combiner : combiner, optional
@@ -105,6 +106,7 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):
         -------
         self
         """
+        self._forget()
         X = self._check_X(X, reset=True)
         y = _check_y(self, X, y)
         check_classification_targets(y)
@@ -227,6 +229,7 @@ class CommitteeRegressor(RegressorMixin, BaseCommittee):
         -------
         self
         """
+        self._forget()
         X = self._check_X(X, reset=True)
         y = _check_y(self, X, y).astype(np.float64)
         return self._fit(X, y, None, sample_weight, fit_params)

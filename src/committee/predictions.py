@@ -139,11 +139,19 @@ def combine(F: FloatArray, w: FloatArray) -> FloatArray:
     [1.5, 4.0]
     """
     F = np.asarray(F)
+    if F.ndim not in (2, 3):
+        raise ValueError(
+            f"F must have shape (N, M) or (N, M, K). Got shape {F.shape} instead."
+        )
     return np.tensordot(F, check_weights(w, F.shape[1]), axes=(1, 0))
 
 
 def as_probabilities(scores: FloatArray) -> FloatArray:
     """Cut scores at zero and scale rows to sum one; the largest stays largest."""
+    if scores.ndim != 2:
+        raise ValueError(
+            f"Probabilities need scores of shape (N, K). Got shape {scores.shape}."
+        )
     p = np.maximum(scores, 0.0)
     total = p.sum(axis=1, keepdims=True)
     empty = total[:, 0] <= 0

@@ -160,7 +160,9 @@ def test_more_folds_than_rows():
 def test_the_failing_learner_is_named_by_its_place():
     X, y = make_regression(40, 3, random_state=0)
     committee = CommitteeRegressor(generator=Pool([Ridge(), Ridge(alpha=-1.0)]))
-    with pytest.raises(MemberFitError, match="Member 1 of 2 failed") as caught:
+    with pytest.raises(
+        MemberFitError, match=r"Member 1 of 2 \(Ridge\) failed"
+    ) as caught:
         committee.fit(X, y)
     assert caught.value.index == 1
     assert [type(m) for m in caught.value.members] == [Ridge]

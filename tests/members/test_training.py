@@ -1,9 +1,11 @@
 """One member's training: its rows, its seed, and what happens when it fails."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.datasets import make_blobs, make_regression
+from sklearn.datasets import make_blobs, make_classification, make_regression
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
@@ -19,6 +21,7 @@ from committee import (
     CrossSplits,
     MemberFitError,
     MiniBatches,
+    Pool,
     RandomInits,
     SimplexWeights,
 )
@@ -53,7 +56,7 @@ def test_a_failure_names_its_member_chains_the_cause_and_keeps_the_others(n_jobs
     with pytest.raises(MemberFitError) as caught:
         committee.fit(X, y)
     error = caught.value
-    assert f"Member {error.index} of 10 failed to fit" in str(error)
+    assert f"Member {error.index} of 10 (_FailsOnRow) failed to fit" in str(error)
     assert "RuntimeError: row 7 is poison" in str(error)
     assert isinstance(error.__cause__, RuntimeError)
     assert error.index > 0
@@ -192,3 +195,47 @@ def test_a_class_of_weight_zero_does_not_stop_a_learner_that_refuses_it():
     committee = CommitteeClassifier(SVC(), generator=CrossSplits(2, 1), random_state=0)
     committee.fit(X, y, sample_weight=s)
     assert {len(member.classes_) for member in committee.members_} == {1, 2}
+
+
+class _OddError(Exception):
+    """Cannot be unpickled: its arguments are not those of its constructor."""
+
+    def __init__(self, first, second):
+        super().__init__(f"{first}{second}")
+
+
+class _RaisesOdd(DecisionTreeClassifier):
+    def fit(self, X, y, sample_weight=None):
+        raise _OddError("odd", "ity")
+
+
+def test_the_error_survives_a_process_boundary():
+    error = MemberFitError("member 3 failed", 3, ["a member"])
+    copy = pickle.loads(pickle.dumps(error))
+    assert str(copy) == "member 3 failed"
+    assert (copy.index, copy.members) == (3, ["a member"])
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_exception_that_cannot_travel_is_told_by_its_text(n_jobs):
+    X, y = make_classification(30, random_state=0)
+    committee = CommitteeClassifier(
+        _RaisesOdd(), generator=Bagging(2), n_jobs=n_jobs, random_state=0
+    )
+    with pytest.raises(MemberFitError, match=r"_OddError: oddity"):
+        committee.fit(X, y)
+
+
+def test_a_broken_learner_is_not_hidden_by_rows_of_one_class():
+    X, y = make_classification(30, random_state=0)
+    committee = CommitteeClassifier(SVC(C=-1), generator=MiniBatches(30, 1))
+    with pytest.raises(MemberFitError, match="'C' parameter of SVC"):
+        committee.fit(X, y)
+
+
+def test_a_pool_keeps_the_seeds_it_was_given():
+    X, y = make_classification(30, random_state=0)
+    pool = Pool([DecisionTreeClassifier(random_state=42), DecisionTreeClassifier()])
+    given, unset = CommitteeClassifier(generator=pool).fit(X, y).members_
+    assert given.random_state == 42
+    assert unset.random_state is not None

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee._validation import (
     check_held_out,
-    check_prediction_shape,
+    check_predictions,
     check_sample_weight,
     check_targets,
     fit_context,
@@ -110,14 +110,13 @@ class Combiner(ABC, BaseEstimator):
         -------
         self
         """
-        F, y = validate_data(
-            self,
-            F,
-            y,
-            allow_nd=True,
-            dtype=[np.float64, np.float32],
-        )
-        check_prediction_shape(F)
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is "
+                "None."
+            )
+        names, F = F, check_predictions(F)
+        validate_data(self, names, skip_check_array=True)
         problem = Problem(
             F,
             check_targets(F, y),
@@ -136,6 +135,13 @@ class Combiner(ABC, BaseEstimator):
         """Members with a nonzero weight."""
         check_is_fitted(self, "weights_")
         return np.flatnonzero(self.weights_)
+
+    @property
+    def normalized_weights_(self) -> FloatArray:
+        """The weights divided by their sum, for use as an average."""
+        check_is_fitted(self, "weights_")
+        normalized: FloatArray = self.weights_ / self.weights_.sum()
+        return normalized
 
     def probabilities(self, scores: FloatArray) -> FloatArray:
         """Turn combined scores into class probabilities.
@@ -166,8 +172,6 @@ class Combiner(ABC, BaseEstimator):
         f_ens : array of shape (N,) or (N, K)
         """
         check_is_fitted(self, "weights_")
-        F = validate_data(
-            self, F, reset=False, allow_nd=True, dtype=[np.float64, np.float32]
-        )
-        check_prediction_shape(F)
+        names, F = F, check_predictions(F)
+        validate_data(self, names, reset=False, skip_check_array=True)
         return combine(F, self.weights_)

@@ -18,6 +18,7 @@ from committee.combiners.base import Combiner, Problem
 from committee.combiners.likelihoods import (
     centred_rows,
     held_out_moments,
+    offset_dominates,
     signed_rows,
 )
 from committee.ep import (
@@ -91,7 +92,7 @@ class EvidencePruner(Combiner):
             )
             self._keep(path)
             self._spread = _mean_variance(rows.F, self.posterior_)
-        elif problem.held_out is not None:
+        elif problem.held_out is not None or offset_dominates(problem):
             moments, unit = held_out_moments(problem)
             self._keep(_in_units(moments_path(moments, **options), unit))
         else:
@@ -199,7 +200,10 @@ class EPPruner(EvidencePruner):
     posterior_ : PathStep
         The chosen point, with the covariance of its weights.
     loo_ : float
-        Its leave-one-out error: mean squared error or share of wrong rows.
+        Its leave-one-out error: mean squared error, or share of wrong rows for
+        classification. Under the gaussian likelihood with `held_out`, where no row
+        has all members, it is the squared error that generalised cross-validation
+        expects.
     log_evidence_ : float
     inclusion_ : Inclusion
         For each member `strength` and `evidence`: why it was kept or dropped.
@@ -279,6 +283,8 @@ class EPPruner(EvidencePruner):
         mean = super().combine(F)
         if not return_std:
             return mean
+        if self._is_equal_vote():
+            raise ValueError("return_std needs the weights of votes='posterior'.")
         if mean.ndim == 2:
             raise ValueError(
                 "return_std is for regression; for classification use "

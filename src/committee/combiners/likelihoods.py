@@ -71,17 +71,29 @@ def centred_rows(problem: Problem) -> Rows:
 def held_out_moments(problem: Problem) -> tuple[Moments, float]:
     """Return moments for weights that sum to one, and the unit of the errors.
 
-    They come from the shrunk error correlation C of pairs of members, each over
-    the rows that both left out.
+    They come from the error correlation C alone: with a mask from that of pairs of
+    members, each over the rows that both left out, shrunk.
     """
     C, unit = scaled_error_correlation(
         problem.F, problem.y, problem.held_out, problem.sample_weight
     )
-    assert problem.held_out is not None
-    heard = problem.held_out.any(axis=1)
+    heard = slice(None) if problem.held_out is None else problem.held_out.any(axis=1)
     s = problem.sample_weight
-    n = heard.sum() if s is None else s[heard].sum()
+    n = (np.ones(len(problem.y)) if s is None else s)[heard].sum()
     return error_moments(C, float(n)), unit
+
+
+def offset_dominates(problem: Problem) -> bool:
+    """Whether y hardly varies beside its mean: a thousandth of it, or less.
+
+    F'F would then hold little but the mean, and its differences, which tell members
+    apart, would be lost to rounding. Weights have to sum to one in any case.
+    """
+    if problem.n_classes is not None:
+        return False
+    # Halved, so that the extremes of the floating-point range can be subtracted.
+    half = np.asarray(problem.y, dtype=np.float64) / 2
+    return bool(1e3 * (half.max() - half.min()) < np.abs(half).max())
 
 
 def _repeated(problem: Problem, times: int) -> FloatArray | None:

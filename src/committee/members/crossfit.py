@@ -24,6 +24,7 @@ def cross_fitted(
     n_splits: int,
     votes: Votes,
     held_out: bool,
+    keep_seeds: bool,
     n_jobs: int | None,
     random_state: RandomState,
     verbose: bool,
@@ -39,7 +40,7 @@ def cross_fitted(
     seeds = draw_seeds(rng, len(estimators))
     folds = _folds(data, n_splits, rng) if held_out else []
     jobs = (
-        (_fit_and_cross_fit, estimator, data, folds, int(seed), votes)
+        (_fit_and_cross_fit, estimator, data, folds, int(seed), votes, keep_seeds)
         for estimator, seed in zip(estimators, seeds, strict=True)
     )
     members: list[Member] = []
@@ -59,7 +60,7 @@ def _folds(data: TrainingData, n_splits: int, rng: np.random.RandomState) -> lis
     if n_splits > N:
         raise ValueError(
             f"Cannot cross-fit {n_splits} folds on {N} rows (n_samples={N}). Take "
-            f"n_splits <= {N}, or weigh_on='train'."
+            "fewer folds, or weigh_on='train'."
         )
     splitter = KFold
     if data.n_classes is not None and np.bincount(data.y).min() >= n_splits:
@@ -74,12 +75,17 @@ def _fit_and_cross_fit(
     folds: list[Fold],
     seed: int,
     votes: Votes,
+    keep_seeds: bool,
 ) -> tuple[Member, FloatArray]:
     """Return the member fitted on all rows, and its out-of-fold predictions."""
-    member = fit_member(estimator, data, Sample.of(np.arange(len(data)), data), seed)
+
+    def fit(rows: IntArray) -> Member:
+        sample = Sample.of(rows, data)
+        return fit_member(estimator, data, sample, seed, keep_seeds=keep_seeds)
+
+    member = fit(np.arange(len(data)))
     P = data.empty_predictions()
     for train, test in folds:
-        clone = fit_member(estimator, data, Sample.of(train, data), seed)
         X = safe_indexing(data.X, test)
-        P[test] = predict_one(clone, X, classes=data.classes, votes=votes)
+        P[test] = predict_one(fit(train), X, classes=data.classes, votes=votes)
     return member, P

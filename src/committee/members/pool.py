@@ -17,7 +17,8 @@ class Pool(Generator):
 
     Where members differ in kind, weighting and pruning pay most. No row is left
     out: the members are weighed on cross-fitted predictions, made by clones
-    that did not see the row's fold, and then fitted on all rows.
+    that did not see the row's fold, and then fitted on all rows. A `random_state`
+    that an estimator was given stays; the others are seeded by the committee.
 
     Parameters
     ----------
@@ -112,6 +113,7 @@ class Pool(Generator):
             n_splits=self.n_splits,
             votes=self.votes,
             held_out=held_out,
+            keep_seeds=True,
             n_jobs=n_jobs,
             random_state=random_state,
             verbose=verbose,

@@ -69,9 +69,10 @@ class RandomInits(Generator):
         return cross_fitted(
             [estimator] * self.n_members,
             data,
-            n_splits=5,
+            n_splits=max(2, min(5, len(data))),
             votes=self.votes,
             held_out=held_out,
+            keep_seeds=False,
             n_jobs=n_jobs,
             random_state=random_state,
             verbose=verbose,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import re
 import warnings
 from collections.abc import Generator, Iterable, Iterator
 from typing import Any
@@ -50,25 +52,36 @@ class MemberFitError(ValueError):
         self.index = index
         self.members = members
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Survive the way back from a worker process."""
+        return type(self), (str(self), self.index, self.members)
+
 
 class _Failure:
     """An exception on its way back from a worker."""
 
-    def __init__(self, index: int, error: Exception) -> None:
+    def __init__(self, index: int, kind: str, error: Exception) -> None:
         self.index = index
-        self.error = error
+        self.kind = kind
+        self.error = _portable(error)
 
 
 def fit_member(
-    estimator: Member, data: TrainingData, sample: Sample, seed: int
+    estimator: Member,
+    data: TrainingData,
+    sample: Sample,
+    seed: int,
+    *,
+    keep_seeds: bool = False,
 ) -> Member:
     """Return a clone of the estimator, trained on the sample.
 
     A learner that takes `sample_weight` gets the weights. For one that does
-    not, counts become repeated rows and weights become a weighted resample.
+    not, counts become repeated rows and weights become a weighted resample. With
+    `keep_seeds`, a `random_state` that the user has set stays.
     """
     member = clone(estimator)
-    set_random_states(member, seed)
+    set_random_states(member, seed, only_unset=keep_seeds)
     rows, params = sample.rows, _routed(member, data.fit_params)
     if sample.weights is not None:
         if not np.any(sample.weights > 0):
@@ -83,21 +96,25 @@ def fit_member(
         return member.fit(
             safe_indexing(data.X, rows), y, **index_params(data.X, params, indices=rows)
         )
-    except ValueError:
+    except ValueError as error:
         # Learners that refuse a single class would say that class throughout.
-        if data.n_classes is None or np.ptp(y) > 0:
+        one_class = data.n_classes is not None and np.ptp(y) == 0
+        if not (one_class and re.search(r"\bclass(es)?\b", str(error))):
             raise
         constant = DummyClassifier(strategy="most_frequent")
         return constant.fit(safe_indexing(data.X, rows), y)
 
 
-def set_random_states(estimator: Member, seed: int) -> None:
+def set_random_states(
+    estimator: Member, seed: int, *, only_unset: bool = False
+) -> None:
     """Give every `random_state` of the estimator and its parts its own seed."""
     rng = np.random.RandomState(seed)
     names = [
         name
-        for name in sorted(estimator.get_params(deep=True))
-        if name == "random_state" or name.endswith("__random_state")
+        for name, value in sorted(estimator.get_params(deep=True).items())
+        if (name == "random_state" or name.endswith("__random_state"))
+        and (value is None or not only_unset)
     ]
     if names:
         states = rng.randint(np.iinfo(np.int32).max, size=len(names))
@@ -139,7 +156,7 @@ def _checked(
         if isinstance(result, _Failure):
             _cancel(results)
             raise MemberFitError(
-                f"Member {result.index} of {total} failed to fit: "
+                f"Member {result.index} of {total} ({result.kind}) failed to fit: "
                 f"{type(result.error).__name__}: {result.error} "
                 f"({len(finished)} finished members are kept in the 'members' "
                 "attribute of this exception.)",
@@ -162,7 +179,16 @@ def _guarded(index: int, function: Any, *args: Any) -> Any:
     try:
         return function(*args)
     except Exception as error:  # noqa: BLE001 (it is raised again, with its index)
-        return _Failure(index, error)
+        return _Failure(index, type(args[0]).__name__, error)
+
+
+def _portable(error: Exception) -> Exception:
+    """Return an exception that can leave the process: itself, or its text."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:  # noqa: BLE001 (whatever stops it, the text gets through)
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
 
 
 def _takes_sample_weight(member: Member) -> bool:
