@@ -14,6 +14,7 @@ LAYERS = [
     {"_validation", "_progress"},
     {"linalg"},
     {"kernels", "ep"},
+    {"bayes"},
     {"predictions"},
     {"diagnostics"},
     {"members", "coupled", "combiners"},
@@ -25,7 +26,7 @@ LAYERS = [
     {"cli"},
 ]
 HEIGHT = {name: i for i, layer in enumerate(LAYERS) for name in layer}
-PACKAGES = ("linalg", "ep", "diagnostics", "members", "combiners")
+PACKAGES = ("linalg", "ep", "bayes", "diagnostics", "members", "coupled", "combiners")
 
 #: Modules without a test file of their own, and where they are tested instead.
 TESTED_ELSEWHERE = {
@@ -44,6 +45,7 @@ TESTED_ELSEWHERE = {
     "ep/sequence.py": "the loop behind every path: test_evidence",
     "ep/threads.py": "threads are given back: test_evidence",
     "ep/truncated.py": "truncations against integration: test_posterior",
+    "combiners/evidence.py": "what EPPruner and ARDPruner share: test_bayesian.py",
     "combiners/base.py": "the contract of all combiners: tests/test_combiners.py",
 }
 

@@ -33,7 +33,12 @@ def test_every_public_name_is_on_the_api_page(name):
     assert re.search(rf"\b{name}\b", page)
 
 
-def test_the_readme_links_to_files_that_exist():
-    for target in re.findall(r"\]\(([^)#]+)", README):
+@pytest.mark.parametrize(
+    "page",
+    [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
+def test_links_lead_to_files_that_exist(page):
+    for target in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
         if "://" not in target:
-            assert (ROOT / target).exists(), target
+            assert (page.parent / target).exists(), target

@@ -68,7 +68,7 @@ def check_predictions(F: Any) -> FloatArray:
 
 def _refuse_infinite(F: FloatArray) -> None:
     """Name the members whose predictions are not finite, if there are any."""
-    finite: BoolArray = np.isfinite(F).reshape(*F.shape[:2], -1).all(axis=(0, 2))
+    finite = np.asarray(np.isfinite(F).reshape(*F.shape[:2], -1).all(axis=(0, 2)))
     if not finite.all():
         raise ValueError(
             "F contains NaN or infinity: a member's prediction must be finite. Look at "

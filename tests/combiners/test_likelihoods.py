@@ -7,6 +7,7 @@ from committee.combiners.base import Problem
 from committee.combiners.likelihoods import (
     centred_rows,
     held_out_moments,
+    offset_dominates,
     signed_rows,
 )
 from tests.reference.problems import make_held_out, make_problem
@@ -75,3 +76,10 @@ def test_held_out_moments_count_the_rows_that_somebody_left_out(kind):
     assert moments.n == held_out.any(axis=1).sum() < 40
     assert unit == 1.0
     assert np.linalg.eigvalsh(moments.G)[0] > 0
+
+
+def test_an_offset_dominates_where_y_hardly_varies_beside_it():
+    F, y = make_problem("regression")
+    for shift, expected in ((0.0, False), (100.0, False), (1e4, True), (-1e9, True)):
+        assert offset_dominates(Problem(F + shift, y + shift, None, None)) is expected
+    assert not offset_dominates(Problem(F, np.zeros(40), None, None))

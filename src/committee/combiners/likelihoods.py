@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import log_ndtr, softmax
 
 from committee._typing import FloatArray
 from committee.combiners.base import Problem
@@ -94,6 +95,32 @@ def offset_dominates(problem: Problem) -> bool:
     # Halved, so that the extremes of the floating-point range can be subtracted.
     half = np.asarray(problem.y, dtype=np.float64) / 2
     return bool(1e3 * (half.max() - half.min()) < np.abs(half).max())
+
+
+def which_likelihood(likelihood: str, problem: Problem) -> str:
+    """Return "probit" for two classes and "gaussian" otherwise, unless told."""
+    if likelihood == "probit" and problem.n_classes is None:
+        raise ValueError(
+            "The 'probit' likelihood is for votes: F of shape (N, M, K). Got shape "
+            f"{problem.F.shape}; take likelihood='gaussian' or 'auto'."
+        )
+    if likelihood == "auto":
+        return "probit" if problem.n_classes == 2 else "gaussian"
+    return likelihood
+
+
+def probit_probabilities(scores: FloatArray, variance: float = 0.0) -> FloatArray:
+    """Return class probabilities from scores of shape (N, K).
+
+        p_k = prod_j Phi((s_k - s_j) / sqrt(1 + v)),  scaled to sum one
+
+    For two classes this is Phi itself.
+    """
+    margins = scores[:, :, None] - scores[:, None, :]
+    log_beats = log_ndtr(margins / np.sqrt(1.0 + variance))
+    # A class does not compete with itself: its term is the constant log 1/2.
+    p: FloatArray = softmax(log_beats.sum(axis=2), axis=1)
+    return p
 
 
 def _repeated(problem: Problem, times: int) -> FloatArray | None:

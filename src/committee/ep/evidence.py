@@ -16,7 +16,7 @@ from committee.ep.gaussian_likelihood import GaussianLikelihood
 from committee.ep.likelihood import Likelihood
 from committee.ep.loo import Loss
 from committee.ep.moments import Moments, row_moments, signed_scale
-from committee.ep.path import Path
+from committee.ep.path import Path, Rule
 from committee.ep.probit_likelihood import ProbitLikelihood
 from committee.ep.sequence import Callback, Sequence, run
 from committee.ep.threads import one_thread
@@ -37,6 +37,7 @@ def classification_path(
     max_iter: int = 200,
     tol: float = 1e-4,
     callback: Callback | None = None,
+    rule: Rule | None = None,
 ) -> Path:
     """Raise log Z - price x size of probit votes, from no member upwards.
 
@@ -66,6 +67,9 @@ def classification_path(
         the sequence.
     callback : callable, optional
         Called with each PathStep as it is made.
+    rule : {"min-loo", "max-evidence", "one-se"}, optional
+        Settle the step that this rule prefers: on the way moments agree to a
+        hundredth of a standard deviation only, and on separable rows not even that.
 
     Returns
     -------
@@ -89,7 +93,9 @@ def classification_path(
     S, scale = signed_scale(S)
     with one_thread():
         likelihood = ProbitLikelihood(S, weight=weight, group=group, unit=1.0 / scale)
-        return _path(likelihood, truncated, price, max_members, max_iter, tol, callback)
+        return _path(
+            likelihood, truncated, price, max_members, max_iter, tol, callback, rule
+        )
 
 
 def regression_path(
@@ -105,6 +111,7 @@ def regression_path(
     max_iter: int = 200,
     tol: float = 1e-4,
     callback: Callback | None = None,
+    rule: Rule | None = None,
 ) -> Path:
     """Raise log Z - price x size under Gaussian noise, from no member upwards.
 
@@ -156,6 +163,7 @@ def regression_path(
         max_iter=max_iter,
         tol=tol,
         callback=callback,
+        rule=rule,
     )
 
 
@@ -172,6 +180,7 @@ def moments_path(
     max_iter: int = 200,
     tol: float = 1e-4,
     callback: Callback | None = None,
+    rule: Rule | None = None,
 ) -> Path:
     """Run `regression_path` from moments, which may come from anywhere.
 
@@ -197,7 +206,9 @@ def moments_path(
         loss=loss,
     )
     with one_thread():
-        return _path(likelihood, truncated, price, max_members, max_iter, tol, callback)
+        return _path(
+            likelihood, truncated, price, max_members, max_iter, tol, callback, rule
+        )
 
 
 def _path(
@@ -208,6 +219,7 @@ def _path(
     max_iter: int,
     tol: float,
     callback: Callback | None,
+    rule: Rule | None,
 ) -> Path:
     if price is None:
         price = PRICE if truncated else 0.0
@@ -215,4 +227,4 @@ def _path(
         raise ValueError(f"max_members must be at least 1. Got {max_members}.")
     room = len(likelihood.unit) if max_members is None else max_members
     sequence = Sequence(likelihood, truncated=truncated, price=price, room=room)
-    return run(sequence, max_iter=max_iter, tol=tol, callback=callback)
+    return run(sequence, max_iter=max_iter, tol=tol, callback=callback, rule=rule)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -39,6 +39,8 @@ class GaussianLikelihood:
     loss : callable, optional
         Maps leave-one-out predictions to losses, see `residual_loo`.
     """
+
+    exact: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ leave-one-out scores. The Gaussian one is exact and never looks at rows for this
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ class Likelihood(Protocol):
     """What the posterior and the evidence sequence ask of a likelihood."""
 
     unit: Array
+
+    #: Whether the rows need no sites, so that a state is small.
+    exact: ClassVar[bool]
 
     @property
     def n_rows(self) -> float:

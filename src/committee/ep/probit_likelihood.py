@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -36,6 +36,8 @@ class ProbitLikelihood:
     unit : array of shape (M,), optional
         Factor from weights of S to the weights that are reported.
     """
+
+    exact: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ it raises J, so no committee comes twice; otherwise a smaller step is tried.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -25,12 +26,12 @@ from committee.ep.moves import (
     member_messages,
     single_move,
 )
-from committee.ep.path import Path, PathStep
+from committee.ep.path import Path, PathStep, Rule
 
 Callback = Callable[[PathStep], object]
 
 # Share of the committee that may enter, or leave, in one step.
-_SHARE = 0.15
+_SHARE = 0.25
 # Single moves that may fail in a row before the sequence ends.
 _PATIENCE = 3
 # Between two steps the moments need to agree only roughly: the evidence is
@@ -38,6 +39,9 @@ _PATIENCE = 3
 _STEP_TOL = 1e-2
 _STEP_SWEEPS = 3
 _STEP_INNER = 30
+# A committee that is chosen is settled: on separable rows that takes hundreds of
+# sweeps, elsewhere a few.
+_SETTLED = Settings(truncated=True, tol=1e-4, max_iter=500, inner_iter=30)
 
 
 class State(NamedTuple):
@@ -183,6 +187,20 @@ class Sequence:
         gains[able] = gain(alpha[able], r[able], u[able], truncated=self.truncated)
         return gains
 
+    def settle(self, step: PathStep, state: State | None) -> PathStep:
+        """Return a step with its moments settled; from its state, if that was kept.
+
+        The objective stays: it is that of the sequence, and tells nothing new.
+        """
+        if state is None:
+            state = self.start()
+        self.likelihood.state = state.rows
+        alpha = np.full(len(self.likelihood.unit), np.inf)
+        here = self.likelihood.unit[step.active]
+        alpha[step.active] = in_units(step.alpha, here, here)
+        self.settings = _SETTLED._replace(truncated=self.truncated)
+        return replace(self.record(self.fit(state, alpha)), objective=step.objective)
+
     def best_single(self, state: State) -> State:
         """Return the committee of the one member that the rows favour most.
 
@@ -197,13 +215,19 @@ class Sequence:
 
 
 def run(
-    sequence: Sequence, *, max_iter: int, tol: float, callback: Callback | None
+    sequence: Sequence,
+    *,
+    max_iter: int,
+    tol: float,
+    callback: Callback | None,
+    rule: Rule | None = None,
 ) -> Path:
     """Advance until J stands still, and return all steps.
 
     Two steps in a row that raise J by less than `tol` per row are standing still.
+    With a `rule`, the step that it prefers is settled.
     """
-    steps: list[PathStep] = []
+    track = _Track(sequence, callback)
     state = sequence.start()
     least = tol * sequence.likelihood.n_rows
     slow, n_iter, converged = 0, 0, False
@@ -216,18 +240,43 @@ def run(
         slow = slow + 1 if new.objective - state.objective < least else 0
         converged = slow == 2
         state = new
-        _record(steps, sequence, state, callback)
-    if not steps:
-        _record(steps, sequence, sequence.best_single(state), callback)
-    return Path(tuple(steps), converged, n_iter)
+        track.add(state)
+    if not track.steps:
+        track.add(sequence.best_single(state))
+    if rule is not None:
+        track.settle(rule)
+    return Path(tuple(track.steps), converged, n_iter)
 
 
-def _record(
-    steps: list[PathStep],
-    sequence: Sequence,
-    state: State,
-    callback: Callback | None,
-) -> None:
-    steps.append(sequence.record(state))
-    if callback is not None:
-        callback(steps[-1])
+class _Track:
+    """The steps so far, and the states of those that are likely to be chosen."""
+
+    def __init__(self, sequence: Sequence, callback: Callback | None) -> None:
+        self.sequence = sequence
+        self.callback = callback
+        self.steps: list[PathStep] = []
+        self.states: dict[int, State] = {}
+
+    def add(self, state: State) -> None:
+        """Record a committee; keep its state, if large while it is last or best."""
+        self.steps.append(self.sequence.record(state))
+        last = len(self.steps) - 1
+        self.states[last] = state
+        if not self.sequence.likelihood.exact:
+            best = int(np.argmin([step.loo_error for step in self.steps]))
+            self.states = {i: s for i, s in self.states.items() if i in (last, best)}
+        if self.callback is not None:
+            self.callback(self.steps[-1])
+
+    def settle(self, rule: Rule) -> None:
+        """Settle the step that the rule prefers, until that is a settled one."""
+        settled: set[int] = set()
+        while True:
+            path = Path(tuple(self.steps), True, 0)
+            chosen = self.steps.index(path.step(rule))
+            if chosen in settled:
+                return
+            self.steps[chosen] = self.sequence.settle(
+                self.steps[chosen], self.states.get(chosen)
+            )
+            settled.add(chosen)

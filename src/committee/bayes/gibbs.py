@@ -1,0 +1,233 @@
+"""Samples of the exact posterior of non-negative weights, for fixed precisions.
+
+A Gaussian kept above zero is sampled by Hamiltonian paths that are known in closed
+form and bounce off the walls w_i = 0 (Pakman and Paninski, 2014): velocities are drawn
+anew from their conditional, as in Gibbs sampling, and no path is ever refused.
+
+With probit terms the paths are those of a guide, and the end of a path is accepted by
+how much more the posterior gained than the guide. There are two: the Gaussian of EP's
+row sites, close to the posterior, and the prior, whose paths reach its tails. Neither
+changes what is sampled, only how fast. Latent variables (Albert and Chib, 1993) would
+do for rows of weight one only. All chains run side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from committee._typing import FloatArray
+from committee.ep.posterior import classification_posterior
+from committee.ep.threads import one_thread
+from committee.ep.truncated import Normal, normal
+from committee.linalg import solve_nnqp
+
+LogDensity = Callable[[FloatArray], FloatArray]
+
+# After a quarter of a period a free path has forgotten its start; over lengths that
+# are uniform on half a period its end is uncorrelated with the start as well.
+_QUARTER, _HALF = 0.5 * np.pi, np.pi
+# Where rows are separable EP needs hundreds of sweeps, and many small steps that all
+# point the same way look like none to a looser tolerance.
+_GUIDE_TOL, _GUIDE_SWEEPS = 1e-4, 2000
+
+
+def sample_truncated(
+    P: FloatArray,
+    h: FloatArray,
+    *,
+    n_samples: int = 1000,
+    n_chains: int = 4,
+    n_warmup: int = 100,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Draw from a Gaussian that is kept above zero.
+
+        p(w) ~ exp(-1/2 w'Pw + h'w) prod_i [w_i > 0]
+
+    Parameters
+    ----------
+    P : array of shape (a, a)
+        Precision, positive definite.
+    h : array of shape (a,)
+        Precision times mean of the Gaussian without the truncation.
+    n_samples, n_chains, n_warmup : int
+        Draws of each chain, chains, and draws before those that are returned.
+    rng : Generator
+
+    Returns
+    -------
+    samples : array of shape (n_chains, n_samples, a)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> w = sample_truncated(np.eye(1), np.zeros(1), rng=rng)
+    >>> bool(abs(w.mean() - np.sqrt(2 / np.pi)) < 0.05)
+    True
+    """
+    with one_thread():
+        return _walk([_Guide(P, h)], None, (n_chains, n_warmup, n_samples), rng)
+
+
+def sample_probit(
+    S: FloatArray,
+    alpha: FloatArray,
+    *,
+    sample_weight: FloatArray | None = None,
+    n_samples: int = 1000,
+    n_chains: int = 4,
+    n_warmup: int = 100,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Draw from the posterior of non-negative weights of probit votes.
+
+        p(w) ~ prod_n Phi(w'S_n)^{s_n} prod_i N(w_i | 0, 1/alpha_i) [w_i > 0]
+
+    Parameters
+    ----------
+    S : array of shape (N, a)
+        Signed rows y_n F_n; 0 is an abstention.
+    alpha : array of shape (a,)
+        Inverse prior variances.
+    sample_weight : array of shape (N,), optional
+        Powers s_n of the terms.
+    n_samples, n_chains, n_warmup, rng
+        As in `sample_truncated`.
+
+    Returns
+    -------
+    samples : array of shape (n_chains, n_samples, a)
+    """
+    with one_thread():
+        S = np.asarray(S, dtype=np.float64)
+        s = np.ones(len(S)) if sample_weight is None else sample_weight
+        sites = classification_posterior(
+            S, alpha, sample_weight=s, tol=_GUIDE_TOL, max_iter=_GUIDE_SWEEPS
+        ).row_sites
+        assert sites is not None
+        L, h = S.T @ (S * (s * sites.t)[:, None]), (s * sites.u) @ S
+
+        def log_density(w: FloatArray) -> FloatArray:
+            return np.asarray(log_ndtr(w @ S.T) @ s - 0.5 * (w * w) @ alpha)
+
+        prior = np.diag(alpha)
+        guides = [_Guide(prior + L, h), _Guide(prior, np.zeros_like(h))]
+        return _walk(guides, log_density, (n_chains, n_warmup, n_samples), rng)
+
+
+class _Guide:
+    """A Gaussian whose paths are followed, in units of its conditional deviations.
+
+    log density:  h'w - 1/2 w'Pw
+    """
+
+    def __init__(self, P: FloatArray, h: FloatArray) -> None:
+        self.P, self.h = P, h
+        self.unit = 1.0 / np.sqrt(P.diagonal())
+        self.q = normal(P * self.unit * self.unit[:, None], h * self.unit)
+
+    def log_density(self, w: FloatArray) -> FloatArray:
+        """Return the log density at each chain, up to a constant."""
+        return np.asarray(w @ self.h - 0.5 * np.einsum("ci,ij,cj->c", w, self.P, w))
+
+    def move(
+        self, w: FloatArray, time: FloatArray, rng: np.random.Generator
+    ) -> FloatArray:
+        """Return where paths with random velocities end."""
+        velocity = rng.normal(size=w.shape) @ self.q.root.T
+        return follow(w / self.unit, velocity, time, self.q) * self.unit
+
+    def spread(self, n_chains: int, rng: np.random.Generator) -> FloatArray:
+        """Return starts for the chains, further apart than their draws will be."""
+        mode = solve_nnqp(self.P, self.h)
+        steps = np.abs(rng.normal(size=(n_chains, len(mode))))
+        return np.asarray(mode + 2.0 * steps * self.unit)
+
+
+def _walk(
+    guides: Sequence[_Guide],
+    log_density: LogDensity | None,
+    size: tuple[int, int, int],
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Run all chains over a log density, or over the one guide itself without it.
+
+    The end of a path is accepted with the probability that the density gained more
+    than the guide's: min(1, exp(log p(end) - log q(end) - log p(w) + log q(w))).
+    """
+    n_chains, n_warmup, n_samples = size
+    w = guides[0].spread(n_chains, rng)
+    samples = np.empty((n_chains, n_samples, w.shape[1]))
+    log_p = np.zeros(n_chains) if log_density is None else log_density(w)
+    for step in range(-n_warmup, n_samples):
+        for guide in guides:
+            if log_density is None:
+                w = guide.move(w, np.full(n_chains, _QUARTER), rng)
+                continue
+            # Short paths get away from where long ones are refused.
+            end = guide.move(w, rng.uniform(0.0, _HALF, n_chains), rng)
+            new = log_density(end)
+            gain = new - guide.log_density(end) - log_p + guide.log_density(w)
+            accept = np.log(rng.random(n_chains)) < gain
+            w = np.where(accept[:, None], end, w)
+            log_p = np.where(accept, new, log_p)
+        if step >= 0:
+            samples[:, step] = w
+    return samples
+
+
+def follow(
+    w: FloatArray, velocity: FloatArray, time: FloatArray, q: Normal
+) -> FloatArray:
+    """Return where the paths of a Gaussian's energy end, walls at zero.
+
+        w(t) = m + (w - m) cos t + v sin t,    off wall i:  v - 2 v_i V_i / V_ii
+
+    Parameters
+    ----------
+    w, velocity : arrays of shape (chains, a)
+        Where each chain is, w >= 0, and how it moves.
+    time : array of shape (chains,)
+        How long, at most pi.
+    q : Normal
+        The Gaussian without walls.
+
+    Returns
+    -------
+    w : array of shape (chains, a)
+        Never negative.
+    """
+    chains = np.arange(len(w))
+    x, v, left = w - q.mean, velocity, time
+    while True:
+        until = _time_to_walls(x, v, q.mean)
+        wall = until.argmin(axis=1)
+        t = np.minimum(until[chains, wall], left)
+        cos, sin = np.cos(t)[:, None], np.sin(t)[:, None]
+        x, v = x * cos + v * sin, v * cos - x * sin
+        # Rounding must not carry a chain through a wall.
+        x = np.maximum(x, -q.mean)
+        left = left - t
+        if not left.any():
+            return np.asarray(x + q.mean)
+        hit = chains[left > 0.0]
+        i = wall[hit]
+        x[hit, i] = -q.mean[i]
+        v[hit] -= (2.0 * v[hit, i] / q.cov[i, i])[:, None] * q.cov[i]
+
+
+def _time_to_walls(x: FloatArray, v: FloatArray, mean: FloatArray) -> FloatArray:
+    """Return when each weight next falls to zero, infinity if it never does.
+
+    mean + r cos(t - phi) = 0 with r = |(x, v)|: on the way down t = phi + acos(-mean / r)
+    """
+    r = np.hypot(x, v)
+    reach = r > mean
+    cosine = np.divide(-mean, r, out=np.ones_like(r), where=reach & (r > 0.0))
+    t = np.arctan2(v, x) + np.arccos(np.clip(cosine, -1.0, 1.0))
+    falling = (x <= -mean) & (v < 0.0)
+    return np.where(falling, 0.0, np.where(reach, np.maximum(t, 0.0), np.inf))

@@ -1,0 +1,197 @@
+"""Ballots: who votes for what, how the votes stand, and who is best among equals."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from committee._typing import BoolArray, FloatArray, IntArray
+from committee.combiners.base import Problem
+
+#: Scores, of order one, that differ by less are equal: sums of N terms round.
+TIE = 1e-10
+
+
+class Ballots:
+    """Hard votes of a classification problem, with abstentions and row weights.
+
+    Attributes
+    ----------
+    choice : int array of shape (N, M)
+        The class that each member votes for, its largest entry.
+    present : bool array of shape (N, M)
+        False where a member abstains.
+    right, wrong : float arrays of shape (N, M)
+        1 where a member votes for the right class, or for another one.
+    s : array of shape (N,)
+        Row weights, with mean one.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        # Small codes: all that follows is bound by memory.
+        choice = problem.F.argmax(axis=2).astype(np.int16)
+        self.choice: npt.NDArray[np.int16] = np.ascontiguousarray(choice)
+        shape = problem.F.shape[:2]
+        mask = problem.held_out
+        self.present: BoolArray = np.ones(shape, dtype=bool) if mask is None else mask
+        s = problem.sample_weight
+        self.s: FloatArray = np.ones(shape[0]) if s is None else s / s.mean()
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return int(self.problem.F.shape[2])
+
+    @cached_property
+    def right(self) -> FloatArray:
+        """1 where a member votes for the right class."""
+        correct: BoolArray = self.choice == np.asarray(self.problem.y)[:, None]
+        return (correct & self.present).astype(np.float64)
+
+    @cached_property
+    def wrong(self) -> FloatArray:
+        """1 where a member votes for a wrong class."""
+        return self.present - self.right
+
+    @cached_property
+    def by_member(self) -> tuple[npt.NDArray[np.int16], BoolArray, BoolArray]:
+        """Choices, who speaks and who is right, members first: (M, N) each."""
+        choice, present = self.choice.T.copy(), self.present.T.copy()
+        return choice, present, present & (choice == np.asarray(self.problem.y))
+
+    @cached_property
+    def spoken(self) -> FloatArray:
+        """1 where a member speaks."""
+        return self.present.astype(np.float64)
+
+    def heard_by(self, d: FloatArray) -> FloatArray:
+        """Return the weight, by d, of the rows that each member speaks on."""
+        if self.problem.held_out is None:
+            return np.full(self.choice.shape[1], d.sum())
+        return d @ self.spoken
+
+    @cached_property
+    def heard(self) -> FloatArray:
+        """Weight of the rows that each member speaks on, 1 if there are none."""
+        heard = self.heard_by(self.s)
+        return np.where(heard > 0, heard, 1.0)
+
+    def errors(self) -> FloatArray:
+        """Return each member's error on the rows that it speaks on.
+
+        A member that never speaks has the error of chance.
+        """
+        silent = ~self.present.any(axis=0)
+        chance = 1.0 - 1.0 / self.n_classes
+        return np.where(silent, chance, self.s @ self.wrong / self.heard)
+
+    @cached_property
+    def rank(self) -> IntArray:
+        """Places of the members by error, then by number: this decides ties."""
+        return places(self.errors())
+
+
+def places(score: FloatArray) -> IntArray:
+    """Return each member's place by score, least first; equal ones by number."""
+    rank = np.empty(len(score), dtype=np.intp)
+    rank[np.argsort(np.round(score / TIE), kind="stable")] = np.arange(len(score))
+    return rank
+
+
+def least(
+    score: FloatArray, rank: IntArray, free: BoolArray, *, unit: float = 1.0
+) -> int:
+    """Return the free member of least score; of equal ones that of least rank."""
+    members = np.flatnonzero(free)
+    tied = members[score[members] <= score[members].min() + TIE * unit]
+    return int(tied[rank[tied].argmin()])
+
+
+class Tally:
+    """The votes of a changing set of members, which speak as equals.
+
+    The margin of a row is the number of votes for the right class minus the most
+    for any other. The committee is right above zero; a tie counts one half.
+
+    Attributes
+    ----------
+    own : int array of shape (N,)
+        Votes for the right class.
+    others : int array of shape (K, N)
+        Votes for wrong classes; zero for the right one.
+    top : int array of shape (N,)
+        The most votes for a wrong class.
+    """
+
+    def __init__(self, ballots: Ballots) -> None:
+        self.ballots = ballots
+        N = len(ballots.s)
+        self.own = np.zeros(N, dtype=np.int32)
+        self.others = np.zeros((ballots.n_classes, N), dtype=np.int32)
+        self.top = np.zeros(N, dtype=np.int32)
+        self.count = np.zeros(N, dtype=np.int32)
+        self._mistakes: dict[int, tuple[IntArray, IntArray]] = {}
+
+    def add(self, m: int) -> None:
+        """Let member m vote."""
+        wrong, classes = self._change(m, 1)
+        self.top[wrong] = np.maximum(self.top[wrong], self.others[classes, wrong])
+
+    def remove(self, m: int) -> None:
+        """Take back the votes of member m."""
+        wrong, _ = self._change(m, -1)
+        self.top[wrong] = self.others[:, wrong].max(axis=0)
+
+    def _change(self, m: int, by: int) -> tuple[IntArray, IntArray]:
+        """Count member m's votes; return its wrong rows and what it says there."""
+        choice, present, right = (of[m] for of in self.ballots.by_member)
+        change = np.add if by > 0 else np.subtract
+        change(self.count, present, out=self.count)
+        change(self.own, right, out=self.own)
+        if m not in self._mistakes:
+            wrong = np.flatnonzero(present & ~right)
+            self._mistakes[m] = wrong, choice[wrong].astype(np.intp)
+        wrong, classes = self._mistakes[m]
+        self.others[classes, wrong] += by
+        return wrong, classes
+
+    @property
+    def failing(self) -> FloatArray:
+        """1 where the committee is wrong or silent, 1/2 at a tie, (N,)."""
+        margin = self.own - self.top
+        return np.where(self.count > 0, 0.5 - 0.5 * np.sign(margin), 1.0)
+
+    def errors_with(self) -> FloatArray:
+        """Return the error of the committee with each member added, (M,).
+
+        Rows on which nobody speaks do not count. Only rows at the edge, those of
+        margin -1, 0 or 1, can change.
+        """
+        b = self.ballots
+        margin, spoken = self.own - self.top, self.count > 0
+        right = float(b.s @ (spoken * (0.5 + 0.5 * np.sign(margin))))
+        rises = np.flatnonzero((margin == 0) | (margin == -1))
+        falls = np.flatnonzero(spoken & ((margin == 0) | (margin == 1)))
+        gain = b.s[rises] * np.where(spoken[rises], 0.5, 1.0)
+        rights = right + gain @ b.right[rises] - 0.5 * self._losses(falls)
+        silent = np.flatnonzero(~spoken)
+        heard = float(b.s @ spoken) + b.s[silent] @ b.spoken[silent]
+        return 1.0 - rights / np.where(heard > 0, heard, 1.0)
+
+    def _losses(self, rows: IntArray) -> FloatArray:
+        """Return the weight of rows on which a member adds to the strongest rival."""
+        b = self.ballots
+        if b.n_classes == 2:
+            return b.s[rows] @ b.wrong[rows]
+        n = np.arange(len(rows))
+        strongest = (self.others[:, rows] == self.top[rows]).T * b.s[rows, None]
+        strongest[n, np.asarray(b.problem.y)[rows]] = 0.0
+        box = b.choice[rows] + b.n_classes * n[:, None]
+        added = strongest.ravel().take(box)
+        if b.problem.held_out is not None:
+            added *= b.present[rows]
+        losses: FloatArray = added.sum(axis=0)
+        return losses

@@ -1,0 +1,253 @@
+"""Greedy forward selection with replacement, for the squared error or any score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.metrics import get_scorer_names
+from sklearn.utils import check_random_state
+
+from committee._typing import FloatArray, IntArray, RandomState
+from committee._validation import Interval, StrOptions
+from committee.combiners.base import Combiner, Problem
+from committee.combiners.scores import RowScore, row_score
+from committee.diagnostics.correlation import scaled_error_correlation
+
+
+@dataclass(frozen=True, eq=False)
+class GreedyPath:
+    """The committees after 1, 2, ... picks.
+
+    Attributes
+    ----------
+    weights : array of shape (n_steps, M)
+        Share of the picks that each member has; mean over the bags.
+    error : array of shape (n_steps,)
+        Mean squared error, or minus the score, on the rows of the fit.
+    """
+
+    weights: FloatArray
+    error: FloatArray
+
+    @property
+    def size(self) -> IntArray:
+        """Number of members that were picked so far."""
+        sizes: IntArray = np.count_nonzero(self.weights, axis=1)
+        return sizes
+
+    def choose(self, *, max_members: int | None = None) -> FloatArray:
+        """Return the weights of least error, of the first step that has it.
+
+        Parameters
+        ----------
+        max_members : int, optional
+            Look only at committees of at most this size.
+
+        Returns
+        -------
+        weights : array of shape (M,)
+        """
+        error = self.error
+        if max_members is not None:
+            error = np.where(self.size <= max_members, error, np.inf)
+        if not np.isfinite(error.min()):
+            raise ValueError(
+                f"No committee of the path has at most {max_members} members; the "
+                f"smallest has {self.size.min()}."
+            )
+        return np.array(self.weights[int(error.argmin())])
+
+
+class GreedyPruner(Combiner):
+    """Add, again and again, the member that helps the committee most (Caruana).
+
+        m_t = argmin_m  error( (sum_{s<t} f_{m_s} + f_m) / t ),    t = 1 ... n_steps
+        w_m = (number of times that m was picked) / t,   t the best step on the way
+
+    A member may be picked many times, which is how it gets a weight. The squared
+    error, of probability vectors for classes, needs only the error correlation C: a
+    step then costs O(M), whatever N is. Accuracy and log loss cost one pass over F
+    at each step; any other score is computed once for each candidate.
+
+    With `held_out` the squared error is that of the shrunk C of pairs. Other scores
+    are those of the mean of the chosen members that speak on a row; where none does,
+    of all that speak.
+
+    Parameters
+    ----------
+    n_steps : int, default=50
+        Number of picks, the initial ones among them.
+    scoring : str or callable, optional
+        What to maximise: the name of a scikit-learn scorer, such as "accuracy",
+        "roc_auc", "neg_log_loss" or "r2", or a callable `scorer(estimator, X, y)`.
+        The squared error is minimised unless given.
+    n_initial : int or "auto", default=1
+        The best single members with which the selection starts. "auto" takes as
+        many as make the best average. 1 is plain greedy selection.
+    n_bags : int, default=1
+        Selections to average, each from a random part of the members.
+    bag_fraction : float, default=0.5
+        Size of that part. Without effect for one bag, which has all members.
+    random_state : int, RandomState instance or None, default=None
+        Draws the bags.
+
+    Attributes
+    ----------
+    weights_ : array of shape (M,)
+        Shares of the picks; they sum to one.
+    support_ : array
+        The members that were picked.
+    order_ : array of shape (n_steps,) or (n_bags, n_steps)
+        The picks, in order.
+    path_ : GreedyPath
+        Error and weights at every step, and `choose()`.
+
+    See Also
+    --------
+    SimplexWeights : The weights that squared-error selection approaches.
+
+    References
+    ----------
+    R. Caruana, A. Niculescu-Mizil, G. Crew, A. Ksikes. Ensemble selection from
+    libraries of models. ICML, 2004.
+    R. Caruana, A. Munson, A. Niculescu-Mizil. Getting the most out of ensemble
+    selection. ICDM, 2006.
+
+    Examples
+    --------
+    >>> from committee import GreedyPruner
+    >>> F = [[1.0, 0.0, 3.0], [0.0, 2.0, 3.0], [1.0, 0.0, 3.0], [0.0, 2.0, 3.0]]
+    >>> greedy = GreedyPruner(n_steps=5).fit(F, [0.0, 0.0, 0.0, 0.0])
+    >>> greedy.order_.tolist(), greedy.weights_.tolist()
+    ([0, 0, 1, 0, 0], [0.8, 0.2, 0.0])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_steps": [Interval(Integral, 1, None, closed="left")],
+        "scoring": [StrOptions(set(get_scorer_names())), callable, None],
+        "n_initial": [
+            Interval(Integral, 1, None, closed="left"),
+            StrOptions({"auto"}),
+        ],
+        "n_bags": [Interval(Integral, 1, None, closed="left")],
+        "bag_fraction": [Interval(Real, 0, 1, closed="right")],
+        "random_state": ["random_state"],
+    }
+
+    order_: IntArray
+    path_: GreedyPath
+
+    def __init__(
+        self,
+        n_steps: int = 50,
+        *,
+        scoring: str | Callable[..., float] | None = None,
+        n_initial: int | Literal["auto"] = 1,
+        n_bags: int = 1,
+        bag_fraction: float = 0.5,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_steps = n_steps
+        self.scoring = scoring
+        self.n_initial = n_initial
+        self.n_bags = n_bags
+        self.bag_fraction = bag_fraction
+        self.random_state = random_state
+
+    def _weigh(self, problem: Problem) -> FloatArray:
+        M = problem.n_members
+        if self.scoring is None:
+            objective: _Squared | RowScore = _Squared.of(problem)
+        else:
+            objective = row_score(problem, self.scoring)
+        picks = np.empty((self.n_bags, self.n_steps), dtype=np.intp)
+        for b, members in enumerate(self._bags(M)):
+            part = objective if self.n_bags == 1 else objective.only(members)
+            local, error = _select(part, self.n_steps, self.n_initial)
+            picks[b] = members[local]
+        counts = (picks[..., None] == np.arange(M)).cumsum(axis=1).mean(axis=0)
+        weights: FloatArray = counts / np.arange(1, self.n_steps + 1)[:, None]
+        if self.n_bags > 1:
+            error = np.array([objective.error(w) for w in weights])
+        self.order_ = picks[0] if self.n_bags == 1 else picks
+        self.path_ = GreedyPath(weights, error)
+        return self.path_.choose()
+
+    def _bags(self, M: int) -> list[IntArray]:
+        """Return the members of each bag, in ascending order."""
+        if self.n_bags == 1:
+            return [np.arange(M)]
+        rng = check_random_state(self.random_state)
+        size = max(1, round(self.bag_fraction * M))
+        return [np.sort(rng.permutation(M)[:size]) for _ in range(self.n_bags)]
+
+
+def _select(
+    objective: _Squared | RowScore, n_steps: int, n_initial: int | Literal["auto"]
+) -> tuple[IntArray, FloatArray]:
+    """Return the picks and the error after each of them."""
+    ranking = objective.start().argsort(kind="stable")[:n_steps]
+    if n_initial == "auto":
+        averages = [objective.add(m) for m in ranking]
+        n_initial = int(np.argmin(averages)) + 1
+        objective.start()
+    order = np.empty(n_steps, dtype=np.intp)
+    error = np.empty(n_steps)
+    for t in range(n_steps):
+        if t < min(n_initial, len(ranking)):
+            order[t] = ranking[t]
+        else:
+            order[t] = objective.candidates().argmin()
+        error[t] = objective.add(order[t])
+    return order, error
+
+
+class _Squared:
+    """error(w) = w'Cw, for w = c / t with c the numbers of picks."""
+
+    def __init__(self, C: FloatArray, unit: float) -> None:
+        self.C, self.unit = C, unit
+        self.start()
+
+    @classmethod
+    def of(cls, problem: Problem) -> _Squared:
+        """Return the squared error on the problem's rows, from one pass."""
+        return cls(
+            *scaled_error_correlation(
+                problem.F, problem.y, problem.held_out, problem.sample_weight
+            )
+        )
+
+    def only(self, members: IntArray) -> _Squared:
+        """Return the objective of some members."""
+        return _Squared(self.C[np.ix_(members, members)], self.unit)
+
+    def start(self) -> FloatArray:
+        """Forget all picks and return the errors of single members."""
+        self.t, self.cCc = 0, 0.0
+        self.Cc = np.zeros(len(self.C))
+        return self.candidates()
+
+    def candidates(self) -> FloatArray:
+        """Return the error with each of the members added, in squared units."""
+        errors: FloatArray = self.cCc + 2 * self.Cc + np.diag(self.C)
+        return errors / (self.t + 1) ** 2
+
+    def add(self, m: int) -> float:
+        """Pick m and return the error."""
+        self.cCc += float(2 * self.Cc[m] + self.C[m, m])
+        self.Cc += self.C[m]
+        self.t += 1
+        return self._scaled(self.cCc / self.t**2)
+
+    def error(self, w: FloatArray) -> float:
+        """Return w'Cw."""
+        return self._scaled(float(w @ self.C @ w))
+
+    def _scaled(self, error: float) -> float:
+        with np.errstate(over="ignore", under="ignore"):
+            return float(np.maximum(error, 0.0) * np.float64(self.unit) ** 2)

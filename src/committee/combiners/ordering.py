@@ -1,0 +1,198 @@
+"""Orderings by one score for each member, and the random order beside them."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from committee._typing import FloatArray, IntArray, RandomState
+from committee.combiners.ballots import TIE, Ballots
+from committee.combiners.base import Problem
+from committee.combiners.selection import OrderingPruner, VotePruner
+
+#: Numbers in a row block: 1 MB, for the cache.
+_BLOCK = 2**17
+
+
+class BestPruner(OrderingPruner):
+    """Keep the members that err least on their own.
+
+        e_m = mean_n [ vote_m(n) != y_n ],   or   mean_n (f_m(n) - y_n)^2
+
+    over the rows that member m speaks on, smallest first. It looks at no two
+    members together: twins are kept both.
+
+    Parameters
+    ----------
+    n_members : int, default=25
+        How many to keep; all if there are fewer.
+
+    Attributes
+    ----------
+    weights_ : array of shape (M,)
+        Equal on the chosen members.
+    order_ : array of shape (M,)
+        All members, best first; equal ones by number.
+    path_ : SelectionPath
+        Error of the first 1, 2, ..., M members of the order.
+    support_ : array
+        The chosen members.
+
+    Examples
+    --------
+    >>> from committee import BestPruner
+    >>> F = [[1.0, 0.0, 3.0], [1.0, 0.5, 3.0]]
+    >>> BestPruner(2).fit(F, [0.0, 0.0]).order_.tolist()
+    [1, 0, 2]
+    """
+
+    def _order(self, problem: Problem) -> IntArray:
+        if problem.n_classes is not None:
+            return np.argsort(Ballots(problem).rank)
+        return np.argsort(_root_mean_squares(problem), kind="stable")
+
+
+class RandomPruner(OrderingPruner):
+    """Keep members at random: what any other choice must beat.
+
+        order = a uniform permutation of 1..M
+
+    Parameters
+    ----------
+    n_members : int, default=25
+        How many to keep; all if there are fewer.
+    random_state : int, RandomState or None, default=None
+
+    Attributes
+    ----------
+    weights_ : array of shape (M,)
+        Equal on the chosen members.
+    order_ : array of shape (M,)
+        All members in random order.
+    path_ : SelectionPath
+        Error of the first 1, 2, ..., M members of the order.
+    support_ : array
+        The chosen members.
+
+    Examples
+    --------
+    >>> from committee import RandomPruner
+    >>> pruner = RandomPruner(2, random_state=0).fit([[1.0, 0.0, 3.0]], [0.0])
+    >>> sorted(pruner.order_.tolist()), len(pruner.support_)
+    ([0, 1, 2], 2)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **OrderingPruner._parameter_constraints,
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self, n_members: int = 25, *, random_state: RandomState = None
+    ) -> None:
+        super().__init__(n_members)
+        self.random_state = random_state
+
+    def _order(self, problem: Problem) -> IntArray:
+        rng = check_random_state(self.random_state)
+        order: IntArray = rng.permutation(problem.n_members)
+        return order
+
+
+class ContributionPruner(VotePruner):
+    """Order members by what each contributes to the whole committee's vote.
+
+        IC_m = mean_n   2 v_max - v_m      m is right, in the minority
+                        v_sec              m is right, in the majority
+                        v_y - v_m - v_max  m is wrong
+
+    largest first (EPIC). On row n, v_m is the share of members that vote as m
+    does, v_y the share for the right class, v_max and v_sec the largest and the
+    second largest share; m is in the minority if v_m < v_max. Being right counts
+    most where the committee is wrong, and nothing where all are right. Shares are
+    of the members that speak on the row, and the mean is over the rows that m
+    speaks on; without abstentions the order is that of the authors' sums of votes.
+
+    Parameters
+    ----------
+    n_members : int, default=25
+        How many to keep; all if there are fewer.
+
+    Attributes
+    ----------
+    weights_ : array of shape (M,)
+        Equal on the chosen members.
+    order_ : array of shape (M,)
+        All members, best first; equal ones by their own error, then by number.
+    contribution_ : array of shape (M,)
+        IC_m.
+    path_ : SelectionPath
+        Error of the first 1, 2, ..., M members of the order.
+    support_ : array
+        The chosen members.
+
+    References
+    ----------
+    Lu, Wu, Zhu and Bongard, Ensemble pruning via individual contribution ordering,
+    KDD 2010.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee import ContributionPruner
+    >>> votes = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 0]])
+    >>> pruner = ContributionPruner(1).fit(np.eye(2)[votes], [0, 0, 0])
+    >>> (9 * pruner.contribution_).round(6).tolist()
+    [-2.0, -2.0, 2.0]
+    """
+
+    contribution_: FloatArray
+
+    def _order_votes(self, ballots: Ballots) -> IntArray:
+        self.contribution_ = _contributions(ballots)
+        return np.lexsort((ballots.rank, np.round(-self.contribution_ / TIE)))
+
+
+def _root_mean_squares(problem: Problem) -> FloatArray:
+    """Return each member's root mean squared error; infinite if it never speaks."""
+    E = np.asarray(problem.F, dtype=np.float64) / 2 - problem.y[:, None] / 2
+    if problem.held_out is not None:
+        E[~problem.held_out] = 0.0
+    largest = np.abs(E).max(axis=0)
+    s = np.ones(len(E)) if problem.sample_weight is None else problem.sample_weight
+    s = s / s.max()
+    heard = s.sum() if problem.held_out is None else s @ problem.held_out
+    squares = s @ (E / np.where(largest > 0, largest, 1.0)) ** 2
+    spoken = np.broadcast_to(heard > 0, largest.shape)
+    return np.where(
+        spoken, largest * np.sqrt(squares / np.where(spoken, heard, 1.0)), np.inf
+    )
+
+
+def _contributions(ballots: Ballots) -> FloatArray:
+    """Return IC_m, by blocks of rows."""
+    N, M = ballots.choice.shape
+    total = np.zeros(M)
+    for start in range(0, N, step := max(1, _BLOCK // M)):
+        rows = slice(start, start + step)
+        total += ballots.s[rows] @ _row_contributions(ballots, rows)
+    contributions: FloatArray = total / ballots.heard
+    return contributions
+
+
+def _row_contributions(ballots: Ballots, rows: slice) -> FloatArray:
+    """Return what each member contributes to each row, from the shares v, (n, K)."""
+    choice, present = ballots.choice[rows], ballots.present[rows]
+    N, K = len(choice), ballots.n_classes
+    box = (np.arange(N)[:, None] * K + choice)[present]
+    votes = np.bincount(box, minlength=N * K).reshape(N, K)
+    v = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1)
+    v_sec, v_max = np.partition(v, K - 2, axis=1)[:, K - 2 :].T[:, :, None]
+    y = np.asarray(ballots.problem.y, dtype=np.intp)[rows, None]
+    v_y = np.take_along_axis(v, y, axis=1)
+    v_m = v[np.arange(N)[:, None], choice]
+    when_right = np.where(v_m < v_max, 2 * v_max - v_m, v_sec)
+    parts: FloatArray = np.where(choice == y, when_right, v_y - v_m - v_max) * present
+    return parts

@@ -1,0 +1,234 @@
+"""Selection: choose members and let them vote as equals.
+
+What all selecting pruners share: an order of the members, and the error of its
+first members at every size, from one run.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+
+from committee._typing import BoolArray, FloatArray, IntArray
+from committee._validation import Interval
+from committee.combiners.ballots import Ballots
+from committee.combiners.base import Combiner, Problem
+
+__all__ = [
+    "Ballots",
+    "OrderingPruner",
+    "SelectionPath",
+    "VotePruner",
+    "ballots_of",
+    "equal_weights",
+    "selection_path",
+    "votes_tags",
+]
+
+#: Numbers in a row block of cumulated votes: 256 kB, for the cache.
+_BLOCK = 2**15
+
+
+@dataclass(frozen=True, eq=False)
+class SelectionPath:
+    """The committees of the first 1, 2, ... members of an order, voting as equals.
+
+    Attributes
+    ----------
+    order : array of shape (n,)
+        Member numbers, first chosen first.
+    error : array of shape (n,)
+        Share of wrong rows, or mean squared error, of the first k + 1 members.
+    error_se : array of shape (n,)
+        Its standard error.
+    n_members : int
+        M, the number of members to choose from.
+    """
+
+    order: IntArray
+    error: FloatArray
+    error_se: FloatArray
+    n_members: int
+
+    @property
+    def size(self) -> IntArray:
+        """Number of members at each step."""
+        return np.arange(1, len(self.order) + 1)
+
+    def choose(
+        self, *, max_members: int | None = None, within_se: float = 0.0
+    ) -> FloatArray:
+        """Return the weights of the smallest committee of least error.
+
+        Parameters
+        ----------
+        max_members : int, optional
+            Look only at committees of at most this size.
+        within_se : float, default=0
+            Take the smallest whose error is within so many standard errors.
+
+        Returns
+        -------
+        weights : array of shape (M,)
+        """
+        error = self.error[:max_members]
+        least = int(error.argmin())
+        near = error <= error[least] + within_se * self.error_se[least]
+        return equal_weights(self.order[: int(near.argmax()) + 1], self.n_members)
+
+
+def equal_weights(members: IntArray, n_members: int) -> FloatArray:
+    """Return 1/k for the k members given, 0 for the others."""
+    w = np.zeros(n_members)
+    w[members] = 1.0 / len(members)
+    return w
+
+
+def selection_path(problem: Problem, order: IntArray) -> SelectionPath:
+    """Return the error of the first k members, for every k, in one pass over rows.
+
+    Members abstain where they are not held out; a row on which all of the first k
+    abstain does not count at size k, and the error is infinite where none counts.
+
+    Parameters
+    ----------
+    problem : Problem
+    order : array of shape (n,)
+        Member numbers, each at most once.
+
+    Returns
+    -------
+    path : SelectionPath
+    """
+    units = _units(problem, order)
+    with np.errstate(over="ignore", invalid="ignore"):
+        heard, squared, loss, squared_loss = _sums(problem, order, units)
+        total = np.where(heard > 0, heard, 1.0)
+        mean = np.where((heard > 0) & np.isfinite(loss), loss / total, np.inf)
+        variance = np.nan_to_num(squared_loss / total - mean**2).clip(min=0.0)
+        # sqrt of the mean's variance, by the effective number of rows.
+        error_se = np.sqrt(variance * squared) / total
+        error = (np.sqrt(mean) * units) ** 2
+        error_se = (np.sqrt(error_se) * units) ** 2
+    return SelectionPath(order, error, error_se, problem.n_members)
+
+
+def _sums(problem: Problem, order: IntArray, units: FloatArray) -> FloatArray:
+    """Return the sums over rows of s, s^2, s loss and s loss^2, for every size."""
+    y = np.asarray(problem.y)
+    s = np.ones(len(y)) if problem.sample_weight is None else problem.sample_weight
+    s = s / s.mean()
+    sums = np.zeros((4, len(order)))
+    step = max(1, _BLOCK // (problem.n_classes or 1))
+    for start in range(0, len(y), step):
+        rows = slice(start, start + step)
+        present = None if problem.held_out is None else problem.held_out[rows]
+        committees = _cumulated(problem.F[rows], order, present)
+        for k, (total, count) in enumerate(committees):
+            loss = _loss(total, count, y[rows], units[k])
+            counted = s[rows] * (count > 0)
+            heavy = counted * loss
+            sums[:, k] += counted.sum(), counted @ counted, heavy.sum(), heavy @ loss
+    return sums
+
+
+def _units(problem: Problem, order: IntArray) -> FloatArray:
+    """Return a unit for the errors of each size, in which squares stay in range."""
+    if problem.n_classes is not None:
+        return np.ones(len(order))
+    largest = np.maximum(problem.F.max(axis=0), -problem.F.min(axis=0))[order]
+    target = np.abs(problem.y).max(initial=np.finfo(np.float64).tiny)
+    units: FloatArray = np.maximum(np.maximum.accumulate(largest), target)
+    return units
+
+
+def _cumulated(
+    F: FloatArray, order: IntArray, present: BoolArray | None
+) -> Iterator[tuple[FloatArray, IntArray]]:
+    """Yield the sum of the first k members, and how many of them spoke, by row."""
+    total = np.zeros((len(F), *F.shape[2:]))
+    count = np.zeros(len(F), dtype=np.intp)
+    for m in order:
+        if present is None:
+            total += F[:, m]
+            count += 1
+        else:
+            # Not a product with the mask: what is said elsewhere may be huge.
+            total[present[:, m]] += F[present[:, m], m]
+            count += present[:, m]
+        yield total, count
+
+
+def _loss(total: FloatArray, count: IntArray, y: Any, unit: float) -> FloatArray:
+    """Return 1 where the committee is wrong, or its squared error in units."""
+    if total.ndim == 2:
+        wrong: BoolArray = total.argmax(axis=1) != y
+        return wrong.astype(np.float64)
+    loss: FloatArray = ((total / np.maximum(count, 1) - y) / unit) ** 2
+    return loss
+
+
+class OrderingPruner(Combiner):
+    """Base class of pruners that put the members in an order and keep the first.
+
+    A subclass writes `_order(problem)`, which returns all members, best first.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_members": [Interval(Integral, 1, None, closed="left")]
+    }
+
+    order_: IntArray
+    path_: SelectionPath
+
+    def __init__(self, n_members: int = 25) -> None:
+        self.n_members = n_members
+
+    @abstractmethod
+    def _order(self, problem: Problem) -> IntArray:
+        """Return member numbers, best first."""
+
+    def _weigh(self, problem: Problem) -> FloatArray:
+        self.order_ = self._order(problem)
+        self.path_ = selection_path(problem, self.order_)
+        return equal_weights(self.order_[: self.n_members], problem.n_members)
+
+
+class VotePruner(OrderingPruner):
+    """Base class of the orderings that are defined on votes alone.
+
+    A subclass writes `_order_votes(ballots)`.
+    """
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that F has three axes."""
+        return votes_tags(super().__sklearn_tags__())
+
+    def _order(self, problem: Problem) -> IntArray:
+        return self._order_votes(ballots_of(self, problem))
+
+    @abstractmethod
+    def _order_votes(self, ballots: Ballots) -> IntArray:
+        """Return member numbers, best first."""
+
+
+def ballots_of(combiner: Combiner, problem: Problem) -> Ballots:
+    """Return the ballots, or say that the method is not for regression."""
+    if problem.n_classes is None:
+        raise ValueError(
+            f"{type(combiner).__name__} is defined on votes: F of shape (N, M, K). "
+            f"Got shape {problem.F.shape}."
+        )
+    return Ballots(problem)
+
+
+def votes_tags(tags: Any) -> Any:
+    """Say in scikit-learn's tags that F has three axes."""
+    tags.input_tags.two_d_array = False
+    tags.input_tags.three_d_array = True
+    return tags

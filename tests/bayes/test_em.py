@@ -1,0 +1,225 @@
+"""EM against other maximisers of the same objective, and its own equations."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+from scipy.special import log_ndtr
+
+from committee.bayes import fit_gaussian, fit_probit
+from committee.ep import row_moments
+from committee.ep.gaussian import hazard
+from committee.linalg import solve_nnqp
+from tests.reference.problems import make_problem
+
+
+def regression(N=60, M=6, seed=0):
+    return make_problem("regression", N=N, M=M, seed=seed)
+
+
+def votes(N=80, M=6, seed=0):
+    """Signed rows: probabilities of the right class minus those of the wrong one."""
+    F, y = make_problem("binary", N=N, M=M, seed=seed)
+    right = F[np.arange(N), :, y]
+    return 2 * right - 1
+
+
+def coordinate_descent(F, y, w, sweeps=3000):
+    """Climb -N/2 log rss - sum log w, one weight at a time, noise last.
+
+    d/dw_i = h - L w - 1/w = 0 has its maximum at w = (h + sqrt(h^2 - 4 L)) / (2 L).
+    """
+    w = w.copy()
+    noise = np.mean((y - F @ w) ** 2)
+    for _ in range(sweeps):
+        for i in np.flatnonzero(w):
+            L = F[:, i] @ F[:, i] / noise
+            h = F[:, i] @ (y - F @ w) / noise + L * w[i]
+            w[i] = (h + np.sqrt(h * h - 4 * L)) / (2 * L)
+        noise = np.mean((y - F @ w) ** 2)
+    return w
+
+
+def log_posterior_regression(F, y, w):
+    """The objective with the noise at its maximum, over the members that are left."""
+    return -0.5 * len(y) * np.log(np.mean((y - F @ w) ** 2)) - np.log(w).sum()
+
+
+@pytest.mark.parametrize("start", ["equal", "least-squares"])
+@pytest.mark.parametrize("seed", range(4))
+def test_regression_fixed_point(start, seed):
+    """(L + diag 1/w^2) w = h and noise = rss / N on the members that are left."""
+    F, y = regression(seed=seed)
+    fit = fit_gaussian(row_moments(F, y), start, tol=1e-10)
+    kept = fit.weights > 0
+    assert fit.converged
+    assert kept.any()
+    w, G = fit.weights[kept], F[:, kept]
+    assert_allclose(fit.noise, np.mean((y - G @ w) ** 2), rtol=1e-8)
+    L, h = G.T @ G / fit.noise, G.T @ y / fit.noise
+    assert_allclose(L @ w + 1 / w, h, rtol=1e-6)
+    # The larger of two roots: a maximum, never below the natural unit.
+    assert (w**2 * np.diag(L) >= 1).all()
+
+
+@pytest.mark.parametrize("start", ["equal", "least-squares"])
+@pytest.mark.parametrize("seed", range(4))
+def test_probit_fixed_point(start, seed):
+    """S' r(S w) = 1 / w on the members that are left."""
+    S = votes(seed=seed)
+    fit = fit_probit(S, start, tol=1e-10)
+    kept = fit.weights > 0
+    assert fit.converged
+    assert kept.any()
+    w = fit.weights[kept]
+    assert_allclose(S[:, kept].T @ hazard(S[:, kept] @ w), 1 / w, rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_regression_against_coordinate_descent(seed):
+    F, y = regression(seed=seed)
+    fit = fit_gaussian(row_moments(F, y), tol=1e-10)
+    other = coordinate_descent(F, y, fit.weights)
+    assert_allclose(other, fit.weights, rtol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_regression_against_a_general_maximiser(seed):
+    """L-BFGS in log w from a point nearby finds nothing higher, and the same place."""
+    F, y = regression(seed=seed)
+    fit = fit_gaussian(row_moments(F, y), tol=1e-10)
+    G, w = F[:, fit.weights > 0], fit.weights[fit.weights > 0]
+    found = minimize(
+        lambda u: -log_posterior_regression(G, y, np.exp(u)),
+        np.log(w) + 0.02,
+        method="L-BFGS-B",
+        options={"ftol": 1e-15, "gtol": 1e-8},
+    )
+    assert_allclose(np.exp(found.x), w, rtol=1e-3)
+    assert_allclose(-found.fun, log_posterior_regression(G, y, w), rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_probit_against_a_general_maximiser(seed):
+    S = votes(seed=seed)
+    fit = fit_probit(S, tol=1e-10)
+    G, w = S[:, fit.weights > 0], fit.weights[fit.weights > 0]
+    found = minimize(
+        lambda u: -log_ndtr(G @ np.exp(u)).sum() + u.sum(),
+        np.log(w) + 0.02,
+        method="L-BFGS-B",
+        options={"ftol": 1e-15, "gtol": 1e-8},
+    )
+    assert_allclose(np.exp(found.x), w, rtol=1e-3)
+
+
+@given(st.integers(0, 10**6), st.booleans())
+def test_the_objective_never_falls(seed, probit):
+    rng = np.random.default_rng(seed)
+    N, M = rng.integers(2, 40), rng.integers(1, 9)
+    start = rng.exponential(size=M)
+    if probit:
+        fit = fit_probit(rng.uniform(-1, 1, size=(N, M)) + 0.3, start)
+    else:
+        F, y = regression(N, M, seed)
+        fit = fit_gaussian(row_moments(F, y), start)
+    assert len(fit.objective) == fit.n_iter
+    assert_array_equal(fit.weights >= 0, True)
+    assert (np.diff(fit.objective) >= -1e-9 * np.abs(fit.objective[1:])).all()
+
+
+def test_the_objective_is_the_log_posterior():
+    """Differences of J on one set of members: sum log w, and the likelihood."""
+    F, y = regression()
+    fit = fit_gaussian(row_moments(F, y), tol=1e-12)
+    w, G = fit.weights[fit.weights > 0], F[:, fit.weights > 0]
+    start = np.where(fit.weights > 0, 0.9 * fit.weights, 0.0)
+    again = fit_gaussian(row_moments(F, y), start, max_iter=1)
+    v = again.weights[fit.weights > 0]
+    assert_allclose(
+        fit.objective[-1] - again.objective[0],
+        log_posterior_regression(G, y, w) - log_posterior_regression(G, y, v),
+        rtol=1e-6,
+    )
+
+
+def test_the_start_decides_between_local_maxima():
+    """Two members of like merit, nearly alike: each alone is a maximum."""
+    F, y = regression(M=2)
+    F[:, 1] = F[:, 0] + 0.01 * np.cos(np.arange(60))
+    moments = row_moments(F, y)
+    for start in ([1.0, 1e-3], [1e-3, 1.0]):
+        fit = fit_gaussian(moments, np.array(start))
+        assert fit.converged
+        assert_array_equal(fit.weights > 0, np.array(start) == 1.0)
+
+
+def test_zeros_of_the_start_stay_zero():
+    F, y = regression()
+    start = np.array([0.0, 1.0, 1.0, 0.0, 1.0, 1.0])
+    assert_array_equal(fit_gaussian(row_moments(F, y), start).weights[[0, 3]], 0.0)
+    S = votes()
+    assert_array_equal(fit_probit(S, start).weights[[0, 3]], 0.0)
+
+
+def test_least_squares_is_the_non_negative_fit():
+    """One step further on EM is within its support."""
+    F, y = regression(M=12, N=20)
+    inside = solve_nnqp(F.T @ F, F.T @ y) > 0
+    assert 0 < inside.sum() < 12
+    fit = fit_gaussian(row_moments(F, y), "least-squares")
+    assert not fit.weights[~inside].any()
+
+
+def test_integer_weights_repeat_rows(rng):
+    F, y = regression()
+    S = votes(60)
+    s = rng.integers(0, 4, size=60)
+    weighted = fit_gaussian(row_moments(F, y, s * 1.0), tol=1e-10)
+    repeated = fit_gaussian(row_moments(F.repeat(s, 0), y.repeat(s)), tol=1e-10)
+    assert_allclose(weighted.weights, repeated.weights, atol=1e-8)
+    weighted = fit_probit(S, sample_weight=s * 1.0, tol=1e-10)
+    repeated = fit_probit(S.repeat(s, 0), tol=1e-10)
+    assert_allclose(weighted.weights, repeated.weights, atol=1e-7)
+
+
+def test_scales_cancel():
+    """w of (c F, d y) is d / c times w of (F, y), over 300 orders of magnitude."""
+    F, y = regression()
+    w = fit_gaussian(row_moments(F, y), tol=1e-10).weights
+    for c, d in ((1e-100, 1.0), (1e100, 1e-40), (1e-80, 1e70)):
+        scaled = fit_gaussian(row_moments(c * F, d * y), tol=1e-10).weights
+        assert_allclose(scaled * (c / d), w, rtol=1e-6)
+
+
+def test_where_all_vanish_the_best_single_member_is_left(rng):
+    """Noise: no member deserves a weight."""
+    S = rng.choice([-1.0, 1.0], size=(50, 4))
+    S[:, 2] = np.resize([1.0, 1.0, -1.0], 50)
+    fit = fit_probit(S, np.full(4, 0.01))
+    assert fit.converged
+    assert_array_equal(np.flatnonzero(fit.weights), [2])
+    y = rng.normal(size=50)
+    F = -np.abs(rng.normal(size=4)) * y[:, None]
+    fit = fit_gaussian(row_moments(F, y))
+    assert np.count_nonzero(fit.weights) == 1
+    assert np.isfinite(fit.weights).all()
+
+
+@pytest.mark.parametrize("F", [np.zeros((5, 3)), np.ones((5, 3)), np.eye(5)[:, :3]])
+@pytest.mark.parametrize("y", [np.zeros(5), np.ones(5), -np.ones(5), np.arange(5.0)])
+def test_degenerate_rows(F, y):
+    for start in ("equal", "least-squares"):
+        for fit in (fit_gaussian(row_moments(F, y), start), fit_probit(F, start)):
+            assert np.isfinite(fit.weights).all()
+            assert (fit.weights >= 0).all()
+            assert fit.weights.any()
+
+
+def test_max_iter_is_kept():
+    F, y = regression()
+    fit = fit_gaussian(row_moments(F, y), max_iter=2)
+    assert (fit.n_iter, fit.converged) == (2, False)
+    assert fit.change > 1e-6

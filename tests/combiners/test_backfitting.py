@@ -1,0 +1,92 @@
+"""ReduceErrorPruner against plain loops and the best of all subsets."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from committee import ReduceErrorPruner, error_correlation
+from tests.reference import pruners as plain
+from tests.reference.hostile import votes
+from tests.reference.problems import make_held_out, make_problem
+
+
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("n", [2, 4])
+def test_votes_against_plain_loops(seed, n):
+    F, y, held_out, s = case = plain.random_votes(seed)
+    rows = plain.Rows(*case)
+    fitted = ReduceErrorPruner(n).fit(F, y, held_out=held_out, sample_weight=s)
+    expected = plain.reduce_error(rows.committee_error, rows.first, rows.M, n)
+    assert fitted.order_.tolist() == expected
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("seed", range(10))
+def test_regression_against_plain_loops(masked, seed):
+    F, y = make_problem("regression", seed=seed)
+    held_out = make_held_out(seed=seed) if masked else None
+    C = error_correlation(F, y, held_out=held_out)
+
+    def error_of(members):
+        return C[np.ix_(members, members)].sum() / len(members) ** 2
+
+    def first(score, members):
+        return min(members, key=score.get)
+
+    fitted = ReduceErrorPruner(4).fit(F, y, held_out=held_out)
+    assert fitted.order_.tolist() == plain.reduce_error(error_of, first, 7, 4)
+
+
+def enumerate_errors(rows, n):
+    return {
+        members: rows.committee_error(members)
+        for members in combinations(range(rows.M), n)
+    }
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_between_the_best_subset_and_plain_greedy(seed):
+    """No subset is better than the best; back-fitting never ends above greedy's end.
+
+    After the last round no single replacement makes the error smaller.
+    """
+    F, y, held_out, s = case = plain.random_votes(seed)
+    rows = plain.Rows(*case)
+    n = min(3, rows.M)
+    error = enumerate_errors(rows, n)
+    known = {"held_out": held_out, "sample_weight": s}
+    chosen = tuple(ReduceErrorPruner(n).fit(F, y, **known).support_)
+    assert min(error.values()) <= error[chosen] + 1e-9
+    neighbours = [e for c, e in error.items() if len(set(c) & set(chosen)) == n - 1]
+    assert error[chosen] <= min(neighbours, default=np.inf) + 1e-9
+
+
+def test_back_fitting_replaces_the_best_member():
+    """Errors +3 and -3 cancel; the single best, +1, must go."""
+    F = np.tile([1.0, 3.0, -3.0], (4, 1))
+    fitted = ReduceErrorPruner(2).fit(F, np.zeros(4))
+    assert fitted.support_.tolist() == [1, 2]
+    assert fitted.path_.error[1] == 0
+
+
+def test_three_voters_that_cover_each_other():
+    """Each of 1, 2, 3 loses two rows of six, all different: together none.
+
+    Member 0 errs once but is never outvoted rightly.
+    """
+    codes = np.zeros((6, 4), dtype=int)
+    codes[[0], 0] = 1
+    codes[[0, 1], 1] = 1
+    codes[[2, 3], 2] = 1
+    codes[[4, 5], 3] = 1
+    fitted = ReduceErrorPruner(3).fit(votes(codes), [0] * 6)
+    assert fitted.path_.error[2] == 0
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+def test_units_of_a_regression_do_not_matter(scale):
+    F, y = make_problem("regression")
+    order = ReduceErrorPruner(3).fit(F, y).order_
+    scaled = ReduceErrorPruner(3).fit(scale * F, scale * y).order_
+    np.testing.assert_array_equal(scaled, order)

@@ -1,0 +1,49 @@
+"""Ballots and tallies against counting, row by row."""
+
+import numpy as np
+import pytest
+
+from committee.combiners.ballots import Ballots, Tally, least, places
+from committee.combiners.base import Problem
+from tests.reference.pruners import Rows, random_votes
+
+SEEDS = range(40)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_errors_and_votes_are_those_of_counting(seed):
+    case = random_votes(seed)
+    rows, ballots = Rows(*case), Ballots(Problem(*case))
+    np.testing.assert_array_equal(ballots.choice, rows.vote)
+    expected = [rows.error(m) for m in range(rows.M)]
+    np.testing.assert_allclose(ballots.errors(), expected, atol=1e-12)
+    np.testing.assert_array_equal(ballots.right + ballots.wrong, rows.speaks)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_tally_follows_every_change(seed):
+    case = random_votes(seed)
+    rows, tally = Rows(*case), Tally(Ballots(Problem(*case)))
+    rng = np.random.default_rng(seed)
+    members = []
+    for _ in range(3 * rows.M):
+        m = int(rng.integers(rows.M))
+        if m in members:
+            members.remove(m)
+            tally.remove(m)
+        else:
+            members.append(m)
+            tally.add(m)
+        failing = [rows.failing(n, members) for n in range(rows.N)]
+        np.testing.assert_array_equal(tally.failing, failing)
+        outside = [m for m in range(rows.M) if m not in members]
+        expected = [rows.committee_error([*members, m]) for m in outside]
+        np.testing.assert_allclose(tally.errors_with()[outside], expected, atol=1e-12)
+
+
+def test_equal_scores_go_by_rank():
+    rank = places(np.array([0.3, 0.1, 0.3, 0.1 + 1e-14]))
+    assert rank.tolist() == [2, 0, 3, 1]
+    free = np.array([True, False, True, True])
+    assert least(np.array([1.0, 0.0, 1.0, 2.0]), rank, free) == 0
+    assert least(np.array([1.0, 0.0, 1.0, 1.0 + 1e-14]), rank, free) == 3

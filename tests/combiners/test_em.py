@@ -1,0 +1,162 @@
+"""EMPruner: starts, likelihoods, and what it stores."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import ndtr
+from sklearn.exceptions import ConvergenceWarning
+
+from committee import EMPruner
+from committee.bayes import fit_gaussian, fit_probit
+from committee.ep import row_moments
+from tests.reference.problems import KINDS, make_held_out, make_problem
+
+LIKELIHOODS = {"regression": "gaussian", "binary": "probit", "multiclass": "gaussian"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("start", ["equal", "least-squares", np.linspace(0.1, 1, 7)])
+def test_it_climbs_from_any_start(kind, start):
+    F, y = make_problem(kind)
+    for held_out in (None, make_held_out()):
+        pruner = EMPruner(start=start).fit(F, y, held_out=held_out)
+        assert pruner.likelihood_ == LIKELIHOODS[kind]
+        assert pruner.converged_
+        assert len(pruner.objective_) == pruner.n_iter_ >= 1
+        assert (np.diff(pruner.objective_) >= -1e-8).all()
+        assert (pruner.weights_ >= 0).all()
+        assert pruner.noise_ > 0
+
+
+def test_regression_is_the_function_of_moments():
+    F, y = make_problem("regression")
+    fit = fit_gaussian(row_moments(F, y))
+    pruner = EMPruner().fit(F, y)
+    assert_array_equal(pruner.weights_, fit.weights)
+    assert pruner.noise_ == fit.noise
+
+
+def test_binary_is_the_function_of_signed_votes():
+    F, y = make_problem("binary")
+    S = (2 * F[..., 1] - 1) * (2 * y - 1)[:, None]
+    assert_allclose(EMPruner().fit(F, y).weights_, fit_probit(S).weights, atol=1e-10)
+    mask = make_held_out()
+    assert_allclose(
+        EMPruner().fit(F, y, held_out=mask).weights_,
+        fit_probit(S * mask).weights,
+        atol=1e-10,
+    )
+
+
+def test_the_start_matters():
+    """Other starts, other committees: each of them a local maximum."""
+    found = set()
+    F, y = make_problem("regression", N=30, M=20, seed=3)
+    starts = ["equal", "least-squares", *np.random.default_rng(0).random((6, 20))]
+    for start in starts:
+        pruner = EMPruner(start=start).fit(F, y)
+        again = EMPruner(start=pruner.weights_).fit(F, y)
+        assert_allclose(again.weights_, pruner.weights_, rtol=1e-3, atol=1e-8)
+        found.add(tuple(pruner.support_.tolist()))
+    assert len(found) > 1
+
+
+def test_permuting_a_start_permutes_the_weights(rng):
+    F, y = make_problem("binary")
+    start, order = rng.exponential(size=7), rng.permutation(7)
+    w = EMPruner(start=start).fit(F, y).weights_
+    permuted = EMPruner(start=start[order]).fit(F[:, order], y).weights_
+    assert_allclose(permuted, w[order], atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_integer_weights_repeat_rows(kind, rng):
+    F, y = make_problem(kind)
+    s = rng.integers(0, 4, size=40)
+    assert_allclose(
+        EMPruner(tol=1e-9).fit(F, y, sample_weight=s).weights_,
+        EMPruner(tol=1e-9).fit(F.repeat(s, axis=0), y.repeat(s)).weights_,
+        atol=1e-6,
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("start", ["equal", "least-squares"])
+def test_duplicates_share_or_drop(kind, start):
+    """Never NaN, and what the twins hold together is what one would."""
+    F, y = make_problem(kind)
+    twins = np.concatenate([F, F[:, :3]], axis=1)
+    for held_out in (None, np.tile(make_held_out(M=5), 2)):
+        w = EMPruner(start=start).fit(twins, y, held_out=held_out).weights_
+        assert np.isfinite(w).all()
+        assert (w >= 0).all()
+        assert w.any()
+
+
+def test_probit_probabilities_are_phi():
+    F, y = make_problem("binary")
+    pruner = EMPruner().fit(F, y)
+    scores = pruner.combine(F)
+    p = pruner.probabilities(scores)
+    assert_allclose(p[:, 1], ndtr(scores[:, 1] - scores[:, 0]), rtol=1e-12)
+    assert_allclose(p.sum(axis=1), 1.0)
+
+
+def test_gaussian_probabilities_are_the_scores():
+    F, y = make_problem("multiclass")
+    pruner = EMPruner().fit(F, y)
+    p = pruner.probabilities(pruner.combine(F))
+    assert_array_equal(p.argmax(axis=1), pruner.combine(F).argmax(axis=1))
+
+
+def test_probit_for_more_classes():
+    F, y = make_problem("multiclass")
+    pruner = EMPruner(likelihood="probit").fit(F, y)
+    p = pruner.probabilities(pruner.combine(F))
+    assert_allclose(p.sum(axis=1), 1.0)
+    assert np.mean(p.argmax(axis=1) == y) > 0.8
+
+
+def test_held_out_noise_is_in_units_of_y():
+    F, y = make_problem("regression")
+    mask = make_held_out()
+    noise = EMPruner().fit(F, y, held_out=mask).noise_
+    far = EMPruner().fit(1e40 * F, 1e40 * y, held_out=mask).noise_
+    assert_allclose(far / 1e80, noise, rtol=1e-4)
+
+
+def test_targets_far_from_zero():
+    """Weights then sum to one, and the offset does not matter."""
+    F, y = make_problem("regression", N=100)
+    w = EMPruner().fit(F + 1e6, y + 1e6).weights_
+    assert_allclose(w.sum(), 1.0, atol=0.01)
+    assert_allclose(EMPruner().fit(F + 3e6, y + 3e6).weights_, w, atol=1e-4)
+
+
+def test_too_few_iterations_warn():
+    F, y = make_problem("regression")
+    with pytest.warns(ConvergenceWarning, match=r"below 1e-06\. Raise max_iter \(2\)"):
+        pruner = EMPruner(max_iter=2).fit(F, y)
+    assert not pruner.converged_
+    assert pruner.n_iter_ == 2
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        ("best", "start"),
+        (np.ones(6), "one weight for each of the 7 members"),
+        (-np.ones(7), "minimum of -1"),
+        (np.zeros(7), "at least one of them positive"),
+    ],
+)
+def test_starts_that_are_none(start, message):
+    F, y = make_problem("regression")
+    with pytest.raises(ValueError, match=message):
+        EMPruner(start=start).fit(F, y)
+
+
+def test_votes_for_a_regression():
+    F, y = make_problem("regression")
+    with pytest.raises(ValueError, match="probit"):
+        EMPruner(likelihood="probit").fit(F, y)

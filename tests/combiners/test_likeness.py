@@ -1,0 +1,72 @@
+"""Agreement, kappa and divergence of pairs against plain loops."""
+
+import numpy as np
+import pytest
+
+from committee import disagreement, pairwise_kappa
+from committee.combiners.ballots import Ballots
+from committee.combiners.base import Problem
+from committee.combiners.likeness import agreement, kappa, symmetric_divergence
+from tests.reference.problems import make_problem
+from tests.reference.pruners import Rows, divergence, kappa_of, random_votes
+
+
+def pairs(rows):
+    return [(i, j) for i in range(rows.M) for j in range(rows.M) if i != j]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_pairs_against_plain_loops(seed):
+    case = random_votes(seed)
+    rows, ballots = Rows(*case), Ballots(Problem(*case))
+    value, known = kappa(ballots)
+    J = symmetric_divergence(ballots, 0.05)
+    for i, j in pairs(rows):
+        expected = kappa_of(rows, i, j)
+        assert known[i, j] == (expected is not None)
+        if expected is not None:
+            assert value[i, j] == pytest.approx(expected, abs=1e-10)
+            assert J[i, j] == pytest.approx(divergence(rows, i, j, 0.05), abs=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["binary", "multiclass"])
+def test_without_a_mask_they_are_those_of_the_diagnostics(kind):
+    F, y = make_problem(kind, N=300)
+    ballots = Ballots(Problem(F, y, None, None))
+    A, _, n = agreement(ballots)
+    np.testing.assert_allclose(1 - A, disagreement(F), atol=1e-12)
+    np.testing.assert_allclose(kappa(ballots)[0], pairwise_kappa(F), atol=1e-12)
+    np.testing.assert_allclose(n, 300)
+
+
+def test_blocks_of_rows_add_up(monkeypatch):
+    F, y = make_problem("multiclass")
+    mask = np.random.default_rng(0).random((40, 7)) < 0.5
+    ballots = Ballots(Problem(F, y, mask, None))
+    whole = (*agreement(ballots), symmetric_divergence(ballots, 0.1))
+    monkeypatch.setattr("committee.combiners.likeness._BLOCK", 50)
+    parts = (*agreement(ballots), symmetric_divergence(ballots, 0.1))
+    for a, b in zip(whole, parts, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-12)
+
+
+def test_divergence_of_two_coins():
+    """Smoothing 0 in the limit: (0.9 - 0.1) log 9 from each of the two classes."""
+    F = np.array([[[0.9, 0.1], [0.1, 0.9]]])
+    ballots = Ballots(Problem(F, np.zeros(1, dtype=int), None, None))
+    J = symmetric_divergence(ballots, 1e-12)
+    np.testing.assert_allclose(J, [[0, 1.6 * np.log(9)], [1.6 * np.log(9), 0]])
+
+
+def test_divergence_of_votes_is_proportional_to_disagreement():
+    F, y = make_problem("multiclass", N=100)
+    V = np.eye(3)[F.argmax(axis=2)]
+    J = symmetric_divergence(Ballots(Problem(1e150 * V, y, None, None)), 0.01)
+    share = disagreement(V)
+    np.testing.assert_allclose(J / J.max(), share / share.max(), atol=1e-12)
+
+
+def test_a_row_without_a_positive_entry_is_the_vote_it_casts():
+    F = np.array([[[-1.0, -2.0], [1.0, 0.0], [0.0, 0.0]]])
+    ballots = Ballots(Problem(F, np.zeros(1, dtype=int), None, None))
+    np.testing.assert_allclose(symmetric_divergence(ballots, 0.01), 0, atol=1e-12)
