@@ -28,6 +28,12 @@ from committee.combiners import (
     SDPPruner,
     SimplexWeights,
 )
+from committee.coupled import (
+    CoupledKernelClassifier,
+    CoupledKernelRegressor,
+    LSSVMClassifier,
+    LSSVMRegressor,
+)
 from committee.diagnostics import (
     Ambiguity,
     ambiguity,
@@ -66,6 +72,8 @@ __all__ = [
     "ComplementarityPruner",
     "ConcurrencyPruner",
     "ContributionPruner",
+    "CoupledKernelClassifier",
+    "CoupledKernelRegressor",
     "CrossSplits",
     "DREPPruner",
     "EMPruner",
@@ -76,6 +84,8 @@ __all__ = [
     "KappaErrorHullPruner",
     "KappaPruner",
     "LPBoostWeights",
+    "LSSVMClassifier",
+    "LSSVMRegressor",
     "LeastSquares",
     "MCMCPruner",
     "MarginDistancePruner",

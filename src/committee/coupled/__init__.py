@@ -1,0 +1,27 @@
+"""Couple: kernel submodels on disjoint subsets, trained together."""
+
+from committee.coupled.estimators import (
+    CoupledKernelClassifier,
+    CoupledKernelRegressor,
+)
+from committee.coupled.expansion import KernelMember
+from committee.coupled.gram import GramBlocks, Layout
+from committee.coupled.loo import leave_one_out
+from committee.coupled.lssvm import LSSVMClassifier, LSSVMRegressor
+from committee.coupled.search import SearchResult, search_coupled
+from committee.coupled.system import CoupledSolution, solve_coupled
+
+__all__ = [
+    "CoupledKernelClassifier",
+    "CoupledKernelRegressor",
+    "CoupledSolution",
+    "GramBlocks",
+    "KernelMember",
+    "LSSVMClassifier",
+    "LSSVMRegressor",
+    "Layout",
+    "SearchResult",
+    "leave_one_out",
+    "search_coupled",
+    "solve_coupled",
+]

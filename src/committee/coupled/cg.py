@@ -1,0 +1,184 @@
+"""The coupled system without its blocks: products, conjugate gradients, definiteness.
+
+Kernel blocks k(D_j, S_j) and k(X_c, D_i) are kept, the blocks of the system never
+are, except one Cholesky factor for each submodel: a third of the direct solver.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from scipy.linalg.blas import dtrsm
+from scipy.sparse.linalg import LinearOperator, eigsh
+from sklearn.exceptions import ConvergenceWarning
+
+from committee._typing import FloatArray
+from committee.coupled.gram import GramBlocks
+from committee.linalg import NotPositiveDefiniteError, jittered_cholesky
+
+
+class CoupledOperator:
+    """Products with A = H_0 + nu E'E, H_0 = Kt'Kt + alpha I, E the differences.
+
+    Parameters
+    ----------
+    gram : GramBlocks
+    alpha, nu : float
+    """
+
+    def __init__(self, gram: GramBlocks, alpha: float, nu: float) -> None:
+        q = gram.layout.n_members
+        self.gram, self.alpha, self.nu = gram, alpha, nu
+        self.Kt = [gram.training(j) for j in range(q)]
+        self.Kc = [gram.coupling(i) for i in range(q)]
+        self.neighbours: list[list[int]] = [[] for _ in range(q)]
+        for j, k in gram.layout.edges:
+            self.neighbours[j].append(k)
+            self.neighbours[k].append(j)
+        ends = np.cumsum([K.shape[1] for K in self.Kt])
+        self.rows = [
+            slice(e - K.shape[1], e) for e, K in zip(ends, self.Kt, strict=True)
+        ]
+        self.size = int(ends[-1])
+
+    def ridge(self, a: FloatArray) -> FloatArray:
+        """Return H_0 a."""
+        out = self.alpha * a
+        for K, r in zip(self.Kt, self.rows, strict=True):
+            out[r] += K.T @ (K @ a[r])
+        return out
+
+    def differences(self, a: FloatArray) -> FloatArray:
+        """Return E'E a: what the coupling adds, for nu = 1."""
+        u = [self._outputs(j, a[r]) for j, r in enumerate(self.rows)]
+        out = np.empty_like(a)
+        for j, r in enumerate(self.rows):
+            gap = len(self.neighbours[j]) * u[j]
+            for k in self.neighbours[j]:
+                gap -= u[k]
+            parts = [self.Kc[i].T @ gap for i in self.gram.layout.support(j)]
+            out[r] = np.concatenate(parts)
+        return out
+
+    def __call__(self, a: FloatArray) -> FloatArray:
+        """Return A a."""
+        return self.ridge(a) + self.nu * self.differences(a)
+
+    def factors(self, nu: float) -> list[FloatArray]:
+        """Return the Cholesky factors of the diagonal blocks H_j at nu."""
+        blocks = (self.gram.diagonal(j, self.alpha, nu) for j in range(len(self.Kt)))
+        return [jittered_cholesky(H)[0] for H in blocks]
+
+    def coupling_limit(self) -> float:
+        """Return the coupling at which the system becomes singular.
+
+        H_0 + nu E'E > 0   <=>   nu > -1 / lambda_max(L^-1 E'E L^-T),   L L' = H_0
+        """
+        L = self.factors(0.0)
+
+        def product(v: FloatArray) -> FloatArray:
+            v = v.reshape(-1, 1)
+            w = self._by_blocks(L, self.differences(self._by_blocks(L, v, 1)), 0)
+            return w[:, 0]
+
+        n = self.size
+        operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
+        start = np.random.default_rng(0).standard_normal(n)
+        if n < 3:
+            largest = np.linalg.eigvalsh(operator @ np.eye(n))[-1]
+        else:
+            largest = eigsh(operator, 1, which="LA", v0=start, tol=1e-10)[0][0]
+        return -1.0 / float(largest) if largest > 0 else -np.inf
+
+    def precondition(self, L: list[FloatArray], r: FloatArray) -> FloatArray:
+        """Return the solution of L L' z = r, block by block."""
+        return self._by_blocks(L, self._by_blocks(L, r, 0), 1)
+
+    def _outputs(self, j: int, a: FloatArray) -> FloatArray:
+        """Return Kc_j a_j, what submodel j says on the coupling points."""
+        total = np.zeros((len(self.gram.X_coupling), a.shape[1]))
+        start = 0
+        for i in self.gram.layout.support(j):
+            stop = start + self.Kc[i].shape[1]
+            total += self.Kc[i] @ a[start:stop]
+            start = stop
+        return total
+
+    def _by_blocks(self, L: list[FloatArray], r: FloatArray, trans: int) -> FloatArray:
+        """Return L^-1 r, or L^-T r."""
+        out = np.empty_like(r)
+        for L_j, rows in zip(L, self.rows, strict=True):
+            out[rows] = dtrsm(1.0, L_j, r[rows], lower=1, trans_a=trans)
+        return out
+
+
+def solve_cg(
+    gram: GramBlocks,
+    Y: FloatArray,
+    alpha: float,
+    nu: float,
+    *,
+    tol: float,
+    max_iter: int,
+) -> tuple[list[FloatArray], int, bool, float]:
+    """Solve the coupled system by preconditioned conjugate gradients.
+
+        A a = Kt'y,    M = blockdiag(H_j)
+
+    All targets advance together, each with its own step lengths, and rest once
+    they are done.
+
+    Parameters
+    ----------
+    gram : GramBlocks
+    Y : array of shape (N, T)
+    alpha, nu : float
+    tol : float
+        Stop where ||A a - b|| <= tol ||b|| for every target.
+    max_iter : int
+
+    Returns
+    -------
+    coef, n_iter, converged, residual
+        As the attributes of `CoupledSolution`.
+    """
+    A = CoupledOperator(gram, alpha, nu)
+    if nu < 0 and nu <= A.coupling_limit():
+        raise NotPositiveDefiniteError("The coupling is below its limit.")
+    b = np.concatenate([gram.right_side(j, Y) for j in range(len(A.Kt))])
+    L = A.factors(nu)
+    size = np.linalg.norm(b, axis=0)
+    a, r = np.zeros_like(b), b.copy()
+    z = A.precondition(L, r)
+    p, rz = z, np.einsum("ij,ij->j", r, z)
+    n_iter = 0
+    residual = 1.0 if size.any() else 0.0
+    while residual > tol and n_iter < max_iter:
+        n_iter += 1
+        Ap = A(p)
+        active = rz > 0
+        step = np.divide(rz, np.einsum("ij,ij->j", p, Ap), where=active, out=0 * rz)
+        a += step * p
+        r -= step * Ap
+        if n_iter % 50 == 0:
+            r = b - A(a)  # rounding makes the recurrence drift
+        residual = _relative(r, size)
+        z = A.precondition(L, r)
+        rz, previous = np.einsum("ij,ij->j", r, z), rz
+        p = z + np.divide(rz, previous, where=previous > 0, out=0 * rz) * p
+    if residual > tol:
+        warnings.warn(
+            f"The conjugate gradient stopped after max_iter={max_iter} iterations at a "
+            f"relative residual of {residual:.3g}, above tol={tol:g}: raise max_iter, or "
+            'take solver="direct".',
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return [a[rows] for rows in A.rows], max(n_iter, 1), residual <= tol, residual
+
+
+def _relative(r: FloatArray, size: FloatArray) -> float:
+    """Return the largest residual relative to its right-hand side."""
+    norms = np.linalg.norm(r, axis=0)
+    return float(np.divide(norms, size, where=size > 0, out=np.zeros_like(norms)).max())

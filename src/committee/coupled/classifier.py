@@ -1,0 +1,238 @@
+"""The coupled ensemble as a classifier: votes, and probabilities by a link."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import validate_data
+
+from committee._typing import FloatArray, IntArray, RandomState
+from committee._validation import StrOptions, check_sample_weight, fit_context
+from committee.coupled.ensemble import CoupledEnsemble
+from committee.coupled.expansion import in_blocks
+from committee.coupled.link import (
+    both_sides,
+    encode_labels,
+    fit_slope,
+    link,
+    signed_targets,
+)
+
+
+class CoupledKernelClassifier(ClassifierMixin, CoupledEnsemble):
+    """Coupled kernel submodels that vote, one machine for each class and member.
+
+        hard:  s_k(x) = sum_j w_j [k = argmax_l f_jl(x)]
+        soft:  s_k(x) = sum_j w_j f_jk(x)
+
+    The submodels are those of `CoupledKernelRegressor` with targets +-1: one target
+    for two classes, f_j0 = -f_j1; for more, one against the rest, all of which share
+    the factorisation.
+
+    Parameters
+    ----------
+    n_members : int, default=8
+        This one, kernel, gamma, degree, coef0, alpha, coupling, coupling_set, as well
+        as n_coupling, topology, overlap, solver, tol, max_iter, weigh_on, and
+        n_weighing, random_state, are those of `CoupledKernelRegressor`.
+    combiner : combiner, optional
+        The second layer, `SimplexWeights()` unless given. It sees one-hot votes, or
+        for soft voting (1 + f) / 2.
+    voting : {"hard", "soft"}, default="hard"
+
+    Attributes
+    ----------
+    classes_ : array of shape (K,)
+    slope_ : float
+        Of the link p(k | x) ~ exp(slope s_k), fitted on the rows that weighed the
+        members, each row without the member that trained on it.
+    subsets_, members_, weights_, support_members_, coupling_points_ :
+        As for `CoupledKernelRegressor`; members predict the values f_jk.
+    n_iter_, converged_, n_features_in_ :
+        As for `CoupledKernelRegressor`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from committee import CoupledKernelClassifier
+    >>> X, y = make_moons(300, noise=0.1, random_state=0)
+    >>> model = CoupledKernelClassifier(6, gamma=2.0, alpha=0.1, random_state=0)
+    >>> model.fit(X[:200], y[:200], X_coupling=X[200:]).score(X[200:], y[200:]) > 0.95
+    True
+    >>> model.predict_proba(X[200:201]).shape
+    (1, 2)
+    """
+
+    _parameter_constraints = {  # noqa: RUF012
+        **CoupledEnsemble._parameter_constraints,
+        "voting": [StrOptions({"hard", "soft"})],
+    }
+
+    classes_: Any
+    slope_: float
+
+    def __init__(
+        self,
+        n_members: int = 8,
+        *,
+        kernel: Any = "rbf",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1.0,
+        alpha: float = 1.0,
+        coupling: float = 1.0,
+        coupling_set: str = "train",
+        n_coupling: float = 0.1,
+        topology: str = "ring",
+        overlap: bool = True,
+        solver: str = "direct",
+        tol: float = 1e-10,
+        max_iter: int = 10_000,
+        combiner: Any = None,
+        weigh_on: str | float = "train",
+        n_weighing: int | None = None,
+        random_state: RandomState = None,
+        voting: str = "hard",
+    ) -> None:
+        super().__init__(
+            n_members,
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            alpha=alpha,
+            coupling=coupling,
+            coupling_set=coupling_set,
+            n_coupling=n_coupling,
+            topology=topology,
+            overlap=overlap,
+            solver=solver,
+            tol=tol,
+            max_iter=max_iter,
+            combiner=combiner,
+            weigh_on=weigh_on,
+            n_weighing=n_weighing,
+            random_state=random_state,
+        )
+        self.voting = voting
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, X_coupling: Any = None
+    ) -> Self:
+        """Train the submodels together, weigh their votes and fit the link.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features)
+        y : array-like of shape (N,)
+            Labels of any type.
+        sample_weight : array-like of shape (N,), optional
+        X_coupling : array-like of shape (n_c, n_features), optional
+            As for `CoupledKernelRegressor`.
+
+        Returns
+        -------
+        self
+        """
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        s = check_sample_weight(sample_weight, X)
+        self.classes_, codes = encode_labels(y, s)
+        plan = self._prepare(X, s, X_coupling)
+        self._train(plan, codes, signed_targets(codes, len(self.classes_)))
+        rows = plan.weighing
+        self.slope_ = fit_slope(
+            self._unseen_scores(X[rows], rows),
+            codes[rows],
+            None if s is None else s[rows],
+        )
+        return self
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the scores s_k; for two classes sum_j w_j sign f_j, or sum_j w_j f_j.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features)
+
+        Returns
+        -------
+        s : array of shape (N,) or (N, K)
+        """
+        s = self._scores(X)
+        if len(self.classes_) > 2:
+            return s
+        return s[:, 1] - s[:, 0] if self.voting == "hard" else s[:, 1]
+
+    def predict(self, X: Any) -> Any:
+        """Return the class with the largest score.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features)
+
+        Returns
+        -------
+        labels : array of shape (N,)
+        """
+        best = self._scores(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return class probabilities by the calibrated link.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features)
+
+        Returns
+        -------
+        p : array of shape (N, K)
+        """
+        scores = self._scores(X)
+        return link(scores, self.slope_)
+
+    def _scores(self, X: Any) -> FloatArray:
+        """Return s_k of all rows; soft votes come from the collapsed expansion."""
+        X = self._check_X(X)
+        if self.voting == "soft":
+            return both_sides(self._expansion(X))
+        support = self.support_members_
+        w = self.weights_[support]
+        return in_blocks(
+            X,
+            len(support) * len(self.classes_),
+            lambda rows: _votes(both_sides(self._outputs(rows, support)), w),
+        )
+
+    def _unseen_scores(self, X: FloatArray, rows: IntArray) -> FloatArray:
+        """Return s_k by the members that did not train on the row, if there are any."""
+        support = self.support_members_
+        f = both_sides(self._outputs(X, support))
+        w = np.where(
+            self._unseen(rows, len(self.members_[0].X))[:, support],
+            self.weights_[support],
+            0.0,
+        )
+        alone = w.sum(axis=1) <= 0
+        w[alone] = self.weights_[support]
+        w *= self.weights_.sum() / w.sum(axis=1, keepdims=True)
+        return _votes(f, w) if self.voting == "hard" else np.einsum("nm,nmk->nk", w, f)
+
+    def _predictions(self, outputs: FloatArray) -> FloatArray:
+        """Return (N, M, K): one-hot votes, or (1 + f) / 2."""
+        f = both_sides(outputs)
+        if self.voting == "soft":
+            return (1.0 + f) / 2.0
+        chosen = f.argmax(axis=2)[:, :, None] == np.arange(f.shape[2])
+        return np.asarray(chosen, dtype=np.float64)
+
+
+def _votes(f: FloatArray, w: FloatArray) -> FloatArray:
+    """Return sum_j w_j [k = argmax_l f_jl], (N, K); w is (M,) or (N, M)."""
+    choice = f.argmax(axis=2)
+    return np.stack(
+        [np.sum(w * (choice == k), axis=1) for k in range(f.shape[2])], axis=1
+    )

@@ -1,0 +1,299 @@
+"""What coupled regressors and classifiers share: subsets, coupling points, two layers."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from committee._typing import BoolArray, FloatArray, IntArray, RandomState
+from committee._validation import HasMethods, Interval, StrOptions, check_sample_weight
+from committee.coupled.expansion import (
+    KernelMember,
+    collapse,
+    evaluate,
+    in_blocks,
+    member_outputs,
+)
+from committee.coupled.gram import GramBlocks, Layout, threads_for
+from committee.coupled.sampling import (
+    draw_coupling,
+    draw_subsets,
+    draw_weighing,
+    split_rows,
+)
+from committee.coupled.system import solve_coupled
+from committee.diagnostics.correlation import scaled_error_correlation
+from committee.kernels import KERNELS, Kernel, make_kernel
+from committee.linalg import solve_simplex
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Checked rows and everything drawn, before anything is learned.
+
+    Attributes
+    ----------
+    gram : GramBlocks
+    sample_weight : array of shape (N,) or None
+    weighing : array of row numbers
+        The rows of the second layer.
+    """
+
+    gram: GramBlocks
+    sample_weight: FloatArray | None
+    weighing: IntArray
+
+
+class CoupledEnsemble(BaseEstimator):
+    """Base of the coupled estimators: a first layer of submodels, a second of weights."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_members": [Interval(Integral, 1, None, closed="left")],
+        "kernel": [StrOptions(set(KERNELS)), callable],
+        "gamma": [Interval(Real, 0, None, closed="neither"), None],
+        "degree": [Interval(Real, 0, None, closed="neither")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "coupling": [Interval(Real, None, None, closed="neither")],
+        "coupling_set": [StrOptions({"train", "box"})],
+        "n_coupling": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Real, 0, 1, closed="right"),
+        ],
+        "topology": [StrOptions({"ring", "chain"})],
+        "overlap": ["boolean"],
+        "solver": [StrOptions({"direct", "cg"})],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "combiner": [HasMethods(["fit", "combine"]), None],
+        "weigh_on": [
+            StrOptions({"train", "held-out"}),
+            Interval(Real, 0, 1, closed="neither"),
+        ],
+        "n_weighing": [Interval(Integral, 1, None, closed="left"), None],
+        "random_state": ["random_state"],
+    }
+
+    kernel_: Kernel
+    subsets_: list[IntArray]
+    members_: list[KernelMember]
+    weights_: FloatArray
+    coupling_points_: FloatArray
+    combiner_: Any
+    dual_coef_: FloatArray
+    dual_rows_: IntArray
+    n_iter_: int
+    converged_: bool
+
+    def __init__(
+        self,
+        n_members: int = 8,
+        *,
+        kernel: Any = "rbf",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1.0,
+        alpha: float = 1.0,
+        coupling: float = 1.0,
+        coupling_set: str = "train",
+        n_coupling: float = 0.1,
+        topology: str = "ring",
+        overlap: bool = True,
+        solver: str = "direct",
+        tol: float = 1e-10,
+        max_iter: int = 10_000,
+        combiner: Any = None,
+        weigh_on: str | float = "train",
+        n_weighing: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_members = n_members
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.alpha = alpha
+        self.coupling = coupling
+        self.coupling_set = coupling_set
+        self.n_coupling = n_coupling
+        self.topology = topology
+        self.overlap = overlap
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.combiner = combiner
+        self.weigh_on = weigh_on
+        self.n_weighing = n_weighing
+        self.random_state = random_state
+
+    @property
+    def support_members_(self) -> IntArray:
+        """Members with a nonzero weight; only these cost anything to predict."""
+        check_is_fitted(self, "weights_")
+        return np.flatnonzero(self.weights_)
+
+    @abstractmethod
+    def _scores(self, X: Any) -> FloatArray:
+        """Return what the ensemble says, (N, T) or (N, K)."""
+
+    @abstractmethod
+    def _predictions(self, outputs: FloatArray) -> FloatArray:
+        """Return F of the submodels' outputs, (N, M, T)."""
+
+    def _prepare(
+        self, X: FloatArray, sample_weight: Any, X_coupling: Any, *, keep: bool = False
+    ) -> Plan:
+        """Check and draw everything that alpha and the coupling do not change."""
+        self.__dict__.pop("weights_", None)
+        X_coupling = self._check_coupling(X, X_coupling)
+        s = check_sample_weight(sample_weight, X)
+        rng = check_random_state(self.random_state)
+        counted = np.arange(len(X)) if s is None else np.flatnonzero(s)
+        rows, apart = split_rows(counted, self.weigh_on, self.n_members, rng)
+        self.kernel_ = make_kernel(
+            self.kernel, X[rows], gamma=self.gamma, degree=self.degree, coef0=self.coef0
+        )
+        self.subsets_ = draw_subsets(rows, self.n_members, rng)
+        weighing = draw_weighing(
+            rows if apart is None else apart, self.n_weighing, self.n_members, rng
+        )
+        if X_coupling is None:
+            X_coupling = draw_coupling(X[rows], self.n_coupling, self.coupling_set, rng)
+        self.coupling_points_ = X_coupling
+        gram = GramBlocks(
+            self.kernel_,
+            X,
+            self.subsets_,
+            self.coupling_points_,
+            self._layout(),
+            sample_weight=s,
+            keep=keep,
+        )
+        return Plan(gram, s, weighing)
+
+    def _train(self, plan: Plan, y: Any, Y: FloatArray) -> None:
+        """Train both layers on Y, (N, T).
+
+        y is what the combiner takes: floats like Y, or class codes.
+        """
+        gram = plan.gram
+        solution = solve_coupled(
+            gram,
+            Y,
+            alpha=self.alpha,
+            coupling=self.coupling,
+            solver=self.solver,  # type: ignore[arg-type]
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+        self.n_iter_, self.converged_ = solution.n_iter, solution.converged
+        self.members_ = [
+            KernelMember(self.kernel_, gram.X, gram.support_rows(j), coef)
+            for j, coef in enumerate(solution.coef)
+        ]
+        with threads_for(len(gram.subsets[0])):
+            F = None
+            if self._needs_rows():
+                everyone = np.arange(self.n_members)
+                outputs = self._outputs(gram.X[plan.weighing], everyone)
+                F = self._predictions(outputs)
+            self.weights_ = self._weigh(F, y, plan)
+        self.dual_rows_, self.dual_coef_ = collapse(self.members_, self.weights_)
+
+    def _layout(self) -> Layout:
+        return Layout(self.n_members, self.topology, self.overlap)  # type: ignore[arg-type]
+
+    def _check_coupling(self, X: FloatArray, X_coupling: Any) -> FloatArray | None:
+        """Return the given coupling points as an array as wide as X, or None."""
+        if X_coupling is None:
+            return None
+        points = check_array(X_coupling, dtype=np.float64, input_name="X_coupling")
+        if points.shape[1] != X.shape[1]:
+            raise ValueError(
+                f"X_coupling must have the {X.shape[1]} columns of X. Got "
+                f"{points.shape[1]}."
+            )
+        validate_data(self, X_coupling, reset=False, skip_check_array=True)
+        return points  # type: ignore[no-any-return]
+
+    def _needs_rows(self) -> bool:
+        """Tell whether the second layer looks at predictions."""
+        if self.combiner is None:
+            return self.n_members > 1
+        return getattr(self.combiner, "needs_rows", True)
+
+    def _weigh(self, F: FloatArray | None, y: Any, plan: Plan) -> FloatArray:
+        """Fit the second layer on F of the weighing rows; return the weights."""
+        M, rows, s = self.n_members, plan.weighing, plan.sample_weight
+        self.combiner_ = None if self.combiner is None else clone(self.combiner)
+        if F is None:
+            if self.combiner_ is None:
+                return np.ones(1)
+            weights: FloatArray = self.combiner_.fit(np.zeros((1, M)), [0.0]).weights_
+            return weights
+        repeats = len(F) // len(rows)  # one row of F for each target
+        targets = y[rows].reshape(-1)
+        weight = None if s is None else np.repeat(s[rows], repeats)
+        held_out = None
+        if self.weigh_on == "held-out" and M > 1:
+            held_out = np.repeat(self._unseen(rows, len(y)), repeats, axis=0)
+        if self.combiner_ is None:
+            C, _ = scaled_error_correlation(F, targets, held_out, weight)
+            return solve_simplex(C)
+        self.combiner_.fit(F, targets, held_out=held_out, sample_weight=weight)
+        return self.combiner_.weights_  # type: ignore[no-any-return]
+
+    def _unseen(self, rows: IntArray, n_rows: int) -> BoolArray:
+        """Return (n, M): True where the member did not train on the row."""
+        owner = np.full(n_rows, -1)
+        for j, subset in enumerate(self.subsets_):
+            owner[subset] = j
+        unseen: BoolArray = owner[rows][:, None] != np.arange(self.n_members)
+        return unseen
+
+    def _outputs(self, X: FloatArray, wanted: IntArray) -> FloatArray:
+        """Return the outputs of the wanted members, (N, len(wanted), T)."""
+        return member_outputs(self.members_, X, self.subsets_, self._layout(), wanted)
+
+    def _expansion(self, X: FloatArray) -> FloatArray:
+        """Return sum_j w_j f_j, (N, T)."""
+        points = self.members_[0].X[self.dual_rows_]
+        return evaluate(self.kernel_, X, points, self.dual_coef_)
+
+    def _check_X(self, X: Any) -> FloatArray:
+        """Return the rows to predict, once fitted."""
+        check_is_fitted(self, "weights_")
+        return validate_data(self, X, dtype=np.float64, reset=False)  # type: ignore[no-any-return]
+
+    def member_predictions(self, X: Any, *, n_jobs: int | None = None) -> FloatArray:
+        """Return F, the predictions of every member.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features)
+        n_jobs : int, optional
+            Not used: BLAS runs the threads.
+
+        Returns
+        -------
+        F : array of shape (N, M) or (N, M, K)
+            For several targets (N, M, T).
+        """
+        X = self._check_X(X)
+        everyone = np.arange(self.n_members)
+        return in_blocks(
+            X,
+            self.n_members * self.dual_coef_.shape[1],
+            lambda rows: self._member_view(self._outputs(rows, everyone)),
+        )
+
+    def _member_view(self, outputs: FloatArray) -> FloatArray:
+        """Return F as the user sees it."""
+        return self._predictions(outputs)

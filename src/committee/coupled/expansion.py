@@ -1,0 +1,160 @@
+"""Kernel expansions: sums over points, evaluated in blocks of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from committee._typing import FloatArray, IntArray
+from committee.coupled.gram import Layout
+from committee.kernels import Kernel
+
+#: Entries of the largest Gram block while predicting: 32 MB.
+_BLOCK_ENTRIES = 2**22
+
+
+@dataclass(frozen=True)
+class KernelMember:
+    """A fitted submodel, f_j(x) = sum_n a_n k(x_n, x).
+
+    Attributes
+    ----------
+    kernel : Kernel
+    X : array of shape (N, d)
+        The training rows, shared by all members.
+    rows : array of row numbers
+        S_j.
+    coef : array of shape (m,) or (m, T)
+        a_j.
+    """
+
+    kernel: Kernel
+    X: FloatArray
+    rows: IntArray
+    coef: FloatArray
+
+    def predict(self, X: FloatArray) -> FloatArray:
+        """Return f_j, (N,) or (N, T).
+
+        Parameters
+        ----------
+        X : array of shape (N, d)
+
+        Returns
+        -------
+        f_j : array of shape (N,) or (N, T)
+        """
+        X = np.asarray(X, dtype=np.float64)
+        return evaluate(self.kernel, X, self.X[self.rows], self.coef)
+
+
+def evaluate(
+    kernel: Kernel, X: FloatArray, points: FloatArray, coef: FloatArray
+) -> FloatArray:
+    """Return k(X, points) coef without holding more than a block of the Gram matrix.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : array of shape (N, d)
+    points : array of shape (m, d)
+    coef : array of shape (m,) or (m, T)
+
+    Returns
+    -------
+    f : array of shape (N,) or (N, T)
+    """
+    f = np.zeros((len(X), *coef.shape[1:]))
+    if len(points):
+        for rows in row_blocks(len(X), len(points)):
+            f[rows] = kernel(X[rows], points) @ coef
+    return f
+
+
+def member_outputs(
+    members: Sequence[KernelMember],
+    X: FloatArray,
+    subsets: Sequence[IntArray],
+    layout: Layout,
+    wanted: IntArray,
+) -> FloatArray:
+    """Return what some submodels say on the rows of X.
+
+    Every kernel block k(X, D_i) is made once and serves the three submodels that
+    have D_i in their support.
+
+    Parameters
+    ----------
+    members : list of KernelMember
+        Coefficients of shape (m_j, T).
+    X : array of shape (N, d)
+    subsets : list of arrays
+        D_i.
+    layout : Layout
+    wanted : array of member numbers
+
+    Returns
+    -------
+    f : array of shape (N, len(wanted), T)
+    """
+    shares: dict[int, list[tuple[int, FloatArray]]] = {}
+    for position, j in enumerate(wanted):
+        start = 0
+        for i in layout.support(j):
+            stop = start + len(subsets[i])
+            part = members[j].coef[start:stop]
+            shares.setdefault(i, []).append((position, part))
+            start = stop
+    T = members[0].coef.shape[1]
+    f = np.zeros((len(X), len(wanted), T))
+    kernel, X_fit = members[0].kernel, members[0].X
+    for i, parts in shares.items():
+        coef = np.concatenate([part for _, part in parts], axis=1)
+        values = evaluate(kernel, X, X_fit[subsets[i]], coef)
+        for position, (at, _) in enumerate(parts):
+            f[:, at] += values[:, position * T : (position + 1) * T]
+    return f
+
+
+def collapse(
+    members: Sequence[KernelMember], weights: FloatArray
+) -> tuple[IntArray, FloatArray]:
+    """Return sum_j w_j f_j as one expansion over the training rows.
+
+    Parameters
+    ----------
+    members : list of KernelMember
+    weights : array of shape (M,)
+
+    Returns
+    -------
+    rows : array of row numbers
+        Rows in the support of a member with a nonzero weight.
+    coef : array of shape (len(rows), T)
+    """
+    support = np.flatnonzero(weights)
+    X, T = members[0].X, members[0].coef.shape[1]
+    total = np.zeros((len(X), T))
+    used = np.zeros(len(X), dtype=bool)
+    for j in support.tolist():
+        total[members[j].rows] += weights[j] * members[j].coef
+        used[members[j].rows] = True
+    rows = np.flatnonzero(used)
+    return rows, total[rows]
+
+
+def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
+    """Yield blocks of rows so that a block of all columns has bounded size."""
+    step = max(1, _BLOCK_ENTRIES // max(1, n_columns))
+    for start in range(0, n_rows, step):
+        yield slice(start, min(start + step, n_rows))
+
+
+def in_blocks(
+    X: FloatArray, n_columns: int, f: Callable[[FloatArray], FloatArray]
+) -> FloatArray:
+    """Return f of all rows, called with blocks of them."""
+    blocks = [f(X[rows]) for rows in row_blocks(len(X), n_columns)]
+    return np.concatenate(blocks)

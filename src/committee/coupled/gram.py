@@ -1,0 +1,197 @@
+"""The blocks of the coupled system, made when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+from scipy.linalg.blas import dsyrk
+
+from committee._typing import FloatArray, IntArray
+from committee.ep.threads import one_thread
+from committee.kernels import Kernel
+
+#: Blocks of this size gain from a second BLAS thread; small ones may lose tenfold.
+_MANY_ROWS = 1500
+
+Topology = Literal["ring", "chain"]
+Key = TypeVar("Key")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Who speaks with whom: supports and couplings of q submodels.
+
+    Attributes
+    ----------
+    n_members : int
+        q.
+    topology : {"ring", "chain"}
+        A chain lacks the coupling between the last and the first submodel; the
+        supports are circular in both.
+    overlap : bool
+        Whether S_j = (D_{j-1}, D_j, D_{j+1}), each subset once, or S_j = D_j.
+    """
+
+    n_members: int
+    topology: Topology = "ring"
+    overlap: bool = True
+
+    def support(self, j: int) -> tuple[int, ...]:
+        """Return the subsets that make up S_j."""
+        if not self.overlap:
+            return (j,)
+        q = self.n_members
+        return tuple(dict.fromkeys(((j - 1) % q, j, (j + 1) % q)))
+
+    @cached_property
+    def edges(self) -> list[tuple[int, int]]:
+        """The coupled pairs; two submodels have one edge also in a ring."""
+        q = self.n_members
+        pairs = [(j, j + 1) for j in range(q - 1)]
+        return [*pairs, (q - 1, 0)] if self.topology == "ring" and q > 2 else pairs
+
+    @cached_property
+    def degrees(self) -> IntArray:
+        """n_j, the number of submodels that j is coupled with."""
+        ends = np.array(self.edges, dtype=np.intp).reshape(-1)
+        return np.bincount(ends, minlength=self.n_members)
+
+
+class _Recent(dict[Key, FloatArray]):
+    """Blocks by key; only the most recent are kept."""
+
+    def __init__(self, limit: int | None) -> None:
+        super().__init__()
+        self.limit = limit
+
+    def get_or_make(self, key: Key, make: Callable[[], FloatArray]) -> FloatArray:
+        """Return a block; of those that were not asked for lately, drop the oldest."""
+        found = self.pop(key, None)
+        self[key] = make() if found is None else found
+        if self.limit is not None and len(self) > self.limit:
+            del self[next(iter(self))]
+        return self[key]
+
+
+class GramBlocks:
+    """Kernel blocks of the subsets, and the blocks of the system made of them.
+
+        H_j = Kt_j'Kt_j + alpha I + n_j nu Kc_j'Kc_j,    A_{j,k} = -nu Kc_j'Kc_k
+
+    with Kt_j = k(D_j, S_j) and Kc_j = k(X_c, S_j). All coupling blocks are made of
+    the pair products k(X_c, D_i)'k(X_c, D_k), four new ones for each subset.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : array of shape (N, d)
+    subsets : list of arrays of row numbers
+        D_j, disjoint.
+    X_coupling : array of shape (n_c, d)
+    layout : Layout
+    sample_weight : array of shape (N,), optional
+    keep : bool
+        Keep every block, to solve for several alpha and coupling; otherwise a
+        window of the most recent.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: FloatArray,
+        subsets: Sequence[IntArray],
+        X_coupling: FloatArray,
+        layout: Layout,
+        *,
+        sample_weight: FloatArray | None = None,
+        keep: bool = False,
+    ) -> None:
+        self.kernel, self.X, self.subsets = kernel, X, subsets
+        self.X_coupling, self.layout = X_coupling, layout
+        self.sample_weight = sample_weight
+        # Two neighbouring block rows need four subsets and their ten pairs.
+        self._training: _Recent[int] = _Recent(None if keep else 1)
+        self._coupling: _Recent[int] = _Recent(None if keep else 4)
+        self._pairs: _Recent[tuple[int, int]] = _Recent(None if keep else 16)
+
+    def support_rows(self, j: int) -> IntArray:
+        """Return the row numbers of S_j, in the order of the coefficients."""
+        return np.concatenate([self.subsets[i] for i in self.layout.support(j)])
+
+    def training(self, j: int) -> FloatArray:
+        """Return Kt_j; with sample weights, rows times sqrt(s)."""
+        return self._training.get_or_make(j, lambda: self._make_training(j))
+
+    def coupling(self, i: int) -> FloatArray:
+        """Return k(X_c, D_i)."""
+        return self._coupling.get_or_make(
+            i, lambda: self.kernel(self.X_coupling, self.X[self.subsets[i]])
+        )
+
+    def right_side(self, j: int, Y: FloatArray) -> FloatArray:
+        """Return Kt_j' y_j, (m_j, T)."""
+        return self.training(j).T @ (Y[self.subsets[j]] * self._roots(j)[:, None])
+
+    def diagonal(self, j: int, alpha: float, nu: float) -> FloatArray:
+        """Return H_j, of which only the lower triangle is complete."""
+        H = self.products(j, j, nu * float(self.layout.degrees[j]))
+        H = dsyrk(1.0, self.training(j), 1.0, H, trans=1, lower=1, overwrite_c=1)
+        H[np.diag_indices_from(H)] += alpha
+        return H  # type: ignore[no-any-return]
+
+    def products(self, j: int, k: int, factor: float) -> FloatArray:
+        """Return factor Kc_j'Kc_k."""
+        rows, columns = self.layout.support(j), self.layout.support(k)
+        at = _offsets([len(self.subsets[i]) for i in rows])
+        across = _offsets([len(self.subsets[i]) for i in columns])
+        shape = (at[-1], across[-1])
+        if factor == 0.0:
+            return np.zeros(shape, order="F")
+        G = np.empty(shape, order="F")
+        for a, i in enumerate(rows):
+            for b, k_b in enumerate(columns):
+                part = G[at[a] : at[a + 1], across[b] : across[b + 1]]
+                np.multiply(self._pair(i, k_b), factor, out=part)
+        return G
+
+    def _pair(self, i: int, k: int) -> FloatArray:
+        """Return k(X_c, D_i)'k(X_c, D_k)."""
+        if i < k:
+            return self._pair(k, i).T
+        return self._pairs.get_or_make(
+            (i, k), lambda: self.coupling(i).T @ self.coupling(k)
+        )
+
+    def _make_training(self, j: int) -> FloatArray:
+        K = self.kernel(self.X[self.subsets[j]], self.X[self.support_rows(j)])
+        return K * self._roots(j)[:, None] if self.sample_weight is not None else K
+
+    def _roots(self, j: int) -> FloatArray:
+        if self.sample_weight is None:
+            return np.ones(len(self.subsets[j]))
+        return np.sqrt(self.sample_weight[self.subsets[j]])
+
+
+def _offsets(sizes: Sequence[int]) -> IntArray:
+    """Return where parts of the given sizes begin and end."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
+
+
+def threads_for(size: int) -> AbstractContextManager[Any]:
+    """Return a context with one BLAS thread, or where blocks are large with all.
+
+    Parameters
+    ----------
+    size : int
+        Rows of the largest block.
+
+    Returns
+    -------
+    context manager
+    """
+    return one_thread() if size < _MANY_ROWS else nullcontext()

@@ -1,0 +1,137 @@
+"""From scores to probabilities: one slope, fitted on rows the score did not see.
+
+    p(k | x) = exp(b s_k) / sum_l exp(b s_l),    b > 0
+
+With a single slope the largest score stays the largest probability.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax, softmax
+from sklearn.utils.multiclass import check_classification_targets
+
+from committee._typing import FloatArray, IntArray
+
+#: Bounds of log b for scores of unit size.
+_LOG_SLOPES = (-7.0, 7.0)
+
+
+def fit_slope(
+    scores: FloatArray, y: IntArray, sample_weight: FloatArray | None = None
+) -> float:
+    """Return the slope of least log loss.
+
+        min_b  - sum_n s_n sum_k t_nk log p(k | x_n)
+
+    The targets t leave 1 / (N + K) to the wrong classes (as Platt's), so that the
+    slope stays finite where the scores are never wrong.
+
+    Parameters
+    ----------
+    scores : array of shape (N, K)
+    y : array of class codes, (N,)
+    sample_weight : array of shape (N,), optional
+
+    Returns
+    -------
+    slope : float
+
+    Examples
+    --------
+    >>> from typing import Any
+
+    import numpy as np
+    >>> from committee.coupled.link import fit_slope
+    >>> scores = np.array([[1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, 1.0]])
+    >>> sure = fit_slope(scores, np.array([0, 0, 1, 1]))
+    >>> sure > fit_slope(scores, np.array([0, 1, 1, 1]))
+    True
+    """
+    N, K = scores.shape
+    s = np.ones(N) if sample_weight is None else sample_weight
+    unit = float(np.sqrt(np.mean((scores - scores.mean(axis=1, keepdims=True)) ** 2)))
+    if unit == 0.0:
+        return 1.0
+    miss = 1.0 / (N + K)
+    t = np.full((N, K), miss / (K - 1))
+    t[np.arange(N), y] = 1.0 - miss
+    t *= s[:, None] / s.sum()
+
+    def loss(log_b: float) -> float:
+        return -float(np.sum(t * log_softmax(np.exp(log_b) / unit * scores, axis=1)))
+
+    best = minimize_scalar(loss, bounds=_LOG_SLOPES, method="bounded")
+    return float(np.exp(best.x)) / unit
+
+
+def link(scores: FloatArray, slope: float) -> FloatArray:
+    """Return class probabilities.
+
+    Parameters
+    ----------
+    scores : array of shape (N, K)
+    slope : float
+
+    Returns
+    -------
+    p : array of shape (N, K)
+    """
+    return softmax(slope * scores, axis=1)  # type: ignore[no-any-return]
+
+
+def both_sides(f: FloatArray) -> FloatArray:
+    """Return one value for each class: for two classes, which share one, -f and f.
+
+    Parameters
+    ----------
+    f : array of shape (..., 1) or (..., K)
+
+    Returns
+    -------
+    s : array of shape (..., 2) or (..., K)
+    """
+    return np.concatenate([-f, f], axis=-1) if f.shape[-1] == 1 else f
+
+
+def encode_labels(y: Any, sample_weight: FloatArray | None) -> tuple[Any, IntArray]:
+    """Return the classes and the codes of labels, of which two must count.
+
+    Parameters
+    ----------
+    y : array of labels, (N,)
+    sample_weight : array of shape (N,) or None
+
+    Returns
+    -------
+    classes : array of shape (K,)
+    codes : array of shape (N,)
+    """
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    counted = codes if sample_weight is None else codes[sample_weight > 0]
+    if len(np.unique(counted)) < 2:
+        raise ValueError(
+            "A classifier needs at least 2 classes in y. Got 1 class: "
+            f"{classes[counted].tolist()[0]!r}."
+        )
+    return classes, codes
+
+
+def signed_targets(codes: IntArray, n_classes: int) -> FloatArray:
+    """Return targets +-1: one column for two classes, else one for each class.
+
+    Parameters
+    ----------
+    codes : array of class codes, (N,)
+    n_classes : int
+
+    Returns
+    -------
+    Y : array of shape (N, 1) or (N, K)
+    """
+    Y = np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
+    return Y[:, 1:] if n_classes == 2 else Y

@@ -1,0 +1,334 @@
+"""Least squares support vector machines: the individual model on all rows."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import solve as dense_solve
+from scipy.linalg.lapack import dpotri
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from committee._typing import FloatArray
+from committee._validation import (
+    Interval,
+    StrOptions,
+    check_sample_weight,
+    fit_context,
+)
+from committee.coupled.expansion import evaluate
+from committee.coupled.gram import threads_for
+from committee.coupled.link import (
+    both_sides,
+    encode_labels,
+    fit_slope,
+    link,
+    signed_targets,
+)
+from committee.kernels import KERNELS, Kernel, make_kernel
+
+
+def solve_lssvm(
+    K: FloatArray, Y: FloatArray, ridge: FloatArray, *, leave_one_out: bool = False
+) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+    """Solve the linear system of an LS-SVM.
+
+        [ 0   1'    ] [ b ]   [ 0 ]
+        [ 1   K + R ] [ a ] = [ y ],    R = diag(ridge)
+
+        loo_n = y_n - a_n / (C^-1)_nn,    C the matrix on the left
+
+    By Cholesky where K + R is positive definite, by a symmetric indefinite
+    factorisation elsewhere.
+
+    Parameters
+    ----------
+    K : array of shape (N, N)
+    Y : array of shape (N, T)
+    ridge : array of shape (N,)
+    leave_one_out : bool
+        Whether to predict each row by the model without it.
+
+    Returns
+    -------
+    a : array of shape (N, T)
+    b : array of shape (T,)
+    loo : array of shape (N, T) or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee.coupled.lssvm import solve_lssvm
+    >>> a, b, _ = solve_lssvm(np.eye(2), np.array([[1.0], [3.0]]), np.ones(2))
+    >>> a.round(6).tolist(), b.round(6).tolist()
+    ([[-0.5], [0.5]], [2.0])
+    """
+    N, T = Y.shape
+    H = K + np.diag(ridge)
+    try:
+        factor, lower = cho_factor(H, lower=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        C = np.block([[np.zeros((1, 1)), np.ones((1, N))], [np.ones((N, 1)), H]])
+        sides = [np.vstack([np.zeros((1, T)), Y])]
+        if leave_one_out:
+            sides.append(np.eye(N + 1))
+        x = dense_solve(C, np.hstack(sides), assume_a="sym", check_finite=False)
+        a, b = x[1:, :T], x[0, :T]
+        loo = Y - a / np.diag(x[:, T:])[1:, None] if leave_one_out else None
+        return a, b, loo
+    z = cho_solve((factor, lower), np.column_stack([np.ones(N), Y]), check_finite=False)
+    one, free = z[:, :1], z[:, 1:]
+    b = free.sum(axis=0) / one.sum()
+    a = free - one * b
+    if not leave_one_out:
+        return a, b, None
+    inverse, _ = dpotri(factor, lower=True)
+    diagonal = np.diag(inverse)[:, None] - one**2 / one.sum()
+    return a, b, Y - a / diagonal
+
+
+class _LSSVM(BaseEstimator):
+    """What both machines share."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "kernel": [StrOptions(set(KERNELS)), callable],
+        "gamma": [Interval(Real, 0, None, closed="neither"), None],
+        "degree": [Interval(Real, 0, None, closed="neither")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    kernel_: Kernel
+    dual_coef_: FloatArray
+    intercept_: FloatArray
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1.0,
+        alpha: float = 1.0,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.alpha = alpha
+
+    def _fit(
+        self, X: FloatArray, Y: FloatArray, sample_weight: Any, *, leave_one_out: bool
+    ) -> FloatArray | None:
+        """Solve for Y, (N, T); return leave-one-out values of the rows that count."""
+        s = check_sample_weight(sample_weight, X)
+        if s is not None:
+            X, Y, s = X[s > 0], Y[s > 0], s[s > 0]
+        self.kernel_ = make_kernel(
+            self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0
+        )
+        self._X = X
+        ridge = np.full(len(X), float(self.alpha)) if s is None else self.alpha / s
+        with threads_for(len(X)):
+            a, b, loo = solve_lssvm(
+                self.kernel_(X, X), Y, ridge, leave_one_out=leave_one_out
+            )
+        self.dual_coef_, self.intercept_ = a, b
+        return loo
+
+    def _values(self, X: Any) -> FloatArray:
+        """Return k(X, X_fit) a + b, (N, T)."""
+        check_is_fitted(self, "dual_coef_")
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return evaluate(self.kernel_, X, self._X, self.dual_coef_) + self.intercept_
+
+
+class LSSVMRegressor(RegressorMixin, _LSSVM):
+    """Least squares support vector machine for regression.
+
+        [ 0   1'          ] [ b ]   [ 0 ]
+        [ 1   K + alpha I ] [ a ] = [ y ],     f(x) = a'k(X, x) + b
+
+    The whole Gram matrix in one piece: the individual model that coupled ensembles
+    are measured by.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "linear", "polynomial", "laplacian"} or callable
+    gamma : float, optional
+        Of the kernel; None takes the median heuristic.
+    degree : float, default=3
+    coef0 : float, default=1.0
+        Of the polynomial.
+    alpha : float, default=1.0
+        The ridge, 1 / gamma of the paper; divided by the sample weights.
+
+    Attributes
+    ----------
+    dual_coef_ : array of shape (N, T)
+    intercept_ : array of shape (T,)
+    kernel_ : Kernel
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> from committee import LSSVMRegressor
+    >>> model = LSSVMRegressor(kernel="linear", alpha=1e-6)
+    >>> model = model.fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
+    >>> model.predict([[3.0]]).round(3).tolist()
+    [7.0]
+    """
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Solve the linear system.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features)
+        y : array-like of shape (N,) or (N, T)
+        sample_weight : array-like of shape (N,), optional
+
+        Returns
+        -------
+        self
+        """
+        X, y = validate_data(
+            self, X, y, dtype=np.float64, multi_output=True, y_numeric=True
+        )
+        y = y.astype(np.float64)
+        self._vector = y.ndim == 1
+        self._fit(X, y.reshape(len(y), -1), sample_weight, leave_one_out=False)
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return f.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features)
+
+        Returns
+        -------
+        f : array of shape (N,) or (N, T)
+        """
+        f = self._values(X)
+        return f[:, 0] if self._vector else f
+
+    def __sklearn_tags__(self) -> Any:
+        """Take several targets."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class LSSVMClassifier(ClassifierMixin, _LSSVM):
+    """Least squares support vector machine for classification.
+
+        [ 0   1'          ] [ b ]   [ 0 ]
+        [ 1   K + alpha I ] [ a ] = [ y ],     y = +-1,   sign(a'k(X, x) + b)
+
+    More than two classes are taken one against the rest; all share one factor.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "linear", "polynomial", "laplacian"} or callable
+    gamma : float, optional
+        Of the kernel; None takes the median heuristic.
+    degree : float, default=3
+    coef0 : float, default=1.0
+        Of the polynomial.
+    alpha : float, default=1.0
+        The ridge, 1 / gamma of the paper; divided by the sample weights.
+
+    Attributes
+    ----------
+    classes_ : array of shape (K,)
+    slope_ : float
+        Of the link from scores to probabilities, fitted on leave-one-out scores.
+    dual_coef_ : array of shape (N, 1) or (N, K)
+    intercept_ : array of shape (1,) or (K,)
+    kernel_ : Kernel
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from committee import LSSVMClassifier
+    >>> X, y = make_moons(200, noise=0.1, random_state=0)
+    >>> LSSVMClassifier(gamma=2.0, alpha=0.1).fit(X, y).score(X, y) > 0.98
+    True
+    """
+
+    classes_: Any
+    slope_: float
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Solve the linear system and fit the link.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features)
+        y : array-like of shape (N,)
+        sample_weight : array-like of shape (N,), optional
+
+        Returns
+        -------
+        self
+        """
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        s = check_sample_weight(sample_weight, X)
+        self.classes_, codes = encode_labels(y, s)
+        Y = signed_targets(codes, len(self.classes_))
+        loo = self._fit(X, Y, s, leave_one_out=True)
+        assert loo is not None
+        counted = slice(None) if s is None else s > 0
+        self.slope_ = fit_slope(
+            both_sides(loo), codes[counted], None if s is None else s[counted]
+        )
+        return self
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return f, for two classes one column.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features)
+
+        Returns
+        -------
+        f : array of shape (N,) or (N, K)
+        """
+        f = self._values(X)
+        return f[:, 0] if len(self.classes_) == 2 else f
+
+    def predict(self, X: Any) -> Any:
+        """Return the class with the largest value.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features)
+
+        Returns
+        -------
+        labels : array of shape (N,)
+        """
+        f = both_sides(self._values(X))
+        return self.classes_[f.argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return class probabilities by the calibrated link.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features)
+
+        Returns
+        -------
+        p : array of shape (N, K)
+        """
+        return link(both_sides(self._values(X)), self.slope_)

@@ -1,0 +1,118 @@
+"""What a coupled ensemble draws: subsets, coupling points, rows to weigh on."""
+
+from __future__ import annotations
+
+from numbers import Integral
+
+import numpy as np
+
+from committee._typing import FloatArray, IntArray
+
+#: Rows that weigh the members unless told otherwise, and at least so many per member.
+_WEIGHING_ROWS, _ROWS_PER_MEMBER = 1000, 2
+
+
+def split_rows(
+    rows: IntArray, weigh_on: str | float, n_members: int, rng: np.random.RandomState
+) -> tuple[IntArray, IntArray | None]:
+    """Return the rows to train on, and those split off for weighing, if any.
+
+    Parameters
+    ----------
+    rows : array of row numbers
+    weigh_on : str or float
+        A number is the fraction to split off.
+    n_members : int
+    rng : RandomState
+
+    Returns
+    -------
+    train, apart : arrays of row numbers, sorted; apart may be None
+    """
+    apart = None
+    if not isinstance(weigh_on, str):
+        rows = rng.permutation(rows)
+        n = max(1, round(weigh_on * len(rows)))
+        rows, apart = np.sort(rows[n:]), np.sort(rows[:n])
+    if len(rows) < 2 * n_members:
+        raise ValueError(
+            f"n_members={n_members} needs at least {2 * n_members} training rows, two "
+            f"for each subset. Got n_samples={len(rows)}."
+        )
+    return rows, apart
+
+
+def draw_subsets(
+    rows: IntArray, n_members: int, rng: np.random.RandomState
+) -> list[IntArray]:
+    """Return disjoint random subsets; sizes differ by one row at most.
+
+    Parameters
+    ----------
+    rows : array of row numbers
+    n_members : int
+    rng : RandomState
+
+    Returns
+    -------
+    subsets : list of sorted arrays of row numbers
+    """
+    parts = np.array_split(rng.permutation(rows), n_members)
+    return [np.sort(part) for part in parts]
+
+
+def draw_coupling(
+    X: FloatArray,
+    n_coupling: float,
+    coupling_set: str,
+    rng: np.random.RandomState,
+) -> FloatArray:
+    """Return a random part of the rows, or points in the box that they fill.
+
+    Parameters
+    ----------
+    X : array of shape (N, d)
+    n_coupling : int or float
+        A number of points, or a fraction of N.
+    coupling_set : {"train", "box"}
+    rng : RandomState
+
+    Returns
+    -------
+    X_c : array of shape (n_c, d)
+    """
+    whole = isinstance(n_coupling, Integral)
+    n = int(n_coupling) if whole else max(1, round(n_coupling * len(X)))
+    if coupling_set == "box":
+        return rng.uniform(X.min(axis=0), X.max(axis=0), size=(n, X.shape[1]))
+    if n > len(X):
+        raise ValueError(
+            f"n_coupling={n} points cannot be drawn from {len(X)} training rows: give "
+            'at most that many, or coupling_set="box".'
+        )
+    return X[np.sort(rng.choice(len(X), size=n, replace=False))]
+
+
+def draw_weighing(
+    rows: IntArray, n_weighing: int | None, n_members: int, rng: np.random.RandomState
+) -> IntArray:
+    """Return the rows to weigh on: all, or as many as tell the members apart.
+
+    Parameters
+    ----------
+    rows : array of row numbers
+    n_weighing : int or None
+        None is 1000, or two for each member.
+    n_members : int
+    rng : RandomState
+
+    Returns
+    -------
+    rows : sorted array of row numbers
+    """
+    n = n_weighing
+    if n is None:
+        n = max(_WEIGHING_ROWS, _ROWS_PER_MEMBER * n_members)
+    if n >= len(rows):
+        return rows
+    return np.sort(rng.choice(rows, size=n, replace=False))

@@ -1,0 +1,252 @@
+"""Find gamma, alpha and the coupling of a coupled ensemble."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.utils.validation import check_X_y
+
+from committee._progress import track
+from committee._typing import FloatArray, IntArray
+from committee._validation import check_sample_weight
+from committee.coupled.ensemble import CoupledEnsemble, Plan
+from committee.coupled.link import encode_labels, signed_targets
+from committee.coupled.loo import leave_one_out
+from committee.kernels import make_kernel
+from committee.predictions import combine
+
+#: Leave-one-out keeps 3 N^2 numbers: at this N, 600 MB.
+_MAX_LOO_ROWS = 5000
+_STEPS = (1 / 9, 1 / 3, 1.0, 3.0, 9.0)
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """Every candidate, and the best.
+
+    Attributes
+    ----------
+    estimator : coupled estimator
+        Not fitted; with the best parameters.
+    best_params : dict
+        gamma, alpha and coupling.
+    best_error : float
+    gamma, alpha, coupling : arrays of shape (n_candidates,)
+    error : array of shape (n_candidates,)
+        Mean squared error, or share of wrong labels; nan where the system was not
+        positive definite.
+    """
+
+    estimator: Any
+    best_params: dict[str, float]
+    best_error: float
+    gamma: FloatArray
+    alpha: FloatArray
+    coupling: FloatArray
+    error: FloatArray
+
+
+def search_coupled(
+    estimator: CoupledEnsemble,
+    X: Any,
+    y: Any,
+    *,
+    gammas: Sequence[float] | None = None,
+    alphas: Sequence[float] = (1e-3, 1e-2, 1e-1, 1.0, 10.0),
+    couplings: Sequence[float] = (0.0, 0.01, 0.1, 1.0, 10.0),
+    cv: int | str = 5,
+    X_coupling: Any = None,
+    sample_weight: Any = None,
+    verbose: bool = False,
+) -> SearchResult:
+    """Try every (gamma, alpha, coupling) and return the one of least error.
+
+    Subsets, coupling points and folds are the same for all candidates; kernel blocks
+    and their products are made once for each gamma and fold.
+
+    Parameters
+    ----------
+    estimator : CoupledKernelRegressor or CoupledKernelClassifier
+        With all other parameters set.
+    X : array-like of shape (N, n_features)
+    y : array-like of shape (N,) or (N, T)
+    gammas : sequence of float, optional
+        Five values around the median heuristic unless given.
+    alphas, couplings : sequences of float
+    cv : int or "loo", default=5
+        Folds of cross-validation, or leave-one-out in closed form (up to 5000
+        rows), where the members are weighed on the leave-one-out predictions.
+    X_coupling : array-like of shape (n_c, n_features), optional
+        Search for a transductive fit: leave-one-out couples on these points, in
+        cross-validation each fold stands for them and is coupled on itself.
+    sample_weight : array-like of shape (N,), optional
+    verbose : bool, default=False
+        Show a progress bar on standard error.
+
+    Returns
+    -------
+    SearchResult
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee import CoupledKernelRegressor
+    >>> from committee.coupled import search_coupled
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-3, 3, size=(100, 1))
+    >>> y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(100)
+    >>> found = search_coupled(
+    ...     CoupledKernelRegressor(4, random_state=0), X, y, cv="loo"
+    ... )
+    >>> sorted(found.best_params), round(found.best_error, 3)
+    (['alpha', 'coupling', 'gamma'], 0.011)
+    >>> found.estimator.fit(X, y).score(X, y) > 0.97
+    True
+    """
+    data = _check(estimator, X, y, sample_weight)
+    if gammas is None:
+        middle = make_kernel(estimator.kernel, data.X).gamma
+        gammas = [middle * step for step in _STEPS]
+    rest = list(product(alphas, couplings))
+    if cv == "loo":
+        jobs, repeats = _loo_errors(estimator, data, X_coupling, gammas, rest), 1
+    else:
+        folds = _folds(estimator, cv, data)
+        transductive = X_coupling is not None
+        jobs = _cv_errors(estimator, data, folds, transductive, gammas, rest)
+        repeats = len(folds)
+    n_jobs = len(gammas) * repeats * len(rest)
+    parts = np.array(list(track(jobs, n_jobs, "searching", verbose)))
+    totals = parts.reshape(len(gammas), repeats, len(rest), 2).sum(axis=1)
+    error: FloatArray = (totals[..., 0] / totals[..., 1]).reshape(-1)
+    if not np.any(np.isfinite(error)):
+        raise ValueError("No candidate has a positive definite system: raise alphas.")
+    grid = np.array([(g, a, c) for g in gammas for a, c in rest], dtype=np.float64)
+    best = int(np.nanargmin(error))
+    params = dict(zip(("gamma", "alpha", "coupling"), grid[best].tolist(), strict=True))
+    return SearchResult(
+        estimator=clone(estimator).set_params(**params),
+        best_params=params,
+        best_error=float(error[best]),
+        gamma=grid[:, 0],
+        alpha=grid[:, 1],
+        coupling=grid[:, 2],
+        error=error,
+    )
+
+
+@dataclass(frozen=True)
+class _Data:
+    """Checked rows: y is what combiners take, Y the targets as (N, T)."""
+
+    X: FloatArray
+    y: Any
+    Y: FloatArray
+    sample_weight: FloatArray | None
+
+    def take(self, rows: IntArray) -> _Data:
+        s = self.sample_weight
+        return _Data(
+            self.X[rows], self.y[rows], self.Y[rows], None if s is None else s[rows]
+        )
+
+
+def _check(estimator: CoupledEnsemble, X: Any, y: Any, sample_weight: Any) -> _Data:
+    """Return the rows as the estimator's own `fit` would see them."""
+    estimator._validate_params()
+    if is_classifier(estimator):
+        X, y = check_X_y(X, y, dtype=np.float64)
+        s = check_sample_weight(sample_weight, X)
+        classes, codes = encode_labels(y, s)
+        return _Data(X, codes, signed_targets(codes, len(classes)), s)
+    X, y = check_X_y(X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+    y = y.astype(np.float64)
+    return _Data(X, y, y.reshape(len(y), -1), check_sample_weight(sample_weight, X))
+
+
+def _model(estimator: CoupledEnsemble, data: _Data, **params: Any) -> CoupledEnsemble:
+    """Return a clone that knows its columns and classes, but no rows."""
+    model: CoupledEnsemble = clone(estimator).set_params(**params)
+    model.n_features_in_ = data.X.shape[1]
+    if is_classifier(model):
+        model.classes_ = np.arange(max(2, data.Y.shape[1]))
+    return model
+
+
+def _loo_errors(
+    estimator: CoupledEnsemble,
+    data: _Data,
+    X_coupling: Any,
+    gammas: Sequence[float],
+    rest: list[tuple[float, float]],
+) -> Iterator[tuple[float, float]]:
+    """Yield (sum of errors, sum of weights) of each candidate in closed form."""
+    if len(data.X) > _MAX_LOO_ROWS:
+        raise ValueError(
+            f'cv="loo" takes up to {_MAX_LOO_ROWS} rows. Got {len(data.X)}: give cv a '
+            "number of folds."
+        )
+    for gamma in gammas:
+        model = _model(estimator, data, gamma=gamma, weigh_on="train")
+        plan = model._prepare(data.X, data.sample_weight, X_coupling, keep=True)
+        for alpha, coupling in rest:
+            try:
+                rows, outputs = leave_one_out(
+                    plan.gram, data.Y, alpha=alpha, coupling=coupling
+                )
+            except np.linalg.LinAlgError:
+                yield np.nan, 1.0
+                continue
+            F = model._predictions(outputs)
+            weigh_on = Plan(plan.gram, data.sample_weight, rows)
+            w = model._weigh(F if model._needs_rows() else None, data.y, weigh_on)
+            yield _error(combine(F, w), data.take(rows))
+
+
+def _cv_errors(
+    estimator: CoupledEnsemble,
+    data: _Data,
+    folds: list[tuple[IntArray, IntArray]],
+    transductive: bool,
+    gammas: Sequence[float],
+    rest: list[tuple[float, float]],
+) -> Iterator[tuple[float, float]]:
+    """Yield (sum of errors, sum of weights) of each candidate and fold."""
+    for gamma, (train, test) in product(gammas, folds):
+        model = _model(estimator, data, gamma=gamma)
+        seen, left = data.take(train), data.take(test)
+        points = left.X if transductive else None
+        plan = model._prepare(seen.X, seen.sample_weight, points, keep=True)
+        for alpha, coupling in rest:
+            model.set_params(alpha=alpha, coupling=coupling)
+            try:
+                model._train(plan, seen.y, seen.Y)
+            except np.linalg.LinAlgError:
+                yield np.nan, 1.0
+                continue
+            yield _error(model._scores(left.X), left)
+
+
+def _error(f: FloatArray, data: _Data) -> tuple[float, float]:
+    """Return the weighted sum of errors and of weights: squares, or wrong labels."""
+    if data.y.dtype.kind == "i":
+        wrong = (f.argmax(axis=1) != data.y).astype(np.float64)
+    else:
+        wrong = np.mean((f.reshape(data.Y.shape) - data.Y) ** 2, axis=1)
+    s = np.ones(len(wrong)) if data.sample_weight is None else data.sample_weight
+    return float(s @ wrong), float(s.sum())
+
+
+def _folds(
+    estimator: CoupledEnsemble, cv: Any, data: _Data
+) -> list[tuple[IntArray, IntArray]]:
+    """Return the folds, the same for every candidate."""
+    kind = StratifiedKFold if is_classifier(estimator) else KFold
+    shuffled = kind(int(cv), shuffle=True, random_state=estimator.random_state)
+    return list(shuffled.split(data.X, data.y))

@@ -1,0 +1,162 @@
+"""The coupled system: what is minimised, and its direct solution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, overload
+
+from committee._typing import FloatArray
+from committee.coupled.cg import CoupledOperator, solve_cg
+from committee.coupled.gram import GramBlocks, threads_for
+from committee.linalg import (
+    NotPositiveDefiniteError,
+    solve_block_chain,
+    solve_block_ring,
+)
+
+
+@dataclass(frozen=True)
+class CoupledSolution:
+    """Coefficients of all submodels.
+
+    Attributes
+    ----------
+    coef : list of arrays of shape (m_j, T)
+        a_j, in the order of S_j.
+    n_iter : int
+        Iterations of the conjugate gradient; 1 for the direct solver.
+    converged : bool
+    residual : float
+        The largest ||A a - b|| / ||b|| over the targets that the conjugate gradient
+        left; 0 for the direct solver.
+    """
+
+    coef: list[FloatArray]
+    n_iter: int = 1
+    converged: bool = True
+    residual: float = 0.0
+
+
+def solve_coupled(
+    gram: GramBlocks,
+    Y: FloatArray,
+    *,
+    alpha: float,
+    coupling: float,
+    solver: Literal["direct", "cg"] = "direct",
+    tol: float = 1e-10,
+    max_iter: int = 10_000,
+) -> CoupledSolution:
+    """Train all submodels together.
+
+        min  1/2 sum_j ||Kt_j a_j - y_j||^2 + alpha/2 sum_j ||a_j||^2
+             + nu/2 sum_{j ~ k} ||Kc_j a_j - Kc_k a_k||^2
+
+        H_j a_j - nu sum_{k ~ j} Kc_j'Kc_k a_k = Kt_j' y_j
+
+    Parameters
+    ----------
+    gram : GramBlocks
+    Y : array of shape (N, T)
+        Targets; all T share one factorisation.
+    alpha : float
+        The ridge, 1 / gamma of the paper.
+    coupling : float
+        nu. Negative values push submodels apart, while the system is definite.
+    solver : {"direct", "cg"}
+        Block Cholesky, or conjugate gradients preconditioned by the H_j.
+    tol, max_iter : float, int
+        Of the conjugate gradient: the residual relative to the right-hand side.
+
+    Returns
+    -------
+    CoupledSolution
+
+    Raises
+    ------
+    NotPositiveDefiniteError
+        For a negative coupling states the limit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee.coupled import GramBlocks, Layout, solve_coupled
+    >>> from committee.kernels import Kernel
+    >>> X = np.linspace(0, 1, 6)[:, None]
+    >>> subsets = [np.array([0, 1]), np.array([2, 3]), np.array([4, 5])]
+    >>> gram = GramBlocks(Kernel("rbf"), X, subsets, X, Layout(3))
+    >>> solution = solve_coupled(gram, X, alpha=1e-3, coupling=1.0)
+    >>> [a.shape for a in solution.coef]
+    [(6, 1), (6, 1), (6, 1)]
+    """
+    largest = 3 * max(len(rows) for rows in gram.subsets)
+    try:
+        with threads_for(largest):
+            if coupling == 0.0 or not gram.layout.edges:
+                return CoupledSolution(_solve_apart(gram, Y, alpha))
+            if solver == "cg":
+                return CoupledSolution(
+                    *solve_cg(gram, Y, alpha, coupling, tol=tol, max_iter=max_iter)
+                )
+            return CoupledSolution(_solve_direct(gram, Y, alpha, coupling))
+    except NotPositiveDefiniteError as error:
+        raise NotPositiveDefiniteError(_advice(gram, alpha, coupling)) from error
+
+
+def _solve_apart(gram: GramBlocks, Y: FloatArray, alpha: float) -> list[FloatArray]:
+    """Solve q separate ridge problems."""
+    coef = []
+    for j in range(gram.layout.n_members):
+
+        def block(_i: int, _k: int, j: int = j) -> FloatArray:
+            return gram.diagonal(j, alpha, 0.0)
+
+        coef += solve_block_chain(block, [gram.right_side(j, Y)]).x
+    return coef
+
+
+def _solve_direct(
+    gram: GramBlocks, Y: FloatArray, alpha: float, nu: float
+) -> list[FloatArray]:
+    """Solve the chain or the ring by block Cholesky."""
+
+    def block(i: int, j: int) -> FloatArray:
+        return gram.diagonal(j, alpha, nu) if i == j else gram.products(i, j, -nu)
+
+    ring = gram.layout.topology == "ring"
+    solve = solve_block_ring if ring else solve_block_chain
+    return solve(block, _RightSides(gram, Y)).x
+
+
+class _RightSides(Sequence[FloatArray]):
+    """Kt_j' y_j, computed when read: right after H_j, which needs Kt_j as well."""
+
+    def __init__(self, gram: GramBlocks, Y: FloatArray) -> None:
+        self.gram, self.Y = gram, Y
+
+    def __len__(self) -> int:
+        return self.gram.layout.n_members
+
+    @overload
+    def __getitem__(self, j: int) -> FloatArray: ...
+    @overload
+    def __getitem__(self, j: slice) -> Sequence[FloatArray]: ...
+    def __getitem__(self, j: int | slice) -> FloatArray | Sequence[FloatArray]:
+        if isinstance(j, slice):
+            return [self[i] for i in range(*j.indices(len(self)))]
+        return self.gram.right_side(j, self.Y)
+
+
+def _advice(gram: GramBlocks, alpha: float, nu: float) -> str:
+    """Say what to change so that the system is positive definite."""
+    if nu >= 0:
+        return (
+            f"The system is not positive definite in double precision: alpha={alpha:g} "
+            "is too small beside the kernel's values. Give a larger alpha."
+        )
+    limit = CoupledOperator(gram, alpha, nu).coupling_limit()
+    return (
+        f"The system is not positive definite at coupling={nu:g}: for these rows, this "
+        f"kernel and alpha={alpha:g} the coupling must be greater than {limit:.6g}."
+    )

@@ -1,0 +1,72 @@
+"""Votes and probabilities of coupled classifiers; the contract is in test_estimators."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_blobs, make_moons
+
+from committee import CoupledKernelClassifier
+
+
+def test_hard_votes_are_the_weighted_signs():
+    """f = sign( sum_j w_j sign f_j )."""
+    X, y = make_moons(150, noise=0.2, random_state=0)
+    labels = np.array(["no", "yes"])[y]
+    model = CoupledKernelClassifier(5, alpha=0.1, random_state=0).fit(X, labels)
+    f = np.stack([m.predict(X)[:, 0] for m in model.members_], axis=1)
+    expected = np.sign(f) @ model.weights_
+    np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-12)
+    np.testing.assert_array_equal(model.predict(X), np.where(expected > 0, "yes", "no"))
+    F = model.member_predictions(X)
+    np.testing.assert_array_equal(F[..., 1], f > 0)
+    np.testing.assert_array_equal(F.sum(axis=2), 1.0)
+
+
+def test_soft_votes_are_one_expansion():
+    X, y = make_moons(150, noise=0.2, random_state=0)
+    model = CoupledKernelClassifier(5, voting="soft", random_state=0).fit(X, y)
+    f = np.stack([m.predict(X)[:, 0] for m in model.members_], axis=1)
+    np.testing.assert_allclose(
+        model.decision_function(X), f @ model.weights_, rtol=1e-8, atol=1e-10
+    )
+    np.testing.assert_allclose(model.member_predictions(X)[..., 1], (1 + f) / 2)
+
+
+@pytest.mark.parametrize("voting", ["hard", "soft"])
+def test_several_classes_one_against_the_rest(voting):
+    X, codes = make_blobs(150, centers=4, random_state=0)
+    y = np.array(["a", "b", "c", "d"])[codes]
+    model = CoupledKernelClassifier(5, alpha=0.1, voting=voting, random_state=0).fit(
+        X, y
+    )
+    assert model.score(X, y) > 0.85
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_array_equal(model.predict(X), model.classes_[p.argmax(axis=1)])
+    f = model.members_[2].predict(X)
+    assert f.shape == (150, 4)
+    chosen = model.member_predictions(X)[:, 2].argmax(axis=1)
+    np.testing.assert_array_equal(chosen, f.argmax(axis=1))
+
+
+@pytest.mark.parametrize("voting", ["hard", "soft"])
+def test_probabilities_are_calibrated(voting):
+    """Of new rows called p, about p are right."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 2))
+    y = rng.random(3000) < 1 / (1 + np.exp(-2 * X[:, 0]))
+    model = CoupledKernelClassifier(
+        10, alpha=5.0, gamma=0.3, voting=voting, random_state=0
+    ).fit(X[:1000], y[:1000])
+    p = model.predict_proba(X[1000:])
+    sure = p.max(axis=1)
+    right = model.predict(X[1000:]) == y[1000:]
+    assert abs(sure.mean() - right.mean()) < 0.04
+
+
+def test_sample_weights_of_a_classifier():
+    X, y = make_moons(120, noise=0.3, random_state=0)
+    s = np.where(y == 1, 10.0, 0.1)
+    plain = CoupledKernelClassifier(4, alpha=1.0, random_state=0).fit(X, y)
+    model = clone(plain).fit(X, y, sample_weight=s)
+    assert np.mean(model.predict(X)) > np.mean(plain.predict(X))

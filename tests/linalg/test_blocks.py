@@ -1,0 +1,119 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from committee.linalg import (
+    NotPositiveDefiniteError,
+    solve_block_chain,
+    solve_block_ring,
+)
+
+SOLVERS = {"chain": solve_block_chain, "ring": solve_block_ring}
+shapes = pytest.mark.parametrize("shape", SOLVERS)
+sizes = st.lists(st.integers(1, 5), min_size=1, max_size=8)
+seeds = st.integers(0, 2**32 - 1)
+
+
+def problem(sizes, shape, seed, T=3):
+    """Return a dense definite matrix of the given shape, offsets and b."""
+    rng = np.random.default_rng(seed)
+    q, starts = len(sizes), np.r_[0, np.cumsum(sizes)]
+    rows = [slice(starts[j], starts[j + 1]) for j in range(q)]
+    A = np.zeros((starts[-1], starts[-1]))
+    edges = [(j + 1, j) for j in range(q - 1)]
+    if shape == "ring" and q > 2:
+        edges.append((q - 1, 0))
+    for i, j in edges:
+        A[rows[i], rows[j]] = rng.normal(size=(sizes[i], sizes[j]))
+    A += A.T
+    A += np.diag(1.0 + np.abs(A).sum(axis=1))  # diagonally dominant
+    b = rng.normal(size=(starts[-1], T))
+    return A, rows, b
+
+
+def solve(shape, A, rows, b, asked=None):
+    def block(i, j):
+        if asked is not None:
+            asked.append((i, j))
+        return A[rows[i], rows[j]].copy(order="F")
+
+    return SOLVERS[shape](block, [b[r] for r in rows])
+
+
+@shapes
+@given(sizes=sizes, seed=seeds)
+def test_is_the_dense_solution(shape, sizes, seed):
+    A, rows, b = problem(sizes, shape, seed)
+    solution = solve(shape, A, rows, b)
+    # Diagonally dominant: the condition number is below 1e3.
+    np.testing.assert_allclose(
+        np.concatenate(solution.x), np.linalg.solve(A, b), rtol=1e-10, atol=1e-12
+    )
+    sign, expected = np.linalg.slogdet(A)
+    assert sign == 1
+    np.testing.assert_allclose(solution.log_determinant, expected, rtol=1e-12)
+
+
+@shapes
+@given(sizes=sizes, seed=seeds)
+def test_each_block_is_asked_for_once_and_inputs_are_untouched(shape, sizes, seed):
+    A, rows, b = problem(sizes, shape, seed)
+    before, asked = b.copy(), []
+    solve(shape, A, rows, b, asked)
+    assert len(asked) == len(set(asked))
+    q = len(sizes)
+    wanted = {(j, j) for j in range(q)} | {(j + 1, j) for j in range(q - 1)}
+    if shape == "ring" and q > 2:
+        wanted.add((q - 1, 0))
+    assert set(asked) == wanted
+    np.testing.assert_array_equal(b, before)
+
+
+@shapes
+@given(sizes=sizes, seed=seeds)
+def test_the_upper_triangle_of_a_diagonal_block_is_not_read(shape, sizes, seed):
+    A, rows, b = problem(sizes, shape, seed)
+    spoiled = A.copy()
+    for r in rows:
+        spoiled[r, r] = np.where(np.tri(r.stop - r.start, dtype=bool), A[r, r], 1e9)
+    for x, y in zip(
+        solve(shape, spoiled, rows, b).x, solve(shape, A, rows, b).x, strict=True
+    ):
+        np.testing.assert_array_equal(x, y)
+
+
+@shapes
+def test_vectors_come_out_as_vectors(shape):
+    A, rows, b = problem([2, 3, 1, 4], shape, 0, T=1)
+    x = solve(shape, A, rows, b[:, 0]).x
+    assert [v.shape for v in x] == [(2,), (3,), (1,), (4,)]
+    np.testing.assert_allclose(np.concatenate(x), np.linalg.solve(A, b[:, 0]))
+
+
+def test_a_ring_of_two_blocks_has_one_edge():
+    A, rows, b = problem([2, 3], "ring", 0)
+    for x, y in zip(
+        solve("ring", A, rows, b).x, solve("chain", A, rows, b).x, strict=True
+    ):
+        np.testing.assert_array_equal(x, y)
+
+
+@shapes
+@pytest.mark.parametrize("j", range(5))
+def test_a_failed_factor_names_the_block_and_says_how_indefinite(shape, j):
+    A, rows, b = problem([3] * 5, shape, 0)
+    r = rows[j]
+    A[r, r] -= 1000.0 * np.eye(3)
+    with pytest.raises(
+        NotPositiveDefiniteError, match=rf"Block {j} of size 3 .* eigenvalue is -9\d\d"
+    ):
+        solve(shape, A, rows, b)
+
+
+@shapes
+def test_blocks_that_are_not_numbers(shape):
+    A, rows, b = problem([2] * 4, shape, 0)
+    A[rows[1], rows[1]] = np.nan
+    with pytest.raises(NotPositiveDefiniteError, match=r"Block 1 .* not a number"):
+        solve(shape, A, rows, b)

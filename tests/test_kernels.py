@@ -1,0 +1,84 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics.pairwise import (
+    laplacian_kernel,
+    linear_kernel,
+    polynomial_kernel,
+    rbf_kernel,
+)
+
+from committee.kernels import KERNELS, Kernel, make_kernel, median_gamma
+
+TWINS = {
+    "rbf": lambda X, Z: rbf_kernel(X, Z, gamma=0.3),
+    "linear": linear_kernel,
+    "polynomial": lambda X, Z: polynomial_kernel(X, Z, gamma=0.3, degree=2, coef0=0.5),
+    "laplacian": lambda X, Z: laplacian_kernel(X, Z, gamma=0.3),
+}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@given(n=st.integers(1, 9), m=st.integers(1, 9), seed=st.integers(0, 1000))
+def test_named_kernels_are_those_of_scikit_learn(name, n, m, seed):
+    rng = np.random.default_rng(seed)
+    X, Z = rng.normal(size=(n, 3)), rng.normal(size=(m, 3))
+    K = Kernel(name, gamma=0.3, degree=2, coef0=0.5)(X, Z)
+    np.testing.assert_allclose(K, TWINS[name](X, Z), rtol=1e-12, atol=1e-14)
+
+
+def test_a_callable_gets_both_sets_and_may_be_indefinite(rng):
+    X, Z = rng.normal(size=(4, 2)), rng.normal(size=(3, 2))
+    kernel = make_kernel(lambda X, Z: np.tanh(X @ Z.T - 1), X)
+    np.testing.assert_array_equal(kernel(X, Z), np.tanh(X @ Z.T - 1))
+
+
+def test_what_a_callable_must_return(rng):
+    X = rng.normal(size=(4, 2))
+    with pytest.raises(
+        ValueError, match=r"one row for each of the 4 .* shape \(2, 4\)"
+    ):
+        Kernel(lambda X, Z: np.ones((2, 4)))(X, X)
+    with pytest.raises(ValueError, match="not finite"):
+        Kernel(lambda X, Z: np.full((4, 4), np.nan))(X, X)
+
+
+def test_equal_points_are_at_one_even_far_from_the_origin():
+    X = np.full((2, 3), 1e6)
+    np.testing.assert_array_equal(Kernel("rbf", gamma=1.0)(X, X), np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+def test_the_median_heuristic(kernel, rng):
+    X = rng.normal(size=(30, 3))
+    p = 1 if kernel == "laplacian" else 2
+    distances = [np.sum(np.abs(X[m] - X[n]) ** p) for m in range(30) for n in range(m)]
+    np.testing.assert_allclose(
+        make_kernel(kernel, X).gamma, 1 / np.median(distances), rtol=1e-12
+    )
+    assert make_kernel(kernel, X, gamma=3).gamma == 3.0
+
+
+def test_repeated_rows_and_constant_columns_do_not_count(rng):
+    X = np.c_[rng.normal(size=(20, 2)), np.full(20, 7.0)]
+    expected = median_gamma(X[:, :2])
+    np.testing.assert_allclose(median_gamma(X), expected, rtol=1e-10)
+    one = np.repeat(X, [1] * 19 + [50], axis=0)
+    assert np.isfinite(median_gamma(one))
+
+
+def test_rows_that_are_all_alike_have_no_scale():
+    with pytest.raises(ValueError, match="no two that differ: give gamma"):
+        make_kernel("rbf", np.full((5, 2), 0.1))
+
+
+def test_of_many_rows_some_decide(rng):
+    X = rng.normal(size=(5000, 2))
+    np.testing.assert_allclose(median_gamma(X), median_gamma(X[::5]), rtol=0.1)
+
+
+def test_other_kernels_need_no_median():
+    X = np.zeros((3, 4))
+    assert make_kernel("polynomial", X).gamma == 0.25
+    assert make_kernel("linear", X)(X, X).shape == (3, 3)
