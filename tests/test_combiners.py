@@ -506,3 +506,21 @@ def test_row_weights_out_of_range(name, kind):
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+def test_the_other_kind_of_predictions_is_refused(name):
+    F, y = problem_of(name)
+    combiner = make(name).fit(F, y)
+    other = F[..., 0] if F.ndim == 3 else np.stack([F, F], axis=2)
+    with pytest.raises(ValueError, match="was fitted on F of shape"):
+        combiner.combine(other)
+
+
+def test_normalized_weights_sum_to_one(name, kind):
+    F, y = make_problem(kind)
+    combiner = make(name).fit(F, y)
+    w = combiner.weights_
+    np.testing.assert_allclose(combiner.normalized_weights_, w / w.sum())
+    combiner.weights_ = np.zeros(7)
+    with pytest.raises(ValueError, match="cannot be scaled to sum one"):
+        _ = combiner.normalized_weights_

@@ -177,7 +177,8 @@ class BaseCommittee(BaseEstimator):
             return
         combiner = clone(self.combiner)
         if not combiner.needs_rows:
-            combiner.fit(np.zeros((1, M)), np.zeros(1))
+            shape = () if rows.n_classes is None else (rows.n_classes,)
+            combiner.fit(np.zeros((1, M, *shape)), np.zeros(1))
         else:
             F = generation.F
             if F is None:

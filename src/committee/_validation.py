@@ -87,10 +87,13 @@ def check_targets(F: FloatArray, y: Any) -> FloatArray | IntArray:
     assert_all_finite(y, input_name="y")
     if F.ndim == 3:
         return check_class_codes(y, F.shape[2])
-    targets: FloatArray = check_array(
-        y, ensure_2d=False, dtype=np.float64, input_name="y"
-    )
-    return targets
+    try:
+        return np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "For F of shape (N, M) y must hold numbers. Got values such as "
+            f"{y[:3].tolist()}; classes need F of shape (N, M, K)."
+        ) from None
 
 
 def check_class_codes(y: Any, n_classes: int) -> IntArray:

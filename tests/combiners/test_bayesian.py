@@ -13,6 +13,7 @@ from committee import (
     Average,
     Bagging,
     CommitteeClassifier,
+    EMPruner,
     EPPruner,
     combine,
     member_predictions,
@@ -147,6 +148,21 @@ def test_evidence_of_a_member_is_what_is_lost_without_it():
         assert pruner.inclusion_.evidence[m] == pytest.approx(lost, abs=0.05)
 
 
+@pytest.mark.parametrize("offset", [0.0, 100.0, 1e4])
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("pruner", PRUNERS)
+def test_standard_deviation_does_not_depend_on_an_offset(offset, masked, pruner):
+    """Members with errors of sd 0.5: committees of seven leave about 0.2."""
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=300)
+    F = y[:, None] + 0.5 * rng.normal(size=(300, 7))
+    held_out = rng.random(F.shape) < 0.4 if masked else None
+    fitted = pruner().fit(F + offset, y + offset, held_out=held_out)
+    mean, std = fitted.combine(F + offset, return_std=True)
+    rms = np.sqrt(np.mean((y + offset - mean) ** 2))
+    assert 0.75 * rms < np.median(std) < 1.35 * rms
+
+
 def test_standard_deviation_of_a_regression():
     """sqrt(noise + F'VF): of the right size, and 68 % of targets within one."""
     F, y = make_problem("regression", N=400)
@@ -203,6 +219,39 @@ def test_probit_probabilities_are_calibrated_better_than_the_plain_mean():
         return -np.log(p[np.arange(2000), y[test]]).mean()
 
     assert log_loss(EPPruner()) < 0.6 * log_loss(Average())
+
+
+@pytest.mark.parametrize("pruner", [EPPruner, EMPruner])
+def test_probabilities_of_trees_weighed_out_of_bag_are_not_overconfident(pruner):
+    """Weights made for a third of the votes are not applied to all of them."""
+    X, y = make_classification(2000, 20, n_informative=6, flip_y=0.15, random_state=3)
+    committee = CommitteeClassifier(
+        DecisionTreeClassifier(),
+        generator=Bagging(50),
+        combiner=pruner(),
+        random_state=0,
+    ).fit(X[:600], y[:600])
+    p = committee.predict_proba(X[600:])
+    sure = p.max(axis=1).mean()
+    right = (p.argmax(axis=1) == y[600:]).mean()
+    # 1,400 test rows: a standard error of 0.011.
+    assert sure < right + 0.05
+
+
+def test_weights_that_sum_to_one_are_hardly_any_rows():
+    F, y = make_problem("binary")
+    with pytest.warns(UserWarning, match="Scale them to a mean of one"):
+        EPPruner().fit(F, y, sample_weight=np.full(40, 1 / 40))
+
+
+def test_the_path_speaks_of_equal_votes_where_they_were_asked_for():
+    F, y = many_members("binary")
+    pruner = EPPruner(votes="equal").fit(F, y)
+    np.testing.assert_array_equal(pruner.path_.choose(), pruner.weights_)
+    small = pruner.path_.choose(max_members=2)
+    np.testing.assert_allclose(small[small > 0], 1 / np.count_nonzero(small))
+    with pytest.raises(ValueError, match=r"rule must be one of .*Got 'min_loo'"):
+        pruner.path_.choose("min_loo")
 
 
 @pytest.mark.parametrize("likelihood", ["probit", "gaussian"])

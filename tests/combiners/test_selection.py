@@ -155,3 +155,21 @@ def test_nothing_breaks_regression(case):
     for pruner in ORDERINGS:
         if pruner not in VOTES_ONLY:
             fit_or_refuse(pruner(3), *case)
+
+
+def test_what_is_said_in_silence_does_not_matter_however_loud():
+    F, y = make_problem("regression")
+    held_out = make_held_out()
+    path = BestPruner(2).fit(F, y, held_out=held_out).path_
+    loud = F.copy()
+    loud[~held_out] = 1e200
+    same = BestPruner(2).fit(loud, y, held_out=held_out).path_
+    np.testing.assert_allclose(same.error, path.error)
+
+
+@pytest.mark.parametrize("size", [0, -1])
+def test_a_committee_of_nobody_cannot_be_chosen(size):
+    F, y = make_problem("regression")
+    path = BestPruner(2).fit(F, y).path_
+    with pytest.raises(ValueError, match="max_members must be at least 1"):
+        path.choose(max_members=size)

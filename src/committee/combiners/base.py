@@ -105,6 +105,9 @@ class Combiner(ABC, BaseEstimator):
             True where the member did not train on the row; elsewhere it
             abstains. All rows count unless given.
         sample_weight : array of shape (N,), optional
+            Only ratios matter, except to combiners with a likelihood (`EPPruner`,
+            `ARDPruner`, `EMPruner`, `MCMCPruner`): there a weight counts as a number
+            of rows.
 
         Returns
         -------
@@ -124,6 +127,7 @@ class Combiner(ABC, BaseEstimator):
             check_sample_weight(sample_weight, F),
         )
         self.weights_ = self._weigh(problem.counted())
+        self._n_classes = problem.n_classes
         return self
 
     @abstractmethod
@@ -140,7 +144,12 @@ class Combiner(ABC, BaseEstimator):
     def normalized_weights_(self) -> FloatArray:
         """The weights divided by their sum, for use as an average."""
         check_is_fitted(self, "weights_")
-        normalized: FloatArray = self.weights_ / self.weights_.sum()
+        w = self.weights_
+        if abs(w.sum()) <= 1e-12 * np.abs(w).sum():
+            raise ValueError(
+                f"The weights sum to {w.sum():.3g} and cannot be scaled to sum one."
+            )
+        normalized: FloatArray = w / w.sum()
         return normalized
 
     def probabilities(self, scores: FloatArray) -> FloatArray:
@@ -174,4 +183,15 @@ class Combiner(ABC, BaseEstimator):
         check_is_fitted(self, "weights_")
         names, F = F, check_predictions(F)
         validate_data(self, names, reset=False, skip_check_array=True)
+        K = F.shape[2] if F.ndim == 3 else None
+        if self._n_classes != K:
+            raise ValueError(
+                f"This {type(self).__name__} was fitted on F of shape "
+                f"{_shape(self._n_classes)}. Got shape {F.shape}."
+            )
         return combine(F, self.weights_)
+
+
+def _shape(n_classes: int | None) -> str:
+    """Return the shape of F in words."""
+    return "(N, M)" if n_classes is None else f"(N, M, {n_classes})"

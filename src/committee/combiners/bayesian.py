@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
-
-import numpy as np
 
 from committee._typing import FloatArray
 from committee._validation import StrOptions
 from committee.combiners.base import Problem
 from committee.combiners.evidence import EvidencePruner
+from committee.ep.path import as_equal_votes
 
 
 class EPPruner(EvidencePruner):
@@ -59,7 +59,8 @@ class EPPruner(EvidencePruner):
         Its leave-one-out error: mean squared error, or share of wrong rows for
         classification. Under the gaussian likelihood with `held_out`, where no row
         has all members, it is the squared error that generalised cross-validation
-        expects.
+        expects, as it is for regression where y hardly varies beside its mean. With
+        votes="equal" it is still the error of the posterior weights.
     log_evidence_ : float
     inclusion_ : Inclusion
         For each member `strength` and `evidence`: why it was kept or dropped.
@@ -113,42 +114,11 @@ class EPPruner(EvidencePruner):
 
     def _weigh(self, problem: Problem) -> FloatArray:
         w = super()._weigh(problem)
-        if self._is_equal_vote():
-            return (w > 0) / np.count_nonzero(w)
-        return w
+        self.path_ = replace(self.path_, equal_votes=self._is_equal_vote())
+        return as_equal_votes(w) if self._is_equal_vote() else w
 
     def _is_equal_vote(self) -> bool:
         return self.votes == "equal"
-
-    def combine(self, F: Any, return_std: bool = False) -> Any:
-        """Return the committee's output, sum_m w_m f_m.
-
-        Parameters
-        ----------
-        F : array of shape (N, M) or (N, M, K)
-        return_std : bool, default=False
-            For regression, return the predictive standard deviation as well:
-            sqrt(noise + F_n' V F_n).
-
-        Returns
-        -------
-        f_ens : array of shape (N,) or (N, K)
-        std : array of shape (N,)
-            Only with `return_std`.
-        """
-        mean = super().combine(F)
-        if not return_std:
-            return mean
-        if self._is_equal_vote():
-            raise ValueError("return_std needs the weights of votes='posterior'.")
-        if mean.ndim == 2:
-            raise ValueError(
-                "return_std is for regression; for classification use "
-                "probabilities(combine(F))."
-            )
-        step = self.posterior_
-        F_a = np.asarray(F, dtype=np.float64)[:, step.active]
-        return mean, np.sqrt(step.noise + np.einsum("na,ab,nb->n", F_a, step.cov, F_a))
 
 
 class ARDPruner(EvidencePruner):

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray
 from committee._validation import Interval, StrOptions, check_weights
@@ -15,9 +16,11 @@ from committee.bayes import EMFit, fit_gaussian, fit_probit
 from committee.combiners.base import Combiner, Problem
 from committee.combiners.likelihoods import (
     centred_rows,
+    heard_share,
     held_out_moments,
     offset_dominates,
     probit_probabilities,
+    scaled_to_one,
     signed_rows,
     which_likelihood,
 )
@@ -127,10 +130,12 @@ class EMPruner(Combiner):
         }
         if self.likelihood_ == "probit":
             rows = signed_rows(problem)
-            return self._keep(fit_probit(rows.F, sample_weight=rows.weight, **options))
+            w = self._keep(fit_probit(rows.F, sample_weight=rows.weight, **options))
+            self._heard = heard_share(problem, w)
+            return w
         if problem.held_out is not None or offset_dominates(problem):
             moments, unit = held_out_moments(problem)
-            return self._keep(fit_gaussian(moments, **options), unit)
+            return scaled_to_one(self._keep(fit_gaussian(moments, **options), unit))
         rows = centred_rows(problem)
         assert rows.y is not None
         return self._keep(
@@ -157,7 +162,8 @@ class EMPruner(Combiner):
         """Turn combined scores into class probabilities.
 
         Under the probit likelihood a class beats another with probability
-        Phi(s_k - s_j); products over j are scaled to sum one.
+        Phi(h (s_k - s_j)), h the mean share of the weights that was heard on a row;
+        products over j are scaled to sum one.
 
         Parameters
         ----------
@@ -168,9 +174,10 @@ class EMPruner(Combiner):
         -------
         p : array of shape (N, K)
         """
+        check_is_fitted(self, "weights_")
         if self.likelihood_ != "probit":
             return super().probabilities(scores)
-        return probit_probabilities(scores)
+        return probit_probabilities(self._heard * scores)
 
 
 def _check_start(start: Any, n_members: int) -> Any:

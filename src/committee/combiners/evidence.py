@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from committee._progress import step_printer
 from committee._typing import FloatArray
@@ -16,10 +17,13 @@ from committee._validation import Interval, StrOptions
 from committee.combiners.base import Combiner, Problem
 from committee.combiners.likelihoods import (
     centred_rows,
+    heard_share,
     held_out_moments,
     offset_dominates,
     probit_probabilities,
+    scaled_to_one,
     signed_rows,
+    warn_of_light_weights,
     which_likelihood,
 )
 from committee.ep import (
@@ -39,8 +43,10 @@ class Inclusion(NamedTuple):
     strength : array of shape (M,)
         Posterior mean of a weight over its standard deviation; 0 if dropped.
     evidence : array of shape (M,)
-        Log evidence that is lost without the member, or for one that was dropped
-        what it could bring at most, given the others.
+        Log evidence that is lost without the member, the sites of rows and other
+        members as they are, or for one that was dropped what it could bring at most.
+        Exact for regression up to EP's own error; for votes a lower bound in practice,
+        as the rows would adapt.
     """
 
     strength: FloatArray
@@ -86,7 +92,8 @@ class EvidencePruner(Combiner):
             "callback": step_printer() if self.verbose else None,
             "rule": self.rule,
         }
-        self._spread = 0.0
+        warn_of_light_weights(problem)
+        self._spread, self._heard, self._sums_to_one = 0.0, 1.0, False
         if self.likelihood_ == "probit":
             rows = signed_rows(problem)
             path = classification_path(
@@ -94,9 +101,11 @@ class EvidencePruner(Combiner):
             )
             self._keep(path)
             self._spread = _mean_variance(rows.F, self.posterior_)
+            self._heard = heard_share(problem, self.posterior_.weights)
         elif problem.held_out is not None or offset_dominates(problem):
+            self._sums_to_one = True
             moments, unit = held_out_moments(problem)
-            self._keep(_in_units(moments_path(moments, **options), unit))
+            self._keep(_sum_to_one(moments_path(moments, **options), unit))
         else:
             self._keep(_gaussian_path(problem, options))
         return self.posterior_.weights.copy()
@@ -109,21 +118,23 @@ class EvidencePruner(Combiner):
         self.n_iter_, self.converged_ = path.n_iter, path.converged
         self.inclusion_ = Inclusion(step.strength, step.gain)
         if not path.converged:
-            change = np.diff([s.objective for s in path.steps[-2:]], prepend=0.0)[-1]
+            before, after = ([-np.inf] + [s.objective for s in path])[-2:]
             warnings.warn(
-                f"The evidence still rose by {change:.3g} in step {path.n_iter}; it "
-                f"stands still below {self.tol:g} per row. Raise max_iter "
-                f"({self.max_iter}) or tol.",
+                f"The evidence still rose by {after - before:.3g} in step "
+                f"{path.n_iter}; it stands still below {self.tol:g} per row. Raise "
+                f"max_iter ({self.max_iter}) or tol.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     def probabilities(self, scores: FloatArray) -> FloatArray:
         """Turn combined scores into class probabilities.
 
         Under the probit likelihood a class beats another with probability
-        Phi((s_k - s_j) / sqrt(1 + v)), v the mean posterior variance of w'S;
-        products over j are scaled to sum one, which for two classes is Phi itself.
+        Phi(h (s_k - s_j) / sqrt(1 + v)); products over j are scaled to sum one, which
+        for two classes is Phi itself. v is the mean posterior variance of w'S, and h
+        the mean share of the weights that was heard on a row: 1 unless members were
+        held out, when a full vote is larger than the ones the weights were made for.
 
         Parameters
         ----------
@@ -134,9 +145,43 @@ class EvidencePruner(Combiner):
         -------
         p : array of shape (N, K)
         """
+        check_is_fitted(self, "weights_")
         if self.likelihood_ != "probit" or self._is_equal_vote():
             return super().probabilities(scores)
-        return probit_probabilities(scores, self._spread)
+        return probit_probabilities(self._heard * scores, self._spread)
+
+    def combine(self, F: Any, return_std: bool = False) -> Any:
+        """Return the committee's output, sum_m w_m f_m.
+
+        Parameters
+        ----------
+        F : array of shape (N, M) or (N, M, K)
+        return_std : bool, default=False
+            For regression, return the predictive standard deviation as well:
+            sqrt(noise + F_n' V F_n). Where the weights were learned from errors alone
+            and sum to one, F_n is taken from the committee's output.
+
+        Returns
+        -------
+        f_ens : array of shape (N,) or (N, K)
+        std : array of shape (N,)
+            Only with `return_std`.
+        """
+        mean = super().combine(F)
+        if not return_std:
+            return mean
+        if self._is_equal_vote():
+            raise ValueError("return_std needs the weights of votes='posterior'.")
+        if mean.ndim == 2:
+            raise ValueError(
+                "return_std is for regression; for classification use "
+                "probabilities(combine(F))."
+            )
+        step = self.posterior_
+        D = np.asarray(F, dtype=np.float64)[:, step.active]
+        if self._sums_to_one:
+            D = D - mean[:, None]
+        return mean, np.sqrt(step.noise + np.einsum("na,ab,nb->n", D, step.cov, D))
 
     def _is_equal_vote(self) -> bool:
         """Whether the weights are votes rather than the posterior's."""
@@ -176,15 +221,17 @@ def _mean_variance(S: FloatArray, step: PathStep) -> float:
     return total / len(S)
 
 
-def _in_units(path: Path, unit: float) -> Path:
-    """Return the path with errors and noise in the units of y."""
-    if unit == 1.0:
-        return path
+def _sum_to_one(path: Path, unit: float) -> Path:
+    """Return the path with weights that sum to one, and errors in the units of y.
+
+    The moments hold the sum near one only, which a large offset of y would show.
+    """
     with np.errstate(over="ignore", under="ignore"):
         square = np.float64(unit) ** 2
         steps = tuple(
             replace(
                 step,
+                weights=scaled_to_one(step.weights),
                 noise=float(step.noise * square),
                 loo_error=float(step.loo_error * square),
                 loo_se=float(step.loo_se * square),

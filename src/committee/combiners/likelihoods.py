@@ -6,6 +6,7 @@ moments a pair of members is judged on the rows that both left out.
 
 from __future__ import annotations
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -95,6 +96,31 @@ def offset_dominates(problem: Problem) -> bool:
     # Halved, so that the extremes of the floating-point range can be subtracted.
     half = np.asarray(problem.y, dtype=np.float64) / 2
     return bool(1e3 * (half.max() - half.min()) < np.abs(half).max())
+
+
+def scaled_to_one(w: FloatArray) -> FloatArray:
+    """Return weights that are to sum to one, scaled to do so exactly."""
+    total = float(w.sum())
+    return w / total if total > 0.5 else w
+
+
+def heard_share(problem: Problem, w: FloatArray) -> float:
+    """Return the mean share of the weights that speaks on a row."""
+    if problem.held_out is None or not w.sum() > 0:
+        return 1.0
+    return float((problem.held_out @ w).mean() / w.sum())
+
+
+def warn_of_light_weights(problem: Problem) -> None:
+    """Warn of weights that sum to one: to a likelihood these are a single row."""
+    s = problem.sample_weight
+    if s is not None and s.sum() < 0.1 * len(s):
+        warnings.warn(
+            "A sample_weight counts as a number of rows here: these sum to "
+            f"{s.sum():.3g} for {len(s)} rows. Scale them to a mean of one.",
+            UserWarning,
+            stacklevel=5,
+        )
 
 
 def which_likelihood(likelihood: str, problem: Problem) -> str:

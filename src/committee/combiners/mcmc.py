@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray, IntArray, RandomState
 from committee._validation import Interval, StrOptions
@@ -24,6 +25,7 @@ from committee.combiners.likelihoods import (
     centred_rows,
     held_out_moments,
     offset_dominates,
+    scaled_to_one,
     signed_rows,
 )
 from committee.ep import PathStep, row_moments
@@ -153,7 +155,7 @@ class MCMCPruner(Combiner):
             )
         weights = np.zeros(problem.n_members)
         weights[self.ep_.posterior_.active] = self.samples_.mean(axis=(0, 1))
-        return weights
+        return scaled_to_one(weights) if self.ep_._sums_to_one else weights
 
     def _sample(self, problem: Problem, step: PathStep) -> FloatArray:
         """Return draws of the active weights."""
@@ -191,6 +193,7 @@ class MCMCPruner(Combiner):
         -------
         p : array of shape (N, K)
         """
+        check_is_fitted(self, "weights_")
         return self.ep_.probabilities(scores)
 
 

@@ -76,6 +76,8 @@ class SelectionPath:
         -------
         weights : array of shape (M,)
         """
+        if max_members is not None and max_members < 1:
+            raise ValueError(f"max_members must be at least 1. Got {max_members}.")
         error = self.error[:max_members]
         least = int(error.argmin())
         near = error <= error[least] + within_se * self.error_se[least]
@@ -141,7 +143,10 @@ def _units(problem: Problem, order: IntArray) -> FloatArray:
     """Return a unit for the errors of each size, in which squares stay in range."""
     if problem.n_classes is not None:
         return np.ones(len(order))
-    largest = np.maximum(problem.F.max(axis=0), -problem.F.min(axis=0))[order]
+    F, mask = problem.F, problem.held_out
+    if mask is not None:
+        F = np.where(mask, F, 0.0)
+    largest = np.maximum(F.max(axis=0), -F.min(axis=0))[order]
     target = np.abs(problem.y).max(initial=np.finfo(np.float64).tiny)
     units: FloatArray = np.maximum(np.maximum.accumulate(largest), target)
     return units

@@ -113,6 +113,5 @@ def draw_weighing(
     n = n_weighing
     if n is None:
         n = max(_WEIGHING_ROWS, _ROWS_PER_MEMBER * n_members)
-    if n >= len(rows):
-        return rows
-    return np.sort(rng.choice(rows, size=n, replace=False))
+    # Always one permutation: what is drawn later does not depend on n.
+    return np.sort(rng.permutation(rows)[:n])

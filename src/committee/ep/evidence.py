@@ -130,7 +130,7 @@ def regression_path(
     loss : callable, optional
         Maps the N leave-one-out predictions to the losses of the cases, N or N / K of
         them; squared error unless given.
-    truncated, price, max_members, max_iter, tol, callback
+    truncated, price, max_members, max_iter, tol, callback, rule
         As in `classification_path`.
 
     Returns
@@ -191,7 +191,7 @@ def moments_path(
     rows : pair of arrays (F, y), optional
         Rows to leave out one by one; without them the leave-one-out error is the
         generalised cross-validation of the moments.
-    noise, sample_weight, loss, truncated, price, max_members, max_iter, tol, callback
+    noise, sample_weight, loss, truncated, price, max_members, max_iter, tol, rule
         As in `regression_path`.
 
     Returns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, overload
+from typing import Literal, get_args, overload
 
 import numpy as np
 
@@ -74,11 +74,14 @@ class Path(Sequence[PathStep]):
         False when the sequence ran into `max_iter`.
     n_iter : int
         Moves that were tried.
+    equal_votes : bool
+        Whether `choose` gives the members of a step equal weights.
     """
 
     steps: tuple[PathStep, ...]
     converged: bool
     n_iter: int
+    equal_votes: bool = False
 
     def __len__(self) -> int:
         """Return the number of steps."""
@@ -153,6 +156,8 @@ class Path(Sequence[PathStep]):
         -------
         PathStep
         """
+        if rule not in get_args(Rule):
+            raise ValueError(f"rule must be one of {get_args(Rule)}. Got {rule!r}.")
         size = self.size
         fits = np.ones(len(self), bool) if max_members is None else size <= max_members
         if not fits.any():
@@ -193,8 +198,14 @@ class Path(Sequence[PathStep]):
         -------
         weights : array of shape (M,)
         """
-        if within_se is not None:
-            return self.step(
-                "one-se", max_members=max_members, within_se=within_se
-            ).weights
-        return self.step(rule, max_members=max_members).weights
+        if within_se is None:
+            w = self.step(rule, max_members=max_members).weights
+        else:
+            near = self.step("one-se", max_members=max_members, within_se=within_se)
+            w = near.weights
+        return as_equal_votes(w) if self.equal_votes else w
+
+
+def as_equal_votes(w: Array) -> Array:
+    """Return 1/k for the k members with a weight, 0 for the others."""
+    return np.asarray((w != 0) / np.count_nonzero(w))

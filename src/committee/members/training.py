@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
-import warnings
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -134,27 +133,46 @@ def run_parallel(
     Each result is a tuple whose first entry is the fitted member. A job that
     fails raises MemberFitError, which carries the finished ones.
     """
+    feed = _Feed(jobs)
     parallel = Parallel(n_jobs=n_jobs, return_as="generator")
-    results = parallel(delayed(_guarded)(i, *job) for i, job in enumerate(jobs))
-    yield from _checked(results, total, label, verbose)
+    results = parallel(delayed(_guarded)(i, *job) for i, job in feed)
+    yield from _checked(results, feed, total, label, verbose)
 
 
 def run_in_turn(
     jobs: Iterable[tuple[Any, ...]], total: int, *, label: str, verbose: bool
 ) -> Iterator[Any]:
     """Yield results like `run_parallel`; a job is asked for after the last ended."""
-    results = (_guarded(i, *job) for i, job in enumerate(jobs))
-    yield from _checked(results, total, label, verbose)
+    feed = _Feed(jobs)
+    results = (_guarded(i, *job) for i, job in feed)
+    yield from _checked(results, feed, total, label, verbose)
+
+
+class _Feed:
+    """Numbered jobs, until somebody says stop."""
+
+    def __init__(self, jobs: Iterable[tuple[Any, ...]]) -> None:
+        self.jobs = jobs
+        self.stopped = False
+
+    def __iter__(self) -> Iterator[tuple[int, tuple[Any, ...]]]:
+        for numbered in enumerate(self.jobs):
+            if self.stopped:
+                return
+            yield numbered
 
 
 def _checked(
-    results: Generator[Any], total: int, label: str, verbose: bool
+    results: Iterator[Any], feed: _Feed, total: int, label: str, verbose: bool
 ) -> Iterator[Any]:
     """Yield good results, and turn the first failure into MemberFitError."""
     finished: list[Member] = []
     for result in track(results, total, label, verbose):
         if isinstance(result, _Failure):
-            _cancel(results)
+            # Nobody is killed: jobs that run end, and no new ones begin.
+            feed.stopped = True
+            for _ in results:
+                pass
             raise MemberFitError(
                 f"Member {result.index} of {total} ({result.kind}) failed to fit: "
                 f"{type(result.error).__name__}: {result.error} "
@@ -165,13 +183,6 @@ def _checked(
             ) from result.error
         finished.append(result[0])
         yield result
-
-
-def _cancel(results: Generator[Any]) -> None:
-    """Stop the jobs that still run, without joblib's advice to have fewer."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".*You could benefit from", UserWarning)
-        results.close()
 
 
 def _guarded(index: int, function: Any, *args: Any) -> Any:
