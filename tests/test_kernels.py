@@ -82,3 +82,21 @@ def test_other_kernels_need_no_median():
     X = np.zeros((3, 4))
     assert make_kernel("polynomial", X).gamma == 0.25
     assert make_kernel("linear", X)(X, X).shape == (3, 3)
+
+
+@pytest.mark.parametrize("offset", [1e6, 1e8])
+def test_an_offset_of_all_rows_does_not_matter(rng, offset):
+    X = rng.normal(size=(30, 3))
+    far = np.c_[X, np.full(30, offset)]
+    near = np.c_[X, np.zeros(30)]
+    assert median_gamma(far) == pytest.approx(median_gamma(near), rel=1e-12)
+    np.testing.assert_allclose(
+        Kernel("rbf", gamma=0.5)(far, far), Kernel("rbf", gamma=0.5)(near, near)
+    )
+
+
+@pytest.mark.parametrize("degree", [2.5, 400])
+def test_a_power_that_is_not_finite_is_said(rng, degree):
+    X = 10 * rng.normal(size=(5, 2))
+    with pytest.raises(ValueError, match="polynomial kernel of degree"):
+        Kernel("polynomial", degree=degree)(X, X)

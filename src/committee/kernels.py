@@ -60,10 +60,20 @@ class Kernel:
         if self.name == "laplacian":
             return np.asarray(laplacian_kernel(X, Z, gamma=self.gamma))
         K = X @ Z.T
-        if self.name == "polynomial":
-            K *= self.gamma
-            K += self.coef0
+        return K if self.name == "linear" else self._power(K)
+
+    def _power(self, K: FloatArray) -> FloatArray:
+        """Return (gamma x'z + coef0)^degree, or say that it is not finite."""
+        K *= self.gamma
+        K += self.coef0
+        with np.errstate(over="ignore", invalid="ignore"):
             K **= self.degree
+        if not np.all(np.isfinite(K)):
+            raise ValueError(
+                f"The polynomial kernel of degree {self.degree:g} is not finite on "
+                "these rows: it overflows, or takes a fractional power of a negative "
+                "number. Scale X, or give a smaller or a whole degree."
+            )
         return K
 
 
@@ -134,7 +144,7 @@ def median_gamma(X: FloatArray, kernel: str = "rbf") -> float:
     pairs = np.triu_indices(len(X), k=1)
     D = (manhattan_distances(X) if kernel == "laplacian" else _squares(X, X))[pairs]
     # Rounding of ||x||^2 + ||z||^2 - 2 x'z is all that is between repeated rows.
-    largest = float(np.abs(X).max()) ** (1 if kernel == "laplacian" else 2)
+    largest = float(np.ptp(X, axis=0).max()) ** (1 if kernel == "laplacian" else 2)
     D = D[1e-13 * X.shape[1] * largest < D]
     if len(D) == 0:
         raise ValueError(
@@ -145,7 +155,12 @@ def median_gamma(X: FloatArray, kernel: str = "rbf") -> float:
 
 
 def _squares(X: FloatArray, Z: FloatArray) -> FloatArray:
-    """Return squared distances up to rounding, which may leave them below zero."""
+    """Return squared distances up to rounding, which may leave them below zero.
+
+    Both are taken from the mean of Z: a large offset would cost all digits.
+    """
+    centre = Z.mean(axis=0)
+    X, Z = X - centre, Z - centre
     D = X @ Z.T
     D *= -2.0
     D += np.einsum("ij,ij->i", X, X)[:, None]

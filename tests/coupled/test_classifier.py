@@ -70,3 +70,25 @@ def test_sample_weights_of_a_classifier():
     plain = CoupledKernelClassifier(4, alpha=1.0, random_state=0).fit(X, y)
     model = clone(plain).fit(X, y, sample_weight=s)
     assert np.mean(model.predict(X)) > np.mean(plain.predict(X))
+
+
+def test_a_single_member_is_not_surer_than_it_is_right(rng):
+    """Its own training rows are fitted closely: the link is made by leave-one-out."""
+    X = rng.normal(size=(480, 3))
+    y = (X[:, 0] + rng.normal(size=480) > 0).astype(int)
+    for voting in ("hard", "soft"):
+        model = CoupledKernelClassifier(1, gamma=1.0, alpha=0.01, voting=voting)
+        p = model.fit(X[:80], y[:80]).predict_proba(X[80:])
+        right = (p.argmax(axis=1) == y[80:]).mean()
+        # 400 test rows, a slope from 80: standard errors of 0.024 and 0.05.
+        assert p.max(axis=1).mean() < right + 0.1
+
+
+def test_parameters_changed_after_the_fit_do_not_change_predictions(rng):
+    X = rng.normal(size=(60, 2))
+    y = (X[:, 0] > 0).astype(int)
+    model = CoupledKernelClassifier(5, gamma=0.5, random_state=0).fit(X, y)
+    before = model.member_predictions(X), model.predict_proba(X)
+    model.set_params(n_members=3, overlap=False)
+    np.testing.assert_array_equal(model.member_predictions(X), before[0])
+    np.testing.assert_array_equal(model.predict_proba(X), before[1])

@@ -92,3 +92,10 @@ def test_an_indefinite_kernel(rng):
 def test_bad_options(options, message):
     with pytest.raises(ValueError, match=message):
         LSSVMRegressor(**options).fit(np.zeros((4, 1)), np.zeros(4))
+
+
+def test_a_kernel_that_is_not_symmetric_is_refused(rng):
+    X = rng.normal(size=(10, 1))
+    model = LSSVMRegressor(kernel=lambda A, B: np.exp(-((A - B.T - 0.3) ** 2)))
+    with pytest.raises(ValueError, match="needs a symmetric kernel"):
+        model.fit(X, X[:, 0])

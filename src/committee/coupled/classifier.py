@@ -10,7 +10,7 @@ from sklearn.utils.validation import validate_data
 
 from committee._typing import FloatArray, IntArray, RandomState
 from committee._validation import StrOptions, check_sample_weight, fit_context
-from committee.coupled.ensemble import CoupledEnsemble
+from committee.coupled.ensemble import CoupledEnsemble, Plan
 from committee.coupled.expansion import in_blocks
 from committee.coupled.link import (
     both_sides,
@@ -19,6 +19,7 @@ from committee.coupled.link import (
     link,
     signed_targets,
 )
+from committee.coupled.loo import leave_one_out
 
 
 class CoupledKernelClassifier(ClassifierMixin, CoupledEnsemble):
@@ -141,13 +142,10 @@ class CoupledKernelClassifier(ClassifierMixin, CoupledEnsemble):
         s = check_sample_weight(sample_weight, X)
         self.classes_, codes = encode_labels(y, s)
         plan = self._prepare(X, s, X_coupling)
-        self._train(plan, codes, signed_targets(codes, len(self.classes_)))
-        rows = plan.weighing
-        self.slope_ = fit_slope(
-            self._unseen_scores(X[rows], rows),
-            codes[rows],
-            None if s is None else s[rows],
-        )
+        Y = signed_targets(codes, len(self.classes_))
+        self._train(plan, codes, Y)
+        rows, scores = self._honest_scores(plan, Y)
+        self.slope_ = fit_slope(scores, codes[rows], None if s is None else s[rows])
         return self
 
     def decision_function(self, X: Any) -> FloatArray:
@@ -207,18 +205,26 @@ class CoupledKernelClassifier(ClassifierMixin, CoupledEnsemble):
             lambda rows: _votes(both_sides(self._outputs(rows, support)), w),
         )
 
-    def _unseen_scores(self, X: FloatArray, rows: IntArray) -> FloatArray:
-        """Return s_k by the members that did not train on the row, if there are any."""
+    def _honest_scores(self, plan: Plan, Y: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Return rows and their s_k by members that were not told the target."""
+        if len(self.members_) == 1 and isinstance(self.weigh_on, str):
+            rows, f = leave_one_out(plan.gram, Y, alpha=self.alpha, coupling=0.0)
+            return rows, self._voted(both_sides(f), np.ones((len(rows), 1)))
+        rows = plan.weighing
         support = self.support_members_
-        f = both_sides(self._outputs(X, support))
-        w = np.where(
-            self._unseen(rows, len(self.members_[0].X))[:, support],
-            self.weights_[support],
-            0.0,
-        )
+        f = both_sides(self._outputs(plan.gram.X[rows], support))
+        unseen = self._unseen(rows, len(plan.gram.X))[:, support]
+        w = np.where(unseen, self.weights_[support], 0.0)
         alone = w.sum(axis=1) <= 0
-        w[alone] = self.weights_[support]
+        if alone.all():
+            w[:] = self.weights_[support]
+            alone[:] = False
+        rows, f, w = rows[~alone], f[~alone], w[~alone]
         w *= self.weights_.sum() / w.sum(axis=1, keepdims=True)
+        return rows, self._voted(f, w)
+
+    def _voted(self, f: FloatArray, w: FloatArray) -> FloatArray:
+        """Return s_k of outputs (N, M, K) with weights (N, M)."""
         return _votes(f, w) if self.voting == "hard" else np.einsum("nm,nmk->nk", w, f)
 
     def _predictions(self, outputs: FloatArray) -> FloatArray:

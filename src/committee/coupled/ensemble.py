@@ -184,6 +184,7 @@ class CoupledEnsemble(BaseEstimator):
         y is what the combiner takes: floats like Y, or class codes.
         """
         gram = plan.gram
+        self._fitted = self._layout()
         solution = solve_coupled(
             gram,
             Y,
@@ -255,12 +256,12 @@ class CoupledEnsemble(BaseEstimator):
         owner = np.full(n_rows, -1)
         for j, subset in enumerate(self.subsets_):
             owner[subset] = j
-        unseen: BoolArray = owner[rows][:, None] != np.arange(self.n_members)
+        unseen: BoolArray = owner[rows][:, None] != np.arange(len(self.subsets_))
         return unseen
 
     def _outputs(self, X: FloatArray, wanted: IntArray) -> FloatArray:
         """Return the outputs of the wanted members, (N, len(wanted), T)."""
-        return member_outputs(self.members_, X, self.subsets_, self._layout(), wanted)
+        return member_outputs(self.members_, X, self.subsets_, self._fitted, wanted)
 
     def _expansion(self, X: FloatArray) -> FloatArray:
         """Return sum_j w_j f_j, (N, T)."""
@@ -287,10 +288,10 @@ class CoupledEnsemble(BaseEstimator):
             For several targets (N, M, T).
         """
         X = self._check_X(X)
-        everyone = np.arange(self.n_members)
+        everyone = np.arange(len(self.members_))
         return in_blocks(
             X,
-            self.n_members * self.dual_coef_.shape[1],
+            len(self.members_) * self.dual_coef_.shape[1],
             lambda rows: self._member_view(self._outputs(rows, everyone)),
         )
 

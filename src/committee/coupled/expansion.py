@@ -47,6 +47,10 @@ class KernelMember:
         f_j : array of shape (N,) or (N, T)
         """
         X = np.asarray(X, dtype=np.float64)
+        if X.ndim != 2 or X.shape[1] != self.X.shape[1]:
+            raise ValueError(
+                f"X must have {self.X.shape[1]} columns. Got shape {X.shape}."
+            )
         return evaluate(self.kernel, X, self.X[self.rows], self.coef)
 
 

@@ -42,9 +42,7 @@ def fit_slope(
 
     Examples
     --------
-    >>> from typing import Any
-
-    import numpy as np
+    >>> import numpy as np
     >>> from committee.coupled.link import fit_slope
     >>> scores = np.array([[1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, 1.0]])
     >>> sure = fit_slope(scores, np.array([0, 0, 1, 1]))

@@ -67,6 +67,11 @@ def solve_lssvm(
     ([[-0.5], [0.5]], [2.0])
     """
     N, T = Y.shape
+    if not np.allclose(K, K.T, rtol=1e-8, atol=1e-12 * float(np.abs(K).max())):
+        raise ValueError(
+            "An LS-SVM needs a symmetric kernel, k(x, z) = k(z, x); "
+            "CoupledKernelRegressor(1) takes others."
+        )
     H = K + np.diag(ridge)
     try:
         factor, lower = cho_factor(H, lower=True, check_finite=False)

@@ -40,7 +40,7 @@ class BlockSolution:
 def solve_block_chain(block: Block, rhs: Sequence[FloatArray]) -> BlockSolution:
     """Solve a symmetric positive definite block tridiagonal system.
 
-        A_{j,j-1} x_{j-1} + A_jj x_j + A_{j+1,j}' x_{j+1} = b_j,    A_01 = A_{q,q-1} = 0
+        A_{j,j-1} x_{j-1} + A_jj x_j + A_{j+1,j}' x_{j+1} = b_j,    A_{0,-1} = A_{q,q-1} = 0
 
         L_j L_j' = A_jj - P_{j-1} P_{j-1}',    P_j = A_{j+1,j} L_j^-T
 
