@@ -5,7 +5,12 @@ from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import mean_squared_error
 from sklearn.model_selection import KFold
 
-from committee import Average, CoupledKernelClassifier, CoupledKernelRegressor
+from committee import (
+    Average,
+    CoupledKernelClassifier,
+    CoupledKernelRegressor,
+    LSSVMRegressor,
+)
 from committee.coupled import search_coupled
 
 GRID = {"gammas": [0.1, 1.0], "alphas": [0.01, 1.0], "couplings": [0.0, 1.0]}
@@ -133,3 +138,40 @@ def test_bad_input():
         )  # fmt: skip
     with pytest.raises(ValueError, match="'topology' parameter"):
         search_coupled(CoupledKernelRegressor(topology="star"), X, y)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"cv": "foo"}, 'cv must be "loo" or a number of folds'),
+        ({"cv": 1}, 'cv must be "loo" or a number of folds'),
+        ({"gammas": []}, "gammas must be positive numbers"),
+        ({"gammas": [-0.3]}, "gammas must be positive numbers"),
+        ({"alphas": [np.nan]}, "alphas must be positive numbers"),
+        ({"couplings": []}, "couplings must be finite numbers"),
+    ],
+)
+def test_what_cannot_be_searched_is_said_first(rng, options, sentence):
+    X = rng.normal(size=(20, 1))
+    with pytest.raises(ValueError, match=sentence):
+        search_coupled(CoupledKernelRegressor(2), X, X[:, 0], **options)
+
+
+def test_only_coupled_estimators_are_searched(rng):
+    X = rng.normal(size=(20, 1))
+    with pytest.raises(TypeError, match="Got LSSVMRegressor"):
+        search_coupled(LSSVMRegressor(), X, X[:, 0])
+
+
+def test_all_candidates_share_their_subsets_without_a_seed(rng):
+    X = rng.normal(size=(60, 1))
+    found = search_coupled(
+        CoupledKernelRegressor(3),
+        X,
+        np.sin(X[:, 0]),
+        gammas=[0.3, 0.3],
+        alphas=[0.1],
+        couplings=[1.0],
+    )
+    assert found.error[0] == found.error[1]
+    assert found.estimator.random_state is None

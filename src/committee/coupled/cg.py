@@ -85,6 +85,8 @@ class CoupledOperator:
         n = self.size
         operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
         start = np.random.default_rng(0).standard_normal(n)
+        if not np.any(product(start)):
+            return -np.inf
         if n < 3:
             largest = np.linalg.eigvalsh(operator @ np.eye(n))[-1]
         else:

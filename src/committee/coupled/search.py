@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -109,10 +110,17 @@ def search_coupled(
     >>> found.estimator.fit(X, y).score(X, y) > 0.97
     True
     """
+    _check_options(estimator, cv, {"alphas": alphas, "gammas": gammas}, couplings)
+    given = estimator
+    # One seed for all candidates, also where the user gave none.
+    estimator = clone(given)
+    if estimator.random_state is None:
+        estimator.random_state = int(np.random.default_rng().integers(2**31))
     data = _check(estimator, X, y, sample_weight)
     if gammas is None:
         middle = make_kernel(estimator.kernel, data.X).gamma
-        gammas = [middle * step for step in _STEPS]
+        scaled = estimator.kernel in ("rbf", "laplacian", "polynomial")
+        gammas = [middle * step for step in (_STEPS if scaled else (1.0,))]
     rest = list(product(alphas, couplings))
     if cv == "loo":
         jobs, repeats = _loo_errors(estimator, data, X_coupling, gammas, rest), 1
@@ -131,7 +139,7 @@ def search_coupled(
     best = int(np.nanargmin(error))
     params = dict(zip(("gamma", "alpha", "coupling"), grid[best].tolist(), strict=True))
     return SearchResult(
-        estimator=clone(estimator).set_params(**params),
+        estimator=clone(given).set_params(**params),
         best_params=params,
         best_error=float(error[best]),
         gamma=grid[:, 0],
@@ -139,6 +147,33 @@ def search_coupled(
         coupling=grid[:, 2],
         error=error,
     )
+
+
+def _check_options(
+    estimator: Any,
+    cv: Any,
+    positive: dict[str, Sequence[float] | None],
+    couplings: Sequence[float],
+) -> None:
+    """Refuse what cannot be searched, before any work."""
+    if not isinstance(estimator, CoupledEnsemble):
+        raise TypeError(
+            "search_coupled takes a CoupledKernelRegressor or CoupledKernelClassifier. "
+            f"Got {type(estimator).__name__}."
+        )
+    if cv != "loo" and not (isinstance(cv, Integral) and int(cv) >= 2):
+        raise ValueError(f'cv must be "loo" or a number of folds from 2. Got {cv!r}.')
+    for name, values in positive.items():
+        if values is not None and not (
+            len(values) and all(np.isfinite(v) and v > 0 for v in values)
+        ):
+            raise ValueError(
+                f"{name} must be positive numbers, at least one. Got {list(values)}."
+            )
+    if not (len(couplings) and np.all(np.isfinite(couplings))):
+        raise ValueError(
+            f"couplings must be finite numbers, at least one. Got {list(couplings)}."
+        )
 
 
 @dataclass(frozen=True)
