@@ -60,8 +60,8 @@ def test_a_new_site_needs_only_its_log_term():
 
 
 def test_the_base_site_has_no_term():
-    with pytest.raises(NotImplementedError):
-        Site().tilted(np.zeros(1), np.ones(1))
+    with pytest.raises(TypeError, match="log_term"):
+        Site()
 
 
 @pytest.mark.parametrize("site", [Probit(), Truncation()])

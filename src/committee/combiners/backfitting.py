@@ -10,7 +10,6 @@ from committee._typing import BoolArray, FloatArray, IntArray
 from committee.combiners.ballots import TIE, Ballots, Tally, least
 from committee.combiners.base import Problem
 from committee.combiners.selection import OrderingPruner
-from committee.diagnostics.correlation import scaled_error_correlation
 
 #: Rounds of replacements after each addition, as in the paper.
 _ROUNDS = 100
@@ -145,9 +144,7 @@ class _Mean:
     """The mean of the chosen members, judged by 1'C1 / u^2."""
 
     def __init__(self, problem: Problem) -> None:
-        self.C, _ = scaled_error_correlation(
-            problem.F, problem.y, problem.held_out, problem.sample_weight
-        )
+        self.C, _ = problem.error_correlation()
         self.members: list[int] = []
 
     def add(self, m: int) -> None:

@@ -18,6 +18,7 @@ from committee._validation import (
     check_targets,
     fit_context,
 )
+from committee.diagnostics.correlation import scaled_error_correlation
 from committee.predictions import as_probabilities, combine
 
 
@@ -62,6 +63,12 @@ class Problem:
             self.y[rows],
             check_held_out(held_out, self.F[rows].shape),
             s[rows],
+        )
+
+    def error_correlation(self) -> tuple[FloatArray, float]:
+        """Return C in squared units of the errors, and the unit."""
+        return scaled_error_correlation(
+            self.F, self.y, self.held_out, self.sample_weight
         )
 
     def centred_targets(self) -> FloatArray:

@@ -16,7 +16,6 @@ from committee._validation import Interval, StrOptions
 from committee.combiners.ballots import Ballots
 from committee.combiners.base import Combiner, Problem
 from committee.combiners.selection import equal_weights
-from committee.diagnostics.correlation import scaled_error_correlation
 
 
 class ClusterPruner(Combiner):
@@ -87,9 +86,7 @@ class ClusterPruner(Combiner):
         self.random_state = random_state
 
     def _weigh(self, problem: Problem) -> FloatArray:
-        C, _ = scaled_error_correlation(
-            problem.F, problem.y, problem.held_out, problem.sample_weight
-        )
+        C, _ = problem.error_correlation()
         M = len(C)
         # Members that differ by rounding alone are equal: their number decides.
         C = np.round(C / (float(np.diag(C).max()) or 1.0), 12)

@@ -15,7 +15,6 @@ from committee._typing import FloatArray, IntArray, RandomState
 from committee._validation import Interval, StrOptions
 from committee.combiners.base import Combiner, Problem
 from committee.combiners.scores import RowScore, row_score
-from committee.diagnostics.correlation import scaled_error_correlation
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,11 +215,7 @@ class _Squared:
     @classmethod
     def of(cls, problem: Problem) -> _Squared:
         """Return the squared error on the problem's rows, from one pass."""
-        return cls(
-            *scaled_error_correlation(
-                problem.F, problem.y, problem.held_out, problem.sample_weight
-            )
-        )
+        return cls(*problem.error_correlation())
 
     def only(self, members: IntArray) -> _Squared:
         """Return the objective of some members."""

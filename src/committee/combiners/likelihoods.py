@@ -14,7 +14,6 @@ from scipy.special import log_ndtr, softmax
 
 from committee._typing import FloatArray
 from committee.combiners.base import Problem
-from committee.diagnostics.correlation import scaled_error_correlation
 from committee.ep import Moments, error_moments
 
 
@@ -76,9 +75,7 @@ def held_out_moments(problem: Problem) -> tuple[Moments, float]:
     They come from the error correlation C alone: with a mask from that of pairs of
     members, each over the rows that both left out, shrunk.
     """
-    C, unit = scaled_error_correlation(
-        problem.F, problem.y, problem.held_out, problem.sample_weight
-    )
+    C, unit = problem.error_correlation()
     heard = slice(None) if problem.held_out is None else problem.held_out.any(axis=1)
     s = problem.sample_weight
     n = (np.ones(len(problem.y)) if s is None else s)[heard].sum()

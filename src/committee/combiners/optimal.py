@@ -15,7 +15,6 @@ from committee._typing import FloatArray
 from committee.combiners.base import Combiner, Problem
 from committee.diagnostics.correlation import (
     error_blocks,
-    scaled_error_correlation,
 )
 from committee.linalg import jittered_cholesky, solve_least_squares, solve_simplex
 from committee.predictions import as_probabilities
@@ -57,7 +56,7 @@ class OptimalWeights(Combiner):
     error_: float
 
     def _weigh(self, problem: Problem) -> FloatArray:
-        C, unit = _correlation(problem)
+        C, unit = problem.error_correlation()
         w = _optimal(C)
         self.error_ = _error(C, w, unit)
         return w
@@ -94,7 +93,7 @@ class SimplexWeights(Combiner):
     error_: float
 
     def _weigh(self, problem: Problem) -> FloatArray:
-        C, unit = _correlation(problem)
+        C, unit = problem.error_correlation()
         w = solve_simplex(C)
         self.error_ = _error(C, w, unit)
         return w
@@ -132,7 +131,7 @@ class LeastSquares(Combiner):
     def _weigh(self, problem: Problem) -> FloatArray:
         if problem.held_out is None:
             return solve_least_squares(_centred_blocks(problem))
-        C, unit = _correlation(problem)
+        C, unit = problem.error_correlation()
         w = _optimal(C)
         return _held_out_scale(problem, float(w @ C @ w), unit) * w
 
@@ -149,13 +148,6 @@ class LeastSquares(Combiner):
         p : array of shape (N, K)
         """
         return as_probabilities(scores + (1 - self.weights_.sum()) / scores.shape[1])
-
-
-def _correlation(problem: Problem) -> tuple[FloatArray, float]:
-    """Return C in squared units of the errors, and the unit."""
-    return scaled_error_correlation(
-        problem.F, problem.y, problem.held_out, problem.sample_weight
-    )
 
 
 def _optimal(C: FloatArray) -> FloatArray:

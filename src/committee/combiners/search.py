@@ -13,7 +13,6 @@ from committee._validation import Interval, StrOptions
 from committee.combiners.ballots import Ballots
 from committee.combiners.base import Combiner, Problem
 from committee.combiners.selection import equal_weights
-from committee.diagnostics.correlation import scaled_error_correlation
 from committee.linalg.semidefinite import relax_choice, round_choice
 
 
@@ -101,7 +100,7 @@ class GeneticPruner(Combiner):
         self.random_state = random_state
 
     def _weigh(self, problem: Problem) -> FloatArray:
-        C, unit = _correlation(problem)
+        C, unit = problem.error_correlation()
         M = len(C)
         rng = check_random_state(self.random_state)
         # One order for all orders in which the members may come.
@@ -259,7 +258,7 @@ class SDPPruner(Combiner):
 
     def _weigh(self, problem: Problem) -> FloatArray:
         if problem.n_classes is None:
-            G, _ = _correlation(problem)
+            G, _ = problem.error_correlation()
         else:
             G = shared_errors(Ballots(problem))
         self.G_ = G
@@ -277,13 +276,6 @@ class SDPPruner(Combiner):
         self.bound_ = min(relaxed.bound, self.objective_)
         self.n_iter_ = relaxed.n_iter
         return equal_weights(np.sort(rank[chosen]), M)
-
-
-def _correlation(problem: Problem) -> tuple[FloatArray, float]:
-    """Return C in squared units of the errors, and the unit."""
-    return scaled_error_correlation(
-        problem.F, problem.y, problem.held_out, problem.sample_weight
-    )
 
 
 def shared_errors(ballots: Ballots) -> FloatArray:

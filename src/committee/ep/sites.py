@@ -6,6 +6,7 @@ only `log_term`; overriding `tilted` with closed formulas makes it fast.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 import numpy as np
@@ -35,7 +36,7 @@ class Tilted(NamedTuple):
     shrink: Array
 
 
-class Site:
+class Site(ABC):
     """A term of one projection x; moments by quadrature from `log_term`.
 
     The term should be log-concave. Where it jumps to zero, `support` says so.
@@ -43,9 +44,9 @@ class Site:
 
     support: tuple[float, float] = (-np.inf, np.inf)
 
+    @abstractmethod
     def log_term(self, x: Array) -> Array:
         """Return the logarithm of the term at x; -inf is allowed."""
-        raise NotImplementedError
 
     def tilted(self, c_mean: Array, c_var: Array) -> Tilted:
         """Integrate the term against N(c_mean, c_var) by Gauss-Legendre quadrature.
