@@ -100,3 +100,8 @@ def test_a_power_that_is_not_finite_is_said(rng, degree):
     X = 10 * rng.normal(size=(5, 2))
     with pytest.raises(ValueError, match="polynomial kernel of degree"):
         Kernel("polynomial", degree=degree)(X, X)
+
+
+def test_a_name_that_is_not_known():
+    with pytest.raises(ValueError, match=r"kernel must be one of .*Got 'gaussian'"):
+        Kernel("gaussian")

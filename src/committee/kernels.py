@@ -51,6 +51,14 @@ class Kernel:
     degree: float = 3
     coef0: float = 1.0
 
+    def __post_init__(self) -> None:
+        """Refuse a name that is not known."""
+        if not callable(self.name) and self.name not in KERNELS:
+            raise ValueError(
+                f"kernel must be one of {list(KERNELS)}, or callable. Got "
+                f"{self.name!r}."
+            )
+
     def __call__(self, X: FloatArray, Z: FloatArray) -> FloatArray:
         """Return k(X, Z), (n, m)."""
         if callable(self.name):
