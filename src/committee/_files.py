@@ -1,0 +1,92 @@
+"""A file is replaced as a whole, or stays as it was."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from errno import EISDIR, ENOENT
+from pathlib import Path
+from typing import BinaryIO
+
+
+@contextmanager
+def replaced_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Give a binary file that takes the place of `path` when all is written.
+
+    What is written goes to `.NAME.XXXXXXXX.partial` beside the target, reaches the
+    disk, and is then renamed. Should anything fail on the way, the file that was
+    there stays as it was and the partial one is removed; only a process that is
+    killed leaves a partial file behind.
+
+    Parameters
+    ----------
+    path : path
+        A new file, one to replace (its permissions are kept), or a symbolic link
+        to either (the link stays).
+
+    Yields
+    ------
+    file : binary file, open for writing
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from committee._files import replaced_atomically
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "numbers.txt"
+    ...     with replaced_atomically(path) as file:
+    ...         _ = file.write(b"1 2 3")
+    ...     path.read_bytes()
+    b'1 2 3'
+    """
+    target = Path(os.path.realpath(path))
+    mode = _checked_mode(target)
+    # Some names are as long as names may be: a part of one is enough to know it by.
+    partial = target.with_name(f".{target.name[:40]}.{secrets.token_hex(4)}.partial")
+    with open(partial, "xb") as file:
+        try:
+            if mode is not None:
+                os.chmod(partial, mode)
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            file.close()
+            os.replace(partial, target)
+        except BaseException:
+            # Closing writes what is left in the buffer, and may fail like any write.
+            with suppress(OSError):
+                file.close()
+            partial.unlink(missing_ok=True)
+            raise
+    _sync_folder(target.parent)
+
+
+def _checked_mode(target: Path) -> int | None:
+    """Return the permissions of the file to replace, None where there is none."""
+    if not target.parent.is_dir():
+        raise FileNotFoundError(ENOENT, "there is no such folder", str(target.parent))
+    try:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(EISDIR, "expected a file, got a folder", str(target))
+    if not stat.S_ISREG(mode):
+        raise OSError(f"{target} is a device or a pipe: only files can be replaced.")
+    if not os.access(target, os.W_OK):
+        raise PermissionError(f"{target} is write-protected.")
+    return stat.S_IMODE(mode)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the new name on the disk too, where the system knows how."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

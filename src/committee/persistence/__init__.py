@@ -1,0 +1,7 @@
+"""SHIP: committees in files that cannot run code."""
+
+from committee.persistence.archive import ModelFileError
+from committee.persistence.metadata import read_metadata
+from committee.persistence.models import load, save
+
+__all__ = ["ModelFileError", "load", "read_metadata", "save"]

@@ -1,0 +1,150 @@
+"""What a model file says about itself, readable without the model."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import platform
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import sklearn
+from sklearn.base import is_classifier, is_regressor
+from sklearn.pipeline import Pipeline
+
+import committee
+from committee.persistence.archive import (
+    ModelFileError,
+    explained,
+    read_archive,
+    read_member,
+)
+
+#: The number of the file format that this library writes; it reads all up to it.
+FORMAT = 1
+
+#: The file of the archive that holds the description.
+MEMBER = "committee.json"
+
+
+def describe(model: Any, metadata: Mapping[str, Any] | None) -> bytes:
+    """Return the description of a fitted model as JSON."""
+    names = getattr(model, "feature_names_in_", None)
+    classes = getattr(model, "classes_", None)
+    width = getattr(model, "n_features_in_", None)
+    description = {
+        "format": FORMAT,
+        "committee": committee.__version__,
+        "scikit-learn": sklearn.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "kind": _kind(model),
+        "class": f"{type(model).__module__}.{type(model).__qualname__}",
+        "n_members": _n_members(model),
+        "n_features": None if width is None else int(width),
+        "feature_names": None if names is None else [str(name) for name in names],
+        "classes": None if classes is None else [str(label) for label in classes],
+        "metadata": dict(metadata or {}),
+    }
+    try:
+        text = json.dumps(description, indent=1, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "metadata must hold JSON values: text, finite numbers, True, False, None, "
+            f"and lists and dicts of these. Got one that is not: {error}."
+        ) from None
+    return text.encode()
+
+
+def read_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return what a model file says about itself; the model is not loaded.
+
+    Parameters
+    ----------
+    path : path
+        A file of `committee.save`.
+
+    Returns
+    -------
+    description : dict
+        format, committee, scikit-learn, numpy, python (versions), created (UTC),
+        kind, class, n_members, n_features, feature_names, classes (as text) and
+        metadata (as given to `save`). Empty for a file that skops wrote by itself.
+        It is what the writer of the file said, not what was checked.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from committee import Bagging, CommitteeRegressor, save
+    >>> from committee.persistence import read_metadata
+    >>> model = CommitteeRegressor(generator=Bagging(3), random_state=0)
+    >>> _ = model.fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "model.skops"
+    ...     save(model, path, metadata={"data": "a line"})
+    ...     description = read_metadata(path)
+    >>> description["kind"], description["n_members"], description["metadata"]
+    ('regressor', 3, {'data': 'a line'})
+    """
+    return description_of(read_archive(path), path)
+
+
+def description_of(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the description in an archive, empty where there is none."""
+    with explained(path):
+        text = read_member(data, MEMBER)
+        if text is None:
+            return {}
+        description = json.loads(text)
+    if not isinstance(description, dict):
+        raise ModelFileError(f"{path} is damaged: {MEMBER} must hold a JSON object.")
+    return description
+
+
+def check_versions(
+    description: Mapping[str, Any], path: str | os.PathLike[str]
+) -> None:
+    """Refuse a newer format; warn of another scikit-learn."""
+    if not description:
+        return
+    number = description.get("format")
+    if not isinstance(number, int) or number < 1:
+        raise ModelFileError(
+            f"{path} is damaged: its format must be a whole number from 1. Got "
+            f"{number!r}."
+        )
+    if number > FORMAT:
+        raise ModelFileError(
+            f"{path} was written by committee {description.get('committee')}, format "
+            f"{number}; this is committee {committee.__version__}, which reads up to "
+            f"format {FORMAT}: upgrade committee to read it."
+        )
+    theirs, ours = str(description.get("scikit-learn")), sklearn.__version__
+    if theirs.split(".")[:2] != ours.split(".")[:2]:
+        warnings.warn(
+            f"{path} was saved with scikit-learn {theirs}; this is {ours}. Members may "
+            "predict otherwise, or fail: check them, or fit and save again.",
+            stacklevel=3,
+        )
+
+
+def _kind(model: Any) -> str:
+    """Return classifier, regressor or other."""
+    if is_classifier(model):
+        return "classifier"
+    return "regressor" if is_regressor(model) else "other"
+
+
+def _n_members(model: Any) -> int | None:
+    """Return how many members have a say, None for what is no ensemble."""
+    if isinstance(model, Pipeline):
+        model = model[-1]
+    if hasattr(model, "weights_"):
+        return int(np.count_nonzero(model.weights_))
+    members = getattr(model, "estimators_", None)
+    return None if members is None else len(members)

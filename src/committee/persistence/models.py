@@ -1,0 +1,184 @@
+"""Save a fitted model, and load it where its file may not be trusted."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import warnings
+from collections.abc import Iterable, Mapping
+from types import FunctionType
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
+
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.utils.validation import check_is_fitted
+
+from committee._files import replaced_atomically
+from committee.persistence.archive import ModelFileError, explained, read_archive
+from committee.persistence.metadata import (
+    MEMBER,
+    check_versions,
+    describe,
+    description_of,
+)
+from committee.persistence.soundness import NAMED, check_sound, walk
+from committee.persistence.trust import is_trusted, type_names
+
+
+def save(
+    committee: BaseEstimator,
+    path: str | os.PathLike[str],
+    *,
+    metadata: Mapping[str, Any] | None = None,
+) -> None:
+    """Write a fitted model to a file that cannot run code.
+
+    The file is a zip archive in the format of skops: names of classes, and arrays,
+    but no pickles. It is read back before it takes the place of an older one, which
+    stays whole should anything fail.
+
+    Parameters
+    ----------
+    committee : estimator
+        A fitted committee, a pipeline with one, or any fitted scikit-learn estimator.
+    path : path
+        By custom it ends in `.skops`.
+    metadata : dict of JSON values, optional
+        Kept in the file for `committee.persistence.read_metadata`, beside versions,
+        time, classes and features.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from committee import Bagging, CommitteeRegressor, load, save
+    >>> model = CommitteeRegressor(generator=Bagging(3), random_state=0)
+    >>> _ = model.fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, Path(folder) / "model.skops")
+    ...     again = load(Path(folder) / "model.skops")
+    >>> bool((again.predict([[1.0], [1.5]]) == model.predict([[1.0], [1.5]])).all())
+    True
+    """
+    if not isinstance(committee, BaseEstimator):
+        raise TypeError(
+            "save() takes a fitted scikit-learn estimator, such as a committee. Got "
+            f"{type(committee).__name__}."
+        )
+    check_is_fitted(committee)
+    description = describe(committee, metadata)
+    archive = _pack(committee)
+    with ZipFile(archive, "a", ZIP_DEFLATED) as file:
+        file.writestr(MEMBER, description)
+    with replaced_atomically(path) as target:
+        target.write(archive.getbuffer())
+
+
+def load(
+    path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()
+) -> BaseEstimator:
+    """Read a model from a file of `save`, or of skops.
+
+    Nothing in the file is run. Types other than those of this library, scikit-learn
+    and NumPy are refused by name unless they are trusted.
+
+    Parameters
+    ----------
+    path : path
+    trusted : list of str or type, default=()
+        Further types that the file may hold. Look at each: skops calls and fills in
+        whatever is named here, with what the file says.
+
+    Returns
+    -------
+    model : estimator
+        Its predictions are those of the model that was saved.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from committee import load, save
+    >>> forest = RandomForestClassifier(n_estimators=3, random_state=0)
+    >>> _ = forest.fit([[0.0], [1.0]], ["no", "yes"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(forest, Path(folder) / "forest.skops")
+    ...     print(load(Path(folder) / "forest.skops"))
+    RandomForestClassifier(n_estimators=3, random_state=0)
+    """
+    allowed = type_names(trusted)
+    skops = _import_skops()
+    data = read_archive(path)
+    description = description_of(data, path)
+    check_versions(description, path)
+    with explained(path):
+        unknown = skops.get_untrusted_types(data=data)
+    _refuse(path, [n for n in unknown if n not in allowed and not is_trusted(n)])
+    with explained(path), warnings.catch_warnings():
+        if description:  # then this has been said already, once for all members
+            warnings.simplefilter("ignore", InconsistentVersionWarning)
+        model = skops.loads(data, trusted=unknown)
+        check_sound(model)
+    if not isinstance(model, BaseEstimator):
+        raise ModelFileError(
+            f"{path} must hold a scikit-learn estimator. Got a {type(model).__name__}."
+        )
+    return model
+
+
+def _refuse(path: str | os.PathLike[str], names: list[str]) -> None:
+    """Name the types that nobody trusts, if there are any."""
+    if names:
+        raise ModelFileError(
+            f"{path} holds types that are not known to be safe: {', '.join(names)}. "
+            f"If you know each of them and where the file comes from, pass "
+            f"trusted={names!r}."
+        )
+
+
+def _pack(model: BaseEstimator) -> io.BytesIO:
+    """Return the archive of a model, once it has been read back."""
+    skops = _import_skops()
+    _refuse_nameless(model)
+    try:
+        data = skops.dumps(model, compression=ZIP_DEFLATED)
+        skops.loads(data, trusted=skops.get_untrusted_types(data=data))
+    except Exception as error:
+        raise ModelFileError(
+            f"{type(model).__name__} cannot be saved, for it holds something that "
+            f"skops cannot write and read: {type(error).__name__}: {error}"
+        ) from error
+    return io.BytesIO(data)
+
+
+def _refuse_nameless(model: BaseEstimator) -> None:
+    """Refuse functions and classes that a file cannot name, and say where they are.
+
+    A file holds names, and a name finds what stands at the top level of a module.
+    """
+    for way, value in walk(model):
+        named = value if isinstance(value, (FunctionType, type)) else type(value)
+        is_instance = hasattr(value, "__dict__") and not isinstance(value, NAMED)
+        if named is value or is_instance:
+            home = sys.modules.get(named.__module__)
+            if getattr(home, named.__name__, None) is not named:
+                raise ModelFileError(
+                    f"{way} cannot be saved: {named.__module__}.{named.__qualname__} "
+                    "is not at the top level of a module, and a safe file holds names "
+                    "instead of code. Define it there (def or class, no lambda), and "
+                    "fit again."
+                )
+
+
+def _import_skops() -> Any:
+    """Return skops.io, or say how to get it."""
+    try:
+        import skops.io
+    except ImportError:
+        raise ImportError(
+            "save() and load() need skops: pip install 'committee[io]'."
+        ) from None
+    return skops.io

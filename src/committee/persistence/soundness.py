@@ -1,0 +1,213 @@
+"""What is inside a model: where everything is, and whether it may be used.
+
+Trees, neighbour trees and random states are read by compiled code that does not look
+where an index leads. scikit-learn never writes a wrong one; a file can hold any. So
+whatever comes out of a file is checked here before it is handed out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    RandomTreesEmbedding,
+)
+from sklearn.neighbors import BallTree, KDTree
+from sklearn.tree import BaseDecisionTree
+
+from committee._typing import BoolArray, IntArray
+from committee.persistence.archive import ModelFileError
+
+#: What a file holds by name alone: there is nothing inside that came from the file.
+NAMED = (type, FunctionType, ModuleType, type(np.mean))
+
+#: These hand rows straight to the trees of their members, past every check of these.
+_FORESTS = (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    RandomTreesEmbedding,
+)
+_HISTOGRAMS = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
+
+_PREDICTOR = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
+
+#: Numbers that a Mersenne twister makes at a time; it stands at one of them.
+_TWISTER = 624
+
+
+def walk(model: Any) -> Iterator[tuple[str, Any]]:
+    """Yield everything a model is made of, once, with the way that leads to it."""
+    seen: dict[int, Any] = {}
+    waiting = [(type(model).__name__, model)]
+    while waiting:
+        way, value = waiting.pop()
+        if id(value) not in seen:
+            seen[id(value)] = value  # kept, so that no other gets its id
+            yield way, value
+            waiting.extend(_parts(way, value))
+
+
+def check_sound(model: Any) -> None:
+    """Refuse a model in which compiled code would leave its arrays."""
+    for way, value in walk(model):
+        problem = _problem(value)
+        if problem:
+            raise ModelFileError(
+                f"{way} {problem}: the file is damaged, or was made to do harm."
+            )
+
+
+def _parts(way: str, value: Any) -> Iterable[tuple[str, Any]]:
+    """Return what a value holds directly."""
+    if isinstance(value, NAMED):
+        return []
+    parts = [(f"{way}.{key}", part) for key, part in _attributes(value).items()]
+    if isinstance(value, dict):
+        parts += [(f"{way}[{key!r}]", part) for key, part in value.items()]
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        parts += [(f"{way}[{i}]", part) for i, part in enumerate(value)]
+    elif isinstance(value, np.ndarray) and value.dtype == object:
+        parts += [(f"{way}[{i}]", part) for i, part in enumerate(value.flat)]
+    return parts
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    """Return the attributes of an instance, if it has any."""
+    found = getattr(value, "__dict__", None)
+    return found if isinstance(found, dict) else {}
+
+
+def _is_a(name: str, value: Any) -> bool:
+    """Whether a value is of a class of scikit-learn that has no public name."""
+    return f"{type(value).__module__}.{type(value).__name__}" == name
+
+
+def _problem(value: Any) -> str | None:
+    """Return what is wrong with a value, None where nothing is."""
+    sound, wrong = True, ""
+    if isinstance(value, BaseDecisionTree):
+        sound = not hasattr(value, "tree_") or _is_tree(
+            value.tree_, value.n_features_in_
+        )
+        wrong = "has nodes that point out of its tree or its features"
+    elif any(_is_a("sklearn.tree._tree.Tree", part) for _, part in _parts("", value)):
+        sound, wrong = False, "holds the nodes of a decision tree without the tree"
+    elif isinstance(value, _FORESTS):
+        members = np.ravel(getattr(value, "estimators_", []))
+        sound = all(tree.n_features_in_ == value.n_features_in_ for tree in members)
+        wrong = "has trees for another number of features than its own"
+    elif isinstance(value, _HISTOGRAMS):
+        trees = [tree for _, tree in walk(value) if _is_a(_PREDICTOR, tree)]
+        sound = all(_is_predictor(tree, value.n_features_in_) for tree in trees)
+        wrong = "has nodes that point out of its trees or its features"
+    elif isinstance(value, (KDTree, BallTree)):
+        sound, wrong = _is_neighbour_tree(value), "points out of its points"
+    elif isinstance(value, np.random.RandomState):
+        sound, wrong = _is_random_state(value), "stands outside its numbers"
+    elif issparse(value):
+        sound, wrong = _is_sparse(value), "has indices that point out of it"
+    return None if sound else wrong
+
+
+def _is_tree(tree: Any, width: int) -> bool:
+    """Whether all nodes of a decision tree lead forward and stay inside it."""
+    # The arrays of a tree are as long as it says, whatever it holds: count first.
+    if tree.n_features != width or not 0 < tree.node_count <= tree.capacity:
+        return False
+    inner = tree.children_left != -1
+    return (
+        _lead_forward(inner, tree.children_left, tree.children_right)
+        and _lie_within(tree.feature[inner], width)
+        and _depth(inner, tree.children_left, tree.children_right) <= tree.max_depth
+    )
+
+
+def _is_predictor(tree: Any, width: int) -> bool:
+    """Whether the same holds for a tree of histogram gradient boosting."""
+    nodes = tree.nodes
+    inner = nodes["is_leaf"] == 0
+    by_set = nodes["bitset_idx"][inner & (nodes["is_categorical"] != 0)]
+    sets = tree.raw_left_cat_bitsets
+    return bool(
+        len(nodes)
+        and _lead_forward(inner, nodes["left"], nodes["right"])
+        and _lie_within(nodes["feature_idx"][inner], width)
+        and _lie_within(by_set, len(sets))
+        and (not len(by_set) or sets.shape[1:] == (8,))
+    )
+
+
+def _is_neighbour_tree(tree: Any) -> bool:
+    """Whether all nodes of a KDTree or BallTree hold points that there are."""
+    points, order, nodes, bounds, _, n_levels, n_nodes = tree.__getstate__()[:7]
+    n = len(points)
+    return bool(
+        0 < n_levels < 64
+        and n_nodes == len(nodes) == 2**n_levels - 1
+        and len(order) == n
+        and bounds.shape[1:] == (n_nodes, points.shape[1])
+        and len(bounds) == (2 if isinstance(tree, KDTree) else 1)
+        and _lie_within(order, n)
+        and _lie_within(nodes["idx_start"], n + 1)
+        and _lie_within(nodes["idx_end"], n + 1)
+    )
+
+
+def _is_random_state(state: Any) -> bool:
+    """Whether a Mersenne twister stands at one of its numbers."""
+    inside = state.get_state(legacy=False)
+    if inside["bit_generator"] != "MT19937":
+        return True
+    return bool(0 <= inside["state"]["pos"] <= _TWISTER)
+
+
+def _is_sparse(matrix: Any) -> bool:
+    """Whether all indices of a sparse matrix lie in it."""
+    if matrix.format not in ("csr", "csc"):
+        return False
+    try:
+        matrix.check_format(full_check=True)
+    except ValueError:
+        return False
+    return True
+
+
+def _lead_forward(inner: BoolArray, left: IntArray, right: IntArray) -> bool:
+    """Whether the children of all inner nodes come later, exist, and are theirs."""
+    here = np.flatnonzero(inner)
+    children = np.stack([left[inner], right[inner]]).astype(np.int64)
+    return bool(
+        np.all(children > here)
+        and np.all(children < len(inner))
+        and len(np.unique(children)) == children.size
+    )
+
+
+def _depth(inner: BoolArray, left: IntArray, right: IntArray) -> int:
+    """Return the depth of a tree whose children lead forward."""
+    level, depth = np.flatnonzero(inner[:1]), 0
+    while len(level):
+        level = np.concatenate([left[level], right[level]])
+        level, depth = level[inner[level]], depth + 1
+    return depth
+
+
+def _lie_within(index: IntArray, size: int) -> bool:
+    """Whether all indices point into an array of this size."""
+    return bool(np.all((index >= 0) & (index < size)))

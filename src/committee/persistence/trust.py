@@ -1,0 +1,141 @@
+"""Which types a model file may hold: a short list, and a rule for our own.
+
+skops calls or fills in whatever carries a trusted name. So a name is trusted only if
+that is harmless whatever the file says: classes that keep what they are given, and
+functions of arrays. skops itself trusts NumPy's arrays and scikit-learn's public
+estimators; what is added here are the parts these are made of.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from collections.abc import Iterable
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+#: Packages whose estimators and records make up a committee. Those that write
+#: files, draw or run commands are not among them.
+_PACKAGES = frozenset(
+    {
+        "_committee",
+        "bayes",
+        "combiners",
+        "coupled",
+        "diagnostics",
+        "ensembles",
+        "ep",
+        "estimators",
+        "kernels",
+        "linalg",
+        "members",
+        "predictions",
+        "pruning",
+    }
+)
+
+#: Parts of fitted estimators, one by one. `soundness` checks the content of those that
+#: compiled code reads without looking.
+_PARTS = frozenset(
+    {
+        "collections.OrderedDict",
+        "committee.pruning.path.CommitteePath",
+        "numpy.dtype",
+        "scipy.sparse._csc.csc_array",
+        "scipy.sparse._csc.csc_matrix",
+        "scipy.sparse._csr.csr_array",
+        "scipy.sparse._csr.csr_matrix",
+        "sklearn._loss.loss.HalfTweedieLoss",
+        "sklearn._loss.loss.HalfTweedieLossIdentity",
+        "sklearn.calibration._CalibratedClassifier",
+        "sklearn.calibration._SigmoidCalibration",
+        "sklearn.calibration._TemperatureScaling",
+        "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+        "sklearn.feature_selection._mutual_info.mutual_info_classif",
+        "sklearn.feature_selection._mutual_info.mutual_info_regression",
+        "sklearn.feature_selection._univariate_selection.chi2",
+        "sklearn.feature_selection._univariate_selection.f_classif",
+        "sklearn.feature_selection._univariate_selection.f_regression",
+        "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
+        "sklearn.gaussian_process.kernels.CompoundKernel",
+        "sklearn.gaussian_process.kernels.ConstantKernel",
+        "sklearn.gaussian_process.kernels.DotProduct",
+        "sklearn.gaussian_process.kernels.Exponentiation",
+        "sklearn.gaussian_process.kernels.ExpSineSquared",
+        "sklearn.gaussian_process.kernels.Matern",
+        "sklearn.gaussian_process.kernels.Product",
+        "sklearn.gaussian_process.kernels.RBF",
+        "sklearn.gaussian_process.kernels.RationalQuadratic",
+        "sklearn.gaussian_process.kernels.Sum",
+        "sklearn.gaussian_process.kernels.WhiteKernel",
+        "sklearn.metrics._dist_metrics.ChebyshevDistance64",
+        "sklearn.metrics._dist_metrics.EuclideanDistance64",
+        "sklearn.metrics._dist_metrics.ManhattanDistance64",
+        "sklearn.multiclass._ConstantPredictor",
+        "sklearn.neighbors._ball_tree.BallTree",
+        "sklearn.neighbors._kd_tree.KDTree",
+        "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+        "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
+        "sklearn.tree._tree.Tree",
+        "sklearn.utils._bunch.Bunch",
+    }
+)
+
+
+def is_trusted(name: str) -> bool:
+    """Whether a file may hold this type without being asked.
+
+    Parameters
+    ----------
+    name : str
+        Module and name, as in the file.
+
+    Examples
+    --------
+    >>> from committee.persistence.trust import is_trusted
+    >>> is_trusted("committee.combiners.average.Average"), is_trusted("os.system")
+    (True, False)
+    """
+    return name in _PARTS or _is_ours(name)
+
+
+def type_names(trusted: Iterable[str | type]) -> set[str]:
+    """Return the names of what the user trusts, given by name or as it is."""
+    if isinstance(trusted, (str, bytes, bool)) or not isinstance(trusted, Iterable):
+        raise TypeError(
+            "trusted must be a list of types or of their names, such as "
+            f"['package.module.Class']. Got {trusted!r}."
+        )
+    return {
+        name if isinstance(name, str) else f"{name.__module__}.{name.__name__}"
+        for name in trusted
+    }
+
+
+def _is_ours(name: str) -> bool:
+    """Whether this is an estimator or a record that a model package defines.
+
+    Functions are not, nor methods, nor what a module merely imports.
+    """
+    module, _, attribute = name.rpartition(".")
+    root, _, rest = module.partition(".")
+    if root != "committee" or rest.split(".")[0] not in _PACKAGES:
+        return False
+    try:
+        found = getattr(importlib.import_module(module), attribute, None)
+    except ImportError:
+        return False
+    defined = isinstance(found, type) and (
+        (found.__module__, found.__qualname__) == (module, attribute)
+    )
+    return defined and _keeps_what_it_is_given(found)
+
+
+def _keeps_what_it_is_given(kind: Any) -> bool:
+    """Whether the class is an estimator, a data class or a named tuple."""
+    return (
+        issubclass(kind, BaseEstimator)
+        or dataclasses.is_dataclass(kind)
+        or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
+    )

@@ -1,0 +1,149 @@
+"""Whatever the file is: a sentence, and no code of it runs."""
+
+import gzip
+import io
+import pickle
+import zipfile
+import zlib
+
+import joblib
+import numpy as np
+import pytest
+
+from committee import ModelFileError, load
+from committee.persistence import read_metadata
+from committee.persistence.archive import explained, read_archive, read_member
+
+readers = pytest.mark.parametrize("reader", [load, read_metadata])
+
+
+class Hostile:
+    """Writes a file when it is unpickled."""
+
+    def __init__(self, trace):
+        self.trace = trace
+
+    def __reduce__(self):
+        return open, (str(self.trace), "w")
+
+
+def dumped(obj, **options):
+    buffer = io.BytesIO()
+    joblib.dump(obj, buffer, **options)
+    return buffer.getvalue()
+
+
+PICKLES = {
+    **{f"pickle {p}": lambda o, p=p: pickle.dumps(o, protocol=p) for p in range(6)},
+    "gzipped pickle": lambda o: gzip.compress(pickle.dumps(o)),
+    "zlib pickle": lambda o: zlib.compress(pickle.dumps(o)),
+    "joblib": dumped,
+    **{
+        f"joblib {kind}": lambda o, kind=kind: dumped(o, compress=(kind, 3))
+        for kind in ["zlib", "gzip", "bz2", "xz", "lzma"]
+    },
+}
+
+
+@readers
+@pytest.mark.parametrize("kind", PICKLES)
+def test_a_hostile_pickle_is_refused_and_does_not_run(tmp_path, kind, reader):
+    trace, path = tmp_path / "trace", tmp_path / "model.skops"
+    path.write_bytes(PICKLES[kind](Hostile(trace)))
+    with pytest.raises(ModelFileError) as caught:
+        reader(path)
+    assert not trace.exists()
+    if kind not in ("pickle 0", "pickle 1"):  # these are text, and have no mark
+        assert "can run any code" in str(caught.value)
+        assert "joblib" in str(caught.value)
+
+
+def test_the_hostile_pickle_would_have_run(tmp_path):
+    pickle.loads(pickle.dumps(Hostile(tmp_path / "trace"))).close()
+    assert (tmp_path / "trace").exists()
+
+
+def test_a_pickle_with_an_archive_behind_it_is_refused(tmp_path):
+    buffer = io.BytesIO(pickle.dumps(Hostile(tmp_path / "trace")))
+    with zipfile.ZipFile(buffer, "a") as archive:
+        archive.writestr("schema.json", "{}")
+    (tmp_path / "model.skops").write_bytes(buffer.getvalue())
+    assert zipfile.is_zipfile(tmp_path / "model.skops")
+    with pytest.raises(ModelFileError, match="is a pickle"):
+        load(tmp_path / "model.skops")
+
+
+def archive_of(**members):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name.replace("_", "."), content)
+    return buffer.getvalue()
+
+
+@readers
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is empty"),
+        (b"a,b\n1,2\n", "is not a model file.*begins with b'a,b"),
+        (archive_of(data_csv="1,2"), "without a model in it: there is no schema.json"),
+        (archive_of(schema_json="{}")[:-10], "cut short or damaged"),
+        (archive_of(schema_json="{}" * 99)[:60], "cut short or damaged"),
+    ],
+    ids=["empty", "text", "other zip", "truncated", "half"],
+)
+def test_what_is_no_model_is_named(tmp_path, content, message, reader):
+    path = tmp_path / "model.skops"
+    path.write_bytes(content)
+    with pytest.raises(ModelFileError, match=message) as caught:
+        reader(path)
+    assert str(path) in str(caught.value)
+
+
+@readers
+def test_a_folder_and_a_missing_file(tmp_path, reader):
+    with pytest.raises(ModelFileError, match="is a folder; a model is one file"):
+        reader(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        reader(tmp_path / "missing.skops")
+
+
+@pytest.mark.parametrize(
+    "schema",
+    ["", "[1, 2]", "{}", '{"protocol": 2}', '{"protocol": 999}', "[" * 100_000],
+)
+def test_an_archive_without_a_proper_model_is_explained(tmp_path, schema):
+    path = tmp_path / "model.skops"
+    path.write_bytes(archive_of(schema_json=schema))
+    with pytest.raises(ModelFileError, match="is damaged, or made for other versions"):
+        load(path)
+
+
+def test_a_damaged_member_is_noticed(tmp_path):
+    data = bytearray(archive_of(schema_json="{}" + " " * 100))
+    data[data.index(b"  ")] = ord("x")
+    (tmp_path / "model.skops").write_bytes(data)
+    with pytest.raises(ModelFileError, match="Bad CRC"):
+        load(tmp_path / "model.skops")
+
+
+def test_an_array_of_npz_is_a_zip_without_a_model(tmp_path):
+    np.savez(tmp_path / "model.npz", a=np.zeros(2))
+    with pytest.raises(ModelFileError, match="without a model"):
+        read_archive(tmp_path / "model.npz")
+
+
+def test_members_are_read_by_name():
+    data = archive_of(schema_json="{}")
+    assert read_member(data, "schema.json") == b"{}"
+    assert read_member(data, "committee.json") is None
+
+
+def test_explanations_keep_the_cause():
+    not_here = "needs a module that is not here"
+    with pytest.raises(ModelFileError, match=not_here) as e, explained("m.skops"):
+        import no_such_module  # noqa: F401
+    assert isinstance(e.value.__cause__, ImportError)
+    with pytest.raises(ModelFileError, match=r"^as it was$"), explained("m.skops"):
+        raise ModelFileError("as it was")

@@ -1,0 +1,245 @@
+"""Types are trusted one by one, by a rule that a hostile file cannot stretch."""
+
+import inspect
+import io
+import json
+import pkgutil
+import zipfile
+from importlib import import_module
+
+import numpy as np
+import pytest
+import skops.io
+from sklearn.linear_model import LinearRegression
+
+import committee
+from committee import Bagging, CommitteeRegressor, ModelFileError, load, save
+from committee.combiners import Combiner
+from committee.members import Generator
+from committee.persistence.trust import is_trusted, type_names
+
+X = np.arange(8.0).reshape(4, 2)
+OURS = [
+    import_module(module.name)
+    for module in pkgutil.walk_packages(committee.__path__, "committee.")
+    if not module.name.endswith("__main__")
+]
+
+
+class Mine(LinearRegression):
+    """A member that this library does not know."""
+
+
+def test_public_estimators_are_trusted():
+    for name in committee.__all__:
+        thing = getattr(committee, name)
+        if inspect.isclass(thing) and issubclass(thing, (Combiner, Generator)):
+            assert is_trusted(f"{thing.__module__}.{thing.__name__}")
+
+
+@pytest.mark.parametrize("module", OURS, ids=lambda module: module.__name__)
+def test_no_function_and_nothing_imported_is_trusted(module):
+    for name, value in vars(module).items():
+        if is_trusted(f"{module.__name__}.{name}"):
+            assert inspect.isclass(value)
+            assert value.__module__ == module.__name__
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "os.system",
+        "posix.system",
+        "builtins.eval",
+        "builtins.getattr",
+        "operator.methodcaller",
+        "functools.partial",
+        "committee.persistence.models.load",
+        "committee.persistence.archive.ModelFileError",
+        "committee.predictions.combine",
+        "committee.estimators.np",
+        "committee.estimators.BaseCommittee",
+        "committee.estimators.CommitteeClassifier.fit",
+        "committee.estimators.CommitteeClassifier.",
+        "committee.ep.path",
+        "committee.ep",
+        "committee",
+        "committee.",
+        "committee.estimators.no_such_thing",
+        "committee.no_such_module.Thing",
+        "committee.combiners.no_such_module.Thing",
+        "committee_evil.estimators.CommitteeClassifier",
+        "sklearn.utils._testing.SkipTest",
+        "",
+        ".",
+    ],
+)
+def test_these_are_not_trusted(name):
+    assert not is_trusted(name)
+
+
+def test_types_are_given_by_name_or_as_they_are():
+    name = f"{__name__}.Mine"
+    assert type_names([Mine, "a.B"]) == {name, "a.B"}
+    for wrong in ("a.B", True, None, 3):
+        with pytest.raises(TypeError, match="list of types or of their names"):
+            type_names(wrong)
+
+
+def test_an_unknown_type_is_refused_by_name_until_it_is_trusted(tmp_path):
+    path = tmp_path / "model.skops"
+    model = CommitteeRegressor(Mine(), generator=Bagging(3), random_state=0)
+    save(model.fit(X, X[:, 0]), path)
+    name = f"{__name__}.Mine"
+    with pytest.raises(ModelFileError, match="not known to be safe") as caught:
+        load(path)
+    assert f"trusted=['{name}']" in str(caught.value)
+    for trusted in ([name], [Mine], (Mine, "another.Type")):
+        again = load(path, trusted=trusted)
+        assert np.array_equal(again.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("wrong", ["a.B", True, None])
+def test_trusted_must_be_a_list(tmp_path, wrong):
+    save(LinearRegression().fit(X, X[:, 0]), tmp_path / "m.skops")
+    with pytest.raises(TypeError, match="trusted must be a list"):
+        load(tmp_path / "m.skops", trusted=wrong)
+
+
+def node(loader, module, name, **rest):
+    return {"__class__": name, "__module__": module, "__loader__": loader, **rest}
+
+
+def json_node(value):
+    return node("JsonNode", "builtins", "str", content=json.dumps(value))
+
+
+def call(module, name, *arguments):
+    """A node that calls something by name."""
+    content = node(
+        "TupleNode", "builtins", "tuple", content=[json_node(a) for a in arguments]
+    )
+    return node("ConstructorFromReduceNode", module, name, content=content)
+
+
+def partial_of(function, *arguments):
+    return node(
+        "PartialNode",
+        "functools",
+        "partial",
+        content={
+            "func": function,
+            "args": node(
+                "TupleNode",
+                "builtins",
+                "tuple",
+                content=[json_node(a) for a in arguments],
+            ),
+            "kwds": json_node({}),
+            "namespace": json_node(None),
+        },
+    )
+
+
+TOUCH = {
+    "call": lambda trace: call("os", "system", f"touch {trace}"),
+    "open": lambda trace: call("io", "open", trace, "w"),
+    "function": lambda trace: node("FunctionNode", "os", "system"),
+    "type": lambda trace: node("TypeNode", "os", "system"),
+    "object": lambda trace: node("ObjectNode", "subprocess", "Popen"),
+    "partial": lambda trace: partial_of(node("FunctionNode", "os", "system"), trace),
+    "operator": lambda trace: node(
+        "OperatorFuncNode",
+        "operator",
+        "methodcaller",
+        attrs=node("TupleNode", "builtins", "tuple", content=[json_node("fit")]),
+    ),
+    "our function": lambda trace: call("committee._files", "replaced_atomically"),
+    "our loader": lambda trace: call("committee.persistence.models", "load", trace),
+    "method of ours": lambda trace: node(
+        "MethodNode",
+        "committee.combiners.average",
+        "Average",
+        content={
+            "obj": node("ObjectNode", "committee.combiners.average", "Average"),
+            "func": "fit",
+        },
+    ),
+    "disguised as a trusted name": lambda trace: node(
+        "MethodNode",
+        "committee.ep",
+        "path",
+        content={
+            "obj": node("JsonNode", "committee.ep", "path", content="{}"),
+            "func": "Path",
+        },
+    ),
+    "imported by a module of ours": lambda trace: call(
+        "committee.persistence.trust", "importlib", "os"
+    ),
+    "key of a dictionary": lambda trace: node(
+        "DictNode",
+        "builtins",
+        "dict",
+        content={f"touch {trace}": json_node(1)},
+        key_types=node(
+            "ListNode",
+            "builtins",
+            "list",
+            content=[node("TypeNode", "os", "system")],
+        ),
+    ),
+    "bit generator": lambda trace: node(
+        "RandomGeneratorNode",
+        "numpy.random",
+        "Generator",
+        content={
+            "bit_generator": node(
+                "DictNode",
+                "builtins",
+                "dict",
+                content={"bit_generator": json_node("seed")},
+                key_types=node("ListNode", "builtins", "list", content=[]),
+            ),
+            "seed_seq": json_node({}),
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", TOUCH)
+@pytest.mark.parametrize("protocol", [0, 1, 2])
+def test_a_schema_that_names_something_else_is_refused(tmp_path, kind, protocol):
+    trace, path = tmp_path / "trace", tmp_path / "model.skops"
+    schema = TOUCH[kind](str(trace))
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("schema.json", json.dumps({**schema, "protocol": protocol}))
+    with pytest.raises(ModelFileError):
+        load(path)
+    assert not trace.exists()
+
+
+def test_a_graft_on_a_real_model_is_refused(tmp_path):
+    """The rest of the file is as it was; one attribute is a call."""
+    trace, path = tmp_path / "trace", tmp_path / "model.skops"
+    model = LinearRegression().fit(X, X[:, 0])
+    model.grafted = 12345
+    data = skops.io.dumps(model)
+    with (
+        zipfile.ZipFile(io.BytesIO(data)) as old,
+        zipfile.ZipFile(path, "w") as new,
+    ):
+        for name in old.namelist():
+            content = old.read(name)
+            if name == "schema.json":
+                schema = json.loads(content)
+                schema["content"]["content"]["grafted"] = call(
+                    "posix", "system", f"touch {trace}"
+                )
+                content = json.dumps(schema)
+            new.writestr(name, content)
+    with pytest.raises(ModelFileError, match=r"not known to be safe: posix\.system"):
+        load(path)
+    assert not trace.exists()
+    load(path, trusted=["posix.system"])
+    assert trace.exists()  # trust is what was asked for
