@@ -1,0 +1,240 @@
+"""One call for a table of scores: ranks, tests, and the verdict in words."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from scipy import stats
+
+from committee.compare.pairs import WinLossTie, holm, signed_rank, win_loss_tie
+from committee.compare.ranks import (
+    bonferroni_dunn,
+    friedman,
+    iman_davenport,
+    nemenyi,
+    rank_methods,
+    standard_error,
+)
+from committee.compare.scores import Scores, read_scores
+from committee.compare.table import frame, text
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """What `compare` found; prints as a table.
+
+    Dictionaries on pairs have the other methods as keys where there is a control, and
+    say how each method stands to the control. Without one their keys are pairs
+    `(a, b)`, and they say how a stands to b.
+
+    Attributes
+    ----------
+    mean_ranks : dict
+        For each method, the mean of its ranks over the data sets; 1 is best.
+    friedman_p, iman_davenport_p : float
+        p-values of "all methods are equal".
+    critical_difference : float
+        That of Bonferroni-Dunn with a control, of Nemenyi without.
+    differences : dict
+        Differences of mean ranks; above zero is worse.
+    significant : dict
+        True where the difference is at least the critical one.
+    holm_p : dict
+        p-values of the differences, adjusted by Holm's rule.
+    signed_rank_p : dict
+        p-values of Wilcoxon's signed-rank test on the scores, not adjusted.
+    by_mean : dict
+        `WinLossTie` by the scores alone.
+    by_ttest, by_rank_sum : dict or None
+        `WinLossTie` by a test on the runs of each data set; None without runs.
+    methods, datasets : tuple
+        Names, or numbers where there are none.
+    control : object or None
+    alpha, run_alpha : float
+    lower_is_better : bool
+
+    Examples
+    --------
+    >>> from committee.compare import compare
+    >>> result = compare([[0.1, 0.2, 0.3], [0.1, 0.3, 0.2], [0.1, 0.2, 0.3]], control=0)
+    >>> result.mean_ranks
+    {0: 1.0, 1: 2.33..., 2: 2.66...}
+    >>> str(result.by_mean[2])
+    '0-3-0'
+    """
+
+    mean_ranks: dict[Hashable, float]
+    friedman_p: float
+    iman_davenport_p: float
+    critical_difference: float
+    differences: dict[Any, float]
+    significant: dict[Any, bool]
+    holm_p: dict[Any, float]
+    signed_rank_p: dict[Any, float]
+    by_mean: dict[Any, WinLossTie]
+    by_ttest: dict[Any, WinLossTie] | None
+    by_rank_sum: dict[Any, WinLossTie] | None
+    methods: tuple[Hashable, ...]
+    datasets: tuple[Hashable, ...]
+    control: Hashable | None
+    alpha: float
+    run_alpha: float
+    lower_is_better: bool
+
+    def __repr__(self) -> str:
+        """Return the table."""
+        return str(self)
+
+    def __str__(self) -> str:
+        """Return the tests in words and a row for each method, the best first."""
+        return text(self)
+
+    def to_frame(self) -> Any:
+        """Return the rows of the printed table as a pandas data frame.
+
+        Examples
+        --------
+        >>> from committee.compare import compare
+        >>> compare([[1.0, 2.0], [1.0, 3.0]], control=0).to_frame().shape
+        (2, 6)
+        """
+        return frame(self)
+
+
+def compare(
+    scores: Any,
+    control: Hashable | None = None,
+    alpha: float = 0.10,
+    lower_is_better: bool = True,
+    *,
+    run_alpha: float = 0.05,
+) -> Comparison:
+    """Compare methods over data sets by their ranks.
+
+        differ  if  |mean rank_a - mean rank_b| >= CD = q sqrt(k (k + 1) / (6 N))
+
+    for k methods on N data sets, with q of Bonferroni-Dunn against a control and of
+    Nemenyi among all. Read the difference only if the Friedman test, best in the form
+    of Iman and Davenport, says that the methods differ at all.
+
+    Parameters
+    ----------
+    scores : array, data frame or mapping
+        Data sets x methods; or runs, as data sets x methods x runs or
+        `{data set: {method: runs}}`, which are ranked by their means. In a data frame
+        of pandas or polars the columns are methods; a column of text, or else the
+        index, names the data sets.
+    control : column name, or its number for an array, optional
+        The method that all others are compared with. Without it all pairs are.
+    alpha : float, default=0.10
+        Level of the critical difference.
+    lower_is_better : bool, default=True
+        Errors if True, accuracies if False.
+    run_alpha : float, default=0.05
+        Level of the tests on the runs of each data set.
+
+    Returns
+    -------
+    Comparison
+
+    References
+    ----------
+    J. Demsar, "Statistical comparisons of classifiers over multiple data sets",
+    JMLR 7 (2006).
+
+    Examples
+    --------
+    >>> from committee.compare import compare
+    >>> errors = {
+    ...     "sonar": {"small": [0.21, 0.22, 0.20], "large": [0.25, 0.24, 0.26]},
+    ...     "wine": {"small": [0.03, 0.02, 0.02], "large": [0.03, 0.03, 0.02]},
+    ...     "iris": {"small": [0.04, 0.04, 0.05], "large": [0.05, 0.06, 0.06]},
+    ... }
+    >>> compare(errors, control="large")
+    2 methods on 3 data sets; rank 1 has the lowest score.
+    Friedman p = 0.083, Iman-Davenport p = 0: the methods differ (alpha = 0.1).
+    Critical difference to large: 0.95 (Bonferroni-Dunn).
+    <BLANKLINE>
+    method  mean rank  minus large  verdict  Holm p  signed-rank p  w-l-t  by t-test
+    small        1.00        -1.00   better  0.0833          0.250  3-0-0      2-0-1
+    large        2.00
+    """
+    for name, level in (("alpha", alpha), ("run_alpha", run_alpha)):
+        if not 0 < level < 1:
+            raise ValueError(
+                f"{name} is a level of significance, between 0 and 1. Got {level!r}."
+            )
+    table = read_scores(scores)
+    pairs = _pairs(table, control)
+    ranks = rank_methods(table.means, lower_is_better=lower_is_better)
+    n, k = ranks.shape
+    mean_ranks = ranks.mean(axis=0)
+    critical = (nemenyi if control is None else bonferroni_dunn)(n, k, alpha)
+    differences = {key: float(mean_ranks[i] - mean_ranks[j]) for key, (i, j) in pairs}
+    means = table.means.T
+    return Comparison(
+        mean_ranks=dict(zip(table.methods, mean_ranks.tolist(), strict=True)),
+        friedman_p=friedman(ranks).p,
+        iman_davenport_p=iman_davenport(ranks).p,
+        critical_difference=critical,
+        differences=differences,
+        significant={key: abs(d) >= critical for key, d in differences.items()},
+        holm_p=holm(
+            {
+                key: float(2 * stats.norm.sf(abs(d) / standard_error(n, k)))
+                for key, d in differences.items()
+            }
+        ),
+        signed_rank_p={key: signed_rank(means[i], means[j]) for key, (i, j) in pairs},
+        by_mean={
+            key: win_loss_tie(means[i], means[j], lower_is_better=lower_is_better)
+            for key, (i, j) in pairs
+        },
+        by_ttest=_by_runs(table, pairs, "t-test", run_alpha, lower_is_better),
+        by_rank_sum=_by_runs(table, pairs, "rank-sum", run_alpha, lower_is_better),
+        methods=table.methods,
+        datasets=table.datasets,
+        control=control,
+        alpha=alpha,
+        run_alpha=run_alpha,
+        lower_is_better=lower_is_better,
+    )
+
+
+_Pairs = list[tuple[Any, tuple[int, int]]]
+
+
+def _pairs(table: Scores, control: Hashable | None) -> _Pairs:
+    """List the keys of a comparison, each with the two columns it is about."""
+    methods = table.methods
+    if control is None:
+        numbers = combinations(range(len(methods)), 2)
+        return [((methods[i], methods[j]), (i, j)) for i, j in numbers]
+    if control not in methods:
+        raise ValueError(
+            f"control must be one of the methods {list(methods)}. Got {control!r}."
+        )
+    c = methods.index(control)
+    return [(method, (i, c)) for i, method in enumerate(methods) if i != c]
+
+
+def _by_runs(
+    table: Scores, pairs: _Pairs, by: Any, alpha: float, lower_is_better: bool
+) -> dict[Any, WinLossTie] | None:
+    """Count wins by a test on the runs, where there are any."""
+    if table.runs is None:
+        return None
+    columns = list(zip(*table.runs, strict=True))
+    return {
+        key: win_loss_tie(
+            columns[i],
+            columns[j],
+            by=by,
+            alpha=alpha,
+            lower_is_better=lower_is_better,
+        )
+        for key, (i, j) in pairs
+    }
