@@ -1,0 +1,26 @@
+"""Numbers first, then ink: displays in the style of scikit-learn.
+
+Every display holds its numbers as attributes; matplotlib is imported by `plot`.
+"""
+
+from committee.displays.ambiguity import AmbiguityDisplay
+from committee.displays.coupling import CouplingDisplay
+from committee.displays.critical import CriticalDifferenceDisplay
+from committee.displays.kappa import KappaErrorDisplay
+from committee.displays.path import PruningPathDisplay
+from committee.displays.posterior import PosteriorDisplay
+from committee.displays.roc import RocCommitteeDisplay
+from committee.displays.runs import PairedRunsDisplay
+from committee.displays.weights import WeightsDisplay
+
+__all__ = [
+    "AmbiguityDisplay",
+    "CouplingDisplay",
+    "CriticalDifferenceDisplay",
+    "KappaErrorDisplay",
+    "PairedRunsDisplay",
+    "PosteriorDisplay",
+    "PruningPathDisplay",
+    "RocCommitteeDisplay",
+    "WeightsDisplay",
+]

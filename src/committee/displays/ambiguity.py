@@ -1,0 +1,200 @@
+"""The ambiguity decomposition against the size of the committee."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from committee._typing import FloatArray, IntArray
+from committee.diagnostics import error_correlation
+from committee.displays.sources import predictions_of, weights_of
+from committee.displays.style import BLUE, GREEN, ORANGE, legend_above, open_axes
+
+#: Lines with more points have no markers.
+_MOST_MARKERS = 40
+
+
+class AmbiguityDisplay:
+    """Member error, diversity and ensemble error of the first k members.
+
+        ensemble error = member error - diversity       (equal votes of k members)
+        1'C_k 1 / k^2  = tr C_k / k   - diversity,      C_k of the first k members
+
+    Parameters
+    ----------
+    member_error : array of shape (M,)
+        Mean squared error of the first 1, 2, ... M members.
+    ensemble_error : array of shape (M,)
+        Squared error of their mean.
+    order : array of shape (M,), optional
+        Member numbers in the order in which they were taken.
+
+    Attributes
+    ----------
+    member_error, ensemble_error, order
+        As given.
+    diversity : array of shape (M,)
+        Their difference.
+    size : array of shape (M,)
+        1, 2, ... M.
+    ax_, figure_
+        Where it was drawn.
+
+    Examples
+    --------
+    >>> from committee import AmbiguityDisplay
+    >>> display = AmbiguityDisplay.from_predictions([[1.0, 3.0]], [1.0])
+    >>> display.ensemble_error.tolist(), display.diversity.tolist()
+    ([0.0, 1.0], [0.0, 1.0])
+    """
+
+    def __init__(
+        self, member_error: Any, ensemble_error: Any, *, order: Any = None
+    ) -> None:
+        self.member_error: FloatArray = np.asarray(member_error, dtype=np.float64)
+        self.ensemble_error: FloatArray = np.asarray(ensemble_error, dtype=np.float64)
+        if self.member_error.shape != self.ensemble_error.shape:
+            raise ValueError(
+                "member_error and ensemble_error must have one number for each size. "
+                f"Got shapes {self.member_error.shape} and {self.ensemble_error.shape}."
+            )
+        self.diversity: FloatArray = self.member_error - self.ensemble_error
+        self.size: IntArray = np.arange(1, len(self.member_error) + 1)
+        self.order: IntArray = self.size - 1 if order is None else np.asarray(order)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        order: Any = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the decomposition of a fitted committee, or of a list of estimators.
+
+        Parameters
+        ----------
+        estimator : committee, or list of fitted estimators
+        X : array-like of shape (N, n_features)
+            Rows that the members did not see.
+        y : array-like of shape (N,)
+        order : array of member numbers, optional
+            The order of an ordering pruner, or largest weights first, unless given.
+        ax : matplotlib Axes, optional
+        **kwargs
+            For the line of the ensemble error.
+
+        Returns
+        -------
+        display : AmbiguityDisplay
+        """
+        F, y = predictions_of(estimator, X, y)
+        if order is None:
+            order = _own_order(estimator, F.shape[1])
+        return cls.from_predictions(F, y, order=order, ax=ax, **kwargs)
+
+    @classmethod
+    def from_predictions(
+        cls, F: Any, y: Any, *, order: Any = None, ax: Any = None, **kwargs: Any
+    ) -> Self:
+        """Draw the decomposition of members whose predictions are given.
+
+        Parameters
+        ----------
+        F : array of shape (N, M) or (N, M, K)
+            For classes, errors are those of the probability vectors.
+        y : array of shape (N,)
+            Targets, or class codes 0..K-1.
+        order : array of member numbers, optional
+            As they come unless given; some may be left out.
+        ax : matplotlib Axes, optional
+        **kwargs
+            For the line of the ensemble error.
+
+        Returns
+        -------
+        display : AmbiguityDisplay
+        """
+        C = error_correlation(F, y)
+        order = np.arange(len(C)) if order is None else _check_order(order, len(C))
+        C = C[np.ix_(order, order)]
+        k = np.arange(1, len(order) + 1)
+        member = np.diag(C).cumsum() / k
+        ensemble = np.diag(C.cumsum(axis=0).cumsum(axis=1)) / k**2
+        # A sum of squares, whatever the sums round to.
+        return cls(member, np.clip(ensemble, 0.0, member), order=order).plot(
+            ax, **kwargs
+        )
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw the three terms against the size.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure unless given.
+        **kwargs
+            For the line of the ensemble error, as in `Axes.plot`.
+
+        Returns
+        -------
+        self
+        """
+        from matplotlib.ticker import MaxNLocator
+
+        ax = open_axes(self, ax)
+        few = len(self.size) <= _MOST_MARKERS
+        ax.plot(
+            self.size,
+            self.member_error,
+            ls="--",
+            marker="s" if few else None,
+            ms=4,
+            color=ORANGE,
+            label="member error",
+        )
+        ax.plot(
+            self.size,
+            self.diversity,
+            ls=":",
+            marker="^" if few else None,
+            ms=4,
+            color=GREEN,
+            label="diversity",
+        )
+        style = {"color": BLUE, "lw": 2.2, "marker": "o" if few else None, "ms": 4}
+        label = "ensemble error = member error - diversity"
+        ax.plot(self.size, self.ensemble_error, **{"label": label, **style, **kwargs})
+        ax.set(xlabel="number of members", ylabel="mean squared error")
+        ax.set_ylim(bottom=0.0)
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        legend_above(ax)
+        return self
+
+
+def _own_order(estimator: Any, n_members: int) -> IntArray:
+    """Return the order of an ordering pruner, or largest weights first."""
+    if hasattr(estimator, "combiner_"):
+        order = getattr(estimator.combiner_, "order_", None)
+        if order is not None and np.array_equal(np.sort(order), np.arange(n_members)):
+            return np.asarray(order)
+    w = weights_of(estimator)
+    if w is None:
+        return np.arange(n_members)
+    return np.argsort(-np.abs(w), kind="stable")
+
+
+def _check_order(order: Any, n_members: int) -> IntArray:
+    """Return member numbers, each once."""
+    numbers: IntArray = np.asarray(order, dtype=np.intp)
+    valid = numbers.ndim == 1 and 0 < len(numbers) == len(np.unique(numbers))
+    if not valid or numbers.min() < 0 or numbers.max() >= n_members:
+        raise ValueError(
+            f"order must hold member numbers 0..{n_members - 1}, each at most once. "
+            f"Got {np.asarray(order).tolist()[:10]}."
+        )
+    return numbers

@@ -1,0 +1,223 @@
+"""The critical difference diagram: mean ranks, and who cannot be told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from committee._typing import FloatArray, IntArray
+from committee.displays.style import (
+    BLACK,
+    VERMILION,
+    check_names,
+    literal,
+    number_of,
+    open_axes,
+)
+
+#: Height of a row of text in inches, and the row of the bar above the scale.
+_ROW, _BAR = 0.26, 2.6
+
+
+class CriticalDifferenceDisplay:
+    """Mean ranks of methods over data sets; bars join those that are close.
+
+        i and j differ  if  |R_i - R_j| >= CD = q_alpha sqrt(k (k + 1) / (6 N))
+
+    With a control only differences to it are tested: one bar joins it with the
+    methods that do not differ from it, and its name is bold.
+
+    Parameters
+    ----------
+    mean_ranks : dict, or array of shape (k,)
+        1 is best. Keys of a dictionary are names.
+    critical_difference : float
+    names : sequence of k names, optional
+        Numbers unless given.
+    control : name or int, optional
+
+    Attributes
+    ----------
+    mean_ranks : array of shape (k,)
+    critical_difference : float
+    names : list of str
+    control : int or None
+        The number of the control.
+    order : array of shape (k,)
+        Methods, best first.
+    groups : list of arrays
+        The largest sets of methods, best first, that do not differ among themselves,
+        or from the control.
+    ax_, figure_
+        Where it was drawn.
+
+    References
+    ----------
+    J. Demšar. Statistical comparisons of classifiers over multiple data sets. Journal
+    of Machine Learning Research 7, 2006.
+
+    Examples
+    --------
+    >>> from committee import CriticalDifferenceDisplay
+    >>> display = CriticalDifferenceDisplay(
+    ...     [2.9, 1.2, 1.9], 0.9, names=["tree", "EP", "bagging"]
+    ... )
+    >>> [group.tolist() for group in display.groups]
+    [[1, 2]]
+    >>> display.plot().ax_.get_xlabel()
+    'mean rank'
+    """
+
+    def __init__(
+        self,
+        mean_ranks: Any,
+        critical_difference: float,
+        *,
+        names: Any = None,
+        control: Any = None,
+    ) -> None:
+        if isinstance(mean_ranks, Mapping):
+            names = list(mean_ranks) if names is None else names
+            mean_ranks = list(mean_ranks.values())
+        self.mean_ranks: FloatArray = np.asarray(mean_ranks, dtype=np.float64)
+        if self.mean_ranks.ndim != 1 or len(self.mean_ranks) < 2:
+            raise ValueError(
+                "mean_ranks must have one rank for each of at least two methods. Got "
+                f"shape {self.mean_ranks.shape}."
+            )
+        self.critical_difference = float(critical_difference)
+        if not self.critical_difference >= 0:
+            raise ValueError(
+                f"critical_difference must be a number >= 0. Got {critical_difference}."
+            )
+        self.names = check_names(names, len(self.mean_ranks), "methods")
+        self.control = None if control is None else number_of(control, self.names)
+        self.order: IntArray = np.argsort(self.mean_ranks, kind="stable")
+        self.groups = self._groups()
+
+    @classmethod
+    def from_comparison(cls, comparison: Any, *, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw what `committee.compare.compare` has found.
+
+        Parameters
+        ----------
+        comparison : Comparison
+            Has `mean_ranks`, `critical_difference` and perhaps a `control`.
+        ax : matplotlib Axes, optional
+        **kwargs
+            For the bars that join methods.
+
+        Returns
+        -------
+        display : CriticalDifferenceDisplay
+        """
+        display = cls(
+            comparison.mean_ranks,
+            comparison.critical_difference,
+            control=getattr(comparison, "control", None),
+        )
+        return display.plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw ranks on a line, names on both sides, and bars for the groups.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure unless given.
+        **kwargs
+            For the bars that join methods, as in `Axes.plot`.
+
+        Returns
+        -------
+        self
+        """
+        k = len(self.order)
+        rows, bars = (k + 1) // 2, len(self.groups)
+        height = _ROW * (rows + 0.5 * bars + _BAR + 2)
+        ax = open_axes(self, ax, figsize=(7.0, height))
+        for g, group in enumerate(self.groups):
+            style = {"color": VERMILION, "lw": 4, "solid_capstyle": "butt"}
+            ends = self.mean_ranks[group[[0, -1]]] + [-0.02 * k / 5, 0.02 * k / 5]
+            y = -0.5 - 0.5 * g
+            ax.plot(ends, [y, y], **{**style, **kwargs})
+        self._plot_names(ax, -0.5 - 0.5 * bars)
+        self._plot_difference(ax)
+        self._frame(ax, -0.5 - 0.5 * bars - rows)
+        return self
+
+    def _groups(self) -> list[IntArray]:
+        """Return the largest runs of sorted ranks that are closer than the difference."""
+        order, rank = self.order, self.mean_ranks[self.order]
+        if self.control is not None:
+            near = np.abs(rank - self.mean_ranks[self.control])
+            return [order[near < self.critical_difference]]
+        groups, reached = [], 0
+        for first in range(len(order)):
+            stop = first + int(
+                (rank[first:] - rank[first] < self.critical_difference).sum()
+            )
+            if stop > max(reached, first + 1):
+                groups.append(order[first:stop])
+            reached = max(reached, stop)
+        return [group for group in groups if len(group) > 1]
+
+    def _plot_names(self, ax: Any, top: float) -> None:
+        """Lead a line from each rank to a name: the better half left, others right."""
+        k = len(self.order)
+        left = (k + 1) // 2
+        reach = 0.02 * (k - 1)
+        for place, m in enumerate(self.order):
+            on_left = place < left
+            y = top - (place if on_left else k - 1 - place) - 0.5
+            x = 1 - reach if on_left else k + reach
+            rank = self.mean_ranks[m]
+            ax.plot([rank, rank, x], [0, y, y], color=BLACK, lw=0.8)
+            text = f"{literal(self.names[m])}  {rank:.2f}"
+            if not on_left:
+                text = f"{rank:.2f}  {literal(self.names[m])}"
+            ax.annotate(
+                text,
+                (x, y),
+                xytext=(-4 if on_left else 4, 0),
+                textcoords="offset points",
+                ha="right" if on_left else "left",
+                va="center",
+                fontsize="small",
+                fontweight="bold" if m == self.control else "normal",
+            )
+
+    def _plot_difference(self, ax: Any) -> None:
+        """Draw the critical difference as a bar above the scale."""
+        cd = self.critical_difference
+        ax.plot([1, 1 + cd], [_BAR, _BAR], color=BLACK, lw=1.5, marker="|", ms=7)
+        ax.annotate(
+            f"critical difference {cd:.2f}",
+            (1, _BAR),
+            xytext=(0, 5),
+            textcoords="offset points",
+            va="bottom",
+            fontsize="small",
+        )
+
+    def _frame(self, ax: Any, bottom: float) -> None:
+        """Keep the scale of ranks on top, and room for the names."""
+        k = len(self.order)
+        # Half the figure at most is text; a letter takes a hundredth of the width.
+        longest = max(len(literal(name)) for name in self.names) + 8
+        side = min(0.011 * longest, 0.33)
+        room = (k - 1) * side / (1 - 2 * side)
+        right = max(k + room, 1 + 1.05 * self.critical_difference)
+        ax.set(xlim=(1 - room, right), ylim=(bottom - 0.2, _BAR + 1.2), yticks=[])
+        step = max(1, round(k / 12))
+        ax.set_xticks(np.arange(1, k + 1, step))
+        for name in ("left", "right", "bottom"):
+            ax.spines[name].set_visible(False)
+        ax.spines["top"].set_visible(True)
+        ax.spines["top"].set_position(("data", 0.0))
+        ax.spines["top"].set_bounds(1, k)
+        ax.xaxis.set_ticks_position("top")
+        ax.xaxis.set_label_position("top")
+        ax.set_xlabel("mean rank")

@@ -1,0 +1,204 @@
+"""The kappa-error diagram: how alike the pairs are, and how good."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from committee._typing import FloatArray, IntArray
+from committee._validation import (
+    check_held_out,
+    check_predictions,
+    check_targets,
+)
+from committee.combiners.ballots import Ballots
+from committee.combiners.base import Problem
+from committee.combiners.hull import lower_left_hull
+from committee.combiners.likeness import kappa as kappa_of_pairs
+from committee.displays.sources import predictions_of
+from committee.displays.style import BLUE, VERMILION, legend_inside, open_axes
+
+#: More pairs than these are counted in hexagons.
+_MOST_POINTS = 5000
+
+
+class KappaErrorDisplay:
+    """Every pair of members as a point, and the hull on which pruning keeps pairs.
+
+        x_ij = kappa_ij,   y_ij = (e_i + e_j) / 2
+
+    To the left are pairs that differ, below are pairs that are right; no pair is
+    better in both than the hull from the lower left.
+
+    Parameters
+    ----------
+    kappa : array of shape (n,)
+        Cohen's kappa of each pair.
+    error : array of shape (n,)
+        Mean error of its two members.
+    pairs : array of shape (n, 2), optional
+        Their numbers.
+
+    Attributes
+    ----------
+    kappa, error, pairs
+        As given.
+    hull : array
+        The pairs on the hull, from the most diverse to the most accurate; those
+        that `KappaErrorHullPruner` keeps.
+    ax_, figure_
+        Where it was drawn.
+
+    References
+    ----------
+    Margineantu and Dietterich, Pruning adaptive boosting, ICML 1997.
+
+    Examples
+    --------
+    >>> from committee import KappaErrorDisplay
+    >>> display = KappaErrorDisplay([0.1, 0.5, 0.6], [0.4, 0.2, 0.4])
+    >>> display.hull.tolist()
+    [0, 1]
+    >>> display.plot().ax_.get_ylabel()
+    'mean error of the pair'
+    """
+
+    def __init__(self, kappa: Any, error: Any, *, pairs: Any = None) -> None:
+        self.kappa: FloatArray = np.asarray(kappa, dtype=np.float64)
+        self.error: FloatArray = np.asarray(error, dtype=np.float64)
+        if self.kappa.shape != self.error.shape or self.kappa.ndim != 1:
+            raise ValueError(
+                "kappa and error must have one number for each pair. Got shapes "
+                f"{self.kappa.shape} and {self.error.shape}."
+            )
+        if len(self.kappa) == 0:
+            raise ValueError(
+                "A kappa-error diagram needs a pair of members with a common row. "
+                "Got none."
+            )
+        self.pairs: IntArray | None = None if pairs is None else np.asarray(pairs)
+        self.hull: IntArray = lower_left_hull(self.kappa, self.error)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, ax: Any = None, **kwargs: Any
+    ) -> Self:
+        """Draw the pairs of a fitted committee, or of a list of classifiers.
+
+        Parameters
+        ----------
+        estimator : committee of classifiers, or list of fitted classifiers
+        X : array-like of shape (N, n_features)
+            Rows that the members did not see.
+        y : array-like of shape (N,)
+            Their labels.
+        ax : matplotlib Axes, optional
+        **kwargs
+            For the cloud.
+
+        Returns
+        -------
+        display : KappaErrorDisplay
+        """
+        F, codes = predictions_of(estimator, X, y)
+        return cls.from_predictions(F, codes, ax=ax, **kwargs)
+
+    @classmethod
+    def from_predictions(
+        cls, F: Any, y: Any, *, held_out: Any = None, ax: Any = None, **kwargs: Any
+    ) -> Self:
+        """Draw the pairs of members whose votes are given.
+
+        Parameters
+        ----------
+        F : array of shape (N, M, K)
+        y : array of shape (N,)
+            Class codes 0..K-1.
+        held_out : bool array of shape (N, M), optional
+            Members abstain elsewhere; pairs without a common row are left out.
+        ax : matplotlib Axes, optional
+        **kwargs
+            For the cloud.
+
+        Returns
+        -------
+        display : KappaErrorDisplay
+        """
+        F = check_predictions(F)
+        if F.ndim != 3:
+            raise ValueError(
+                "A kappa-error diagram is one of votes: F of shape (N, M, K). Got "
+                f"shape {F.shape}."
+            )
+        mask = check_held_out(held_out, F.shape)
+        ballots = Ballots(Problem(F, check_targets(F, y), mask, None))
+        value, known = kappa_of_pairs(ballots)
+        i, j = np.nonzero(np.triu(known, k=1))
+        e = ballots.errors()
+        display = cls(value[i, j], (e[i] + e[j]) / 2, pairs=np.column_stack([i, j]))
+        return display.plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw a point for each pair, or shade hexagons where there are thousands.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure unless given.
+        **kwargs
+            For the cloud, as in `Axes.scatter`, or `Axes.hexbin` above 5000 pairs.
+
+        Returns
+        -------
+        self
+        """
+        own = ax is None
+        ax = open_axes(self, ax)
+        if len(self.kappa) > _MOST_POINTS:
+            cells = self._plot_cells(ax, kwargs)
+            if own:  # a colour bar takes its room from the axes it belongs to
+                ax.figure.colorbar(cells, ax=ax, label="pairs in a cell")
+        else:
+            self._plot_points(ax, kwargs)
+        ax.plot(
+            self.kappa[self.hull],
+            self.error[self.hull],
+            "D-",
+            color=VERMILION,
+            ms=5,
+            lw=1.8,
+            mec="white",
+            mew=0.6,
+            label=f"hull, {len(self.hull)} pairs",
+        )
+        ax.set(xlabel="kappa: agreement beyond chance", ylabel="mean error of the pair")
+        legend_inside(ax, "upper right")
+        return self
+
+    def _plot_points(self, ax: Any, kwargs: dict[str, Any]) -> None:
+        """Draw one point for each pair."""
+        n = len(self.kappa)
+        many = n > 1000
+        style: dict[str, Any] = {
+            "s": 30 if n < 100 else 9,
+            "color": BLUE,
+            "alpha": 0.35 if many else 0.8,
+            "linewidths": 0,
+            "rasterized": many,
+            "label": f"{n} pairs",
+        }
+        ax.scatter(self.kappa, self.error, **{**style, **kwargs})
+
+    def _plot_cells(self, ax: Any, kwargs: dict[str, Any]) -> Any:
+        """Count the pairs in hexagons, on a logarithmic scale of grey."""
+        style: dict[str, Any] = {
+            "gridsize": 45,
+            "mincnt": 1,
+            "bins": "log",
+            "cmap": "Greys",
+            "vmin": 0.4,
+            "linewidths": 0.2,
+            "rasterized": True,
+        }
+        return ax.hexbin(self.kappa, self.error, **{**style, **kwargs})

@@ -1,0 +1,308 @@
+"""The pruning path: how good committees of every size are."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from committee._typing import IntArray
+from committee.displays.sources import (
+    combiner_of,
+    fit_combiner,
+    kind_of,
+    path_errors,
+    predictions_of,
+)
+from committee.displays.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    VERMILION,
+    legend_above,
+    open_axes,
+    twin_axes,
+)
+
+#: More sizes than these have a band instead of bars, and no markers.
+_MOST_BARS = 40
+
+
+class PruningPathDisplay:
+    """Size of a committee against its error, its evidence and its test error.
+
+    Where several committees of a path have the same size, the line goes through the
+    one of least error, and the others are dots.
+
+    Parameters
+    ----------
+    size : array of shape (steps,)
+        Number of members of each committee.
+    error : array of shape (steps,)
+        Not finite where it is not known.
+    error_se : array of shape (steps,), optional
+        Its standard error.
+    log_evidence : array of shape (steps,), optional
+    test_error : array of shape (steps,), optional
+    chosen : int, optional
+        The size of the committee that was chosen.
+    error_name : str, default="error"
+
+    Attributes
+    ----------
+    size, error, error_se, log_evidence, test_error, chosen
+        As given.
+    best : array
+        For each size, in rising order, the step of least error.
+    ax_, figure_
+        Where it was drawn.
+    evidence_ax_ : matplotlib Axes or None
+        The axes of the evidence, on the right.
+
+    Examples
+    --------
+    >>> from committee import PruningPathDisplay
+    >>> display = PruningPathDisplay([1, 2, 2, 3], [0.3, 0.2, 0.1, 0.15])
+    >>> display.best.tolist()
+    [0, 2, 3]
+    >>> display.plot().ax_.get_xlabel()
+    'number of members'
+    """
+
+    def __init__(
+        self,
+        size: Any,
+        error: Any,
+        *,
+        error_se: Any = None,
+        log_evidence: Any = None,
+        test_error: Any = None,
+        chosen: int | None = None,
+        error_name: str = "error",
+    ) -> None:
+        self.size: IntArray = np.asarray(size, dtype=np.intp)
+        self.error = _column("error", error, len(self.size))
+        self.error_se = _column("error_se", error_se, len(self.size))
+        self.log_evidence = _column("log_evidence", log_evidence, len(self.size))
+        self.test_error = _column("test_error", test_error, len(self.size))
+        self.chosen = chosen
+        self.error_name = error_name
+        known = np.where(np.isfinite(self.error), self.error, np.inf)
+        by_size = np.lexsort((known, self.size))
+        first = np.unique(self.size[by_size], return_index=True)[1]
+        self.best: IntArray = by_size[first]
+
+    @classmethod
+    def from_path(
+        cls,
+        path: Any,
+        *,
+        F_test: Any = None,
+        y_test: Any = None,
+        chosen: int | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw a path: the `path_` of a pruner or of a pruned committee.
+
+        Parameters
+        ----------
+        path : path
+            Has `size`, and `loo_error` or `error`; `loo_se` or `error_se` and
+            `log_evidence` are drawn where it has them.
+        F_test : array of shape (N, M) or (N, M, K), optional
+            Predictions of all members on other rows, for the test error.
+        y_test : array of shape (N,), optional
+            Targets, or class codes.
+        chosen : int, optional
+            A size to mark.
+        ax : matplotlib Axes, optional
+        **kwargs
+            For the line of the error.
+
+        Returns
+        -------
+        display : PruningPathDisplay
+        """
+        loo = hasattr(path, "loo_error")
+        display = cls(
+            path.size,
+            path.loo_error if loo else path.error,
+            error_se=getattr(path, "loo_se" if loo else "error_se", None),
+            log_evidence=_known(getattr(path, "log_evidence", None)),
+            test_error=None if F_test is None else path_errors(path, F_test, y_test),
+            chosen=chosen,
+            error_name="leave-one-out error" if loo else "error on the weighing rows",
+        )
+        return display.plot(ax, **kwargs)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X_test: Any = None,
+        y_test: Any = None,
+        *,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the path of a fitted committee or combiner.
+
+        Parameters
+        ----------
+        estimator : committee or combiner
+            One that has a `path_`.
+        X_test : array-like of shape (N, n_features), optional
+            Rows that were not used, for the test error.
+        y_test : array-like of shape (N,), optional
+            Their targets or labels.
+        ax : matplotlib Axes, optional
+        **kwargs
+            For the line of the error.
+
+        Returns
+        -------
+        display : PruningPathDisplay
+        """
+        own = getattr(combiner_of(estimator), "path_", None)
+        path = getattr(estimator, "path_", own)
+        if path is None:
+            raise TypeError(
+                "A pruning path is kept by EPPruner, ARDPruner, GreedyPruner and the "
+                f"orderings such as ReduceErrorPruner. Got {kind_of(estimator)}."
+            )
+        F_test = None
+        if X_test is not None:
+            F_test, y_test = predictions_of(estimator, X_test, y_test)
+        chosen = int(np.count_nonzero(estimator.weights_))
+        return cls.from_path(
+            path, F_test=F_test, y_test=y_test, chosen=chosen, ax=ax, **kwargs
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        F: Any,
+        y: Any,
+        *,
+        combiner: Any = None,
+        held_out: Any = None,
+        sample_weight: Any = None,
+        F_test: Any = None,
+        y_test: Any = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Fit a pruner on predictions and draw its path.
+
+        Parameters
+        ----------
+        F : array of shape (N, M) or (N, M, K)
+        y : array of shape (N,)
+        combiner : combiner, optional
+            `EPPruner()` unless given. A copy is fitted.
+        held_out, sample_weight : arrays, optional
+            As for the combiner's `fit`.
+        F_test, y_test : arrays, optional
+            Other rows, for the test error.
+        ax : matplotlib Axes, optional
+        **kwargs
+            For the line of the error.
+
+        Returns
+        -------
+        display : PruningPathDisplay
+        """
+        fitted: Any = fit_combiner(combiner, F, y, held_out, sample_weight)
+        if not hasattr(fitted, "path_"):
+            return cls.from_estimator(fitted)
+        return cls.from_path(
+            fitted.path_,
+            F_test=F_test,
+            y_test=y_test,
+            chosen=int(np.count_nonzero(fitted.weights_)),
+            ax=ax,
+            **kwargs,
+        )
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw error and test error on the left scale, evidence on the right.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure unless given.
+        **kwargs
+            For the line of the error, as in `Axes.plot`.
+
+        Returns
+        -------
+        self
+        """
+        from matplotlib.ticker import MaxNLocator
+
+        ax = open_axes(self, ax)
+        few = len(self.best) <= _MOST_BARS
+        self.evidence_ax_ = None
+        if self.log_evidence is not None:
+            self._plot_evidence(ax, few)
+        self._plot_error(ax, few, kwargs)
+        if self.test_error is not None:
+            style = {"color": VERMILION, "ls": "--", "marker": "s" if few else None}
+            curve = self.test_error[self.best]
+            ax.plot(self.size[self.best], curve, ms=4, label="test error", **style)
+        if self.chosen is not None:
+            ax.axvline(
+                self.chosen, color=GREY, lw=1, ls=(0, (1, 2)), label="chosen size"
+            )
+        ax.set(xlabel="number of members", ylabel=self.error_name)
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        legend_above(ax, self.evidence_ax_)
+        return self
+
+    def _plot_error(self, ax: Any, few: bool, kwargs: dict[str, Any]) -> None:
+        """Draw the error of the best committee of each size, and dots for others."""
+        size, error = self.size[self.best], self.error[self.best]
+        error = np.where(np.isfinite(error), error, np.nan)
+        others = np.setdiff1d(np.arange(len(self.size)), self.best)
+        ax.plot(self.size[others], self.error[others], ".", ms=3, color=GREY, alpha=0.5)
+        style = {"color": BLUE, "marker": "o" if few else None, "ms": 4, "lw": 1.8}
+        ax.plot(size, error, **{"label": self.error_name, **style, **kwargs})
+        if self.error_se is not None:
+            se = self.error_se[self.best]
+            ax.fill_between(
+                size,
+                error - se,
+                error + se,
+                color=BLUE,
+                alpha=0.18,
+                lw=0,
+                label="± its standard error",
+            )
+
+    def _plot_evidence(self, ax: Any, few: bool) -> None:
+        """Draw the evidence on a scale of its own."""
+        assert self.log_evidence is not None
+        twin = self.evidence_ax_ = twin_axes(ax, "committee-evidence")
+        style = {"color": GREEN, "ls": "-.", "marker": "^" if few else None, "ms": 4}
+        evidence = self.log_evidence[self.best]
+        twin.plot(self.size[self.best], evidence, label="log evidence", **style)
+        twin.set_ylabel("log evidence", color=GREEN)
+
+
+def _column(name: str, values: Any, n: int) -> Any:
+    """Return one number for each step, or None."""
+    if values is None:
+        return None
+    column = np.asarray(values, dtype=np.float64)
+    if column.shape != (n,):
+        raise ValueError(
+            f"{name} must have one number for each of the {n} steps. Got shape "
+            f"{column.shape}."
+        )
+    return column
+
+
+def _known(values: Any) -> Any:
+    """Return the values, or None where none of them is known."""
+    return None if values is None or np.isnan(values).all() else values

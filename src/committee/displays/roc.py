@@ -1,0 +1,248 @@
+"""ROC curves of the members and of the committee."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from committee._typing import FloatArray
+from committee._validation import check_predictions, check_targets
+from committee.displays.areas import area_under, delong, roc
+from committee.displays.sources import classes_of, predictions_of, weights_of
+from committee.displays.style import (
+    BLACK,
+    BLUE,
+    GREY,
+    legend_inside,
+    literal,
+    open_axes,
+    thin,
+    thin_lines,
+)
+from committee.predictions import combine
+
+#: Points of a member's curve; the picture does not show more.
+_MOST_POINTS = 400
+
+
+class RocCommitteeDisplay:
+    """ROC curves: thin lines for the members, a thick one for the committee.
+
+        AUC = mean over pairs (i, j) of [s_i > s_j] + 1/2 [s_i = s_j]
+        se^2 = var_i(V_i) / n_1 + var_j(V_j) / n_0,    V the means over the other kind
+
+    with i running over positive rows and j over the others (DeLong). It makes no
+    assumption about how scores are distributed.
+
+    Parameters
+    ----------
+    fpr, tpr : arrays of shape (n,)
+        The committee's curve.
+    auc, auc_se : float
+        Its area and the standard error.
+    member_curves : list of arrays of shape (n_m, 2), optional
+        Pairs of fpr and tpr for each member.
+    member_auc : array of shape (M,), optional
+    pos_label : label, default=1
+        The class that is positive.
+
+    Attributes
+    ----------
+    fpr, tpr, auc, auc_se, member_curves, member_auc, pos_label
+        As given.
+    ax_, figure_
+        Where it was drawn.
+
+    References
+    ----------
+    E. DeLong, D. DeLong, D. Clarke-Pearson. Comparing the areas under two or more
+    correlated receiver operating characteristic curves. Biometrics 44(3), 1988.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee import RocCommitteeDisplay
+    >>> p = np.array([[0.2, 0.4], [0.6, 0.3], [0.5, 0.6], [0.9, 0.8]])
+    >>> F = np.stack([1 - p, p], axis=2)
+    >>> display = RocCommitteeDisplay.from_predictions(F, [0, 0, 1, 1])
+    >>> display.auc, display.member_auc.tolist()
+    (1.0, [0.75, 1.0])
+    """
+
+    def __init__(
+        self,
+        fpr: Any,
+        tpr: Any,
+        auc: float,
+        auc_se: float,
+        *,
+        member_curves: Any = (),
+        member_auc: Any = (),
+        pos_label: Any = 1,
+    ) -> None:
+        self.fpr: FloatArray = np.asarray(fpr, dtype=np.float64)
+        self.tpr: FloatArray = np.asarray(tpr, dtype=np.float64)
+        self.auc, self.auc_se = auc, auc_se
+        self.member_curves = list(member_curves)
+        self.member_auc: FloatArray = np.asarray(member_auc, dtype=np.float64)
+        self.pos_label = pos_label
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        pos_label: Any = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the curves of a fitted committee, or of a list of classifiers.
+
+        Parameters
+        ----------
+        estimator : committee of classifiers, or list of fitted classifiers
+        X : array-like of shape (N, n_features)
+            Rows that the members did not see.
+        y : array-like of shape (N,)
+            Their labels.
+        pos_label : label, optional
+            The second of two classes unless given; more classes need it.
+        ax : matplotlib Axes, optional
+        **kwargs
+            For the committee's line.
+
+        Returns
+        -------
+        display : RocCommitteeDisplay
+        """
+        F, codes = predictions_of(estimator, X, y)
+        _check_votes(F)
+        classes = np.asarray(classes_of(estimator)).tolist()
+        if pos_label is None:
+            _check_two(classes)
+            pos_label = classes[1]
+        if pos_label not in classes:
+            raise ValueError(
+                f"pos_label must be one of the classes {classes}. Got {pos_label!r}."
+            )
+        display = cls._of(F, codes, weights_of(estimator), classes.index(pos_label))
+        display.pos_label = pos_label
+        return display.plot(ax, **kwargs)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        F: Any,
+        y: Any,
+        w: Any = None,
+        *,
+        pos_label: int | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the curves of members whose probabilities or votes are given.
+
+        Parameters
+        ----------
+        F : array of shape (N, M, K)
+        y : array of shape (N,)
+            Class codes 0..K-1.
+        w : array of shape (M,), optional
+            Weights of the committee, equal ones unless given.
+        pos_label : int, optional
+            Code of the positive class: 1 for two classes unless given.
+        ax : matplotlib Axes, optional
+        **kwargs
+            For the committee's line.
+
+        Returns
+        -------
+        display : RocCommitteeDisplay
+        """
+        F = check_predictions(F)
+        _check_votes(F)
+        classes = list(range(F.shape[2]))
+        if pos_label is None:
+            _check_two(classes)
+            pos_label = 1
+        if pos_label not in classes:
+            raise ValueError(
+                f"pos_label must be one of the codes {classes}. Got {pos_label!r}."
+            )
+        return cls._of(F, check_targets(F, y), w, pos_label).plot(ax, **kwargs)
+
+    @classmethod
+    def _of(cls, F: FloatArray, y: Any, w: Any, k: int) -> Self:
+        """Return the display of class k against the rest."""
+        positive = np.asarray(y) == k
+        if positive.all() or not positive.any():
+            raise ValueError(
+                "A ROC curve needs rows of the positive class and of another one. Got "
+                f"{int(positive.sum())} positive rows of {len(positive)}."
+            )
+        w = np.full(F.shape[1], 1.0 / F.shape[1]) if w is None else w
+        score = combine(F[..., k], w)
+        fpr, tpr = roc(positive, score).T
+        auc, se = delong(positive, score)
+        members = [roc(positive, s) for s in np.ascontiguousarray(F[..., k].T)]
+        return cls(
+            fpr,
+            tpr,
+            auc,
+            se,
+            member_curves=[curve[thin(len(curve), _MOST_POINTS)] for curve in members],
+            member_auc=[area_under(curve) for curve in members],
+            pos_label=k,
+        )
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw the members' curves, then the committee's over them.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure unless given.
+        **kwargs
+            For the committee's line, as in `Axes.plot`.
+
+        Returns
+        -------
+        self
+        """
+        ax = open_axes(self, ax, figsize=(5.2, 5.0))
+        ax.plot([0, 1], [0, 1], ls=":", color=GREY, lw=1, label="chance")
+        M = len(self.member_curves)
+        if M:
+            best, mean = self.member_auc.max(), self.member_auc.mean()
+            label = f"{M} members: AUC {mean:.3f} on average, {best:.3f} at best"
+            thin_lines(ax, self.member_curves, BLUE, label)
+        spread = "" if np.isnan(self.auc_se) else f" ± {self.auc_se:.3f}"
+        label = f"committee: AUC {self.auc:.3f}{spread}"
+        style = {"color": BLACK, "lw": 2.6, "label": label}
+        ax.plot(self.fpr, self.tpr, **{**style, **kwargs})
+        ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
+        kind = f"positive: {literal(self.pos_label)}"
+        ax.set_xlabel(f"false positive rate ({kind})")
+        ax.set_ylabel(f"true positive rate ({kind})")
+        legend_inside(ax, "lower right")
+        return self
+
+
+def _check_votes(F: FloatArray) -> None:
+    """Refuse the predictions of regressors."""
+    if F.ndim != 3:
+        raise ValueError(
+            f"A ROC curve is one of classes: F of shape (N, M, K). Got shape {F.shape}."
+        )
+
+
+def _check_two(classes: list[Any]) -> None:
+    """Ask for the positive class where it is not plain."""
+    if len(classes) != 2:
+        raise ValueError(
+            f"With the {len(classes)} classes {classes[:10]} say which is positive: "
+            "pass pos_label."
+        )

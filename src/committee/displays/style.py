@@ -1,0 +1,197 @@
+"""What all displays share: colours, axes and text that stays text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+#: The palette of Okabe and Ito (2008), which colour-blind readers can tell apart.
+BLACK, GREY = "#000000", "#6f6f6f"
+BLUE, ORANGE, GREEN, VERMILION = "#0072b2", "#e69f00", "#009e73", "#d55e00"
+
+#: Names longer than this are cut on a picture.
+_WIDTH = 32
+
+
+def require_pyplot(name: str) -> Any:
+    """Return matplotlib.pyplot, or say how to get it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError(
+            f"{name}.plot needs matplotlib: pip install 'committee[plot]'."
+        ) from None
+    return plt
+
+
+def open_axes(
+    display: Any, ax: Any, *, figsize: tuple[float, float] = (6.0, 4.2)
+) -> Any:
+    """Return the axes to draw on, a new figure's unless given, and remember them.
+
+    Parameters
+    ----------
+    display : display
+        Gets `ax_` and `figure_`.
+    ax : matplotlib Axes or None
+    figsize : (float, float)
+        Of a new figure, in inches.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+    """
+    plt = require_pyplot(type(display).__name__)
+    if ax is None:
+        _, ax = plt.subplots(figsize=figsize, layout="constrained")
+    display.ax_, display.figure_ = ax, ax.figure
+    return ax
+
+
+def twin_axes(ax: Any, name: str) -> Any:
+    """Return the axes of that name that share x with `ax`, the old ones if any.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    name : str
+
+    Returns
+    -------
+    twin : matplotlib Axes
+    """
+    for other in ax.get_shared_x_axes().get_siblings(ax):
+        if other.get_gid() == name:
+            return other
+    twin = ax.twinx()
+    twin.set_gid(name)
+    return twin
+
+
+def legend_above(ax: Any, twin: Any = None) -> None:
+    """Name the lines of the axes, and of its twin, above it: there nothing is hidden."""
+    handles, labels = ax.get_legend_handles_labels()
+    if twin is not None:
+        more = twin.get_legend_handles_labels()
+        handles, labels = handles + more[0], labels + more[1]
+    legend = ax.legend(
+        handles,
+        labels,
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1.0),
+        ncols=2 if len(labels) == 4 else 3,
+        frameon=False,
+        fontsize="small",
+    )
+    _show_faint(legend)
+
+
+def legend_inside(ax: Any, loc: str) -> None:
+    """Name what is drawn, in a corner of the axes."""
+    _show_faint(ax.legend(loc=loc, fontsize="small"))
+
+
+def _show_faint(legend: Any) -> None:
+    """Make what is faint or small because it is many visible in the legend."""
+    for handle in legend.legend_handles:
+        if hasattr(handle, "set_sizes"):
+            handle.set_sizes([25.0])
+        elif hasattr(handle, "get_facecolor"):  # bands keep the shade they have
+            continue
+        handle.set_alpha(1.0)
+
+
+def literal(text: Any) -> str:
+    r"""Return text of the data as matplotlib shows it unchanged, long ones cut.
+
+    A pair of dollars would otherwise be read as mathematics, or as an error in it.
+
+    Examples
+    --------
+    >>> print(literal("cost in $ or $_2"))
+    cost in \$ or \$_2
+    """
+    line = " ".join(str(text).split())
+    if len(line) > _WIDTH:
+        line = line[: _WIDTH - 1] + "…"
+    return line.replace("$", r"\$")
+
+
+def check_names(names: Any, n: int, what: str) -> list[str]:
+    """Return n names as text, the numbers 0..n-1 unless given.
+
+    Parameters
+    ----------
+    names : sequence or None
+    n : int
+    what : str
+        What they are names of, for the error.
+
+    Returns
+    -------
+    names : list of str
+    """
+    if names is None:
+        return [str(i) for i in range(n)]
+    texts = [str(name) for name in names]
+    if len(texts) != n:
+        raise ValueError(
+            f"names must have one entry for each of the {n} {what}. Got {len(texts)}."
+        )
+    return texts
+
+
+def number_of(method: Any, names: list[str]) -> int:
+    """Return the number of a method that is given by name or number.
+
+    Parameters
+    ----------
+    method : name or int
+    names : list of str
+
+    Returns
+    -------
+    number : int
+    """
+    if str(method) in names:
+        return names.index(str(method))
+    if isinstance(method, (int, np.integer)) and 0 <= method < len(names):
+        return int(method)
+    raise ValueError(
+        f"control must be one of the methods {names}, or its number. Got {method!r}."
+    )
+
+
+def thin(n: int, most: int) -> Any:
+    """Return at most `most` of the numbers 0..n-1, evenly spread, both ends kept."""
+    if n <= most:
+        return np.arange(n)
+    return np.unique(np.linspace(0, n - 1, most).round().astype(np.intp))
+
+
+def line_alpha(n: int) -> float:
+    """Return how opaque each of n thin lines may be for the picture to be read."""
+    return float(np.clip(6.0 / np.sqrt(max(n, 1)) / 4.0, 0.06, 0.75))
+
+
+def thin_lines(ax: Any, curves: Any, color: str, label: str, **kwargs: Any) -> None:
+    """Draw many thin lines, fainter the more there are, under one label.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    curves : sequence of arrays of shape (n, 2)
+    color, label : str
+    **kwargs
+        For the `LineCollection`.
+    """
+    from matplotlib.collections import LineCollection
+
+    n = len(curves)
+    style = {"linewidths": 0.9 if n <= 100 else 0.5, "alpha": line_alpha(n)}
+    lines = LineCollection(
+        curves, colors=color, label=label, rasterized=n > 100, **style, **kwargs
+    )
+    ax.add_collection(lines)
+    ax.autoscale_view()

@@ -1,0 +1,204 @@
+"""The weights of a committee, and how sure a posterior is of them."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from committee._typing import FloatArray, IntArray
+from committee._validation import check_weights
+from committee.displays.sources import combiner_of, fit_combiner
+from committee.displays.style import BLUE, GREY, check_names, literal, open_axes
+from committee.members import Pool
+
+#: Rows that can carry a name each.
+_MOST_NAMES = 50
+
+
+class WeightsDisplay:
+    """Sparse weights, largest first, with the spread of their posterior.
+
+        w_m +- sqrt(V_mm)    for the members with w_m != 0
+
+    Parameters
+    ----------
+    weights : array of shape (M,)
+    std : array of shape (M,), optional
+        Posterior standard deviations.
+    names : sequence of M names, optional
+        The members' numbers unless given.
+
+    Attributes
+    ----------
+    weights : array of shape (M,)
+    std : array of shape (M,) or None
+    names : list of str
+    order : array
+        Members with a nonzero weight, largest weight first.
+    ax_, figure_
+        Where it was drawn.
+
+    Examples
+    --------
+    >>> from committee import WeightsDisplay
+    >>> display = WeightsDisplay([0.0, 0.2, 0.8], names=["tree", "ridge", "svm"])
+    >>> display.order.tolist()
+    [2, 1]
+    >>> display.plot().ax_.get_xlabel()
+    'weight'
+    """
+
+    def __init__(self, weights: Any, *, std: Any = None, names: Any = None) -> None:
+        self.weights: FloatArray = check_weights(weights, len(weights))
+        M = len(self.weights)
+        self.std = None if std is None else check_weights(std, M)
+        self.names = check_names(names, M, "members")
+        kept = np.flatnonzero(self.weights)
+        largest = np.argsort(-np.abs(self.weights[kept]), kind="stable")
+        self.order: IntArray = kept[largest]
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, *, names: Any = None, ax: Any = None, **kwargs: Any
+    ) -> Self:
+        """Draw the weights of a fitted committee or combiner.
+
+        Parameters
+        ----------
+        estimator : committee or combiner
+            The spread is that of `EPPruner`, `ARDPruner` or `MCMCPruner`; others
+            have none.
+        names : sequence of M names, optional
+            Those of the columns of F, or of a `Pool`, unless given.
+        ax : matplotlib Axes, optional
+        **kwargs
+            For the points.
+
+        Returns
+        -------
+        display : WeightsDisplay
+        """
+        combiner = combiner_of(estimator)
+        source = estimator if combiner is None else combiner
+        check_is_fitted(source, "weights_")
+        if names is None:
+            names = _known_names(estimator, combiner)
+        display = cls(source.weights_, std=posterior_std(combiner), names=names)
+        return display.plot(ax, **kwargs)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        F: Any,
+        y: Any,
+        *,
+        combiner: Any = None,
+        held_out: Any = None,
+        sample_weight: Any = None,
+        names: Any = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Fit a combiner on predictions and draw its weights.
+
+        Parameters
+        ----------
+        F : array of shape (N, M) or (N, M, K)
+        y : array of shape (N,)
+        combiner : combiner, optional
+            `EPPruner()` unless given. A copy is fitted.
+        held_out, sample_weight : arrays, optional
+            As for the combiner's `fit`.
+        names : sequence of M names, optional
+        ax : matplotlib Axes, optional
+        **kwargs
+            For the points.
+
+        Returns
+        -------
+        display : WeightsDisplay
+        """
+        fitted = fit_combiner(combiner, F, y, held_out, sample_weight)
+        return cls.from_estimator(fitted, names=names, ax=ax, **kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw the kept members from top to bottom.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure unless given.
+        **kwargs
+            For the points, as in `Axes.plot`.
+
+        Returns
+        -------
+        self
+        """
+        n = len(self.order)
+        named = n <= _MOST_NAMES
+        height = 1.2 + 0.2 * max(n, 5) if named else 5.0
+        ax = open_axes(self, ax, figsize=(6.0, height))
+        ax.axvline(0.0, color=GREY, lw=0.8)
+        (self._plot_stems if named else self._plot_bands)(ax)
+        style = {"color": BLUE, "ms": 6 if named else 2.5, "marker": "o", "ls": "none"}
+        place = np.arange(1, n + 1)
+        ax.plot(self.weights[self.order], place, **{**style, **kwargs})
+        ax.set_ylim(n + 0.6, 0.4)
+        ax.set_title(f"{n} of {len(self.weights)} members", fontsize="medium")
+        spread = "" if self.std is None else " ± posterior standard deviation"
+        ax.set_xlabel(f"weight{spread}")
+        if named:
+            ax.set_yticks(place, [literal(self.names[m]) for m in self.order])
+        ax.set_ylabel("member" if named else "members, largest weight first")
+        return self
+
+    def _plot_stems(self, ax: Any) -> None:
+        """Draw a stem for each weight, and a bar for its spread."""
+        w, place = self.weights[self.order], np.arange(1, len(self.order) + 1)
+        ax.hlines(place, 0.0, w, color=GREY, lw=1.2)
+        if self.std is not None:
+            spread = self.std[self.order]
+            bar = {"ecolor": BLUE, "elinewidth": 1.6, "capsize": 3}
+            ax.errorbar(w, place, xerr=spread, fmt="none", **bar)
+
+    def _plot_bands(self, ax: Any) -> None:
+        """Shade what stems and bars would fill where there are many."""
+        w, place = self.weights[self.order], np.arange(1, len(self.order) + 1)
+        ax.fill_betweenx(place, 0.0, w, color=GREY, alpha=0.2, lw=0)
+        if self.std is not None:
+            spread = self.std[self.order]
+            ax.fill_betweenx(
+                place, w - spread, w + spread, color=BLUE, alpha=0.25, lw=0
+            )
+
+
+def _known_names(estimator: Any, combiner: Any) -> Any:
+    """Return the names that members already have, or None."""
+    generator = getattr(estimator, "generator", None)
+    if isinstance(generator, Pool):
+        return generator.names
+    return getattr(combiner, "feature_names_in_", None)
+
+
+def posterior_std(combiner: Any) -> FloatArray | None:
+    """Return the posterior standard deviations of the weights, (M,), if there are.
+
+    Draws count as they are; a Gaussian posterior has sqrt(V_mm). Equal votes, or
+    another committee of the path, are not the weights that the posterior is of.
+    """
+    if hasattr(combiner, "samples_"):
+        active = combiner.ep_.posterior_.active
+        spread = combiner.samples_.std(axis=(0, 1))
+    elif hasattr(combiner, "posterior_"):
+        step = combiner.posterior_
+        if not np.allclose(step.weights, combiner.weights_):
+            return None
+        active, spread = step.active, np.sqrt(np.diag(step.cov))
+    else:
+        return None
+    std = np.zeros(len(combiner.weights_))
+    std[active] = spread
+    return std

@@ -1,0 +1,85 @@
+"""The decomposition against the size."""
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestRegressor
+
+from committee import (
+    AmbiguityDisplay,
+    Average,
+    Bagging,
+    BestPruner,
+    CommitteeRegressor,
+    SimplexWeights,
+    ambiguity,
+)
+
+
+@pytest.mark.parametrize(
+    "kind", ["regression_problem", "binary_problem", "multiclass_problem"]
+)
+def test_every_size_against_the_function(kind, request, drawn):
+    F, y = request.getfixturevalue(kind)
+    order = [6, 0, 3, 1, 5]
+    display = drawn(AmbiguityDisplay.from_predictions(F, y, order=order))
+    assert display.size.tolist() == [1, 2, 3, 4, 5]
+    for k in display.size:
+        parts = ambiguity(F[:, order[:k]], y)
+        assert display.ensemble_error[k - 1] == pytest.approx(parts.ensemble_error)
+        assert display.member_error[k - 1] == pytest.approx(parts.member_error)
+        # The difference of two numbers of the size of the member error.
+        gap = abs(display.diversity[k - 1] - parts.diversity)
+        assert gap <= 1e-12 * parts.member_error
+    assert display.ax_.get_xlabel() == "number of members"
+    assert display.ax_.get_ylabel() == "mean squared error"
+
+
+def test_the_order_is_that_of_the_pruner_or_of_the_weights(rng):
+    X = rng.normal(size=(60, 2))
+    y = X[:, 0] ** 2
+    committees = [
+        CommitteeRegressor(generator=Bagging(6), combiner=combiner, random_state=0)
+        for combiner in (BestPruner(2), SimplexWeights(), Average())
+    ]
+    best, simplex, average = (committee.fit(X, y) for committee in committees)
+    orders = [
+        AmbiguityDisplay.from_estimator(committee, X, y).order
+        for committee in (best, simplex, average)
+    ]
+    assert np.array_equal(orders[0], best.combiner_.order_)
+    assert np.all(np.diff(simplex.weights_[orders[1]]) <= 0)
+    assert np.array_equal(orders[2], np.arange(6))
+    given = AmbiguityDisplay.from_estimator(average, X, y, order=[5, 2])
+    assert given.order.tolist() == [5, 2]
+
+
+def test_a_forest_is_its_trees(rng):
+    X = rng.normal(size=(60, 2))
+    forest = RandomForestRegressor(9, random_state=0).fit(X[:30], X[:30, 0])
+    display = AmbiguityDisplay.from_estimator(forest, X[30:], X[30:, 0])
+    error = np.mean((forest.predict(X[30:]) - X[30:, 0]) ** 2)
+    assert display.ensemble_error[-1] == pytest.approx(error)
+
+
+def test_one_member_has_no_diversity(regression_problem):
+    F, y = regression_problem
+    display = AmbiguityDisplay.from_predictions(F[:, :1], y)
+    assert display.diversity.tolist() == [0.0]
+
+
+def test_few_and_many_members(many, ax, drawn):
+    display = AmbiguityDisplay.from_predictions(*many, ax=ax)
+    drawn(display.plot(ax, lw=1))
+    assert len(display.size) == many[0].shape[1]
+    assert display.diversity.min() >= 0
+
+
+@pytest.mark.parametrize("order", [[0, 0], [7], [-1], [], [[0]]])
+def test_an_order_that_is_none(order, regression_problem):
+    with pytest.raises(ValueError, match=r"numbers 0\.\.6, each at most once"):
+        AmbiguityDisplay.from_predictions(*regression_problem, order=order)
+
+
+def test_columns_of_unequal_length():
+    with pytest.raises(ValueError, match=r"one number for each size"):
+        AmbiguityDisplay([1.0], [1.0, 2.0])

@@ -1,0 +1,105 @@
+"""ROC curves, their areas and DeLong's standard error."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score, roc_curve
+
+from committee import (
+    Bagging,
+    CommitteeClassifier,
+    CommitteeRegressor,
+    RocCommitteeDisplay,
+    SimplexWeights,
+    combine,
+)
+from committee.displays.areas import delong
+
+
+def test_numbers_of_a_committee(binary_problem, rng, drawn):
+    F, y = binary_problem
+    w = rng.dirichlet(np.ones(7))
+    display = drawn(RocCommitteeDisplay.from_predictions(F, y, w))
+    score = combine(F, w)[:, 1]
+    fpr, tpr, _ = roc_curve(y, score, drop_intermediate=False)
+    assert np.array_equal(display.fpr, fpr)
+    assert np.array_equal(display.tpr, tpr)
+    assert (display.auc, display.auc_se) == delong(y == 1, score)
+    for m, (area, curve) in enumerate(
+        zip(display.member_auc, display.member_curves, strict=True)
+    ):
+        assert area == pytest.approx(roc_auc_score(y, F[:, m, 1]))
+        rates = roc_curve(y, F[:, m, 1], drop_intermediate=False)[:2]
+        assert np.array_equal(curve, np.column_stack(rates))
+    assert display.ax_.get_xlabel() == "false positive rate (positive: 1)"
+    assert display.ax_.get_ylabel() == "true positive rate (positive: 1)"
+    texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert f"committee: AUC {display.auc:.3f} ± {display.auc_se:.3f}" in texts
+
+
+def test_labels_of_any_type_stay_text(rng, drawn):
+    X = rng.normal(size=(80, 2))
+    y = np.where(X[:, 0] + rng.normal(size=80) > 0, "$yes_1$", "<b>no")
+    committee = CommitteeClassifier(
+        generator=Bagging(5), combiner=SimplexWeights(), random_state=0
+    ).fit(X[:40], y[:40])
+    display = drawn(RocCommitteeDisplay.from_estimator(committee, X[40:], y[40:]))
+    assert display.pos_label == "<b>no"  # the second in order
+    assert "<b>no" in display.ax_.get_xlabel()
+    p = committee.predict_proba(X[40:])
+    assert display.auc == pytest.approx(roc_auc_score(y[40:] == "<b>no", p[:, 1]))
+    other = drawn(
+        RocCommitteeDisplay.from_estimator(
+            committee, X[40:], y[40:], pos_label="$yes_1$"
+        )
+    )
+    assert r"\$yes_1\$" in other.ax_.get_xlabel()
+    assert other.auc == pytest.approx(roc_auc_score(y[40:] == "$yes_1$", p[:, 0]))
+
+
+def test_more_classes_need_to_be_told(multiclass_problem, drawn):
+    F, y = multiclass_problem
+    with pytest.raises(ValueError, match=r"3 classes .* pass pos_label"):
+        RocCommitteeDisplay.from_predictions(F, y)
+    display = drawn(RocCommitteeDisplay.from_predictions(F, y, pos_label=2))
+    score = F.mean(axis=1)[:, 2]
+    assert display.auc == pytest.approx(roc_auc_score(y == 2, score))
+
+
+def test_few_and_many_members(many, ax, drawn):
+    display = RocCommitteeDisplay.from_predictions(*many, ax=ax)
+    drawn(display.plot(ax, color="red"))
+    assert len(display.member_curves) == many[0].shape[1]
+
+
+def test_curves_of_many_rows_are_thinned_at_their_ends_not(rng):
+    y = np.resize([0, 1], 5000)
+    p = rng.random(size=(5000, 1))
+    F = np.stack([1 - p, p], axis=2)
+    (curve,) = RocCommitteeDisplay.from_predictions(F, y).member_curves
+    assert len(curve) <= 400
+    assert curve[[0, -1]].tolist() == [[0, 0], [1, 1]]
+
+
+def test_one_positive_row_has_no_standard_error(drawn):
+    F = np.array([[[0.1, 0.9]], [[0.6, 0.4]], [[0.5, 0.5]]])
+    display = drawn(RocCommitteeDisplay.from_predictions(F, [1, 0, 0]))
+    assert display.auc == 1.0
+    assert np.isnan(display.auc_se)
+    assert "±" not in display.ax_.get_legend().get_texts()[-1].get_text()
+
+
+def test_what_is_wrong_is_said(regression_problem, binary_problem, rng):
+    with pytest.raises(ValueError, match=r"classes: F of shape \(N, M, K\)"):
+        RocCommitteeDisplay.from_predictions(*regression_problem)
+    F, y = binary_problem
+    with pytest.raises(ValueError, match=r"Got 0 positive rows of 40"):
+        RocCommitteeDisplay.from_predictions(F, np.zeros(40, dtype=int))
+    with pytest.raises(ValueError, match=r"one of the codes \[0, 1\]. Got 5"):
+        RocCommitteeDisplay.from_predictions(F, y, pos_label=5)
+    X = rng.normal(size=(20, 2))
+    regressor = CommitteeRegressor(generator=Bagging(2)).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match=r"is one of classes"):
+        RocCommitteeDisplay.from_estimator(regressor, X, X[:, 0])
+    classifier = CommitteeClassifier(generator=Bagging(2)).fit(X, X[:, 0] > 0)
+    with pytest.raises(ValueError, match=r"one of the classes .* Got 'no'"):
+        RocCommitteeDisplay.from_estimator(classifier, X, X[:, 0] > 0, pos_label="no")

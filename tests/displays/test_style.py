@@ -1,0 +1,83 @@
+"""Axes, names and text that all displays share."""
+
+import builtins
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from committee import WeightsDisplay
+from committee.displays import style
+
+
+@pytest.mark.parametrize(
+    "name", ["$x_1$", "a_b", "<script>alert(1)</script>", "\\$", "$", "50 % of $"]
+)
+def test_text_of_the_data_is_shown_as_it_is(name, ax):
+    text = ax.text(0, 0, style.literal(name))
+    shown, is_math = text._preprocess_math(text.get_text())
+    assert (shown, is_math) == (name, False)
+
+
+def test_long_names_are_cut_and_lines_joined():
+    assert style.literal("a\nb  c") == "a b c"
+    assert style.literal("x" * 100) == "x" * 31 + "…"
+
+
+def test_names_are_numbers_unless_given():
+    assert style.check_names(None, 3, "members") == ["0", "1", "2"]
+    with pytest.raises(ValueError, match=r"each of the 3 members. Got 2"):
+        style.check_names(["a", "b"], 3, "members")
+
+
+def test_a_method_is_given_by_name_or_number():
+    assert style.number_of("b", ["a", "b"]) == 1
+    assert style.number_of(np.int64(0), ["a", "b"]) == 0
+    assert style.number_of(2, ["2", "1"]) == 0  # a name that is a number
+    for stranger in ("c", 2, -1):
+        with pytest.raises(ValueError, match=r"one of the methods \['a', 'b'\]"):
+            style.number_of(stranger, ["a", "b"])
+
+
+def test_thinning_keeps_both_ends():
+    assert style.thin(3, 5).tolist() == [0, 1, 2]
+    kept = style.thin(1000, 10)
+    assert len(kept) == 10
+    assert (kept[0], kept[-1]) == (0, 999)
+
+
+def test_a_twin_is_made_once(ax):
+    assert style.twin_axes(ax, "a") is style.twin_axes(ax, "a")
+    assert style.twin_axes(ax, "a") is not style.twin_axes(ax, "b")
+
+
+def test_new_figures_and_given_axes(ax):
+    display = WeightsDisplay([1.0])
+    assert display.plot(ax) is display
+    assert display.ax_ is ax
+    assert display.figure_ is ax.figure
+    assert display.plot().ax_ is not ax
+
+
+def test_without_matplotlib_one_sentence_says_what_to_do(monkeypatch):
+    def no_matplotlib(name, *args, _import=builtins.__import__, **kwargs):
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return _import(name, *args, **kwargs)
+
+    display = WeightsDisplay([1.0])
+    monkeypatch.setattr(builtins, "__import__", no_matplotlib)
+    with pytest.raises(ImportError, match=r"pip install 'committee\[plot\]'\.$"):
+        display.plot()
+
+
+def test_matplotlib_comes_with_the_first_plot():
+    code = (
+        "import sys, committee\n"
+        "display = committee.WeightsDisplay([0.5, 0.5])\n"
+        "assert 'matplotlib' not in sys.modules\n"
+        "display.plot()\n"
+        "assert 'matplotlib' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,118 @@
+"""The weights, their order and the spread of the posterior."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import Ridge
+from sklearn.tree import DecisionTreeRegressor
+
+from committee import (
+    ARDPruner,
+    Average,
+    CommitteeRegressor,
+    EPPruner,
+    MCMCPruner,
+    Pool,
+    SimplexWeights,
+    WeightsDisplay,
+    prune,
+)
+
+
+def tick_labels(display):
+    return [text.get_text() for text in display.ax_.get_yticklabels()]
+
+
+@pytest.mark.parametrize("pruner", [EPPruner(), ARDPruner()])
+def test_spread_is_that_of_the_posterior(pruner, regression_problem, drawn):
+    pruner.fit(*regression_problem)
+    display = drawn(WeightsDisplay.from_estimator(pruner))
+    step = pruner.posterior_
+    assert np.array_equal(display.weights, pruner.weights_)
+    assert display.std[step.active] == pytest.approx(np.sqrt(np.diag(step.cov)))
+    dropped = np.setdiff1d(np.arange(7), step.active)
+    assert not display.std[dropped].any()
+    assert display.ax_.get_xlabel() == "weight ± posterior standard deviation"
+
+
+def test_spread_of_draws_is_theirs(regression_problem):
+    mcmc = MCMCPruner(n_samples=50, n_chains=2, random_state=0)
+    mcmc.fit(*regression_problem)
+    display = WeightsDisplay.from_estimator(mcmc)
+    draws = mcmc.samples_.reshape(-1, len(mcmc.support_))
+    assert display.std[mcmc.support_] == pytest.approx(draws.std(axis=0))
+
+
+@pytest.mark.parametrize("combiner", [SimplexWeights(), EPPruner(votes="equal")])
+def test_votes_and_plain_weights_have_no_spread(combiner, regression_problem, drawn):
+    display = drawn(
+        WeightsDisplay.from_predictions(*regression_problem, combiner=combiner)
+    )
+    assert display.std is None
+    assert display.ax_.get_xlabel() == "weight"
+
+
+def test_a_pruned_committee_shows_all_that_it_was_pruned_from(rng, drawn):
+    X = rng.normal(size=(120, 3))
+    forest = RandomForestRegressor(30, random_state=0).fit(X[:60], X[:60, 0])
+    small = prune(forest, X[60:], X[60:, 0])
+    display = drawn(WeightsDisplay.from_estimator(small))
+    assert len(display.weights) == 30
+    assert np.array_equal(np.sort(display.order), small.support_)
+    assert np.all(display.std[small.support_] > 0)
+    # The posterior is that of one committee of the path only.
+    smallest = small.path_.choose(max_members=1)
+    other = drawn(WeightsDisplay.from_estimator(smallest))
+    assert other.order.tolist() == smallest.support_.tolist()
+    assert other.std is None
+
+
+def test_largest_weights_come_first_whatever_their_sign(drawn):
+    display = drawn(WeightsDisplay([0.1, -0.9, 0.0, 0.5]).plot())
+    assert display.order.tolist() == [1, 3, 0]
+    assert tick_labels(display) == ["1", "3", "0"]
+    assert display.ax_.get_title() == "3 of 4 members"
+    top, bottom = display.ax_.get_ylim()
+    assert top > bottom  # the first is on top
+
+
+def test_names_of_columns_and_of_a_pool(regression_problem, rng):
+    F, y = regression_problem
+    frame = pd.DataFrame(F, columns=[f"m_{i} $" for i in range(7)])
+    named = WeightsDisplay.from_predictions(frame, y, combiner=Average())
+    assert tick_labels(named)[0] == r"m_0 \$"
+    X = rng.normal(size=(40, 2))
+    pool = Pool([("tree", DecisionTreeRegressor()), ("ridge", Ridge())])
+    committee = CommitteeRegressor(generator=pool).fit(X, X[:, 0])
+    assert WeightsDisplay.from_estimator(committee).names == ["tree", "ridge"]
+    given = WeightsDisplay.from_estimator(committee, names=["a", "b"])
+    assert given.names == ["a", "b"]
+
+
+@pytest.mark.parametrize("spread", [False, True])
+def test_few_and_many_members(n_members, spread, ax, drawn):
+    w = np.full(n_members, 1 / n_members)
+    display = WeightsDisplay(w, std=w if spread else None)
+    drawn(display.plot(ax))
+    drawn(display.plot(ax, color="black", marker="s"))
+    assert ax.lines[-1].get_marker() == "s"
+    assert len(tick_labels(display)) <= 50
+
+
+def test_a_sparse_committee_of_many_is_named(drawn):
+    w = np.zeros(500)
+    w[[17, 401]] = 0.5
+    display = drawn(WeightsDisplay(w).plot())
+    assert tick_labels(display) == ["17", "401"]
+    assert display.ax_.get_title() == "2 of 500 members"
+
+
+def test_what_is_wrong_is_said():
+    with pytest.raises(NotFittedError):
+        WeightsDisplay.from_estimator(EPPruner())
+    with pytest.raises(ValueError, match=r"each of the 2 members. Got 1"):
+        WeightsDisplay([0.5, 0.5], names=["a"])
+    with pytest.raises(ValueError, match=r"each of the 2 members"):
+        WeightsDisplay([0.5, 0.5], std=[1.0])
