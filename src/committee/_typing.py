@@ -15,5 +15,6 @@ BoolArray = npt.NDArray[np.bool_]
 RandomState = int | np.random.RandomState | None
 #: Anything with scikit-learn's fit and predict.
 Member = Any
-#: How a classifier speaks: by its probabilities, or by one vote for one class.
-Votes = Literal["soft", "hard"]
+#: How a classifier speaks: by its probabilities, by one vote for one class, or (a
+#: round of a booster) by scores that add up.
+Votes = Literal["soft", "hard", "scores"]

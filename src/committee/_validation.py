@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -28,9 +29,11 @@ __all__ = [
     "check_targets",
     "check_weights",
     "fit_context",
+    "histogram_rounds",
     "index_params",
     "routing_enabled",
     "safe_indexing",
+    "with_histogram_rounds",
 ]
 
 
@@ -43,6 +46,22 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[_F], _F]:
         prefer_skip_nested_validation=prefer_skip_nested_validation
     )
     return decorate
+
+
+def histogram_rounds(booster: Any) -> tuple[list[Any], FloatArray]:
+    """Return the rounds of HistGradientBoosting* and its start, of shape (T,).
+
+    A round is a list of T predictors; their leaves are in `nodes["value"]`.
+    """
+    return booster._predictors, booster._baseline_prediction.reshape(-1)
+
+
+def with_histogram_rounds(booster: Any, rounds: list[Any], start: FloatArray) -> Any:
+    """Return a HistGradientBoosting* with other rounds and another start."""
+    other = copy.copy(booster)
+    other._predictors = rounds
+    other._baseline_prediction = start.reshape(1, -1)
+    return other
 
 
 def check_predictions(F: Any) -> FloatArray:

@@ -11,12 +11,15 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import is_classifier
+from scipy.special import softmax
+from sklearn.tree import BaseDecisionTree
+from sklearn.utils import check_array, get_tags
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted
 
+from committee._progress import track
 from committee._typing import FloatArray, IntArray, Member, Votes
 from committee._validation import check_weights
+from committee.ensembles import Roster, roster_of
 
 
 def member_predictions(
@@ -26,9 +29,10 @@ def member_predictions(
 
     Parameters
     ----------
-    ensemble : committee or sequence of fitted estimators
-        A fitted `CommitteeClassifier` or `CommitteeRegressor`, or a plain list
-        of fitted scikit-learn estimators of mixed kinds.
+    ensemble : fitted ensemble
+        A committee; a forest, a bagging, voting, stacking or boosting model; a
+        pipeline or a search around one of these; or a plain list of fitted
+        estimators of mixed kinds. See `prune` for all kinds.
     X : array-like or frame of shape (N, n_features)
     n_jobs : int, optional
         Members that predict at the same time.
@@ -36,8 +40,9 @@ def member_predictions(
     Returns
     -------
     F : array of shape (N, M) or (N, M, K)
-        For classifiers the K classes are the sorted union of the members'
-        classes; a class that a member never saw has probability zero.
+        For classifiers the K classes are those of the ensemble, in its order; for
+        a list the sorted union of the members' classes. A class that a member
+        never saw has probability zero. The rounds of a booster speak by scores.
 
     Examples
     --------
@@ -49,18 +54,21 @@ def member_predictions(
     """
     if hasattr(ensemble, "member_predictions"):
         return ensemble.member_predictions(X, n_jobs=n_jobs)  # type: ignore[no-any-return]
-    members = _as_members(ensemble)
-    kinds = {bool(is_classifier(member)) for member in members}
-    if len(kinds) != 1:
-        raise ValueError(
-            "An ensemble is made of classifiers or of regressors. Got both kinds."
+    roster = roster_of(ensemble)
+    return ask(roster, roster.prepared(X), n_jobs=n_jobs)
+
+
+def ask(
+    roster: Roster, X: Any, *, n_jobs: int | None = None, verbose: bool = False
+) -> FloatArray:
+    """Return F of a roster on X as its members take it."""
+    if roster.stages is not None:
+        stream = roster.stages(X)
+    else:
+        stream = iter_predictions(
+            roster.members, X, classes=roster.spoken, votes=roster.votes, n_jobs=n_jobs
         )
-    classes = None
-    if kinds == {True}:
-        for member in members:
-            check_is_fitted(member, "classes_")
-        classes = np.unique(np.concatenate([member.classes_ for member in members]))
-    return predict_all(members, X, classes=classes, n_jobs=n_jobs)
+    return _stacked(track(stream, len(roster), "asking", verbose), len(roster))
 
 
 def predict_all(
@@ -72,11 +80,16 @@ def predict_all(
     n_jobs: int | None = None,
 ) -> FloatArray:
     """Return F of the given members, one contiguous slab for each."""
-    slabs: FloatArray | None = None
     stream = iter_predictions(members, X, classes=classes, votes=votes, n_jobs=n_jobs)
+    return _stacked(stream, len(members))
+
+
+def _stacked(stream: Iterator[FloatArray], n_members: int) -> FloatArray:
+    """Return F from one member's predictions after the other."""
+    slabs: FloatArray | None = None
     for i, P in enumerate(stream):
         if slabs is None:
-            slabs = np.empty((len(members), *P.shape))
+            slabs = np.empty((n_members, *P.shape))
         slabs[i] = P
     if slabs is None:
         raise ValueError("There are no members to ask.")
@@ -92,31 +105,57 @@ def iter_predictions(
     n_jobs: int | None = None,
 ) -> Iterator[FloatArray]:
     """Yield each member's predictions in order, whatever `n_jobs` is."""
+    X, options = _checked_once(members, X)
+    how = {"classes": classes, "votes": votes, **options}
     if effective_n_jobs(n_jobs) == 1:
         for member in members:
-            yield predict_one(member, X, classes=classes, votes=votes)
+            yield predict_one(member, X, **how)
         return
     parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-    jobs = (delayed(predict_one)(m, X, classes=classes, votes=votes) for m in members)
-    yield from parallel(jobs)
+    yield from parallel(delayed(predict_one)(member, X, **how) for member in members)
 
 
 def predict_one(
-    member: Member, X: Any, *, classes: Any = None, votes: Votes = "soft"
+    member: Member,
+    X: Any,
+    *,
+    classes: Any = None,
+    votes: Votes = "soft",
+    **options: Any,
 ) -> FloatArray:
     """Return one member's predictions, (N,) or (N, K).
 
     With `classes` given, columns follow them: probabilities where the member
-    has `predict_proba` and `votes` is "soft", otherwise one vote of 1.
+    has `predict_proba` and `votes` is "soft", its own scores where `votes` is
+    "scores", otherwise one vote of 1. Options go to the member's method.
     """
     if classes is None:
-        return np.asarray(member.predict(X), dtype=np.float64).reshape(-1)
+        return np.asarray(member.predict(X, **options), dtype=np.float64).reshape(-1)
+    if votes == "scores":
+        return np.asarray(member.scores(X, **options))
     if votes == "soft" and hasattr(member, "predict_proba"):
-        return _align(np.asarray(member.predict_proba(X)), member.classes_, classes)
-    columns = _positions(np.asarray(member.predict(X)), classes)
+        P = np.asarray(member.predict_proba(X, **options))
+        return _align(P, member.classes_, classes)
+    columns = _positions(np.asarray(member.predict(X, **options)), classes)
     one_hot = np.zeros((len(columns), len(classes)))
     one_hot[np.arange(len(columns)), columns] = 1.0
     return one_hot
+
+
+def _checked_once(members: Sequence[Member], X: Any) -> tuple[Any, dict[str, Any]]:
+    """Return X as trees want it, checked once for all, and how to tell them so.
+
+    A forest does the same: for k trees it saves k - 1 passes over X.
+    """
+    if not isinstance(X, np.ndarray) or X.dtype == object:
+        return X, {}
+    if not all(isinstance(member, BaseDecisionTree) for member in members):
+        return X, {}
+    missing = all(get_tags(member).input_tags.allow_nan for member in members)
+    X = check_array(
+        X, dtype=np.float32, ensure_all_finite="allow-nan" if missing else True
+    )
+    return X, {"check_input": False}
 
 
 def combine(F: FloatArray, w: FloatArray) -> FloatArray:
@@ -143,7 +182,15 @@ def combine(F: FloatArray, w: FloatArray) -> FloatArray:
         raise ValueError(
             f"F must have shape (N, M) or (N, M, K). Got shape {F.shape} instead."
         )
-    return np.tensordot(F, check_weights(w, F.shape[1]), axes=(1, 0))
+    return weighted_sum(F, check_weights(w, F.shape[1]))
+
+
+def weighted_sum(F: FloatArray, w: FloatArray) -> FloatArray:
+    """Return sum_m w_m F[:, m]; equal votes are counted first, so that ties stay."""
+    if np.all(w == w[0]):
+        counted: FloatArray = F.sum(axis=1, dtype=np.float64) * w[0]
+        return counted
+    return np.tensordot(F, w, axes=(1, 0))
 
 
 def as_probabilities(scores: FloatArray) -> FloatArray:
@@ -159,6 +206,12 @@ def as_probabilities(scores: FloatArray) -> FloatArray:
         p[empty, scores[empty].argmax(axis=1)] = 1.0
         total = p.sum(axis=1, keepdims=True)
     p /= total
+    return p
+
+
+def softmax_probabilities(scores: FloatArray) -> FloatArray:
+    """Return softmax(K s): what a booster makes of the mean scores of its rounds."""
+    p: FloatArray = softmax(scores.shape[1] * scores, axis=1)
     return p
 
 
@@ -181,14 +234,3 @@ def _positions(labels: Any, classes: Any) -> IntArray:
             f"not among the classes {np.asarray(classes).tolist()}."
         )
     return positions
-
-
-def _as_members(ensemble: Any) -> list[Member]:
-    """Return the fitted estimators of a list, or say what is accepted."""
-    if not isinstance(ensemble, (list, tuple)) or not ensemble:
-        raise TypeError(
-            "The ensemble must be a fitted CommitteeClassifier or CommitteeRegressor, "
-            "or a non-empty list of fitted estimators (for a forest, "
-            f"list(forest.estimators_)). Got {type(ensemble).__name__} instead."
-        )
-    return list(ensemble)

@@ -127,6 +127,14 @@ class EvidencePruner(Combiner):
                 stacklevel=5,
             )
 
+    @property
+    def loo_measure_(self) -> str:
+        """What `loo_` and the errors of the path are."""
+        check_is_fitted(self, "weights_")
+        if self._n_classes is None:
+            return "mean squared error"
+        return "squared error of probabilities" if self._sums_to_one else "error rate"
+
     def probabilities(self, scores: FloatArray) -> FloatArray:
         """Turn combined scores into class probabilities.
 

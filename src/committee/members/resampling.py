@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -103,32 +104,51 @@ class _Resampling(Generator):
         verbose: bool = False,
     ) -> Generation:
         """Train the members; see `Generator.generate`."""
+        (generation,) = self.batches(
+            estimator,
+            data,
+            size=self.n_members,
+            held_out=held_out,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        return generation
+
+    def batches(
+        self,
+        estimator: Member,
+        data: TrainingData,
+        *,
+        size: int,
+        held_out: bool = True,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: bool = False,
+    ) -> Iterator[Generation]:
+        """Train the members of `generate`, `size` of them at a time and on demand."""
         self._validate_params()
         rng = check_random_state(random_state)
         row_seeds = draw_seeds(rng, self._n_seeds())
         seeds = draw_seeds(rng, self.n_members)
-        samples = (self._sample(m, data, row_seeds) for m in range(self.n_members))
         votes = self.votes if held_out else None
-        jobs = (
-            (_fit_and_predict, estimator, data, sample, int(seed), votes)
-            for sample, seed in zip(samples, seeds, strict=True)
-        )
-        members: list[Member] = []
-        slabs = mask = None
-        if held_out:
-            slabs = np.zeros((self.n_members, *data.empty_predictions().shape))
-            mask = np.zeros((self.n_members, len(data)), dtype=bool)
-        results = run_parallel(
-            jobs, self.n_members, label="training", n_jobs=n_jobs, verbose=verbose
-        )
-        for m, (member, rows, P) in enumerate(results):
-            members.append(member)
-            if slabs is not None and mask is not None:
-                slabs[m, rows] = P
-                mask[m, rows] = True
-        if slabs is None or mask is None:
-            return Generation(members)
-        return Generation(members, np.moveaxis(slabs, 0, 1), mask.T)
+        for start in range(0, self.n_members, size):
+            batch = range(start, min(start + size, self.n_members))
+            jobs = (
+                (
+                    _fit_and_predict,
+                    estimator,
+                    data,
+                    self._sample(m, data, row_seeds),
+                    int(seeds[m]),
+                    votes,
+                )
+                for m in batch
+            )
+            results = run_parallel(
+                jobs, len(batch), label="training", n_jobs=n_jobs, verbose=verbose
+            )
+            yield _gathered(results, len(batch), data, held_out)
 
 
 class Bagging(_Resampling):
@@ -257,6 +277,22 @@ class MiniBatches(_Splitting):
     def _sample(self, member: int, data: TrainingData, seeds: IntArray) -> Sample:
         own, *_ = self._parts(member, len(data), seeds)
         return Sample.of(np.sort(own), data)
+
+
+def _gathered(
+    results: Iterator[Any], n_members: int, data: TrainingData, held_out: bool
+) -> Generation:
+    """Return the trained members, and F and the mask of the rows they left out."""
+    if not held_out:
+        return Generation([member for member, _, _ in results])
+    members: list[Member] = []
+    slabs = np.zeros((n_members, *data.empty_predictions().shape))
+    mask = np.zeros((n_members, len(data)), dtype=bool)
+    for m, (member, rows, P) in enumerate(results):
+        members.append(member)
+        slabs[m, rows] = P
+        mask[m, rows] = True
+    return Generation(members, np.moveaxis(slabs, 0, 1), mask.T)
 
 
 def _fit_and_predict(

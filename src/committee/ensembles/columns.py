@@ -1,0 +1,69 @@
+"""A member that looks at some of the columns only."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.utils.metaestimators import available_if
+
+from committee._typing import FloatArray, IntArray, Member
+from committee._validation import safe_indexing
+
+
+class OnColumns(MetaEstimatorMixin, BaseEstimator):
+    """A fitted estimator and the columns of X that it was trained on.
+
+        f(x) = f_member(x[columns])
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+    columns : array of column numbers
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from committee.ensembles.columns import OnColumns
+    >>> member = OnColumns(Ridge().fit([[0.0], [1.0]], [0.0, 1.0]), [2])
+    >>> member.predict([[9.0, 9.0, 0.5]]).tolist()
+    [0.5]
+    """
+
+    def __init__(self, estimator: Member, columns: IntArray) -> None:
+        self.estimator = estimator
+        self.columns = columns
+
+    def fit(self, X: Any, y: Any, **fit_params: Any) -> Self:
+        """Train the estimator on its columns."""
+        self.estimator.fit(self._part(X), y, **fit_params)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Return the estimator's predictions from its columns."""
+        return self.estimator.predict(self._part(X))
+
+    @available_if(lambda self: hasattr(self.estimator, "predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the estimator's probabilities from its columns."""
+        p: FloatArray = self.estimator.predict_proba(self._part(X))
+        return p
+
+    @property
+    def classes_(self) -> Any:
+        """The estimator's classes."""
+        return self.estimator.classes_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Hold a fitted estimator from the start."""
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        """Be what the estimator is."""
+        return self.estimator.__sklearn_tags__()
+
+    def _part(self, X: Any) -> Any:
+        if isinstance(X, list):
+            X = np.asarray(X)
+        return safe_indexing(X, self.columns, axis=1)
