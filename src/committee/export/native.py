@@ -1,0 +1,177 @@
+"""The committee as a plain scikit-learn, LightGBM or XGBoost model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from committee._typing import FloatArray, Member
+from committee.ensembles.columns import OnColumns
+from committee.ensembles.rebuild import rebuild
+from committee.ensembles.rounds import Round
+from committee.export.forest import classification_forest, is_tree, regression_forest
+from committee.export.voting import (
+    on_all_columns,
+    picked_columns,
+    voting_classifier,
+    voting_regressor,
+)
+from committee.predictions import as_probabilities
+
+
+def to_sklearn(committee: Any) -> Any:
+    """Return a committee as a native model with the same predictions.
+
+        native(x) = sum_m w_m f_m(x)
+
+    Trees become a forest, with the weights folded into its leaves, so that tools
+    for forests (SHAP, treelite, skl2onnx) can be used. Rounds of a booster become
+    a booster of its own kind, other members a voting ensemble. What transforms X
+    before the members becomes a pipeline around the model.
+
+    Parameters
+    ----------
+    committee : CommitteeClassifier or CommitteeRegressor
+        Fitted; as a rule made by `prune`.
+
+    Returns
+    -------
+    model : fitted estimator
+        `RandomForest*` or `ExtraTrees*` for trees; `GradientBoosting*`,
+        `HistGradientBoosting*`, LightGBM's or XGBoost's for rounds; `VotingClassifier`,
+        `VotingRegressor` or `StackingRegressor` for others; or a `Pipeline` that ends
+        in one of these. Members that only vote, and are no trees, give a
+        `VotingClassifier` without `predict_proba`.
+
+    Raises
+    ------
+    ValueError
+        If there is no native model with the same predictions.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from committee import Bagging, CommitteeClassifier, SimplexWeights, to_sklearn
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> committee = CommitteeClassifier(
+    ...     generator=Bagging(10), combiner=SimplexWeights(), random_state=0
+    ... ).fit(X, y)
+    >>> forest = to_sklearn(committee)
+    >>> type(forest).__name__, len(forest.estimators_) == committee.n_members_
+    ('RandomForestClassifier', True)
+    >>> float(abs(forest.predict_proba(X) - committee.predict_proba(X)).max()) < 1e-12
+    True
+    """
+    _check(committee)
+    support = np.flatnonzero(committee.weights_)
+    members = [committee.members_[m] for m in support]
+    model = _native(committee, members, committee.weights_[support])
+    before = committee.transformer_
+    if before is None:
+        return model
+    steps = before.steps if isinstance(before, Pipeline) else [("transformer", before)]
+    return Pipeline([*steps, ("committee", model)])
+
+
+def _native(committee: Any, members: list[Member], w: FloatArray) -> Any:
+    """Return the model behind the transformer."""
+    if isinstance(members[0], Round):
+        return rebuild(members, w)
+    how: dict[str, Any] = {}
+    if is_classifier(committee):
+        how = {
+            "classes": committee.classes_,
+            "spoken": committee._spoken,
+            "votes": committee._votes,
+        }
+    if not all(is_tree(member) for member in members):
+        return _voting(committee, members, w, how)
+    n_features = _width(committee, members)
+    if how:
+        forest = classification_forest(members, w, n_features, **how)
+    else:
+        forest = regression_forest(members, w, n_features)
+    if (names := _names(committee)) is not None:
+        forest.feature_names_in_ = names
+    return forest
+
+
+def _voting(
+    committee: Any, members: list[Member], w: FloatArray, how: dict[str, Any]
+) -> Any:
+    """Return a voting ensemble, behind what makes an array of a frame if need be."""
+    if any(isinstance(member, OnColumns) for member in members):
+        n_features = _width(committee, members)
+        members = [on_all_columns(member, n_features) for member in members]
+    voting = (
+        voting_classifier(members, w, **how) if how else voting_regressor(members, w)
+    )
+    if (names := _names(committee)) is None:
+        return voting
+    if not committee._arrays:
+        voting.feature_names_in_ = names
+        return voting
+    as_array = picked_columns(np.arange(len(names)), len(names))
+    as_array.feature_names_in_ = names
+    return Pipeline([("columns", as_array), ("committee", voting)])
+
+
+def _check(committee: Any) -> None:
+    """Refuse what is no committee, or whose output no native model has."""
+    if not hasattr(committee, "_as_roster"):
+        raise TypeError(
+            "A fitted CommitteeClassifier or CommitteeRegressor was expected (prune "
+            f"makes one of any ensemble). Got {type(committee).__name__} instead."
+        )
+    check_is_fitted(committee, "weights_")
+    w = committee.weights_
+    if not np.any(w):
+        raise ValueError(
+            "All members of this committee have weight zero: there is nothing to export."
+        )
+    if not is_classifier(committee) or committee._votes == "scores":
+        return
+    if np.any(w < 0):
+        raise ValueError(
+            "A native model averages probabilities, with weights that are not "
+            f"negative. Got {np.count_nonzero(w < 0)} negative weights; fit with "
+            "SimplexWeights or EPPruner, or use committee.save."
+        )
+    if not _is_mean(committee):
+        raise ValueError(
+            "A native model averages probabilities. The probabilities of "
+            f"{type(committee.combiner_).__name__} are not an average; "
+            "prune(committee, X, y) makes a committee that averages, or use "
+            "committee.save."
+        )
+
+
+def _is_mean(committee: Any) -> bool:
+    """Whether probabilities are the weighted mean: by definition, or on trial."""
+    if committee._link == "mean" or committee.combiner_ is None:
+        return True
+    K, total = len(committee.classes_), committee.weights_.sum()
+    scores = np.vstack([np.eye(K), np.linspace(1, 2, K) / np.linspace(1, 2, K).sum()])
+    p = committee.combiner_.probabilities(total * scores)
+    return bool(np.allclose(p, as_probabilities(scores), rtol=0, atol=1e-14))
+
+
+def _width(committee: Any, members: list[Member]) -> int:
+    """Return the number of columns that the members see together."""
+    if committee.transformer_ is None:
+        return int(committee.n_features_in_)
+    for member in members:
+        if not isinstance(member, OnColumns):
+            return int(member.n_features_in_)
+    return len(committee.transformer_.get_feature_names_out())
+
+
+def _names(committee: Any) -> Any:
+    """Return the column names of what the members see, None if it has none."""
+    if committee.transformer_ is not None:
+        return None
+    return getattr(committee, "feature_names_in_", None)

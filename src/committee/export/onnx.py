@@ -1,0 +1,218 @@
+"""The committee as an ONNX file, for onnxruntime and other languages."""
+
+from __future__ import annotations
+
+import copy
+import os
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.ensemble import StackingRegressor, VotingClassifier, VotingRegressor
+from sklearn.pipeline import Pipeline
+from sklearn.utils import Bunch
+
+from committee._files import replaced_atomically
+from committee.export.finish import drop_unused, fix_inputs, with_labels
+from committee.export.graph import register_trees
+from committee.export.native import to_sklearn
+from committee.export.trees import read_trees
+
+#: Operators that onnxruntime 1.19 and all later ones know.
+_OPSETS = {"": 18, "ai.onnx.ml": 3}
+#: What skl2onnx raises where it has no counterpart of something.
+_REFUSALS = (RuntimeError, NotImplementedError, AssertionError, KeyError, TypeError)
+
+
+def to_onnx(
+    committee: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    X: Any = None,
+) -> Any:
+    """Return a committee as an ONNX model, and write it to a file.
+
+        onnx(x) = sum_m w_m f_m(x),   x in single precision
+
+    The input is "X", of shape (N, n_features) and in single precision, or with `X` one
+    for each column. The outputs are "label" and "probabilities", of shape (N,) and
+    (N, K), or for regression "variable", of shape (N, 1).
+
+    Trees are compared with thresholds rounded down, so that for x in single precision
+    every row takes the branch that it takes here; outputs differ by rounding only.
+
+    Parameters
+    ----------
+    committee : CommitteeClassifier or CommitteeRegressor
+        Fitted, and one for which `to_sklearn` has a native model.
+    path : path, optional
+        Where to write the model. The file is replaced as a whole or not at all.
+    X : frame, optional
+        Some rows of what the committee takes, for one that begins with a pipeline:
+        every column becomes an input of its own, by its name, with the type of
+        its values. Needed where text is encoded or columns are picked by name.
+
+    Returns
+    -------
+    model : onnx.ModelProto
+
+    Raises
+    ------
+    ImportError
+        Without skl2onnx: `pip install 'committee[onnx]'`.
+    ValueError
+        If there is no native model, or a part of it has no counterpart in ONNX.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from committee import Bagging, CommitteeClassifier, to_onnx
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> committee = CommitteeClassifier(generator=Bagging(10), random_state=0)
+    >>> model = to_onnx(committee.fit(X, y))
+    >>> [output.name for output in model.graph.output]
+    ['label', 'probabilities']
+    """
+    _check_installed()
+    native = to_sklearn(committee)
+    labels = _labels(committee) if is_classifier(committee) else None
+    model = _written(committee, native, labels, X, isinstance(native, Pipeline))
+    if path is not None:
+        with replaced_atomically(path) as file:
+            file.write(model.SerializeToString())
+    return model
+
+
+def _written(committee: Any, native: Any, labels: Any, X: Any, double: bool) -> Any:
+    """Return the model; its pipeline works in double where onnxruntime can."""
+    model = _converted(_writable(native), _inputs(committee, X, double))
+    if labels is not None:
+        model = with_labels(model, labels)
+    fix_inputs(model, single=X is None or committee.transformer_ is None)
+    drop_unused(model)
+    problem = _problem(model)
+    if problem is None:
+        return model
+    if double:
+        return _written(committee, native, labels, X, False)
+    raise ValueError(f"onnxruntime cannot run what skl2onnx has written: {problem}")
+
+
+def _problem(model: Any) -> str | None:
+    """Return what onnxruntime, if it is there, says against the model."""
+    try:
+        from onnxruntime import InferenceSession
+    except ImportError:
+        return None
+    try:
+        InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    except Exception as error:  # noqa: BLE001 (its exceptions have no base of their own)
+        return str(error).splitlines()[0]
+    return None
+
+
+def _check_installed() -> None:
+    """Say which packages are missing."""
+    try:
+        import skl2onnx  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            "to_onnx needs skl2onnx, which is not installed: "
+            "pip install 'committee[onnx]'."
+        ) from error
+
+
+def _labels(committee: Any) -> Any:
+    """Return the labels as ONNX can hold them: text, or whole numbers."""
+    classes = np.asarray(committee.classes_)
+    if classes.dtype.kind in "iub":
+        return classes.astype(np.int64)
+    if classes.dtype.kind == "f" and np.all(classes == np.floor(classes)):
+        return classes.astype(np.int64)
+    if all(isinstance(label, str) for label in classes.tolist()):
+        return classes.astype(object)
+    raise ValueError(
+        "ONNX knows labels that are text or whole numbers. Got labels such as "
+        f"{classes.tolist()[0]!r}; train on codes or on text."
+    )
+
+
+def _inputs(committee: Any, X: Any, double: bool) -> list[tuple[str, Any]]:
+    """Return the names and types of the inputs."""
+    from skl2onnx.common.data_types import (
+        DoubleTensorType,
+        FloatTensorType,
+        Int64TensorType,
+        StringTensorType,
+    )
+
+    number = DoubleTensorType if double else FloatTensorType
+    if X is None or committee.transformer_ is None:
+        return [("X", number([None, committee.n_features_in_]))]
+    if not hasattr(X, "columns"):
+        raise TypeError(
+            "X must be a frame, whose columns have names and types. Got "
+            f"{type(X).__name__}; for plain arrays leave it out."
+        )
+    kinds = {"f": number, "i": Int64TensorType, "u": Int64TensorType}
+    return [
+        (name, kinds.get(np.asarray(X[name]).dtype.kind, StringTensorType)([None, 1]))
+        for name in X.columns
+    ]
+
+
+def _converted(native: Any, inputs: list[tuple[str, Any]]) -> Any:
+    """Return what skl2onnx makes of the model, or say what it could not read."""
+    from skl2onnx import convert_sklearn
+
+    register_trees()
+    options = {"zipmap": False} if is_classifier(native) else None
+    try:
+        return convert_sklearn(
+            native,
+            initial_types=inputs,
+            options=options,
+            target_opset=_OPSETS,
+        )
+    except _REFUSALS as error:
+        raise ValueError(
+            "skl2onnx could not write a part of this committee: "
+            f"{(str(error).strip() or type(error).__name__).splitlines()[0]}"
+        ) from error
+
+
+def _writable(native: Any) -> Any:
+    """Return the native model with its trees, and its ensemble, as skl2onnx likes.
+
+    What comes before the model in a pipeline works in double precision, as it does
+    here; the model itself takes single precision, as trees do.
+    """
+    if isinstance(native, Pipeline):
+        from skl2onnx.sklapi import CastTransformer
+
+        *before, (name, model) = native.steps
+        single = CastTransformer(dtype=np.float32)
+        return Pipeline([*before, ("single", single), (name, _writable(model))])
+    if isinstance(native, (VotingClassifier, VotingRegressor, StackingRegressor)):
+        return _writable_votes(native)
+    return read_trees(native) or native
+
+
+def _writable_votes(native: Any) -> Any:
+    """Return a copy with members as tables, that skl2onnx gets right."""
+    if getattr(native, "voting", "soft") == "hard" and not all(
+        hasattr(member, "predict_proba") for member in native.estimators_
+    ):
+        raise ValueError(
+            "skl2onnx counts the votes of members with predict_proba only. Got a "
+            "committee whose members vote without it; use committee.save instead."
+        )
+    votes = copy.copy(native)
+    votes.estimators_ = [_writable(member) for member in native.estimators_]
+    names = [name for name, _ in native.estimators]
+    votes.estimators = list(zip(names, votes.estimators_, strict=True))
+    votes.named_estimators_ = Bunch(**dict(votes.estimators))
+    if isinstance(native, VotingClassifier):
+        votes.flatten_transform = False
+        votes.classes_ = np.arange(len(native.classes_))
+    return votes

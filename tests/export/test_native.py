@@ -1,0 +1,184 @@
+"""Native models predict what the committees predict, on rows nobody has seen."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    VotingClassifier,
+)
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.svm import LinearSVC
+from sklearn.utils.validation import check_is_fitted
+
+from committee import (
+    AdaBoost,
+    Bagging,
+    CommitteeClassifier,
+    CommitteeRegressor,
+    EPPruner,
+    LeastSquares,
+    OptimalWeights,
+    Pool,
+    SimplexWeights,
+    prune,
+)
+from committee.export import to_sklearn
+from tests.export.cases import BOOSTERS, OTHERS, TASKS, TREES, fitted, pruned, rows
+
+
+def assert_same(model, committee, X, tol=1e-12):
+    """Predictions to tol in units of the largest, labels exactly."""
+    if hasattr(committee, "classes_"):
+        p = committee.predict_proba(X)
+        np.testing.assert_allclose(model.predict_proba(X), p, rtol=0, atol=tol)
+        np.testing.assert_array_equal(model.predict(X), committee.predict(X))
+        np.testing.assert_array_equal(model.classes_, committee.classes_)
+    else:
+        f = committee.predict(X)
+        atol = tol * max(1.0, abs(f).max())
+        np.testing.assert_allclose(model.predict(X), f, rtol=0, atol=atol)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("name", [*TREES, *OTHERS, *BOOSTERS])
+def test_held_out_predictions_are_those_of_the_committee(name, task):
+    committee, X = pruned(name, task)
+    model = to_sklearn(committee)
+    check_is_fitted(model)
+    # XGBoost adds in single precision.
+    assert_same(model, committee, X, tol=1e-6 if name == "xgboost" else 1e-12)
+    assert type(model).__module__.split(".")[0] in ("sklearn", "lightgbm", "xgboost")
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("name", ["forest", "subspaces", "linear subspaces", "voting"])
+def test_frames_are_taken_without_a_warning(name, task):
+    committee, X = pruned(name, task, frame=True)
+    model = to_sklearn(committee)
+    assert_same(model, committee, X)
+    assert list(model.feature_names_in_) == list("uvwxyz")
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("name", ["forest", "linear subspaces"])
+def test_weights_need_not_sum_to_one(name, task):
+    """Weights of EP for regression are free; its votes are shares all the same."""
+    committee, X = pruned(name, task, EPPruner())
+    assert_same(to_sklearn(committee), committee, X)
+
+
+def test_regression_takes_negative_weights():
+    for name in ("forest", "voting"):
+        committee, X = pruned(name, "regression", LeastSquares())
+        assert committee.weights_.min() < 0
+        assert_same(to_sklearn(committee), committee, X)
+
+
+def test_kinds_are_those_of_the_members():
+    def kind(name, task):
+        return type(to_sklearn(pruned(name, task)[0]))
+
+    assert kind("bagging", "binary") is RandomForestClassifier
+    assert kind("extra trees", "multiclass") is ExtraTreesClassifier
+    assert kind("adaboost", "regression") is RandomForestRegressor
+    assert kind("gradient", "regression") is GradientBoostingRegressor
+    assert kind("stacking", "binary") is VotingClassifier
+    assert kind("pipeline", "binary") is Pipeline
+
+
+def test_the_native_model_is_as_small_as_the_committee():
+    committee, _ = pruned("forest", "binary", EPPruner())
+    forest = to_sklearn(committee)
+    assert len(forest.estimators_) == committee.n_members_ < 15
+    assert forest.n_estimators == committee.n_members_
+
+
+@pytest.mark.parametrize("name", ["forest", "voting", "pipeline"])
+def test_native_models_survive_pickling(name):
+    committee, X = pruned(name, "binary")
+    assert_same(pickle.loads(pickle.dumps(to_sklearn(committee))), committee, X)
+
+
+def test_the_committee_is_left_as_it_was():
+    committee, X = pruned("subspaces", "multiclass")
+    before = committee.predict_proba(X)
+    forest = to_sklearn(committee)
+    forest.estimators_[0].tree_.value[...] = 0.0
+    np.testing.assert_array_equal(committee.predict_proba(X), before)
+
+
+@pytest.mark.parametrize("combiner", [None, SimplexWeights()])
+def test_committees_that_were_fitted(combiner):
+    X, y = rows("multiclass")
+    committee = CommitteeClassifier(
+        generator=Bagging(10), combiner=combiner, random_state=0
+    ).fit(X[:90], y[:90])
+    assert_same(to_sklearn(committee), committee, X[90:])
+
+
+def test_boosted_and_pooled_committees_that_were_fitted():
+    X, y = rows("binary")
+    boosted = CommitteeClassifier(generator=AdaBoost(5), random_state=0)
+    pool = CommitteeClassifier(generator=Pool([GaussianNB(), LogisticRegression()]))
+    for committee in (boosted.fit(X[:90], y[:90]), pool.fit(X[:90], y[:90])):
+        assert_same(to_sklearn(committee), committee, X[90:])
+    X, y = rows("regression")
+    linear = CommitteeRegressor(Ridge(), generator=Bagging(5), random_state=0)
+    assert_same(to_sklearn(linear.fit(X[:90], y[:90])), linear, X[90:])
+
+
+def test_probit_probabilities_are_refused_until_pruned():
+    X, y = rows("binary")
+    committee = CommitteeClassifier(
+        generator=Bagging(10), combiner=EPPruner(), random_state=0
+    ).fit(X[:90], y[:90])
+    with pytest.raises(ValueError, match=r"EPPruner are not an average; prune\("):
+        to_sklearn(committee)
+    small = prune(committee, X[90:], y[90:])
+    assert_same(to_sklearn(small), small, X)
+
+
+def test_negative_votes_are_refused():
+    X, y = rows("binary")
+    members = [GaussianNB().fit(X[a : a + 30], y[a : a + 30]) for a in (0, 30, 60)]
+    committee = prune(members, X[90:], y[90:], combiner=OptimalWeights())
+    committee.weights_ = np.array([0.7, 0.7, -0.4])
+    with pytest.raises(ValueError, match="1 negative weights"):
+        to_sklearn(committee)
+
+
+def test_votes_without_probabilities_keep_the_labels():
+    X, y = rows("multiclass")
+    svms = [("a", LinearSVC(C=0.1)), ("b", LinearSVC()), ("c", GaussianNB())]
+    ensemble = VotingClassifier(svms, voting="hard").fit(X[:60], y[:60])
+    committee = prune(ensemble, X[60:120], y[60:120], combiner=SimplexWeights())
+    model = to_sklearn(committee)
+    np.testing.assert_array_equal(model.predict(X[120:]), committee.predict(X[120:]))
+    assert not hasattr(model, "predict_proba")
+
+
+def test_transformers_become_steps():
+    X, y = rows("binary")
+    inner = make_pipeline(
+        Pipeline([("nothing", "passthrough")]), RandomForestClassifier(5)
+    ).fit(X[:60], y[:60])
+    committee = prune(inner, X[60:120], y[60:120], combiner=SimplexWeights())
+    model = to_sklearn(committee)
+    assert_same(model, committee, X[120:])
+    assert isinstance(model.steps[-1][1], RandomForestClassifier)
+
+
+def test_other_things_are_refused_by_name():
+    ensemble, *_ = fitted("forest", "binary")
+    with pytest.raises(TypeError, match="Got RandomForestClassifier instead"):
+        to_sklearn(ensemble)
+    with pytest.raises(NotFittedError):
+        to_sklearn(CommitteeRegressor())
