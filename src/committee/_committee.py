@@ -8,22 +8,21 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
-from sklearn.model_selection import train_test_split
-from sklearn.utils import (
-    check_random_state,
-    get_tags,
-)
+from sklearn.tree import BaseDecisionTree
+from sklearn.utils import check_random_state, estimator_html_repr, get_tags
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
     process_routing,
 )
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from committee._growing import grow
+from committee._headline import headline_html
 from committee._typing import (
     BoolArray,
     FloatArray,
-    IntArray,
     Member,
     RandomState,
     Votes,
@@ -33,12 +32,13 @@ from committee._validation import (
     Interval,
     StrOptions,
     check_sample_weight,
-    index_params,
     routing_enabled,
-    safe_indexing,
 )
 from committee.combiners import Combiner
+from committee.ensembles import Roster
+from committee.export import to_sklearn
 from committee.members import Bagging, Generation, Generator, Pool, TrainingData
+from committee.members.apart import split_apart
 from committee.predictions import iter_predictions, predict_all
 
 
@@ -53,6 +53,7 @@ class BaseCommittee(BaseEstimator):
             StrOptions({"held-out", "train"}),
             Interval(Real, 0, 1, closed="neither"),
         ],
+        "stop": [StrOptions({"evidence"}), None],
         "n_jobs": [None, Integral],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -64,7 +65,14 @@ class BaseCommittee(BaseEstimator):
     weights_: FloatArray
     held_out_: BoolArray | None
     combiner_: Combiner | None
+    transformer_: Any
     _votes: Votes
+    #: What members call the classes; None for regression.
+    _spoken: Any
+    #: Whether members take plain arrays only.
+    _arrays: bool
+    #: What turns scores into probabilities: "combiner", "mean" or "softmax".
+    _link: str
 
     def __init__(
         self,
@@ -73,6 +81,7 @@ class BaseCommittee(BaseEstimator):
         generator: Generator | None = None,
         combiner: Combiner | None = None,
         weigh_on: str | float = "held-out",
+        stop: str | None = None,
         n_jobs: int | None = None,
         random_state: RandomState = None,
         verbose: bool | int = False,
@@ -81,6 +90,7 @@ class BaseCommittee(BaseEstimator):
         self.generator = generator
         self.combiner = combiner
         self.weigh_on = weigh_on
+        self.stop = stop
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -108,11 +118,36 @@ class BaseCommittee(BaseEstimator):
         check_is_fitted(self, "weights_")
         return predict_all(
             self.members_,
-            self._check_X(X, reset=False),
-            classes=self._codes(),
+            self._prepared(X),
+            classes=self._spoken,
             votes=self._votes,
             n_jobs=self.n_jobs if n_jobs is None else n_jobs,
         )
+
+    @available_if(lambda self: hasattr(self, "_summary"))  # type: ignore[untyped-decorator]
+    def summary(self) -> Any:
+        """Return what pruning cost and gained, for committees made by `prune`.
+
+        Returns
+        -------
+        summary : committee.pruning.Summary
+            Prints as a table.
+        """
+        return self._summary
+
+    def to_sklearn(self) -> Any:
+        """Return a plain scikit-learn model with the same predictions.
+
+        Returns
+        -------
+        model : forest, booster, voting ensemble or pipeline
+            See `committee.to_sklearn`.
+        """
+        return to_sklearn(self)
+
+    def _html_repr(self) -> str:
+        """Return what a notebook shows: the headlines above scikit-learn's diagram."""
+        return headline_html(self) + estimator_html_repr(self)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return how metadata reach the members; see scikit-learn's guide."""
@@ -149,22 +184,53 @@ class BaseCommittee(BaseEstimator):
             self._route(fit_params),
         )
         rng = check_random_state(self.random_state)
+        if self.stop is not None:
+            self._grow(data, rng)
+        else:
+            self._generate_all(data, rng)
+        self._spoken, self.transformer_, self._link = data.classes, None, "combiner"
+        # Column names have been checked by then; trees want one array for all.
+        self._arrays = all(isinstance(m, BaseDecisionTree) for m in self.members_)
+        return self
+
+    def _generate_all(self, data: TrainingData, rng: np.random.RandomState) -> None:
+        """Train all members of the generator, then weigh them."""
         needs_rows = self.combiner is not None and self.combiner.needs_rows
         rows_apart = None
         if needs_rows and not isinstance(self.weigh_on, str):
-            data, rows_apart = _split_apart(data, self.weigh_on, rng)
+            data, rows_apart = split_apart(data, self.weigh_on, rng)
         generation = self._generator().generate(
             self.estimator if isinstance(self.generator, Pool) else self._estimator(),
             data,
             held_out=needs_rows and self.weigh_on == "held-out",
-            n_jobs=self.n_jobs,
-            random_state=rng,
-            verbose=bool(self.verbose),
+            **self._how(rng),
         )
         self._votes = self._generator().votes
         self._weigh(generation, rows_apart if rows_apart is not None else data)
         self.members_ = generation.members
-        return self
+
+    def _grow(self, data: TrainingData, rng: np.random.RandomState) -> None:
+        """Train and weigh members in batches, until the evidence stops to rise."""
+        if self.combiner is None or self.weigh_on != "held-out":
+            raise ValueError(
+                'stop="evidence" needs a combiner with an evidence, such as EPPruner(), '
+                f'and weigh_on="held-out". Got combiner={self.combiner!r} and '
+                f"weigh_on={self.weigh_on!r}."
+            )
+        generation, self.combiner_ = grow(
+            self._generator(), self._estimator(), data, self.combiner, **self._how(rng)
+        )
+        self._votes = self._generator().votes
+        self.held_out_, self.members_ = generation.held_out, generation.members
+        self.weights_ = self.combiner_.weights_
+
+    def _how(self, rng: np.random.RandomState) -> dict[str, Any]:
+        """Return how members are to be trained."""
+        return {
+            "n_jobs": self.n_jobs,
+            "random_state": rng,
+            "verbose": bool(self.verbose),
+        }
 
     def _weigh(self, generation: Generation, rows: TrainingData) -> None:
         """Fit the combiner on the generation's F, or on F of the given rows."""
@@ -225,21 +291,58 @@ class BaseCommittee(BaseEstimator):
     def _combined(self, X: Any) -> FloatArray:
         """Return sum_m w_m f_m, one member at a time and in order."""
         check_is_fitted(self, "weights_")
-        X = self._check_X(X, reset=False)
+        X = self._prepared(X)
         support = np.flatnonzero(self.weights_)
         stream = iter_predictions(
             [self.members_[m] for m in support],
             X,
-            classes=self._codes(),
+            classes=self._spoken,
             votes=self._votes,
             n_jobs=self.n_jobs,
         )
-        codes = self._codes()
-        columns = () if codes is None else (len(codes),)
+        columns = () if self._spoken is None else (len(self._spoken),)
         total = np.zeros((X.shape[0], *columns))
-        for m, P in zip(support, stream, strict=True):
-            total += self.weights_[m] * P
-        return total
+        w = self.weights_[support]
+        equal = len(set(w)) == 1
+        for weight, P in zip(w, stream, strict=True):
+            total += P if equal else weight * P
+        # Equal votes are counted first and scaled once, so that ties stay ties.
+        return total * w[0] if equal else total
+
+    def _prepared(self, X: Any) -> Any:
+        """Check X and return it as the members take it."""
+        X = self._check_X(X, reset=False)
+        return self._as_roster().prepared(X)
+
+    def _as_roster(self) -> Roster:
+        """Return the members and how to ask them."""
+        check_is_fitted(self, "weights_")
+        mask = self.held_out_
+
+        def held_out(n_rows: int) -> BoolArray:
+            assert mask is not None
+            if len(mask) != n_rows:
+                raise ValueError(
+                    f"oob=True needs the {len(mask)} rows that the committee was "
+                    f"trained on, in their order. Got {n_rows} rows."
+                )
+            return mask
+
+        return Roster(
+            self.members_,
+            self.weights_,
+            getattr(self, "classes_", None),
+            self._spoken,
+            votes=self._votes,
+            transformer=self.transformer_,
+            arrays=self._arrays,
+            held_out=None if mask is None else held_out,
+            unknown_rows=(
+                "It does not know rows that its members have not seen. Give rows that "
+                "it was not trained on, without oob, or fit it with a combiner and "
+                'weigh_on="held-out".'
+            ),
+        )
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
         """Check names and widths; hand frames and sparse matrices through."""
@@ -282,40 +385,3 @@ class BaseCommittee(BaseEstimator):
     def _generator(self) -> Generator:
         """Return the generator, Bagging(100) unless given."""
         return Bagging() if self.generator is None else self.generator
-
-    def _codes(self) -> IntArray | None:
-        """Return the class codes, None for regression."""
-        return None
-
-
-def _split_apart(
-    data: TrainingData, fraction: float, rng: np.random.RandomState
-) -> tuple[TrainingData, TrainingData]:
-    """Return the training rows, and a fraction of all rows to weigh on."""
-    fraction = float(fraction)
-    if not 1 <= round(fraction * len(data)) <= len(data) - 1:
-        raise ValueError(
-            f"weigh_on={fraction:g} of {len(data)} rows (n_samples={len(data)}) leaves "
-            "nothing to weigh on, or nothing to train on."
-        )
-    K, smaller_part = data.n_classes, min(fraction, 1 - fraction) * len(data)
-    few = K is None or np.bincount(data.y).min() < 2 or smaller_part < K
-    train, apart = train_test_split(
-        np.arange(len(data)),
-        test_size=fraction,
-        random_state=rng,
-        stratify=None if few else data.y,
-    )
-    return _take(data, np.sort(train)), _take(data, np.sort(apart))
-
-
-def _take(data: TrainingData, rows: IntArray) -> TrainingData:
-    """Return the data of some rows, in their order."""
-    s = data.sample_weight
-    return TrainingData(
-        safe_indexing(data.X, rows),
-        data.y[rows],
-        data.n_classes,
-        None if s is None else s[rows],
-        index_params(data.X, data.fit_params, indices=rows),
-    )

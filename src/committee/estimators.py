@@ -15,11 +15,11 @@ from sklearn.utils import (
 from sklearn.utils.multiclass import check_classification_targets
 
 from committee._committee import BaseCommittee
-from committee._typing import FloatArray, IntArray
+from committee._typing import FloatArray
 from committee._validation import (
     fit_context,
 )
-from committee.predictions import as_probabilities
+from committee.predictions import as_probabilities, softmax_probabilities
 
 #: Types of None and of the missing values of pandas, which may not be installed.
 _MISSING = {"NoneType", "NAType", "NaTType"}
@@ -45,6 +45,11 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):
         The rows to weigh on: for each member those it did not see (cross-fitted
         where members see all rows, the training rows for AdaBoost), the
         training rows, or a fraction of the rows that is split off.
+    stop : {"evidence"}, optional
+        Train members in batches of 20, and no more once two batches in a row have
+        not raised the log evidence of the combiner by 3; the generator's number of
+        members is then the most there can be. For `EPPruner` and `ARDPruner` on
+        held-out rows of `Bagging`, `CrossSplits` or `MiniBatches`.
     n_jobs : int, optional
         Members trained, or asked, at the same time, through joblib. Results do
         not depend on it.
@@ -134,7 +139,9 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):
         p : array of shape (N, K)
         """
         scores = self._combined(X)
-        if self.combiner_ is None:
+        if self._link == "softmax":
+            return softmax_probabilities(scores)
+        if self._link == "mean" or self.combiner_ is None:
             return as_probabilities(scores)
         return self.combiner_.probabilities(scores)
 
@@ -151,9 +158,6 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):
         """
         p = self.predict_proba(X)
         return self.classes_[p.argmax(axis=1)]
-
-    def _codes(self) -> IntArray:
-        return np.arange(len(self.classes_))
 
 
 class CommitteeRegressor(RegressorMixin, BaseCommittee):
@@ -174,6 +178,11 @@ class CommitteeRegressor(RegressorMixin, BaseCommittee):
         The rows to weigh on: for each member those it did not see (cross-fitted
         where members see all rows), the training rows, or a fraction of the
         rows that is split off.
+    stop : {"evidence"}, optional
+        Train members in batches of 20, and no more once two batches in a row have
+        not raised the log evidence of the combiner by 3; the generator's number of
+        members is then the most there can be. For `EPPruner` and `ARDPruner` on
+        held-out rows of `Bagging`, `CrossSplits` or `MiniBatches`.
     n_jobs : int, optional
         Members trained, or asked, at the same time, through joblib. Results do
         not depend on it.

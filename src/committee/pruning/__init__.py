@@ -1,0 +1,7 @@
+"""From any fitted ensemble to the few members that matter."""
+
+from committee.pruning.path import CommitteePath
+from committee.pruning.prune import prune
+from committee.pruning.summary import Summary
+
+__all__ = ["CommitteePath", "Summary", "prune"]

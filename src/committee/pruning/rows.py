@@ -1,0 +1,132 @@
+"""The rows that an ensemble is pruned on, and errors on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
+
+from committee._typing import BoolArray, FloatArray, IntArray
+from committee._validation import check_held_out, check_sample_weight
+from committee.ensembles import Roster
+from committee.predictions import weighted_sum
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Checked targets, weights and the held-out mask of N rows.
+
+    Attributes
+    ----------
+    y : array of shape (N,)
+        Numbers, or the positions of the labels in the ensemble's classes.
+    weight : array of shape (N,) or None
+    held_out : bool array of shape (N, M) or None
+    """
+
+    y: FloatArray | IntArray
+    weight: FloatArray | None
+    held_out: BoolArray | None
+
+    def output(
+        self, F: FloatArray, w: FloatArray, members: IntArray
+    ) -> tuple[FloatArray, BoolArray]:
+        """Return what members say together, and the rows on which any is heard.
+
+        Where a member is not held out it abstains, and the weights of the others
+        are scaled up to the same sum.
+        """
+        if self.held_out is None:
+            return weighted_sum(F, w), np.ones(len(F), dtype=bool)
+        W = w * self.held_out[:, members]
+        heard = W.sum(axis=1)
+        speaks = heard > 0
+        W *= np.divide(w.sum(), heard, out=np.zeros(len(W)), where=speaks)[:, None]
+        return np.einsum("nm...,nm->n...", F, W), speaks
+
+    def losses(self, output: FloatArray) -> FloatArray:
+        """Return 1 for a wrong class, or the squared error, by row."""
+        if output.ndim == 2:
+            return np.asarray(output.argmax(axis=1) != self.y, dtype=np.float64)
+        return np.asarray((output - self.y) ** 2)
+
+    def mean(self, losses: FloatArray, counted: BoolArray) -> tuple[float, float]:
+        """Return the weighted mean over the counted rows, and its standard error."""
+        s = counted if self.weight is None else counted * self.weight
+        s = s / s.sum()
+        mean = float(s @ losses)
+        return mean, float(np.sqrt((s**2) @ (losses - mean) ** 2))
+
+    def error_of(self, F: FloatArray) -> Callable[[FloatArray], tuple[float, float]]:
+        """Return a function of weights (M,): the error on F, and its spread."""
+
+        def error(w: FloatArray) -> tuple[float, float]:
+            members = np.flatnonzero(w)
+            output, speaks = self.output(F[:, members], w[members], members)
+            return self.mean(self.losses(output), speaks)
+
+        return error
+
+    def refuse_strangers(self, roster: Roster, F: FloatArray) -> None:
+        """Refuse rows on which the ensemble's own out-of-bag output was another.
+
+        Without the right rows in their order a mask of unseen rows is wrong, and
+        pruning would be misled without a sign.
+        """
+        if self.held_out is None or roster.own_oob is None:
+            return
+        members = np.arange(len(roster))
+        output, speaks = self.output(F, np.ones(len(roster)) / len(roster), members)
+        known = speaks & np.isfinite(roster.own_oob).reshape(len(F), -1).all(axis=1)
+        same = np.isclose(output[known], roster.own_oob[known], rtol=1e-6, atol=1e-6)
+        # A regressor writes 0 where none was heard; a few rows may do so.
+        if same.mean() < 0.9:
+            raise ValueError(
+                "oob=True needs the rows that the ensemble was trained on, in their "
+                "order. Its own out-of-bag predictions are not those of these rows."
+            )
+
+
+def checked_rows(
+    roster: Roster, X: Any, y: Any, *, oob: bool, sample_weight: Any
+) -> Rows:
+    """Check y and the weights against X, and find the held-out mask for `oob`."""
+    y = column_or_1d(y, warn=True)
+    check_consistent_length(X, y)
+    y = _numbers(y) if roster.classes is None else _codes(y, roster.classes)
+    held_out = None
+    if oob:
+        if roster.held_out is None:
+            raise ValueError(f"oob=True is not possible here. {roster.unknown_rows}")
+        held_out = roster.held_out(X.shape[0])
+        check_held_out(held_out, held_out.shape)
+    return Rows(y, check_sample_weight(sample_weight, X), held_out)
+
+
+def _numbers(y: Any) -> FloatArray:
+    """Return the targets of a regression."""
+    try:
+        y = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "The ensemble predicts numbers, but y holds values such as "
+            f"{y[:3].tolist()}."
+        ) from None
+    assert_all_finite(y, input_name="y")
+    return np.asarray(y)
+
+
+def _codes(y: Any, classes: Any) -> IntArray:
+    """Return the position of each label in the classes."""
+    known = {label: code for code, label in enumerate(np.asarray(classes).tolist())}
+    labels = np.asarray(y).tolist()
+    strange = [label for label in labels if label not in known]
+    if strange:
+        raise ValueError(
+            f"y holds the label {strange[0]!r}, which the ensemble does not know; its "
+            f"classes are {list(known)[:10]}."
+        )
+    return np.array([known[label] for label in labels], dtype=np.intp)

@@ -1,0 +1,144 @@
+"""What pruning cost and gained, in one table."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import binomtest
+
+from committee._typing import BoolArray, FloatArray
+
+#: Confidence of the bound on the disagreement.
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The ensemble before pruning and the committee after it.
+
+    Errors are those on the rows that were given to `prune`, which the weights were
+    learned from as well; `loo` leaves each row out in turn. With `oob=True` only
+    members that did not see a row speak on it.
+
+    Attributes
+    ----------
+    measure : {"error rate", "mean squared error"}
+    n_rows : int
+    n_members_before, n_members_after : int
+    error_before, error_after : float
+    difference, difference_se : float
+        error_after - error_before, paired by rows, and its standard error.
+    loo : float or None
+        Leave-one-out error of the committee, where its combiner has one.
+    loo_measure : str
+        What it is, if not the same as the others.
+    bytes_before, bytes_after : float
+        Of the pickled models; NaN for a model that cannot be pickled.
+    seconds_before, seconds_after : float
+        To predict one row, in a batch of up to 1,000.
+    disagreement : float
+        Share of rows on which the two predict different classes, or numbers further
+        apart than the ensemble's root mean squared error.
+    disagreement_upper : float
+        Upper 95 % confidence bound of this share (Clopper and Pearson).
+    oob : bool
+    """
+
+    measure: str
+    n_rows: int
+    n_members_before: int
+    n_members_after: int
+    error_before: float
+    error_after: float
+    difference: float
+    difference_se: float
+    loo: float | None
+    loo_measure: str
+    bytes_before: float
+    bytes_after: float
+    seconds_before: float
+    seconds_after: float
+    disagreement: float
+    disagreement_upper: float
+    oob: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entries by name, ready for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        """Lay the entries out in a table."""
+        rows = [
+            ("members", self.n_members_before, self.n_members_after, ""),
+            (
+                self.measure,
+                f"{self.error_before:.4g}",
+                f"{self.error_after:.4g}",
+                f"{self.difference:+.2g} ± {self.difference_se:.2g}",
+            ),
+            (
+                "leave-one-out",
+                "",
+                "-" if self.loo is None else f"{self.loo:.4g}",
+                "" if self.loo_measure == self.measure else self.loo_measure,
+            ),
+            (
+                "bytes",
+                _short(self.bytes_before),
+                _short(self.bytes_after),
+                _share(self.bytes_after / self.bytes_before),
+            ),
+            (
+                "seconds per row",
+                f"{self.seconds_before:.2g}",
+                f"{self.seconds_after:.2g}",
+                _share(self.seconds_after / self.seconds_before),
+            ),
+            (
+                "disagreement",
+                "",
+                _share(self.disagreement),
+                f"below {_share(self.disagreement_upper)} at {_share(CONFIDENCE)}",
+            ),
+        ]
+        lines = [f"{'':<20}{'before':>10}{'after':>10}"]
+        for name, before, after, note in rows:
+            lines.append(f"{name:<20}{before:>10}{after:>10}  {note}".rstrip())
+        kind = "out-of-bag rows" if self.oob else "rows, which it was weighed on"
+        return "\n".join([*lines, f"on {self.n_rows:,} {kind}"])
+
+
+def disagreement(differs: BoolArray) -> tuple[float, float]:
+    """Return the share of True, and its upper confidence bound.
+
+    The bound p solves P(at most k of n | p) = 1 - confidence.
+    """
+    k, n = int(differs.sum()), len(differs)
+    # binomtest's interval is two-sided or follows the alternative: "less" has 0 below.
+    bound = binomtest(k, n, alternative="less").proportion_ci(CONFIDENCE)
+    return k / n, float(bound.high)
+
+
+def paired_difference(
+    after: FloatArray, before: FloatArray, weight: FloatArray | None
+) -> tuple[float, float]:
+    """Return the weighted mean of after - before, and its standard error."""
+    s = np.ones(len(after)) if weight is None else weight
+    s, gap = s / s.sum(), after - before
+    mean = float(s @ gap)
+    return mean, float(np.sqrt((s**2) @ (gap - mean) ** 2))
+
+
+def _short(size: float) -> str:
+    """Return 12,345,678 as 12.3 MB."""
+    for unit in ("B", "kB", "MB"):
+        if not size >= 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} GB"
+
+
+def _share(x: float) -> str:
+    return f"{100 * x:.3g} %"

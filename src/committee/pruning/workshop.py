@@ -1,0 +1,173 @@
+"""Where committees are put together, scaled and measured."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax
+
+from committee._typing import BoolArray, FloatArray, Member
+from committee.combiners import Combiner
+from committee.ensembles import Roster
+from committee.estimators import CommitteeClassifier, CommitteeRegressor
+from committee.pruning.costs import few_rows, seconds_per_row, stored_bytes
+from committee.pruning.path import CommitteePath, Step, step_of
+from committee.pruning.rows import Rows
+from committee.pruning.summary import Summary, disagreement, paired_difference
+
+#: Rows on which the scale of a booster's scores is found.
+_SCALE_ROWS = 2000
+
+
+class Workshop:
+    """Makes committees from steps of a path, and compares them with the ensemble.
+
+    It holds what all of them share: the rows, and the ensemble's own output there.
+    """
+
+    def __init__(
+        self,
+        ensemble: Any,
+        roster: Roster,
+        empty: Any,
+        fitted: Combiner,
+        X: Any,
+        rows: Rows,
+        F: FloatArray,
+    ) -> None:
+        self.n_members = len(roster)
+        self.empty = empty
+        # The committee has a path of its own, without a covariance at every step.
+        self.combiner = copy.copy(fitted)
+        self.combiner.__dict__.pop("path_", None)
+        self.X, self.rows = X, rows
+        self.before, self.heard = _own_output(ensemble, roster, X, rows, F)
+        self.bytes_before = stored_bytes(ensemble)
+        whole = ensemble
+        if not hasattr(ensemble, "get_params"):
+            equal = np.full(len(roster), 1.0 / len(roster))
+            whole = self._assembled(roster.members, step_of(equal))
+        self.seconds_before = seconds_per_row(whole.predict, few_rows(X))
+
+    def finished(self, step: Step, F: FloatArray) -> Step:
+        """Return the step with the weights that its committee will have.
+
+        Classifiers' weights are shares of a vote where none is negative. Those of
+        a booster's rounds are scaled to the least log loss,
+        min_t -mean_n log softmax(t K S_n)[y_n], since its scores are not shares.
+        """
+        w, rows = step.weights, self.rows
+        if F.ndim == 2:
+            return step
+        if self.empty._link == "mean":
+            return replace(step, weights=w / w.sum()) if np.all(w > 0) else step
+        few = slice(0, _SCALE_ROWS)
+        S = F.shape[2] * np.tensordot(F[few][:, step.members], w, axes=(1, 0))
+        y = rows.y[few].astype(np.intp)
+        s = None if rows.weight is None else rows.weight[few]
+
+        def loss(log_t: float) -> float:
+            p = log_softmax(np.exp(log_t) * S, axis=1)
+            return -float(np.average(p[np.arange(len(y)), y], weights=s))
+
+        t = np.exp(minimize_scalar(loss, bounds=(-7, 7), method="bounded").x)
+        return replace(step, weights=t * w)
+
+    def committee(
+        self,
+        members: list[Member],
+        step: Step,
+        path: CommitteePath,
+        F: FloatArray | None = None,
+    ) -> Any:
+        """Return the committee of a step, with its path and its summary."""
+        made = self._assembled(members, step)
+        made.path_ = path
+        if F is None:
+            F = made.member_predictions(self.X)
+        made._summary = self._summary(made, step, F)
+        return made
+
+    def _assembled(self, members: list[Member], step: Step) -> Any:
+        """Return a fitted committee of the given members."""
+        made = copy.copy(self.empty)
+        made.combiner_ = copy.copy(self.combiner)
+        made.combiner_.weights_ = np.zeros(self.n_members)
+        made.combiner_.weights_[step.members] = step.weights
+        made.members_, made.weights_ = list(members), step.weights.copy()
+        made.support_ = step.members.copy()
+        return made
+
+    def _summary(self, made: Any, step: Step, F: FloatArray) -> Summary:
+        """Measure the committee beside the ensemble."""
+        rows = self.rows
+        after, speaks = rows.output(F, step.weights, step.members)
+        both = speaks & self.heard
+        loss_before, loss_after = rows.losses(self.before), rows.losses(after)
+        s = 1.0 if rows.weight is None else rows.weight
+        counted = np.asarray(both * s, dtype=np.float64)
+        gap, gap_se = paired_difference(loss_after, loss_before, counted)
+        error_before = rows.mean(loss_before, both)[0]
+        share, upper = disagreement(
+            _differs(self.before[both], after[both], np.sqrt(error_before))
+        )
+        return Summary(
+            measure="error rate" if after.ndim == 2 else "mean squared error",
+            n_rows=int(both.sum()),
+            n_members_before=self.n_members,
+            n_members_after=len(step.members),
+            error_before=error_before,
+            error_after=rows.mean(loss_after, both)[0],
+            difference=gap,
+            difference_se=gap_se,
+            loo=step.error if step.measure.startswith("leave") else None,
+            loo_measure=step.measure.removeprefix("leave-one-out "),
+            bytes_before=self.bytes_before,
+            bytes_after=stored_bytes(made),
+            seconds_before=self.seconds_before,
+            seconds_after=seconds_per_row(made.predict, few_rows(self.X)),
+            disagreement=share,
+            disagreement_upper=upper,
+            oob=rows.held_out is not None,
+        )
+
+
+def empty_committee(
+    ensemble: Any, roster: Roster, *, combiner: Combiner, n_jobs: int | None
+) -> Any:
+    """Return a committee that knows its kind, labels and columns, but no members."""
+    kind = CommitteeRegressor if roster.classes is None else CommitteeClassifier
+    empty = kind(combiner=combiner, n_jobs=n_jobs)
+    if roster.classes is not None:
+        empty.classes_ = np.asarray(roster.classes)
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(ensemble, name):
+            setattr(empty, name, getattr(ensemble, name))
+    empty.transformer_, empty._arrays = roster.transformer, roster.arrays
+    empty._votes, empty._spoken = roster.votes, roster.spoken
+    empty._link = "softmax" if roster.votes == "scores" else "mean"
+    empty.held_out_ = None
+    return empty
+
+
+def _own_output(
+    ensemble: Any, roster: Roster, X: Any, rows: Rows, F: FloatArray
+) -> tuple[FloatArray, BoolArray]:
+    """Return what the whole ensemble says on the rows, and where it is heard."""
+    if roster.weights is not None:
+        return rows.output(F, roster.weights, np.arange(len(roster)))
+    said = np.asarray(ensemble.predict(X))
+    if roster.classes is not None:
+        said = (said[:, None] == np.asarray(roster.classes)).astype(np.float64)
+    return said, np.ones(len(F), dtype=bool)
+
+
+def _differs(before: FloatArray, after: FloatArray, near: float) -> BoolArray:
+    """Return where the classes differ, or numbers by more than `near`."""
+    if before.ndim == 2:
+        return np.asarray(before.argmax(axis=1) != after.argmax(axis=1))
+    return np.asarray(np.abs(before - after) > near)

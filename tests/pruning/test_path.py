@@ -1,0 +1,109 @@
+"""Every committee on the way."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+from committee import (
+    ARDPruner,
+    EPPruner,
+    GreedyPruner,
+    KappaPruner,
+    ReduceErrorPruner,
+    SimplexWeights,
+    prune,
+)
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    forest = RandomForestClassifier(40, random_state=0).fit(X[:300], y[:300])
+    return forest, X[300:], y[300:]
+
+
+@pytest.mark.parametrize(
+    "combiner",
+    [
+        EPPruner(),
+        EPPruner(votes="equal"),
+        ARDPruner(),
+        KappaPruner(5),
+        ReduceErrorPruner(5),
+        GreedyPruner(),
+        SimplexWeights(),
+    ],
+    ids=repr,
+)
+def test_each_step_is_a_committee(combiner, cancer):
+    """Its decisions are those of its weights on F; its size and members as told."""
+    forest, X, y = cancer
+    path = prune(forest, X, y, combiner=combiner).path_
+    F = np.stack([tree.predict_proba(X) for tree in forest.estimators_], axis=1)
+    sizes = np.unique(path.size)
+    for size in sizes[:: max(1, len(sizes) // 4)]:
+        committee = path.choose(max_members=int(size))
+        assert committee.n_members_ == len(committee.members_) <= size
+        assert committee.summary().n_members_after == committee.n_members_
+        np.testing.assert_allclose(
+            committee.member_predictions(X), F[:, committee.support_]
+        )
+        S = np.tensordot(F[:, committee.support_], committee.weights_, axes=(1, 0))
+        np.testing.assert_array_equal(
+            committee.predict(X), forest.classes_[S.argmax(axis=1)]
+        )
+        assert committee.path_ is path
+
+
+def test_limits_are_kept_and_the_least_error_within_them_is_taken(cancer):
+    forest, X, y = cancer
+    path = prune(forest, X, y, combiner=ReduceErrorPruner(5)).path_
+    middle = float(np.median(path.n_bytes))
+    chosen = path.choose(max_bytes=middle)
+    allowed = path.n_bytes <= middle
+    at = np.flatnonzero(allowed)[path.error[allowed].argmin()]
+    np.testing.assert_array_equal(chosen.support_, path.steps[at].members)
+    seconds = float(np.median(path.seconds_per_row))
+    allowed = path.seconds_per_row <= seconds
+    quick = path.choose(max_seconds_per_row=seconds)
+    assert quick.n_members_ <= path.size[allowed].max()
+
+
+def test_within_standard_errors_is_never_larger(cancer):
+    forest, X, y = cancer
+    path = prune(forest, X, y).path_
+    sizes = [path.choose(within_se=t).n_members_ for t in (0.0, 1.0, 3.0)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert path.choose(within_se=1e9).n_members_ == path.size.min()
+
+
+def test_limits_that_nothing_keeps(cancer):
+    forest, X, y = cancer
+    path = prune(forest, X, y).path_
+    with pytest.raises(ValueError, match="max_bytes=10; the least is"):
+        path.choose(max_bytes=10)
+
+
+def test_copies_and_pickles_keep_the_numbers_only(cancer):
+    forest, X, y = cancer
+    small = prune(forest, X, y)
+    for other in (pickle.loads(pickle.dumps(small)), copy.deepcopy(small)):
+        np.testing.assert_array_equal(other.predict_proba(X), small.predict_proba(X))
+        np.testing.assert_array_equal(other.path_.error, small.path_.error)
+        assert str(other.summary()) == str(small.summary())
+        with pytest.raises(ValueError, match="prune again"):
+            other.path_.choose(max_members=2)
+    whole = len(pickle.dumps(forest))
+    assert len(pickle.dumps(small)) < whole * (small.n_members_ + 3) / 40
+
+
+def test_the_measure_is_named():
+    X, y = load_diabetes(return_X_y=True)
+    forest = RandomForestRegressor(20, random_state=0).fit(X, y)
+    path = prune(forest, X, y, oob=True).path_
+    assert path.measure == "leave-one-out mean squared error"
+    assert len(path) == len(path.size)

@@ -1,0 +1,61 @@
+"""The numbers of a summary, and how it prints."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from committee.pruning.summary import Summary, disagreement, paired_difference
+
+
+@pytest.mark.parametrize(("k", "n"), [(0, 20), (3, 20), (19, 20), (20, 20)])
+def test_the_bound_is_that_of_clopper_and_pearson(k, n):
+    """At the bound p, P(at most k of n) is 5 %; with k = n there is none."""
+    share, upper = disagreement(np.arange(n) < k)
+    assert share == k / n
+    if k == n:
+        assert upper == 1.0
+    else:
+        assert binom.cdf(k, n, upper) == pytest.approx(0.05, rel=1e-6)
+
+
+def test_the_difference_is_paired(rng):
+    """A shift common to both models does not count into the standard error."""
+    before = rng.normal(size=400)
+    after = before + rng.normal(scale=0.1, size=400)
+    mean, se = paired_difference(after, before, None)
+    assert mean == pytest.approx((after - before).mean())
+    assert se == pytest.approx((after - before).std() / np.sqrt(400))
+
+
+def test_weights_are_numbers_of_rows(rng):
+    before, after = rng.normal(size=(2, 5))
+    s = np.array([1, 2, 0, 1, 3])
+    mean, _ = paired_difference(after, before, s)
+    assert mean == pytest.approx(np.repeat(after - before, s).mean())
+
+
+def test_it_prints_as_a_table():
+    summary = Summary(
+        measure="error rate",
+        n_rows=1000,
+        n_members_before=500,
+        n_members_after=20,
+        error_before=0.1,
+        error_after=0.09,
+        difference=-0.01,
+        difference_se=0.005,
+        loo=0.095,
+        loo_measure="error rate",
+        bytes_before=50_000_000,
+        bytes_after=2_000_000,
+        seconds_before=1e-4,
+        seconds_after=4e-6,
+        disagreement=0.03,
+        disagreement_upper=0.04,
+        oob=False,
+    )
+    text = str(summary)
+    for part in ("500", "20", "-0.01 ± 0.005", "50 MB", "2 MB", "4 %", "below 4 %"):
+        assert part in text
+    assert max(map(len, text.splitlines())) < 80
+    assert summary.to_dict()["bytes_after"] == 2_000_000
