@@ -1,5 +1,15 @@
 """The shell: what it prints where, and its exit status."""
 
+import json
+import os
+import pickle
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -7,6 +17,8 @@ import committee
 from committee import Ambiguity
 from committee.cli import app
 from committee.demo import Outcome, unlike_models
+from committee.shell.tables import read_table, write_table
+from tests.shell.conftest import make_table, trained  # noqa: F401
 
 runner = CliRunner()
 
@@ -37,9 +49,12 @@ def test_version():
     assert result.stdout == f"committee {committee.__version__}\n"
 
 
-def test_demo_prints_a_table_that_fits_80_columns(two_outcomes):
+def test_demo_prints_a_table_that_fits_80_columns(two_outcomes, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     result = runner.invoke(app, ["demo", "--seed", "3", "--jobs", "1"])
     assert result.exit_code == 0
+    page = two_outcomes.pop("page")
+    assert result.stdout.endswith(f"{page}\n")
     assert two_outcomes == {"seed": 3, "n_jobs": 1, "verbose": True}
     lines = result.stdout.splitlines()
     cells = {" ".join(x[:-2]): x[-2:] for x in map(str.split, lines) if len(x) > 2}
@@ -66,3 +81,300 @@ def test_the_pool_of_the_demo_holds_unlike_models():
     models = unlike_models()
     assert len(models) == 25
     assert len({name for name, _ in models}) == 25
+
+
+@pytest.fixture
+def folder(trained, tmp_path, monkeypatch):  # noqa: F811
+    """A working folder with models and tables, good and bad."""
+    for path in trained.iterdir():
+        shutil.copy(path, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    table = make_table()
+    texts = {
+        "empty.csv": "",
+        "header.csv": "size,grade\n",
+        "ragged.csv": "size,grade\n1,yes\n2,no,maybe\n",
+        "short.csv": "size,grade\n1,yes\n2\n",
+        "constant.csv": "size,grade\n1,yes\n2,yes\n",
+        "gaps.csv": "size,grade\n1,yes\n2,\n3,no\n",
+        "short.skops": "",
+    }
+    for name, text in texts.items():
+        Path(name).write_text(text)
+    table[["size", "town"]].to_csv("narrow.csv", index=False)
+    table.assign(price=table["town"].fillna("?!"), size="big").to_csv(
+        "words.csv", index=False
+    )
+    model = Path("classifier.skops").read_bytes()
+    Path("short.skops").write_bytes(model[: len(model) // 2])
+    Path("hostile.skops").write_bytes(pickle.dumps(Hostile()))
+    Path("text.skops").write_text("size,grade\n")
+    return tmp_path
+
+
+class Hostile:
+    """Makes a folder when it is unpickled."""
+
+    def __reduce__(self):
+        return os.mkdir, ("owned",)
+
+
+def run(*words, status=0, **options):
+    """Run a command and check its status; nothing ever shows a traceback."""
+    result = runner.invoke(app, [str(word) for word in words], **options)
+    assert result.exit_code == status, result.output
+    assert "Traceback" not in result.output
+    return result
+
+
+def python(code, *words, **options):
+    """Run Python in another process, as the shell would run `committee`."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen([sys.executable, *code, *words], **pipes | options)
+
+
+def test_the_whole_way_through_pipes(folder):
+    """train, prune, predict and inspect, from standard input to standard output."""
+    table = Path("grades.csv").read_text()
+    train = run(
+        *("train", "-", "--target", "grade", "-o", "m.skops", "--members", 8),
+        *("--json", "--quiet"),
+        input=table,
+    )
+    assert train.stderr == ""
+    assert json.loads(train.stdout)["members"] == 8
+    prune = run(
+        *("prune", "m.skops", "-", "--target", "grade", "-o", "small.skops"),
+        *("--oob", "--max-members", 3, "--json"),
+        input=table,
+    )
+    assert json.loads(prune.stdout)["members"] <= 3
+    assert "asking" in prune.stderr
+    predict = run("predict", "small.skops", "-", "--proba", input=table)
+    lines = predict.stdout.splitlines()
+    assert lines[0] == "prediction,p_no,p_yes"
+    assert len(lines) == 1 + len(table.splitlines()) - 1
+    inspect = json.loads(run("inspect", "small.skops", "--json").stdout)
+    assert inspect["pruned_from"] == 8
+    assert inspect["trained_on"] == "-, 120 rows"
+
+
+def test_results_go_to_standard_output_and_the_rest_to_standard_error(folder):
+    result = run("train", "grades.csv", "--target", "grade", "-o", "m.skops")
+    assert "members                100" in result.stdout
+    assert "classification, since the target 'grade'" in result.stderr
+    assert "training" in result.stderr
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".csv.zst", ".parquet"])
+def test_tables_of_all_kinds_give_the_same_predictions(ending, folder):
+    frame = make_table()
+    if ending == ".parquet":
+        frame.to_parquet("in.parquet")
+    else:
+        write_table(frame, f"in{ending}")
+    run("predict", "classifier.skops", f"in{ending}", "-o", f"out{ending}", "--proba")
+    run("predict", "classifier.skops", "grades.csv", "-o", "plain.csv", "--proba")
+    written, plain = read_table(f"out{ending}"), read_table("plain.csv")
+    pd.testing.assert_frame_equal(written, plain)
+
+
+TRAIN = ("-o", "new.skops", "--target", "grade", "--members", "4")
+PRUNE = ("-o", "new.skops", "--target")
+
+BAD_INPUT = {
+    "missing file": (("train", "none.csv", *TRAIN), 1, "'none.csv': no such file"),
+    "missing model": (("inspect", "none.skops"), 1, "'none.skops': no such file"),
+    "empty file": (("train", "empty.csv", *TRAIN), 1, "is empty"),
+    "only a header": (("train", "header.csv", *TRAIN), 1, "no rows"),
+    "ragged CSV": (("train", "ragged.csv", *TRAIN), 1, "ragged: Expected 2 fields in"),
+    "short row": (("train", "short.csv", *TRAIN), 1, "ragged: expected 2 fields in"),
+    "unknown target": (
+        ("train", "grades.csv", "-o", "new.skops", "--target", "Grades"),
+        2,
+        "Did you mean 'grade'?",
+    ),
+    "one value": (("train", "constant.csv", *TRAIN), 1, "All 2 rows have 'yes'"),
+    "gaps in the target": (("train", "gaps.csv", *TRAIN), 1, "first row 2"),
+    "unknown combiner": (
+        ("train", "grades.csv", *TRAIN, "--combiner", "epp"),
+        2,
+        "one of ep, ard",
+    ),
+    "words for regression": (
+        ("train", "grades.csv", *TRAIN, "--task", "regression"),
+        1,
+        "must be numbers",
+    ),
+    "no such folder": (
+        ("train", "grades.csv", "--target", "grade", "-o", "none/m.skops"),
+        2,
+        "no folder 'none'",
+    ),
+    "a model to standard output": (
+        ("train", "grades.csv", "--target", "grade", "-o", "-"),
+        2,
+        "A model goes to a file",
+    ),
+    "missing columns": (
+        ("predict", "classifier.skops", "narrow.csv"),
+        1,
+        "lacks 3 columns that the model was trained on: 'age', 'code', 'member'",
+    ),
+    "words for numbers": (
+        ("predict", "classifier.skops", "words.csv"),
+        1,
+        "'size' must hold finite numbers",
+    ),
+    "proba of a regressor": (
+        ("predict", "regressor.skops", "prices.csv", "--proba"),
+        1,
+        "is a regressor",
+    ),
+    "strange output": (
+        ("predict", "regressor.skops", "prices.csv", "-o", "out.xlsx"),
+        2,
+        "must end in .csv",
+    ),
+    "prune a regressor with words": (
+        ("prune", "regressor.skops", "words.csv", *PRUNE, "price"),
+        1,
+        "must be numbers for regression",
+    ),
+    "prune another task": (
+        ("prune", "classifier.skops", "prices.csv", *PRUNE, "member"),
+        1,
+        "which the model does not know",
+    ),
+    "oob on other rows": (
+        ("prune", "classifier.skops", "narrower.csv", *PRUNE, "grade", "--oob"),
+        1,
+        "120",
+    ),
+    "cut model": (("inspect", "short.skops"), 1, "cut short or damaged"),
+    "no model": (("inspect", "text.skops"), 1, "is not a model file"),
+    "a folder": (("inspect", "."), 1, "is a folder"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_INPUT)
+def test_bad_input_is_one_sentence_and_a_status(name, folder):
+    make_table(50).to_csv("narrower.csv", index=False)
+    before = {p.name: p.read_bytes() for p in folder.iterdir()}
+    words, status, sentence = BAD_INPUT[name]
+    result = run(*words, "--quiet", status=status)
+    assert sentence in result.stderr
+    assert result.stderr.startswith("Error: ")
+    assert len(result.stderr.splitlines()) == 1
+    assert result.stdout == ""
+    assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
+
+
+def test_unseen_words_and_other_orders_of_columns_are_no_error(folder):
+    table = make_table().drop(columns="price")
+    table.loc[0, "town"] = "Oslo"
+    table[table.columns[::-1]].to_csv("new.csv", index=False)
+    result = run("predict", "classifier.skops", "new.csv")
+    assert "'town' has values in 1 row that were not there" in result.stderr
+    expected = run("predict", "classifier.skops", "grades.csv").stdout.splitlines()
+    assert result.stdout.splitlines()[2:] == expected[2:]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("inspect", "hostile.skops"),
+        ("predict", "hostile.skops", "grades.csv"),
+        ("prune", "hostile.skops", "grades.csv", *PRUNE, "grade"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_hostile_pickle_does_not_run(words, folder):
+    result = run(*words, status=1)
+    assert "is a pickle" in result.stderr
+    assert not Path("owned").exists()
+    pickle.loads(Path("hostile.skops").read_bytes())
+    assert Path("owned").exists()  # it would have
+
+
+def test_debug_shows_where(folder):
+    result = runner.invoke(app, ["inspect", "short.skops", "--debug"])
+    assert isinstance(result.exception, committee.ModelFileError)
+
+
+def test_a_read_only_folder_is_noticed_before_the_work(folder, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    monkeypatch.setattr("committee.shell.training.read_table", pytest.fail)
+    result = run("train", "grades.csv", *TRAIN, status=1)
+    assert "cannot be written" in result.stderr
+
+
+TRAIN_OVER = ("train", "grades.csv", "--target", "grade", "--members", "4")
+
+
+def test_a_kill_while_saving_leaves_the_old_model_whole(folder):
+    old = Path("classifier.skops").read_bytes()
+    code = (
+        "import os, signal; os.replace = lambda *_: os.kill(os.getpid(), 9); "
+        "from committee.cli import main; main()"
+    )
+    process = python(("-c", code), *TRAIN_OVER, "-o", "classifier.skops")
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    assert Path("classifier.skops").read_bytes() == old
+    run("inspect", "classifier.skops")
+
+
+def test_a_disk_that_is_full_leaves_the_old_model_whole(folder):
+    pytest.importorskip("resource", reason="limits of files are those of Unix")
+    old = Path("classifier.skops").read_bytes()
+    code = (
+        "import resource as r; r.setrlimit(r.RLIMIT_FSIZE, (1000, 1000)); "
+        "from committee.cli import main; main()"
+    )
+    process = python(("-c", code), *TRAIN_OVER, "-o", "classifier.skops", "--quiet")
+    out, err = process.communicate()
+    assert (process.returncode, out) == (1, "")
+    assert err == "Error: file too large.\n"
+    assert Path("classifier.skops").read_bytes() == old
+    assert not list(folder.glob(".*partial"))
+
+
+PREDICT = (("-m", "committee"), "predict", "classifier.skops", "grades.csv")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_standard_output_that_is_full_is_an_error(folder):
+    with open("/dev/full", "w") as full:
+        process = python(*PREDICT, stdout=full)
+        _, err = process.communicate()
+    assert process.returncode == 1
+    assert err == "Error: no space left on device.\n"
+
+
+def test_a_reader_that_leaves_early_is_no_scandal(folder):
+    process = python(*PREDICT)
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    process.stderr.close()
+    assert process.wait() == 1
+
+
+def test_ctrl_c_is_one_line_and_status_130(folder):
+    words = ("--target", "grade", "--members", "1000000", "-o", "new.skops")
+    process = python(("-m", "committee"), "train", "grades.csv", *words)
+    assert "classification" in process.stderr.readline()  # now it is at work
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate()
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == "Interrupted."
+    assert "Traceback" not in err
+    assert not Path("new.skops").exists()
+
+
+def test_completion_knows_the_commands(monkeypatch):
+    monkeypatch.setenv("_COMMITTEE_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "committee train --combiner kappa")
+    monkeypatch.setenv("COMP_CWORD", "3")
+    result = runner.invoke(app, [], prog_name="committee")
+    assert result.stdout.split() == ["kappa", "kappa-error-hull"]

@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import committee
+from committee.shell import inspecting, predicting, pruning, reporting, training
+from committee.shell import options as opt
+from committee.shell.errors import explained
+from committee.shell.output import Voice
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -48,27 +52,147 @@ def _options(
 
 
 @app.command()
+def train(
+    data: opt.Data,
+    target: opt.Target,
+    output: opt.ModelOutput,
+    members: opt.Members = 100,
+    generator: opt.Generator = "bagging",
+    combiner: opt.Combiner = "ep",
+    estimator: opt.Estimator = "tree",
+    task: opt.Task = None,
+    seed: opt.Seed = 0,
+    jobs: opt.Jobs = 1,
+    as_json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Train a committee on a table, and save it with its reading of the columns."""
+    with explained(debug=debug, quiet=quiet):
+        recipe = training.Recipe(
+            members, generator, combiner, estimator, task, seed, jobs
+        )
+        voice = Voice(quiet=quiet, as_json=as_json)
+        training.train(data, target=target, output=output, recipe=recipe, voice=voice)
+
+
+@app.command()
+def prune(
+    model: opt.Model,
+    data: opt.Data,
+    output: opt.ModelOutput,
+    target: opt.OwnTarget = None,
+    oob: opt.Oob = False,
+    max_members: opt.MaxMembers = None,
+    max_bytes: opt.MaxBytes = None,
+    max_seconds_per_row: opt.MaxSeconds = None,
+    within_se: opt.WithinSe = None,
+    combiner: opt.Combiner = "ep",
+    seed: opt.Seed = 0,
+    jobs: opt.Jobs = 1,
+    as_json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Keep the members that matter, and say what that costs and gains."""
+    with explained(debug=debug, quiet=quiet):
+        pruning.prune(
+            model,
+            data,
+            output=output,
+            target=target,
+            combiner=combiner,
+            oob=oob,
+            limits={
+                "max_members": max_members,
+                "max_bytes": max_bytes,
+                "max_seconds_per_row": max_seconds_per_row,
+                "within_se": within_se,
+            },
+            seed=seed,
+            jobs=jobs,
+            voice=Voice(quiet=quiet, as_json=as_json),
+        )
+
+
+@app.command()
+def predict(
+    model: opt.Model,
+    data: opt.Data,
+    output: opt.TableOutput = "-",
+    proba: opt.Proba = False,
+    jobs: opt.Jobs = 1,
+    as_json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Predict the rows of a table; its columns may stand in any order."""
+    with explained(debug=debug, quiet=quiet):
+        voice = Voice(quiet=quiet, as_json=as_json)
+        predicting.predict(
+            model, data, output=output, proba=proba, jobs=jobs, voice=voice
+        )
+
+
+@app.command()
+def inspect(
+    model: opt.Model,
+    as_json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Say what a model file holds: members, weights, columns, versions."""
+    with explained(debug=debug, quiet=quiet):
+        inspecting.inspect(model, voice=Voice(quiet=quiet, as_json=as_json))
+
+
+@app.command()
+def report(
+    model: opt.Model,
+    data: opt.Data,
+    output: opt.PageOutput,
+    target: opt.OwnTarget = None,
+    jobs: opt.Jobs = 1,
+    as_json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Write a page about a model on rows it has not seen: one HTML file."""
+    with explained(debug=debug, quiet=quiet):
+        voice = Voice(quiet=quiet, as_json=as_json)
+        reporting.report(
+            model, data, output=output, target=target, jobs=jobs, voice=voice
+        )
+
+
+@app.command()
 def demo(
+    output: opt.PageOutput = "committee-demo.html",
     seed: Annotated[int, typer.Option(help="Seed of the split and members.")] = 0,
     jobs: Annotated[
         int, typer.Option(help="Members trained at the same time; -1 for all cores.")
     ] = -1,
 ) -> None:
-    """Prune 25 unlike models and 100 trees on scikit-learn's digits, in a table."""
+    """Prune 25 unlike models and 100 trees on digits: a table, and a page."""
     from rich.console import Console
 
     from committee.demo import run_demo
+    from committee.shell.tables import check_output
 
     console = Console()
-    console.print(
-        "Two committees on scikit-learn's digits: 1,198 rows to learn from, 599 to "
-        "test."
-    )
-    console.print(_table(run_demo(seed=seed, n_jobs=jobs, verbose=True)))
-    console.print(
-        "The best member is picked in hindsight, on the test rows. Member error and "
-        "diversity are squared distances of probabilities."
-    )
+    with explained():
+        check_output(output)
+        console.print(
+            "Two committees on scikit-learn's digits: 1,198 rows to learn from, 599 to "
+            "test."
+        )
+        outcomes = run_demo(seed=seed, n_jobs=jobs, verbose=True, page=output)
+        console.print(_table(outcomes))
+        console.print(
+            "The best member is picked in hindsight, on the test rows. Member error "
+            "and diversity are squared distances of probabilities."
+        )
+        typer.echo(f"More about the unlike models, for a browser: {output}")
 
 
 def _table(outcomes: list[Outcome]) -> Table:

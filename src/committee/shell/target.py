@@ -1,0 +1,129 @@
+"""The column to predict: which task it sets, and whether it can be learned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from committee.shell.errors import USAGE, ShellError, close_to, listed
+from committee.shell.parsing import pandas
+
+CLASSIFICATION, REGRESSION = TASKS = ("classification", "regression")
+
+#: Whole numbers with at most so many distinct values are taken for classes.
+FEW = 10
+
+
+def split_target(frame: Any, name: str) -> tuple[Any, Any]:
+    """Return the table without its target column, and that column.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    name : str
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from committee.shell.target import split_target
+    >>> X, y = split_target(pd.DataFrame({"a": [1, 2], "y": ["u", "v"]}), "y")
+    >>> X.columns.tolist(), y.tolist()
+    (['a'], ['u', 'v'])
+    """
+    if name not in frame.columns:
+        known = list(map(str, frame.columns))
+        raise ShellError(
+            f"There is no column {name!r} to predict.{close_to(name, known)} The "
+            f"columns are {listed(known)}.",
+            USAGE,
+        )
+    y = frame[name]
+    missing = y.isna().to_numpy()
+    if missing.any():
+        rows = "row has" if missing.sum() == 1 else "rows have"
+        raise ShellError(
+            f"The target {name!r} must have a value in every row: {missing.sum()} "
+            f"{rows} none, first row {missing.argmax() + 1} of the data. Leave them "
+            "out."
+        )
+    return frame.drop(columns=name), y
+
+
+def guess_task(y: Any) -> str:
+    """Return the task that a target column sets.
+
+    Text, booleans and at most ten distinct whole numbers are classes; anything else
+    is a number to estimate.
+
+    Parameters
+    ----------
+    y : Series without missing values
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from committee.shell.target import guess_task
+    >>> guess_task(pd.Series(["a", "b"])), guess_task(pd.Series([0.5, 1.0]))
+    ('classification', 'regression')
+    """
+    if not _is_number(y):
+        return CLASSIFICATION
+    whole = _are_whole(y) and y.nunique() <= FEW
+    return CLASSIFICATION if whole else REGRESSION
+
+
+def as_target(y: Any, task: str) -> Any:
+    """Return the target as an array that the task can be learned from.
+
+    Parameters
+    ----------
+    y : Series without missing values
+    task : {"classification", "regression"}
+
+    Returns
+    -------
+    y : array of numbers, or of labels: text, booleans or whole numbers
+    """
+    values = y.unique()
+    if len(values) < 2:
+        raise ShellError(
+            f"The target {y.name!r} must have at least 2 distinct values. All "
+            f"{len(y)} rows have {values.tolist()[0]!r}."
+        )
+    return _numbers(y) if task == REGRESSION else _labels(y)
+
+
+def _numbers(y: Any) -> Any:
+    if not _is_number(y):
+        raise ShellError(
+            f"The target {y.name!r} must be numbers for regression. It has "
+            f"{y.iloc[0]!r}."
+        )
+    numbers = y.to_numpy(dtype=np.float64)
+    if not np.isfinite(numbers).all():
+        raise ShellError(f"The target {y.name!r} must be finite numbers. It has inf.")
+    return numbers
+
+
+def _labels(y: Any) -> Any:
+    if pandas().api.types.is_bool_dtype(y):
+        return y.to_numpy(dtype=bool)
+    if not _is_number(y):
+        return y.map(str).to_numpy(dtype=str)
+    if not _are_whole(y):
+        raise ShellError(
+            f"The target {y.name!r} must be text, booleans or whole numbers for "
+            "classification. It has fractions: use --task regression."
+        )
+    return y.to_numpy(dtype=np.int64)
+
+
+def _is_number(y: Any) -> bool:
+    types = pandas().api.types
+    return bool(types.is_numeric_dtype(y) and not types.is_bool_dtype(y))
+
+
+def _are_whole(y: Any) -> bool:
+    numbers = y.to_numpy(dtype=np.float64)
+    return bool(np.isfinite(numbers).all() and (numbers == np.round(numbers)).all())

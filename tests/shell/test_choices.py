@@ -1,0 +1,62 @@
+"""Every name makes what it says, and a wrong one lists the right ones."""
+
+import pytest
+from sklearn.base import is_classifier, is_regressor
+
+from committee import combiners
+from committee.shell.choices import (
+    COMBINERS,
+    ESTIMATORS,
+    GENERATORS,
+    TREES,
+    make_combiner,
+    make_estimator,
+    make_generator,
+)
+from committee.shell.errors import ShellError
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_estimators_are_made_for_their_task(name):
+    assert is_classifier(make_estimator(name, "classification"))
+    assert is_regressor(make_estimator(name, "regression"))
+
+
+def test_only_learners_that_take_gaps_get_them():
+    for name in TREES:
+        tags = make_estimator(name, "regression").__sklearn_tags__()
+        assert tags.input_tags.allow_nan
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_generators_make_as_many_members_as_asked(name):
+    assert make_generator(name, 30, "classification").n_members == 30
+
+
+@pytest.mark.parametrize("name", COMBINERS)
+def test_combiners_get_the_seed_where_they_draw(name):
+    combiner = make_combiner(name, seed=7)
+    assert combiner.get_params().get("random_state", 7) == 7
+
+
+def test_every_combiner_of_the_library_has_a_name():
+    classes = {type(make_combiner(name)).__name__ for name in COMBINERS}
+    assert classes == set(combiners.__all__) - {"Combiner", "Inclusion"}
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: make_estimator("trees", "regression"), "Did you mean 'tree'?"),
+        (lambda: make_combiner("evidence"), "must be one of ep, ard"),
+        (lambda: make_generator("boost", 10, "regression"), "Did you mean 'adaboost'?"),
+        (lambda: make_generator("adaboost", 10, "regression"), "classification only"),
+        (lambda: make_generator("mini-batches", 15, "regression"), "multiple of 10"),
+    ],
+    ids=["estimator", "combiner", "generator", "task", "multiple"],
+)
+def test_a_wrong_name_is_a_usage_error(make, words):
+    with pytest.raises(ShellError) as error:
+        make()
+    assert words in str(error.value)
+    assert error.value.status == 2

@@ -1,0 +1,83 @@
+"""One sentence, one status, and no traceback unless asked."""
+
+import errno
+import sys
+import warnings
+
+import pytest
+
+from committee.shell.errors import ShellError, close_to, explained, listed, sentence
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "words"),
+    [
+        (ShellError("The table has no rows."), 1, "Error: The table has no rows."),
+        (ShellError("No.", 2), 2, "Error: No."),
+        (ValueError("Wrong.\nStill wrong.\n\nEpilogue"), 1, "Wrong. Still wrong."),
+        (OSError(errno.ENOSPC, "No space left", "m.skops"), 1, "'m.skops': no space"),
+        (ImportError("pip install 'committee[io]'"), 1, "pip install"),
+        (MemoryError(), 1, "not enough memory"),
+        (ZeroDivisionError("oh"), 1, "unexpected ZeroDivisionError: oh."),
+        (KeyboardInterrupt(), 130, "Interrupted"),
+    ],
+)
+def test_an_error_is_one_line_and_a_status(error, status, words, capsys):
+    with pytest.raises(SystemExit) as stop, explained():
+        raise error
+    out, err = capsys.readouterr()
+    assert stop.value.code == status
+    assert words in err
+    assert len(err.splitlines()) == 1
+    assert out == ""
+
+
+@pytest.mark.parametrize("error", [ValueError("x"), KeyboardInterrupt()])
+def test_debug_lets_the_exception_through(error):
+    with pytest.raises(type(error)), explained(debug=True):
+        raise error
+
+
+def test_a_reader_that_has_seen_enough_gets_no_message(capsys):
+    with pytest.raises(SystemExit) as stop, explained():
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+    assert stop.value.code == 1
+    assert capsys.readouterr().err == ""
+
+
+def test_output_that_cannot_be_written_is_noticed(monkeypatch, capsys):
+    class Full:
+        def flush(self):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(sys, "stdout", Full())
+    with pytest.raises(SystemExit) as stop, explained():
+        pass
+    assert stop.value.code == 1
+    assert "no space left on device." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_a_warning_is_a_note_said_once(quiet, capsys):
+    with explained(quiet=quiet):
+        for _ in range(3):
+            warnings.warn("It did not\nconverge.", stacklevel=1)
+        warnings.warn("Old.", DeprecationWarning, stacklevel=1)
+    assert capsys.readouterr().err == ("" if quiet else "Note: It did not converge.\n")
+
+
+def test_success_says_nothing(capsys):
+    with explained():
+        pass
+    assert capsys.readouterr() == ("", "")
+
+
+def test_names_that_are_close_are_suggested():
+    assert close_to("Grade", ["grade", "size"]) == " Did you mean 'grade'?"
+    assert close_to("GRADE", ["grade", "size"]) == " Did you mean 'grade'?"
+    assert close_to("zzz", ["grade", "size"]) == ""
+    assert listed(["a"]) == "'a'"
+
+
+def test_a_system_error_without_a_file_keeps_its_words():
+    assert sentence(OSError("a device")) == "a device"

@@ -1,0 +1,112 @@
+"""Predict: the same rows give the same answers, however the table is laid out."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.dummy import DummyClassifier
+from sklearn.svm import LinearSVC
+
+from committee import save
+from committee.shell.errors import ShellError
+from committee.shell.models import read_model
+from committee.shell.output import Voice
+from committee.shell.predicting import predict, predictions
+from committee.shell.tables import read_table
+from committee.shell.training import Recipe, train
+from tests.shell.conftest import QUIET
+
+
+@pytest.fixture
+def classifier(trained):
+    return str(trained / "classifier.skops")
+
+
+def answers(model, frame, tmp_path, voice=QUIET, **options):
+    data, output = tmp_path / "in.csv", str(tmp_path / "out.csv")
+    frame.to_csv(data, index=False)
+    predict(model, str(data), output=output, voice=voice, **options)
+    return read_table(output)
+
+
+def test_predictions_are_those_of_the_loaded_pipeline(classifier, table, tmp_path):
+    model = read_model(classifier)
+    X = model.rows(table)
+    written = answers(classifier, table, tmp_path, proba=True)
+    assert written.columns.tolist() == ["prediction", "p_no", "p_yes"]
+    assert written["prediction"].tolist() == model.estimator.predict(X).tolist()
+    np.testing.assert_allclose(
+        written[["p_no", "p_yes"]], model.estimator.predict_proba(X), rtol=1e-12
+    )
+
+
+def test_the_order_of_columns_and_further_columns_do_not_matter(
+    classifier, table, tmp_path
+):
+    plain = answers(classifier, table.drop(columns=["grade", "price"]), tmp_path)
+    shuffled = table.assign(more="x")[["more", *table.columns[::-1]]]
+    pd.testing.assert_frame_equal(answers(classifier, shuffled, tmp_path), plain)
+
+
+def test_unseen_words_are_noted_once_and_predicted(classifier, table, tmp_path, capsys):
+    strange = table.assign(town="Oslo")
+    assert len(answers(classifier, strange, tmp_path, Voice())) == len(table)
+    err = capsys.readouterr().err
+    assert err.count("Note:") == 1
+    assert "'town' has values in 120 rows that were not there" in err
+
+
+def test_words_that_look_like_numbers_stay_words(tmp_path, table, capsys):
+    codes = table.assign(zip=np.where(table["size"] > 0, "01", "x1"))[["zip", "grade"]]
+    codes.to_csv(tmp_path / "t.csv", index=False)
+    model = str(tmp_path / "m.skops")
+    train(
+        str(tmp_path / "t.csv"),
+        target="grade",
+        output=model,
+        recipe=Recipe(members=3),
+        voice=QUIET,
+    )
+    capsys.readouterr()
+    answers(model, codes[codes["zip"] == "01"], tmp_path, Voice())
+    assert "Note" not in capsys.readouterr().err
+
+
+def test_what_was_done_is_reported_beside_a_file(classifier, table, tmp_path, capsys):
+    answers(
+        classifier, table.assign(town="Oslo"), tmp_path, Voice(quiet=True, as_json=True)
+    )
+    report = json.loads(capsys.readouterr().out)
+    assert report["rows"] == 120
+    assert report["unseen_values"] == {"town": 120}
+
+
+def test_json_beside_predictions_on_standard_output_is_a_usage_error(classifier):
+    with pytest.raises(ShellError, match="give a file") as error:
+        predict(classifier, "-", voice=Voice(as_json=True))
+    assert error.value.status == 2
+
+
+def test_a_regressor_has_no_probabilities(trained, table, tmp_path):
+    regressor = str(trained / "regressor.skops")
+    assert answers(regressor, table, tmp_path)["prediction"].dtype == np.float64
+    with pytest.raises(ShellError, match="is a regressor: --proba"):
+        answers(regressor, table, tmp_path, proba=True)
+
+
+def test_a_classifier_without_probabilities_says_so(tmp_path, table):
+    path = str(tmp_path / "svc.skops")
+    save(LinearSVC().fit(table[["size"]], table["member"]), path)
+    with pytest.raises(ShellError, match="gives no probabilities"):
+        answers(path, table, tmp_path, proba=True)
+    assert set(answers(path, table, tmp_path)["prediction"]) == {True, False}
+
+
+def test_columns_of_probabilities_carry_the_labels():
+    model = DummyClassifier().fit([[0], [1], [2]], [10, 20, 10])
+    assert predictions(model, [[0]], proba=True).columns.tolist() == [
+        "prediction",
+        "p_10",
+        "p_20",
+    ]

@@ -1,0 +1,86 @@
+"""The target: found, whole, and of a task."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from committee.shell.errors import ShellError
+from committee.shell.target import as_target, guess_task, split_target
+
+
+def column(values, **options):
+    return pd.Series(values, name="y", **options)
+
+
+@pytest.mark.parametrize(
+    ("values", "task"),
+    [
+        (["a", "b"], "classification"),
+        ([True, False], "classification"),
+        ([0, 1, 2], "classification"),
+        ([0.0, 1.0], "classification"),
+        (list(range(10)), "classification"),
+        (list(range(11)), "regression"),
+        ([0.5, 1.0], "regression"),
+        ([1.0, np.inf], "regression"),
+    ],
+)
+def test_the_task_is_guessed(values, task):
+    assert guess_task(column(values)) == task
+
+
+def test_categories_of_a_frame_are_classes():
+    assert guess_task(column(["a", "b"], dtype="category")) == "classification"
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [(["a", "b"], "U"), ([True, False], "b"), ([1.0, 2.0], "i"), ([3, 4], "i")],
+)
+def test_labels_keep_their_type(values, kind):
+    y = as_target(column(values), "classification")
+    assert y.dtype.kind == kind
+    assert y.tolist() == values
+
+
+def test_numbers_are_floats_and_whole_numbers_can_be_estimated():
+    assert as_target(column([1, 2]), "regression").dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("values", "task", "words"),
+    [
+        ([1, 1, 1], "classification", "All 3 rows have 1."),
+        (["a"], "classification", "All 1 rows have 'a'."),
+        ([2.5, 2.5], "regression", "at least 2 distinct values"),
+        (["a", "b"], "regression", "must be numbers for regression. It has 'a'."),
+        ([True, False], "regression", "must be numbers for regression"),
+        ([0.5, 1.5], "classification", "use --task regression"),
+        ([1.0, np.inf], "regression", "must be finite"),
+    ],
+)
+def test_a_target_that_cannot_be_learned(values, task, words):
+    with pytest.raises(ShellError) as error:
+        as_target(column(values), task)
+    assert words in str(error.value)
+    assert error.value.status == 1
+
+
+def test_an_unknown_target_suggests_a_name():
+    frame = pd.DataFrame({"size": [1], "grade": [2]})
+    with pytest.raises(ShellError, match=r"mean 'grade'.*'size', 'grade'") as error:
+        split_target(frame, "Grades")
+    assert error.value.status == 2
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([1, None, None], "2 rows have none, first row 2 of the data"),
+        (["a", "b", None], "1 row has none, first row 3 of the data"),
+    ],
+)
+def test_gaps_in_the_target_are_counted(values, words):
+    frame = pd.DataFrame({"y": values, "a": [1, 2, 3]})
+    with pytest.raises(ShellError, match=words):
+        split_target(frame, "y")

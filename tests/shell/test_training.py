@@ -1,0 +1,105 @@
+"""Train: every combination of names gives a model that predicts."""
+
+import json
+
+import numpy as np
+import pytest
+
+from committee import Bagging, BestPruner, CommitteeClassifier, CommitteeRegressor
+from committee.shell.errors import ShellError
+from committee.shell.models import read_model
+from committee.shell.output import Voice
+from committee.shell.training import Recipe, held_out_error, train
+
+JSON = Voice(quiet=True, as_json=True)
+
+
+def trained_with(trained, tmp_path, data="grades", target="grade", **options):
+    path = str(tmp_path / "m.skops")
+    recipe = Recipe(**{"members": 10} | options)
+    train(
+        str(trained / f"{data}.csv"),
+        target=target,
+        output=path,
+        recipe=recipe,
+        voice=JSON,
+    )
+    return read_model(path)
+
+
+def test_the_result_says_what_was_made(trained, tmp_path, capsys):
+    trained_with(trained, tmp_path)
+    report = json.loads(capsys.readouterr().out)
+    assert report["task"] == "classification"
+    assert (report["rows"], report["columns"], report["members"]) == (120, 5, 10)
+    assert 0 < report["members_with_a_weight"] <= 10
+    assert 0 < report["held_out_error"] < 0.3
+    assert report["measure"] == "error rate"
+    assert report["bytes"] == (tmp_path / "m.skops").stat().st_size
+
+
+@pytest.mark.parametrize("estimator", ["random-tree", "linear", "neighbours"])
+@pytest.mark.parametrize(("data", "target"), [("grades", "grade"), ("prices", "price")])
+def test_estimators_read_gaps_and_words(estimator, data, target, trained, tmp_path):
+    model = trained_with(trained, tmp_path, data, target, estimator=estimator)
+    assert len(model.last.members_) == 10
+
+
+@pytest.mark.parametrize(
+    ("generator", "estimator"),
+    [("cross-splits", "tree"), ("mini-batches", "tree"), ("adaboost", "stump")],
+)
+def test_generators(generator, estimator, trained, tmp_path):
+    model = trained_with(trained, tmp_path, generator=generator, estimator=estimator)
+    assert len(model.last.members_) <= 10
+
+
+def test_the_same_seed_gives_the_same_model(trained, tmp_path, table):
+    first, again, other = (
+        trained_with(trained, tmp_path, combiner="average", seed=seed)
+        for seed in (3, 3, 4)
+    )
+    X = first.rows(table)
+    p = first.estimator.predict_proba(X)
+    np.testing.assert_array_equal(p, again.estimator.predict_proba(X))
+    assert (p != other.estimator.predict_proba(X)).any()
+
+
+def test_the_task_can_be_said(trained, tmp_path, table):
+    labels = table.assign(level=np.arange(len(table)) % 3)[["size", "level"]]
+    labels.to_csv(tmp_path / "levels.csv", index=False)
+    tasks = [
+        trained_with(tmp_path, tmp_path, "levels", "level", task=task).task
+        for task in (None, "regression", "classification")
+    ]
+    assert tasks == ["classification", "regression", "classification"]
+
+
+def test_the_held_out_error_is_that_of_members_who_did_not_see_the_row(rng):
+    X = rng.normal(size=(60, 2))
+    y = X[:, 0] + 0.1 * rng.normal(size=60)
+    committee = CommitteeRegressor(
+        generator=Bagging(5), combiner=BestPruner(5), random_state=0
+    ).fit(X, y)
+    F, mask = committee.member_predictions(X), committee.held_out_
+    squares = [(F[n, mask[n]].mean() - y[n]) ** 2 for n in range(60) if mask[n].any()]
+    np.testing.assert_allclose(
+        held_out_error(committee, X, y), np.sqrt(np.mean(squares)), rtol=1e-12
+    )
+
+
+def test_there_is_no_held_out_error_where_all_rows_were_seen(rng):
+    X, y = rng.normal(size=(20, 2)), np.arange(20) % 2
+    committee = CommitteeClassifier(generator=Bagging(3), random_state=0).fit(X, y)
+    assert held_out_error(committee, X, y) is None
+
+
+def test_a_task_that_does_not_exist_is_a_usage_error(trained, tmp_path):
+    with pytest.raises(ShellError, match="classification, regression") as error:
+        trained_with(trained, tmp_path, task="clustering")
+    assert error.value.status == 2
+
+
+def test_wrong_names_are_found_before_the_table_is_read(tmp_path):
+    with pytest.raises(ShellError, match="must be one of"):
+        trained_with(tmp_path, tmp_path, "no such table", combiner="nonsense")
