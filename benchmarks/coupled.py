@@ -73,7 +73,7 @@ def speed():
             q, gamma=0.03, alpha=0.1, n_coupling=n_c, solver=solver, topology=topology,
             random_state=0,
         )  # fmt: skip
-        ours, theirs, r = ratio(
+        ours, theirs, _ = ratio(
             lambda m=model: m.fit(X, y), lambda: ridge.fit(X, y), repeats=3
         )
         most = peak(lambda m=model: m.fit(X, y))
@@ -82,7 +82,7 @@ def speed():
                 f"{solver}, {topology}",
                 f"{ours:.2f}",
                 f"{theirs:.2f}",
-                f"{r:.3f}",
+                f"{ours / theirs:.3f}",
                 "0.125",
                 f"{most / MB:.0f}",
                 f"{bound / MB:.0f}",
@@ -107,45 +107,43 @@ def scale():
     show("subsets of 80: time at 4 N, bar 4.5", columns, rows)
 
 
-def large(N=100_000, size=100, components=(50, 100, 300, 1000)):
-    X, y = surface(N + 5000)
+#: Rows of a subset, coupling points, alpha and coupling. Of the coupled, the best of 20
+#: tried at N = 20,000 on other rows of the same surface; the uncoupled is not tuned,
+#: nor are the rivals' gamma and ridge.
+LARGE = [(100, 200, 1e-6, 0.0), (100, 200, 1e-7, 3.0), (200, 500, 1e-6, 3.0)]
+
+
+def large(N=100_000, settings=LARGE, n_new=5000, components=(50, 100, 300, 1000)):
+    X, y = surface(N + n_new)
     X_new, y_new = X[N:], y[N:]
     X, y = X[:N], y[:N]
 
-    def rmse(model):
-        return float(np.sqrt(np.mean((model.predict(X_new) - y_new) ** 2)))
+    def row(name, model):
+        cpu = time.process_time()
+        t, _ = seconds(lambda: model.fit(X, y))
+        cpu = time.process_time() - cpu
+        t_new, f = seconds(lambda: model.predict(X_new))
+        rmse = np.sqrt(np.mean((f - y_new) ** 2))
+        return [name, f"{t:.1f}", f"{cpu:.1f}", f"{t_new:.1f}", f"{rmse:.4f}"]
 
     rows = []
-    for alpha, nu in ((1e-6, 0.0), (1e-6, 30.0)):
+    for size, n_c, alpha, nu in settings:
         model = CoupledKernelRegressor(
-            N // size, gamma=0.03, alpha=alpha, coupling=nu, n_coupling=200,
+            N // size, gamma=0.03, alpha=alpha, coupling=nu, n_coupling=n_c,
             combiner=Average(), random_state=0,
         )  # fmt: skip
-        t, _ = seconds(lambda m=model: m.fit(X, y))
-        t_new, error = seconds(lambda m=model: rmse(m))
-        rows.append(
-            [
-                f"coupling {nu}, alpha {alpha}",
-                f"{t:.1f}",
-                f"{t_new:.1f}",
-                f"{error:.4f}",
-            ]
-        )
+        rows.append(row(f"subsets of {size}, coupling {nu:g}, alpha {alpha:g}", model))
     for n in components:
         rival = make_pipeline(
             Nystroem(gamma=0.03, n_components=n, random_state=0), Ridge(1e-3)
         )
-        t, _ = seconds(lambda m=rival: m.fit(X, y))
-        t_new, error = seconds(lambda m=rival: rmse(m))
-        rows.append(
-            [f"Nystroem({n}) + Ridge", f"{t:.1f}", f"{t_new:.1f}", f"{error:.4f}"]
-        )
-    columns = ["model", "fit s", "predict 5,000 s", "RMSE"]
-    show(f"N = {N:,}, subsets of {size}; the noise is 0.2", columns, rows)
+        rows.append(row(f"Nystroem({n}) + Ridge", rival))
+    columns = ["model", "fit s", "CPU s", f"predict {n_new:,} s", "RMSE"]
+    show(f"N = {N:,}; the noise is 0.2", columns, rows)
 
 
 def million():
-    large(1_000_000, 50, components=(50, 100))
+    large(1_000_000, [(50, 200, 1e-6, 30.0)], n_new=1000, components=(50, 100))
 
 
 def standardised(A):
@@ -178,6 +176,9 @@ def problems():
     z = load("australian")
     X, y = standardised(z["X"].astype(float)), z["y"]
     yield "australian 10", X, y, 10, 903.0, 12.15, 1.0, 460, 230
+    # The paper takes what cross-validation finds for the individual model. Its printed
+    # values have 1.7 times the least error here; these are the best of 30 by 10 folds.
+    yield "australian 10 cv", X, y, 10, 1.0, 200.0, 1.0, 460, 230
     yield "adult 100", *adult(), 100, 1.11, 30.0, 1.0, 8000, 500
 
 

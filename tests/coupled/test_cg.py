@@ -48,7 +48,15 @@ def test_targets_of_zero_have_coefficients_of_zero():
 
 
 @pytest.mark.parametrize("q", [2, 3, 7])
-def test_the_limit_is_where_the_matrix_becomes_singular(q):
-    twin, gram, _ = both(q)
-    limit = CoupledOperator(gram, 0.1, -1.0).coupling_limit()
+@pytest.mark.parametrize("alpha", [0.1, 1e-9])
+def test_the_limit_is_where_the_matrix_becomes_singular(q, alpha):
+    twin, gram, _ = both(q, alpha=alpha)
+    limit = CoupledOperator(gram, alpha, -1.0).coupling_limit()
     np.testing.assert_allclose(limit, twin.limit(), rtol=1e-6)
+
+
+def test_the_limit_goes_with_a_small_ridge():
+    """Where the data say nothing only alpha holds against the coupling."""
+    _, gram, _ = both(5)
+    limits = [CoupledOperator(gram, a, -1.0).coupling_limit() for a in (1e-9, 1e-14)]
+    np.testing.assert_allclose(limits[1], 1e-5 * limits[0], rtol=1e-6)

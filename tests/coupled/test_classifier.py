@@ -1,4 +1,4 @@
-"""Votes and probabilities of coupled classifiers; the contract is in test_estimators."""
+"""Votes and probabilities of coupled classifiers; the contract is in test_regressor."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ def test_hard_votes_are_the_weighted_signs():
     X, y = make_moons(150, noise=0.2, random_state=0)
     labels = np.array(["no", "yes"])[y]
     model = CoupledKernelClassifier(5, alpha=0.1, random_state=0).fit(X, labels)
-    f = np.stack([m.predict(X)[:, 0] for m in model.members_], axis=1)
+    f = np.stack([m.predict(X) for m in model.members_], axis=1)
     expected = np.sign(f) @ model.weights_
     np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-12)
     np.testing.assert_array_equal(model.predict(X), np.where(expected > 0, "yes", "no"))
@@ -25,7 +25,7 @@ def test_hard_votes_are_the_weighted_signs():
 def test_soft_votes_are_one_expansion():
     X, y = make_moons(150, noise=0.2, random_state=0)
     model = CoupledKernelClassifier(5, voting="soft", random_state=0).fit(X, y)
-    f = np.stack([m.predict(X)[:, 0] for m in model.members_], axis=1)
+    f = np.stack([m.predict(X) for m in model.members_], axis=1)
     np.testing.assert_allclose(
         model.decision_function(X), f @ model.weights_, rtol=1e-8, atol=1e-10
     )

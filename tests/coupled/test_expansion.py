@@ -45,6 +45,8 @@ def test_one_expansion_is_the_weighted_sum(weights, rng):
 
 def test_rows_are_evaluated_in_bounded_blocks(monkeypatch, rng):
     monkeypatch.setattr(expansion, "_BLOCK_ENTRIES", 100)
+    monkeypatch.setattr(expansion, "_GRAM_POINTS", 5)
+    monkeypatch.setattr(expansion, "_GRAM_ROWS", 20)
     sizes = []
 
     def kernel(X, Z):

@@ -1,22 +1,19 @@
 """The paper's effects on its data: slow, and only where the data are at hand."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.stats import ranksums
 
 from benchmarks import coupled
+from tests.reference.data import load_or_skip
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+pytestmark = pytest.mark.slow
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        not (DATA / "boston.npz").exists(),
-        reason="needs the data sets of the paper in ../shared/data",
-    ),
-]
+
+@pytest.fixture(autouse=True)
+def _data(monkeypatch):
+    """The benchmark's data sets, each a reason to skip where it is missing."""
+    monkeypatch.setattr(coupled, "load", load_or_skip)
 
 
 def problem(name):

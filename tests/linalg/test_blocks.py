@@ -117,3 +117,31 @@ def test_blocks_that_are_not_numbers(shape):
     A[rows[1], rows[1]] = np.nan
     with pytest.raises(NotPositiveDefiniteError, match=r"Block 1 .* not a number"):
         solve(shape, A, rows, b)
+
+
+@pytest.mark.parametrize("pivot", [3.0, 2.001])
+def test_a_long_ring_loses_nothing_of_its_corner(pivot, rng):
+    """Once with couplings that fade within a few blocks, once with such that last."""
+    A, rows, b = problem([4] * 50, "ring", 0)
+    A[:] = pivot * np.eye(len(A))
+    for j in range(50):
+        turn = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+        A[rows[j], rows[j - 1]], A[rows[j - 1], rows[j]] = turn, turn.T
+    solution = solve("ring", A, rows, b)
+    # The condition number is below 4 / 0.001.
+    np.testing.assert_allclose(
+        np.concatenate(solution.x), np.linalg.solve(A, b), rtol=1e-9, atol=1e-9
+    )
+    np.testing.assert_allclose(
+        solution.log_determinant, np.linalg.slogdet(A)[1], rtol=1e-12
+    )
+
+
+@shapes
+def test_blocks_of_whole_numbers_and_views_are_blocks_too(shape):
+    A, rows, b = problem([40] * 4, shape, 0)
+    A = np.rint(A)
+    x = SOLVERS[shape](
+        lambda i, j: A[rows[i], rows[j]].astype(int).T.T, [b[r] for r in rows]
+    ).x
+    np.testing.assert_allclose(np.concatenate(x), np.linalg.solve(A, b), rtol=1e-9)

@@ -1,13 +1,11 @@
 """Couple: kernel submodels on disjoint subsets, trained together."""
 
-from committee.coupled.estimators import (
-    CoupledKernelClassifier,
-    CoupledKernelRegressor,
-)
+from committee.coupled.classifier import CoupledKernelClassifier
 from committee.coupled.expansion import KernelMember
 from committee.coupled.gram import GramBlocks, Layout
 from committee.coupled.loo import leave_one_out
 from committee.coupled.lssvm import LSSVMClassifier, LSSVMRegressor
+from committee.coupled.regressor import CoupledKernelRegressor
 from committee.coupled.search import SearchResult, search_coupled
 from committee.coupled.system import CoupledSolution, solve_coupled
 

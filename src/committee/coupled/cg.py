@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+from scipy.linalg import svd
 from scipy.linalg.blas import dtrsm
 from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
@@ -73,14 +74,16 @@ class CoupledOperator:
     def coupling_limit(self) -> float:
         """Return the coupling at which the system becomes singular.
 
-        H_0 + nu E'E > 0   <=>   nu > -1 / lambda_max(L^-1 E'E L^-T),   L L' = H_0
+        H_0 + nu E'E > 0   <=>   nu > -1 / lambda_max(R E'E R),    R = H_0^-1/2
         """
-        L = self.factors(0.0)
+        roots = [_InverseRoot(K, self.alpha) for K in self.Kt]
+
+        def whiten(v: FloatArray) -> FloatArray:
+            parts = [R(v[rows]) for R, rows in zip(roots, self.rows, strict=True)]
+            return np.concatenate(parts)
 
         def product(v: FloatArray) -> FloatArray:
-            v = v.reshape(-1, 1)
-            w = self._by_blocks(L, self.differences(self._by_blocks(L, v, 1)), 0)
-            return w[:, 0]
+            return whiten(self.differences(whiten(v.reshape(-1, 1))))[:, 0]
 
         n = self.size
         operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
@@ -95,7 +98,11 @@ class CoupledOperator:
 
     def precondition(self, L: list[FloatArray], r: FloatArray) -> FloatArray:
         """Return the solution of L L' z = r, block by block."""
-        return self._by_blocks(L, self._by_blocks(L, r, 0), 1)
+        z = np.empty_like(r)
+        for L_j, rows in zip(L, self.rows, strict=True):
+            half = dtrsm(1.0, L_j, r[rows], lower=1)
+            z[rows] = dtrsm(1.0, L_j, half, lower=1, trans_a=1)
+        return z
 
     def _outputs(self, j: int, a: FloatArray) -> FloatArray:
         """Return Kc_j a_j, what submodel j says on the coupling points."""
@@ -107,12 +114,24 @@ class CoupledOperator:
             start = stop
         return total
 
-    def _by_blocks(self, L: list[FloatArray], r: FloatArray, trans: int) -> FloatArray:
-        """Return L^-1 r, or L^-T r."""
-        out = np.empty_like(r)
-        for L_j, rows in zip(L, self.rows, strict=True):
-            out[rows] = dtrsm(1.0, L_j, r[rows], lower=1, trans_a=trans)
-        return out
+
+class _InverseRoot:
+    """Products with (K'K + alpha I)^-1/2, by the singular values of K.
+
+        v / sqrt(alpha) + V (1 / sqrt(d^2 + alpha) - 1 / sqrt(alpha)) V'v,    K = U d V'
+
+    A factor of K'K + alpha I would know alpha only up to the rounding of K'K.
+    """
+
+    def __init__(self, K: FloatArray, alpha: float) -> None:
+        _, d, self.Vt = svd(K, full_matrices=False, check_finite=False)
+        self.outside = float(1.0 / np.sqrt(alpha))
+        self.inside = 1.0 / np.sqrt(d**2 + alpha) - self.outside
+
+    def __call__(self, v: FloatArray) -> FloatArray:
+        """Return the product with v, (m, T)."""
+        inside: FloatArray = self.Vt.T @ (self.inside[:, None] * (self.Vt @ v))
+        return self.outside * v + inside
 
 
 def solve_cg(
@@ -128,8 +147,8 @@ def solve_cg(
 
         A a = Kt'y,    M = blockdiag(H_j)
 
-    All targets advance together, each with its own step lengths, and rest once
-    they are done.
+    All targets advance together, each with its own step lengths. They stop when the
+    last of them has reached tol; one whose residual has vanished takes no more steps.
 
     Parameters
     ----------

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import validate_data
 
 from committee._typing import FloatArray, IntArray, RandomState
@@ -13,16 +12,16 @@ from committee._validation import StrOptions, check_sample_weight, fit_context
 from committee.coupled.ensemble import CoupledEnsemble, Plan
 from committee.coupled.expansion import in_blocks
 from committee.coupled.link import (
+    LinkMixin,
     both_sides,
     encode_labels,
     fit_slope,
-    link,
     signed_targets,
 )
 from committee.coupled.loo import leave_one_out
 
 
-class CoupledKernelClassifier(ClassifierMixin, CoupledEnsemble):
+class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
     """Coupled kernel submodels that vote, one machine for each class and member.
 
         hard:  s_k(x) = sum_j w_j [k = argmax_l f_jl(x)]
@@ -34,10 +33,9 @@ class CoupledKernelClassifier(ClassifierMixin, CoupledEnsemble):
 
     Parameters
     ----------
-    n_members : int, default=8
-        This one, kernel, gamma, degree, coef0, alpha, coupling, coupling_set, as well
-        as n_coupling, topology, overlap, solver, tol, max_iter, weigh_on, and
-        n_weighing, random_state, are those of `CoupledKernelRegressor`.
+    n_members, kernel, gamma, degree, coef0, alpha, coupling, coupling_set, n_coupling, \
+    topology, overlap, solver, tol, max_iter, weigh_on, n_weighing, random_state :
+        As for `CoupledKernelRegressor`.
     combiner : combiner, optional
         The second layer, `SimplexWeights()` unless given. It sees one-hot votes, or
         for soft voting (1 + f) / 2.
@@ -70,9 +68,6 @@ class CoupledKernelClassifier(ClassifierMixin, CoupledEnsemble):
         **CoupledEnsemble._parameter_constraints,
         "voting": [StrOptions({"hard", "soft"})],
     }
-
-    classes_: Any
-    slope_: float
 
     def __init__(
         self,
@@ -163,34 +158,6 @@ class CoupledKernelClassifier(ClassifierMixin, CoupledEnsemble):
         if len(self.classes_) > 2:
             return s
         return s[:, 1] - s[:, 0] if self.voting == "hard" else s[:, 1]
-
-    def predict(self, X: Any) -> Any:
-        """Return the class with the largest score.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, n_features)
-
-        Returns
-        -------
-        labels : array of shape (N,)
-        """
-        best = self._scores(X).argmax(axis=1)
-        return self.classes_[best]
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return class probabilities by the calibrated link.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, n_features)
-
-        Returns
-        -------
-        p : array of shape (N, K)
-        """
-        scores = self._scores(X)
-        return link(scores, self.slope_)
 
     def _scores(self, X: Any) -> FloatArray:
         """Return s_k of all rows; soft votes come from the collapsed expansion."""

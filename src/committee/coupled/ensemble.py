@@ -33,6 +33,15 @@ from committee.diagnostics.correlation import scaled_error_correlation
 from committee.kernels import KERNELS, Kernel, make_kernel
 from committee.linalg import solve_simplex
 
+#: What every kernel machine here takes: a kernel and a ridge.
+RIDGE_CONSTRAINTS: dict[str, Any] = {
+    "kernel": [StrOptions(set(KERNELS)), callable],
+    "gamma": [Interval(Real, 0, None, closed="neither"), None],
+    "degree": [Interval(Real, 0, None, closed="neither")],
+    "coef0": [Interval(Real, None, None, closed="neither")],
+    "alpha": [Interval(Real, 0, None, closed="neither")],
+}
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -55,12 +64,8 @@ class CoupledEnsemble(BaseEstimator):
     """Base of the coupled estimators: a first layer of submodels, a second of weights."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **RIDGE_CONSTRAINTS,
         "n_members": [Interval(Integral, 1, None, closed="left")],
-        "kernel": [StrOptions(set(KERNELS)), callable],
-        "gamma": [Interval(Real, 0, None, closed="neither"), None],
-        "degree": [Interval(Real, 0, None, closed="neither")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
         "coupling": [Interval(Real, None, None, closed="neither")],
         "coupling_set": [StrOptions({"train", "box"})],
         "n_coupling": [
@@ -194,10 +199,13 @@ class CoupledEnsemble(BaseEstimator):
             tol=self.tol,
             max_iter=self.max_iter,
         )
+        vector = y.ndim == 1 and Y.shape[1] == 1
         self.n_iter_, self.converged_ = solution.n_iter, solution.converged
         self.members_ = [
-            KernelMember(self.kernel_, gram.X, gram.support_rows(j), coef)
-            for j, coef in enumerate(solution.coef)
+            KernelMember(
+                self.kernel_, gram.X, gram.support_rows(j), a[:, 0] if vector else a
+            )
+            for j, a in enumerate(solution.coef)
         ]
         with threads_for(len(gram.subsets[0])):
             F = None

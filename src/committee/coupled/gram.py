@@ -145,26 +145,25 @@ class GramBlocks:
         return H  # type: ignore[no-any-return]
 
     def products(self, j: int, k: int, factor: float) -> FloatArray:
-        """Return factor Kc_j'Kc_k."""
+        """Return factor Kc_j'Kc_k; for j = k only the blocks of the lower triangle."""
         rows, columns = self.layout.support(j), self.layout.support(k)
         at = _offsets([len(self.subsets[i]) for i in rows])
         across = _offsets([len(self.subsets[i]) for i in columns])
-        shape = (at[-1], across[-1])
+        G = np.zeros((at[-1], across[-1]), order="F")
         if factor == 0.0:
-            return np.zeros(shape, order="F")
-        G = np.empty(shape, order="F")
+            return G
         for a, i in enumerate(rows):
-            for b, k_b in enumerate(columns):
+            for b, k_b in enumerate(columns[: a + 1] if j == k else columns):
                 part = G[at[a] : at[a + 1], across[b] : across[b + 1]]
                 np.multiply(self._pair(i, k_b), factor, out=part)
         return G
 
     def _pair(self, i: int, k: int) -> FloatArray:
-        """Return k(X_c, D_i)'k(X_c, D_k)."""
+        """Return k(X_c, D_i)'k(X_c, D_k), in Fortran order as the system's blocks."""
         if i < k:
             return self._pair(k, i).T
         return self._pairs.get_or_make(
-            (i, k), lambda: self.coupling(i).T @ self.coupling(k)
+            (i, k), lambda: (self.coupling(k).T @ self.coupling(i)).T
         )
 
     def _make_training(self, j: int) -> FloatArray:

@@ -7,17 +7,58 @@ With a single slope the largest score stays the largest probability.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
+from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from committee._typing import FloatArray, IntArray
 
 #: Bounds of log b for scores of unit size.
 _LOG_SLOPES = (-7.0, 7.0)
+
+
+class LinkMixin(ClassifierMixin):
+    """A classifier by scores: the largest decides, the link makes probabilities."""
+
+    classes_: Any
+    slope_: float
+
+    @abstractmethod
+    def _scores(self, X: Any) -> FloatArray:
+        """Return s_k, (N, K)."""
+
+    def predict(self, X: Any) -> Any:
+        """Return the class with the largest score.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features)
+
+        Returns
+        -------
+        labels : array of shape (N,)
+        """
+        best = self._scores(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return class probabilities by the calibrated link.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features)
+
+        Returns
+        -------
+        p : array of shape (N, K)
+        """
+        scores = self._scores(X)
+        return link(scores, self.slope_)
 
 
 def fit_slope(

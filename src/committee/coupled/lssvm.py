@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg import solve as dense_solve
 from scipy.linalg.lapack import dpotri
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from committee._typing import FloatArray
-from committee._validation import (
-    Interval,
-    StrOptions,
-    check_sample_weight,
-    fit_context,
-)
+from committee._validation import check_sample_weight, fit_context
+from committee.coupled.ensemble import RIDGE_CONSTRAINTS
 from committee.coupled.expansion import evaluate
 from committee.coupled.gram import threads_for
 from committee.coupled.link import (
+    LinkMixin,
     both_sides,
     encode_labels,
     fit_slope,
-    link,
     signed_targets,
 )
-from committee.kernels import KERNELS, Kernel, make_kernel
+from committee.coupled.regressor import TargetsMixin
+from committee.kernels import Kernel, make_kernel
 
 
 def solve_lssvm(
@@ -98,13 +94,7 @@ def solve_lssvm(
 class _LSSVM(BaseEstimator):
     """What both machines share."""
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "kernel": [StrOptions(set(KERNELS)), callable],
-        "gamma": [Interval(Real, 0, None, closed="neither"), None],
-        "degree": [Interval(Real, 0, None, closed="neither")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-    }
+    _parameter_constraints: ClassVar[dict[str, Any]] = RIDGE_CONSTRAINTS
 
     kernel_: Kernel
     dual_coef_: FloatArray
@@ -151,7 +141,7 @@ class _LSSVM(BaseEstimator):
         return evaluate(self.kernel_, X, self._X, self.dual_coef_) + self.intercept_
 
 
-class LSSVMRegressor(RegressorMixin, _LSSVM):
+class LSSVMRegressor(TargetsMixin, _LSSVM):
     """Least squares support vector machine for regression.
 
         [ 0   1'          ] [ b ]   [ 0 ]
@@ -201,36 +191,15 @@ class LSSVMRegressor(RegressorMixin, _LSSVM):
         -------
         self
         """
-        X, y = validate_data(
-            self, X, y, dtype=np.float64, multi_output=True, y_numeric=True
-        )
-        y = y.astype(np.float64)
-        self._vector = y.ndim == 1
+        X, y = self._check_targets(X, y)
         self._fit(X, y.reshape(len(y), -1), sample_weight, leave_one_out=False)
         return self
 
-    def predict(self, X: Any) -> FloatArray:
-        """Return f.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, n_features)
-
-        Returns
-        -------
-        f : array of shape (N,) or (N, T)
-        """
-        f = self._values(X)
-        return f[:, 0] if self._vector else f
-
-    def __sklearn_tags__(self) -> Any:
-        """Take several targets."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
+    def _scores(self, X: Any) -> FloatArray:
+        return self._values(X)
 
 
-class LSSVMClassifier(ClassifierMixin, _LSSVM):
+class LSSVMClassifier(LinkMixin, _LSSVM):
     """Least squares support vector machine for classification.
 
         [ 0   1'          ] [ b ]   [ 0 ]
@@ -240,14 +209,8 @@ class LSSVMClassifier(ClassifierMixin, _LSSVM):
 
     Parameters
     ----------
-    kernel : {"rbf", "linear", "polynomial", "laplacian"} or callable
-    gamma : float, optional
-        Of the kernel; None takes the median heuristic.
-    degree : float, default=3
-    coef0 : float, default=1.0
-        Of the polynomial.
-    alpha : float, default=1.0
-        The ridge, 1 / gamma of the paper; divided by the sample weights.
+    kernel, gamma, degree, coef0, alpha :
+        As for `LSSVMRegressor`.
 
     Attributes
     ----------
@@ -267,9 +230,6 @@ class LSSVMClassifier(ClassifierMixin, _LSSVM):
     >>> LSSVMClassifier(gamma=2.0, alpha=0.1).fit(X, y).score(X, y) > 0.98
     True
     """
-
-    classes_: Any
-    slope_: float
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -311,29 +271,5 @@ class LSSVMClassifier(ClassifierMixin, _LSSVM):
         f = self._values(X)
         return f[:, 0] if len(self.classes_) == 2 else f
 
-    def predict(self, X: Any) -> Any:
-        """Return the class with the largest value.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, n_features)
-
-        Returns
-        -------
-        labels : array of shape (N,)
-        """
-        f = both_sides(self._values(X))
-        return self.classes_[f.argmax(axis=1)]
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return class probabilities by the calibrated link.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, n_features)
-
-        Returns
-        -------
-        p : array of shape (N, K)
-        """
-        return link(both_sides(self._values(X)), self.slope_)
+    def _scores(self, X: Any) -> FloatArray:
+        return both_sides(self._values(X))

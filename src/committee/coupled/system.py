@@ -50,10 +50,13 @@ def solve_coupled(
 ) -> CoupledSolution:
     """Train all submodels together.
 
-        min  1/2 sum_j ||Kt_j a_j - y_j||^2 + alpha/2 sum_j ||a_j||^2
+        min  1/2 sum_j ||Kt_j a_j - r_j||^2 + alpha/2 sum_j ||a_j||^2
              + nu/2 sum_{j ~ k} ||Kc_j a_j - Kc_k a_k||^2
 
-        H_j a_j - nu sum_{k ~ j} Kc_j'Kc_k a_k = Kt_j' y_j
+        H_j a_j - nu sum_{k ~ j} Kc_j'Kc_k a_k = Kt_j' r_j
+
+    with r_j = y_j, or where there are sample weights rows of both r_j and Kt_j times
+    their square roots.
 
     Parameters
     ----------

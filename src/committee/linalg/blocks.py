@@ -7,7 +7,7 @@ the elimination, and belong to the solver from then on: it overwrites them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ from scipy.linalg.lapack import dpotrf
 
 from committee._typing import FloatArray
 from committee.linalg.cholesky import NotPositiveDefiniteError
+from committee.linalg.corner import Column, LastRow, right_solve
 
 #: Returns A_ij, i >= j; of a diagonal block only the lower triangle is read.
 Block = Callable[[int, int], FloatArray]
@@ -44,7 +45,8 @@ def solve_block_chain(block: Block, rhs: Sequence[FloatArray]) -> BlockSolution:
 
         L_j L_j' = A_jj - P_{j-1} P_{j-1}',    P_j = A_{j+1,j} L_j^-T
 
-    Two blocks, L_j and P_j, are kept for each j until the way back.
+    Two blocks, L_j and P_j, are kept for each j until the way back. The right-hand
+    sides are one more row of the matrix, z_j' = (b_j' - z_{j-1}' P_{j-1}') L_j^-T.
 
     Parameters
     ----------
@@ -75,9 +77,9 @@ def solve_block_chain(block: Block, rhs: Sequence[FloatArray]) -> BlockSolution:
     >>> round(float(np.exp(solution.log_determinant)), 12)
     4.0
     """
-    columns = _Columns(rhs)
-    L, P, z, log_determinant = _eliminate(block, len(rhs), columns.read)
-    return BlockSolution(columns.shaped(_go_back(L, P, z)), log_determinant)
+    rows = _Rows(rhs)
+    columns = list(_eliminate(block, rows.read, len(rhs)))
+    return BlockSolution(rows.shaped(_go_back(columns)), _log_determinant(columns))
 
 
 def solve_block_ring(block: Block, rhs: Sequence[FloatArray]) -> BlockSolution:
@@ -85,14 +87,17 @@ def solve_block_ring(block: Block, rhs: Sequence[FloatArray]) -> BlockSolution:
 
         A_{j,j-1} x_{j-1} + A_jj x_j + A_{j+1,j}' x_{j+1} = b_j,    indices modulo q
 
-    The last block borders a chain of the others: with C the column of the corner
-    A_{q-1,0}' and of A_{q-1,q-2}', zero between, and T = L L' the chain,
+    The blocks but the last are eliminated as a chain. Each leaves a block Z_j in the
+    last row of the factor, which the corner starts and A_{q-1,q-2} ends:
 
-        Z = L^-1 C,    L_{q-1} L_{q-1}' = A_{q-1,q-1} - Z'Z
+        Z_j = (C_j - Z_{j-1} P_{j-1}') L_j^-T
+        C_0 = A_{q-1,0},    C_{q-2} = A_{q-1,q-2},    C_j = 0 between
+        L_{q-1} L_{q-1}' = A_{q-1,q-1} - sum_j Z_j Z_j'
 
-    so C is m more right-hand sides on the way down. Three blocks, L_j, P_j and Z_j,
-    are kept for each j until the way back. Of one or two blocks there is no ring:
-    they are solved as a chain.
+    Three blocks, L_j, P_j and Z_j, are kept for each j until the way back. Z_j fades
+    along the ring, some directions sooner than others; those that have fallen below
+    the rounding of the corner itself are dropped, and a ring costs little more than
+    a chain. Of one or two blocks there is no ring: they are solved as a chain.
 
     Parameters
     ----------
@@ -122,85 +127,81 @@ def solve_block_ring(block: Block, rhs: Sequence[FloatArray]) -> BlockSolution:
     last = len(rhs) - 1
     if last < 2:
         return solve_block_chain(block, rhs)
-    corner = block(last, 0)
-    m = len(corner)
-    columns = _Columns(rhs)
+    rows = _Rows(rhs)
+    row = LastRow(block(last, 0))
 
-    def bordered(j: int) -> FloatArray:
-        C = np.zeros((0, m))
-        if j == 0:
-            C = corner.T
-        elif j == last - 1:
-            C = block(last, j).T
-        b = columns.read(j)
-        T = b.shape[1]
-        both = np.zeros((len(b), T + m), order="F")
-        both[:, :T] = b
-        both[: len(C), T:] = C
-        return both
+    # A chain, but for what the corner has left in its last row by the time it is read.
+    def reached(i: int, j: int) -> FloatArray:
+        A = block(i, j)
+        if i < last:
+            return A
+        return A - row.sums()[0] if j == last else A + row.beside_diagonal()
 
-    L, P, z, log_determinant = _eliminate(block, last, bordered)
-    pivot = np.asfortranarray(block(last, last))
-    b = columns.read(last)
-    T = b.shape[1]
-    for z_j in z:
-        pivot = dsyrk(-1.0, z_j[:, T:], 1.0, pivot, trans=1, lower=1, overwrite_c=1)
-        b = b - z_j[:, T:].T @ z_j[:, :T]
-    factor = _factor(pivot, last)
-    log_determinant += _log_square(factor)
-    x_last = dtrsm(1.0, factor, dtrsm(1.0, factor, b, lower=1), lower=1, trans_a=1)
-    x = _go_back(L, P, [z_j[:, :T] - z_j[:, T:] @ x_last for z_j in z])
-    return BlockSolution(columns.shaped([*x, x_last]), log_determinant)
+    def right_side(j: int) -> FloatArray:
+        b = rows.read(j)
+        return b - row.sums()[1] if j == last else b
+
+    columns = []
+    for j, column in enumerate(_eliminate(reached, right_side, last + 1)):
+        columns.append(column)
+        if j < last - 1:
+            row.eliminate(column)
+    x = _go_back(columns, row)
+    return BlockSolution(rows.shaped(x), _log_determinant(columns))
 
 
-class _Columns:
-    """Right-hand sides as matrices of our own; what comes out is shaped like them."""
+class _Rows:
+    """Right-hand sides as rows b' of our own; what comes out is shaped like them."""
 
     def __init__(self, rhs: Sequence[FloatArray]) -> None:
         self.rhs = rhs
         self.vectors = False
 
     def read(self, j: int) -> FloatArray:
-        """Return b_j as a new matrix in Fortran order."""
+        """Return b_j' as a new (T, n_j) matrix in Fortran order."""
         b = np.asarray(self.rhs[j], dtype=np.float64)
         self.vectors = b.ndim == 1
-        return np.array(b[:, None] if self.vectors else b, order="F")
+        return np.array(b[None, :] if self.vectors else b.T, order="F")
 
     def shaped(self, x: list[FloatArray]) -> list[FloatArray]:
         """Return vectors where vectors came in."""
-        return [x_j[:, 0] for x_j in x] if self.vectors else x
+        return [x_j[0] for x_j in x] if self.vectors else [x_j.T for x_j in x]
 
 
 def _eliminate(
-    block: Block, n_blocks: int, rhs: Callable[[int], FloatArray]
-) -> tuple[list[FloatArray], list[FloatArray], list[FloatArray], float]:
-    """Return L_j, P_j, z = L^-1 b and log |A| of a chain."""
-    L: list[FloatArray] = []
-    P: list[FloatArray] = []
-    z: list[FloatArray] = []
-    log_determinant = 0.0
+    block: Block, right_side: Callable[[int], FloatArray], n_blocks: int
+) -> Iterator[Column]:
+    """Yield the columns of a chain's factor, asking for each block in its turn."""
+    before: Column | None = None
     for j in range(n_blocks):
-        if j > 0:
-            P.append(_right_solve(L[-1], block(j, j - 1)))
-        pivot = np.asfortranarray(block(j, j))
-        b = rhs(j)
-        if j > 0:
-            pivot = dsyrk(-1.0, P[-1], 1.0, pivot, lower=1, overwrite_c=1)
-            b = dgemm(-1.0, P[-1], z[-1], 1.0, b, overwrite_c=1)
-        L.append(_factor(pivot, j))
-        log_determinant += _log_square(L[j])
-        z.append(dtrsm(1.0, L[j], b, lower=1, overwrite_b=1))
-    return L, P, z, log_determinant
+        pivot = np.asfortranarray(block(j, j), dtype=np.float64)
+        b = right_side(j)
+        if before is not None:
+            pivot = dsyrk(-1.0, before.P, 1.0, pivot, lower=1, overwrite_c=1)
+            b = dgemm(-1.0, before.z, before.P, 1.0, b, trans_b=1, overwrite_c=1)
+        L = _factor(pivot, j)
+        z = right_solve(L, b)
+        P = np.zeros((0, len(L)))
+        if j < n_blocks - 1:
+            below = np.asfortranarray(block(j + 1, j), dtype=np.float64)
+            P = right_solve(L, below)
+        before = Column(L, P, z)
+        yield before
 
 
-def _go_back(
-    L: list[FloatArray], P: list[FloatArray], z: list[FloatArray]
-) -> list[FloatArray]:
-    """Solve L' x = z from the last block to the first."""
-    x = list(z)
-    for j in reversed(range(len(z))):
-        b = z[j] if j == len(P) else z[j] - P[j].T @ x[j + 1]
-        x[j] = dtrsm(1.0, L[j], b, lower=1, trans_a=1)
+def _go_back(columns: list[Column], row: LastRow | None = None) -> list[FloatArray]:
+    """Return x', of L'x = z, from the last block to the first.
+
+    x_j' = (z_j' - x_{j+1}' P_j - x_{q-1}' Z_j) L_j^-1
+    """
+    x = [column.z for column in columns]
+    x[-1] = dtrsm(1.0, columns[-1].L, x[-1], side=1, lower=1)
+    from_last = [] if row is None else row.times(x[-1])
+    for j in reversed(range(len(columns) - 1)):
+        b = x[j] - x[j + 1] @ columns[j].P
+        if j < len(from_last):
+            b -= from_last[j]
+        x[j] = dtrsm(1.0, columns[j].L, b, side=1, lower=1)
     return x
 
 
@@ -221,14 +222,6 @@ def _factor(pivot: FloatArray, j: int) -> FloatArray:
     )
 
 
-def _right_solve(lower: FloatArray, B: FloatArray) -> FloatArray:
-    """Return B L^-T."""
-    P: FloatArray = dtrsm(
-        1.0, lower, np.asfortranarray(B), side=1, lower=1, trans_a=1, overwrite_b=1
-    )
-    return P
-
-
-def _log_square(lower: FloatArray) -> float:
+def _log_determinant(columns: list[Column]) -> float:
     """Return log |L L'|."""
-    return 2.0 * float(np.log(np.diag(lower)).sum())
+    return 2.0 * sum(float(np.log(np.diag(column.L)).sum()) for column in columns)

@@ -1,7 +1,8 @@
-"""Coupled kernel ensembles as scikit-learn estimators."""
+"""The coupled ensemble as a regressor, for one target or several."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -10,24 +11,60 @@ from sklearn.utils.validation import validate_data
 
 from committee._typing import FloatArray
 from committee._validation import fit_context
-from committee.coupled.classifier import CoupledKernelClassifier
 from committee.coupled.ensemble import CoupledEnsemble
 
-__all__ = ["CoupledKernelClassifier", "CoupledKernelRegressor"]
+
+class TargetsMixin(RegressorMixin):
+    """A regressor of one target or several; what it says is shaped like y."""
+
+    _vector: bool
+
+    @abstractmethod
+    def _scores(self, X: Any) -> FloatArray:
+        """Return f, (N, T)."""
+
+    def _check_targets(self, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
+        """Return X and y as floats, and remember the shape of y."""
+        X, y = validate_data(
+            self, X, y, dtype=np.float64, multi_output=True, y_numeric=True
+        )
+        self._vector = y.ndim == 1
+        return X, y.astype(np.float64)
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return f.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features)
+
+        Returns
+        -------
+        f : array of shape (N,) or (N, T)
+        """
+        f = self._scores(X)
+        return f[:, 0] if self._vector else f
+
+    def __sklearn_tags__(self) -> Any:
+        """Take several targets."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
 
-class CoupledKernelRegressor(RegressorMixin, CoupledEnsemble):
+class CoupledKernelRegressor(TargetsMixin, CoupledEnsemble):
     """Kernel submodels on disjoint subsets, trained together to agree.
 
-        min  1/2 sum_j ||Kt_j a_j - y_j||^2 + alpha/2 sum_j ||a_j||^2
+        min  1/2 sum_j sum_{n in D_j} s_n (f_j(x_n) - y_n)^2 + alpha/2 sum_j ||a_j||^2
              + nu/2 sum_{j ~ k} ||f_j(X_c) - f_k(X_c)||^2
 
         f(x) = sum_j w_j f_j(x),    f_j(x) = a_j' k(S_j, x)
 
     Submodel j fits the targets of its own subset D_j with kernels on the points of
     S_j = (D_{j-1}, D_j, D_{j+1}), and is coupled with its two neighbours on points
-    X_c that need no targets. At a fixed size of the subsets, time and memory grow
-    linearly with the number of rows. There is no intercept: centre y.
+    X_c that need no targets; s are the sample weights, or ones. At a fixed size of
+    the subsets, time and memory grow linearly with the number of rows. There is no
+    intercept: centre y.
 
     Parameters
     ----------
@@ -78,7 +115,7 @@ class CoupledKernelRegressor(RegressorMixin, CoupledEnsemble):
     subsets_ : list of arrays of row numbers
         D_j.
     members_ : list of KernelMember
-        Each with `rows` (S_j), `coef` (a_j) and `predict(X)`.
+        Each with `rows` (S_j), `coef` (a_j) and `predict(X)`, shaped like y.
     weights_ : array of shape (M,)
     support_members_ : array
         Members with a nonzero weight; the others cost nothing to predict.
@@ -136,31 +173,13 @@ class CoupledKernelRegressor(RegressorMixin, CoupledEnsemble):
         -------
         self
         """
-        X, y = validate_data(
-            self, X, y, dtype=np.float64, multi_output=True, y_numeric=True
-        )
-        y = y.astype(np.float64)
-        self._vector = y.ndim == 1
+        X, y = self._check_targets(X, y)
         plan = self._prepare(X, sample_weight, X_coupling)
         self._train(plan, y, y.reshape(len(y), -1))
         return self
 
-    def predict(self, X: Any) -> FloatArray:
-        """Return sum_j w_j f_j, one kernel row for each training point that counts.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, n_features)
-
-        Returns
-        -------
-        f : array of shape (N,) or (N, T)
-        """
-        f = self._scores(X)
-        return f[:, 0] if self._vector else f
-
     def _scores(self, X: Any) -> FloatArray:
-        """Return the collapsed expansion, (N, T)."""
+        """Return sum_j w_j f_j by one expansion over the points that count, (N, T)."""
         return self._expansion(self._check_X(X))
 
     def _predictions(self, outputs: FloatArray) -> FloatArray:
@@ -169,9 +188,3 @@ class CoupledKernelRegressor(RegressorMixin, CoupledEnsemble):
 
     def _member_view(self, outputs: FloatArray) -> FloatArray:
         return outputs[:, :, 0] if self._vector else outputs
-
-    def __sklearn_tags__(self) -> Any:
-        """Take several targets."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
