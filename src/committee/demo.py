@@ -30,6 +30,7 @@ from committee.diagnostics import Ambiguity, ambiguity
 from committee.estimators import CommitteeClassifier
 from committee.members import Bagging, Pool
 from committee.predictions import member_predictions
+from committee.reporting import report
 
 
 @dataclass(frozen=True)
@@ -62,9 +63,16 @@ class Outcome:
 
 
 def run_demo(
-    *, seed: int = 0, n_jobs: int | None = None, verbose: bool = False
+    *,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    verbose: bool = False,
+    page: str | None = None,
 ) -> list[Outcome]:
-    """Train and prune a pool of unlike models and a bag of trees on digits."""
+    """Train and prune a pool of unlike models and a bag of trees on digits.
+
+    The report about the pool goes to the file `page`, if one is given.
+    """
     X, y = load_digits(return_X_y=True)
     split = train_test_split(X, y, test_size=1 / 3, stratify=y, random_state=seed)
     committees = {
@@ -84,6 +92,10 @@ def run_demo(
             # A pool may well hold a network that stopped early.
             warnings.simplefilter("ignore", ConvergenceWarning)
             outcomes.append(_outcome(name, committee, *split))
+    if page is not None:
+        _, X_test, _, y_test = split
+        pool = committees["unlike models"]
+        report(pool, X_test, y_test, page, title="Unlike models on digits")
     return outcomes
 
 

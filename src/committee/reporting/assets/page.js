@@ -1,0 +1,203 @@
+"use strict";
+// Text of the data only ever reaches the page as textContent.
+(() => {
+  const numbers = JSON.parse(document.getElementById("numbers").textContent);
+  const $ = (id) => document.getElementById(id);
+  const colour = (name) => `var(--${name})`;
+  const figures = (x) => (x === null ? "–" : Number(x.toPrecision(3)).toLocaleString("en"));
+
+  function size(bytes) {
+    const units = ["B", "kB", "MB", "GB", "TB"];
+    let i = 0;
+    while (bytes >= 999.5 && i < units.length - 1) { bytes /= 1000; i += 1; }
+    return `${figures(bytes)} ${units[i]}`;
+  }
+
+  // Draw into a box, and again whenever its width changes.
+  function draw(id, options) {
+    const box = $(id);
+    let width = 0;
+    const paint = () => {
+      width = box.clientWidth;
+      const plot = Plot.plot({
+        width: Math.max(width, 240),
+        height: 300,
+        marginLeft: 52,
+        marginRight: 14,
+        marginTop: 28,
+        marginBottom: 44,
+        style: { background: "transparent", color: "inherit", fontSize: "12px" },
+        ...options(width),
+      });
+      box.replaceChildren(plot);
+    };
+    new ResizeObserver(() => { if (box.clientWidth !== width) paint(); }).observe(box);
+    return paint;
+  }
+
+  const axes = (x, y, ticks) => [
+    Plot.gridY({ stroke: colour("line"), strokeOpacity: 1, tickSpacing: 45 }),
+    Plot.axisX({ label: x, labelAnchor: "center", labelArrow: "none", labelOffset: 38, color: colour("quiet"), tickSpacing: 70, ticks, tickFormat: ticks && "d" }),
+    Plot.axisY({ label: y, labelArrow: "none", color: colour("quiet"), tickSpacing: 45 }),
+  ];
+  const tip = (options) => ({ fill: colour("paper"), stroke: colour("grey"), ...options });
+  // Few sizes are all named: no ticks between whole numbers.
+  const wholeTicks = (sizes) => (sizes[sizes.length - 1] - sizes[0] < 12 ? sizes : undefined);
+
+  function path(data) {
+    const slider = $("path-slider");
+    const steps = data.size.map((n, i) => ({
+      i, n, error: data.error[i], se: data.error_se[i], here: data.here[i],
+    }));
+    const known = steps.filter((s) => s.here !== null);
+    if (known.length === 0) $("path-here-key").hidden = true;
+    const measured = steps.filter((s) => s.error !== null && s.se !== null);
+    const several = steps.length > 1;
+    const paint = draw("path-chart", () => ({
+      height: 320,
+      y: { nice: true },
+      marks: [
+        ...axes("number of members", data.measure, wholeTicks(data.size)),
+        several ? Plot.areaY(measured, {
+          x: "n", y1: (s) => s.error - s.se, y2: (s) => s.error + s.se,
+          fill: colour("blue"), fillOpacity: 0.18,
+        }) : Plot.ruleX(measured, {
+          x: "n", y1: (s) => s.error - s.se, y2: (s) => s.error + s.se, stroke: colour("blue"),
+        }),
+        Plot.lineY(steps, { x: "n", y: "error", stroke: colour("blue"), strokeWidth: 2 }),
+        Plot.lineY(known, { x: "n", y: "here", stroke: colour("vermilion"), strokeWidth: 2, strokeDasharray: "5 4" }),
+        data.chosen === null ? null : Plot.ruleX([data.size[data.chosen]], { stroke: colour("grey"), strokeDasharray: "2 3" }),
+        Plot.ruleX([data.size[slider.value]], { stroke: "currentColor", strokeWidth: 1.5 }),
+        Plot.dot([steps[slider.value]], { x: "n", y: "error", r: 5, fill: colour("blue"), stroke: colour("paper") }),
+        Plot.tip(steps, Plot.pointerX(tip({ x: "n", y: "error", title: (s) => describe(s).join("\n") }))),
+      ],
+    }));
+    const describe = (s) => [
+      `${s.n} member${s.n === 1 ? "" : "s"}`,
+      `${data.measure} ${figures(s.error)}${s.se === null ? "" : ` ± ${figures(s.se)}`}`,
+      ...(s.here === null ? [] : [`on these rows ${figures(s.here)}`]),
+      ...(data.bytes === null || data.bytes[s.i] === null ? [] : [size(data.bytes[s.i])]),
+    ];
+
+    function show() {
+      const i = Number(slider.value);
+      const facts = describe(steps[i]);
+      slider.setAttribute("aria-valuetext", facts[0]);
+      $("path-facts").textContent = facts.join(", ") + (i === data.chosen ? " (chosen)." : ".");
+      const largest = Math.max(...data.weights[i].map(Math.abs));
+      $("path-members").replaceChildren(...data.members[i].map((number, k) => {
+        const item = document.createElement("li");
+        const name = document.createElement("span");
+        const weight = document.createElement("span");
+        name.textContent = numbers.names[number] ?? `#${number}`;
+        weight.textContent = figures(data.weights[i][k]);
+        item.style.setProperty("--share", Math.abs(data.weights[i][k]) / largest);
+        item.append(name, weight);
+        return item;
+      }));
+      $("path-more").textContent = data.more[i] ? `and ${data.more[i]} more` : "";
+      paint();
+    }
+    $("path-chart").addEventListener("click", () => {
+      const under = $("path-chart").firstElementChild.value;
+      if (under) { slider.value = under.i; show(); }
+    });
+    slider.addEventListener("input", show);
+    $("path-chosen").addEventListener("click", () => { slider.value = data.chosen; show(); });
+    show();
+  }
+
+  function weights(data) {
+    const bars = data.names.map((name, i) => ({
+      name, w: data.weight[i], low: data.std ? data.weight[i] - data.std[i] : null,
+      high: data.std ? data.weight[i] + data.std[i] : null,
+    }));
+    const short = (name) => (name.length > 22 ? `${name.slice(0, 21)}…` : name);
+    const longest = Math.max(...data.names.map((name) => short(name).length));
+    draw("weights-chart", (width) => ({
+      height: 56 + 17 * bars.length,
+      marginTop: 8,
+      marginLeft: Math.min(16 + 7 * longest, width / 2),
+      x: { nice: true, zero: true },
+      y: { domain: data.names },
+      marks: [
+        Plot.axisX({ label: "weight", labelAnchor: "center", labelArrow: "none", labelOffset: 38, color: colour("quiet"), tickSpacing: 70 }),
+        Plot.axisY({ label: null, tickSize: 0, tickFormat: short, color: "currentColor" }),
+        Plot.ruleX([0], { stroke: colour("grey") }),
+        Plot.ruleY(bars, { y: "name", x1: 0, x2: "w", stroke: colour("line"), strokeWidth: 2 }),
+        data.std ? Plot.ruleY(bars, { y: "name", x1: "low", x2: "high", stroke: colour("blue"), strokeWidth: 2 }) : null,
+        Plot.dot(bars, { y: "name", x: "w", r: 4, fill: colour("blue") }),
+        Plot.tip(bars, Plot.pointer(tip({ y: "name", x: "w", title: (b) => `${b.name}\n${figures(b.w)}` }))),
+      ],
+    }))();
+  }
+
+  function pairs(data) {
+    draw("pairs-chart", () => ({
+      opacity: { type: "sqrt", range: [0.15, 0.95] },
+      marks: [
+        ...axes(data.x_label, data.y_label),
+        data.cells ? Plot.rect(data.cells, {
+          x1: (c) => c[0], x2: (c) => c[1], y1: (c) => c[2], y2: (c) => c[3],
+          fill: colour("grey"), fillOpacity: (c) => c[4], inset: 0,
+        }) : Plot.dot(data.points, { x: (p) => p[0], y: (p) => p[1], r: 2.2, fill: colour("grey"), fillOpacity: 0.55 }),
+        Plot.dot(data.kept, { x: (p) => p[0], y: (p) => p[1], r: 2.5, fill: colour("blue"), fillOpacity: 0.8 }),
+        Plot.line(data.hull, { x: (p) => p[0], y: (p) => p[1], stroke: colour("vermilion"), strokeWidth: 1.5, marker: "dot" }),
+      ],
+    }))();
+  }
+
+  function ambiguity(data) {
+    const rows = data.size.map((n, i) => ({
+      n, member: data.member[i], ensemble: data.ensemble[i], diversity: data.diversity[i],
+    }));
+    const curve = (y, name, dash) => (rows.length > 1
+      ? Plot.lineY(rows, { x: "n", y, stroke: colour(name), strokeWidth: 2, strokeDasharray: dash })
+      : Plot.dot(rows, { x: "n", y, fill: colour(name), r: 4 }));
+    draw("ambiguity-chart", () => ({
+      y: { zero: true, nice: true },
+      marks: [
+        ...axes("number of members, largest weights first", "squared error", wholeTicks(data.size)),
+        curve("member", "orange", "6 4"),
+        curve("diversity", "green", "2 3"),
+        curve("ensemble", "blue"),
+        Plot.tip(rows, Plot.pointerX(tip({
+          x: "n", y: "ensemble",
+          title: (r) => `${r.n} members\nmember error ${figures(r.member)}\n− diversity ${figures(r.diversity)}\n= ${figures(r.ensemble)}`,
+        }))),
+      ],
+    }))();
+  }
+
+  function residuals(data) {
+    draw("residuals-chart", () => ({
+      marks: [
+        ...axes("prediction", "target − prediction"),
+        Plot.ruleY([0], { stroke: colour("grey") }),
+        Plot.dot(data.points, { x: (p) => p[0], y: (p) => p[1], r: 2.2, fill: colour("blue"), fillOpacity: 0.5 }),
+      ],
+    }))();
+  }
+
+  // A header sorts by its column; once more turns it round.
+  function sortable(table) {
+    const headers = [...table.tHead.rows[0].cells];
+    const value = (row, column) => {
+      const cell = row.cells[column];
+      return cell.dataset.v === undefined ? cell.textContent : Number(cell.dataset.v);
+    };
+    const compare = (a, b) => (typeof a === "number" ? a - b : a.localeCompare(b));
+    headers.forEach((header, column) => header.firstElementChild.addEventListener("click", () => {
+      const sign = header.getAttribute("aria-sort") === "ascending" ? -1 : 1;
+      headers.forEach((other) => other.removeAttribute("aria-sort"));
+      header.setAttribute("aria-sort", sign > 0 ? "ascending" : "descending");
+      const rows = [...table.tBodies[0].rows];
+      rows.sort((a, b) => sign * compare(value(a, column), value(b, column)));
+      table.tBodies[0].append(...rows);
+    }));
+  }
+
+  const painters = { path, weights, pairs, ambiguity, residuals };
+  Object.entries(painters).forEach(([name, paint]) => { if (numbers[name]) paint(numbers[name]); });
+  document.querySelectorAll("table.sortable").forEach(sortable);
+})();

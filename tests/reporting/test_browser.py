@@ -1,0 +1,224 @@
+"""The page in a real browser: it draws, moves, sorts, and stays by itself."""
+
+import re
+
+import pytest
+
+from committee import report
+from tests.reporting.conftest import HOSTILE
+
+#: The least contrast of text and of pictures that WCAG asks for.
+TEXT, INK = 4.5, 3.0
+
+
+@pytest.fixture(scope="module")
+def pages(classifier, regressor, pruned, tmp_path_factory):
+    """A file for each kind of page."""
+    folder = tmp_path_factory.mktemp("pages")
+    for name, (committee, X, y) in {
+        "classifier": classifier,
+        "regressor": regressor,
+        "pruned": pruned,
+    }.items():
+        notes = {"data": HOSTILE}
+        report(committee, X, y, folder / f"{name}.html", title=HOSTILE, notes=notes)
+    return folder
+
+
+@pytest.fixture
+def opened(browser, pages):
+    """Open a page; whatever it complains about or asks for is collected."""
+    contexts = []
+
+    def open_page(name, width=1280, **options):
+        context = browser.new_context(
+            viewport={"width": width, "height": 800}, offline=True, **options
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.troubles = []
+        page.on("console", lambda m: page.troubles.append(m.text))
+        page.on("pageerror", lambda e: page.troubles.append(str(e)))
+        page.on("dialog", lambda d: (page.troubles.append(d.message), d.dismiss()))
+        page.on("request", lambda r: page.troubles.append(r.url))
+        url = (pages / f"{name}.html").as_uri()
+        page.goto(url)
+        page.wait_for_selector(".chart svg")
+        page.troubles = [t for t in page.troubles if t not in (url, "data:,")]
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "charts"), [("classifier", 4), ("regressor", 5), ("pruned", 4)]
+)
+def test_all_charts_are_drawn_without_a_complaint_or_a_request(opened, name, charts):
+    page = opened(name)
+    assert page.locator(".chart svg").count() == charts
+    assert page.locator(".chart path, .chart circle").count() > 10
+    assert page.troubles == []
+
+
+def test_hostile_names_stay_text(opened):
+    page = opened("pruned")
+    plain = HOSTILE.replace("\u2028", " ")
+    assert page.title().replace("\u2028", " ") == plain
+    assert page.locator("h1").text_content() == HOSTILE
+    labels = page.locator(".confusion tbody th").all_text_contents()
+    assert HOSTILE in labels
+    assert page.locator("img").count() == 0
+    assert page.troubles == []
+
+
+def test_a_script_that_is_not_the_pages_own_does_not_run(opened):
+    page = opened("classifier")
+    page.evaluate(
+        "() => { const s = document.createElement('script');"
+        "s.textContent = 'window.broken = 1'; document.body.append(s); }"
+    )
+    assert page.evaluate("window.broken") is None
+    assert any("Content Security Policy" in text for text in page.troubles)
+
+
+def test_the_slider_shows_the_members_of_each_size(opened, classifier):
+    page = opened("classifier")
+    kept = classifier[0].n_members_
+    slider, members = page.locator("#path-slider"), page.locator("#path-members li")
+    assert members.count() == kept
+    assert "(chosen)" in page.locator("#path-facts").text_content()
+    slider.focus()
+    page.keyboard.press("Home")
+    assert members.count() == 1
+    assert slider.get_attribute("aria-valuetext") == "1 member"
+    page.keyboard.press("ArrowRight")
+    assert members.count() == 2
+    assert page.locator("#path-facts").text_content().startswith("2 members, ")
+    page.get_by_role("button", name="chosen size").click()
+    assert members.count() == kept
+
+
+def test_the_chart_tells_and_moves_to_what_the_mouse_points_at(opened):
+    page = opened("classifier")
+    chart = page.locator("#path-chart")
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    page.mouse.move(box["x"] + 60, box["y"] + 150)
+    page.locator("#path-chart", has_text="1 member").wait_for()
+    page.mouse.click(box["x"] + 60, box["y"] + 150)
+    assert page.locator("#path-members li").count() == 1
+
+
+def test_headers_sort_by_number_and_by_name(opened):
+    page = opened("classifier")
+
+    def column(n):
+        return page.locator(f"#members tbody td:nth-child({n})").all_text_contents()
+
+    header = page.get_by_role("button", name="member")
+    header.click()
+    assert column(1) == [f"#{n}" for n in range(20)]
+    header.press("Enter")
+    assert column(1) == [f"#{n}" for n in reversed(range(20))]
+    page.get_by_role("button", name=re.compile("alone")).click()
+    errors = [float(text.split()[0]) for text in column(4)]
+    assert errors == sorted(errors)
+    sorted_by = page.locator("#members th[aria-sort]")
+    assert sorted_by.count() == 1
+    assert sorted_by.get_attribute("aria-sort") == "ascending"
+
+
+def test_the_keyboard_reaches_slider_headers_and_tables(opened):
+    page = opened("pruned")
+    reached = []
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        reached.append(
+            page.evaluate(
+                "document.activeElement.id || document.activeElement.textContent.trim()"
+            )
+        )
+    assert "path-slider" in reached
+    assert "weight" in reached
+    assert reached.index("path-slider") < reached.index("weight")
+    page.locator("#path-slider").focus()
+    outline = page.evaluate(
+        "getComputedStyle(document.querySelector('#path-slider')).outlineStyle"
+    )
+    assert outline != "none"
+
+
+@pytest.mark.parametrize("name", ["classifier", "regressor", "pruned"])
+def test_a_phone_has_nothing_to_scroll_sideways(opened, name):
+    page = opened(name, width=360)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    box = page.locator(".chart svg").first.bounding_box()
+    assert box["width"] <= 360
+    page.set_viewport_size({"width": 900, "height": 800})
+    page.locator(".chart svg[width^='8']").first.wait_for()
+    assert page.troubles == []
+
+
+CONTRASTS = """() => {
+  const canvas = document.createElement("canvas").getContext("2d");
+  const rgb = (text) => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = text;
+    canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
+  };
+  const light = (text) => {
+    const [r, g, b] = rgb(text).map((c) => c / 255)
+      .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const contrast = (a, b) => {
+    const [low, high] = [light(a), light(b)].sort((x, y) => x - y);
+    return (high + 0.05) / (low + 0.05);
+  };
+  const colour = (name) => getComputedStyle(document.documentElement)
+    .getPropertyValue(`--${name}`).trim();
+  const pairs = {};
+  for (const paper of ["paper", "card"]) {
+    for (const ink of ["ink", "quiet", "blue", "vermilion", "green", "orange", "grey"]) {
+      pairs[`${ink} on ${paper}`] = contrast(colour(ink), colour(paper));
+    }
+  }
+  pairs.body = contrast(
+    getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor
+  );
+  return pairs;
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_and_ink_can_be_read_in_both_schemes(opened, scheme):
+    page = opened("classifier", color_scheme=scheme)
+    contrasts = page.evaluate(CONTRASTS)
+    weak = {
+        name: round(value, 2)
+        for name, value in contrasts.items()
+        if value < (TEXT if name.split()[0] in ("ink", "quiet", "body") else INK)
+    }
+    assert weak == {}
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (dark == "rgb(255, 255, 255)") == (scheme == "light")
+
+
+def test_paper_is_white_whatever_the_screen_is(opened):
+    page = opened("classifier", color_scheme="dark")
+    page.emulate_media(media="print")
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert background == "rgb(255, 255, 255)"
+    assert page.locator("#path-slider").is_hidden()
+
+
+def test_without_scripts_the_tables_are_there(browser, pages):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((pages / "classifier.html").as_uri())
+    assert page.locator("#members tbody tr").count() == 20
+    assert page.locator(".cards > div").count() == 5
+    context.close()

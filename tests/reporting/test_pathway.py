@@ -1,0 +1,105 @@
+"""The path on the page: the pruner's numbers, one committee for each size."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.tree import DecisionTreeClassifier
+
+from committee import (
+    Average,
+    Bagging,
+    BestPruner,
+    CommitteeClassifier,
+    GreedyPruner,
+    combine,
+)
+from committee.reporting import pathway as module
+from committee.reporting.hearing import hear
+from committee.reporting.pathway import numbers_of, pathway
+
+
+def committee_with(combiner, n_members=12):
+    X, y = load_wine(return_X_y=True)
+    order = np.random.default_rng(1).permutation(len(y))
+    X, y = X[order], y[order]
+    committee = CommitteeClassifier(
+        DecisionTreeClassifier(max_depth=2),
+        generator=Bagging(n_members),
+        combiner=combiner,
+        random_state=0,
+    ).fit(X[:100], y[:100])
+    return committee, X[100:], y[100:]
+
+
+def test_the_chosen_step_is_the_committee(classifier):
+    committee, X, y = classifier
+    path = pathway(committee, hear(committee, X, y))
+    at = path["chosen"]
+    members = np.flatnonzero(committee.weights_)
+    assert sorted(path["members"][at]) == members.tolist()
+    by_number = dict(zip(path["members"][at], path["weights"][at], strict=True))
+    for m in members:
+        assert by_number[m] == pytest.approx(committee.weights_[m])
+    assert path["error"][at] == committee.combiner_.loo_
+    assert path["weights"][at] == sorted(path["weights"][at], reverse=True)
+    assert f"Chosen: {len(members)} members" in path["alt"]
+
+
+def test_errors_here_are_measured_as_on_the_path(classifier):
+    committee, X, y = classifier
+    path = pathway(committee, hear(committee, X, y))
+    F, at = committee.member_predictions(X), path["chosen"]
+    said = combine(F, committee.weights_)
+    if "squared" in path["measure"]:
+        error = ((said - np.eye(3)[y]) ** 2).sum(axis=1)
+    else:
+        error = said.argmax(axis=1) != y
+    assert path["here"][at] == pytest.approx(error.mean())
+
+
+def test_an_ordering_has_a_committee_of_every_size():
+    committee, X, y = committee_with(BestPruner(4))
+    path = pathway(committee, hear(committee, X, y))
+    assert path["size"] == list(range(1, 13))
+    assert path["chosen"] == 3
+    order = committee.combiner_.order_
+    assert sorted(path["members"][1]) == sorted(order[:2].tolist())
+    F = committee.member_predictions(X)
+    plain = [(F[:, order[:k]].mean(axis=1).argmax(axis=1) != y).mean() for k in (1, 5)]
+    assert [path["here"][0], path["here"][4]] == pytest.approx(plain)
+    assert path["measure"] == "error rate while pruning"
+
+
+def test_sizes_that_come_again_are_shown_once():
+    committee, X, y = committee_with(GreedyPruner(10))
+    path = pathway(committee, hear(committee, X, y))
+    assert path["size"] == sorted(set(path["size"]))
+
+
+def test_long_paths_and_large_committees_are_cut(monkeypatch):
+    committee, X, y = committee_with(BestPruner(4))
+    monkeypatch.setattr(module, "_MOST_SIZES", 3)
+    monkeypatch.setattr(module, "_MOST_MEMBERS", 2)
+    path = pathway(committee, hear(committee, X, y))
+    assert path["size"] == [1, 4, 7, 12] or path["size"] == [1, 4, 6, 12]
+    assert path["size"][path["chosen"]] == 4
+    assert [len(m) for m in path["members"]] == [1, 2, 2, 2]
+    assert path["more"][-1] == 10
+
+
+def test_a_pruned_forest_knows_the_bytes_and_not_all_members(pruned):
+    small, X, y = pruned
+    path = pathway(small, hear(small, X, y))
+    at = path["chosen"]
+    assert sorted(path["members"][at]) == sorted(small.support_.tolist())
+    assert path["size"][at] == small.n_members_
+    assert all(b > 0 for b in path["bytes"])
+    assert np.isfinite(path["here"][at])
+    missing = [not set(m) <= set(small.support_) for m in path["members"]]
+    assert [bool(np.isnan(e)) for e in path["here"]] == missing
+    np.testing.assert_array_equal(numbers_of(small), small.support_)
+
+
+def test_without_a_pruner_there_is_no_path():
+    committee, X, y = committee_with(Average())
+    assert pathway(committee, hear(committee, X, y)) is None

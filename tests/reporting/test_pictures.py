@@ -1,0 +1,141 @@
+"""The numbers behind the pictures are those of the diagnostics."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+
+from committee import ambiguity as terms_of
+from committee import pairwise_kappa
+from committee.reporting import hearing, pictures
+from committee.reporting.hearing import hear
+
+
+def test_weights_are_the_largest_with_their_spread(classifier, regressor):
+    committee, _, _ = classifier
+    names = [f"#{m}" for m in range(20)]
+    shown = pictures.weights(committee, names)
+    order = np.argsort(-committee.weights_, kind="stable")[: committee.n_members_]
+    assert shown["names"] == [f"#{m}" for m in order]
+    np.testing.assert_allclose(shown["weight"], committee.weights_[order])
+    assert shown["more"] == 0
+    assert shown["names"][0] in shown["alt"]
+    spread = pictures.weights(regressor[0], names)["std"]
+    assert spread is None or min(spread) > 0
+    assert pictures.weights(RandomForestClassifier(), names) is None
+
+
+def test_pairs_of_classifiers_have_kappa_and_error(classifier):
+    committee, X, y = classifier
+    heard = hear(committee, X, y)
+    shown = pictures.pairs(heard, np.array([0, 1]))
+    assert shown["n_pairs"] == 190
+    assert len(shown["points"]) == shown["n_others"] == 189
+    kappa = pairwise_kappa(committee.member_predictions(X))
+    [[x, e]] = shown["kept"]
+    assert x == pytest.approx(kappa[0, 1])
+    assert e == pytest.approx(heard.errors[:2].mean())
+    assert [x for x, _ in shown["hull"]] == sorted(x for x, _ in shown["hull"])
+
+
+def test_pairs_of_regressors_have_the_correlation_of_their_errors(regressor):
+    committee, X, y = regressor
+    shown = pictures.pairs(hear(committee, X, y), np.array([0, 1]))
+    E = committee.member_predictions(X)[:, :2] - y[:, None]
+    cosine = (E[:, 0] @ E[:, 1]) / np.sqrt((E**2).sum(axis=0).prod())
+    assert shown["kept"][0][0] == pytest.approx(cosine)
+    assert shown["x_label"] == "correlation of the errors"
+
+
+def test_a_member_alone_is_no_pair():
+    X, y = load_digits(return_X_y=True)
+    forest = RandomForestClassifier(1, random_state=0).fit(X, y)
+    assert pictures.pairs(hear(forest, X, y), np.array([0])) is None
+
+
+def test_many_pairs_are_counted_in_cells(classifier, monkeypatch):
+    committee, X, y = classifier
+    monkeypatch.setattr(pictures, "_MOST_POINTS", 50)
+    shown = pictures.pairs(hear(committee, X, y), np.arange(3))
+    assert shown["points"] is None
+    assert sum(cell[4] for cell in shown["cells"]) == shown["n_others"] == 187
+    assert len(shown["kept"]) == 3
+
+
+def test_of_very_many_members_some_are_compared(classifier, monkeypatch):
+    committee, X, y = classifier
+    monkeypatch.setattr(hearing, "_MOST_IN_PAIRS", 6)
+    heard = hear(committee, X, y)
+    first, second = heard.leading[:2]
+    shown = pictures.pairs(heard, np.array([first, second]))
+    assert shown["n_pairs"] == 15
+    kappa = pairwise_kappa(committee.member_predictions(X))
+    assert shown["kept"][0][0] == pytest.approx(kappa[first, second])
+    assert pictures.ambiguity(heard, committee.weights_)["size"] == [1, 2, 3, 4, 5, 6]
+
+
+def test_ambiguity_is_an_identity_at_every_size(classifier):
+    committee, X, y = classifier
+    F, w = committee.member_predictions(X), committee.weights_
+    shown = pictures.ambiguity(hear(committee, X, y), w)
+    total = terms_of(F, y, w / w.sum())
+    assert shown["total"]["ensemble"] == pytest.approx(total.ensemble_error)
+    assert shown["total"]["diversity"] == pytest.approx(total.diversity)
+    order = np.argsort(-w, kind="stable")
+    for k in (1, 7, 20):
+        plain = terms_of(F[:, order[:k]], y)
+        at = shown["size"].index(k)
+        assert shown["ensemble"][at] == pytest.approx(plain.ensemble_error)
+        assert shown["member"][at] == pytest.approx(plain.member_error)
+
+
+def test_scores_of_a_booster_have_no_ambiguity():
+    X, y = load_digits(return_X_y=True)
+    booster = GradientBoostingClassifier(n_estimators=2, max_depth=1).fit(X, y)
+    heard = hear(booster, X, y)
+    assert pictures.ambiguity(heard, heard.roster.weights) is None
+
+
+def test_confusion_counts_rows(classifier):
+    committee, X, y = classifier
+    shown = pictures.confusion(hear(committee, X, y))
+    counts = np.array(shown["counts"]).astype(float)
+    assert counts.sum() == len(y)
+    assert np.trace(counts) == np.sum(committee.predict(X) == y)
+    np.testing.assert_array_equal(counts.sum(axis=1), np.bincount(y))
+    np.testing.assert_allclose(np.sum(shown["share"], axis=1), 1.0, atol=0.002)
+
+
+def test_rare_classes_are_joined(classifier, monkeypatch):
+    committee, X, y = classifier
+    monkeypatch.setattr(pictures, "_MOST_CLASSES", 1)
+    shown = pictures.confusion(hear(committee, X, y))
+    most = np.bincount(y).argmax()
+    assert shown["labels"] == [str(committee.classes_[most]), "2 others"]
+    assert np.array(shown["counts"], dtype=float).sum() == len(y)
+
+
+def test_residuals_are_targets_less_predictions(regressor):
+    committee, X, y = regressor
+    shown = pictures.residuals(hear(committee, X, y))
+    said = committee.predict(X)
+    np.testing.assert_allclose(shown["points"], np.column_stack([said, y - said]))
+
+
+def test_everything_is_ready_for_json(classifier, regressor):
+    for committee, X, y in (classifier, regressor):
+        heard = hear(committee, X, y)
+        kept = np.flatnonzero(committee.weights_)
+        json.dumps(
+            [
+                pictures.weights(committee, [str(m) for m in range(20)]),
+                pictures.pairs(heard, kept),
+                pictures.ambiguity(heard, committee.weights_),
+                (pictures.confusion if heard.F.ndim == 3 else pictures.residuals)(
+                    heard
+                ),
+            ],
+            allow_nan=False,
+        )

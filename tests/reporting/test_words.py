@@ -1,0 +1,34 @@
+"""Numbers as people read them; the doctests show the usual ones."""
+
+import pytest
+
+from committee.reporting.words import change, count, duration, figures, percent, size
+
+
+@pytest.mark.parametrize(
+    ("x", "text"),
+    [
+        (0.0, "0"),
+        (float("nan"), "-"),
+        (999.6, "1,000"),
+        (1234567.0, "1,234,567"),
+        (-0.00012345, "-0.000123"),
+        (3e12, "3e+12"),
+    ],
+)
+def test_figures(x, text):
+    assert figures(x) == text
+
+
+def test_the_smallest_and_largest_units():
+    assert size(0) == "0 B"
+    assert size(999.6) == "1 kB"
+    assert size(5e15) == "5,000 TB"
+    assert duration(0.9) == "900 ms"
+    assert duration(0.99999) == "1 s"
+
+
+def test_no_change_is_not_a_loss():
+    assert change(0.0, 0.0) == "+0 ± 0"
+    assert percent(0.0) == "0 %"
+    assert count(0, "row") == "0 rows"
