@@ -16,16 +16,14 @@ from sklearn.utils.metadata_routing import (
     process_routing,
 )
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from committee._growing import grow
 from committee._headline import headline_html
+from committee._speaking import Speaking
 from committee._typing import (
-    BoolArray,
-    FloatArray,
     Member,
     RandomState,
-    Votes,
 )
 from committee._validation import (
     HasMethods,
@@ -35,14 +33,13 @@ from committee._validation import (
     routing_enabled,
 )
 from committee.combiners import Combiner
-from committee.ensembles import Roster
 from committee.export import to_sklearn
 from committee.members import Bagging, Generation, Generator, Pool, TrainingData
 from committee.members.apart import split_apart
-from committee.predictions import iter_predictions, predict_all
+from committee.predictions import predict_all
 
 
-class BaseCommittee(BaseEstimator):
+class BaseCommittee(Speaking, BaseEstimator):
     """What classification and regression share: generate, weigh, combine."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -61,16 +58,7 @@ class BaseCommittee(BaseEstimator):
 
     _default_estimator: ClassVar[type]
 
-    members_: list[Member]
-    weights_: FloatArray
-    held_out_: BoolArray | None
     combiner_: Combiner | None
-    transformer_: Any
-    _votes: Votes
-    #: What members call the classes; None for regression.
-    _spoken: Any
-    #: Whether members take plain arrays only.
-    _arrays: bool
     #: What turns scores into probabilities: "combiner", "mean" or "softmax".
     _link: str
 
@@ -101,29 +89,6 @@ class BaseCommittee(BaseEstimator):
         check_is_fitted(self, "weights_")
         return int(np.count_nonzero(self.weights_))
 
-    def member_predictions(self, X: Any, *, n_jobs: int | None = None) -> FloatArray:
-        """Return F, the predictions of every member.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (N, n_features)
-        n_jobs : int, optional
-            The committee's own `n_jobs` unless given.
-
-        Returns
-        -------
-        F : array of shape (N, M) or (N, M, K)
-            Classes in the order of `classes_`.
-        """
-        check_is_fitted(self, "weights_")
-        return predict_all(
-            self.members_,
-            self._prepared(X),
-            classes=self._spoken,
-            votes=self._votes,
-            n_jobs=self.n_jobs if n_jobs is None else n_jobs,
-        )
-
     @available_if(lambda self: hasattr(self, "_summary"))  # type: ignore[untyped-decorator]
     def summary(self) -> Any:
         """Return what pruning cost and gained, for committees made by `prune`.
@@ -147,7 +112,7 @@ class BaseCommittee(BaseEstimator):
 
     def _html_repr(self) -> str:
         """Return what a notebook shows: the headlines above scikit-learn's diagram."""
-        return headline_html(self) + estimator_html_repr(self)
+        return f"{headline_html(self)}{estimator_html_repr(self)}"
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return how metadata reach the members; see scikit-learn's guide."""
@@ -288,87 +253,21 @@ class BaseCommittee(BaseEstimator):
         process_routing(self, "fit", **fit_params)
         return fit_params
 
-    def _combined(self, X: Any) -> FloatArray:
-        """Return sum_m w_m f_m, one member at a time and in order."""
-        check_is_fitted(self, "weights_")
-        X = self._prepared(X)
-        support = np.flatnonzero(self.weights_)
-        stream = iter_predictions(
-            [self.members_[m] for m in support],
-            X,
-            classes=self._spoken,
-            votes=self._votes,
-            n_jobs=self.n_jobs,
-        )
-        columns = () if self._spoken is None else (len(self._spoken),)
-        total = np.zeros((X.shape[0], *columns))
-        w = self.weights_[support]
-        equal = len(set(w)) == 1
-        for weight, P in zip(w, stream, strict=True):
-            total += P if equal else weight * P
-        # Equal votes are counted first and scaled once, so that ties stay ties.
-        return total * w[0] if equal else total
-
-    def _prepared(self, X: Any) -> Any:
-        """Check X and return it as the members take it."""
-        X = self._check_X(X, reset=False)
-        return self._as_roster().prepared(X)
-
-    def _as_roster(self) -> Roster:
-        """Return the members and how to ask them."""
-        check_is_fitted(self, "weights_")
-        mask = self.held_out_
-
-        def held_out(n_rows: int) -> BoolArray:
-            assert mask is not None
-            if len(mask) != n_rows:
-                raise ValueError(
-                    f"oob=True needs the {len(mask)} rows that the committee was "
-                    f"trained on, in their order. Got {n_rows} rows."
-                )
-            return mask
-
-        return Roster(
-            self.members_,
-            self.weights_,
-            getattr(self, "classes_", None),
-            self._spoken,
-            votes=self._votes,
-            transformer=self.transformer_,
-            arrays=self._arrays,
-            held_out=None if mask is None else held_out,
-            unknown_rows=(
-                "It does not know rows that its members have not seen. Give rows that "
-                "it was not trained on, without oob, or fit it with a combiner and "
-                'weigh_on="held-out".'
-            ),
-        )
-
-    def _check_X(self, X: Any, *, reset: bool) -> Any:
-        """Check names and widths; hand frames and sparse matrices through."""
-        if hasattr(X, "columns"):
-            validate_data(self, X, skip_check_array=True, reset=reset)
-            return X
-        options = {
-            "accept_sparse": ["csr"],
-            "ensure_all_finite": False,
-            "reset": reset,
-        }
-        try:
-            return validate_data(self, X, **options)
-        except ValueError as error:
-            # Text is for members that can read it, such as an encoding pipeline.
-            if "could not convert" not in str(error):
-                raise
-            return validate_data(self, X, dtype=None, **options)
-
     def __sklearn_is_fitted__(self) -> bool:
         """Whether the last fit came to its end."""
         return hasattr(self, "weights_")
 
     def _forget(self) -> None:
         """Be unfitted: should this fit fail, nothing old may stay beside the new."""
-        self.__dict__.pop("weights_", None)
+        for name in (
+            "weights_",
+            "transformer_",
+            "_whole",
+            "_summary",
+            "path_",
+            "support_",
+        ):
+            self.__dict__.pop(name, None)
 
     def _estimator(self) -> Member:
         """Return the members' estimator, a decision tree unless given."""

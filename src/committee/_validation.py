@@ -29,8 +29,11 @@ __all__ = [
     "check_targets",
     "check_weights",
     "fit_context",
+    "gradient_start",
+    "histogram_parts",
     "histogram_rounds",
     "index_params",
+    "n_rows",
     "routing_enabled",
     "safe_indexing",
     "with_histogram_rounds",
@@ -48,6 +51,23 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[_F], _F]:
     return decorate
 
 
+def gradient_start(booster: Any, X: Any) -> FloatArray:
+    """Return the array to which GradientBoosting* adds its trees."""
+    start: FloatArray = booster._raw_predict_init(X)
+    return start
+
+
+def histogram_parts(booster: Any) -> tuple[Any, BoolArray, bool]:
+    """Return what HistGradientBoosting* does with X before its trees see it.
+
+    That is the encoder of its categories or None, which of the columns are
+    categories then, and whether it would take X for bins, as it does while it is
+    fitted.
+    """
+    categorical = np.asarray(booster._bin_mapper.is_categorical_, dtype=bool)
+    return booster._preprocessor, categorical, hasattr(booster, "_in_fit")
+
+
 def histogram_rounds(booster: Any) -> tuple[list[Any], FloatArray]:
     """Return the rounds of HistGradientBoosting* and its start, of shape (T,).
 
@@ -62,6 +82,11 @@ def with_histogram_rounds(booster: Any, rounds: list[Any], start: FloatArray) ->
     other._predictors = rounds
     other._baseline_prediction = start.reshape(1, -1)
     return other
+
+
+def n_rows(X: Any) -> int:
+    """Return N of an array, a sparse matrix, a frame or a list."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 def check_predictions(F: Any) -> FloatArray:

@@ -20,6 +20,7 @@ from committee._progress import track
 from committee._typing import FloatArray, IntArray, Member, Votes
 from committee._validation import check_weights
 from committee.ensembles import Roster, roster_of
+from committee.ensembles.columns import OnColumns
 
 
 def member_predictions(
@@ -149,9 +150,10 @@ def _checked_once(members: Sequence[Member], X: Any) -> tuple[Any, dict[str, Any
     """
     if not isinstance(X, np.ndarray) or X.dtype == object:
         return X, {}
-    if not all(isinstance(member, BaseDecisionTree) for member in members):
+    trees = [m.estimator if isinstance(m, OnColumns) else m for m in members]
+    if not all(isinstance(tree, BaseDecisionTree) for tree in trees):
         return X, {}
-    missing = all(get_tags(member).input_tags.allow_nan for member in members)
+    missing = all(get_tags(tree).input_tags.allow_nan for tree in trees)
     X = check_array(
         X, dtype=np.float32, ensure_all_finite="allow-nan" if missing else True
     )

@@ -6,7 +6,11 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 
 from committee import (
     ARDPruner,
@@ -86,6 +90,38 @@ def test_limits_that_nothing_keeps(cancer):
     path = prune(forest, X, y).path_
     with pytest.raises(ValueError, match="max_bytes=10; the least is"):
         path.choose(max_bytes=10)
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ({"within_se": -1}, "within_se must be at least 0"),
+        ({"within_se": np.nan}, "within_se must be at least 0"),
+        ({"max_members": 0}, "max_members must be a positive number"),
+        ({"max_members": "5"}, "max_members must be a positive number. Got '5'"),
+        ({"max_bytes": np.nan}, "max_bytes must be a positive number"),
+    ],
+)
+def test_wrong_limits(limits, message, cancer):
+    forest, X, y = cancer
+    path = prune(forest, X, y).path_
+    with pytest.raises(ValueError, match=message):
+        path.choose(**limits)
+
+
+def test_bytes_that_members_share_are_counted_once():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = HistGradientBoostingClassifier(max_iter=30, random_state=0)
+    small = prune(model.fit(X[:300], y[:300]), X[300:], y[300:])
+    (at,) = [
+        i
+        for i, step in enumerate(small.path_.steps)
+        if np.array_equal(step.members, small.support_)
+        and np.array_equal(step.weights, small.weights_)
+    ]
+    assert small.path_.n_bytes[at] == pytest.approx(
+        small.summary().bytes_after, rel=0.25
+    )
 
 
 def test_copies_and_pickles_keep_the_numbers_only(cancer):

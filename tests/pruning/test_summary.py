@@ -44,6 +44,8 @@ def test_it_prints_as_a_table():
         error_after=0.09,
         difference=-0.01,
         difference_se=0.005,
+        cross_fitted=True,
+        error_as_weighed=0.08,
         loo=0.095,
         loo_measure="error rate",
         bytes_before=50_000_000,
@@ -55,7 +57,16 @@ def test_it_prints_as_a_table():
         oob=False,
     )
     text = str(summary)
-    for part in ("500", "20", "-0.01 ± 0.005", "50 MB", "2 MB", "4 %", "below 4 %"):
+    for part in (
+        "500",
+        "20",
+        "-0.01 ± 0.005",
+        "50 MB",
+        "2 MB",
+        "4 %",
+        "below 4 %",
+        "cross-fitted",
+    ):
         assert part in text
     assert max(map(len, text.splitlines())) < 80
     assert summary.to_dict()["bytes_after"] == 2_000_000

@@ -40,14 +40,14 @@ class OnColumns(MetaEstimatorMixin, BaseEstimator):
         self.estimator.fit(self._part(X), y, **fit_params)
         return self
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, **options: Any) -> Any:
         """Return the estimator's predictions from its columns."""
-        return self.estimator.predict(self._part(X))
+        return self.estimator.predict(self._part(X), **options)
 
     @available_if(lambda self: hasattr(self.estimator, "predict_proba"))  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: Any, **options: Any) -> FloatArray:
         """Return the estimator's probabilities from its columns."""
-        p: FloatArray = self.estimator.predict_proba(self._part(X))
+        p: FloatArray = self.estimator.predict_proba(self._part(X), **options)
         return p
 
     @property

@@ -126,7 +126,12 @@ def _from_bagging(bagging: Any) -> Roster:
         _equal(len(members)),
         **_coded(bagging),
         arrays=True,
-        held_out=_by_samples(bagging),
+        held_out=_by_samples(bagging) if _leaves_rows_out(bagging) else None,
+        unknown_rows=(
+            "Its members have seen all rows (bootstrap=False, max_samples=1.0). Give "
+            "rows that it was not trained on, without oob, or train with "
+            "bootstrap=True."
+        ),
         own_oob=_own_oob(bagging),
     )
 
@@ -184,6 +189,12 @@ def _from_list(members: list[Any]) -> Roster:
     """Return fitted estimators of one task as equals that speak labels."""
     if not members:
         raise TypeError(f"The ensemble must be one of {KNOWN}. Got an empty list.")
+    for member in members:
+        if not hasattr(member, "get_params") or not hasattr(member, "predict"):
+            raise TypeError(
+                "A list must hold fitted scikit-learn estimators. Got "
+                f"{type(member).__module__}.{type(member).__name__}."
+            )
     kinds = {bool(is_classifier(member)) for member in members}
     if len(kinds) != 1:
         raise ValueError(
@@ -240,6 +251,13 @@ def _by_samples(ensemble: Any) -> Callable[[int], Any]:
         return unseen_rows(ensemble.estimators_samples_, n_rows)
 
     return held_out
+
+
+def _leaves_rows_out(bagging: Any) -> bool:
+    """Whether a member can have missed a row."""
+    return bool(bagging.bootstrap) or len(
+        set(bagging.estimators_samples_[0])
+    ) < getattr(bagging, "_n_samples", np.inf)
 
 
 def _own_oob(ensemble: Any) -> Any:

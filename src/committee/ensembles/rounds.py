@@ -211,8 +211,8 @@ class XGBoostRound(Round):
         return h
 
 
-def margin_rows(booster: Any, shared: Shared, X: Any) -> Any:
-    """Return X as an xgboost.DMatrix from which a model starts at zero."""
+def margin_rows(booster: Any, shared: Shared, X: Any, *, from_zero: bool = True) -> Any:
+    """Return X as an xgboost.DMatrix, from which a model may start at zero."""
     from xgboost import DMatrix
 
     names = {}
@@ -223,7 +223,7 @@ def margin_rows(booster: Any, shared: Shared, X: Any) -> Any:
         }
     return DMatrix(
         X,
-        base_margin=shared.zeros(X),
+        base_margin=shared.zeros(X) if from_zero else None,
         missing=shared.missing,
         enable_categorical=True,
         **names,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pickle
 import time
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
-from committee._typing import FloatArray
-from committee._validation import safe_indexing
+from committee._typing import FloatArray, IntArray, Member
+from committee._validation import n_rows, safe_indexing
 from committee.ensembles import Roster
 from committee.predictions import iter_predictions
 
@@ -40,9 +41,36 @@ def stored_bytes(model: Any) -> float:
     return float(counter.total)
 
 
+@dataclass(frozen=True, eq=False)
+class MemberBytes:
+    """What members take, together with what they share.
+
+    Attributes
+    ----------
+    alone : array of shape (M,)
+        Bytes of each member for itself.
+    shared : float
+        Bytes that two members have in common, such as a booster's table of bins.
+    """
+
+    alone: FloatArray
+    shared: float
+
+    @classmethod
+    def of(cls, members: list[Member]) -> Self:
+        """Measure the members."""
+        alone = np.array([stored_bytes(member) for member in members])
+        pair = stored_bytes(members[:2]) if len(members) > 1 else alone[0]
+        return cls(alone, max(0.0, float(alone[:2].sum() - pair)))
+
+    def total(self, members: IntArray) -> float:
+        """Return the bytes of some members together."""
+        return float(self.alone[members].sum() - (len(members) - 1) * self.shared)
+
+
 def few_rows(X: Any) -> Any:
     """Return the rows to measure time on."""
-    return safe_indexing(X, np.arange(min(X.shape[0], TIMED_ROWS)))
+    return safe_indexing(X, np.arange(min(n_rows(X), TIMED_ROWS)))
 
 
 def seconds_per_row(predict: Callable[[Any], Any], X: Any, repeats: int = 3) -> float:
@@ -52,7 +80,7 @@ def seconds_per_row(predict: Callable[[Any], Any], X: Any, repeats: int = 3) -> 
         start = time.perf_counter()
         predict(X)
         times.append(time.perf_counter() - start)
-    return min(times) / int(X.shape[0])
+    return min(times) / n_rows(X)
 
 
 def member_seconds(roster: Roster, X: Any) -> FloatArray:
@@ -64,4 +92,4 @@ def member_seconds(roster: Roster, X: Any) -> FloatArray:
         end = time.perf_counter()
         seconds.append(end - start)
         start = end
-    return np.array(seconds) / int(X.shape[0])
+    return np.array(seconds) / n_rows(X)

@@ -13,6 +13,7 @@ from committee.combiners import Combiner
 from committee.combiners.evidence import EvidencePruner
 from committee.combiners.selection import SelectionPath
 from committee.ep.path import as_equal_votes
+from committee.pruning.costs import MemberBytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +52,8 @@ class Maker(Protocol):
 class CommitteePath:
     """The committees that a pruner went through, from one run.
 
-    The other members on the way stay in memory with this object; a copy, a pickle
-    or a saved file leaves them out and keeps the numbers.
+    The other members on the way, and the rows that were given, stay in memory with
+    this object; a copy, a pickle or a saved file leaves them out and keeps the numbers.
 
     Attributes
     ----------
@@ -79,8 +80,8 @@ class CommitteePath:
     def __init__(
         self,
         steps: list[Step],
-        members: dict[int, Member],
-        member_bytes: IntArray,
+        members: list[Member],
+        member_bytes: MemberBytes,
         member_seconds: FloatArray,
         workshop: Maker,
     ) -> None:
@@ -90,11 +91,13 @@ class CommitteePath:
         self.error_se = np.array([step.error_se for step in steps])
         self.measure = steps[0].measure
         self.log_evidence = np.array([step.log_evidence for step in steps])
-        self.n_bytes = np.array([member_bytes[s.members].sum() for s in steps])
+        self.n_bytes = np.array([member_bytes.total(s.members) for s in steps])
         self.seconds_per_row = np.array(
             [member_seconds[s.members].sum() for s in steps]
         )
-        self._members: dict[int, Member] = members
+        # Members that are on no step are not kept alive.
+        on_the_way = {int(m) for step in steps for m in step.members}
+        self._members = {m: members[m] for m in sorted(on_the_way)}
         self._workshop: Maker | None = workshop
 
     def __len__(self) -> int:
@@ -127,6 +130,8 @@ class CommitteePath:
         committee : CommitteeClassifier or CommitteeRegressor
             Fitted; its `path_` is this one.
         """
+        if not (within_se == 0 or _is_positive(within_se)):
+            raise ValueError(f"within_se must be at least 0. Got {within_se!r}.")
         fits = np.ones(len(self), dtype=bool)
         for name, limit, cost in (
             ("max_members", max_members, self.size),
@@ -135,6 +140,8 @@ class CommitteePath:
         ):
             if limit is None:
                 continue
+            if not _is_positive(limit):
+                raise ValueError(f"{name} must be a positive number. Got {limit!r}.")
             fits &= cost <= limit
             if not fits.any():
                 raise ValueError(
@@ -161,6 +168,11 @@ class CommitteePath:
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the members, which are the weight of it."""
         return {**self.__dict__, "_members": {}, "_workshop": None}
+
+
+def _is_positive(limit: Any) -> bool:
+    """Whether the limit is a number above zero."""
+    return isinstance(limit, (int, float, np.number)) and bool(limit > 0)
 
 
 def steps_of(

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from committee.combiners import Combiner, EPPruner
 from committee.ensembles import roster_of
 from committee.predictions import ask
-from committee.pruning.costs import few_rows, member_seconds, stored_bytes
+from committee.pruning.costs import MemberBytes, few_rows, member_seconds
 from committee.pruning.path import CommitteePath, chosen_step, steps_of
 from committee.pruning.rows import checked_rows
 from committee.pruning.workshop import Workshop, empty_committee
@@ -85,7 +85,7 @@ def prune(
     """
     roster = roster_of(ensemble)
     combiner = EPPruner() if combiner is None else combiner
-    empty = empty_committee(ensemble, roster, combiner=combiner, n_jobs=n_jobs)
+    empty = empty_committee(ensemble, roster, X, combiner=combiner, n_jobs=n_jobs)
     X = empty._check_X(X, reset=not hasattr(empty, "n_features_in_"))
     rows = checked_rows(roster, X, y, oob=oob, sample_weight=sample_weight)
     ready = roster.prepared(X)
@@ -96,11 +96,14 @@ def prune(
     )
     workshop = Workshop(ensemble, roster, empty, fitted, X, rows, F)
     steps = steps_of(fitted, rows.error_of(F))
+    seconds = np.full(len(roster), workshop.seconds_before / len(roster))
+    if roster.stages is None:
+        seconds = member_seconds(roster, few_rows(ready))
     path = CommitteePath(
         [workshop.finished(step, F) for step in steps],
-        dict(enumerate(roster.members)),
-        np.array([stored_bytes(member) for member in roster.members]),
-        member_seconds(roster, few_rows(ready)),
+        roster.members,
+        MemberBytes.of(roster.members),
+        seconds,
         workshop,
     )
     chosen = workshop.finished(chosen_step(fitted, steps, rows.error_of(F)), F)

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 
 from committee._typing import BoolArray, FloatArray, IntArray
-from committee._validation import check_held_out, check_sample_weight
+from committee._validation import check_held_out, check_sample_weight, n_rows
 from committee.ensembles import Roster
 from committee.predictions import weighted_sum
 
@@ -30,6 +30,19 @@ class Rows:
     y: FloatArray | IntArray
     weight: FloatArray | None
     held_out: BoolArray | None
+
+    def take(self, rows: IntArray) -> Rows:
+        """Return some of the rows."""
+        return Rows(
+            self.y[rows],
+            None if self.weight is None else self.weight[rows],
+            None if self.held_out is None else self.held_out[rows],
+        )
+
+    def heavy(self) -> IntArray:
+        """Return the rows with a positive weight."""
+        assert self.weight is not None
+        return np.flatnonzero(self.weight)
 
     def output(
         self, F: FloatArray, w: FloatArray, members: IntArray
@@ -101,7 +114,7 @@ def checked_rows(
     if oob:
         if roster.held_out is None:
             raise ValueError(f"oob=True is not possible here. {roster.unknown_rows}")
-        held_out = roster.held_out(X.shape[0])
+        held_out = roster.held_out(n_rows(X))
         check_held_out(held_out, held_out.shape)
     return Rows(y, check_sample_weight(sample_weight, X), held_out)
 

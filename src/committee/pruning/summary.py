@@ -18,8 +18,7 @@ CONFIDENCE = 0.95
 class Summary:
     """The ensemble before pruning and the committee after it.
 
-    Errors are those on the rows that were given to `prune`, which the weights were
-    learned from as well; `loo` leaves each row out in turn. With `oob=True` only
+    Errors are those on the rows that were given to `prune`. With `oob=True` only
     members that did not see a row speak on it.
 
     Attributes
@@ -28,10 +27,20 @@ class Summary:
     n_rows : int
     n_members_before, n_members_after : int
     error_before, error_after : float
+        After pruning each row is judged by members that were chosen and weighed
+        without it, in five folds (two above 10,000 rows).
     difference, difference_se : float
         error_after - error_before, paired by rows, and its standard error.
+    cross_fitted : bool
+        False where there were too few rows for folds; `error_after` is then the
+        error as weighed, and too small.
+    error_as_weighed : float
+        Error of the committee on the rows that it was weighed on: too small, since
+        its members were chosen to be right there.
     loo : float or None
-        Leave-one-out error of the committee, where its combiner has one.
+        Leave-one-out error of the weights, where the combiner has one. The choice of
+        members has still seen the row. With `oob` and two classes a row on which
+        none of the members is heard counts as half wrong.
     loo_measure : str
         What it is, if not the same as the others.
     bytes_before, bytes_after : float
@@ -40,7 +49,7 @@ class Summary:
         To predict one row, in a batch of up to 1,000.
     disagreement : float
         Share of rows on which the two predict different classes, or numbers further
-        apart than the ensemble's root mean squared error.
+        apart than the ensemble's root mean squared error; folds as for `error_after`.
     disagreement_upper : float
         Upper 95 % confidence bound of this share (Clopper and Pearson).
     oob : bool
@@ -54,6 +63,8 @@ class Summary:
     error_after: float
     difference: float
     difference_se: float
+    cross_fitted: bool
+    error_as_weighed: float
     loo: float | None
     loo_measure: str
     bytes_before: float
@@ -79,7 +90,13 @@ class Summary:
                 f"{self.difference:+.2g} ± {self.difference_se:.2g}",
             ),
             (
-                "leave-one-out",
+                "  as weighed",
+                "",
+                f"{self.error_as_weighed:.4g}",
+                "on the rows that chose it: too small",
+            ),
+            (
+                "  leave-one-out",
                 "",
                 "-" if self.loo is None else f"{self.loo:.4g}",
                 "" if self.loo_measure == self.measure else self.loo_measure,
@@ -106,8 +123,9 @@ class Summary:
         lines = [f"{'':<20}{'before':>10}{'after':>10}"]
         for name, before, after, note in rows:
             lines.append(f"{name:<20}{before:>10}{after:>10}  {note}".rstrip())
-        kind = "out-of-bag rows" if self.oob else "rows, which it was weighed on"
-        return "\n".join([*lines, f"on {self.n_rows:,} {kind}"])
+        kind = "out-of-bag rows" if self.oob else "rows"
+        how = "cross-fitted" if self.cross_fitted else "as weighed: too few for folds"
+        return "\n".join([*lines, f"on {self.n_rows:,} {kind}, {how}"])
 
 
 def disagreement(differs: BoolArray) -> tuple[float, float]:

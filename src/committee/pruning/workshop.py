@@ -15,6 +15,7 @@ from committee.combiners import Combiner
 from committee.ensembles import Roster
 from committee.estimators import CommitteeClassifier, CommitteeRegressor
 from committee.pruning.costs import few_rows, seconds_per_row, stored_bytes
+from committee.pruning.crossfit import CrossFit, Judged
 from committee.pruning.path import CommitteePath, Step, step_of
 from committee.pruning.rows import Rows
 from committee.pruning.summary import Summary, disagreement, paired_difference
@@ -46,12 +47,21 @@ class Workshop:
         self.combiner.__dict__.pop("path_", None)
         self.X, self.rows = X, rows
         self.before, self.heard = _own_output(ensemble, roster, X, rows, F)
+        self.crossfit = CrossFit(fitted, F, rows)
         self.bytes_before = stored_bytes(ensemble)
-        whole = ensemble
+        whole = self._whole(ensemble, roster)
+        self.seconds_before = seconds_per_row(whole.predict, few_rows(X))
+
+    def _whole(self, ensemble: Any, roster: Roster) -> Any:
+        """Return the ensemble as a model that predicts with the committee's jobs."""
         if not hasattr(ensemble, "get_params"):
             equal = np.full(len(roster), 1.0 / len(roster))
-            whole = self._assembled(roster.members, step_of(equal))
-        self.seconds_before = seconds_per_row(whole.predict, few_rows(X))
+            return self._assembled(roster.members, step_of(equal))
+        if "n_jobs" not in ensemble.get_params(deep=False):
+            return ensemble
+        whole = copy.copy(ensemble)
+        whole.n_jobs = self.empty.n_jobs
+        return whole
 
     def finished(self, step: Step, F: FloatArray) -> Step:
         """Return the step with the weights that its committee will have.
@@ -65,10 +75,12 @@ class Workshop:
             return step
         if self.empty._link == "mean":
             return replace(step, weights=w / w.sum()) if np.all(w > 0) else step
-        few = slice(0, _SCALE_ROWS)
-        S = F.shape[2] * np.tensordot(F[few][:, step.members], w, axes=(1, 0))
-        y = rows.y[few].astype(np.intp)
-        s = None if rows.weight is None else rows.weight[few]
+        few = np.arange(0, len(F), -(-len(F) // _SCALE_ROWS))
+        if rows.weight is not None:
+            few = few[rows.weight[few] > 0] if rows.weight[few].any() else rows.heavy()
+        S = F.shape[2] * np.tensordot(F[np.ix_(few, step.members)], w, axes=(1, 0))
+        y, s = rows.y[few].astype(np.intp), rows.weight
+        s = None if s is None else s[few]
 
         def loss(log_t: float) -> float:
             p = log_softmax(np.exp(log_t) * S, axis=1)
@@ -84,12 +96,17 @@ class Workshop:
         path: CommitteePath,
         F: FloatArray | None = None,
     ) -> Any:
-        """Return the committee of a step, with its path and its summary."""
+        """Return the committee of a step, with its path and its summary.
+
+        F, the members' predictions, is given for the combiner's own choice only.
+        """
         made = self._assembled(members, step)
         made.path_ = path
+        first = F is not None
         if F is None:
             F = made.member_predictions(self.X)
-        made._summary = self._summary(made, step, F)
+        judged = self.crossfit.own if first else self.crossfit.of_size(len(members))
+        made._summary = self._summary(made, step, F, judged)
         return made
 
     def _assembled(self, members: list[Member], step: Step) -> Any:
@@ -102,21 +119,23 @@ class Workshop:
         made.support_ = step.members.copy()
         return made
 
-    def _summary(self, made: Any, step: Step, F: FloatArray) -> Summary:
+    def _summary(
+        self, made: Any, step: Step, F: FloatArray, judged: Judged | None
+    ) -> Summary:
         """Measure the committee beside the ensemble."""
         rows = self.rows
-        after, speaks = rows.output(F, step.weights, step.members)
-        both = speaks & self.heard
-        loss_before, loss_after = rows.losses(self.before), rows.losses(after)
+        as_weighed = Judged(*rows.output(F, step.weights, step.members))
+        fair = as_weighed if judged is None else judged
+        both = fair.speaks & self.heard
+        loss_before, loss_after = rows.losses(self.before), rows.losses(fair.output)
         s = 1.0 if rows.weight is None else rows.weight
         counted = np.asarray(both * s, dtype=np.float64)
         gap, gap_se = paired_difference(loss_after, loss_before, counted)
         error_before = rows.mean(loss_before, both)[0]
-        share, upper = disagreement(
-            _differs(self.before[both], after[both], np.sqrt(error_before))
-        )
+        differs = _differs(self.before, fair.output, np.sqrt(error_before))
+        share, upper = disagreement(differs[both])
         return Summary(
-            measure="error rate" if after.ndim == 2 else "mean squared error",
+            measure="error rate" if F.ndim == 3 else "mean squared error",
             n_rows=int(both.sum()),
             n_members_before=self.n_members,
             n_members_after=len(step.members),
@@ -124,6 +143,10 @@ class Workshop:
             error_after=rows.mean(loss_after, both)[0],
             difference=gap,
             difference_se=gap_se,
+            cross_fitted=judged is not None,
+            error_as_weighed=rows.mean(
+                rows.losses(as_weighed.output), as_weighed.speaks & self.heard
+            )[0],
             loo=step.error if step.measure.startswith("leave") else None,
             loo_measure=step.measure.removeprefix("leave-one-out "),
             bytes_before=self.bytes_before,
@@ -137,7 +160,7 @@ class Workshop:
 
 
 def empty_committee(
-    ensemble: Any, roster: Roster, *, combiner: Combiner, n_jobs: int | None
+    ensemble: Any, roster: Roster, X: Any, *, combiner: Combiner, n_jobs: int | None
 ) -> Any:
     """Return a committee that knows its kind, labels and columns, but no members."""
     kind = CommitteeRegressor if roster.classes is None else CommitteeClassifier
@@ -147,6 +170,12 @@ def empty_committee(
     for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(ensemble, name):
             setattr(empty, name, getattr(ensemble, name))
+    columns = [str(column) for column in getattr(X, "columns", [])]
+    # LightGBM knows "a b" as "a_b".
+    if columns and [c.replace(" ", "_") for c in columns] == list(
+        getattr(empty, "feature_names_in_", [])
+    ):
+        empty.feature_names_in_ = np.array(columns, dtype=object)
     empty.transformer_, empty._arrays = roster.transformer, roster.arrays
     empty._votes, empty._spoken = roster.votes, roster.spoken
     empty._link = "softmax" if roster.votes == "scores" else "mean"
