@@ -33,7 +33,7 @@ def test_headlines_of_a_pruned_forest_are_those_of_its_summary(pruned):
     assert members["value"] == f"{core.n_members_} of 30"
     before, after = gain["value"].split(" → ")
     assert before == percent(summary.error_before)
-    assert after == percent(heard.scores()[0].error)
+    assert after == percent(summary.error_after)
     assert bytes_["note"].startswith(
         percent(summary.bytes_after / summary.bytes_before)
     )

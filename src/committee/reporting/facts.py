@@ -76,19 +76,16 @@ def _error_card(hearing: Hearing) -> dict[str, str]:
 
 
 def _gain_card(core: Any, hearing: Hearing) -> dict[str, str]:
-    """Compare with the ensemble before pruning, or with equal votes.
-
-    The weights were learned from the rows it was pruned on: after pruning, an honest
-    error is one on other rows.
-    """
-    own, equal, _ = hearing.scores()
+    """Compare with the ensemble before pruning, or with equal votes."""
+    _, equal, _ = hearing.scores()
     summary = summary_of(core)
     if summary is not None:
-        before, after = shown(summary.error_before, hearing), shown(own.error, hearing)
+        before, after = summary.error_before, summary.error_after
+        how = "cross-fitted on" if summary.cross_fitted else "on"
         return {
-            "label": f"{hearing.measure} before and after",
-            "value": f"{before} → {after}",
-            "note": f"before: on the {count(summary.n_rows, 'row')} it was pruned on",
+            "label": f"{hearing.measure} before and after pruning",
+            "value": f"{shown(before, hearing)} → {shown(after, hearing)}",
+            "note": f"{how} the {count(summary.n_rows, 'row')} it was pruned on",
         }
     scale, unit = _unit(hearing)
     value, se = change(-scale * equal.gap, scale * equal.gap_se).split(" ± ")
