@@ -9,6 +9,7 @@ import zlib
 import joblib
 import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression
 
 from committee import ModelFileError, load
 from committee.persistence import read_metadata
@@ -53,9 +54,51 @@ def test_a_hostile_pickle_is_refused_and_does_not_run(tmp_path, kind, reader):
     with pytest.raises(ModelFileError) as caught:
         reader(path)
     assert not trace.exists()
-    if kind not in ("pickle 0", "pickle 1"):  # these are text, and have no mark
-        assert "can run any code" in str(caught.value)
-        assert "joblib" in str(caught.value)
+    assert "can run any code" in str(caught.value)
+    assert "joblib" in str(caught.value)
+
+
+@pytest.mark.parametrize("protocol", [0, 1])
+def test_old_pickles_have_no_mark_and_are_known_by_their_opcodes(tmp_path, protocol):
+    path = tmp_path / "model.skops"
+    many = [LinearRegression() for _ in range(300)]
+    for content in (
+        pickle.dumps(LinearRegression(), protocol=protocol),
+        pickle.dumps(many, protocol=protocol),
+        b"cos\nsystem\n(S'true'\ntR.\n",
+        b"(S'true'\nios\nsystem\n.",
+    ):
+        assert content[:1] != b"\x80"
+        path.write_bytes(content)
+        with pytest.raises(ModelFileError, match="is a pickle, or a joblib file"):
+            load(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "colour,town\nred,Bonn\n",
+        "count\n1\n2\n3\n",
+        "city\nBonn\nKiel.\n",
+        "2.",
+        "N.",
+        "(dp0\n.",
+        "import pickle\n",
+        "int main() {}\n",
+        "<html></html>",
+        '{"a": 1}',
+        "]",
+        "I",
+        "(((",
+        "c\n\n",
+        "\x00\x01",
+    ],
+)
+def test_other_text_is_not_taken_for_a_pickle(tmp_path, text):
+    path = tmp_path / "model.skops"
+    path.write_text(text)
+    with pytest.raises(ModelFileError, match="is not a model file"):
+        load(path)
 
 
 def test_the_hostile_pickle_would_have_run(tmp_path):

@@ -1,5 +1,6 @@
 """A model comes back as it went, and an old file survives whatever goes wrong."""
 
+import ast
 import errno
 import inspect
 import os
@@ -14,8 +15,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+import sklearn.ensemble
 import skops.io
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
@@ -33,6 +35,7 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
@@ -237,10 +240,101 @@ def test_ensembles_and_members_of_scikit_learn_come_back(tmp_path, model):
     assert_same(model, there_and_back(model, tmp_path))
 
 
-def test_a_pruned_forest_comes_back(tmp_path):
-    forest = RandomForestClassifier(n_estimators=8, random_state=0).fit(X, LABELS)
-    pruned = prune(there_and_back(forest, tmp_path), X, LABELS)
-    assert_same(pruned, there_and_back(pruned, tmp_path))
+TARGETS = {"regression": SCORE, "binary": CODES // 2, "classes": LABELS}
+
+
+def ensemble(kind, task):
+    """A small ensemble of one kind for one task."""
+    end = "Regressor" if task == "regression" else "Classifier"
+    if kind == "Pipeline":
+        return make_pipeline(StandardScaler(), ensemble("RandomForest", task))
+    if kind == "search":
+        forest = ensemble("RandomForest", task)
+        return GridSearchCV(forest, {"max_depth": [2, 3]}, cv=2)
+    if kind in ("LightGBM", "XGBoost"):
+        library = pytest.importorskip(kind.lower())
+        if kind == "XGBoost":
+            return getattr(library, f"XGB{end}")(n_estimators=4, n_jobs=1)
+        few = {"min_child_samples": 5, "verbose": -1, "n_jobs": 1}
+        return getattr(library, f"LGBM{end}")(n_estimators=4, **few)
+    tree, other = (
+        (DecisionTreeRegressor(max_depth=3), Ridge())
+        if task == "regression"
+        else (DecisionTreeClassifier(max_depth=3), LogisticRegression())
+    )
+    make = getattr(sklearn.ensemble, kind + end)
+    if kind in ("Voting", "Stacking"):
+        return make([("tree", tree), ("other", other), ("stump", clone(tree))])
+    options = {
+        "Bagging": {"n_estimators": 5, "max_features": 2},
+        "HistGradientBoosting": {"max_iter": 4},
+    }
+    return make(**options.get(kind, {"n_estimators": 5}))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("task", TARGETS)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "RandomForest",
+        "ExtraTrees",
+        "Bagging",
+        "AdaBoost",
+        "Voting",
+        "Stacking",
+        "GradientBoosting",
+        "HistGradientBoosting",
+        "LightGBM",
+        "XGBoost",
+        "Pipeline",
+        "search",
+    ],
+)
+def test_pruned_ensembles_come_back(tmp_path, kind, task):
+    model = ensemble(kind, task)
+    seeds = [name for name in model.get_params() if name.endswith("random_state")]
+    model.set_params(**dict.fromkeys(seeds, 0))
+    # XGBoost takes no labels but 0, 1, 2.
+    y = CODES if (kind, task) == ("XGBoost", "classes") else TARGETS[task]
+    small = prune(model.fit(X, y), X, y)
+    again = there_and_back(small, tmp_path, trusted=asked_for(small, tmp_path))
+    assert_same(small, again)
+    assert np.array_equal(again.weights_, small.weights_)
+    assert again.summary().to_dict() == small.summary().to_dict()
+
+
+def asked_for(model, folder):
+    """The types that the refusal says to trust, ready to copy."""
+    save(model, folder / "model.skops")
+    try:
+        load(folder / "model.skops")
+    except ModelFileError as error:
+        return ast.literal_eval(str(error).partition("trusted=")[2].rstrip("."))
+    return []
+
+
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        ("LightGBM", ["lightgbm.basic.Booster", "lightgbm.sklearn.LGBMClassifier"]),
+        ("XGBoost", ["xgboost.core.Booster", "xgboost.sklearn.XGBClassifier"]),
+        ("RandomForest", []),
+        ("HistGradientBoosting", []),
+    ],
+)
+def test_only_types_of_other_libraries_need_trust(tmp_path, kind, names):
+    model = ensemble(kind, "binary").fit(X, CODES > 0)
+    assert asked_for(model, tmp_path) == names
+    assert asked_for(prune(model, X, CODES > 0), tmp_path) == names
+
+
+def test_categories_of_histograms_need_trust_in_a_check(tmp_path):
+    A = np.c_[X[:, :3], np.arange(90) % 5]
+    model = HistGradientBoostingClassifier(max_iter=3, categorical_features=[3])
+    names = ["functools.partial", "sklearn.utils.validation.check_array"]
+    assert asked_for(model.fit(A, CODES), tmp_path) == names
+    assert_same(model, there_and_back(model, tmp_path, trusted=names), A)
 
 
 @pytest.mark.parametrize("labels", ["object", "str", "bool", "float", "int8"])

@@ -39,7 +39,10 @@ def to_onnx(
     (N, K), or for regression "variable", of shape (N, 1).
 
     Trees are compared with thresholds rounded down, so that for x in single precision
-    every row takes the branch that it takes here; outputs differ by rounding only.
+    every row takes the branch that it takes here, and outputs differ by rounding only.
+    Behind a pipeline this holds for the same numbers given in double precision: here
+    it would scale single precision in single precision, and rows near a threshold
+    may take the other branch.
 
     Parameters
     ----------

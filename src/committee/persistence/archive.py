@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+import pickletools
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
@@ -25,6 +27,8 @@ _PICKLES = {
     b"]\x00\x00": "compressed by lzma, as joblib files are",
     b"\x04\x22\x4d\x18": "compressed by lz4, as joblib files are",
 }
+#: So many opcodes in a row are no accident.
+_MANY = 1000
 
 
 class ModelFileError(ValueError):
@@ -102,14 +106,35 @@ def _what_it_is(data: bytes) -> str:
     """Say what a file without the mark of a zip archive is."""
     if not data:
         return "is empty."
-    for mark, kind in _PICKLES.items():
-        if data.startswith(mark):
-            return (
-                f"is {kind}. Reading one can run any code that was put into it, so it "
-                "is refused unread: load it with the library that wrote it, where you "
-                "trust it, and write it again with committee.save."
-            )
+    kinds = [kind for mark, kind in _PICKLES.items() if data.startswith(mark)]
+    if not kinds and _is_old_pickle(data):
+        kinds = [_PICKLES[b"\x80"]]
+    if kinds:
+        return (
+            f"is {kinds[0]}. Reading one can run any code that was put into it, so it "
+            "is refused unread: load it with the library that wrote it, where you "
+            "trust it, and write it again with committee.save."
+        )
     return (
         f"is not a model file of committee.save or skops.io.dump: it begins with "
         f"{data[:12]!r}."
+    )
+
+
+def _is_old_pickle(data: bytes) -> bool:
+    """Whether this is a pickle of protocol 0 or 1, which have no mark.
+
+    Its opcodes are looked at, not run. They must name something to import and, in a
+    short file, add up: no stack is asked for what it does not hold.
+    """
+    try:
+        opcodes = list(islice(pickletools.genops(data), _MANY))
+        if len(opcodes) < _MANY:
+            pickletools.dis(data.rstrip(), out=io.StringIO())
+    except (ValueError, IndexError):
+        return False
+    last, _, end = opcodes[-1]
+    whole = last.name == "STOP" and end == len(data.rstrip()) - 1
+    return (whole or len(opcodes) == _MANY) and any(
+        opcode.name in ("GLOBAL", "INST") for opcode, _, _ in opcodes
     )

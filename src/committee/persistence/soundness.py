@@ -20,6 +20,7 @@ from sklearn.ensemble import (
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
+    IsolationForest,
     RandomForestClassifier,
     RandomForestRegressor,
     RandomTreesEmbedding,
@@ -27,8 +28,16 @@ from sklearn.ensemble import (
 from sklearn.neighbors import BallTree, KDTree
 from sklearn.tree import BaseDecisionTree
 
-from committee._typing import BoolArray, IntArray
 from committee.persistence.archive import ModelFileError
+from committee.persistence.trees import (
+    add_to_their_columns,
+    is_histogram,
+    is_tree,
+    lie_within,
+    share_features,
+    share_parts_of_features,
+    starts_in_its_columns,
+)
 
 #: What a file holds by name alone: there is nothing inside that came from the file.
 NAMED = (type, FunctionType, ModuleType, type(np.mean))
@@ -43,9 +52,8 @@ _FORESTS = (
     RandomForestRegressor,
     RandomTreesEmbedding,
 )
+_BOOSTERS = (GradientBoostingClassifier, GradientBoostingRegressor)
 _HISTOGRAMS = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
-
-_PREDICTOR = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
 
 #: Numbers that a Mersenne twister makes at a time; it stands at one of them.
 _TWISTER = 624
@@ -68,9 +76,28 @@ def check_sound(model: Any) -> None:
     for way, value in walk(model):
         problem = _problem(value)
         if problem:
-            raise ModelFileError(
-                f"{way} {problem}: the file is damaged, or was made to do harm."
-            )
+            raise _refusal(way, problem)
+    _check_starts(model, set())
+
+
+def _check_starts(model: Any, checked: set[int]) -> None:
+    """Refuse boosters that add trees to columns they do not have.
+
+    A booster asks its `init_`, so those in there come first.
+    """
+    for way, value in walk(model):
+        if isinstance(value, _BOOSTERS) and id(value) not in checked:
+            checked.add(id(value))
+            _check_starts(getattr(value, "init_", None), checked)
+            if not starts_in_its_columns(value):
+                raise _refusal(way, "has an init_ without a column for each tree")
+
+
+def _refusal(way: str, problem: str) -> ModelFileError:
+    """Return the error that says what is wrong, and where."""
+    return ModelFileError(
+        f"{way} {problem}: the file is damaged, or was made to do harm."
+    )
 
 
 def _parts(way: str, value: Any) -> Iterable[tuple[str, Any]]:
@@ -102,19 +129,16 @@ def _problem(value: Any) -> str | None:
     """Return what is wrong with a value, None where nothing is."""
     sound, wrong = True, ""
     if isinstance(value, BaseDecisionTree):
-        sound = not hasattr(value, "tree_") or _is_tree(
+        sound = not hasattr(value, "tree_") or is_tree(
             value.tree_, value.n_features_in_
         )
         wrong = "has nodes that point out of its tree or its features"
     elif any(_is_a("sklearn.tree._tree.Tree", part) for _, part in _parts("", value)):
         sound, wrong = False, "holds the nodes of a decision tree without the tree"
-    elif isinstance(value, _FORESTS):
-        members = np.ravel(getattr(value, "estimators_", []))
-        sound = all(tree.n_features_in_ == value.n_features_in_ for tree in members)
-        wrong = "has trees for another number of features than its own"
+    elif isinstance(value, (*_FORESTS, IsolationForest)):
+        return _forest_problem(value)
     elif isinstance(value, _HISTOGRAMS):
-        trees = [tree for _, tree in walk(value) if _is_a(_PREDICTOR, tree)]
-        sound = all(_is_predictor(tree, value.n_features_in_) for tree in trees)
+        sound = is_histogram(value)
         wrong = "has nodes that point out of its trees or its features"
     elif isinstance(value, (KDTree, BallTree)):
         sound, wrong = _is_neighbour_tree(value), "points out of its points"
@@ -125,32 +149,14 @@ def _problem(value: Any) -> str | None:
     return None if sound else wrong
 
 
-def _is_tree(tree: Any, width: int) -> bool:
-    """Whether all nodes of a decision tree lead forward and stay inside it."""
-    # The arrays of a tree are as long as it says, whatever it holds: count first.
-    if tree.n_features != width or not 0 < tree.node_count <= tree.capacity:
-        return False
-    inner = tree.children_left != -1
-    return (
-        _lead_forward(inner, tree.children_left, tree.children_right)
-        and _lie_within(tree.feature[inner], width)
-        and _depth(inner, tree.children_left, tree.children_right) <= tree.max_depth
-    )
-
-
-def _is_predictor(tree: Any, width: int) -> bool:
-    """Whether the same holds for a tree of histogram gradient boosting."""
-    nodes = tree.nodes
-    inner = nodes["is_leaf"] == 0
-    by_set = nodes["bitset_idx"][inner & (nodes["is_categorical"] != 0)]
-    sets = tree.raw_left_cat_bitsets
-    return bool(
-        len(nodes)
-        and _lead_forward(inner, nodes["left"], nodes["right"])
-        and _lie_within(nodes["feature_idx"][inner], width)
-        and _lie_within(by_set, len(sets))
-        and (not len(by_set) or sets.shape[1:] == (8,))
-    )
+def _forest_problem(forest: Any) -> str | None:
+    """Return what is wrong with trees that are asked past every check of theirs."""
+    whole = not isinstance(forest, IsolationForest)
+    if not (share_features if whole else share_parts_of_features)(forest):
+        return "has trees for another number of features than its own"
+    if isinstance(forest, _BOOSTERS) and not add_to_their_columns(forest):
+        return "has another number of trees in a round than it has columns for"
+    return None
 
 
 def _is_neighbour_tree(tree: Any) -> bool:
@@ -163,9 +169,9 @@ def _is_neighbour_tree(tree: Any) -> bool:
         and len(order) == n
         and bounds.shape[1:] == (n_nodes, points.shape[1])
         and len(bounds) == (2 if isinstance(tree, KDTree) else 1)
-        and _lie_within(order, n)
-        and _lie_within(nodes["idx_start"], n + 1)
-        and _lie_within(nodes["idx_end"], n + 1)
+        and lie_within(order, n)
+        and lie_within(nodes["idx_start"], n + 1)
+        and lie_within(nodes["idx_end"], n + 1)
     )
 
 
@@ -186,28 +192,3 @@ def _is_sparse(matrix: Any) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _lead_forward(inner: BoolArray, left: IntArray, right: IntArray) -> bool:
-    """Whether the children of all inner nodes come later, exist, and are theirs."""
-    here = np.flatnonzero(inner)
-    children = np.stack([left[inner], right[inner]]).astype(np.int64)
-    return bool(
-        np.all(children > here)
-        and np.all(children < len(inner))
-        and len(np.unique(children)) == children.size
-    )
-
-
-def _depth(inner: BoolArray, left: IntArray, right: IntArray) -> int:
-    """Return the depth of a tree whose children lead forward."""
-    level, depth = np.flatnonzero(inner[:1]), 0
-    while len(level):
-        level = np.concatenate([left[level], right[level]])
-        level, depth = level[inner[level]], depth + 1
-    return depth
-
-
-def _lie_within(index: IntArray, size: int) -> bool:
-    """Whether all indices point into an array of this size."""
-    return bool(np.all((index >= 0) & (index < size)))
