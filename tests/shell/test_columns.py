@@ -1,13 +1,14 @@
 """From columns of a table to numbers, in training and later."""
 
 import datetime
+import io
 from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from committee.shell.columns import FEW, Columns, encoder, unseen
+from committee.shell.columns import FEW, Columns, encoder, row_numbers, unseen
 from committee.shell.errors import ShellError
 
 
@@ -48,6 +49,38 @@ def test_text_that_names_the_row_is_left_out():
     assert Columns.of(frame.head(10)).left_out == []
     with pytest.raises(ShellError, match="no columns to predict from"):
         Columns.of(frame[["id"]])
+
+
+def written(frame, **options):
+    """The frame as pandas writes and reads it."""
+    return pd.read_csv(io.StringIO(frame.to_csv(**options)))
+
+
+def test_row_numbers_that_pandas_writes_are_left_out(table):
+    numbered = written(table)
+    assert numbered.columns[0] == "Unnamed: 0"
+    columns = Columns.of(numbered)
+    assert columns.left_out == ["Unnamed: 0"]
+    assert columns.names == table.columns.tolist()
+    shuffled = written(table.sample(frac=0.5, random_state=0))
+    assert row_numbers(shuffled) == ["Unnamed: 0"]
+    twice = written(numbered)
+    assert sorted(row_numbers(twice)) == ["Unnamed: 0", "Unnamed: 0.1"]
+    assert Columns.of(twice).names == table.columns.tolist()
+    with pytest.raises(ShellError, match="no columns to predict from"):
+        Columns.of(numbered[["Unnamed: 0"]])
+
+
+@pytest.mark.parametrize("index", [[0, 1, 1], [0.5, 1, 2], [-1, 0, 1], ["u", "v", "w"]])
+def test_what_numbers_no_rows_is_a_column(index):
+    frame = written(pd.DataFrame({"a": [1, 2, 3]}, index=index))
+    assert row_numbers(frame) == []
+    assert Columns.of(frame).names == ["Unnamed: 0", "a"]
+
+
+def test_numbers_with_a_name_are_a_column(table):
+    assert row_numbers(written(table.rename_axis("number"))) == []
+    assert row_numbers(written(table, index=False)) == []
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import builtins
 import io
 
 import pandas as pd
+import pyarrow.parquet
 import pytest
 
 from committee.shell.errors import ShellError
@@ -45,6 +46,55 @@ def test_spaces_after_separators_and_a_byte_order_mark_are_no_part_of_values():
 def test_a_column_of_mixed_content_is_text_throughout():
     frame = read("a\n" + "1\n" * 5 + "x\n")
     assert set(frame["a"]) == {"1", "x"}
+
+
+def test_decimal_commas_are_numbers_where_semicolons_separate():
+    frame = read("a;b;c;d\n1,5;2;u;-,5\n;3;v;1e3\n-0,25;4;w;+2,5E-1\n")
+    assert frame["a"].tolist()[::2] == [1.5, -0.25]
+    assert frame["a"].isna().tolist() == [False, True, False]
+    assert frame["b"].tolist() == [2, 3, 4]
+    assert frame["c"].tolist() == ["u", "v", "w"]
+    assert frame["d"].tolist() == [-0.5, 1000.0, 0.25]
+
+
+def test_decimal_points_stay_numbers_where_semicolons_separate():
+    frame = read("a;b\n1.5;1,5\n2.5;2,5\n")
+    assert frame["a"].tolist() == frame["b"].tolist() == [1.5, 2.5]
+
+
+@pytest.mark.parametrize("values", ["1,5;x", "1,2,3;4,5", "1.234,5;1,5", "1;x"])
+def test_what_is_not_all_decimal_commas_stays_text(values):
+    frame = read("a;b\n" + "".join(f"{v};0\n" for v in values.split(";")))
+    assert frame["a"].tolist() == values.split(";")
+
+
+def test_decimal_commas_elsewhere_and_in_words_stay_text():
+    assert read("a\tb\n1,5\t2\n")["a"].tolist() == ["1,5"]
+    assert read("a;b\n1,5;2\n", words=["a"])["a"].tolist() == ["1,5"]
+
+
+@pytest.mark.parametrize("text", ["a,b,a\n1,2,3\n", "a; b;b;a\n1;2;3;4\n", "a,a\n"])
+def test_columns_of_one_name_are_refused_by_that_name(text):
+    with pytest.raises(
+        ShellError, match=r"^It has more than one column named 'a'"
+    ) as e:
+        read(text)
+    assert ("'b'" in str(e.value)) == (";" in text)
+    assert "a.1" not in str(e.value)
+
+
+def test_columns_that_only_look_like_twins_are_two():
+    frame = read("a,a.1,A,,\n1,2,3,4,5\n")
+    assert frame.columns.tolist()[:3] == ["a", "a.1", "A"]
+    assert frame.shape == (1, 5)
+
+
+def test_twins_in_parquet_are_refused():
+    file = io.BytesIO()
+    table = pyarrow.table([[1], [2]], names=["a", "a"])
+    pyarrow.parquet.write_table(table, file)
+    with pytest.raises(ShellError, match=r"^It "):
+        read(file.getvalue())
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,43 @@ def test_the_order_of_columns_and_further_columns_do_not_matter(
     pd.testing.assert_frame_equal(answers(classifier, shuffled, tmp_path), plain)
 
 
+def test_row_numbers_are_left_out_with_a_note(classifier, table, tmp_path, capsys):
+    plain = answers(classifier, table, tmp_path)
+    table.to_csv(tmp_path / "numbered.csv")
+    output = str(tmp_path / "out.csv")
+    predict(classifier, str(tmp_path / "numbered.csv"), output=output, voice=Voice())
+    assert "Note: the first column has no name" in capsys.readouterr().err
+    pd.testing.assert_frame_equal(read_table(output), plain)
+
+
+def test_row_numbers_are_no_column_of_a_model_without_names(tmp_path, table):
+    path, data = str(tmp_path / "m.skops"), tmp_path / "in.csv"
+    numbers = table[["size", "price"]]
+    save(LinearSVC().fit(numbers.to_numpy(), table["member"]), path)
+    plain = answers(path, numbers, tmp_path)
+    numbers.to_csv(data)
+    predict(path, str(data), output=str(tmp_path / "out.csv"), voice=QUIET)
+    pd.testing.assert_frame_equal(read_table(str(tmp_path / "out.csv")), plain)
+
+
+def test_a_column_without_a_name_that_the_model_knows_is_used(tmp_path, table, capsys):
+    """In one row every whole number looks like the number of the row."""
+    path, data = str(tmp_path / "m.skops"), tmp_path / "in.csv"
+    frame = pd.DataFrame({"Unnamed: 0": [1, 1, 2, 2], "a": [0.5, 1.5, 1.0, 2.0]})
+    save(LinearSVC().fit(frame, [0, 0, 1, 1]), path)
+    frame[:1].to_csv(data, index=False)
+    predict(path, str(data), output=str(tmp_path / "out.csv"), voice=Voice())
+    assert capsys.readouterr().err == ""
+
+
+def test_decimal_commas_are_the_numbers_of_training(classifier, table, tmp_path):
+    plain = answers(classifier, table, tmp_path, proba=True)
+    data, output = tmp_path / "comma.csv", str(tmp_path / "out.csv")
+    table.to_csv(data, sep=";", decimal=",", index=False)
+    predict(classifier, str(data), output=output, proba=True, voice=QUIET)
+    pd.testing.assert_frame_equal(read_table(output), plain)
+
+
 def test_unseen_words_are_noted_once_and_predicted(classifier, table, tmp_path, capsys):
     strange = table.assign(town="Oslo")
     assert len(answers(classifier, strange, tmp_path, Voice())) == len(table)

@@ -62,6 +62,20 @@ def test_a_small_model_reads_the_same_tables(trained, tmp_path, table):
     assert output.exists()
 
 
+def test_row_numbers_are_left_out_with_a_note(trained, tmp_path, table, capsys):
+    plain = pruned(trained, tmp_path, data=table).last.weights_
+    table.to_csv(tmp_path / "numbered.csv")
+    prune(
+        str(trained / "classifier.skops"),
+        str(tmp_path / "numbered.csv"),
+        output=str(tmp_path / "small.skops"),
+        voice=Voice(),
+    )
+    assert "Note: the first column has no name" in capsys.readouterr().err
+    again = read_model(str(tmp_path / "small.skops")).last.weights_
+    np.testing.assert_array_equal(again, plain)
+
+
 def test_the_summary_is_a_table_for_readers(trained, tmp_path, capsys):
     pruned(trained, tmp_path, oob=True, voice=Voice(quiet=True))
     out = capsys.readouterr().out

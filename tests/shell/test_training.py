@@ -5,7 +5,13 @@ import json
 import numpy as np
 import pytest
 
-from committee import Bagging, BestPruner, CommitteeClassifier, CommitteeRegressor
+from committee import (
+    Bagging,
+    BestPruner,
+    CommitteeClassifier,
+    CommitteeRegressor,
+    EPPruner,
+)
 from committee.shell.errors import ShellError
 from committee.shell.models import read_model
 from committee.shell.output import Voice
@@ -88,6 +94,15 @@ def test_the_held_out_error_is_that_of_members_who_did_not_see_the_row(rng):
     )
 
 
+def test_the_held_out_error_is_not_that_of_lucky_members(rng):
+    """Labels are noise: on the rows that chose them members look better."""
+    X, y = rng.normal(size=(200, 3)), rng.integers(0, 2, 200)
+    committee = CommitteeClassifier(
+        generator=Bagging(60), combiner=EPPruner(), random_state=0
+    ).fit(X, y)
+    assert held_out_error(committee, X, y) > 0.4
+
+
 def test_there_is_no_held_out_error_where_all_rows_were_seen(rng):
     X, y = rng.normal(size=(20, 2)), np.arange(20) % 2
     committee = CommitteeClassifier(generator=Bagging(3), random_state=0).fit(X, y)
@@ -103,3 +118,26 @@ def test_a_task_that_does_not_exist_is_a_usage_error(trained, tmp_path):
 def test_wrong_names_are_found_before_the_table_is_read(tmp_path):
     with pytest.raises(ShellError, match="must be one of"):
         trained_with(tmp_path, tmp_path, "no such table", combiner="nonsense")
+
+
+def test_row_numbers_are_left_out_with_a_note(tmp_path, table, capsys):
+    """Rows that are sorted by the target would be told by their number."""
+    frame = table.drop(columns=["price", "code"]).sort_values(
+        "grade", ignore_index=True
+    )
+    frame.to_csv(tmp_path / "sorted.csv")
+    path = tmp_path / "m.skops"
+    train(
+        str(tmp_path / "sorted.csv"),
+        target="grade",
+        output=str(path),
+        recipe=Recipe(members=3, task="classification"),
+        voice=Voice(),
+    )
+    notes = [x for x in capsys.readouterr().err.splitlines() if x.startswith("Note")]
+    assert notes == [
+        "Note: the first column has no name and numbers the rows: left out."
+    ]
+    columns = read_model(str(path)).columns
+    assert columns.names == ["size", "age", "town", "member"]
+    assert columns.left_out == ["Unnamed: 0"]

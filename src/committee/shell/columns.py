@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -16,6 +17,9 @@ from committee.shell.parsing import pandas
 
 #: Words with more distinct values than this are not given a column for each.
 FEW = 20
+
+#: What is said where `row_numbers` finds some.
+ROW_NUMBERS = "the first column has no name and numbers the rows: left out."
 
 
 @dataclass(frozen=True)
@@ -49,10 +53,12 @@ class Columns:
         """Return the columns of a training table without its target.
 
         Text that is different in every one of many rows names the row, and is left
-        out.
+        out; so are numbers of rows, which would give away how the table was sorted.
         """
         words = [name for name in frame.columns if _is_text(frame[name])]
-        left_out = [name for name in words if frame[name].nunique() == len(frame) > FEW]
+        left_out = row_numbers(frame) + [
+            name for name in words if frame[name].nunique() == len(frame) > FEW
+        ]
         names = [name for name in frame.columns if name not in left_out]
         if not names:
             raise ShellError("The table has no columns to predict from.")
@@ -88,6 +94,31 @@ class Columns:
                 for name in self.names
             }
         )
+
+
+def row_numbers(frame: Any) -> list[str]:
+    r"""Return the columns without a name that number the rows.
+
+    `DataFrame.to_csv` writes the index in front of the first column, under an empty
+    header, which pandas reads as "Unnamed: 0".
+
+    Parameters
+    ----------
+    frame : DataFrame
+
+    Examples
+    --------
+    >>> import io
+    >>> import pandas as pd
+    >>> from committee.shell.columns import row_numbers
+    >>> row_numbers(pd.read_csv(io.StringIO(",size\n0,1.5\n1,2.5\n")))
+    ['Unnamed: 0']
+    """
+    return [
+        name
+        for name in frame.columns
+        if re.fullmatch(r"Unnamed: 0(\.\d+)*", name) and _numbers_rows(frame[name])
+    ]
 
 
 def encoder(frame: Any, columns: Columns, *, for_trees: bool) -> ColumnTransformer:
@@ -183,6 +214,12 @@ def _is_text(column: Any) -> bool:
             "values: turn them into either, or leave them out."
         )
     return True
+
+
+def _numbers_rows(column: Any) -> bool:
+    """Whether a column holds whole numbers from 0, each once, in any order."""
+    whole = pandas().api.types.is_integer_dtype(column)
+    return bool(whole and column.is_unique and column.min() >= 0)
 
 
 def _as_text(column: Any) -> Any:

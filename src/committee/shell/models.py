@@ -52,6 +52,13 @@ class Model:
         return last_step(self.estimator)
 
     @property
+    def names(self) -> list[str]:
+        """The columns that the estimator looks at, none where it knows no names."""
+        if self.columns is not None:
+            return self.columns.names
+        return list(map(str, getattr(self.estimator, "feature_names_in_", ())))
+
+    @property
     def encoder(self) -> Any:
         """What reads the columns of a table, None where nothing does."""
         before = (
@@ -67,9 +74,8 @@ class Model:
         """Return the columns of a table that the estimator looks at, in its order."""
         if self.columns is not None:
             return self.columns.take(frame)
-        names = getattr(self.estimator, "feature_names_in_", None)
-        if names is not None:
-            plain = Columns(list(map(str, names)), [], [])
+        if self.names:
+            plain = Columns(self.names, [], [])
             plain.check(frame)
             return frame[plain.names]
         wanted = getattr(self.estimator, "n_features_in_", frame.shape[1])

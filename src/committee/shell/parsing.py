@@ -6,14 +6,19 @@ import csv
 import io
 import re
 import warnings
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
-from committee.shell.errors import ShellError
+from committee.shell.errors import ShellError, listed
 
 #: What a CSV file writes where it has no value. "None" is a word: it names a class
 #: of some well-known data sets.
 MISSING = ("", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "?")
+
+#: A number with a comma for the point, as files with semicolons may have them.
+_DECIMAL_COMMA = r"\s*[+-]?(\d+(,\d*)?|,\d+)([eE][+-]?\d+)?\s*"
 
 
 def pandas() -> Any:
@@ -70,29 +75,34 @@ def parse(stream: Any, name: str, words: Sequence[str] = ()) -> Any:
 def _parsed_parquet(stream: Any, name: str) -> Any:
     pd = pandas()
     try:
-        return pd.read_parquet(stream)
+        frame = pd.read_parquet(stream)
     except (OSError, ValueError) as error:
         first = str(error).strip().splitlines()[0]
         raise ShellError(f"{name} is Parquet that cannot be read: {first}") from error
+    _refuse_twins(map(str, frame.columns), name)
+    return frame
 
 
 def _parsed_csv(stream: Any, separator: str, name: str, words: Sequence[str]) -> Any:
     pd = pandas()
+    read = partial(
+        pd.read_csv,
+        sep=separator,
+        encoding="utf-8-sig",
+        index_col=False,
+        keep_default_na=False,
+        skipinitialspace=True,
+    )
     try:
         with warnings.catch_warnings():
             # Every row longer than the header is a warning to pandas.
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame = pd.read_csv(
-                stream,
-                sep=separator,
-                dtype=dict.fromkeys(words, str),
-                encoding="utf-8-sig",
-                index_col=False,
-                keep_default_na=False,
-                low_memory=False,
-                na_values=MISSING,
-                skipinitialspace=True,
-            )
+            # pandas gives twins new names, and only the header knows the old ones.
+            header = read(stream, header=None, nrows=1, dtype=str)
+            _refuse_twins(header.iloc[0], name)
+            stream.seek(0)
+            kinds = dict.fromkeys(words, str)
+            frame = read(stream, dtype=kinds, low_memory=False, na_values=MISSING)
     except UnicodeDecodeError as error:
         raise ShellError(f"{name} is not UTF-8 text: {error}.") from error
     except pd.errors.EmptyDataError as error:
@@ -106,7 +116,33 @@ def _parsed_csv(stream: Any, separator: str, name: str, words: Sequence[str]) ->
         raise ShellError(f"{name} is ragged: {what}.") from error
     if frame.iloc[:, -1].isna().any():
         _refuse_short_rows(stream, separator, name, frame.shape[1])
+    if separator == ";":
+        _read_decimal_commas(frame, words)
     return frame
+
+
+def _read_decimal_commas(frame: Any, words: Sequence[str]) -> None:
+    """Turn columns of text that are numbers with a decimal comma into numbers."""
+    pd = pandas()
+    for name in frame.columns:
+        column = frame[name]
+        if name in words or pd.api.types.is_numeric_dtype(column):
+            continue
+        text = column.dropna().astype(str)
+        commas = text.str.contains(",", regex=False).any()
+        if commas and text.str.fullmatch(_DECIMAL_COMMA).all():
+            points = column.str.replace(",", ".", regex=False)
+            frame[name] = pd.to_numeric(points)
+
+
+def _refuse_twins(names: Iterable[str], where: str) -> None:
+    """Refuse a name that two columns have."""
+    twins = [name for name, n in Counter(names).items() if n > 1 and name]
+    if twins:
+        raise ShellError(
+            f"{where} has more than one column named {listed(twins)}: give every "
+            "column a name of its own."
+        )
 
 
 def _separator(head: bytes) -> str:

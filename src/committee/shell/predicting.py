@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from committee.shell.columns import unseen
+from committee.shell.columns import ROW_NUMBERS, row_numbers, unseen
 from committee.shell.errors import USAGE, ShellError
 from committee.shell.models import Model, read_model
 from committee.shell.output import Voice
@@ -63,13 +63,16 @@ def read_rows(
     model : Model
     data : str
     voice : Voice
-        Told about every column with unseen values.
+        Told about every column with unseen values, and about row numbers.
     frame : DataFrame, optional
         The table, where it has been read already.
     """
     if frame is None:
         frame = read_table(data, words=() if not model.columns else model.columns.words)
-    X = model.rows(frame)
+    numbers = [name for name in row_numbers(frame) if name not in model.names]
+    if numbers:
+        voice.note(ROW_NUMBERS)
+    X = model.rows(frame.drop(columns=numbers))
     strange = unseen(model.encoder, X)
     for name, count in strange.items():
         rows = "row" if count == 1 else "rows"

@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from committee.combiners import Average
 from committee.estimators import CommitteeClassifier, CommitteeRegressor
+from committee.pruning.crossfit import CrossFit
+from committee.pruning.rows import checked_rows
 from committee.shell.choices import (
     TREES,
     known,
@@ -17,7 +20,7 @@ from committee.shell.choices import (
     make_estimator,
     make_generator,
 )
-from committee.shell.columns import Columns, encoder
+from committee.shell.columns import ROW_NUMBERS, Columns, encoder, row_numbers
 from committee.shell.errors import listed
 from committee.shell.models import Model, check_model_output, source_of, write_model
 from committee.shell.output import Voice
@@ -33,9 +36,6 @@ from committee.shell.target import (
 
 #: What the error of a task is.
 MEASURES = {CLASSIFICATION: "error rate", REGRESSION: "root mean squared error"}
-
-#: Rows that all members are asked about at a time.
-_BLOCK = 10_000
 
 
 @dataclass(frozen=True)
@@ -100,10 +100,7 @@ def train(
     frame, y = split_target(read_table(data), target)
     task = recipe.task or _guessed(y, voice)
     columns = Columns.of(frame)
-    if columns.left_out:
-        voice.note(
-            f"{listed(columns.left_out)} left out: text that is different in every row."
-        )
+    _say_what_is_left_out(columns, frame, voice)
     committee = recipe.committee(task, verbose=voice.progress)
     X, labels = columns.take(frame), as_target(y, task)
     reader = encoder(X, columns, for_trees=recipe.estimator in TREES)
@@ -132,12 +129,21 @@ def train(
     )
 
 
+def _say_what_is_left_out(columns: Columns, frame: Any, voice: Voice) -> None:
+    """Say which columns the model will not look at, and why."""
+    numbers = row_numbers(frame)
+    if numbers:
+        voice.note(ROW_NUMBERS)
+    names = [name for name in columns.left_out if name not in numbers]
+    if names:
+        voice.note(f"{listed(names)} left out: text that is different in every row.")
+
+
 def held_out_error(committee: Any, X: Any, y: Any) -> float | None:
-    """Return the error when members speak only on rows that they did not see.
+    """Return the error on rows that neither members nor weights have seen.
 
-        p(n) = sum_m w_m h_nm F_nm,   h_nm = 1 where m did not see n
-
-    The weights have seen all rows, so that it is a little too good.
+    Members speak only on rows that they were not trained on, and they are chosen and
+    weighed again without each fold of the rows.
 
     Parameters
     ----------
@@ -156,28 +162,13 @@ def held_out_error(committee: Any, X: Any, y: Any) -> float | None:
     mask = committee.held_out_
     if mask is None or len(mask) != len(y) or committee.weights_.min() < 0:
         return None
-    losses = []
-    for first in range(0, len(y), _BLOCK):
-        rows = slice(first, first + _BLOCK)
-        w = mask[rows] * committee.weights_
-        heard = w.sum(axis=1) > 0
-        F = committee.member_predictions(X[rows])[heard]
-        losses.append(_losses(committee, F, w[heard], y[rows][heard]))
-    loss = np.concatenate(losses)
-    if not len(loss):
+    rows = checked_rows(committee._as_roster(), X, y, oob=True, sample_weight=None)
+    F = committee.member_predictions(X)
+    judged = CrossFit(committee.combiner_ or Average(), F, rows).own
+    if judged is None or not judged.speaks.any():
         return None
-    root = 1.0 if hasattr(committee, "classes_") else 0.5
-    return float(loss.mean() ** root)
-
-
-def _losses(committee: Any, F: Any, w: Any, y: Any) -> Any:
-    """Return for each row whether it is wrong, or its squared error."""
-    if F.ndim == 3:
-        votes = np.einsum("nm,nmk->nk", w, F)
-        return committee.classes_[votes.argmax(axis=1)] != y
-    # Those who are heard stand in for those who are not.
-    share = w.sum(axis=1) / committee.weights_.sum()
-    return ((w * F).sum(axis=1) / share - y) ** 2
+    error = rows.mean(rows.losses(judged.output), judged.speaks)[0]
+    return error if hasattr(committee, "classes_") else float(np.sqrt(error))
 
 
 def _guessed(y: Any, voice: Voice) -> str:
