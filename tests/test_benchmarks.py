@@ -6,6 +6,7 @@ import pkgutil
 import pytest
 
 import benchmarks
+from benchmarks import grow
 from benchmarks.__main__ import main
 
 NAMES = [
@@ -24,3 +25,14 @@ def test_an_unknown_name_lists_the_known_ones(monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["benchmarks", "nonsense"])
     assert main() == 2
     assert "generate" in capsys.readouterr().out
+
+
+def test_those_of_shipping_and_growing_are_among_them():
+    assert {"serve", "grow"} <= set(NAMES)
+
+
+def test_growing_is_shown_beside_fixed_numbers(capsys):
+    grow.main(["--sets", "diabetes", "--seeds", "1", "--members", "60"])
+    out = capsys.readouterr().out
+    assert 'stop="evidence"' in out
+    assert out.count("diabetes") == 3

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -24,6 +24,7 @@ from committee import (
     ("kind", "loader", "tree"),
     [
         (CommitteeClassifier, load_breast_cancer, DecisionTreeClassifier()),
+        (CommitteeClassifier, load_wine, DecisionTreeClassifier()),
         (CommitteeRegressor, load_diabetes, DecisionTreeRegressor(max_depth=5)),
     ],
 )
@@ -31,16 +32,39 @@ def test_far_fewer_members_are_trained_and_are_as_good(kind, loader, tree):
     X, X_new, y, y_new = train_test_split(
         *loader(return_X_y=True), test_size=0.4, random_state=0
     )
-    grown = kind(
-        tree,
-        generator=Bagging(1000),
-        combiner=EPPruner(),
-        stop="evidence",
-        random_state=0,
-    ).fit(X, y)
-    plain = kind(tree, generator=Bagging(100), combiner=EPPruner(), random_state=0)
+    options = {"combiner": EPPruner(), "random_state": 0}
+    grown = kind(tree, generator=Bagging(1000), stop="evidence", **options).fit(X, y)
+    plain = kind(tree, generator=Bagging(100), **options).fit(X, y)
     assert 60 <= len(grown.members_) <= 400
-    assert grown.score(X_new, y_new) > plain.fit(X, y).score(X_new, y_new) - 0.03
+    assert grown.score(X_new, y_new) > plain.score(X_new, y_new) - 0.03
+
+
+def test_all_the_members_would_not_have_been_better():
+    """Of 1,000 the first 100 or so have what the evidence can find."""
+    X, X_new, y, y_new = train_test_split(
+        *load_diabetes(return_X_y=True), test_size=0.4, random_state=0
+    )
+    options = {"generator": Bagging(1000), "combiner": EPPruner(), "random_state": 0}
+    tree = DecisionTreeRegressor(max_depth=5)
+    grown = CommitteeRegressor(tree, stop="evidence", **options).fit(X, y)
+    whole = CommitteeRegressor(tree, **options).fit(X, y)
+    assert len(grown.members_) < len(whole.members_) / 2
+    assert grown.score(X_new, y_new) > whole.score(X_new, y_new) - 0.03
+
+
+def test_many_classes_grow_like_the_beginning_of_generation():
+    X, y = load_wine(return_X_y=True)
+    options = {"generator": Bagging(300), "combiner": EPPruner(), "random_state": 0}
+    tree = DecisionTreeClassifier(max_depth=2)
+    grown = CommitteeClassifier(tree, stop="evidence", **options).fit(X, y)
+    whole = CommitteeClassifier(tree, **options).fit(X, y)
+    M = len(grown.members_)
+    assert 60 <= M < 300
+    assert M % 20 == 0
+    F, held_out = whole.member_predictions(X)[:, :M], whole.held_out_[:, :M]
+    np.testing.assert_array_equal(grown.member_predictions(X), F)
+    weights = EPPruner().fit(F, y, held_out=held_out).weights_
+    np.testing.assert_array_equal(grown.weights_, weights)
 
 
 @pytest.mark.parametrize(
