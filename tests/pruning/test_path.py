@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.datasets import load_breast_cancer, load_diabetes, make_classification
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     RandomForestClassifier,
@@ -19,6 +19,8 @@ from committee import (
     KappaPruner,
     ReduceErrorPruner,
     SimplexWeights,
+    combine,
+    member_predictions,
     prune,
 )
 
@@ -69,7 +71,8 @@ def test_limits_are_kept_and_the_least_error_within_them_is_taken(cancer):
     middle = float(np.median(path.n_bytes))
     chosen = path.choose(max_bytes=middle)
     allowed = path.n_bytes <= middle
-    at = np.flatnonzero(allowed)[path.error[allowed].argmin()]
+    least = path.error[allowed].min()
+    at = np.flatnonzero(allowed & (path.error == least))[0]
     np.testing.assert_array_equal(chosen.support_, path.steps[at].members)
     seconds = float(np.median(path.seconds_per_row))
     allowed = path.seconds_per_row <= seconds
@@ -141,5 +144,28 @@ def test_the_measure_is_named():
     X, y = load_diabetes(return_X_y=True)
     forest = RandomForestRegressor(20, random_state=0).fit(X, y)
     path = prune(forest, X, y, oob=True).path_
-    assert path.measure == "leave-one-out mean squared error"
+    assert path.measure == "cross-fitted mean squared error"
+    assert path.steps[0].measure == "leave-one-out mean squared error"
     assert len(path) == len(path.size)
+
+
+def test_errors_of_the_path_are_those_of_fresh_rows():
+    """Out of bag and with noisy labels, where the combiner's own error is no guide."""
+    own, judged, true = [], [], []
+    for seed in range(4):
+        X, y = make_classification(
+            2300, 20, n_informative=5, flip_y=0.2, random_state=seed
+        )
+        forest = RandomForestClassifier(60, random_state=seed).fit(X[:300], y[:300])
+        path = prune(forest, X[300:600], y[300:600]).path_
+        for at in range(0, len(path), 4):
+            step = path.steps[at]
+            F = member_predictions(
+                [forest.estimators_[m] for m in step.members], X[600:]
+            )
+            wrong = combine(F, step.weights).argmax(axis=1) != y[600:]
+            own.append(path.own_error[at])
+            judged.append(path.error[at])
+            true.append(wrong.mean())
+    assert np.mean(own) < np.mean(true) - 0.02
+    assert abs(np.mean(judged) - np.mean(true)) < 0.02

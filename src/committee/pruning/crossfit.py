@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -18,7 +19,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.combiners import Combiner
 from committee.pruning.path import Step, chosen_step, steps_of
-from committee.pruning.rows import Rows
+from committee.pruning.rows import Rows, decided
 
 #: Above this many rows two folds are enough, and cost no more than one more fit.
 _MANY = 10_000
@@ -28,16 +29,17 @@ _SIZES = 25
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """The output of committees on rows that did not choose them.
+    """What committees say on rows that did not choose them.
 
     Attributes
     ----------
-    output : array of shape (N,) or (N, K)
+    said : array of shape (N,)
+        Class codes, or numbers.
     speaks : bool array of shape (N,)
         False where nobody was heard.
     """
 
-    output: FloatArray
+    said: FloatArray | IntArray
     speaks: BoolArray
 
 
@@ -62,8 +64,16 @@ class CrossFit:
             chosen = [(test, _best(steps, size)) for test, _, steps in folds]
             self.by_size[int(size)] = _judged(F, rows, chosen)
 
+    def errors(self) -> dict[int, tuple[float, float]]:
+        """Return the error and its standard error, by size."""
+        return {
+            size: self.rows.mean(self.rows.losses(judged.said), judged.speaks)
+            for size, judged in self.by_size.items()
+            if judged.speaks.any()
+        }
+
     def of_size(self, size: int) -> Judged | None:
-        """Return the outputs of committees of about this size, and not above it."""
+        """Return what committees say of about this size, and not above it."""
         below = [known for known in self.by_size if known <= size]
         return self.by_size[max(below)] if below else None
 
@@ -103,11 +113,12 @@ def _best(steps: list[Step], size: int) -> Step:
 
 
 def _judged(F: FloatArray, rows: Rows, chosen: list[tuple[IntArray, Step]]) -> Judged:
-    """Put the outputs of the folds' committees together."""
-    output = np.zeros((len(F), *F.shape[2:]))
+    """Put together what the committees of the folds say."""
+    said: Any = np.zeros(len(F), dtype=np.float64 if F.ndim == 2 else np.intp)
     speaks = np.zeros(len(F), dtype=bool)
     for test, step in chosen:
-        output[test], speaks[test] = rows.take(test).output(
+        output, speaks[test] = rows.take(test).output(
             F[np.ix_(test, step.members)], step.weights, step.members
         )
-    return Judged(output, speaks)
+        said[test] = decided(output)
+    return Judged(said, speaks)

@@ -58,10 +58,16 @@ class CommitteePath:
     Attributes
     ----------
     steps : list of Step
-    size, error, error_se, log_evidence : array
+    size, log_evidence : array
         One entry for each step.
+    error, error_se : array
+        Cross-fitted error of committees up to this size, on rows that did not choose
+        them, and its standard error; the combiner's own error if there were too few
+        rows for folds.
     measure : str
         What the error is.
+    own_error : array
+        The combiner's own: leave-one-out where it has that.
     n_bytes, seconds_per_row : array
         What the members of each step cost.
 
@@ -84,12 +90,20 @@ class CommitteePath:
         member_bytes: MemberBytes,
         member_seconds: FloatArray,
         workshop: Maker,
+        judged: dict[int, tuple[float, float]] | None = None,
+        measure: str = "",
     ) -> None:
         self.steps = steps
         self.size = np.array([len(step.members) for step in steps])
-        self.error = np.array([step.error for step in steps])
-        self.error_se = np.array([step.error_se for step in steps])
-        self.measure = steps[0].measure
+        self.own_error = np.array([step.error for step in steps])
+        if judged:
+            found = [_up_to(judged, size) for size in self.size]
+            self.error, self.error_se = np.array(found).T
+            self.measure = f"cross-fitted {measure}"
+        else:
+            self.error = self.own_error
+            self.error_se = np.array([step.error_se for step in steps])
+            self.measure = steps[0].measure
         self.log_evidence = np.array([step.log_evidence for step in steps])
         self.n_bytes = np.array([member_bytes.total(s.members) for s in steps])
         self.seconds_per_row = np.array(
@@ -151,7 +165,10 @@ class CommitteePath:
         error = np.where(fits, self.error, np.inf)
         least = int(error.argmin())
         near = error <= error[least] + within_se * self.error_se[least]
-        return self._committee(int(np.where(near, self.size, np.inf).argmin()))
+        # The smallest of these; of several of its size the one its combiner prefers.
+        smallest = near & (self.size == self.size[near].min())
+        own = np.where(smallest, self.own_error, np.inf)
+        return self._committee(int(own.argmin()))
 
     def _committee(self, index: int) -> Any:
         """Return the committee of a step."""
@@ -168,6 +185,11 @@ class CommitteePath:
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the members, which are the weight of it."""
         return {**self.__dict__, "_members": {}, "_workshop": None}
+
+
+def _up_to(judged: dict[int, tuple[float, float]], size: int) -> tuple[float, float]:
+    """Return what is known of the largest size that is not above this one."""
+    return judged[max(known for known in judged if known <= size)]
 
 
 def _is_positive(limit: Any) -> bool:

@@ -105,6 +105,8 @@ def prune(
         MemberBytes.of(roster.members),
         seconds,
         workshop,
+        workshop.crossfit.errors(),
+        "error rate" if F.ndim == 3 else "mean squared error",
     )
     chosen = workshop.finished(chosen_step(fitted, steps, rows.error_of(F)), F)
     members = [roster.members[m] for m in chosen.members]

@@ -60,11 +60,11 @@ class Rows:
         W *= np.divide(w.sum(), heard, out=np.zeros(len(W)), where=speaks)[:, None]
         return np.einsum("nm...,nm->n...", F, W), speaks
 
-    def losses(self, output: FloatArray) -> FloatArray:
+    def losses(self, said: FloatArray | IntArray) -> FloatArray:
         """Return 1 for a wrong class, or the squared error, by row."""
-        if output.ndim == 2:
-            return np.asarray(output.argmax(axis=1) != self.y, dtype=np.float64)
-        return np.asarray((output - self.y) ** 2)
+        if self.y.dtype.kind != "f":
+            return np.asarray(said != self.y, dtype=np.float64)
+        return np.asarray((said - self.y) ** 2)
 
     def mean(self, losses: FloatArray, counted: BoolArray) -> tuple[float, float]:
         """Return the weighted mean over the counted rows, and its standard error."""
@@ -79,7 +79,7 @@ class Rows:
         def error(w: FloatArray) -> tuple[float, float]:
             members = np.flatnonzero(w)
             output, speaks = self.output(F[:, members], w[members], members)
-            return self.mean(self.losses(output), speaks)
+            return self.mean(self.losses(decided(output)), speaks)
 
         return error
 
@@ -101,6 +101,11 @@ class Rows:
                 "oob=True needs the rows that the ensemble was trained on, in their "
                 "order. Its own out-of-bag predictions are not those of these rows."
             )
+
+
+def decided(output: FloatArray) -> FloatArray | IntArray:
+    """Return the class codes of scores (N, K); numbers (N,) as they are."""
+    return output if output.ndim == 1 else output.argmax(axis=1)
 
 
 def checked_rows(

@@ -10,14 +10,14 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
-from committee._typing import BoolArray, FloatArray, Member
+from committee._typing import FloatArray, Member
 from committee.combiners import Combiner
 from committee.ensembles import Roster
 from committee.estimators import CommitteeClassifier, CommitteeRegressor
 from committee.pruning.costs import few_rows, seconds_per_row, stored_bytes
 from committee.pruning.crossfit import CrossFit, Judged
 from committee.pruning.path import CommitteePath, Step, step_of
-from committee.pruning.rows import Rows
+from committee.pruning.rows import Rows, decided
 from committee.pruning.summary import Summary, disagreement, paired_difference
 
 #: Rows on which the scale of a booster's scores is found.
@@ -46,7 +46,7 @@ class Workshop:
         self.combiner = copy.copy(fitted)
         self.combiner.__dict__.pop("path_", None)
         self.X, self.rows = X, rows
-        self.before, self.heard = _own_output(ensemble, roster, X, rows, F)
+        self.before = _own_output(ensemble, roster, X, rows, F)
         self.crossfit = CrossFit(fitted, F, rows)
         self.bytes_before = stored_bytes(ensemble)
         whole = self._whole(ensemble, roster)
@@ -123,16 +123,19 @@ class Workshop:
         self, made: Any, step: Step, F: FloatArray, judged: Judged | None
     ) -> Summary:
         """Measure the committee beside the ensemble."""
-        rows = self.rows
-        as_weighed = Judged(*rows.output(F, step.weights, step.members))
+        rows, before = self.rows, self.before
+        output, speaks = rows.output(F, step.weights, step.members)
+        as_weighed = Judged(decided(output), speaks)
         fair = as_weighed if judged is None else judged
-        both = fair.speaks & self.heard
-        loss_before, loss_after = rows.losses(self.before), rows.losses(fair.output)
+        both = fair.speaks & before.speaks
+        loss_before, loss_after = rows.losses(before.said), rows.losses(fair.said)
         s = 1.0 if rows.weight is None else rows.weight
         counted = np.asarray(both * s, dtype=np.float64)
         gap, gap_se = paired_difference(loss_after, loss_before, counted)
         error_before = rows.mean(loss_before, both)[0]
-        differs = _differs(self.before, fair.output, np.sqrt(error_before))
+        differs = before.said != fair.said
+        if F.ndim == 2:
+            differs = np.abs(before.said - fair.said) > np.sqrt(error_before)
         share, upper = disagreement(differs[both])
         return Summary(
             measure="error rate" if F.ndim == 3 else "mean squared error",
@@ -145,7 +148,7 @@ class Workshop:
             difference_se=gap_se,
             cross_fitted=judged is not None,
             error_as_weighed=rows.mean(
-                rows.losses(as_weighed.output), as_weighed.speaks & self.heard
+                rows.losses(as_weighed.said), as_weighed.speaks & before.speaks
             )[0],
             loo=step.error if step.measure.startswith("leave") else None,
             loo_measure=step.measure.removeprefix("leave-one-out "),
@@ -185,18 +188,12 @@ def empty_committee(
 
 def _own_output(
     ensemble: Any, roster: Roster, X: Any, rows: Rows, F: FloatArray
-) -> tuple[FloatArray, BoolArray]:
+) -> Judged:
     """Return what the whole ensemble says on the rows, and where it is heard."""
     if roster.weights is not None:
-        return rows.output(F, roster.weights, np.arange(len(roster)))
+        output, speaks = rows.output(F, roster.weights, np.arange(len(roster)))
+        return Judged(decided(output), speaks)
     said = np.asarray(ensemble.predict(X))
     if roster.classes is not None:
-        said = (said[:, None] == np.asarray(roster.classes)).astype(np.float64)
-    return said, np.ones(len(F), dtype=bool)
-
-
-def _differs(before: FloatArray, after: FloatArray, near: float) -> BoolArray:
-    """Return where the classes differ, or numbers by more than `near`."""
-    if before.ndim == 2:
-        return np.asarray(before.argmax(axis=1) != after.argmax(axis=1))
-    return np.asarray(np.abs(before - after) > near)
+        said = np.searchsorted(np.asarray(roster.classes), said)
+    return Judged(said, np.ones(len(F), dtype=bool))
