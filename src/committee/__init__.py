@@ -1,5 +1,8 @@
 """The whole life of an ensemble: generate, couple, weigh, prune, look inside, ship."""
 
+import importlib
+import typing
+
 from committee.combiners import (
     ARDPruner,
     Average,
@@ -45,6 +48,7 @@ from committee.diagnostics import (
     q_statistic,
 )
 from committee.estimators import CommitteeClassifier, CommitteeRegressor
+from committee.export import to_onnx, to_sklearn
 from committee.members import (
     AdaBoost,
     Bagging,
@@ -54,7 +58,23 @@ from committee.members import (
     Pool,
     RandomInits,
 )
+from committee.persistence import ModelFileError, load, save
 from committee.predictions import combine, member_predictions
+from committee.pruning import prune
+
+if typing.TYPE_CHECKING:
+    from committee.displays import (
+        AmbiguityDisplay,
+        CouplingDisplay,
+        CriticalDifferenceDisplay,
+        KappaErrorDisplay,
+        PairedRunsDisplay,
+        PosteriorDisplay,
+        PruningPathDisplay,
+        RocCommitteeDisplay,
+        WeightsDisplay,
+    )
+    from committee.reporting import report
 
 __version__ = "0.1.0.dev0"
 
@@ -62,6 +82,7 @@ __all__ = [
     "ARDPruner",
     "AdaBoost",
     "Ambiguity",
+    "AmbiguityDisplay",
     "Average",
     "Bagging",
     "BestPruner",
@@ -74,6 +95,8 @@ __all__ = [
     "ContributionPruner",
     "CoupledKernelClassifier",
     "CoupledKernelRegressor",
+    "CouplingDisplay",
+    "CriticalDifferenceDisplay",
     "CrossSplits",
     "DREPPruner",
     "EMPruner",
@@ -81,6 +104,7 @@ __all__ = [
     "GeneticPruner",
     "GreedyPruner",
     "KLPruner",
+    "KappaErrorDisplay",
     "KappaErrorHullPruner",
     "KappaPruner",
     "LPBoostWeights",
@@ -91,22 +115,45 @@ __all__ = [
     "MarginDistancePruner",
     "MemberFitError",
     "MiniBatches",
+    "ModelFileError",
     "OptimalWeights",
     "OrientationPruner",
+    "PairedRunsDisplay",
     "Pool",
+    "PosteriorDisplay",
+    "PruningPathDisplay",
     "RandomInits",
     "RandomPruner",
     "ReduceErrorPruner",
+    "RocCommitteeDisplay",
     "SDPPruner",
     "SimplexWeights",
+    "WeightsDisplay",
     "__version__",
     "ambiguity",
     "combine",
     "disagreement",
     "double_fault",
     "error_correlation",
+    "load",
     "margins",
     "member_predictions",
     "pairwise_kappa",
+    "prune",
     "q_statistic",
+    "report",
+    "save",
+    "to_onnx",
+    "to_sklearn",
 ]
+
+
+def __getattr__(name: str) -> typing.Any:
+    """Load on first use what a fitted committee does not need."""
+    if name in {"compare", "studies"}:
+        return importlib.import_module(f"committee.{name}")
+    if name in __all__ and name.endswith("Display"):
+        return getattr(importlib.import_module("committee.displays"), name)
+    if name == "report":
+        return importlib.import_module("committee.reporting").report
+    raise AttributeError(f"module 'committee' has no attribute {name!r}")

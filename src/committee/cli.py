@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import committee
-from committee.shell import inspecting, predicting, pruning, reporting, training
+from committee.shell import (
+    inspecting,
+    predicting,
+    pruning,
+    reporting,
+    studying,
+    training,
+)
 from committee.shell import options as opt
 from committee.shell.errors import explained
 from committee.shell.output import Voice
@@ -23,6 +30,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+app.add_typer(studying.app, name="study")
 
 
 def main() -> None:

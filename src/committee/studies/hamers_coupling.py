@@ -1,0 +1,192 @@
+"""hamers-coupling: the error against the coupling (Figures 5 and 6)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from committee._typing import FloatArray
+from committee.studies.hamers import PROBLEMS, WEIGH_ON, draw_split, error, fit
+from committee.studies.hamers_boston import UNIT
+from committee.studies.study import (
+    HELD_OUT,
+    PAPER,
+    Claim,
+    Entry,
+    Job,
+    Outcome,
+    Results,
+    Shelf,
+    Study,
+    Table,
+)
+from committee.studies.verdicts import by_parts
+
+CELLS = ("nox-8", "medv-8", "tic-tac-toe")
+COUPLINGS = (
+    -1000.0, -100.0, -10.0, -1.0, -0.1, -0.01, 0.0, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0,
+)  # fmt: skip
+
+
+def run(
+    job: Job, *, n_rows: int | None = None, n_members: int | None = None
+) -> Outcome:
+    """Fit one split with every coupling; NaN where the problem has no minimum.
+
+    Parameters
+    ----------
+    job : Job
+    n_rows, n_members : int, optional
+        Fewer than in the paper.
+
+    Examples
+    --------
+    >>> from committee.studies.hamers_coupling import COUPLINGS, run
+    >>> from committee.studies.study import Job
+    >>> job = Job("hamers-coupling", "tic-tac-toe", 0)
+    >>> len(run(job, n_rows=60, n_members=3)["paper"]["error"]) == len(COUPLINGS)
+    True
+    """
+    problem = PROBLEMS[job.cell]
+    split = draw_split(problem, job.seed, job.data, n_rows)
+    unit = UNIT if problem.regression else 1.0
+    outcome: Outcome = {}
+    for protocol, rows in WEIGH_ON.items():
+        errors = []
+        for nu in COUPLINGS:
+            try:
+                model = fit(
+                    problem, split, job.seed, coupling=nu, weigh_on=rows,
+                    n_members=n_members,
+                )  # fmt: skip
+                errors.append(unit * error(problem, model, split))
+            except np.linalg.LinAlgError:
+                errors.append(np.nan)
+        outcome[protocol] = {"error": errors}
+    return outcome
+
+
+def report(shelf: Shelf) -> list[Table | Claim]:
+    """Return the curves of Figures 5 and 6, and what the paper says about them."""
+    results = shelf(STUDY.name)
+    entries = [
+        Entry(f"{cell}, {nu:g}", "error", protocol, errors[np.isfinite(errors)])
+        for protocol in STUDY.protocols
+        for cell in CELLS
+        for nu, errors in zip(COUPLINGS, _curves(results, protocol, cell), strict=True)
+    ]
+    note = (
+        "Nothing stands where the problem has no minimum: the coupling is too negative."
+    )
+    table = Table("Figures 5 and 6: test error against the coupling", entries, 4, note)
+    return [table, *(c for p in STUDY.protocols for c in claims(results, p))]
+
+
+def _curves(results: Results, protocol: str, cell: str) -> FloatArray:
+    """Return the errors of all runs at each coupling, (couplings, runs)."""
+    values = results.values(protocol, cell, "error")
+    return values.T if len(values) else np.empty((len(COUPLINGS), 0))
+
+
+def claims(results: Results, protocol: str) -> list[Claim]:
+    """Return what the paper says about the coupling."""
+    curves = {cell: _curves(results, protocol, cell) for cell in CELLS}
+    zero = COUPLINGS.index(0.0)
+    positive = [i for i, nu in enumerate(COUPLINGS) if nu > 0]
+    negative = [i for i, nu in enumerate(COUPLINGS) if nu in (-0.01, -0.1)]
+    return [
+        improves(
+            "Boston: a coupling above zero lowers the error.",
+            protocol, {c: curves[c] for c in CELLS[:2]}, zero, positive,
+        ),
+        improves(
+            "Boston: a small negative coupling lowers the error as well.",
+            protocol, {c: curves[c] for c in CELLS[:2]}, zero, negative,
+        ),
+        minimum(protocol, curves["tic-tac-toe"]),
+    ]  # fmt: skip
+
+
+def improves(
+    text: str,
+    protocol: str,
+    curves: dict[str, FloatArray],
+    zero: int,
+    points: list[int],
+) -> Claim:
+    """Return a claim that the error is lower than at zero, at every given coupling."""
+    rule = "the lower mean at every such coupling; partly where only at some"
+    parts, said = [], []
+    for cell, errors in curves.items():
+        if not errors.shape[1]:
+            continue
+        means = errors.mean(axis=1)  # NaN where some run has no minimum
+        parts += [bool(means[i] < means[zero]) for i in points]
+        listed = ", ".join(
+            f"{COUPLINGS[i]:g}: "
+            + (f"{means[i]:.3g}" if np.isfinite(means[i]) else "no minimum")
+            for i in points
+        )
+        said.append(f"{cell} 0: {means[zero]:.3g}, {listed}")
+    if not parts:
+        return Claim(text, rule, protocol, "", "undecided")
+    return Claim(text, rule, protocol, "; ".join(said), by_parts(*parts))
+
+
+def minimum(protocol: str, errors: FloatArray) -> Claim:
+    """Return the claim about the minimum of Figure 6."""
+    text = "Tic-tac-toe: the error has a clear minimum between 0.01 and 1."
+    rule = "the least mean lies there; partly where its neighbours are within a standard error"
+    if errors.shape[1] < 2:
+        return Claim(text, rule, protocol, "", "undecided")
+    means = np.where(np.isfinite(errors).all(axis=1), errors.mean(axis=1), np.inf)
+    best = int(means.argmin())
+    se = errors[best].std(ddof=1) / np.sqrt(errors.shape[1])
+    inside = 0.01 <= COUPLINGS[best] <= 1
+    others = [m for m, nu in zip(means, COUPLINGS, strict=True) if not 0.01 <= nu <= 1]
+    clear = min(others) > means[best] + se
+    said = f"least at {COUPLINGS[best]:g}: {means[best]:.3f} ± {se:.3f}"
+    said += f"; outside at best {min(others):.3f}"
+    return Claim(text, rule, protocol, said, by_parts(inside, bool(clear)))
+
+
+def figure(shelf: Shelf, data: str | None) -> Any:
+    """Draw Figures 5 and 6: runs as points, their mean as a line."""
+    from matplotlib.figure import Figure
+
+    results = shelf(STUDY.name)
+    drawn = Figure(figsize=(12, 3.8), layout="constrained")
+    place = np.arange(len(COUPLINGS))
+    for ax, cell in zip(drawn.subplots(1, 3), CELLS, strict=True):
+        errors = _curves(results, PAPER, cell)
+        for run_errors in errors.T:
+            ax.plot(place, run_errors, ".", color="0.6", ms=3)
+        if errors.shape[1]:
+            ax.plot(place, errors.mean(axis=1), ":o", color="C0", ms=4)
+        ax.set_xticks(place, [f"{nu:g}" for nu in COUPLINGS], rotation=60)
+        if PROBLEMS[cell].regression:
+            ax.set_yscale("log")
+        ax.set_xlabel("coupling")
+        ax.set_title(cell, fontsize="medium")
+    return drawn
+
+
+STUDY = Study(
+    name="hamers-coupling",
+    title="The role of the coupling",
+    reruns="Hamers, Suykens and De Moor, Figures 5 and 6",
+    cells=CELLS,
+    run=run,
+    report=report,
+    figure=figure,
+    setup=(
+        "The transductive ensembles of hamers-boston (8 members, MSE x 10) and "
+        "hamers-classification with couplings from -1000 to 1000, 0 on supports of "
+        "three subsets. Paper: weights from the training rows. Held-out: from the rows "
+        "outside each member's subset."
+    ),
+    protocols=(PAPER, HELD_OUT),
+    datasets={"nox-8": "boston", "medv-8": "boston"},
+    runs=20,
+)

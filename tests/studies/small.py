@@ -1,0 +1,57 @@
+"""Studies at a size for tests."""
+
+import os
+
+import numpy as np
+
+from committee.studies.catalogue import get_study
+from committee.studies.runner import perform
+from committee.studies.store import Store
+from committee.studies.study import Job, Study
+from tests.reference.data import BESIDE, load_or_skip
+
+
+def folder():
+    """Return the folder of data sets, whether it is there or not."""
+    return os.environ.get("COMMITTEE_DATA", str(BESIDE))
+
+
+def outcome(name, cell, run=0, **options):
+    """Return one small run of a study, or skip where its data are not at hand."""
+    study = get_study(name)
+    if cell in study.datasets:
+        load_or_skip(study.datasets[cell])
+    return perform(study.run, Job(name, cell, run, folder()), **options)
+
+
+def fill(store, name, cells, runs=3, **options):
+    """Put small runs of some cells into a store, and return it."""
+    store = Store(store)
+    for cell in cells:
+        for run in range(runs):
+            store.add(outcome(name, cell, run, **options))
+    return store
+
+
+def verdicts(name, store):
+    """Return the claims of a study by their text and protocol."""
+    parts = get_study(name).report(store.results)
+    return {(p.text, p.protocol): p.verdict for p in parts if hasattr(p, "verdict")}
+
+
+def toy_run(job):
+    rng = np.random.default_rng(job.seed)
+    return {"paper": {"x": rng.normal()}, "held-out": {"x": rng.normal(size=2)}}
+
+
+TOY = Study(
+    "toy", "A toy", "nothing", ("a", "b", "c"), toy_run, lambda shelf: [],
+    lambda shelf, data: None, "Numbers are drawn.", runs=5,
+)  # fmt: skip
+
+
+def rows(store):
+    """Return all numbers of the toy."""
+    return {
+        key: dict(sorted(r.items())) for key, r in store.results("toy").rows.items()
+    }
