@@ -6,7 +6,7 @@ import pkgutil
 import pytest
 
 import benchmarks
-from benchmarks import grow
+from benchmarks import grow, report
 from benchmarks.__main__ import main
 
 NAMES = [
@@ -27,8 +27,8 @@ def test_an_unknown_name_lists_the_known_ones(monkeypatch, capsys):
     assert "generate" in capsys.readouterr().out
 
 
-def test_those_of_shipping_and_growing_are_among_them():
-    assert {"serve", "grow"} <= set(NAMES)
+def test_those_of_shipping_growing_and_reporting_are_among_them():
+    assert {"serve", "grow", "report"} <= set(NAMES)
 
 
 def test_growing_is_shown_beside_fixed_numbers(capsys):
@@ -36,3 +36,11 @@ def test_growing_is_shown_beside_fixed_numbers(capsys):
     out = capsys.readouterr().out
     assert 'stop="evidence"' in out
     assert out.count("diabetes") == 3
+
+
+def test_a_report_is_timed_and_weighed(capsys):
+    report.main(["--rows", "300", "--members", "5"])
+    out = capsys.readouterr().out
+    assert "two classes" in out
+    assert "regression" in out
+    assert out.count("300") == 2

@@ -1,5 +1,7 @@
 """The three numbers above a committee's diagram in a notebook."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import sklearn
@@ -60,3 +62,15 @@ def test_names_of_columns_stay_text(name):
     labels = np.array([name, "b", "c"])[Y]
     committee = CommitteeClassifier(generator=Bagging(2), random_state=0)
     assert name not in committee.fit(frame, labels)._repr_html_()
+
+
+def test_an_error_of_prune_is_told_to_be_cross_fitted():
+    forest = RandomForestClassifier(20, max_depth=2, random_state=0).fit(X, Y)
+    assert "cross-fitted error rate" in shown(prune(forest, X, Y, oob=True))
+
+
+def test_a_spread_of_nothing_is_left_out():
+    committee = fitted(EPPruner())
+    step = committee.combiner_.posterior_
+    committee.combiner_.posterior_ = replace(step, loo_se=0.0)
+    assert "±" not in shown(committee)

@@ -56,15 +56,16 @@ def _error(committee: Any) -> tuple[str, str] | None:
     """Return the error that is known: cross-fitted by `prune`, or leave-one-out."""
     summary = getattr(committee, "_summary", None)
     if summary is not None:
+        how = "cross-fitted " if summary.cross_fitted else ""
         return f"{summary.error_after:.3g}", (
-            f"{summary.measure}, {summary.error_before:.3g} before"
+            f"{how}{summary.measure}, {summary.error_before:.3g} before"
         )
     combiner: Any = getattr(committee, "combiner_", None)
     if not hasattr(combiner, "loo_measure_"):
         return None
     step = combiner.posterior_
-    text = f"{step.loo_error:.3g} ± {step.loo_se:.1g}"
-    return text, f"leave-one-out {combiner.loo_measure_}"
+    spread = f" ± {step.loo_se:.1g}" if step.loo_se > 0 else ""
+    return f"{step.loo_error:.3g}{spread}", f"leave-one-out {combiner.loo_measure_}"
 
 
 def _bytes(committee: Any) -> tuple[str, str] | None:

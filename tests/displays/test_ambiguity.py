@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
-from sklearn.ensemble import RandomForestRegressor
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from committee import (
     AmbiguityDisplay,
@@ -12,6 +14,7 @@ from committee import (
     CommitteeRegressor,
     SimplexWeights,
     ambiguity,
+    prune,
 )
 
 
@@ -83,3 +86,22 @@ def test_an_order_that_is_none(order, regression_problem):
 def test_columns_of_unequal_length():
     with pytest.raises(ValueError, match=r"one number for each size"):
         AmbiguityDisplay([1.0], [1.0, 2.0])
+
+
+def test_scores_of_a_booster_are_refused(rng):
+    X = rng.normal(size=(60, 2))
+    y = (X[:, 0] > 0).astype(int)
+    booster = GradientBoostingClassifier(n_estimators=4, random_state=0).fit(X, y)
+    for model in (booster, prune(booster, X, y)):
+        with pytest.raises(ValueError, match=r"speak by scores.* no decomposition"):
+            AmbiguityDisplay.from_estimator(model, X, y)
+
+
+def test_the_order_is_found_in_a_pipeline(rng):
+    X = rng.normal(size=(60, 2))
+    committee = CommitteeRegressor(
+        generator=Bagging(6), combiner=BestPruner(2), random_state=0
+    )
+    pipeline = make_pipeline(StandardScaler(), committee).fit(X, X[:, 0])
+    display = AmbiguityDisplay.from_estimator(pipeline, X, X[:, 0])
+    assert np.array_equal(display.order, pipeline[-1].combiner_.order_)

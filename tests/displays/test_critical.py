@@ -88,6 +88,8 @@ def test_repeated_plots_on_one_axes(ax, drawn):
 def test_what_is_wrong_is_said():
     with pytest.raises(ValueError, match=r"at least two methods"):
         CriticalDifferenceDisplay([1.0], 0.5)
+    with pytest.raises(ValueError, match=r"mean_ranks must be finite"):
+        CriticalDifferenceDisplay([1.0, np.nan, 2.0], 0.5)
     with pytest.raises(ValueError, match=r">= 0. Got nan"):
         CriticalDifferenceDisplay([1.0, 2.0], np.nan)
     with pytest.raises(ValueError, match=r"each of the 2 methods. Got 1"):

@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from committee import (
     ARDPruner,
@@ -37,7 +40,8 @@ def test_numbers_of_an_evidence_path(pruner, binary_problem, drawn):
     assert np.array_equal(display.log_evidence, path.log_evidence)
     assert display.chosen == len(pruner.support_)
     assert display.ax_.get_xlabel() == "number of members"
-    assert display.ax_.get_ylabel() == "leave-one-out error"
+    assert display.ax_.get_ylabel() == "error rate"
+    assert "leave-one-out" in labels(display)
     assert display.evidence_ax_.get_ylabel() == "log evidence"
     assert "log evidence" in labels(display)
 
@@ -52,7 +56,8 @@ def test_numbers_of_an_ordering(binary_problem, drawn):
     assert display.log_evidence is None
     assert display.evidence_ax_ is None
     assert display.chosen == 3
-    assert display.ax_.get_ylabel() == "error on the weighing rows"
+    assert display.ax_.get_ylabel() == "error rate"
+    assert "on the weighing rows" in labels(display)
 
 
 def test_numbers_of_a_greedy_path(regression_problem, drawn):
@@ -82,6 +87,8 @@ def test_a_pruned_committee_and_the_test_error_of_its_forest(rng, drawn):
         PruningPathDisplay.from_path(small.path_, F_test=F_test, y_test=y[80:])
     )
     assert np.array_equal(display.error, small.path_.error)
+    assert display.ax_.get_ylabel() == "error rate"
+    assert "cross-fitted" in labels(display)
     assert len(display.test_error) == len(small.path_)
     marked = drawn(PruningPathDisplay.from_estimator(small))
     assert marked.chosen == small.n_members_
@@ -139,3 +146,82 @@ def test_what_is_wrong_is_said(regression_problem, rng):
         PruningPathDisplay.from_estimator(EPPruner())
     with pytest.raises(ValueError, match=r"each of the 2 steps. Got shape \(1,\)"):
         PruningPathDisplay([1, 2], [0.1])
+
+
+def test_classes_weighed_out_of_bag_have_one_measure(rng, drawn):
+    """Held-out multi-class errors are squared, and so is the test error beside them."""
+    X = rng.normal(size=(150, 3))
+    y = np.digitize(X[:, 0], [-0.5, 0.5])
+    committee = CommitteeClassifier(
+        generator=Bagging(8), combiner=EPPruner(), random_state=0
+    ).fit(X[:100], y[:100])
+    assert committee.combiner_.loo_measure_ == "squared error of probabilities"
+    display = drawn(PruningPathDisplay.from_estimator(committee, X[100:], y[100:]))
+    assert display.ax_.get_ylabel() == "squared error of probabilities"
+    F = committee.member_predictions(X[100:])
+    for w, error in zip(
+        committee.combiner_.path_.weights, display.test_error, strict=True
+    ):
+        distance = combine(F, w) - np.eye(3)[y[100:]]
+        assert error == pytest.approx((distance**2).sum(axis=1).mean())
+
+
+def test_greedy_errors_are_squared_or_minus_a_score(binary_problem, drawn):
+    F, y = binary_problem
+    plain = GreedyPruner(6).fit(F, y)
+    test = {"F_test": F, "y_test": y}
+    display = drawn(PruningPathDisplay.from_path(plain.path_, combiner=plain, **test))
+    assert display.ax_.get_ylabel() == "squared error of probabilities"
+    # On the rows of the fit both curves are the same.
+    assert display.test_error == pytest.approx(display.error)
+    scored = GreedyPruner(6, scoring="roc_auc")
+    display = PruningPathDisplay.from_predictions(F, y, combiner=scored, **test)
+    assert display.ax_.get_ylabel() == "minus roc_auc"
+    w = scored.fit(F, y).path_.weights[-1]
+    assert display.test_error[-1] == pytest.approx(
+        -roc_auc_score(y, combine(F, w)[:, 1])
+    )
+
+
+def test_rows_on_which_nobody_is_heard_are_spoken_of(rng, binary_problem):
+    X = rng.normal(size=(80, 2))
+    y = (X[:, 0] > 0).astype(int)
+    committee = CommitteeClassifier(
+        generator=Bagging(6), combiner=EPPruner(), random_state=0
+    ).fit(X, y)
+    display = PruningPathDisplay.from_estimator(committee)
+    note = "rows on which nobody is heard count half"
+    assert display.note == note
+    assert display.ax_.get_ylabel() == f"error rate\n({note})"
+    everybody = PruningPathDisplay.from_predictions(*binary_problem)
+    assert everybody.note == ""
+
+
+def test_a_pipeline_around_a_committee(rng, drawn):
+    X = rng.normal(size=(80, 2))
+    y = (X[:, 0] > 0).astype(int)
+    committee = CommitteeClassifier(
+        generator=Bagging(6), combiner=ReduceErrorPruner(), random_state=0
+    )
+    pipeline = make_pipeline(StandardScaler(), committee).fit(X[:50], y[:50])
+    display = drawn(PruningPathDisplay.from_estimator(pipeline, X[50:], y[50:]))
+    assert np.array_equal(display.error, pipeline[-1].combiner_.path_.error)
+    scaled = pipeline[0].transform(X[50:])
+    alone = PruningPathDisplay.from_estimator(pipeline[-1], scaled, y[50:])
+    assert np.array_equal(display.test_error, alone.test_error)
+
+
+def test_rows_need_targets_and_targets_rows(binary_problem):
+    F, y = binary_problem
+    pruner = EPPruner().fit(F, y)
+    with pytest.raises(ValueError, match=r"Got X_test alone: pass y_test as well"):
+        PruningPathDisplay.from_estimator(pruner, F)
+    with pytest.raises(ValueError, match=r"Got y_test alone: pass F_test as well"):
+        PruningPathDisplay.from_path(pruner.path_, y_test=y)
+
+
+def test_of_equal_errors_the_line_goes_through_what_the_pruner_prefers():
+    path = SimpleNamespace(
+        size=[1, 1, 2], error=[0.2, 0.2, 0.1], own_error=[0.3, 0.1, 0.2]
+    )
+    assert PruningPathDisplay.from_path(path).best.tolist() == [1, 2]

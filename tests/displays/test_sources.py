@@ -18,6 +18,7 @@ from committee import (
     prune,
 )
 from committee.displays import sources
+from committee.displays.measures import error_of, measure_of
 
 
 @pytest.fixture
@@ -66,11 +67,6 @@ def test_a_combiner_that_is_not_fitted():
             sources.combiner_of(estimator)
 
 
-def test_errors_of_votes_and_numbers():
-    assert sources.error_of(np.eye(2), np.array([0, 0])) == 0.5
-    assert sources.error_of(np.array([1.0, 3.0]), np.zeros(2)) == 5.0
-
-
 @pytest.mark.parametrize(
     "combiner",
     [EPPruner(), EPPruner(votes="equal"), BestPruner(3), GreedyPruner(10)],
@@ -81,12 +77,14 @@ def test_path_errors_are_those_of_choose(combiner, kind, request):
     """Against the weights that the path itself gives for a size."""
     F, y = request.getfixturevalue(kind)
     path = combiner.fit(F, y).path_
-    errors = sources.path_errors(path, F, y)
+    measure = measure_of(path, combiner)
+    errors = sources.path_errors(path, F, y, measure)
     assert errors.shape == path.size.shape
     own = path.loo_error if hasattr(path, "loo_error") else path.error
     w = path.choose(max_members=2)
     step = int(np.where(path.size <= 2, own, np.inf).argmin())
-    assert errors[step] == pytest.approx(sources.error_of(combine(F, w), y), rel=1e-12)
+    plain = error_of(combine(F, w), y, squared=measure.squared)
+    assert errors[step] == pytest.approx(plain, rel=1e-12)
 
 
 def test_path_errors_of_a_selection_are_its_own_on_its_rows(binary_problem):

@@ -7,7 +7,15 @@ import sys
 import numpy as np
 import pytest
 
-from committee import WeightsDisplay
+from committee import (
+    AmbiguityDisplay,
+    EPPruner,
+    KappaErrorDisplay,
+    PruningPathDisplay,
+    ReduceErrorPruner,
+    RocCommitteeDisplay,
+    WeightsDisplay,
+)
 from committee.displays import style
 
 
@@ -81,3 +89,41 @@ def test_matplotlib_comes_with_the_first_plot():
         "assert 'matplotlib' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("size", [(12, 7), (9, 6)])
+def test_panels_of_a_grid_keep_their_room(size, binary_problem):
+    """Legends stay within the figure, and no panel shrinks for one."""
+    import matplotlib.pyplot as plt
+
+    F, y = binary_problem
+    figure, axes = plt.subplots(2, 3, figsize=size, layout="constrained")
+    path = PruningPathDisplay.from_predictions
+    test = {"F_test": F, "y_test": y}
+    path(F, y, combiner=EPPruner(), **test, ax=axes[0, 0])
+    path(F, y, combiner=ReduceErrorPruner(), **test, ax=axes[0, 1])
+    AmbiguityDisplay.from_predictions(F, y, ax=axes[0, 2])
+    KappaErrorDisplay.from_predictions(F, y, ax=axes[1, 0])
+    RocCommitteeDisplay.from_predictions(F, y, ax=axes[1, 1])
+    WeightsDisplay.from_predictions(F, y, ax=axes[1, 2])
+    figure.canvas.draw()
+    for ax in axes.flat:
+        box = ax.get_position()
+        assert box.width > 0.16
+        assert box.height > 0.2
+        legend = ax.get_legend()
+        if legend is not None:
+            extent = legend.get_window_extent()
+            assert extent.x0 >= 0
+            assert extent.x1 <= figure.bbox.x1
+            assert extent.y1 <= figure.bbox.y1 + 1
+
+
+def test_a_name_that_no_panel_holds_squeezes_nothing():
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 3, figsize=(6, 2), layout="constrained")
+    axes[0].plot([0, 1], [0, 1], label="a name that is far too long " * 3)
+    style.legend_above(axes[0])
+    figure.canvas.draw()
+    assert axes[0].get_position().width > 0.2

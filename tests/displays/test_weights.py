@@ -3,9 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import RandomForestRegressor
+from sklearn.ensemble import RandomForestRegressor, StackingRegressor
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from committee import (
@@ -116,3 +119,38 @@ def test_what_is_wrong_is_said():
         WeightsDisplay([0.5, 0.5], names=["a"])
     with pytest.raises(ValueError, match=r"each of the 2 members"):
         WeightsDisplay([0.5, 0.5], std=[1.0])
+
+
+def test_a_forest_votes_as_equals_inside_a_pipeline_or_a_search_too(rng):
+    X = rng.normal(size=(40, 2))
+    forest = RandomForestRegressor(6, random_state=0)
+    search = GridSearchCV(forest, {"max_depth": [2]}, cv=2)
+    for model in (forest, search, make_pipeline(StandardScaler(), forest)):
+        display = WeightsDisplay.from_estimator(model.fit(X, X[:, 0]))
+        assert display.weights.tolist() == [1 / 6] * 6
+    committee = CommitteeRegressor(combiner=SimplexWeights(), random_state=0)
+    pipeline = make_pipeline(StandardScaler(), committee).fit(X, X[:, 0])
+    display = WeightsDisplay.from_estimator(pipeline)
+    assert np.array_equal(display.weights, pipeline[-1].weights_)
+    with pytest.raises(NotFittedError):
+        WeightsDisplay.from_estimator(RandomForestRegressor())
+
+
+def test_a_second_layer_has_no_weights(rng):
+    X = rng.normal(size=(40, 2))
+    stack = StackingRegressor([("a", Ridge()), ("b", LinearRegression())], cv=2)
+    with pytest.raises(TypeError, match=r"StackingRegressor does not average"):
+        WeightsDisplay.from_estimator(stack.fit(X, X[:, 0]))
+
+
+def test_many_weights_of_both_signs_have_a_line_each(rng, drawn):
+    w = rng.normal(size=120)
+    display = drawn(WeightsDisplay(w, std=np.abs(w) / 2).plot())
+    stems, spread = display.ax_.collections
+    largest = w[display.order]
+    ends = np.array([segment[:, 0] for segment in stems.get_segments()])
+    assert ends == pytest.approx(np.column_stack([np.zeros(120), largest]))
+    ends = np.array([segment[:, 0] for segment in spread.get_segments()])
+    half = np.abs(largest) / 2
+    assert ends == pytest.approx(np.column_stack([largest - half, largest + half]))
+    assert stems.get_rasterized()

@@ -1,10 +1,11 @@
 """The page in a real browser: it draws, moves, sorts, and stays by itself."""
 
+import itertools
 import re
 
 import pytest
 
-from committee import report
+from committee import Bagging, CommitteeRegressor, EPPruner, report
 from tests.reporting.conftest import HOSTILE
 
 #: The least contrast of text and of pictures that WCAG asks for.
@@ -23,6 +24,48 @@ def pages(classifier, regressor, pruned, tmp_path_factory):
         notes = {"data": HOSTILE}
         report(committee, X, y, folder / f"{name}.html", title=HOSTILE, notes=notes)
     return folder
+
+
+@pytest.fixture(scope="module")
+def huge(regressor, pages):
+    """Targets of the size of a country's debt, far from zero."""
+    _, X, y = regressor
+    moved = CommitteeRegressor(
+        generator=Bagging(6), combiner=EPPruner(), random_state=0
+    ).fit(X, 1e9 * (1000 + y))
+    report(moved, X, 1e9 * (1000 + y), pages / "huge.html")
+
+
+@pytest.mark.usefixtures("huge")
+def test_ticks_of_huge_targets_are_short_and_apart(opened):
+    page = opened("huge", width=390)
+    assert page.troubles == []
+    for chart in ("path", "pairs", "ambiguity", "residuals"):
+        texts = page.locator(f"#{chart}-chart g[aria-label*='tick label'] text")
+        boxes = [texts.nth(i).bounding_box() for i in range(texts.count())]
+        assert boxes
+        assert min(box["x"] for box in boxes) >= 0, chart
+        assert max(box["x"] + box["width"] for box in boxes) <= 390, chart
+    labels = page.locator("#residuals-chart g[aria-label^='x-axis tick label'] text")
+    said = labels.all_text_contents()
+    assert len(set(said)) == len(said) > 1
+    ends = [labels.nth(i).bounding_box() for i in range(len(said))]
+    for left, right in itertools.pairwise(ends):
+        assert left["x"] + left["width"] < right["x"]
+
+
+def test_names_of_classes_are_not_broken_letter_by_letter(opened):
+    page = opened("pruned", width=390)
+    widths = page.evaluate(
+        "[...document.querySelectorAll('.confusion th')].map((c) => c.clientWidth)"
+    )
+    assert min(widths) >= 60
+
+
+def test_what_can_be_clicked_says_so(opened):
+    page = opened("classifier")
+    cursor = "getComputedStyle(document.querySelector('#path-chart')).cursor"
+    assert page.evaluate(cursor) == "pointer"
 
 
 @pytest.fixture
@@ -68,7 +111,9 @@ def test_hostile_names_stay_text(opened):
     assert page.title().replace("\u2028", " ") == plain
     assert page.locator("h1").text_content() == HOSTILE
     labels = page.locator(".confusion tbody th").all_text_contents()
-    assert HOSTILE in labels
+    assert HOSTILE[:59] + "…" in labels
+    whole = page.locator(".confusion tbody th span").first
+    assert whole.get_attribute("title") == HOSTILE
     assert page.locator("img").count() == 0
     assert page.troubles == []
 
@@ -123,6 +168,8 @@ def test_headers_sort_by_number_and_by_name(opened):
     header.press("Enter")
     assert column(1) == [f"#{n}" for n in reversed(range(20))]
     page.get_by_role("button", name=re.compile("alone")).click()
+    caption = page.locator("#members caption").text_content()
+    assert "by error rate alone, least first; a header sorts" in caption
     errors = [float(text.split()[0]) for text in column(4)]
     assert errors == sorted(errors)
     sorted_by = page.locator("#members th[aria-sort]")

@@ -1,13 +1,17 @@
 """What the page says in words is what was measured."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 
-from committee import Bagging, CommitteeRegressor
+from committee import Bagging, CommitteeRegressor, prune
 from committee.reporting import facts
 from committee.reporting.hearing import hear
+from committee.reporting.pathway import pathway
 from committee.reporting.roll import call_the_roll, core_of
-from committee.reporting.words import percent
+from committee.reporting.words import change, percent, size
 
 
 def told(committee, X, y):
@@ -34,9 +38,13 @@ def test_headlines_of_a_pruned_forest_are_those_of_its_summary(pruned):
     before, after = gain["value"].split(" → ")
     assert before == percent(summary.error_before)
     assert after == percent(summary.error_after)
-    assert bytes_["note"].startswith(
-        percent(summary.bytes_after / summary.bytes_before)
-    )
+    share = percent(summary.bytes_after / summary.bytes_before)
+    assert bytes_["note"].startswith(f"the whole model: {share} of ")
+    # The card, the slider and the table count the same bytes.
+    at = pathway(core, heard)["chosen"]
+    assert bytes_["value"] == size(pathway(core, heard)["bytes"][at])
+    gap = change(100 * summary.difference, 100 * summary.difference_se, "points")
+    assert gain["note"].startswith((gap, "the same on every row"))
     lines = {name: cells for name, *cells in facts.pruning(core)}
     assert lines["members"][:2] == ["30", str(core.n_members_)]
     assert lines["error rate, cross-fitted"][0] == percent(summary.error_before)
@@ -93,3 +101,42 @@ def test_settings_tell_how_to_do_it_again(pruned, classifier):
 def test_long_lists_of_names_end(n):
     text = facts._listed(np.arange(n))
     assert text.endswith("and 1 more") == (n > 200)
+
+
+def test_rounding_is_no_gain(regressor):
+    """Equal votes summed in another order differ by a few units in the last place."""
+    _, X, y = regressor
+    whole = CommitteeRegressor(generator=Bagging(3), random_state=0).fit(X, y)
+    core, heard, roll = told(whole, X, y)
+    noisy = heard.losses * (1 + np.array([[0.0], [1e-14], [0.5]]))
+    heard = replace(heard, losses=noisy)
+    gain = facts.headlines(core, heard, roll)[2]
+    assert (gain["value"], gain["note"]) == ("the same", "")
+    _, equal, best = facts.comparison(heard, roll)
+    assert equal["gap"] == "the same"
+    # As many errors on other rows are not the same.
+    swapped = np.stack([heard.losses[0], heard.losses[0][::-1], heard.losses[2]])
+    _, equal, _ = facts.comparison(replace(heard, losses=swapped), roll)
+    assert equal["gap"].startswith("0 ± ")
+    assert best["gap"].startswith("+")
+
+
+def test_of_one_row_nothing_is_claimed(regressor):
+    committee, X, y = regressor
+    core, heard, roll = told(committee, X[:1], y[:1])
+    _, error, gain, *_ = facts.headlines(core, heard, roll)
+    assert error["note"] == "95 % interval -"
+    assert "±" not in gain["note"] + gain["value"]
+    assert [line["interval"] for line in facts.comparison(heard, roll)] == ["-"] * 3
+
+
+def test_rows_that_count_half_are_told_of_out_of_bag(rng):
+    X = rng.normal(size=(80, 2))
+    y = (X[:, 0] > 0).astype(int)
+    forest = RandomForestClassifier(12, random_state=0).fit(X, y)
+    lines = {
+        name: cells for name, *cells in facts.pruning(prune(forest, X, y, oob=True))
+    }
+    assert "nobody is heard" in lines["leave-one-out error rate"][-1]
+    lines = {name: cells for name, *cells in facts.pruning(prune(forest, X, y))}
+    assert lines["leave-one-out error rate"][-1] == ""

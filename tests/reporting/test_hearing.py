@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binomtest, norm
 from sklearn.datasets import load_iris
 from sklearn.ensemble import (
     AdaBoostRegressor,
@@ -47,9 +47,9 @@ def test_errors_of_numbers_are_squared_and_their_interval_is_normal(regressor):
     np.testing.assert_allclose(heard.errors, ((F - y[:, None]) ** 2).mean(axis=0))
     own = heard.scores()[0]
     losses = (committee.predict(X) - y) ** 2
-    se = losses.std() / np.sqrt(len(y))
+    half = norm.ppf(0.975) * losses.std() / np.sqrt(len(y))
     assert (own.low, own.high) == pytest.approx(
-        (losses.mean() - 1.96 * se, losses.mean() + 1.96 * se)
+        (losses.mean() - half, losses.mean() + half)
     )
     np.testing.assert_allclose(heard.correlation, error_correlation(F, y))
 
@@ -95,6 +95,44 @@ def test_a_row_of_weight_two_is_a_row_that_comes_twice(classifier):
     np.testing.assert_allclose(weighted.step_errors(W), twice.step_errors(W))
     for a, b in zip(weighted.scores(), twice.scores(), strict=True):
         assert (a.error, a.gap) == pytest.approx((b.error, b.gap))
+
+
+def test_the_interval_of_weighted_rows_is_that_of_as_many_effective_ones(classifier):
+    committee, X, y = classifier
+    half = np.arange(len(y)) < len(y) // 2
+    none = hear(committee, X, y, sample_weight=np.where(half, 1.0, 0.0)).scores()[0]
+    part = hear(committee, X[half], y[half]).scores()[0]
+    assert (none.low, none.high) == pytest.approx((part.low, part.high))
+    same = hear(committee, X, y, sample_weight=np.full(len(y), 3.0)).scores()[0]
+    plain = hear(committee, X, y).scores()[0]
+    assert (same.low, same.high) == pytest.approx((plain.low, plain.high))
+
+
+def test_rows_that_are_all_right_leave_room_for_doubt(classifier):
+    committee, X, _ = classifier
+    s = np.linspace(1, 2, len(X))
+    own = hear(committee, X, committee.predict(X), sample_weight=s).scores()[0]
+    assert own.error == own.low == 0
+    assert 0.02 < own.high < 0.2
+
+
+def test_of_one_row_no_interval_is_known(regressor, classifier):
+    for committee, X, y in (regressor, classifier):
+        for rows, s in ((1, None), (2, [1.0, 0.0])):
+            heard = hear(committee, X[:rows], y[:rows], sample_weight=s)
+            assert all(
+                np.isnan([x.low, x.high, x.gap_se]).all() for x in heard.scores()
+            )
+
+
+def test_minus_scores_of_many_committees(classifier):
+    committee, X, y = classifier
+    heard = hear(committee, X, y)
+    W = committee.weights_[None]
+    error = heard.step_errors(W, scoring="accuracy")
+    assert error == pytest.approx(-np.mean(committee.predict(X) == y))
+    one = hear(committee, X[y == 0], y[y == 0])
+    assert np.isnan(one.step_errors(W, scoring="roc_auc_ovr")).all()
 
 
 def test_where_F_is_too_large_rows_are_drawn_for_it_alone(classifier, monkeypatch):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.tree import DecisionTreeClassifier
 
 from committee import (
@@ -10,8 +10,10 @@ from committee import (
     Bagging,
     BestPruner,
     CommitteeClassifier,
+    EPPruner,
     GreedyPruner,
     combine,
+    report,
 )
 from committee.reporting import pathway as module
 from committee.reporting.hearing import hear
@@ -67,13 +69,61 @@ def test_an_ordering_has_a_committee_of_every_size():
     F = committee.member_predictions(X)
     plain = [(F[:, order[:k]].mean(axis=1).argmax(axis=1) != y).mean() for k in (1, 5)]
     assert [path["here"][0], path["here"][4]] == pytest.approx(plain)
-    assert path["measure"] == "error rate while pruning"
+    assert path["measure"] == "error rate on the weighing rows"
+    assert path["error"] == committee.combiner_.path_.error.tolist()
+    assert path["note"] == ""
 
 
 def test_sizes_that_come_again_are_shown_once():
     committee, X, y = committee_with(GreedyPruner(10))
     path = pathway(committee, hear(committee, X, y))
     assert path["size"] == sorted(set(path["size"]))
+
+
+@pytest.mark.parametrize("scoring", [None, "accuracy", "roc_auc_ovr"])
+def test_a_greedy_path_is_the_pruners_and_not_of_these_rows(scoring):
+    committee, X, y = committee_with(GreedyPruner(10, scoring=scoring))
+    greedy = committee.combiner_.path_
+    path = pathway(committee, hear(committee, X, y))
+    least = {n: greedy.error[greedy.size == n].min() for n in path["size"]}
+    at = path["chosen"]
+    others = [i for i in range(len(path["size"])) if i != at]
+    for i in others:
+        assert path["error"][i] == least[path["size"][i]]
+    assert path["error"][at] == greedy.error.min()
+    assert path["error_se"] is None
+    name = f"minus {scoring}" if scoring else "squared error of probabilities"
+    assert path["measure"] == f"{name} on the weighing rows"
+    # What is drawn beside it is measured alike, on these rows.
+    said = combine(committee.member_predictions(X), committee.weights_)
+    here = {
+        None: ((said - np.eye(3)[y]) ** 2).sum(axis=1).mean(),
+        "accuracy": -np.mean(said.argmax(axis=1) == y),
+    }
+    if scoring in here:
+        assert path["here"][at] == pytest.approx(here[scoring])
+    # Other rows choose nothing.
+    again = pathway(committee, hear(committee, X[::-2], y[::-2]))
+    assert again["members"] == path["members"]
+    assert again["error"] == path["error"]
+    assert ", with its standard error" not in report(committee, X, y)
+
+
+def test_held_out_votes_have_a_note():
+    X, y = load_breast_cancer(return_X_y=True)
+    committee = CommitteeClassifier(
+        DecisionTreeClassifier(max_depth=2),
+        generator=Bagging(8),
+        combiner=EPPruner(),
+        random_state=0,
+    ).fit(X[:200], y[:200])
+    path = pathway(committee, hear(committee, X[200:], y[200:]))
+    assert path["measure"] == "leave-one-out error rate"
+    assert path["note"] == "rows on which nobody is heard count half"
+    assert path["alt"].endswith("Rows on which nobody is heard count half.")
+    assert "On the blue line rows on which nobody is heard" in report(
+        committee, X[200:], y[200:]
+    )
 
 
 def test_long_paths_and_large_committees_are_cut(monkeypatch):
@@ -94,6 +144,9 @@ def test_a_pruned_forest_knows_the_bytes_and_not_all_members(pruned):
     assert sorted(path["members"][at]) == sorted(small.support_.tolist())
     assert path["size"][at] == small.n_members_
     assert all(b > 0 for b in path["bytes"])
+    assert path["measure"] == small.path_.measure == "cross-fitted error rate"
+    assert set(path["error"]) <= set(small.path_.error)
+    assert path["note"] == ""
     assert np.isfinite(path["here"][at])
     missing = [not set(m) <= set(small.support_) for m in path["members"]]
     assert [bool(np.isnan(e)) for e in path["here"]] == missing

@@ -7,8 +7,14 @@ import pytest
 from sklearn.datasets import load_digits
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
+from committee import (
+    Bagging,
+    CommitteeRegressor,
+    LeastSquares,
+    pairwise_kappa,
+    report,
+)
 from committee import ambiguity as terms_of
-from committee import pairwise_kappa
 from committee.reporting import hearing, pictures
 from committee.reporting.hearing import hear
 
@@ -38,6 +44,14 @@ def test_pairs_of_classifiers_have_kappa_and_error(classifier):
     assert x == pytest.approx(kappa[0, 1])
     assert e == pytest.approx(heard.errors[:2].mean())
     assert [x for x, _ in shown["hull"]] == sorted(x for x, _ in shown["hull"])
+
+
+def test_kappa_counts_a_row_of_weight_two_twice(classifier):
+    committee, X, y = classifier
+    s = np.where(np.arange(len(y)) < 20, 2.0, 1.0)
+    shown = pictures.pairs(hear(committee, X, y, sample_weight=s), np.array([0, 1]))
+    F = committee.member_predictions(np.vstack([X, X[:20]]))
+    assert shown["kept"][0][0] == pytest.approx(pairwise_kappa(F)[0, 1])
 
 
 def test_pairs_of_regressors_have_the_correlation_of_their_errors(regressor):
@@ -91,6 +105,21 @@ def test_ambiguity_is_an_identity_at_every_size(classifier):
         assert shown["member"][at] == pytest.approx(plain.member_error)
 
 
+def test_weights_that_do_not_sum_to_one_are_said_to_be_scaled(regressor):
+    _, X, y = regressor
+    committee = CommitteeRegressor(
+        generator=Bagging(5), combiner=LeastSquares(), random_state=0
+    ).fit(X, y)
+    heard = hear(committee, X, y)
+    total = pictures.ambiguity(heard, committee.weights_)["total"]
+    assert total["scaled"]
+    assert "its weights scaled to sum one" in report(committee, X, y)
+    assert not pictures.ambiguity(heard, np.full(5, 0.2))["total"]["scaled"]
+    # A second layer or a negative sum has no such sentence.
+    assert pictures.ambiguity(heard, None)["total"] is None
+    assert pictures.ambiguity(heard, -committee.weights_)["total"] is None
+
+
 def test_scores_of_a_booster_have_no_ambiguity():
     X, y = load_digits(return_X_y=True)
     booster = GradientBoostingClassifier(n_estimators=2, max_depth=1).fit(X, y)
@@ -114,6 +143,10 @@ def test_rare_classes_are_joined(classifier, monkeypatch):
     shown = pictures.confusion(hear(committee, X, y))
     most = np.bincount(y).argmax()
     assert shown["labels"] == [str(committee.classes_[most]), "2 others"]
+    # Others that were taken for others may be wrong.
+    assert shown["n_named"] == 1
+    assert shown["share"][1][1] == 0
+    assert report(committee, X, y).count('class="number right"') == 1
     assert np.array(shown["counts"], dtype=float).sum() == len(y)
 
 

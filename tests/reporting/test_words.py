@@ -2,7 +2,15 @@
 
 import pytest
 
-from committee.reporting.words import change, count, duration, figures, percent, size
+from committee.reporting.words import (
+    change,
+    count,
+    cut,
+    duration,
+    figures,
+    percent,
+    size,
+)
 
 
 @pytest.mark.parametrize(
@@ -29,6 +37,13 @@ def test_the_smallest_and_largest_units():
 
 
 def test_no_change_is_not_a_loss():
-    assert change(0.0, 0.0) == "+0 ± 0"
+    assert change(0.0, 0.0) == "0 ± 0"
+    assert change(-1e-17, 0.5) == "0 ± 0.5"
+    assert change(-2.0, float("nan"), "points") == "-2 points"
     assert percent(0.0) == "0 %"
     assert count(0, "row") == "0 rows"
+
+
+def test_long_names_are_cut():
+    assert cut("x" * 60) == "x" * 60
+    assert cut("x" * 61) == "x" * 59 + "…"

@@ -137,3 +137,13 @@ def test_an_old_table_stays_whole_where_writing_fails(tmp_path, monkeypatch):
         write_table(FRAME, str(path))
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["out.csv"]
+
+
+def test_an_output_is_no_input(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a\n1\n", encoding="utf-8")
+    other = tmp_path / "other.csv"
+    check_output(str(other), table=True, inputs=[str(path), "-"])
+    with pytest.raises(ShellError, match="that is read: it would be lost") as error:
+        check_output(str(path), table=True, inputs=["-", str(path)])
+    assert error.value.status == 2

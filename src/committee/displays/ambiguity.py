@@ -8,8 +8,9 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee.diagnostics import error_correlation
-from committee.displays.sources import predictions_of, weights_of
+from committee.displays.sources import core_of, predictions_of, weights_of
 from committee.displays.style import BLUE, GREEN, ORANGE, legend_above, open_axes
+from committee.ensembles import roster_of
 
 #: Lines with more points have no markers.
 _MOST_MARKERS = 40
@@ -92,6 +93,7 @@ class AmbiguityDisplay:
         -------
         display : AmbiguityDisplay
         """
+        _refuse_scores(estimator)
         F, y = predictions_of(estimator, X, y)
         if order is None:
             order = _own_order(estimator, F.shape[1])
@@ -166,9 +168,10 @@ class AmbiguityDisplay:
             color=GREEN,
             label="diversity",
         )
-        style = {"color": BLUE, "lw": 2.2, "marker": "o" if few else None, "ms": 4}
-        label = "ensemble error = member error - diversity"
-        ax.plot(self.size, self.ensemble_error, **{"label": label, **style, **kwargs})
+        style: dict[str, Any] = {"color": BLUE, "lw": 2.2, "ms": 4}
+        style["marker"] = "o" if few else None
+        style["label"] = "ensemble error"
+        ax.plot(self.size, self.ensemble_error, **{**style, **kwargs})
         ax.set(xlabel="number of members", ylabel="mean squared error")
         ax.set_ylim(bottom=0.0)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -176,10 +179,20 @@ class AmbiguityDisplay:
         return self
 
 
+def _refuse_scores(estimator: Any) -> None:
+    """Refuse members whose distance from the targets says nothing."""
+    if roster_of(estimator).votes == "scores":
+        raise ValueError(
+            "The rounds of a boosted classifier speak by scores, and the distance of a "
+            "score from a class says nothing: there is no decomposition. Look at "
+            "PruningPathDisplay or KappaErrorDisplay instead."
+        )
+
+
 def _own_order(estimator: Any, n_members: int) -> IntArray:
     """Return the order of an ordering pruner, or largest weights first."""
-    if hasattr(estimator, "combiner_"):
-        order = getattr(estimator.combiner_, "order_", None)
+    if hasattr(core_of(estimator), "combiner_"):
+        order = getattr(core_of(estimator).combiner_, "order_", None)
         if order is not None and np.array_equal(np.sort(order), np.arange(n_members)):
             return np.asarray(order)
     w = weights_of(estimator)

@@ -11,7 +11,8 @@ from sklearn.base import clone
 from committee._typing import FloatArray
 from committee._validation import check_predictions, check_targets
 from committee.coupled import CoupledKernelClassifier, CoupledKernelRegressor
-from committee.displays.sources import error_name, error_of, predictions_of
+from committee.displays.measures import error_name, error_of
+from committee.displays.sources import predictions_of
 from committee.displays.style import (
     BLACK,
     BLUE,

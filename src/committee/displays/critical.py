@@ -87,6 +87,11 @@ class CriticalDifferenceDisplay:
                 "mean_ranks must have one rank for each of at least two methods. Got "
                 f"shape {self.mean_ranks.shape}."
             )
+        if not np.isfinite(self.mean_ranks).all():
+            raise ValueError(
+                "mean_ranks must be finite: rank only data sets that all methods ran "
+                f"on. Got {self.mean_ranks.tolist()}."
+            )
         self.critical_difference = float(critical_difference)
         if not self.critical_difference >= 0:
             raise ValueError(

@@ -74,8 +74,8 @@ class KappaErrorDisplay:
             )
         if len(self.kappa) == 0:
             raise ValueError(
-                "A kappa-error diagram needs a pair of members with a common row. "
-                "Got none."
+                "A kappa-error diagram needs a pair of members that both speak on some "
+                "row. Got no such pair."
             )
         self.pairs: IntArray | None = None if pairs is None else np.asarray(pairs)
         self.hull: IntArray = lower_left_hull(self.kappa, self.error)
@@ -130,6 +130,11 @@ class KappaErrorDisplay:
             raise ValueError(
                 "A kappa-error diagram is one of votes: F of shape (N, M, K). Got "
                 f"shape {F.shape}."
+            )
+        if F.shape[1] < 2:
+            raise ValueError(
+                "A kappa-error diagram is one of pairs and needs at least two members. "
+                "Got 1."
             )
         mask = check_held_out(held_out, F.shape)
         ballots = Ballots(Problem(F, check_targets(F, y), mask, None))

@@ -7,8 +7,10 @@ from typing import Any, Self
 import numpy as np
 
 from committee._typing import IntArray
+from committee.displays.measures import measure_of
 from committee.displays.sources import (
     combiner_of,
+    core_of,
     fit_combiner,
     kind_of,
     path_errors,
@@ -31,6 +33,8 @@ _MOST_BARS = 40
 class PruningPathDisplay:
     """Size of a committee against its error, its evidence and its test error.
 
+    The test error is measured as the error is, and the y axis says how.
+
     Where several committees of a path have the same size, the line goes through the
     one of least error, and the others are dots.
 
@@ -47,11 +51,17 @@ class PruningPathDisplay:
     chosen : int, optional
         The size of the committee that was chosen.
     error_name : str, default="error"
+        What error and test error are.
+    error_label : str, optional
+        Which rows the error is on; its name unless given.
+    note : str, default=""
+        A further line beside the name.
 
     Attributes
     ----------
     size, error, error_se, log_evidence, test_error, chosen
         As given.
+    error_name, error_label, note : str
     best : array
         For each size, in rising order, the step of least error.
     ax_, figure_
@@ -79,6 +89,8 @@ class PruningPathDisplay:
         test_error: Any = None,
         chosen: int | None = None,
         error_name: str = "error",
+        error_label: str | None = None,
+        note: str = "",
     ) -> None:
         self.size: IntArray = np.asarray(size, dtype=np.intp)
         self.error = _column("error", error, len(self.size))
@@ -87,16 +99,16 @@ class PruningPathDisplay:
         self.test_error = _column("test_error", test_error, len(self.size))
         self.chosen = chosen
         self.error_name = error_name
-        known = np.where(np.isfinite(self.error), self.error, np.inf)
-        by_size = np.lexsort((known, self.size))
-        first = np.unique(self.size[by_size], return_index=True)[1]
-        self.best: IntArray = by_size[first]
+        self.error_label = error_name if error_label is None else error_label
+        self.note = note
+        self.best: IntArray = _first_of_each_size(self.size, self.error)
 
     @classmethod
     def from_path(
         cls,
         path: Any,
         *,
+        combiner: Any = None,
         F_test: Any = None,
         y_test: Any = None,
         chosen: int | None = None,
@@ -110,8 +122,12 @@ class PruningPathDisplay:
         path : path
             Has `size`, and `loo_error` or `error`; `loo_se` or `error_se` and
             `log_evidence` are drawn where it has them.
+        combiner : fitted combiner, optional
+            The pruner that made the path: it knows what its errors are. The path of
+            a pruned committee knows this itself.
         F_test : array of shape (N, M) or (N, M, K), optional
-            Predictions of all members on other rows, for the test error.
+            Predictions of all members on other rows, for the test error. It is
+            measured as the error of the path is.
         y_test : array of shape (N,), optional
             Targets, or class codes.
         chosen : int, optional
@@ -124,16 +140,26 @@ class PruningPathDisplay:
         -------
         display : PruningPathDisplay
         """
-        loo = hasattr(path, "loo_error")
+        _check_both("F_test", F_test, "y_test", y_test)
+        loo, measure = hasattr(path, "loo_error"), measure_of(path, combiner)
+        test_error = None
+        if F_test is not None:
+            test_error = path_errors(path, F_test, y_test, measure)
         display = cls(
             path.size,
             path.loo_error if loo else path.error,
             error_se=getattr(path, "loo_se" if loo else "error_se", None),
             log_evidence=_known(getattr(path, "log_evidence", None)),
-            test_error=None if F_test is None else path_errors(path, F_test, y_test),
+            test_error=test_error,
             chosen=chosen,
-            error_name="leave-one-out error" if loo else "error on the weighing rows",
+            error_name=measure.kind,
+            error_label=measure.how,
+            note=measure.note,
         )
+        if hasattr(path, "own_error"):  # of equals, the one that its combiner prefers
+            display.best = _first_of_each_size(
+                display.size, display.error, path.own_error
+            )
         return display.plot(ax, **kwargs)
 
     @classmethod
@@ -151,7 +177,7 @@ class PruningPathDisplay:
         Parameters
         ----------
         estimator : committee or combiner
-            One that has a `path_`.
+            One that has a `path_`; a pipeline or a search may be around it.
         X_test : array-like of shape (N, n_features), optional
             Rows that were not used, for the test error.
         y_test : array-like of shape (N,), optional
@@ -164,19 +190,26 @@ class PruningPathDisplay:
         -------
         display : PruningPathDisplay
         """
-        own = getattr(combiner_of(estimator), "path_", None)
-        path = getattr(estimator, "path_", own)
+        _check_both("X_test", X_test, "y_test", y_test)
+        core = core_of(estimator)
+        combiner = combiner_of(core)
+        path = getattr(core, "path_", getattr(combiner, "path_", None))
         if path is None:
             raise TypeError(
                 "A pruning path is kept by EPPruner, ARDPruner, GreedyPruner and the "
-                f"orderings such as ReduceErrorPruner. Got {kind_of(estimator)}."
+                f"orderings such as ReduceErrorPruner. Got {kind_of(core)}."
             )
         F_test = None
         if X_test is not None:
             F_test, y_test = predictions_of(estimator, X_test, y_test)
-        chosen = int(np.count_nonzero(estimator.weights_))
         return cls.from_path(
-            path, F_test=F_test, y_test=y_test, chosen=chosen, ax=ax, **kwargs
+            path,
+            combiner=combiner,
+            F_test=F_test,
+            y_test=y_test,
+            chosen=int(np.count_nonzero(core.weights_)),
+            ax=ax,
+            **kwargs,
         )
 
     @classmethod
@@ -218,6 +251,7 @@ class PruningPathDisplay:
             return cls.from_estimator(fitted)
         return cls.from_path(
             fitted.path_,
+            combiner=fitted,
             F_test=F_test,
             y_test=y_test,
             chosen=int(np.count_nonzero(fitted.weights_)),
@@ -255,7 +289,8 @@ class PruningPathDisplay:
             ax.axvline(
                 self.chosen, color=GREY, lw=1, ls=(0, (1, 2)), label="chosen size"
             )
-        ax.set(xlabel="number of members", ylabel=self.error_name)
+        name = f"{self.error_name}\n({self.note})" if self.note else self.error_name
+        ax.set(xlabel="number of members", ylabel=name)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         legend_above(ax, self.evidence_ax_)
         return self
@@ -267,7 +302,7 @@ class PruningPathDisplay:
         others = np.setdiff1d(np.arange(len(self.size)), self.best)
         ax.plot(self.size[others], self.error[others], ".", ms=3, color=GREY, alpha=0.5)
         style = {"color": BLUE, "marker": "o" if few else None, "ms": 4, "lw": 1.8}
-        ax.plot(size, error, **{"label": self.error_name, **style, **kwargs})
+        ax.plot(size, error, **{"label": self.error_label, **style, **kwargs})
         if self.error_se is not None:
             se = self.error_se[self.best]
             ax.fill_between(
@@ -277,7 +312,7 @@ class PruningPathDisplay:
                 color=BLUE,
                 alpha=0.18,
                 lw=0,
-                label="± its standard error",
+                label="± standard error",
             )
 
     def _plot_evidence(self, ax: Any, few: bool) -> None:
@@ -288,6 +323,25 @@ class PruningPathDisplay:
         evidence = self.log_evidence[self.best]
         twin.plot(self.size[self.best], evidence, label="log evidence", **style)
         twin.set_ylabel("log evidence", color=GREEN)
+
+
+def _first_of_each_size(size: IntArray, *keys: Any) -> IntArray:
+    """Return for each size, in rising order, the step that is least by the keys."""
+    known = [np.where(np.isfinite(key), key, np.inf) for key in keys]
+    by_size = np.lexsort((*reversed(known), size))
+    first = np.unique(size[by_size], return_index=True)[1]
+    steps: IntArray = by_size[first]
+    return steps
+
+
+def _check_both(rows: str, X: Any, targets: str, y: Any) -> None:
+    """Refuse test rows without targets, and targets without rows."""
+    if (X is None) != (y is None):
+        given, missing = (targets, rows) if X is None else (rows, targets)
+        raise ValueError(
+            f"A test error needs both {rows} and {targets}. Got {given} alone: pass "
+            f"{missing} as well."
+        )
 
 
 def _column(name: str, values: Any, n: int) -> Any:

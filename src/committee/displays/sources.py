@@ -7,17 +7,26 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from committee._typing import FloatArray, IntArray
-from committee._validation import (
-    check_class_codes,
-    check_predictions,
-    check_targets,
-)
+from committee._validation import check_predictions, check_targets
 from committee.combiners import Combiner, EPPruner
+from committee.displays.measures import Measure, error_of, measure_of
 from committee.ensembles import roster_of
-from committee.predictions import combine, member_predictions
+from committee.predictions import member_predictions
+
+
+def core_of(ensemble: Any) -> Any:
+    """Return the ensemble itself, without the pipeline or the search around it."""
+    while True:
+        if isinstance(ensemble, Pipeline):
+            ensemble = ensemble[-1]
+        elif hasattr(ensemble, "best_estimator_"):
+            ensemble = ensemble.best_estimator_
+        else:
+            return ensemble
 
 
 def combiner_of(estimator: Any) -> Any:
@@ -25,7 +34,8 @@ def combiner_of(estimator: Any) -> Any:
     if isinstance(estimator, Combiner):
         check_is_fitted(estimator, "weights_")
         return estimator
-    check_is_fitted(estimator)
+    if not isinstance(estimator, (list, tuple)):
+        check_is_fitted(estimator)
     return getattr(estimator, "combiner_", None)
 
 
@@ -84,20 +94,9 @@ def weights_of(estimator: Any) -> FloatArray | None:
     return roster_of(estimator).weights
 
 
-def error_of(output: FloatArray, y: FloatArray | IntArray) -> float:
-    """Return the share of wrong rows of (N, K) scores, or the mean squared error."""
-    if output.ndim == 2:
-        codes = check_class_codes(y, output.shape[1])
-        return float(np.mean(output.argmax(axis=1) != codes))
-    return float(np.mean((output - y) ** 2))
-
-
-def error_name(F: FloatArray) -> str:
-    """Return what `error_of` measures."""
-    return "share of wrong rows" if F.ndim == 3 else "mean squared error"
-
-
-def path_errors(path: Any, F: Any, y: Any) -> FloatArray:
+def path_errors(
+    path: Any, F: Any, y: Any, measure: Measure | None = None
+) -> FloatArray:
     """Return the error of every committee of a path on other rows.
 
     Parameters
@@ -107,19 +106,19 @@ def path_errors(path: Any, F: Any, y: Any) -> FloatArray:
     F : array of shape (N, M) or (N, M, K)
         Predictions of all members that the path was made from.
     y : array of shape (N,)
+    measure : Measure, optional
+        What the error is: that of the path unless given.
 
     Returns
     -------
     error : array of shape (steps,)
-        Share of wrong rows, or mean squared error.
     """
     F = check_predictions(F)
     y = check_targets(F, y)
+    measure = measure_of(path) if measure is None else measure
     if hasattr(path, "order"):
         return _ordered_errors(path, F, y)
-    return np.array(
-        [error_of(combine(F[:, m], w), y) for m, w in _steps(path, F.shape[1])]
-    )
+    return measure.errors(F, y, list(_steps(path, F.shape[1])))
 
 
 def _ordered_errors(path: Any, F: FloatArray, y: Any) -> FloatArray:

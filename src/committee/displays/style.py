@@ -70,21 +70,38 @@ def twin_axes(ax: Any, name: str) -> Any:
 
 
 def legend_above(ax: Any, twin: Any = None) -> None:
-    """Name the lines of the axes, and of its twin, above it: there nothing is hidden."""
+    """Name the lines of the axes, and of its twin, above it: there nothing is hidden.
+
+    It is as wide as the axes at most, so that its neighbours keep their room.
+    """
     handles, labels = ax.get_legend_handles_labels()
     if twin is not None:
         more = twin.get_legend_handles_labels()
         handles, labels = handles + more[0], labels + more[1]
-    legend = ax.legend(
-        handles,
-        labels,
-        loc="lower center",
-        bbox_to_anchor=(0.5, 1.0),
-        ncols=2 if len(labels) == 4 else 3,
-        frameon=False,
-        fontsize="small",
-    )
-    _show_faint(legend)
+    # A layout engine may still take some of it for labels.
+    room = 0.9 * ax.get_window_extent().width
+    for ncols, fontsize in (
+        (2 if len(labels) == 4 else 3, "small"),
+        (2, "small"),
+        (2, "x-small"),
+        (1, "small"),
+        (1, "x-small"),
+    ):
+        legend = ax.legend(
+            handles,
+            labels,
+            loc="lower center",
+            bbox_to_anchor=(0.5, 1.0),
+            ncols=ncols,
+            frameon=False,
+            fontsize=fontsize,
+            columnspacing=1.2,
+        )
+        _show_faint(legend)
+        if legend.get_window_extent().width <= room:
+            return
+    # Too long a name for so small a picture: it may stand over, but not squeeze.
+    legend.set_in_layout(False)
 
 
 def legend_inside(ax: Any, loc: str) -> None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray, IntArray
 from committee._validation import check_weights
-from committee.displays.sources import combiner_of, fit_combiner
+from committee.displays.sources import (
+    combiner_of,
+    core_of,
+    fit_combiner,
+    weights_of,
+)
 from committee.displays.style import BLUE, GREY, check_names, literal, open_axes
 from committee.members import Pool
 
@@ -63,11 +67,11 @@ class WeightsDisplay:
     def from_estimator(
         cls, estimator: Any, *, names: Any = None, ax: Any = None, **kwargs: Any
     ) -> Self:
-        """Draw the weights of a fitted committee or combiner.
+        """Draw the weights of a fitted committee, another ensemble or a combiner.
 
         Parameters
         ----------
-        estimator : committee or combiner
+        estimator : committee, any ensemble that `prune` takes, or combiner
             The spread is that of `EPPruner`, `ARDPruner` or `MCMCPruner`; others
             have none.
         names : sequence of M names, optional
@@ -80,12 +84,17 @@ class WeightsDisplay:
         -------
         display : WeightsDisplay
         """
-        combiner = combiner_of(estimator)
-        source = estimator if combiner is None else combiner
-        check_is_fitted(source, "weights_")
+        core = core_of(estimator)
+        combiner = combiner_of(core)
+        w = weights_of(core if combiner is None else combiner)
+        if w is None:
+            raise TypeError(
+                f"A {type(core).__name__} does not average its members, so they have "
+                "no weights to draw."
+            )
         if names is None:
-            names = _known_names(estimator, combiner)
-        display = cls(source.weights_, std=posterior_std(combiner), names=names)
+            names = _known_names(core, combiner)
+        display = cls(w, std=posterior_std(combiner), names=names)
         return display.plot(ax, **kwargs)
 
     @classmethod
@@ -165,14 +174,13 @@ class WeightsDisplay:
             ax.errorbar(w, place, xerr=spread, fmt="none", **bar)
 
     def _plot_bands(self, ax: Any) -> None:
-        """Shade what stems and bars would fill where there are many."""
+        """Draw a line of its own for each of many, as thin as they are close."""
         w, place = self.weights[self.order], np.arange(1, len(self.order) + 1)
-        ax.fill_betweenx(place, 0.0, w, color=GREY, alpha=0.2, lw=0)
+        style = {"lw": max(0.5, 150 / len(w)), "rasterized": True}
+        ax.hlines(place, 0.0, w, color=GREY, alpha=0.4, **style)
         if self.std is not None:
             spread = self.std[self.order]
-            ax.fill_betweenx(
-                place, w - spread, w + spread, color=BLUE, alpha=0.25, lw=0
-            )
+            ax.hlines(place, w - spread, w + spread, color=BLUE, alpha=0.4, **style)
 
 
 def _known_names(estimator: Any, combiner: Any) -> Any:

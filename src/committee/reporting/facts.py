@@ -13,7 +13,7 @@ import sklearn
 from sklearn.base import BaseEstimator
 
 import committee
-from committee.pruning.costs import stored_bytes
+from committee.displays.measures import UNHEARD
 from committee.reporting.hearing import Hearing, Score
 from committee.reporting.roll import Roll, summary_of
 from committee.reporting.words import change, count, duration, figures, percent, size
@@ -23,6 +23,8 @@ _MOST_MEMBERS = 1000
 _MOST_NAMES = 200
 #: Letters of a constructor.
 _LONGEST = 10_000
+#: Share of the error below which a difference is rounding.
+_ROUNDING = 1e-9
 
 
 def headlines(core: Any, hearing: Hearing, roll: Roll) -> list[dict[str, str]]:
@@ -38,19 +40,18 @@ def headlines(core: Any, hearing: Hearing, roll: Roll) -> list[dict[str, str]]:
 def _cost_cards(core: Any, roll: Roll) -> list[dict[str, str]]:
     """Return bytes and time, beside those of the ensemble before pruning."""
     summary, kept = summary_of(core), roll.kept
+    mine, all_ = roll.costs.total(kept), roll.costs.total(np.arange(len(roll.numbers)))
+    share = f"{percent(mine / all_)} of the {size(all_)} of all"
+    slow, fast = roll.seconds.sum(), roll.seconds[kept].sum()
     if summary is not None:
         before, after = summary.bytes_before, summary.bytes_after
         slow, fast = summary.seconds_before, summary.seconds_after
-    else:
-        before, after = roll.bytes.sum(), roll.bytes[kept].sum()
-        slow, fast = roll.seconds.sum(), roll.seconds[kept].sum()
-    share = f"{percent(after / before)} of {size(before)}"
-    speed = f"{figures(slow / fast)} times as fast as before"
+        share = f"the whole model: {percent(after / before)} of {size(before)} before"
+    speed = f"{figures(slow / fast)} times as fast as all members"
     if len(kept) == roll.n_before:
-        after = stored_bytes(core)  # with what its members share, once
-        share, speed = "", "in a batch of up to 1,000"
+        share, speed = "", "when up to 1,000 rows are asked at once"
     return [
-        {"label": "size", "value": size(after), "note": share},
+        {"label": "bytes of its members", "value": size(mine), "note": share},
         {"label": "time to predict a row", "value": duration(fast), "note": speed},
     ]
 
@@ -82,18 +83,34 @@ def _gain_card(core: Any, hearing: Hearing) -> dict[str, str]:
     if summary is not None:
         before, after = summary.error_before, summary.error_after
         how = "cross-fitted on" if summary.cross_fitted else "on"
+        rows = f"{how} the {count(summary.n_rows, 'row')} it was pruned on"
         return {
             "label": f"{hearing.measure} before and after pruning",
             "value": f"{shown(before, hearing)} → {shown(after, hearing)}",
-            "note": f"{how} the {count(summary.n_rows, 'row')} it was pruned on",
+            "note": f"{_pruning_gap(summary)}, {rows}",
         }
     scale, unit = _unit(hearing)
-    value, se = change(-scale * equal.gap, scale * equal.gap_se).split(" ± ")
-    return {
-        "label": f"{hearing.measure} against equal votes",
-        "value": f"{value} {unit}".rstrip() if equal.gap else "the same",
-        "note": f"± {se}, the standard error by rows",
-    }
+    label = f"{hearing.measure} against equal votes"
+    if _is_rounding(equal):
+        return {"label": label, "value": "the same", "note": ""}
+    value = change(-scale * equal.gap, np.nan, unit)
+    known = not np.isnan(equal.gap_se)
+    se = f"± {figures(scale * equal.gap_se, 2)}, the standard error by rows"
+    return {"label": label, "value": value, "note": se if known else ""}
+
+
+def _is_rounding(score: Score) -> bool:
+    """Whether two errors differ, on any row, by no more than floats do."""
+    least = _ROUNDING * score.error
+    return abs(score.gap) <= least and not score.gap_se > least
+
+
+def _pruning_gap(s: Any) -> str:
+    """Return what pruning cost, with its standard error."""
+    scale, unit = (100, "points") if s.measure == "error rate" else (1, "")
+    if not s.difference and not s.difference_se:
+        return "the same on every row"
+    return change(scale * s.difference, scale * s.difference_se, unit)
 
 
 def comparison(hearing: Hearing, roll: Roll) -> list[dict[str, str]]:
@@ -119,23 +136,22 @@ def pruning(core: Any) -> list[tuple[str, str, str, str]]:
     s = summary_of(core)
     if s is None:
         return []
-    scale, unit = (100, "points") if s.measure == "error rate" else (1, "")
-    gap = change(scale * s.difference, scale * s.difference_se, unit)
+    halves = s.oob and s.loo is not None and s.loo_measure == "error rate"
     return [
         ("members", f"{s.n_members_before:,}", f"{s.n_members_after:,}", ""),
         (
             f"{s.measure}, cross-fitted" if s.cross_fitted else s.measure,
             _as(s.measure, s.error_before),
             _as(s.measure, s.error_after),
-            gap,
+            _pruning_gap(s),
         ),
         (
             f"leave-one-out {s.loo_measure}",
             "",
             "-" if s.loo is None else _as(s.loo_measure, s.loo),
-            "",
+            UNHEARD if halves else "",
         ),
-        ("bytes", size(s.bytes_before), size(s.bytes_after), ""),
+        ("bytes of the whole model", size(s.bytes_before), size(s.bytes_after), ""),
         ("a row takes", duration(s.seconds_before), duration(s.seconds_after), ""),
         (
             "rows that change",
@@ -194,10 +210,14 @@ def _as(measure: str, error: float) -> str:
 
 
 def _interval(score: Score, hearing: Hearing) -> str:
+    if np.isnan(score.low):
+        return "-"
     return f"{shown(score.low, hearing)} to {shown(score.high, hearing)}"
 
 
 def _gap(score: Score, hearing: Hearing) -> str:
+    if _is_rounding(score):
+        return "the same"
     scale, unit = _unit(hearing)
     return change(scale * score.gap, scale * score.gap_se, unit)
 

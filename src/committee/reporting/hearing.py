@@ -8,14 +8,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.stats import binomtest
 
 from committee._committee import BaseCommittee
 from committee._typing import FloatArray, IntArray
+from committee.combiners.scores import Scoring
 from committee.diagnostics import error_correlation
+from committee.displays.measures import minus_scores
 from committee.ensembles import Roster, roster_of
 from committee.predictions import iter_predictions
-from committee.pruning.rows import Rows, checked_rows
+from committee.pruning.rows import Rows, checked_rows, decided
 from committee.pruning.summary import paired_difference
 
 #: Numbers of F that are kept, 128 MB: rows are drawn where all would be more.
@@ -25,7 +26,7 @@ _FEWEST_ROWS = 200
 _MOST_IN_PAIRS = 1000
 
 #: Half the width of a 95 % interval in standard errors.
-_NORMAL = 1.96
+_NORMAL = 1.959964
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,8 @@ class Score:
     Attributes
     ----------
     error, low, high : float
-        Mean over rows, and its 95 % interval: Wilson's for rows of equal weight that
-        are right or wrong, normal otherwise.
+        Mean over rows, and its 95 % interval: Wilson's for rows that are right or
+        wrong, normal otherwise. Of a single row no interval is known, and it is NaN.
     gap, gap_se : float
         Error minus the committee's, paired by rows, and its standard error.
     """
@@ -120,13 +121,21 @@ class Hearing:
         """Return the errors of the ensemble, of equal votes and of the best member."""
         return [self._score(losses) for losses in self.losses]
 
-    def step_errors(self, W: FloatArray, *, squared: bool = False) -> FloatArray:
+    def step_errors(
+        self, W: FloatArray, *, squared: bool = False, scoring: Scoring | None = None
+    ) -> FloatArray:
         """Return the errors on the drawn rows of many committees, W of shape (S, M).
 
         For classes the share of wrong rows, or with `squared` the squared distance
-        of the probabilities from the one-hot targets.
+        of the probabilities from the one-hot targets; with `scoring` minus a score.
         """
         y, s = self.rows.y[self.drawn], self.rows.weight
+        if scoring is not None:
+            weight = None if s is None else s[self.drawn]
+            try:
+                return minus_scores(self.F, y, W, scoring, weight)
+            except ValueError:  # some scores are not known on rows of one class
+                return np.full(len(W), np.nan)
         said = np.tensordot(W, self.slabs, axes=(1, 0))
         if said.ndim == 2:
             losses = (said - y) ** 2
@@ -140,13 +149,30 @@ class Hearing:
     def _score(self, losses: FloatArray) -> Score:
         error, se = self.rows.mean(losses, np.ones(len(losses), dtype=bool))
         gap, gap_se = paired_difference(losses, self.losses[0], self.rows.weight)
-        if self.together.ndim == 2 and self.rows.weight is None:
-            wilson = binomtest(int(losses.sum()), len(losses)).proportion_ci(
-                method="wilson"
-            )
-            return Score(error, float(wilson.low), float(wilson.high), gap, gap_se)
+        n = self._effective_rows()
+        if n < 1 + 1e-9:
+            return Score(error, np.nan, np.nan, gap, np.nan)
+        if self.together.ndim == 2:
+            return Score(error, *_wilson(error, n), gap, gap_se)
         low = max(0.0, error - _NORMAL * se)
         return Score(error, low, error + _NORMAL * se, gap, gap_se)
+
+    def _effective_rows(self) -> float:
+        """Return (sum s)^2 / sum s^2, which is N for rows of equal weight."""
+        s = self.rows.weight
+        return float(len(self.rows.y) if s is None else s.sum() ** 2 / (s @ s))
+
+
+def _wilson(p: float, n: float) -> tuple[float, float]:
+    """Return the ends of Wilson's interval for a share p of n rows.
+
+    (p + z^2 / 2n +- z sqrt(p (1 - p) / n + z^2 / 4n^2)) / (1 + z^2 / n)
+    """
+    z2 = _NORMAL**2 / n
+    middle = p + z2 / 2
+    half = np.sqrt(z2 * max(p * (1 - p), 0.0) + z2**2 / 4)
+    low, high = (middle - half) / (1 + z2), (middle + half) / (1 + z2)
+    return max(0.0, float(low)), min(1.0, float(high))
 
 
 def hear(
@@ -189,7 +215,7 @@ def hear(
     together, losses, errors, drawn, slabs = _sums(roster, rows, stream)
     if roster.weights is None:
         together = _own_answer(ensemble, roster, X)
-        losses[0] = rows.losses(together)
+        losses[0] = rows.losses(decided(together))
     return Hearing(roster, ready, rows, together, losses, errors, drawn, slabs)
 
 
@@ -211,7 +237,7 @@ def _sums(
         if w[m]:
             together += P if equal else w[m] * P
         slabs[m] = P[drawn]
-        losses = rows.losses(P)
+        losses = rows.losses(decided(P))
         error = rows.mean(losses, everywhere)[0]
         if error < errors.min():
             best = losses
@@ -219,8 +245,8 @@ def _sums(
     if equal:
         together *= w[np.flatnonzero(w)[0]]
     mean *= 1.0 / M
-    losses = np.stack([rows.losses(together), rows.losses(mean), best])
-    return together, losses, errors, drawn, slabs
+    answers = [rows.losses(decided(said)) for said in (together, mean)]
+    return together, np.stack([*answers, best]), errors, drawn, slabs
 
 
 def _drawn(n_rows: int, width: int) -> IntArray:

@@ -9,7 +9,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from committee.reporting.words import figures
+from committee.reporting.words import cut, figures
 
 _SCRIPTS = ("d3.min.js", "plot.min.js", "page.js")
 
@@ -47,19 +47,52 @@ def render(facts: dict[str, Any], numbers: dict[str, Any]) -> str:
 def rounded(value: Any) -> Any:
     """Return numbers with five digits, None for those that JSON has no word for.
 
+    Numbers of a list, or of a column of a list of points, have as many digits more as
+    it takes to tell them apart: five of the range that they lie in.
+
     Examples
     --------
     >>> from committee.reporting.page import rounded
-    >>> rounded({"x": [1 / 3, float("nan"), 2]})
-    {'x': [0.33333, None, 2]}
+    >>> rounded({"x": [1 / 3, float("nan"), 2], "y": [[1000001.0, 0.0], [1000002.5, 1.0]]})
+    {'x': [0.33333, None, 2], 'y': [[1000001.0, 0.0], [1000002.5, 1.0]]}
     """
     if isinstance(value, dict):
         return {key: rounded(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
-        return [rounded(entry) for entry in value]
-    if isinstance(value, float):
-        return float(f"{value:.5g}") if math.isfinite(value) else None
-    return value
+        if _are_points(value):
+            columns = [_column(column) for column in zip(*value, strict=True)]
+            return [list(point) for point in zip(*columns, strict=True)]
+        return _column(value)
+    return _short(value, 5) if isinstance(value, float) else value
+
+
+def _are_points(value: Any) -> bool:
+    """Whether it is a list of lists of numbers, all of the same length."""
+    if not value or not all(isinstance(entry, (list, tuple)) for entry in value):
+        return False
+    return len({len(entry) for entry in value}) == 1 and all(
+        isinstance(x, float) for entry in value for x in entry
+    )
+
+
+def _column(values: Any) -> list[Any]:
+    """Return a list with its numbers rounded by the range that they lie in."""
+    known = [x for x in values if isinstance(x, float) and math.isfinite(x)]
+    low, high = min(known, default=0.0), max(known, default=0.0)
+    place = math.floor(math.log10(high - low)) if 0 < high - low < math.inf else None
+
+    def digits(x: float) -> int:
+        if place is None or x == 0 or not math.isfinite(x):
+            return 5
+        return min(max(5, math.floor(math.log10(abs(x))) - place + 5), 15)
+
+    return [
+        _short(x, digits(x)) if isinstance(x, float) else rounded(x) for x in values
+    ]
+
+
+def _short(x: float, digits: int) -> float | None:
+    return float(f"{x:.{digits}g}") if math.isfinite(x) else None
 
 
 @cache
@@ -84,7 +117,7 @@ def _template() -> Any:
         "allow_nan": False,
         "separators": (",", ":"),
     }
-    environment.filters["figures"] = figures
+    environment.filters.update(figures=figures, cut=cut)
     return environment.from_string(_asset("page.html"))
 
 

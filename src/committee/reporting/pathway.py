@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from committee._typing import FloatArray, IntArray
-from committee.pruning.path import CommitteePath, Step, steps_of
+from committee.combiners.greedy import GreedyPath
+from committee.displays.measures import Measure, measure_of
+from committee.pruning.path import CommitteePath, Step, step_of, steps_of
 from committee.reporting.hearing import Hearing
 from committee.reporting.words import count, figures
 
@@ -28,47 +31,65 @@ def pathway(core: Any, hearing: Hearing) -> dict[str, Any] | None:
     Returns
     -------
     path : dict of lists
-        One entry for each size: size, error, error_se, here (the error on the rows
-        of the hearing, None where members of the step are not at hand), bytes,
-        members and weights (largest first), more (members that are not listed);
-        and measure, chosen (a position), alt.
+        One entry for each size: size, error, error_se (None where it has none), here
+        (the same error on the rows of the hearing, None where members of the step are
+        not at hand), bytes, members and weights (largest first), more (members that
+        are not listed); and measure, note, chosen (a position), alt.
     """
-    found = _steps(core, hearing)
-    if found is None:
+    route = _route(core)
+    if route is None:
         return None
-    steps, n_bytes = found
-    chosen = _position(steps, core)
+    steps, chosen = route.steps, _position(route.steps, core)
     stops = _one_for_each_size(steps, chosen)
-    measure = steps[0].measure or f"{hearing.measure} while pruning"
-    here = _errors_here(steps, stops, core, hearing, squared="squared" in measure)
+    se = route.error_se[stops]
     columns: dict[str, Any] = {
         "size": [len(steps[i].members) for i in stops],
-        "error": [steps[i].error for i in stops],
-        "error_se": [steps[i].error_se for i in stops],
-        "here": here.tolist(),
-        "bytes": None if n_bytes is None else [float(n_bytes[i]) for i in stops],
+        "error": route.error[stops].tolist(),
+        "error_se": se.tolist() if np.isfinite(se).any() else None,
+        "here": _errors_here(route, stops, core, hearing).tolist(),
+        "bytes": None if route.n_bytes is None else route.n_bytes[stops].tolist(),
         "members": [_largest(steps[i])[0].tolist() for i in stops],
         "weights": [_largest(steps[i])[1].tolist() for i in stops],
         "more": [max(0, len(steps[i].members) - _MOST_MEMBERS) for i in stops],
-        "measure": measure,
+        "measure": route.measure.name,
+        "note": route.measure.note,
         "chosen": None if chosen is None else stops.index(chosen),
     }
     return {**columns, "alt": _alt(columns)}
 
 
-def _steps(core: Any, hearing: Hearing) -> tuple[list[Step], FloatArray | None] | None:
-    """Return the steps of a pruned committee or of its combiner, and their bytes."""
+@dataclass(frozen=True, eq=False)
+class _Route:
+    """The steps of a path, and what is known of each.
+
+    The error of a step itself is the pruner's own, by which one of each size is
+    shown; `error` is what is drawn. None of them comes from the rows of the page.
+    """
+
+    steps: list[Step]
+    error: FloatArray
+    error_se: FloatArray
+    measure: Measure
+    n_bytes: FloatArray | None = None
+
+
+def _route(core: Any) -> _Route | None:
+    """Return the path of a pruned committee, or of its combiner."""
+    combiner: Any = getattr(core, "combiner_", None)
     path = getattr(core, "path_", None)
     if isinstance(path, CommitteePath):
-        return path.steps, path.n_bytes
-    combiner: Any = getattr(core, "combiner_", None)
-    if getattr(combiner, "path_", None) is None:
+        measure = measure_of(path, combiner)
+        return _Route(path.steps, path.error, path.error_se, measure, path.n_bytes)
+    path = getattr(combiner, "path_", None)
+    if path is None:
         return None
-
-    def losses(w: FloatArray) -> tuple[float, float]:
-        return float(hearing.step_errors(w[None])[0]), float("nan")
-
-    return steps_of(combiner, losses), None
+    if isinstance(path, GreedyPath):
+        pairs = zip(path.weights, path.error, strict=True)
+        steps = [step_of(w, error) for w, error in pairs]
+    else:
+        steps = steps_of(combiner, lambda _: (np.nan, np.nan))
+    error, error_se = np.array([(s.error, s.error_se) for s in steps]).T
+    return _Route(steps, error, error_se, measure_of(path, combiner))
 
 
 def _position(steps: list[Step], core: Any) -> int | None:
@@ -105,27 +126,25 @@ def _one_for_each_size(steps: list[Step], chosen: int | None) -> list[int]:
 
 
 def _errors_here(
-    steps: list[Step],
-    stops: list[int],
-    core: Any,
-    hearing: Hearing,
-    *,
-    squared: bool,
+    route: _Route, stops: list[int], core: Any, hearing: Hearing
 ) -> FloatArray:
     """Return the errors on the rows of the hearing, NaN where members are missing.
 
-    They are of the kind that the path has: squared or not.
+    They are of the kind that the path has.
     """
     column = {int(number): m for m, number in enumerate(numbers_of(core))}
     W = np.full((len(stops), len(column)), np.nan)
     for row, i in enumerate(stops):
-        if all(int(m) in column for m in steps[i].members):
+        step = route.steps[i]
+        if all(int(m) in column for m in step.members):
             W[row] = 0.0
-            W[row, [column[int(m)] for m in steps[i].members]] = steps[i].weights
+            W[row, [column[int(m)] for m in step.members]] = step.weights
     known = ~np.isnan(W[:, 0])
     errors = np.full(len(stops), np.nan)
     if known.any():
-        errors[known] = hearing.step_errors(W[known], squared=squared)
+        errors[known] = hearing.step_errors(
+            W[known], squared=route.measure.squared, scoring=route.measure.scoring
+        )
     return errors
 
 
@@ -148,4 +167,5 @@ def _alt(path: dict[str, Any]) -> str:
     if path["chosen"] is not None:
         at = path["chosen"]
         text += f" Chosen: {sizes[at]} members at {figures(error[at])}."
-    return text
+    note: str = path["note"]
+    return f"{text} {note[0].upper()}{note[1:]}." if note else text

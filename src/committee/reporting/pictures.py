@@ -8,8 +8,10 @@ import numpy as np
 from sklearn.metrics import confusion_matrix
 
 from committee._typing import FloatArray, IntArray
+from committee.combiners.ballots import Ballots
+from committee.combiners.base import Problem
 from committee.combiners.hull import lower_left_hull
-from committee.diagnostics import pairwise_kappa
+from committee.combiners.likeness import kappa
 from committee.displays.weights import posterior_std
 from committee.reporting.hearing import Hearing
 from committee.reporting.pathway import numbers_of
@@ -19,6 +21,8 @@ _MOST_BARS = 30
 _MOST_POINTS = 1500
 _MOST_SIZES = 200
 _MOST_CLASSES = 15
+#: How far from one a sum of weights may be that is one.
+_ROUNDING = 1e-6
 #: Cells of the grid that counts pairs where there are too many to draw.
 _GRID = (44, 30)
 
@@ -52,7 +56,7 @@ def pairs(hearing: Hearing, kept: IntArray) -> dict[str, Any] | None:
     if len(leading) < 2:
         return None
     if hearing.together.ndim == 2:
-        alike = pairwise_kappa(hearing.F[:, leading])
+        alike = _weighted_kappa(hearing)
         label = "kappa: agreement beyond chance"
     else:
         C = hearing.correlation
@@ -77,6 +81,13 @@ def pairs(hearing: Hearing, kept: IntArray) -> dict[str, Any] | None:
     }
 
 
+def _weighted_kappa(hearing: Hearing) -> FloatArray:
+    """Return kappa of the leading members on the drawn rows, by their weights."""
+    rows, s = hearing.drawn, hearing.rows.weight
+    F, y = hearing.F[:, hearing.leading], hearing.rows.y[rows]
+    return kappa(Ballots(Problem(F, y, None, None if s is None else s[rows])))[0]
+
+
 def ambiguity(hearing: Hearing, w: FloatArray | None) -> dict[str, Any] | None:
     """Return the ambiguity decomposition of the committee and of growing ones.
 
@@ -88,30 +99,49 @@ def ambiguity(hearing: Hearing, w: FloatArray | None) -> dict[str, Any] | None:
         return None
     C, M = hearing.correlation, len(hearing.leading)
     own = np.ones(M) if w is None else w[hearing.leading]
-    own = own / own.sum() if own.sum() > 0 else np.full(M, 1.0 / M)
-    order = np.argsort(-own, kind="stable")
+    order = np.argsort(-np.abs(own), kind="stable")
     D, k = C[np.ix_(order, order)], np.arange(1, M + 1)
     member = np.diag(D).cumsum() / k
     ensemble = np.diag(D.cumsum(axis=0).cumsum(axis=1)) / k**2
     shown = np.unique(np.linspace(0, M - 1, min(M, _MOST_SIZES)).round().astype(int))
-    total = {"member": float(own @ np.diag(C)), "ensemble": float(own @ C @ own)}
-    total["diversity"] = total["member"] - total["ensemble"]
     return {
         "size": k[shown].tolist(),
         "member": member[shown].tolist(),
         "ensemble": ensemble[shown].tolist(),
         "diversity": (member - ensemble)[shown].tolist(),
-        "total": total,
+        "total": _own_terms(C, None if w is None else own),
         "alt": "Line chart of member error, diversity and ensemble error of growing "
         f"committees, largest weights first: with all {M} the members err by "
         f"{figures(member[-1])}, their mean by {figures(ensemble[-1])}.",
     }
 
 
+def _own_terms(C: FloatArray, w: FloatArray | None) -> dict[str, Any] | None:
+    """Return the terms of the committee's own weights, scaled to sum one.
+
+    None where it does not average, or where scaling would turn the weights round.
+    """
+    if w is None or not w.sum() > 0:
+        return None
+    own = w / w.sum()
+    member, ensemble = float(own @ np.diag(C)), float(own @ C @ own)
+    return {
+        "member": member,
+        "ensemble": ensemble,
+        "diversity": member - ensemble,
+        "scaled": bool(abs(w.sum() - 1) > _ROUNDING),
+    }
+
+
 def confusion(hearing: Hearing) -> dict[str, Any]:
-    """Return how many rows of each class were taken for which, rarest ones joined."""
+    """Return how many rows of each class were taken for which, rarest ones joined.
+
+    Rows of a rare class that were taken for a rare class may be right or wrong: only
+    the first `n_named` labels have a cell of right ones.
+    """
     y, said = hearing.rows.y, hearing.together.argmax(axis=1)
     labels = [str(label) for label in hearing.roster.classes]
+    n_named = min(len(labels), _MOST_CLASSES)
     frequent = np.argsort(-np.bincount(y, minlength=len(labels)), kind="stable")
     if len(labels) > _MOST_CLASSES:
         shown = np.sort(frequent[:_MOST_CLASSES])
@@ -125,8 +155,10 @@ def confusion(hearing: Hearing) -> dict[str, Any]:
     )
     total = counts.sum(axis=1, keepdims=True)
     share = np.divide(counts, total, out=np.zeros(counts.shape), where=total > 0)
+    share[n_named:, n_named:] = 0.0
     return {
         "labels": labels,
+        "n_named": n_named,
         "counts": [[figures(c) for c in row] for row in counts.tolist()],
         "share": share.round(3).tolist(),
     }

@@ -6,25 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from committee._typing import FloatArray, IntArray
+from committee.displays.sources import core_of
 from committee.ensembles import Roster
 from committee.members import Pool
-from committee.pruning.costs import few_rows, member_seconds, stored_bytes
+from committee.pruning.costs import MemberBytes, few_rows, member_seconds
 from committee.reporting.hearing import Hearing
 from committee.reporting.pathway import numbers_of
-
-
-def core_of(ensemble: Any) -> Any:
-    """Return the ensemble itself, without the pipeline or the search around it."""
-    while True:
-        if isinstance(ensemble, Pipeline):
-            ensemble = ensemble[-1]
-        elif hasattr(ensemble, "best_estimator_"):
-            ensemble = ensemble.best_estimator_
-        else:
-            return ensemble
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +26,10 @@ class Roll:
         In the ensemble that they come from.
     names, kinds : list of str
     weights : array of shape (M,)
-    bytes, seconds : array of shape (M,)
-        Of the pickled member, and to predict a row.
+    costs : MemberBytes
+        Of the pickled members.
+    seconds : array of shape (M,)
+        To predict a row.
     n_before : int
         Members of the ensemble that they come from.
     """
@@ -47,9 +38,14 @@ class Roll:
     names: list[str]
     kinds: list[str]
     weights: FloatArray
-    bytes: FloatArray
+    costs: MemberBytes
     seconds: FloatArray
     n_before: int
+
+    @property
+    def bytes(self) -> FloatArray:
+        """Bytes of each member for itself, (M,)."""
+        return self.costs.alone
 
     @property
     def kept(self) -> IntArray:
@@ -77,7 +73,7 @@ def call_the_roll(core: Any, hearing: Hearing) -> Roll:
         names,
         kinds,
         np.full(M, 1.0 / M) if roster.weights is None else roster.weights,
-        np.array([stored_bytes(member) for member in roster.members]),
+        MemberBytes.of(list(roster.members)),
         _seconds(roster, few_rows(hearing.X)),
         M if summary is None else summary.n_members_before,
     )

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+#: Share of a standard error below which a difference is rounding.
+_ROUNDING = 1e-9
+
 
 def figures(x: float, digits: int = 3) -> str:
     """Return a number with a few significant digits and no exponent if it can.
@@ -23,16 +26,21 @@ def figures(x: float, digits: int = 3) -> str:
 
 
 def change(x: float, se: float, unit: str = "") -> str:
-    """Return a difference with its sign and its standard error.
+    """Return a difference with its sign, and its standard error where it is known.
 
     Examples
     --------
     >>> from committee.reporting.words import change
     >>> change(-0.6667, 0.5, "points"), change(150.2, 113.7)
     ('-0.67 ± 0.5 points', '+150 ± 114')
+    >>> change(0.0, 0.5), change(2.0, float("nan"))
+    ('0 ± 0.5', '+2')
     """
-    sign = "-" if x < 0 else "+"
-    return f"{sign}{figures(abs(x), 2)} ± {figures(se, 2)} {unit}".rstrip()
+    if abs(x) < _ROUNDING * se:
+        x = 0.0
+    sign = "" if x == 0 else "-" if x < 0 else "+"
+    spread = "" if math.isnan(se) else f" ± {figures(se, 2)}"
+    return f"{sign}{figures(abs(x), 2)}{spread} {unit}".rstrip()
 
 
 def percent(x: float) -> str:
@@ -83,6 +91,18 @@ def count(n: int, noun: str) -> str:
     ('1 member', '1,200 rows')
     """
     return f"{n:,} {noun}" + ("" if n == 1 else "s")
+
+
+def cut(text: str, most: int = 60) -> str:
+    """Return the text, the end of a long one cut off.
+
+    Examples
+    --------
+    >>> from committee.reporting.words import cut
+    >>> cut("a long name", 7), cut("short", 7)
+    ('a long…', 'short')
+    """
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _in_units(x: float, units: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -92,13 +93,13 @@ def last_step(estimator: Any) -> Any:
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
-def check_model_output(path: str) -> None:
+def check_model_output(path: str, *, inputs: Sequence[str] = ()) -> None:
     """Refuse, before any work is done, what could not be saved in the end."""
     if find_spec("skops") is None:
         raise ShellError(
             "Models need skops, which is not installed: pip install 'committee[shell]'."
         )
-    check_output(path)
+    check_output(path, inputs=inputs)
 
 
 def write_model(model: Model, path: str) -> int:

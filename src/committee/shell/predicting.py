@@ -41,7 +41,7 @@ def predict(
             "file for them with -o.",
             USAGE,
         )
-    check_output(output, table=True)
+    check_output(output, table=True, inputs=[model, data])
     loaded = read_model(model)
     if proba:
         _check_proba(loaded, model)

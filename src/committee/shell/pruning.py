@@ -46,7 +46,8 @@ def prune(
     seed, jobs : int
     voice : Voice
     """
-    check_model_output(output)
+    # Onto its own file a model may go: the old one stays whole until then.
+    check_model_output(output, inputs=[data])
     weigher = make_combiner(combiner, seed)
     loaded = read_model(model)
     target = target_of(loaded, target, model)

@@ -35,7 +35,7 @@ def report(
     """
     if output == "-":
         raise ShellError("A page goes to a file: give its name with -o.", USAGE)
-    check_output(output)
+    check_output(output, inputs=[model, data])
     loaded = read_model(model)
     target = target_of(loaded, target, model)
     X, y = labelled_rows(loaded, data, target, voice)

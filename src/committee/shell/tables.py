@@ -80,7 +80,7 @@ def read_table(path: str, words: Sequence[str] = ()) -> Any:
     return frame.reset_index(drop=True)
 
 
-def check_output(path: str, *, table: bool = False) -> None:
+def check_output(path: str, *, table: bool = False, inputs: Sequence[str] = ()) -> None:
     """Refuse, before any work is done, a file that cannot be written.
 
     Parameters
@@ -88,6 +88,8 @@ def check_output(path: str, *, table: bool = False) -> None:
     path : str
     table : bool, default=False
         Whether its ending must tell how to write a table.
+    inputs : sequence of str
+        Files that are read, and that it must not take the place of.
     """
     if path == "-":
         if table:
@@ -99,10 +101,23 @@ def check_output(path: str, *, table: bool = False) -> None:
     folder = target.parent
     if target.exists() and not target.is_file():
         raise ShellError(f"'{path}' is not a file that could be replaced.", USAGE)
+    for name in inputs:
+        if name != "-" and target.exists() and os.path.exists(name):
+            _refuse_same(path, name)
     if not folder.is_dir():
         raise ShellError(f"There is no folder '{folder}' to write '{path}' in.", USAGE)
     if not os.access(folder, os.W_OK):
         raise ShellError(f"The folder '{folder}' cannot be written to.")
+
+
+def _refuse_same(output: str, given: str) -> None:
+    """Refuse to write over what is read, under whatever name."""
+    if os.path.samefile(output, given):
+        raise ShellError(
+            f"The output '{output}' is the file '{given}' that is read: it would be "
+            "lost. Give another name with -o.",
+            USAGE,
+        )
 
 
 def write_table(frame: Any, path: str) -> None:

@@ -94,7 +94,7 @@ def train(
     voice : Voice
     """
     start, recipe = time.perf_counter(), recipe or Recipe()
-    check_model_output(output)
+    check_model_output(output, inputs=[data])
     # Wrong names should not wait for a long table.
     recipe.committee(recipe.task or CLASSIFICATION)
     frame, y = split_target(read_table(data), target)
@@ -167,7 +167,7 @@ def held_out_error(committee: Any, X: Any, y: Any) -> float | None:
     judged = CrossFit(committee.combiner_ or Average(), F, rows).own
     if judged is None or not judged.speaks.any():
         return None
-    error = rows.mean(rows.losses(judged.output), judged.speaks)[0]
+    error = rows.mean(rows.losses(judged.said), judged.speaks)[0]
     return error if hasattr(committee, "classes_") else float(np.sqrt(error))
 
 

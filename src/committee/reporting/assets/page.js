@@ -4,7 +4,11 @@
   const numbers = JSON.parse(document.getElementById("numbers").textContent);
   const $ = (id) => document.getElementById(id);
   const colour = (name) => `var(--${name})`;
-  const figures = (x) => (x === null ? "–" : Number(x.toPrecision(3)).toLocaleString("en"));
+  function figures(x) {
+    if (x === null) return "–";
+    if (Math.abs(x) >= 1e9) return x.toExponential(2);
+    return Number(x.toPrecision(3)).toLocaleString("en", { maximumSignificantDigits: 3 });
+  }
 
   function size(bytes) {
     const units = ["B", "kB", "MB", "GB", "TB"];
@@ -12,6 +16,8 @@
     while (bytes >= 999.5 && i < units.length - 1) { bytes /= 1000; i += 1; }
     return `${figures(bytes)} ${units[i]}`;
   }
+
+  const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
   // Draw into a box, and again whenever its width changes.
   function draw(id, options) {
@@ -35,10 +41,23 @@
     return paint;
   }
 
-  const axes = (x, y, ticks) => [
+  // Ticks that fit beside a picture, whatever the unit: 1.2M, and 3e+20 beyond.
+  function short(values) {
+    const [low, high] = d3.extent(values);
+    const largest = Math.max(Math.abs(low), Math.abs(high));
+    if (!(largest >= 1e5) && (largest >= 1e-3 || !largest)) return undefined;
+    const digits = d3.precisionPrefix((high - low) / 10 || largest, largest);
+    const format = largest >= 1e15 || largest < 1e-3
+      ? d3.format(".2~e") : d3.formatPrefix(`.${digits}`, largest);
+    return (x) => (x === 0 ? "0" : format(x));
+  }
+  // So many pixels apart that labels of this length do not touch.
+  const apart = (format, values) => (format ? Math.max(70, 24 + 7 * format(d3.max(values)).length) : 70);
+
+  const axes = (x, y, ticks, xs = [], ys = []) => [
     Plot.gridY({ stroke: colour("line"), strokeOpacity: 1, tickSpacing: 45 }),
-    Plot.axisX({ label: x, labelAnchor: "center", labelArrow: "none", labelOffset: 38, color: colour("quiet"), tickSpacing: 70, ticks, tickFormat: ticks && "d" }),
-    Plot.axisY({ label: y, labelArrow: "none", color: colour("quiet"), tickSpacing: 45 }),
+    Plot.axisX({ label: x, labelAnchor: "center", labelArrow: "none", labelOffset: 38, color: colour("quiet"), tickSpacing: apart(short(xs), xs), ticks, tickFormat: ticks ? "d" : short(xs) }),
+    Plot.axisY({ label: y, labelArrow: "none", color: colour("quiet"), tickSpacing: 45, tickFormat: short(ys) }),
   ];
   const tip = (options) => ({ fill: colour("paper"), stroke: colour("grey"), ...options });
   // Few sizes are all named: no ticks between whole numbers.
@@ -47,7 +66,7 @@
   function path(data) {
     const slider = $("path-slider");
     const steps = data.size.map((n, i) => ({
-      i, n, error: data.error[i], se: data.error_se[i], here: data.here[i],
+      i, n, error: data.error[i], se: data.error_se ? data.error_se[i] : null, here: data.here[i],
     }));
     const known = steps.filter((s) => s.here !== null);
     if (known.length === 0) $("path-here-key").hidden = true;
@@ -57,7 +76,7 @@
       height: 320,
       y: { nice: true },
       marks: [
-        ...axes("number of members", data.measure, wholeTicks(data.size)),
+        ...axes("number of members", data.measure, wholeTicks(data.size), [], [...data.error, ...data.here]),
         several ? Plot.areaY(measured, {
           x: "n", y1: (s) => s.error - s.se, y2: (s) => s.error + s.se,
           fill: colour("blue"), fillOpacity: 0.18,
@@ -76,7 +95,7 @@
       `${s.n} member${s.n === 1 ? "" : "s"}`,
       `${data.measure} ${figures(s.error)}${s.se === null ? "" : ` ± ${figures(s.se)}`}`,
       ...(s.here === null ? [] : [`on these rows ${figures(s.here)}`]),
-      ...(data.bytes === null || data.bytes[s.i] === null ? [] : [size(data.bytes[s.i])]),
+      ...(data.bytes === null || data.bytes[s.i] === null ? [] : [`bytes of its members: ${size(data.bytes[s.i])}`]),
     ];
 
     function show() {
@@ -89,7 +108,8 @@
         const item = document.createElement("li");
         const name = document.createElement("span");
         const weight = document.createElement("span");
-        name.textContent = numbers.names[number] ?? `#${number}`;
+        name.textContent = cut(numbers.names[number] ?? `#${number}`, 60);
+        name.title = numbers.names[number] ?? "";
         weight.textContent = figures(data.weights[i][k]);
         item.style.setProperty("--share", Math.abs(data.weights[i][k]) / largest);
         item.append(name, weight);
@@ -112,8 +132,8 @@
       name, w: data.weight[i], low: data.std ? data.weight[i] - data.std[i] : null,
       high: data.std ? data.weight[i] + data.std[i] : null,
     }));
-    const short = (name) => (name.length > 22 ? `${name.slice(0, 21)}…` : name);
-    const longest = Math.max(...data.names.map((name) => short(name).length));
+    const label = (name) => cut(name, 22);
+    const longest = Math.max(...data.names.map((name) => label(name).length));
     draw("weights-chart", (width) => ({
       height: 56 + 17 * bars.length,
       marginTop: 8,
@@ -122,7 +142,7 @@
       y: { domain: data.names },
       marks: [
         Plot.axisX({ label: "weight", labelAnchor: "center", labelArrow: "none", labelOffset: 38, color: colour("quiet"), tickSpacing: 70 }),
-        Plot.axisY({ label: null, tickSize: 0, tickFormat: short, color: "currentColor" }),
+        Plot.axisY({ label: null, tickSize: 0, tickFormat: label, color: "currentColor" }),
         Plot.ruleX([0], { stroke: colour("grey") }),
         Plot.ruleY(bars, { y: "name", x1: 0, x2: "w", stroke: colour("line"), strokeWidth: 2 }),
         data.std ? Plot.ruleY(bars, { y: "name", x1: "low", x2: "high", stroke: colour("blue"), strokeWidth: 2 }) : null,
@@ -136,7 +156,7 @@
     draw("pairs-chart", () => ({
       opacity: { type: "sqrt", range: [0.15, 0.95] },
       marks: [
-        ...axes(data.x_label, data.y_label),
+        ...axes(data.x_label, data.y_label, undefined, [], data.hull.map((p) => p[1])),
         data.cells ? Plot.rect(data.cells, {
           x1: (c) => c[0], x2: (c) => c[1], y1: (c) => c[2], y2: (c) => c[3],
           fill: colour("grey"), fillOpacity: (c) => c[4], inset: 0,
@@ -157,7 +177,7 @@
     draw("ambiguity-chart", () => ({
       y: { zero: true, nice: true },
       marks: [
-        ...axes("number of members, largest weights first", "squared error", wholeTicks(data.size)),
+        ...axes("number of members, largest weights first", "squared error", wholeTicks(data.size), [], data.member),
         curve("member", "orange", "6 4"),
         curve("diversity", "green", "2 3"),
         curve("ensemble", "blue"),
@@ -172,7 +192,7 @@
   function residuals(data) {
     draw("residuals-chart", () => ({
       marks: [
-        ...axes("prediction", "target − prediction"),
+        ...axes("prediction", "target − prediction", undefined, data.points.map((p) => p[0]), data.points.map((p) => p[1])),
         Plot.ruleY([0], { stroke: colour("grey") }),
         Plot.dot(data.points, { x: (p) => p[0], y: (p) => p[1], r: 2.2, fill: colour("blue"), fillOpacity: 0.5 }),
       ],
@@ -194,6 +214,8 @@
       const rows = [...table.tBodies[0].rows];
       rows.sort((a, b) => sign * compare(value(a, column), value(b, column)));
       table.tBodies[0].append(...rows);
+      const by = header.textContent.trim();
+      $("members-order").textContent = `by ${by}, ${sign > 0 ? "least" : "largest"} first`;
     }));
   }
 
