@@ -227,3 +227,8 @@ def test_a_search_without_a_best_estimator_is_refused(blobs):
 def test_what_is_no_ensemble_of_predictors_is_refused(blobs):
     with pytest.raises(TypeError, match="Got IsolationForest instead"):
         roster_of(IsolationForest(n_estimators=5).fit(blobs[0]))
+
+
+def test_a_list_of_something_else_is_refused():
+    with pytest.raises(TypeError, match="A list must hold fitted scikit-learn"):
+        roster_of([object()])
