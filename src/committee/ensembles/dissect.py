@@ -190,7 +190,7 @@ def _from_list(members: list[Any]) -> Roster:
     if not members:
         raise TypeError(f"The ensemble must be one of {KNOWN}. Got an empty list.")
     for member in members:
-        if not hasattr(member, "__sklearn_tags__") or not hasattr(member, "predict"):
+        if not hasattr(member, "__sklearn_tags__"):
             raise TypeError(
                 "A list must hold fitted scikit-learn estimators. Got "
                 f"{type(member).__module__}.{type(member).__name__}."
