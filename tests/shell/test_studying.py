@@ -1,5 +1,8 @@
 """Study: what it prints, its statuses, and that it continues."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 from typer.testing import CliRunner
 
@@ -49,6 +52,7 @@ def test_a_study_of_printed_tables_needs_no_store(store):
         (["show", "hamers-sin"], 2, "Did you mean 'hamers-sine'?"),
         (["show"], 2, "Name studies, or ask for --all"),
         (["show", "hamers-sine", "--format", "pdf"], 2, "--format is one of"),
+        (["run", "hamers-sine", "--jobs", "0"], 2, "--jobs is a number of processes"),
         (["show", "hamers-sine"], 1, "There is no store"),
         (["figure", "hamers-sine"], 1, "There is no store"),
     ],
@@ -74,3 +78,39 @@ def test_missing_data_are_one_sentence(store, tmp_path):
     )
     assert result.exit_code == 1
     assert "needs raetsch_banana.npz" in result.stderr
+    assert "give --data DIR, the folder that holds it" in result.stderr
+
+
+def test_a_figure_of_no_runs_is_one_sentence(store, tmp_path):
+    done = study("run", "hamers-sine", "--runs", "1", "--jobs", "1", "--store", store)
+    assert done.exit_code == 0
+    result = study("figure", "chen-poker", "--store", store)
+    assert result.exit_code == 1
+    assert "There are no runs of chen-poker" in result.stderr
+
+
+def test_a_run_that_fails_does_not_stop_the_next_study(store, monkeypatch):
+    from committee.studies import hamers_sine
+
+    def broken(job):
+        raise ZeroDivisionError("no such number")
+
+    monkeypatch.setattr(hamers_sine, "STUDY", replace(hamers_sine.STUDY, run=broken))
+    result = study("run", "hamers-sine", "chen-ranks", "--runs", "2", "--jobs", "1",
+                   "--store", store)  # fmt: skip
+    assert result.exit_code == 1
+    assert "chen-ranks is made of" in result.stderr
+    assert "2 of 2 runs of hamers-sine failed" in result.stderr
+
+
+def test_the_page_in_the_docs_is_what_show_writes(store):
+    """The committed page has the head and the studies of `show --all --format md`."""
+    study("run", "hamers-sine", "--runs", "1", "--jobs", "1", "--store", store)
+    shown = study("show", "--all", "--format", "md", "--store", store).stdout
+
+    def headings(text):
+        return [line for line in text.splitlines() if line.startswith("## ")]
+
+    page = (Path(__file__).parents[2] / "docs" / "studies.md").read_text()
+    assert headings(shown) == headings(page)
+    assert shown.splitlines()[:3] == page.splitlines()[:3]

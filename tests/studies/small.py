@@ -7,7 +7,7 @@ import numpy as np
 from committee.studies.catalogue import get_study
 from committee.studies.runner import perform
 from committee.studies.store import Store
-from committee.studies.study import Job, Study
+from committee.studies.study import Job, Results, Study
 from tests.reference.data import BESIDE, load_or_skip
 
 
@@ -34,9 +34,25 @@ def fill(store, name, cells, runs=3, **options):
 
 
 def verdicts(name, store):
+    """Return the verdicts of a study by the text and protocol of the claim."""
+    return {key: claim.verdict for key, claim in claims(name, store.results).items()}
+
+
+def made_up(name, numbers, runs=10):
+    """Return a shelf with `numbers(protocol, cell, run)` for every cell of a study."""
+    study = get_study(name)
+    rows = {
+        (protocol, cell): {run: numbers(protocol, cell, run) for run in range(runs)}
+        for protocol in study.protocols
+        for cell in study.cells
+    }
+    return lambda other: Results(other, rows if other == name else {})
+
+
+def claims(name, shelf):
     """Return the claims of a study by their text and protocol."""
-    parts = get_study(name).report(store.results)
-    return {(p.text, p.protocol): p.verdict for p in parts if hasattr(p, "verdict")}
+    parts = get_study(name).report(shelf)
+    return {(p.text, p.protocol): p for p in parts if hasattr(p, "verdict")}
 
 
 def toy_run(job):

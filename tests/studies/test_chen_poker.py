@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from committee.studies.chen_poker import deal
-from tests.studies.small import fill, outcome, verdicts
+from committee.studies.chen_poker import METHODS, deal
+from tests.studies.small import claims, made_up, outcome
 
 SMALL = {"n_members": 4, "n_train": 200, "n_test": 120}
 
@@ -24,6 +24,37 @@ def test_about_half_of_the_hands_hold_something():
     assert X.shape == (20_000, 10)
 
 
-def test_a_report(tmp_path):
-    store = fill(tmp_path / "s.sqlite", "chen-poker", ["poker"], runs=2, **SMALL)
-    assert "undecided" not in verdicts("chen-poker", store).values()
+def numbers_of(seconds, noise, errors):
+    def numbers(protocol, cell, run):
+        spread = noise if run % 2 else -noise
+        found = {f"{m}.error": errors.get(m, 30.0) for m in METHODS}
+        found |= {f"{m}.total_seconds": 10.0 for m in METHODS}
+        return found | {"ep.size": 12, "ep.total_seconds": seconds + spread}
+
+    return numbers
+
+
+@pytest.mark.parametrize(
+    ("seconds", "noise", "verdict"),
+    [(9, 0.1, "reproduced"), (9.9, 1.0, "partly"), (11, 0.1, "not")],
+)
+def test_less_time_by_two_standard_errors(seconds, noise, verdict):
+    shelf = made_up("chen-poker", numbers_of(seconds, noise, {}))
+    text = (
+        "Pruning by EP and asking the committee takes less time than asking all trees."
+    )
+    assert claims("chen-poker", shelf)[text, "paper"].verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("errors", "verdict"),
+    [
+        ({"ep": 20.0, "ep12": 10.0}, "reproduced"),
+        ({"ep": 31.0, "ep12": 10.0}, "not"),
+        ({"ep": 29.0, "cp": 28.0}, "partly"),
+    ],
+)
+def test_the_small_committee_that_is_not_in_print_decides_nothing(errors, verdict):
+    shelf = made_up("chen-poker", numbers_of(9, 0.1, errors))
+    text = "EP has a lower error than the unpruned ensemble and all others."
+    assert claims("chen-poker", shelf)[text, "paper"].verdict == verdict

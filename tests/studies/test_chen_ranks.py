@@ -31,11 +31,14 @@ def test_our_runs_are_ranked_once_all_sets_are_there():
     errors = {"ep": 1.0, "ard": 2.0, "em": 3.0, "unpruned": 4.0}
     numbers = {f"{method}.error": value for method, value in errors.items()}
     cells = [f"{line.ensemble}/{name}" for name in line.sets]
-    full = Results(line.study, {("paper", cell): {0: numbers} for cell in cells})
+    full = Results(
+        line.study,
+        {("paper", cell): dict.fromkeys(range(10), numbers) for cell in cells},
+    )
     found = comparisons(lambda name: full if name == line.study else nothing(name))
     ranks = list(found[line.name, "paper"].mean_ranks.values())
     np.testing.assert_array_equal(ranks, [1, 2, 3, 4])
-    part = Results(line.study, {("paper", cells[0]): {0: numbers}})
+    part = Results(line.study, {("paper", cells[0]): dict.fromkeys(range(10), numbers)})
     assert (line.name, "paper") not in comparisons(lambda name: part)
 
 

@@ -3,7 +3,7 @@ import pytest
 
 from committee.studies.chen_regression import draw_split
 from committee.studies.study import Job
-from tests.studies.small import fill, outcome, verdicts
+from tests.studies.small import claims, made_up, outcome
 
 
 @pytest.mark.parametrize(
@@ -37,10 +37,57 @@ def test_test_rows_are_clean_and_training_rows_are_not():
     assert np.std(y - X @ [0.6, 0.3]) > 0.03
 
 
-def test_a_report_of_some_cells(tmp_path):
-    store = fill(
-        tmp_path / "s.sqlite", "chen-regression", ["bagging/plane"], n_members=5
+METHODS = ("ep", "ard", "em", "ls", "random", "unpruned")
+BAGGING = (
+    "bagging: over the 7 sets EP is significantly better than ARD, EM and the unpruned "
+    "ensemble."
+)
+FOREST = (
+    "random-forest: over the 7 sets EP is significantly better than ARD and the "
+    "unpruned ensemble, and not told apart from EM."
+)
+
+
+def numbers_of(errors):
+    """Return numbers in which the methods have these errors on all sets but for noise."""
+
+    def numbers(protocol, cell, run):
+        found = {}
+        for method, error in zip(METHODS, errors, strict=True):
+            found |= {
+                f"{method}.error": error + 0.001 * run,
+                f"{method}.size": error + 0.001 * run,
+                f"{method}.seconds": 1 / error,
+            }
+        return found
+
+    return numbers
+
+
+@pytest.mark.parametrize(
+    ("errors", "bagging", "forest"),
+    [
+        ((1, 3, 2, 5, 5, 4), "partly", "reproduced"),  # ranks 1, 3, 2, 4
+        ((1, 2, 4, 5, 5, 3), "partly", "partly"),  # EM is told apart
+        ((3, 1, 4, 5, 5, 2), "not", "not"),  # no more than "not told apart"
+    ],
+)
+def test_what_is_not_told_apart_is_no_support(errors, bagging, forest):
+    said = claims("chen-regression", made_up("chen-regression", numbers_of(errors)))
+    assert said[BAGGING, "paper"].verdict == bagging
+    assert said[FOREST, "paper"].verdict == forest
+
+
+def test_a_report_of_made_up_runs():
+    numbers = numbers_of((1, 2, 3, 4, 5, 6))
+    said = claims("chen-regression", made_up("chen-regression", numbers))
+    wins = said["bagging: EP has a lower error than ARD.", "paper"]
+    assert wins.verdict == "reproduced"
+    assert wins.found == "wins 7, losses 0 (in print 7, 0); by a t-test 7, 0"
+    kept = said["random-forest: EP keeps fewer members than ARD.", "held-out"]
+    assert kept.verdict == "reproduced"
+    assert said["EP takes more time to prune than EM and ARD.", "paper"].found == (
+        "in 14 of 14 places"
     )
-    said = verdicts("chen-regression", store)
-    assert said["bagging: EP has a lower error than ARD.", "paper"] != "undecided"
-    assert said["random-forest: EP has a lower error than ARD.", "paper"] == "undecided"
+    few = claims("chen-regression", made_up("chen-regression", numbers, runs=9))
+    assert {claim.verdict for claim in few.values()} == {"undecided"}

@@ -12,6 +12,7 @@ FROM_RUNS = {
     "chen-poker": ("poker", {"n_members": 3, "n_train": 90, "n_test": 20}),
     "hamers-boston": ("nox-8", {"n_rows": 60}),
     "hamers-coupling": ("tic-tac-toe", {"n_rows": 60, "n_members": 3}),
+    "hamers-classification": ("tic-tac-toe", {"n_rows": 60, "n_members": 3}),
     "chapter-generators": ("multi", {"times": 3, "n_test": 9}),
 }
 

@@ -1,4 +1,4 @@
-from tests.studies.small import fill, outcome, verdicts
+from tests.studies.small import claims, made_up, outcome
 
 
 def test_a_small_run():
@@ -7,8 +7,12 @@ def test_a_small_run():
     assert set(found["paper"]) == {"lssvm", "uncoupled", "zero", "train", "test"}
 
 
-def test_a_report_of_some_cells(tmp_path):
-    few = fill(tmp_path / "s.sqlite", "hamers-boston", ["nox-16"], n_rows=80)
-    assert "undecided" in verdicts("hamers-boston", few).values()
-    store = fill(few.path, "hamers-boston", ["nox-16"], runs=10, n_rows=80)
-    assert "undecided" not in verdicts("hamers-boston", store).values()
+def numbers(protocol, cell, run):
+    return {"lssvm": run, "uncoupled": 2 * run, "zero": run, "train": run, "test": run}
+
+
+def test_a_report_needs_ten_runs_of_every_cell():
+    full = claims("hamers-boston", made_up("hamers-boston", numbers))
+    assert "undecided" not in {claim.verdict for claim in full.values()}
+    few = claims("hamers-boston", made_up("hamers-boston", numbers, runs=9))
+    assert {claim.verdict for claim in few.values()} == {"undecided"}

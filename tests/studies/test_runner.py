@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from committee.studies.runner import run_study
+from committee.studies.runner import FailedRunsError, run_study
 from committee.studies.store import Store
-from tests.studies.small import TOY, rows
+from tests.reference.data import load_or_skip
+from tests.studies.small import TOY, folder, rows, toy_run
 
 ROOT = Path(__file__).parents[2]
 
@@ -92,3 +93,29 @@ def test_a_study_without_any_data_says_what_it_needs(tmp_path):
     study = replace(TOY, cells=("b",), datasets={"b": "raetsch_banana"})
     with pytest.raises(FileNotFoundError, match=r"raetsch_banana\.npz"):
         run_study(study, Store(tmp_path / "s.sqlite"), data=str(tmp_path))
+
+
+def fails_once_in_a_while(job):
+    if (job.cell, job.run) == ("b", 1):
+        raise ZeroDivisionError("no such number")
+    return toy_run(job)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_run_that_fails_is_told_and_the_others_go_on(tmp_path, undisturbed, jobs):
+    store, notes = Store(tmp_path / "s.sqlite"), []
+    study = replace(TOY, run=fails_once_in_a_while)
+    with pytest.raises(FailedRunsError, match="1 of 18 runs of toy failed"):
+        run_study(study, store, runs=6, jobs=jobs, note=notes.append)
+    assert notes == ["Run 1 of toy, b, failed (ZeroDivisionError: no such number)."]
+    assert len(store.done("toy", TOY.protocols)) == 17
+    assert run_study(TOY, store, runs=6) == 1
+    assert rows(store) == undisturbed
+
+
+def test_the_source_of_data_is_stored_without_the_folder(tmp_path):
+    load_or_skip("raetsch_banana")
+    store = Store(tmp_path / "s.sqlite")
+    study = replace(TOY, datasets={"b": "raetsch_banana"})
+    run_study(study, store, runs=1, data=folder())
+    assert store.costs("toy")["sources"] == ["raetsch_banana.npz"]

@@ -1,5 +1,7 @@
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from threading import Barrier
 
 import pytest
 
@@ -33,6 +35,52 @@ def test_a_run_is_done_under_all_protocols_or_not(tmp_path):
     store.add(finished(x=1.0))
     assert store.done("toy", ("paper",)) == {("a", 0)}
     assert store.done("toy", ("paper", "held-out")) == set()
+
+
+def test_other_protocols_do_not_make_a_run_done(tmp_path):
+    store = Store(tmp_path / "s.sqlite")
+    both = {"paper": {"x": 1.0}, "of old": {"x": 1.0}}
+    store.add(Finished(Job("toy", "a", 0), both, 0.5, None))
+    assert store.done("toy", ("paper", "held-out")) == set()
+    assert store.done("toy", ("paper",)) == {("a", 0)}
+
+
+def test_where_data_came_from_is_kept_apart_from_versions(tmp_path):
+    store = Store(tmp_path / "s.sqlite")
+    for run, source in enumerate(("b.npz", "a.npz", "")):
+        job = Job("toy", "a", run)
+        store.add(Finished(job, {"paper": {"x": 1.0}}, 0.5, None, source))
+    cost = store.costs("toy")
+    assert cost["sources"] == ["a.npz", "b.npz"]
+    assert len(cost["versions"]) == 1
+
+
+def test_a_locked_store_is_not_called_broken(tmp_path, monkeypatch):
+    path = tmp_path / "s.sqlite"
+    store = Store(path)
+    store.add(finished(x=1.0))
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda p, timeout: connect(p, timeout=0.0))
+    with closing(connect(path)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(ValueError, match=r"cannot be used just now.*locked"):
+            store.add(finished(run=1, x=1.0))
+    store.add(finished(run=1, x=1.0))
+    assert len(store.done("toy", ("paper",))) == 2
+
+
+def test_a_store_may_be_made_by_several_at_once(tmp_path):
+    n_threads, n_stores = 6, 30
+    together = Barrier(n_threads)
+
+    def open_all(_):
+        for k in range(n_stores):
+            together.wait()
+            assert Store(tmp_path / f"{k}.sqlite").done("toy", ("paper",)) == set()
+        return True
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        assert all(pool.map(open_all, range(n_threads)))
 
 
 def test_the_file_is_in_write_ahead_mode(tmp_path):

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from committee.studies.study import Entry, Job, Results
+from tests.studies.small import TOY
 
 
 def test_a_seed_depends_on_study_cell_and_run_only():
@@ -21,7 +22,12 @@ def test_values_come_in_the_order_of_runs_and_skip_what_a_run_lacks():
     assert results.values("paper", "a", "x").tolist() == [1.0, 2.0, 3.0]
     assert results.values("paper", "a", "y").tolist() == [7.0]
     assert results.values("held-out", "a", "x").shape == (0,)
-    assert results.n_runs() == (0, 3)
+
+
+def test_runs_are_counted_for_every_cell_of_the_study_and_all_protocols():
+    full = {run: {"x": 0.0} for run in range(3)}
+    rows = {("paper", "a"): full, ("held-out", "a"): {0: {}}, ("paper", "b"): full}
+    assert Results("toy", rows).n_runs(TOY) == {"a": 1, "b": 0, "c": 0}
 
 
 def test_a_curve_keeps_its_gaps():

@@ -4,8 +4,10 @@ import io
 import numpy as np
 import pytest
 
-from committee.studies.catalogue import STUDIES
-from committee.studies.study import Entry, Table
+from committee.studies.catalogue import STUDIES, get_study
+from committee.studies.hamers_coupling import COUPLINGS
+from committee.studies.store import Finished, Store
+from committee.studies.study import Entry, Job, Table
 from committee.studies.tables import lay_out, number, show, signed_number
 from tests.studies.small import fill
 
@@ -41,7 +43,7 @@ def test_numbers_keep_their_meaning():
 def test_markdown_has_pipes_and_the_command(store):
     text = show(["hamers-sine"], store, "md")
     assert "## hamers-sine" in text
-    assert "`committee study run hamers-sine --runs 2`" in text
+    assert "`committee study run hamers-sine --runs 2` makes them" in text
     assert "| verdict | claim |" in text
 
 
@@ -62,6 +64,37 @@ def test_csv_has_a_row_for_every_place(store):
         if (row["line"], row["column"]) == ("their plain mean", "coupled")
     ]
     assert mean == values.mean()
+
+
+def test_cells_without_runs_are_named(tmp_path):
+    store = Store(tmp_path / "s.sqlite")
+    for run in range(2):
+        job = Job("hamers-coupling", "tic-tac-toe", run)
+        numbers = {"error": [1.0] * len(COUPLINGS)}
+        both = {"paper": numbers, "held-out": numbers}
+        store.add(Finished(job, both, 0.1, None, "some.npz"))
+    text = show(["hamers-coupling"], store, "md")
+    assert "0 to 2 runs of each cell (3)" in text
+    assert "`committee study run hamers-coupling --runs 2 --data DIR` completes" in text
+    assert "There are no runs of nox-8, medv-8." in text
+    assert "Data: some.npz." in text
+
+
+def test_a_page_says_what_was_chosen_and_counts_its_verdicts(store):
+    text = show(STUDIES, store, "md")
+    head = text[: text.index("## chen-regression")]
+    rows = [line.split("|")[3:-1] for line in head.splitlines() if "| chen" in line
+            or "| hamers" in line or "| chapter" in line]  # fmt: skip
+    verdicts = sum(int(cell) for row in rows for cell in row)
+    assert f"There are {verdicts} verdicts" in head
+    assert "after early runs" in head
+
+
+@pytest.mark.parametrize("name", [n for n in STUDIES if n != "hamers-sine"])
+def test_every_study_says_why_where_a_claim_does_not_hold(store, name):
+    why = get_study(name).why
+    assert why.startswith("Why not: ")
+    assert why in show([name], store, "md")
 
 
 @pytest.mark.parametrize("form", ["table", "md", "csv", "html"])

@@ -11,6 +11,7 @@ from committee.studies.verdicts import (
 )
 
 RUNS = np.array([0.9, 1.0, 1.1, 1.0])  # standard error 0.0408
+TEN = np.linspace(0.9, 1.1, 10)
 
 
 @pytest.mark.parametrize(
@@ -30,18 +31,21 @@ def test_shares_and_parts():
     assert by_parts(True, True) == "reproduced"
 
 
-def test_places_without_runs_do_not_count():
-    full = Entry("l", "c", "paper", RUNS, 1.0, 0.1)
-    empty = Entry("m", "c", "paper", np.empty(0), 1.0, 0.1)
-    claim = same_figures("text", [full, empty])
-    assert claim.found.startswith("1 of 1 places")
-    assert same_figures("text", [empty]).verdict == "undecided"
+def test_a_place_with_fewer_than_ten_runs_leaves_a_claim_open():
+    full, few, empty = (
+        Entry("l", "c", "paper", values, 1.0, 0.1) for values in (TEN, TEN[:9], TEN[:0])
+    )
+    assert same_figures("text", [full]).verdict == "reproduced"
+    for other in (few, empty):
+        assert same_figures("text", [full, other]).verdict == "undecided"
+    pairs = [(TEN, TEN + 1), (TEN[:9], TEN)]
+    assert lower_on_most("text", "paper", pairs, (2, 0)).verdict == "undecided"
 
 
-def test_wins_losses_and_ties_of_means():
-    pairs = [(RUNS, RUNS + 1), (RUNS, RUNS), (RUNS + 1, RUNS)]
+def test_wins_and_losses_of_means_and_by_a_test():
+    pairs = [(TEN, TEN + 1), (TEN, TEN), (TEN + 0.01, TEN)]
     claim = lower_on_most("text", "paper", pairs, (3, 0))
-    assert claim.found == "wins 1, losses 1 (in print 3, 0)"
+    assert claim.found == "wins 1, losses 1 (in print 3, 0); by a t-test 1, 0"
     assert claim.verdict == "not"
 
 
@@ -50,7 +54,7 @@ def test_wins_losses_and_ties_of_means():
     [(7, 8, "reproduced"), (7, 9, "partly"), (6, 7, "not"), (13, 8, "reproduced")],
 )
 def test_as_often_as_in_print_but_for_one(wins, printed, verdict):
-    pairs = [(RUNS, RUNS + 1)] * wins + [(RUNS + 1, RUNS)] * (13 - wins)
+    pairs = [(TEN, TEN + 1)] * wins + [(TEN + 1, TEN)] * (13 - wins)
     claim = lower_on_most("text", "paper", pairs, (printed, 13 - printed))
     assert claim.verdict == verdict
     assert lower_on_most("text", "paper", [], (1, 0)).verdict == "undecided"

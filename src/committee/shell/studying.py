@@ -79,12 +79,11 @@ def list_studies(
 
     with explained(debug=debug, quiet=quiet):
         found = Store(store)
-        rows = []
+        there, rows = found.exists(), []
         for name in STUDIES:
             study = get_study(name)
-            least, most = (0, 0)
-            if found.exists():
-                least, most = found.results(name).n_runs()
+            counts = found.results(name).n_runs(study).values() if there else [0]
+            least, most = min(counts, default=0), max(counts, default=0)
             runs = f"{least}" if least == most else f"{least}-{most}"
             cells = str(len(study.cells))
             rows.append((name, study.reruns, cells, runs if study.cells else ""))
@@ -104,13 +103,15 @@ def run(
 ) -> None:
     """Run what is not yet in the store; stop and start again at any time."""
     from committee.studies.catalogue import get_study
-    from committee.studies.runner import run_study
+    from committee.studies.runner import FailedRunsError, run_study
     from committee.studies.store import Store
 
     with explained(debug=debug, quiet=quiet):
+        if jobs == 0:
+            raise ShellError("--jobs is a number of processes, or -1 for all.", USAGE)
         voice = Voice(quiet=quiet)
         studies = [get_study(name) for name in _chosen(names, every)]
-        count, missing = 0, []
+        count, wrong = 0, []
         for study in studies:
             if not study.cells:
                 voice.note(f"{study.name} is made of the results of other studies.")
@@ -118,12 +119,12 @@ def run(
             try:
                 count += run_study(
                     study, Store(store), runs=runs, jobs=jobs, data=data,
-                    shown=voice.progress, note=voice.note,
+                    shown=voice.progress, note=lambda text: voice.note(_shell(text)),
                 )  # fmt: skip
-            except FileNotFoundError as error:
-                missing.append(str(error))
-        if missing:
-            raise ShellError(missing[0])
+            except (FileNotFoundError, FailedRunsError) as error:
+                wrong.append(_shell(str(error)))
+        if wrong:
+            raise ShellError(" ".join(wrong))
         voice.result({"runs": count, "store": store})
 
 
@@ -164,14 +165,21 @@ def figure(
     debug: opt.Debug = False,
 ) -> None:
     """Draw the figures of a study into a file."""
+    from committee.studies.catalogue import get_study
     from committee.studies.figures import draw
     from committee.studies.store import Store
 
     with explained(debug=debug, quiet=quiet):
         _chosen([name], False)
-        if name != "chen-ranks":
+        study = get_study(name)
+        if study.cells:
             _check_store(store)
         found = Store(store if os.path.exists(store) else ":memory:")
+        if study.cells and not found.results(name):
+            raise ShellError(
+                f"There are no runs of {name} in {store!r}: `committee study run {name}` "
+                "makes them."
+            )
         Voice(quiet=quiet).result({"figure": str(draw(name, found, output, data=data))})
 
 
@@ -187,6 +195,11 @@ def _chosen(names: list[str] | None, every: bool) -> list[str]:
         except ValueError as error:
             raise ShellError(str(error), USAGE) from None
     return list(STUDIES) if every else list(names or ())
+
+
+def _shell(text: str) -> str:
+    """Return a sentence of the library with the option of the shell in it."""
+    return text.replace("pass data= with", "give --data DIR,")
 
 
 def _check_store(path: str) -> None:

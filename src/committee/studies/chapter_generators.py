@@ -34,7 +34,13 @@ from committee.studies.study import (
     Study,
     Table,
 )
-from committee.studies.verdicts import SHARES, by_share, standard_error
+from committee.studies.verdicts import (
+    SHARES,
+    by_share,
+    enough,
+    standard_error,
+    undecided,
+)
 
 REGRESSION = ("friedman", "multi")
 CELLS = (*REGRESSION, "twonorm", "ringnorm", "waveform")
@@ -147,10 +153,12 @@ def _error(F: FloatArray, w: FloatArray, y: FloatArray | IntArray) -> float:
     return 100.0 * float(np.mean(f.argmax(axis=1) != y))
 
 
+#: Numbers of a run; "committee" is the member error less the diversity.
 NUMBERS = {
     "error": ("test error of the mean (mean squared, or in %)", 3),
     "member": ("mean squared error of the members", 3),
     "diversity": ("diversity, the mean squared distance to the committee", 3),
+    "committee": ("mean squared error of their mean, what diversity leaves", 3),
     "size": ("members", 0),
     "simplex": ("test error with the best weights >= 0 that sum to one", 3),
     "optimal": ("test error with the best weights that sum to one", 3),
@@ -169,7 +177,7 @@ def report(shelf: Shelf) -> list[Table | Claim]:
                     cell,
                     name,
                     HELD_OUT,
-                    results.values(HELD_OUT, cell, f"{name}.{key}"),
+                    _values(results, cell, name, key),
                 )
                 for cell in CELLS
                 for name in generators()
@@ -181,6 +189,19 @@ def report(shelf: Shelf) -> list[Table | Claim]:
     return [*tables, *claims(results)]
 
 
+def _values(results: Results, cell: str, name: str, key: str) -> FloatArray:
+    """Return a number of all runs, or one that is made of two."""
+
+    def stored(number: str) -> FloatArray:
+        return results.values(HELD_OUT, cell, f"{name}.{number}")
+
+    if key == "committee":
+        return stored("member") - stored("diversity")
+    if key == "seconds of a member":
+        return stored("seconds") / stored("size")
+    return stored(key)
+
+
 def claims(results: Results) -> list[Claim]:
     """Return what the chapter says about each way."""
     return [
@@ -188,52 +209,68 @@ def claims(results: Results) -> list[Claim]:
                  "Networks that differ by their initial weights only are not diverse."),
         _extreme(results, "MiniBatches", "diversity", "most",
                  "Mini-batches make diverse members."),
-        _extreme(results, "MiniBatches", "member", "most",
-                 "On small data sets, members of mini-batches are biased."),
+        _extreme(results, "MiniBatches", "committee", "most",
+                 "On small data sets, mini-batches have too large a bias."),
         _level(results, "Bagging", "RandomInits",
                "Bagging is simply good: no worse than different initial weights."),
         _level(results, "CrossSplits", "Bagging",
                "Cross-splitting is as good as bagging."),
-        _level(results, "Bagging", "Bagging",
-               "Optimal weights from held-out rows are no better than the plain mean.",
-               "error", "optimal"),
+        _faster(results),
     ]  # fmt: skip
 
 
 def _extreme(results: Results, name: str, number: str, which: str, text: str) -> Claim:
     """Return the claim that a generator has the least or the most of something."""
     ways = ("RandomInits", "Bagging", "CrossSplits", "MiniBatches")
+    # Averaging takes out what members differ by, and leaves their common bias.
+    what = {"committee": "squared error of the averaged members"}.get(number, number)
+    rule = f"the {which} mean {what} of the four, without AdaBoost, {SHARES}"
     held = []
     for cell in CELLS:
-        runs = {w: results.values(HELD_OUT, cell, f"{w}.{number}") for w in ways}
-        if len(runs[name]):
-            pick = min if which == "least" else max
-            means = {way: float(values.mean()) for way, values in runs.items()}
-            held.append(means[name] == pick(means.values()))
-    what = "diversity" if number == "diversity" else "member error"
-    rule = f"the {which} mean {what} of the four {SHARES}"
+        runs = {way: _values(results, cell, way, number) for way in ways}
+        if not enough(runs.values()):
+            return undecided(text, rule, HELD_OUT)
+        pick = min if which == "least" else max
+        means = {way: float(values.mean()) for way, values in runs.items()}
+        held.append(means[name] == pick(means.values()))
     found = f"on {sum(held)} of {len(held)} sets"
     return Claim(text, rule, HELD_OUT, found, by_share(sum(held), len(held)))
 
 
-def _level(
-    results: Results,
-    name: str,
-    rival: str,
-    text: str,
-    number: str = "error",
-    other: str = "error",
-) -> Claim:
+def _faster(results: Results) -> Claim:
+    """Return the claim that a member of CrossSplits takes less time than a bagged one."""
+    text = "Cross-splitting is faster than bagging: a member sees fewer rows."
+    rule = f"fewer mean seconds for a member, {SHARES}"
+    runs = {
+        cell: [
+            _values(results, cell, way, "seconds of a member")
+            for way in ("CrossSplits", "Bagging")
+        ]
+        for cell in CELLS
+    }
+    if not enough(values for pair in runs.values() for values in pair):
+        return undecided(text, rule, HELD_OUT)
+    means = {cell: (ours.mean(), rival.mean()) for cell, (ours, rival) in runs.items()}
+    held = sum(ours < rival for ours, rival in means.values())
+    found = "; ".join(
+        f"{cell} {1000 * ours:.0f} ms against {1000 * rival:.0f} ms"
+        for cell, (ours, rival) in means.items()
+    )
+    return Claim(text, rule, HELD_OUT, found, by_share(held, len(means)))
+
+
+def _level(results: Results, name: str, rival: str, text: str) -> Claim:
     """Return the claim that an error is not above another by two standard errors."""
+    rule = f"not higher by two standard errors of the paired difference, {SHARES}"
     held, said = [], []
     for cell in CELLS:
-        ours = results.values(HELD_OUT, cell, f"{name}.{number}")
-        theirs = results.values(HELD_OUT, cell, f"{rival}.{other}")
-        if len(ours) > 1:
-            gap = ours - theirs
-            held.append(gap.mean() <= 2 * standard_error(gap))
-            said.append(f"{cell} {ours.mean():.3g} against {theirs.mean():.3g}")
-    rule = f"not higher by two standard errors of the paired difference, {SHARES}"
+        ours = _values(results, cell, name, "error")
+        theirs = _values(results, cell, rival, "error")
+        if not enough([ours, theirs]):
+            return undecided(text, rule, HELD_OUT)
+        gap = ours - theirs
+        held.append(gap.mean() <= 2 * standard_error(gap))
+        said.append(f"{cell} {ours.mean():.3g} against {theirs.mean():.3g}")
     verdict = by_share(sum(held), len(held))
     return Claim(text, rule, HELD_OUT, "; ".join(said), verdict)
 
@@ -278,4 +315,11 @@ STUDY = Study(
         "on held-out rows. The chapter prints no figures."
     ),
     protocols=(HELD_OUT,),
+    why=(
+        "Why not: the chapter gives rules of thumb for unnamed data. On friedman and "
+        "ringnorm bagging loses what the bootstrap leaves out, a third of 250 rows: a "
+        "guess. On twonorm and waveform the boundary is simple, a fifth of the rows "
+        "is enough for it, and 150 members average better than 30: mini-batches then "
+        "win instead of being biased, a guess as well."
+    ),
 )

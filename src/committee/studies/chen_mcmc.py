@@ -24,7 +24,7 @@ from committee.studies.study import (
     Study,
     Table,
 )
-from committee.studies.verdicts import SHARES, by_parts, by_share
+from committee.studies.verdicts import SHARES, by_parts, by_share, enough, undecided
 from committee.studies.votes import Votes
 
 CELLS = ("sinc", "house", "cancer", "diabetics")
@@ -137,43 +137,42 @@ def _claims(results: Results, protocol: str) -> list[Claim]:
     """Return what the paper says: as good as MCMC, faster, better than all members."""
 
     def ratios(name: str, rival: str) -> dict[str, float]:
-        found = {}
-        for cell in CELLS:
-            ours = results.values(protocol, cell, name)
-            if len(ours):
-                theirs = results.values(protocol, cell, rival)
-                found[cell] = float(ours.mean() / theirs.mean())
-        return found
+        return {
+            cell: float(results.values(protocol, cell, name).mean()
+                        / results.values(protocol, cell, rival).mean())
+            for cell in CELLS
+        }  # fmt: skip
 
+    texts = (
+        "EP is about as good as MCMC, here of the same members.",
+        "MCMC takes many times longer than EP.",
+        "EP is better than the unpruned ensemble on sinc, house and cancer.",
+    )
+    rules = (
+        f"mean errors within 10 % of each other {SHARES}; in print within 6 %",
+        "at least 10 times on every set; partly on some",
+        "the lower mean on all three; partly on some",
+    )
+    if not enough(results.values(protocol, cell, "ep.error") for cell in CELLS):
+        return [undecided(t, r, protocol) for t, r in zip(texts, rules, strict=True)]
     close = ratios("ep.error", "mcmc.error")
     slow = ratios("mcmc.seconds", "ep.seconds")
     better = ratios("ep.error", "unpruned.error")
-    near = sum(abs(ratio - 1) <= 0.025 for ratio in close.values())
+    near = sum(abs(ratio - 1) <= 0.1 for ratio in close.values())
     fast = [ratio >= 10 for ratio in slow.values()]
     better.pop("diabetics", None)  # in print, too, the whole ensemble is better there
     lower = [ratio < 1 for ratio in better.values()]
+    founds = (
+        ", ".join(f"{cell} {100 * (r - 1):+.1f} %" for cell, r in close.items()),
+        ", ".join(f"{cell} {r:.0f} times" for cell, r in slow.items()),
+        ", ".join(f"{cell} {100 * (r - 1):+.1f} %" for cell, r in better.items()),
+    )
+    decided = by_share(near, len(close)), by_parts(*fast), by_parts(*lower)
     return [
-        Claim(
-            "EP is about as good as MCMC, here of the same members.",
-            f"mean errors within 2.5 % of each other {SHARES}",
-            protocol,
-            ", ".join(f"{cell} {100 * (r - 1):+.1f} %" for cell, r in close.items()),
-            by_share(near, len(close)),
-        ),
-        Claim(
-            "MCMC takes many times longer than EP.",
-            "at least 10 times on every set; partly on some",
-            protocol,
-            ", ".join(f"{cell} {r:.0f} times" for cell, r in slow.items()),
-            by_parts(*fast) if fast else "undecided",
-        ),
-        Claim(
-            "EP is better than the unpruned ensemble on sinc, house and cancer.",
-            "the lower mean on all three; partly on some",
-            protocol,
-            ", ".join(f"{cell} {100 * (r - 1):+.1f} %" for cell, r in better.items()),
-            by_parts(*lower) if lower else "undecided",
-        ),
+        Claim(text, rule, protocol, found, verdict)
+        for text, rule, found, verdict in zip(
+            texts, rules, founds, decided, strict=True
+        )
     ]
 
 
@@ -201,10 +200,13 @@ STUDY = Study(
     report=report,
     figure=figure,
     setup=(
-        "100 bagged CART trees as in chen-regression and chen-classification; four "
-        "chains of 1,000 draws by Gibbs sampling, where the paper has Metropolis and "
-        "Hastings. Paper: weights from the training rows. Held-out: from out-of-bag "
-        "rows."
+        "100 bagged CART trees as in chen-regression and chen-classification (so that "
+        "the noise of sinc is a third of its standard deviation, where the paper has "
+        "0.1 here). MCMC samples the members that EP chose, at EP's alphas: it does not "
+        "choose for itself, and equal sizes and near errors are no surprise. Four "
+        "chains of 1,000 draws by Gibbs sampling; the paper has 30,000 draws of "
+        "Metropolis and Hastings. Of Figure 5, two of four sets are drawn. Paper: "
+        "weights from the training rows. Held-out: from out-of-bag rows."
     ),
     protocols=(PAPER, HELD_OUT),
     datasets={
@@ -212,4 +214,9 @@ STUDY = Study(
         "cancer": "raetsch_breast-cancer",
         "diabetics": "raetsch_diabetis",
     },
+    why=(
+        "Why not: EP is worse than all trees on sinc and cancer as in the two large "
+        "studies, see there. How many times slower MCMC is hangs on the number of "
+        "draws, seven times smaller here."
+    ),
 )

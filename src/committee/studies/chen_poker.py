@@ -27,9 +27,8 @@ from committee.studies.study import (
     Shelf,
     Study,
     Table,
-    Verdict,
 )
-from committee.studies.verdicts import by_parts
+from committee.studies.verdicts import by_parts, enough, standard_error, undecided
 from committee.studies.votes import (
     Fitted,
     Votes,
@@ -179,14 +178,23 @@ def _claims(results: Results, protocol: str) -> list[Claim]:
         return float(values.mean()) if len(values) else np.nan
 
     errors = {method: mean(f"{method}.error") for method in METHODS}
-    best = min(errors, key=lambda method: errors[method])
+    best = min(METHODS[:-1], key=lambda method: errors[method])
     size = mean("ep.size")
-    ours, whole = mean("ep.total_seconds"), mean("unpruned.total_seconds")
-    lowest = by_parts(best in ("ep", "ep12"), errors["ep"] < errors["unpruned"])
+    ours, whole = (
+        results.values(protocol, "poker", f"{method}.total_seconds")
+        for method in ("ep", "unpruned")
+    )
+    gap = whole - ours
+    saved = gap.mean() if len(gap) else np.nan
+    surely = bool(saved > 2 * standard_error(gap))
+    lowest = by_parts(best == "ep", errors["ep"] < errors["unpruned"])
     claims = (
         (
             "EP has a lower error than the unpruned ensemble and all others.",
-            "the lowest mean; partly where only lower than the unpruned one",
+            (
+                "the lowest mean of those in the paper; partly where only lower than "
+                "the unpruned one"
+            ),
             (
                 f"EP {errors['ep']:.2f}, with 12 members {errors['ep12']:.2f}, unpruned "
                 f"{errors['unpruned']:.2f}; best: {LABELS[best]} {errors[best]:.2f}"
@@ -204,18 +212,24 @@ def _claims(results: Results, protocol: str) -> list[Claim]:
                 "Pruning by EP and asking the committee takes less time than asking all "
                 "trees."
             ),
-            "the lower mean total",
-            f"{ours:.1f} s against {whole:.1f} s (in print 2,806.8 s and 6,154.9 s)",
-            by_parts(ours < whole),
+            (
+                "the mean total is lower by two standard errors of the paired "
+                "difference; partly where it is lower"
+            ),
+            (
+                f"{mean('ep.total_seconds'):.1f} s against "
+                f"{mean('unpruned.total_seconds'):.1f} s, less by {saved:.2f} ± "
+                f"{standard_error(gap):.2f} (in print 2,806.8 s and 6,154.9 s)"
+            ),
+            by_parts(bool(saved > 0), surely),
         ),
     )
+    if not enough([ours]):
+        return [undecided(text, rule, protocol) for text, rule, *_ in claims]
     return [
-        Claim(text, rule, protocol, *((found, verdict) if results else ("", UNDECIDED)))
+        Claim(text, rule, protocol, found, verdict)
         for text, rule, found, verdict in claims
     ]
-
-
-UNDECIDED: Verdict = "undecided"
 
 
 def figure(shelf: Shelf, data: str | None) -> Any:
@@ -252,5 +266,13 @@ STUDY = Study(
         "each run deals anew. Kappa, CP and Random keep 25. Paper: weights from the "
         "training rows. Held-out: from out-of-bag rows."
     ),
-    runs=10,
+    runs=20,
+    why=(
+        "Why not: we guess that with 25,010 rows nearly every tree still lowers the "
+        "leave-one-out error a little, so that EP goes on; why it stops at 11.6 in "
+        "print we do not know. That 12 would not do here is measured: EP with 12 at "
+        "most errs about as often as 25 random trees. With nine tenths of the trees "
+        "kept there is little time to save. On out-of-bag rows EM keeps one tree or "
+        "two, which is not explained."
+    ),
 )

@@ -38,6 +38,7 @@ ENSEMBLES = ("bagging", "random-forest")
 METHODS = ("ep", "ard", "em", "ls", "random", "unpruned")
 SIZED = ("ep", "ard", "em", "ls")
 ERRORS = "chen_table3_regression_mse", "mse"
+SIZES = "chen_table4_regression_size", "size"
 
 Split = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
@@ -120,7 +121,7 @@ def report(shelf: Shelf) -> list[Table | Claim]:
             f"Table 4, {ensemble}: members kept",
             entries(
                 results, ensemble, SETS, SIZED, "size", protocols=STUDY.protocols,
-                table="chen_table4_regression_size", column="size",
+                table=SIZES[0], column=SIZES[1],
             ),
             1,
         )  # fmt: skip
@@ -150,10 +151,11 @@ def claims(results: Results, ensemble: str, errors: Table, sizes: Table) -> list
     )
     rivals, worse = "ARD, EM and the unpruned ensemble", (True, True, True)
     if ensemble == "random-forest":
-        rivals, worse = "ARD and the unpruned ensemble", (True, False, True)
+        rivals = "ARD and the unpruned ensemble, and not told apart from EM"
+        worse = (True, False, True)
     text = f"{ensemble}: over the 7 sets EP is significantly better than {rivals}."
     for protocol in STUDY.protocols:
-        found += wins(results, ensemble, SETS, METHODS, protocol, *ERRORS)
+        found += wins(results, ensemble, SETS, METHODS, protocol, ERRORS, SIZES)
         found.append(ranked(text, results, ensemble, SETS, protocol, worse))
     return found
 
@@ -192,4 +194,15 @@ STUDY = Study(
         "Held-out: from out-of-bag rows."
     ),
     datasets={f"{ensemble}/house": "boston" for ensemble in ENSEMBLES},
+    why=(
+        "Why not: in print EP keeps fewer members than EM; here, on the training "
+        "rows, EP keeps more than in print, and EM about half of what is printed, so "
+        "that the order turns. How either was stopped is not in the paper. LS has 100 "
+        "members here because only an exact zero counts as left out; we guess that "
+        "the paper drops small weights. On sinc, plane and polynomial, which have one "
+        "or two inputs, EP on the training rows is worse than all trees, and better "
+        "with out-of-bag rows than with training rows. We guess that there the trees "
+        "follow the noise of the rows that weigh them; that the other sets turn the "
+        "other way is not explained."
+    ),
 )

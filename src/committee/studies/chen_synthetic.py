@@ -26,7 +26,7 @@ from committee.studies.study import (
     Study,
     Table,
 )
-from committee.studies.verdicts import standard_error
+from committee.studies.verdicts import by_parts, enough, standard_error, undecided
 from committee.studies.votes import Votes, measure, one_hot, signed
 
 CELLS = ("sinc", "synth", "banana")
@@ -87,24 +87,30 @@ Made = dict[str, tuple[Votes, list[Any]]]
 
 def bagged(job: Job, n_members: int, n_test: int = 1000) -> Made:
     """Bag networks on 100 points of sinc with noise 0.1."""
-    drawn = load("sinc", n=100 + n_test, seed=job.seed)
-    assert drawn.clean is not None
-    noise = 0.1 * np.random.default_rng(job.seed).standard_normal(100)
-    X, y = drawn.X[:100], drawn.clean[:100] + noise
+    X, y, X_test, clean = sinc_rows(job.seed, n_test)
     generation = Bagging(n_members).generate(
         AnySizeRegressor(**NETWORK), TrainingData(X, y, None), random_state=job.seed
     )
     members = generation.members
-    F, F_test = predict_all(members, X), predict_all(members, drawn.X[100:])
-    clean = drawn.clean[100:]
+    F, F_test = predict_all(members, X), predict_all(members, X_test)
     held_out = Votes(F, y, F_test, clean, held_out=generation.held_out)
     return {PAPER: (Votes(F, y, F_test, clean), members), HELD_OUT: (held_out, members)}
+
+
+def sinc_rows(seed: int, n_test: int) -> tuple[FloatArray, ...]:
+    """Return 100 points with noise, and clean ones: X, y, X_test, y_test."""
+    drawn = load("sinc", n=100 + n_test, seed=seed)
+    assert drawn.clean is not None
+    # Not the stream that the points came from, or noise would follow them.
+    noise = 0.1 * np.random.default_rng([seed, 1]).standard_normal(100)
+    clean = drawn.clean
+    return drawn.X[:100], clean[:100] + noise, drawn.X[100:], clean[100:]
 
 
 def boosted(job: Job, n_members: int, n_test: int = 1000) -> Made:
     """Boost networks, on all training rows and on three quarters of them."""
     X, y, X_test, y_test = rows(job, n_test)
-    order = np.random.default_rng(job.seed).permutation(len(y))
+    order = np.random.default_rng([job.seed, 1]).permutation(len(y))
     learn, weigh = np.split(order, [3 * len(y) // 4])
     made: Made = {}
     for protocol, train, apart in ((PAPER, order, order), (HELD_OUT, learn, weigh)):
@@ -163,23 +169,21 @@ def report(shelf: Shelf) -> list[Table | Claim]:
 def _claim(results: Results, protocol: str) -> Claim:
     text = "EP is better than the whole ensemble, with a few members."
     rule = (
-        "the lower mean error; partly where it is not higher by two standard errors of "
-        "the paired difference"
+        "the lower mean error on all three sets; partly on some, and on none higher by "
+        "two standard errors of the paired difference"
     )
-    said, better, level = [], [], []
+    said, better, worse = [], [], []
     for cell in CELLS:
         ep = results.values(protocol, cell, "ep.error")
         whole = results.values(protocol, cell, "unpruned.error")
-        if len(ep) < 2:
-            continue
+        if not enough([ep, whole]):
+            return undecided(text, rule, protocol)
         gap = ep - whole
         size = results.values(protocol, cell, "ep.size").mean()
         said.append(f"{cell} {ep.mean():.3g} ({size:.0f}) against {whole.mean():.3g}")
-        better.append(gap.mean() < 0)
-        level.append(gap.mean() <= 2 * standard_error(gap))
-    if not said:
-        return Claim(text, rule, protocol, "", "undecided")
-    verdict: Any = "reproduced" if all(better) else "partly" if any(level) else "not"
+        better.append(bool(gap.mean() < 0))
+        worse.append(gap.mean() > 2 * standard_error(gap))
+    verdict = "not" if any(worse) else by_parts(*better)
     return Claim(text, rule, protocol, "; ".join(said), verdict)
 
 
@@ -233,9 +237,17 @@ STUDY = Study(
         "points of sinc with noise 0.1, boosted on 250 points of synth and on the splits "
         "of banana. Paper: weights from the training rows. Held-out: from out-of-bag "
         "rows; boosting learns from three quarters of the rows and is weighed on the "
-        "others. The paper shows one run of each."
+        "others. A network without an error ends boosting, often before there are 100. "
+        "The paper shows one run of each."
     ),
     protocols=(PAPER, HELD_OUT),
     datasets={"banana": "raetsch_banana"},
     runs=20,
+    why=(
+        "Why not: in print the whole ensemble follows the noise, and EP takes out "
+        "what does. Our networks are held back by a weight decay of 0.001 and 200 "
+        "steps, which the paper does not mention, and their mean is smooth already: "
+        "there is little to take out. That this is the reason is a guess. The paper "
+        "judges one run by its picture."
+    ),
 )

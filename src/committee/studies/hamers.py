@@ -14,7 +14,7 @@ from committee.combiners import OptimalWeights, SimplexWeights
 from committee.coupled import CoupledKernelClassifier, CoupledKernelRegressor
 from committee.studies.datasets import load
 from committee.studies.study import HELD_OUT, PAPER, Claim
-from committee.studies.verdicts import FEW, by_parts
+from committee.studies.verdicts import by_parts, enough, undecided
 
 #: Protocols and the rows that the second layer is weighed on.
 WEIGH_ON = {PAPER: "train", HELD_OUT: "held-out"}
@@ -156,16 +156,14 @@ def significantly_lower(
     pairs : mapping of labels to (coupled, uncoupled)
     """
     rule = "the lower median and p < 0.05 in a rank-sum test; partly where only some do"
+    if not enough(runs for pair in pairs.values() for runs in pair):
+        return undecided(text, rule, protocol)
     said, parts = [], []
     for label, (coupled, uncoupled) in pairs.items():
-        if len(coupled) < FEW:
-            continue
         p = rank_sum(coupled, uncoupled)
         low, high = np.median(coupled), np.median(uncoupled)
         parts.append(bool(low < high and p < 0.05))
         said.append(f"{label} {low:.3g} against {high:.3g}, p = {p:.1e}")
-    if not parts:
-        return Claim(text, rule, protocol, "", "undecided")
     return Claim(text, rule, protocol, "; ".join(said), by_parts(*parts))
 
 

@@ -33,7 +33,7 @@ from committee.studies.study import (
     Study,
     Table,
 )
-from committee.studies.verdicts import by_parts
+from committee.studies.verdicts import by_parts, enough, undecided
 
 CELLS = ("nox-8", "nox-16", "medv-8", "medv-16")
 #: The printed errors are ten times those of targets of variance one.
@@ -91,7 +91,8 @@ def report(shelf: Shelf) -> list[Table | Claim]:
     ]
     note = (
         "Errors of targets of variance one, times ten: the paper does not name its "
-        "unit, and with this one a single LS-SVM on MEDV comes near its error. T couples on "
+        "unit, and with this one a single LS-SVM on MEDV comes near its error (on NOX "
+        "it does not). T couples on "
         "the test inputs. The printed mean 0 of MEDV 8, T is left out."
     )
     single = Table("Table 1: a single LS-SVM on all 400 rows", _single(results), 2)
@@ -181,13 +182,9 @@ def steadier(protocol: str, pairs: dict[str, tuple[FloatArray, FloatArray]]) -> 
     """Return the claim that errors of coupled ensembles vary less."""
     text = "Coupled on the test inputs, errors vary less than those of the uncoupled."
     rule = "the smaller variance over runs; partly where only some are"
-    ratios = {
-        cell: a.var(ddof=1) / b.var(ddof=1)
-        for cell, (a, b) in pairs.items()
-        if len(a) > 1
-    }
-    if not ratios:
-        return Claim(text, rule, protocol, "", "undecided")
+    if not enough(runs for pair in pairs.values() for runs in pair):
+        return undecided(text, rule, protocol)
+    ratios = {cell: a.var(ddof=1) / b.var(ddof=1) for cell, (a, b) in pairs.items()}
     said = ", ".join(f"{cell} {ratio:.2f}" for cell, ratio in ratios.items())
     verdict = by_parts(*(bool(ratio < 1) for ratio in ratios.values()))
     return Claim(text, rule, protocol, f"ratio of variances: {said}", verdict)
@@ -227,4 +224,12 @@ STUDY = Study(
     ),
     protocols=(PAPER, HELD_OUT),
     datasets=dict.fromkeys(CELLS, "boston"),
+    why=(
+        "Why not: coupling on training rows helps here as well. A part of the gain is "
+        "there without coupling: supports of three subsets at coupling 0 have a lower "
+        "median error than eq. 4. A single LS-SVM sees all 400 rows, a submodel of 8 "
+        "fifty, and wins clearly; that it loses in print we cannot explain. Errors of "
+        "ensembles are mostly above print, that of the LS-SVM on NOX below it: no "
+        "unit mends both."
+    ),
 )

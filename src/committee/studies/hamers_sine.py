@@ -21,7 +21,7 @@ from committee.studies.study import (
     Study,
     Table,
 )
-from committee.studies.verdicts import SHARES, by_share
+from committee.studies.verdicts import SHARES, by_share, enough, undecided
 
 KERNEL = Kernel("rbf", gamma=0.2)
 ALPHA, COUPLING, N_MEMBERS = 0.001, 1.0, 4
@@ -125,11 +125,15 @@ def report(shelf: Shelf) -> list[Table | Claim]:
             results.values(PAPER, "sine", f"{kind}.{name}")
             for kind in ("coupled", "uncoupled")
         )
-        wins = int(np.sum(coupled < uncoupled)) if len(coupled) else 0
+        rule = f"the smaller error {SHARES.replace('places', 'runs')}"
+        if not enough([coupled]):
+            claims.append(undecided(text, rule, PAPER))
+            continue
+        wins = int(np.sum(coupled < uncoupled))
         claims.append(
             Claim(
                 text,
-                f"the smaller error {SHARES.replace('places', 'runs')}",
+                rule,
                 PAPER,
                 f"in {wins} of {len(coupled)} runs",
                 by_share(wins, len(coupled)),

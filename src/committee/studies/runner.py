@@ -6,7 +6,9 @@ import random
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from os import getpid
+from pathlib import PurePath
 from typing import Any
 
 from joblib import Parallel, delayed
@@ -46,7 +48,7 @@ def run_study(
     shown : bool, default=False
         Show a progress bar on standard error.
     note : callable
-        Is told in a sentence about cells that cannot be run.
+        Is told in a sentence about cells that cannot be run, and runs that failed.
 
     Examples
     --------
@@ -80,13 +82,35 @@ def run_study(
         pre_dispatch="n_jobs",
     )
     stream = parallel(
-        delayed(perform)(study.run, job) for job in _still_open(study, store, missing)
+        delayed(_attempt)(study.run, job) for job in _still_open(study, store, missing)
     )
-    count = 0
-    for finished in track(stream, len(missing), study.name, shown):
-        store.add(finished)
+    count, failed = 0, []
+    for done_now in track(stream, len(missing), study.name, shown):
+        if isinstance(done_now, str):
+            note(done_now)
+            failed.append(done_now)
+            continue
+        store.add(replace(done_now, source=cells[done_now.job.cell]))
         count += 1
+    if failed:
+        raise FailedRunsError(
+            f"{len(failed)} of {len(missing)} runs of {study.name} failed, the others "
+            f"are in the store. {failed[0]}"
+        )
     return count
+
+
+class FailedRunsError(RuntimeError):
+    """Some runs of a study failed; those that did not are in the store."""
+
+
+def _attempt(run: Callable[..., Outcome], job: Job) -> Finished | str:
+    """Do one run, or return a sentence about it: the others are to go on."""
+    try:
+        return perform(run, job)
+    except Exception as error:  # noqa: BLE001 (it is told, and one run costs no other)
+        place = f"Run {job.run} of {job.study}, {job.cell}"
+        return f"{place}, failed ({type(error).__name__}: {error})."
 
 
 def perform(run: Callable[..., Outcome], job: Job, **options: Any) -> Finished:
@@ -126,15 +150,22 @@ def _still_open(study: Study, store: Store, missing: list[Job]) -> Iterator[Job]
             yield job
 
 
-def _runnable(study: Study, data: str | None, note: Callable[[str], None]) -> list[str]:
-    """Return the cells whose data are there; fetch what can be fetched."""
-    sentences = {}
+def _runnable(
+    study: Study, data: str | None, note: Callable[[str], None]
+) -> dict[str, str]:
+    """Return the cells whose data are there, and their sources; fetch what is needed."""
+    sentences, sources = {}, {}
     for name in dict.fromkeys(study.datasets.values()):
         try:
-            load(name, data=data)
+            # The name of a file, not its folder, is the same on all machines.
+            sources[name] = PurePath(load(name, data=data).source).name
         except FileNotFoundError as error:
             sentences[name] = str(error)
-    cells = [c for c in study.cells if study.datasets.get(c) not in sentences]
+    cells = {
+        cell: sources.get(study.datasets.get(cell, ""), "")
+        for cell in study.cells
+        if study.datasets.get(cell) not in sentences
+    }
     if study.cells and not cells:
         raise FileNotFoundError(next(iter(sentences.values())))
     for sentence in sentences.values():

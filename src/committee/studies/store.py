@@ -48,12 +48,15 @@ class Finished:
     seconds : float
     peak_mb : float or None
         The most memory that the process had held by then.
+    source : str
+        Where its data came from, where they were not drawn.
     """
 
     job: Job
     outcome: Outcome
     seconds: float
     peak_mb: float | None
+    source: str = ""
 
 
 class Store:
@@ -89,6 +92,7 @@ class Store:
     def add(self, finished: Finished) -> None:
         """Write a run, all protocols in one transaction; one that is there stays."""
         job = finished.job
+        made_by = versions() | ({"data": finished.source} if finished.source else {})
         rows = [
             (
                 job.study,
@@ -97,7 +101,7 @@ class Store:
                 job.run,
                 job.seed,
                 json.dumps(_plain(numbers)),
-                json.dumps(versions()),
+                json.dumps(made_by),
                 finished.seconds,
                 finished.peak_mb,
                 time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -112,10 +116,13 @@ class Store:
 
     def done(self, study: str, protocols: tuple[str, ...]) -> set[tuple[str, int]]:
         """Return (cell, run) of the runs that are there under all protocols."""
-        query = """SELECT cell, run FROM runs WHERE study = ?
-                   GROUP BY cell, run HAVING COUNT(*) >= ?"""
+        places = ", ".join("?" * len(protocols))
+        query = f"""SELECT cell, run FROM runs
+                    WHERE study = ? AND protocol IN ({places})
+                    GROUP BY cell, run HAVING COUNT(*) = ?"""
         with self._open() as connection:
-            return set(connection.execute(query, (study, len(protocols))))
+            found = connection.execute(query, (study, *protocols, len(protocols)))
+            return set(found)
 
     def results(self, study: str) -> Results:
         """Return all numbers of a study."""
@@ -127,7 +134,7 @@ class Store:
         return Results(study, rows)
 
     def costs(self, study: str) -> dict[str, Any]:
-        """Return seconds of all runs, peak memory, last date and versions."""
+        """Return seconds of all runs, peak memory, last date, versions and sources."""
         query = """SELECT TOTAL(seconds), MAX(peak_mb), MAX(finished), COUNT(*)
                    FROM (SELECT MAX(seconds) AS seconds, MAX(peak_mb) AS peak_mb,
                                 MAX(finished) AS finished
@@ -137,12 +144,15 @@ class Store:
             used = connection.execute(
                 "SELECT DISTINCT versions FROM runs WHERE study = ?", (study,)
             ).fetchall()
+        made_by = [json.loads(text) for (text,) in used]
+        sources = {entry.pop("data", "") for entry in made_by} - {""}
         return {
             "seconds": total,
             "peak_mb": peak,
             "finished": last,
             "runs": count,
-            "versions": [json.loads(text) for (text,) in used],
+            "versions": [v for k, v in enumerate(made_by) if v not in made_by[:k]],
+            "sources": sorted(sources),
         }
 
     @contextmanager
@@ -158,6 +168,12 @@ class Store:
         try:
             self._prepare(connection)
             yield connection
+        except sqlite3.OperationalError as error:
+            raise ValueError(
+                f"The store {self.path} cannot be used just now ({error}): see that it "
+                "may be written to, that the disk has room and that no other program "
+                "holds it, and start again."
+            ) from None
         except sqlite3.DatabaseError as error:
             raise ValueError(
                 f"{self.path} is not a sound store of studies ({error}): move it away, "
@@ -168,32 +184,52 @@ class Store:
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         """Make the table in a new file; refuse a file of another kind or layout."""
-        connection.execute("PRAGMA busy_timeout = 60000")
-        (layout,) = connection.execute("PRAGMA user_version").fetchone()
-        (kind,) = connection.execute("PRAGMA application_id").fetchone()
-        if (kind, layout) == (APPLICATION, LAYOUT):
-            return
-        if kind == APPLICATION:
+        with connection:
+            connection.execute("BEGIN")  # both questions see the same moment
+            if self._is_ours(connection):
+                return
+        _in_wal_mode(connection)
+        with connection:
+            connection.execute("BEGIN IMMEDIATE")
+            # Another process may have made the table a moment ago.
+            if not self._is_ours(connection):
+                connection.execute(_SCHEMA)
+                connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {LAYOUT}")
+
+    def _is_ours(self, connection: sqlite3.Connection) -> bool:
+        """Tell a store from an empty file; refuse all others."""
+        kind, layout, tables = (
+            connection.execute(question).fetchone()[0]
+            for question in (
+                "PRAGMA application_id",
+                "PRAGMA user_version",
+                "SELECT COUNT(*) FROM sqlite_master",
+            )
+        )
+        if kind == APPLICATION and layout != LAYOUT:
             raise ValueError(
                 f"The store {self.path} has layout {layout}; this version of committee "
                 f"writes layout {LAYOUT}. Move it away, or name another file."
             )
-        (tables,) = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
-        if kind != 0 or tables:
-            # Another process may have made the table a moment ago.
-            (kind,) = connection.execute("PRAGMA application_id").fetchone()
-            if kind == APPLICATION:
-                return
+        if kind not in (0, APPLICATION) or (kind == 0 and tables):
             raise ValueError(
                 f"{self.path} is a database of something else than studies. Name "
                 "another file."
             )
-        connection.execute("PRAGMA journal_mode = WAL")
-        with connection:
-            connection.execute("BEGIN IMMEDIATE")
-            connection.execute(_SCHEMA)
-            connection.execute(f"PRAGMA application_id = {APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {LAYOUT}")
+        return bool(kind == APPLICATION)
+
+
+def _in_wal_mode(connection: sqlite3.Connection, tries: int = 100) -> None:
+    """Switch to write-ahead mode; SQLite does not wait here for a lock by itself."""
+    for left in reversed(range(tries)):
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if left == 0 or "locked" not in str(error):
+                raise
+            time.sleep(0.05)
 
 
 def versions() -> dict[str, str]:

@@ -85,10 +85,12 @@ class Results:
         found = [runs[run][name] for run in sorted(runs) if name in runs[run]]
         return np.array(found, dtype=np.float64)
 
-    def n_runs(self) -> tuple[int, int]:
-        """Return the least and the largest number of runs of a cell."""
-        counts = [len(runs) for runs in self.rows.values()]
-        return (min(counts), max(counts)) if counts else (0, 0)
+    def n_runs(self, study: Study) -> dict[str, int]:
+        """Return the runs of each cell of a study that are there in all protocols."""
+        return {
+            cell: min(len(self.rows.get((key, cell), {})) for key in study.protocols)
+            for cell in study.cells
+        }
 
 
 #: Looks up the results of a study by its name.
@@ -197,6 +199,8 @@ class Study:
         Cells to the data sets that are not drawn from a formula.
     runs : int
         As many as the paper has.
+    why : str
+        Where ours is not theirs: what is known of the reason, and what is a guess.
     """
 
     name: str
@@ -210,3 +214,4 @@ class Study:
     protocols: tuple[str, ...] = (PAPER, HELD_OUT)
     datasets: Mapping[str, str] = field(default_factory=dict)
     runs: int = 100
+    why: str = ""

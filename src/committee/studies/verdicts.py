@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from committee._typing import FloatArray
+from committee.compare import win_loss_tie
 from committee.studies.study import Claim, Entry, Verdict
 
 #: Runs behind a printed standard deviation.
 PRINTED_RUNS = 100
-#: Fewer runs than these decide nothing by a test.
+#: Fewer runs than these of any cell that a claim speaks of decide nothing.
 FEW = 10
 #: A claim about many places holds where this share does, and partly from the second.
 MOST, SOME = 0.8, 0.5
@@ -43,6 +44,26 @@ def by_parts(*parts: bool) -> Verdict:
     'partly'
     """
     return "reproduced" if all(parts) else "partly" if any(parts) else "not"
+
+
+def enough(runs: Iterable[FloatArray]) -> bool:
+    """Tell whether there is anything, and at least ten runs of everything.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee.studies.verdicts import enough
+    >>> enough([np.ones(10), np.ones(12)]), enough([np.ones(10), np.ones(0)])
+    (True, False)
+    """
+    counts = [len(values) for values in runs]
+    return bool(counts) and min(counts) >= FEW
+
+
+def undecided(text: str, rule: str, protocol: str) -> Claim:
+    """Return a claim that too few runs leave open."""
+    found = f"fewer than {FEW} runs of some cell"
+    return Claim(text, rule, protocol, found, "undecided")
 
 
 def standard_error(values: FloatArray) -> float:
@@ -82,14 +103,17 @@ def same_figures(text: str, entries: Iterable[Entry]) -> Claim:
     entries : iterable of Entry
         Of one protocol, with printed figures.
     """
-    filled = [e for e in entries if len(e.values) and e.printed is not None]
+    filled = [e for e in entries if e.printed is not None]
     protocol = filled[0].protocol if filled else "paper"
+    rule = f"within two joint standard errors {SHARES}"
+    if not enough(e.values for e in filled):
+        return undecided(text, rule, protocol)
     close = sum(map(agrees, filled))
     gaps = [100 * e.difference / e.printed for e in filled if e.printed]
     typical = f"; median difference {np.median(gaps):+.0f} %" if gaps else ""
     return Claim(
         text,
-        f"within two joint standard errors {SHARES}",
+        rule,
         protocol,
         f"{close} of {len(filled)} places{typical}",
         by_share(close, len(filled)),
@@ -104,6 +128,8 @@ def lower_on_most(
 ) -> Claim:
     """Return the claim that the first of each pair has the lower mean.
 
+    Beside the means, the wins and losses by Welch's t-test are told.
+
     Parameters
     ----------
     text : str
@@ -113,19 +139,20 @@ def lower_on_most(
     printed : (int, int)
         Wins and losses in print.
     """
-    means = [(a.mean(), b.mean()) for a, b in pairs if len(a) and len(b)]
-    wins = sum(a < b for a, b in means)
-    losses = sum(a > b for a, b in means)
-    verdict: Verdict = "undecided"
-    if means:
-        wanted = printed[0] * len(means) / len(pairs) - 1
-        enough = wins >= wanted and wins > losses
-        half = 2 * wins >= len(means)
-        verdict = "reproduced" if enough else "partly" if half else "not"
-    return Claim(
-        text,
-        "the lower mean as often as in print, but for one set (partly: on half of them)",
-        protocol,
-        f"wins {wins}, losses {losses} (in print {printed[0]}, {printed[1]})",
-        verdict,
+    rule = (
+        "the lower mean as often as in print, but for one set (partly: on half of them)"
     )
+    if not enough(runs for pair in pairs for runs in pair):
+        return undecided(text, rule, protocol)
+    ours, rivals = zip(*pairs, strict=True)
+    wins, losses, _ = win_loss_tie(ours, rivals)
+    sure = win_loss_tie(ours, rivals, by="t-test")
+    half = 2 * wins >= len(pairs)
+    verdict: Verdict = "partly" if half else "not"
+    if wins >= printed[0] - 1 and wins > losses:
+        verdict = "reproduced"
+    found = (
+        f"wins {wins}, losses {losses} (in print {printed[0]}, {printed[1]}); by a "
+        f"t-test {sure.wins}, {sure.losses}"
+    )
+    return Claim(text, rule, protocol, found, verdict)
