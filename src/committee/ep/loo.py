@@ -25,6 +25,55 @@ class Score(NamedTuple):
     density: float
 
 
+class ScoreSums(NamedTuple):
+    """What the scores of some cases need, so that sets of cases can be added.
+
+    Losses are in units of `top`, the largest of them: squared errors of large targets
+    must not be summed, nor squared again.
+    """
+
+    weight: float
+    top: float
+    mean: float
+    spread: float
+    density: float
+
+    @classmethod
+    def of(cls, losses: Array, log_density: Array, weight: Array | None) -> ScoreSums:
+        """Return the sums over cases: mean loss, squares about it, log density."""
+        top = float(losses.max()) or 1.0
+        loss = losses / top
+        total = float(len(loss) if weight is None else weight.sum())
+        mean = float(np.average(loss, weights=weight))
+        spread = total * float(np.average((loss - mean) ** 2, weights=weight))
+        density = total * float(np.average(log_density, weights=weight))
+        return cls(total, top, mean, spread, density)
+
+    def plus(self, other: ScoreSums) -> ScoreSums:
+        """Return the sums over both sets of cases.
+
+        spread = spread_1 + spread_2 + (mean_1 - mean_2)^2 s_1 s_2 / (s_1 + s_2)
+        """
+        top, total = max(self.top, other.top), self.weight + other.weight
+        one, two = self.top / top, other.top / top
+        share = other.weight / total
+        gap = two * other.mean - one * self.mean
+        return ScoreSums(
+            total,
+            top,
+            one * self.mean + share * gap,
+            one**2 * self.spread + two**2 * other.spread + gap**2 * self.weight * share,
+            self.density + other.density,
+        )
+
+    @property
+    def score(self) -> Score:
+        """Return the averages over cases."""
+        error = self.top * self.mean
+        standard_error = self.top * float(np.sqrt(self.spread)) / self.weight
+        return Score(error, standard_error, self.density / self.weight)
+
+
 @dataclass(frozen=True, eq=False)
 class LeaveOneOut:
     """What the committee says about each case when it has not seen that case.
@@ -48,16 +97,14 @@ class LeaveOneOut:
     weight: Array | None = None
 
     @property
+    def sums(self) -> ScoreSums:
+        """Return what the scores need, to be added to that of other rows."""
+        return ScoreSums.of(self.loss, self.log_density, self.weight)
+
+    @property
     def score(self) -> Score:
         """Return the averages over cases."""
-        # Squared errors of large targets must not be summed, nor squared again.
-        top = float(self.loss.max()) or 1.0
-        loss = self.loss / top
-        error = float(np.average(loss, weights=self.weight))
-        spread = float(np.average((loss - error) ** 2, weights=self.weight))
-        total = len(self.loss) if self.weight is None else self.weight.sum()
-        density = np.average(self.log_density, weights=self.weight)
-        return Score(top * error, top * float(np.sqrt(spread / total)), float(density))
+        return self.sums.score
 
 
 def vote_loo(

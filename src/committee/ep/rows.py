@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from committee._files import replaced_atomically
 from committee.ep.gaussian import Array, cavity, log_scale
 from committee.ep.sites import PROBIT
 from committee.ep.truncated import Normal, moment_mismatch
+
+Index = NDArray[np.intp]
 
 # Elements of S in one block: two megabytes, what a core's own cache holds.
 _BLOCK_ELEMENTS = 2**18
@@ -26,6 +30,24 @@ class RowSites(NamedTuple):
 
     t: Array
     u: Array
+
+    def save(self, path: Path) -> None:
+        """Write the sites to a file, whole or not at all."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replaced_atomically(path) as file:
+            np.savez(file, t=self.t, u=self.u)
+
+    @classmethod
+    def load(cls, path: Path, n_rows: int) -> RowSites:
+        """Read the sites of a number of rows from a file."""
+        with np.load(path) as stored:
+            sites = cls(stored["t"], stored["u"])
+        if len(sites.t) != n_rows:
+            raise ValueError(
+                f"{path} has the sites of {len(sites.t)} rows, but there are {n_rows}: "
+                "it is of other rows or other chunks."
+            )
+        return sites
 
 
 class Messages(NamedTuple):
@@ -74,6 +96,12 @@ class RowUpdate(NamedTuple):
         )
 
 
+def column_tops(F: Array) -> Array:
+    """Return the largest |F_ni| of each column."""
+    blocks = row_blocks(*F.shape)
+    return np.asarray(np.max([np.abs(F[b]).max(axis=0) for b in blocks], axis=0))
+
+
 def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
     """Cut the rows into blocks that fit the cache."""
     size = max(64, _BLOCK_ELEMENTS // max(n_columns, 1))
@@ -83,7 +111,7 @@ def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
 
 def update_block(
     S: Array,
-    active: NDArray[np.intp],
+    active: Index,
     sites: RowSites,
     q: Normal,
     *,
@@ -163,7 +191,7 @@ def block_messages(
 
 def sweep(
     S: Array,
-    active: NDArray[np.intp],
+    active: Index,
     sites: RowSites,
     q: Normal,
     *,
