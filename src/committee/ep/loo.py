@@ -29,25 +29,25 @@ class ScoreSums(NamedTuple):
     """What the scores of some cases need, so that sets of cases can be added.
 
     Losses are in units of `top`, the largest of them: squared errors of large targets
-    must not be summed, nor squared again.
+    must not be summed, nor squared again. Sums of votes that are wrong are exact, so
+    that committees with as many of them stay equal.
     """
 
     weight: float
     top: float
-    mean: float
+    loss: float
     spread: float
     density: float
 
     @classmethod
     def of(cls, losses: Array, log_density: Array, weight: Array | None) -> ScoreSums:
-        """Return the sums over cases: mean loss, squares about it, log density."""
+        """Return the sums over cases: of losses, squares about their mean, densities."""
         top = float(losses.max()) or 1.0
-        loss = losses / top
-        total = float(len(loss) if weight is None else weight.sum())
-        mean = float(np.average(loss, weights=weight))
-        spread = total * float(np.average((loss - mean) ** 2, weights=weight))
-        density = total * float(np.average(log_density, weights=weight))
-        return cls(total, top, mean, spread, density)
+        s = np.ones(len(losses)) if weight is None else weight
+        share, total = losses / top, float(s.sum())
+        loss = float(share @ s)
+        spread = float((share - loss / total) ** 2 @ s)
+        return cls(total, top, loss, spread, float(log_density @ s))
 
     def plus(self, other: ScoreSums) -> ScoreSums:
         """Return the sums over both sets of cases.
@@ -56,20 +56,20 @@ class ScoreSums(NamedTuple):
         """
         top, total = max(self.top, other.top), self.weight + other.weight
         one, two = self.top / top, other.top / top
-        share = other.weight / total
-        gap = two * other.mean - one * self.mean
+        gap = two * other.loss / other.weight - one * self.loss / self.weight
+        between = gap**2 * self.weight * (other.weight / total)
         return ScoreSums(
             total,
             top,
-            one * self.mean + share * gap,
-            one**2 * self.spread + two**2 * other.spread + gap**2 * self.weight * share,
+            one * self.loss + two * other.loss,
+            one**2 * self.spread + two**2 * other.spread + between,
             self.density + other.density,
         )
 
     @property
     def score(self) -> Score:
         """Return the averages over cases."""
-        error = self.top * self.mean
+        error = self.top * (self.loss / self.weight)
         standard_error = self.top * float(np.sqrt(self.spread)) / self.weight
         return Score(error, standard_error, self.density / self.weight)
 
