@@ -109,6 +109,24 @@ def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
         yield slice(start, min(start + size, n_rows))
 
 
+def float_blocks(S: Array) -> Iterator[tuple[slice, Array]]:
+    """Yield (rows, S[rows] as floats); what is yielded lasts until the next one.
+
+    Rows of another type are converted in one place: new memory for every block can
+    cost more than the arithmetic.
+    """
+    room: Array | None = None
+    for rows in row_blocks(*S.shape):
+        if S.dtype == np.float64:
+            yield rows, S[rows]
+            continue
+        if room is None:
+            room = np.empty((rows.stop, S.shape[1]))
+        block = room[: rows.stop - rows.start]
+        block[...] = S[rows]
+        yield rows, block
+
+
 def update_block(
     S: Array,
     active: Index,
@@ -186,7 +204,9 @@ def block_messages(
     t, u = sites
     if weight is not None:
         t, u = weight * t, weight * u
-    return Messages(S.T @ (S_a * t[:, None]), u @ S, t @ (S * S))
+    # The same as t @ (S * S), without another array of the size of S.
+    diagonal = np.einsum("n,nm,nm->m", t, S, S)
+    return Messages(S.T @ (S_a * t[:, None]), u @ S, diagonal)
 
 
 def sweep(
@@ -202,14 +222,14 @@ def sweep(
     return RowUpdate.merge(
         [
             update_block(
-                S[rows],
+                block,
                 active,
                 RowSites(sites.t[rows], sites.u[rows]),
                 q,
                 weight=None if weight is None else weight[rows],
                 step=step,
             )
-            for rows in row_blocks(*S.shape)
+            for rows, block in float_blocks(S)
         ]
     )
 
@@ -219,12 +239,12 @@ def row_messages(S: Array, sites: RowSites, weight: Array | None) -> Messages:
     nobody = np.zeros((len(S), 0))
     blocks = [
         block_messages(
-            np.asarray(S[rows], dtype=np.float64),
+            block,
             nobody[rows],
             RowSites(sites.t[rows], sites.u[rows]),
             None if weight is None else weight[rows],
         )
-        for rows in row_blocks(*S.shape)
+        for rows, block in float_blocks(S)
     ]
     return reduce(Messages.plus, blocks)
 

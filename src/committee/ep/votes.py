@@ -19,8 +19,8 @@ from committee.ep.rows import (
     Messages,
     RowSites,
     RowUpdate,
+    float_blocks,
     quiet_sites,
-    row_blocks,
     row_messages,
     sweep,
 )
@@ -142,8 +142,7 @@ class Votes:
         """Return the columns of L about some members, from the present sites."""
         t = sites.t if self.weight is None else sites.t * self.weight
         L = np.zeros((self.n_members, len(members)))
-        for rows in row_blocks(*self.S.shape):
-            S = np.asarray(self.S[rows], dtype=np.float64)
+        for rows, S in float_blocks(self.S):
             L += S.T @ (S[:, members] * t[rows, None])
         return L
 
@@ -181,8 +180,8 @@ class Votes:
     def total_variance(self, active: Index, cov: Array) -> float:
         """Return the sum over rows of S_n' V S_n."""
         total = 0.0
-        for rows in row_blocks(*self.S.shape):
-            S_a = np.asarray(self.S[rows], dtype=np.float64)[:, active]
+        for _, S in float_blocks(self.S):
+            S_a = S[:, active]
             total += float(np.einsum("na,ab,nb->", S_a, cov, S_a, optimize=True))
         return total
 
