@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from committee._typing import BoolArray, FloatArray, Member, Votes
+from committee.distributed import is_dask, map_rows
 from committee.ensembles import Roster
 from committee.ensembles.rounds import Round
 from committee.ensembles.together import Together, together
@@ -43,6 +44,10 @@ class Speaking:
             Classes in the order of `classes_`.
         """
         check_is_fitted(self, "weights_")
+        if is_dask(X):
+            columns = () if self._spoken is None else (len(self._spoken),)
+            tail = (len(self.members_), *columns)
+            return self._lazily("member_predictions", X, tail, np.float64)  # type: ignore[no-any-return]
         return predict_all(
             self.members_,
             self._prepared(X),
@@ -50,6 +55,11 @@ class Speaking:
             votes=self._votes,
             n_jobs=self.n_jobs if n_jobs is None else n_jobs,
         )
+
+    def _lazily(self, method: str, X: Any, tail: tuple[int, ...], dtype: Any) -> Any:
+        """Return what a method says on a Dask collection, as a lazy Dask array."""
+        check_is_fitted(self, "weights_")
+        return map_rows(_said, X, tail, dtype, self, method)
 
     def _combined(self, X: Any) -> FloatArray:
         """Return sum_m w_m f_m, one member at a time and in order."""
@@ -142,3 +152,8 @@ class Speaking:
             if "could not convert" not in str(error):
                 raise
             return validate_data(self, X, dtype=None, **options)
+
+
+def _said(X: Any, committee: Any, method: str) -> Any:
+    """Ask a committee on one block of rows."""
+    return getattr(committee, method)(X)

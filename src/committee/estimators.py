@@ -19,6 +19,7 @@ from committee._typing import FloatArray
 from committee._validation import (
     fit_context,
 )
+from committee.distributed import is_dask
 from committee.predictions import as_probabilities, softmax_probabilities
 
 #: Types of None and of the missing values of pandas, which may not be installed.
@@ -112,6 +113,7 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):
         self
         """
         self._forget()
+        _refuse_dask(X, y)
         X = self._check_X(X, reset=True)
         y = _check_y(self, X, y)
         check_classification_targets(y)
@@ -133,11 +135,14 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):
         Parameters
         ----------
         X : array-like, sparse matrix or frame of shape (N, n_features)
+            Of a Dask array or frame the answer is a Dask array, not yet computed.
 
         Returns
         -------
         p : array of shape (N, K)
         """
+        if is_dask(X):
+            return self._lazily("predict_proba", X, (len(self.classes_),), np.float64)  # type: ignore[no-any-return]
         scores = self._combined(X)
         if self._link == "softmax":
             return softmax_probabilities(scores)
@@ -151,11 +156,14 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):
         Parameters
         ----------
         X : array-like, sparse matrix or frame of shape (N, n_features)
+            Of a Dask array or frame the answer is a Dask array, not yet computed.
 
         Returns
         -------
         labels : array of shape (N,)
         """
+        if is_dask(X):
+            return self._lazily("predict", X, (), self.classes_.dtype)
         p = self.predict_proba(X)
         return self.classes_[p.argmax(axis=1)]
 
@@ -239,6 +247,7 @@ class CommitteeRegressor(RegressorMixin, BaseCommittee):
         self
         """
         self._forget()
+        _refuse_dask(X, y)
         X = self._check_X(X, reset=True)
         y = _check_y(self, X, y).astype(np.float64)
         return self._fit(X, y, None, sample_weight, fit_params)
@@ -249,12 +258,25 @@ class CommitteeRegressor(RegressorMixin, BaseCommittee):
         Parameters
         ----------
         X : array-like, sparse matrix or frame of shape (N, n_features)
+            Of a Dask array or frame the answer is a Dask array, not yet computed.
 
         Returns
         -------
         f_ens : array of shape (N,)
         """
+        if is_dask(X):
+            return self._lazily("predict", X, (), np.float64)  # type: ignore[no-any-return]
         return self._combined(X)
+
+
+def _refuse_dask(X: Any, y: Any) -> None:
+    """Say how to train members on rows that are in many places."""
+    if is_dask(X, y):
+        raise TypeError(
+            "Members are trained on rows in memory, and X or y is a Dask collection: "
+            "compute() as many rows as fit, then let prune() and predict() take the "
+            "whole collections."
+        )
 
 
 def _check_y(estimator: BaseEstimator, X: Any, y: Any) -> Any:

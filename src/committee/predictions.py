@@ -19,6 +19,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from committee._progress import track
 from committee._typing import FloatArray, IntArray, Member, Votes
 from committee._validation import check_weights
+from committee.distributed import is_dask, map_rows
 from committee.ensembles import Roster, roster_of
 from committee.ensembles.columns import OnColumns
 
@@ -35,6 +36,8 @@ def member_predictions(
         pipeline or a search around one of these; or a plain list of fitted
         estimators of mixed kinds. See `prune` for all kinds.
     X : array-like or frame of shape (N, n_features)
+        For a Dask array or frame the result is a Dask array, chunk by chunk, that is
+        not computed yet.
     n_jobs : int, optional
         Members that predict at the same time.
 
@@ -53,10 +56,24 @@ def member_predictions(
     >>> member_predictions(members, [[1.0]]).round(3).tolist()
     [[1.0, 0.667]]
     """
+    if is_dask(X):
+        return _lazy_predictions(ensemble, X)  # type: ignore[no-any-return]
     if hasattr(ensemble, "member_predictions"):
         return ensemble.member_predictions(X, n_jobs=n_jobs)  # type: ignore[no-any-return]
     roster = roster_of(ensemble)
     return ask(roster, roster.prepared(X), n_jobs=n_jobs)
+
+
+def _lazy_predictions(ensemble: Any, X: Any) -> Any:
+    """Return F as a Dask array: each block is asked for where it lies."""
+    roster = roster_of(ensemble)
+    classes = () if roster.classes is None else (len(roster.classes),)
+    tail = (len(roster), *classes)
+    return map_rows(_predictions_of, X, tail, np.float64, ensemble)
+
+
+def _predictions_of(X: Any, ensemble: Any) -> FloatArray:
+    return member_predictions(ensemble, X)
 
 
 def ask(

@@ -32,6 +32,7 @@ class Average(Combiner):
     """
 
     needs_rows: ClassVar[bool] = False
+    takes_chunks: ClassVar[bool] = True
 
     def _weigh(self, problem: Problem) -> FloatArray:
         return np.full(problem.n_members, 1.0 / problem.n_members)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -18,7 +19,14 @@ from committee._validation import (
     check_targets,
     fit_context,
 )
-from committee.diagnostics.correlation import scaled_error_correlation
+from committee.diagnostics.correlation import (
+    MomentSums,
+    WeightSums,
+    correlation_of,
+    largest_error,
+    moment_sums,
+)
+from committee.distributed import is_dask, map_rows
 from committee.predictions import as_probabilities, combine
 
 
@@ -65,10 +73,34 @@ class Problem:
             s[rows],
         )
 
+    @property
+    def masked(self) -> bool:
+        """Whether members abstain on some rows."""
+        return self.held_out is not None
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return self.sample_weight is not None
+
+    def total(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Return function(problem, *args), a sum over rows.
+
+        The function sees a problem with some of the rows, and what it returns has a
+        method `plus` or can be added; here all rows are together.
+        """
+        return function(self, *args)
+
+    def aside(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Return `total` of a function that does not look at F."""
+        return function(self, *args)
+
     def error_correlation(self) -> tuple[FloatArray, float]:
         """Return C in squared units of the errors, and the unit."""
-        return scaled_error_correlation(
-            self.F, self.y, self.held_out, self.sample_weight
+        weights = self.aside(_weight_sums) if self.weighted else None
+        return correlation_of(
+            lambda scale: self.total(_moment_sums, weights, scale),
+            lambda: self.total(_largest_error).value,
         )
 
     def centred_targets(self) -> FloatArray:
@@ -78,6 +110,34 @@ class Problem:
         K = self.n_classes
         centred: FloatArray = (self.y[:, None] == np.arange(K)) - 1.0 / K
         return centred
+
+
+class Largest(NamedTuple):
+    """The largest of some numbers; its sum is the largest of all."""
+
+    value: float
+
+    def plus(self, other: Largest) -> Largest:
+        """Return the larger of both."""
+        return max(self, other)
+
+
+def _weight_sums(problem: Problem) -> WeightSums:
+    assert problem.sample_weight is not None
+    return WeightSums.of(problem.sample_weight)
+
+
+def _moment_sums(
+    problem: Problem, weights: WeightSums | None, scale: float
+) -> MomentSums:
+    s = problem.sample_weight
+    if weights is not None and s is not None:
+        s = weights.effective(s)
+    return moment_sums(problem.F, problem.y, problem.held_out, s, scale)
+
+
+def _largest_error(problem: Problem) -> Largest:
+    return Largest(largest_error(problem.F, problem.y, problem.held_out))
 
 
 class Combiner(ABC, BaseEstimator):
@@ -92,6 +152,9 @@ class Combiner(ABC, BaseEstimator):
     #: False for a combiner that looks at nothing but the number of members.
     needs_rows: ClassVar[bool] = True
 
+    #: True for a combiner that asks a problem for nothing but sums over its rows.
+    takes_chunks: ClassVar[bool] = False
+
     weights_: FloatArray
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -105,7 +168,8 @@ class Combiner(ABC, BaseEstimator):
         F : array of shape (N, M) or (N, M, K)
             Predictions of M members on N rows; for classification votes or
             probabilities, classes on the last axis. Columns of a data frame
-            become the members' names.
+            become the members' names. A Dask array or frame is weighed chunk by
+            chunk where it lies, by combiners that need only sums over rows.
         y : array of shape (N,)
             Targets, or class codes 0..K-1.
         held_out : bool array of shape (N, M), optional
@@ -125,17 +189,40 @@ class Combiner(ABC, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None."
             )
-        names, F = F, check_predictions(F)
-        validate_data(self, names, skip_check_array=True)
-        problem = Problem(
-            F,
-            check_targets(F, y),
-            check_held_out(held_out, F.shape),
-            check_sample_weight(sample_weight, F),
-        )
+        if is_dask(F, y, held_out, sample_weight):
+            problem = self._chunked(F, y, held_out, sample_weight)
+        else:
+            names, F = F, check_predictions(F)
+            validate_data(self, names, skip_check_array=True)
+            problem = Problem(
+                F,
+                check_targets(F, y),
+                check_held_out(held_out, F.shape),
+                check_sample_weight(sample_weight, F),
+            )
         self.weights_ = self._weigh(problem.counted())
         self._n_classes = problem.n_classes
         return self
+
+    def _chunked(self, F: Any, y: Any, held_out: Any, sample_weight: Any) -> Problem:
+        """Return the problem of Dask collections, if this combiner can take it."""
+        from committee.combiners.chunked import chunked_problem
+
+        if not is_dask(F):
+            raise ValueError(
+                "y, held_out or sample_weight is a Dask collection, but F is not: hand "
+                "in F as one too, or compute() the others."
+            )
+        if not self.takes_chunks:
+            raise ValueError(
+                f"{type(self).__name__} has to see all rows at once and takes no Dask "
+                "collections: compute() F and y, or take Average, OptimalWeights, "
+                "SimplexWeights, LeastSquares, EPPruner or ARDPruner."
+            )
+        problem = chunked_problem(F, y, held_out, sample_weight)
+        names = F._meta if hasattr(F, "columns") else np.empty((1, F.shape[1]))
+        validate_data(self, names, skip_check_array=True)
+        return problem
 
     @abstractmethod
     def _weigh(self, problem: Problem) -> FloatArray:
@@ -188,6 +275,9 @@ class Combiner(ABC, BaseEstimator):
         f_ens : array of shape (N,) or (N, K)
         """
         check_is_fitted(self, "weights_")
+        if is_dask(F):
+            tail = () if self._n_classes is None else (self._n_classes,)
+            return map_rows(_combine_block, F, tail, np.float64, self)  # type: ignore[no-any-return]
         names, F = F, check_predictions(F)
         validate_data(self, names, reset=False, skip_check_array=True)
         K = F.shape[2] if F.ndim == 3 else None
@@ -197,6 +287,13 @@ class Combiner(ABC, BaseEstimator):
                 f"{_shape(self._n_classes)}. Got shape {F.shape}."
             )
         return combine(F, self.weights_)
+
+
+def _combine_block(F: Any, combiner: Combiner) -> FloatArray:
+    """Return the output on one block of rows, which may have none."""
+    if len(F) == 0:
+        return np.zeros((0, *F.shape[2:]))
+    return Combiner.combine(combiner, F)
 
 
 def _shape(n_classes: int | None) -> str:

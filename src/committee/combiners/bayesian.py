@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from os import PathLike
 from typing import Any, ClassVar
 
 from committee._typing import FloatArray
@@ -42,6 +43,9 @@ class EPPruner(EvidencePruner):
         The sequence ends when the evidence per row rises by less.
     verbose : bool, default=False
         Print size, leave-one-out error and evidence of every step to standard error.
+    checkpoint : path, optional
+        A folder in which every sweep of the probit likelihood is kept: a fit that was
+        broken off goes on from there, if it is started again with the same rows.
 
     Attributes
     ----------
@@ -103,6 +107,7 @@ class EPPruner(EvidencePruner):
         max_iter: int = 200,
         tol: float = 1e-4,
         verbose: bool = False,
+        checkpoint: str | PathLike[str] | None = None,
     ) -> None:
         self.max_members = max_members
         self.rule = rule
@@ -111,6 +116,7 @@ class EPPruner(EvidencePruner):
         self.max_iter = max_iter
         self.tol = tol
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     def _weigh(self, problem: Problem) -> FloatArray:
         w = super()._weigh(problem)
@@ -139,6 +145,8 @@ class ARDPruner(EvidencePruner):
     max_iter : int, default=200
     tol : float, default=1e-4
     verbose : bool, default=False
+    checkpoint : path, optional
+        As in `EPPruner`.
 
     Attributes
     ----------
@@ -170,6 +178,7 @@ class ARDPruner(EvidencePruner):
         max_iter: int = 200,
         tol: float = 1e-4,
         verbose: bool = False,
+        checkpoint: str | PathLike[str] | None = None,
     ) -> None:
         self.max_members = max_members
         self.rule = rule
@@ -177,3 +186,4 @@ class ARDPruner(EvidencePruner):
         self.max_iter = max_iter
         self.tol = tol
         self.verbose = verbose
+        self.checkpoint = checkpoint

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -16,23 +17,17 @@ from committee._typing import FloatArray
 from committee._validation import Interval, StrOptions
 from committee.combiners.base import Combiner, Problem
 from committee.combiners.likelihoods import (
-    centred_rows,
     heard_share,
     held_out_moments,
     offset_dominates,
     probit_probabilities,
     scaled_to_one,
-    signed_rows,
+    target_rows,
+    vote_rows,
     warn_of_light_weights,
     which_likelihood,
 )
-from committee.ep import (
-    Path,
-    PathStep,
-    classification_path,
-    moments_path,
-    regression_path,
-)
+from committee.ep import Path, PathStep, RecordedVotes, moments_path, votes_path
 
 
 class Inclusion(NamedTuple):
@@ -63,8 +58,10 @@ class EvidencePruner(Combiner):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "verbose": ["boolean"],
+        "checkpoint": [None, str, PathLike],
     }
 
+    takes_chunks: ClassVar[bool] = True
     _truncated: ClassVar[bool]
 
     max_members: int | None
@@ -73,6 +70,7 @@ class EvidencePruner(Combiner):
     max_iter: int
     tol: float
     verbose: bool
+    checkpoint: str | PathLike[str] | None
     path_: Path
     posterior_: PathStep
     loo_: float
@@ -95,19 +93,23 @@ class EvidencePruner(Combiner):
         warn_of_light_weights(problem)
         self._spread, self._heard, self._sums_to_one = 0.0, 1.0, False
         if self.likelihood_ == "probit":
-            rows = signed_rows(problem)
-            path = classification_path(
-                rows.F, sample_weight=rows.weight, group=rows.group, **options
+            rows, unit = vote_rows(problem)
+            if self.checkpoint is not None:
+                rows = RecordedVotes(rows, self.checkpoint)
+            self._keep(votes_path(rows, unit=unit, **options))
+            step = self.posterior_
+            here = 1.0 / unit[step.active]
+            self._spread = rows.mean_variance(
+                step.active, step.cov * here * here[:, None]
             )
-            self._keep(path)
-            self._spread = _mean_variance(rows.F, self.posterior_)
-            self._heard = heard_share(problem, self.posterior_.weights)
-        elif problem.held_out is not None or offset_dominates(problem):
+            self._heard = heard_share(problem, step.weights)
+        elif problem.masked or offset_dominates(problem):
             self._sums_to_one = True
-            moments, unit = held_out_moments(problem)
-            self._keep(_sum_to_one(moments_path(moments, **options), unit))
+            moments, errors = held_out_moments(problem)
+            self._keep(_sum_to_one(moments_path(moments, **options), errors))
         else:
-            self._keep(_gaussian_path(problem, options))
+            moments, targets = target_rows(problem)
+            self._keep(moments_path(moments, rows=targets, **options))
         return self.posterior_.weights.copy()
 
     def _keep(self, path: Path) -> None:
@@ -194,39 +196,6 @@ class EvidencePruner(Combiner):
     def _is_equal_vote(self) -> bool:
         """Whether the weights are votes rather than the posterior's."""
         return False
-
-
-def _gaussian_path(problem: Problem, options: dict[str, Any]) -> Path:
-    """Run the sequence on rows that every member speaks on."""
-    rows = centred_rows(problem)
-    assert rows.y is not None
-    return regression_path(
-        rows.F,
-        rows.y,
-        sample_weight=rows.weight,
-        loss=_misclassified(problem) if problem.n_classes is not None else None,
-        **options,
-    )
-
-
-def _misclassified(problem: Problem) -> Any:
-    """Return a loss: whether the largest of a case's K predictions is wrong."""
-    y = np.asarray(problem.y)
-
-    def loss(loo: FloatArray) -> FloatArray:
-        wrong: FloatArray = loo.reshape(len(y), -1).argmax(axis=1) != y
-        return wrong.astype(np.float64)
-
-    return loss
-
-
-def _mean_variance(S: FloatArray, step: PathStep) -> float:
-    """Return the mean over rows of S_n' V S_n, the posterior variance of a vote."""
-    total = 0.0
-    for start in range(0, len(S), 2**14):
-        S_a = S[start : start + 2**14, step.active]
-        total += float(np.einsum("na,ab,nb->", S_a, step.cov, S_a, optimize=True))
-    return total / len(S)
 
 
 def _sum_to_one(path: Path, unit: float) -> Path:

@@ -7,14 +7,27 @@ moments a pair of members is judged on the rows that both left out.
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import log_ndtr, softmax
 
-from committee._typing import FloatArray
-from committee.combiners.base import Problem
-from committee.ep import Moments, error_moments
+from committee._typing import FloatArray, IntArray
+from committee.combiners.base import Largest, Problem
+from committee.combiners.chunked import ChunkedProblem
+from committee.distributed import ChunkedTargets, ChunkedVotes
+from committee.ep import (
+    Moments,
+    TargetRows,
+    Targets,
+    VoteRows,
+    Votes,
+    error_moments,
+    row_moments,
+)
+from committee.ep.moments import signed_scale
+from committee.ep.threads import one_thread
 
 
 class Rows(NamedTuple):
@@ -69,6 +82,52 @@ def centred_rows(problem: Problem) -> Rows:
     return Rows(F, y.reshape(-1), _repeated(problem, K), K)
 
 
+def vote_rows(problem: Problem) -> tuple[VoteRows, FloatArray]:
+    """Return the signed rows, and the factor from their weights to those of F."""
+    if isinstance(problem, ChunkedProblem):
+        chunked = ChunkedVotes(problem.chunks.map(_votes))
+        return chunked, chunked.unit
+    votes = _votes(problem)
+    S, scale = signed_scale(votes.S)
+    return Votes(S, votes.weight, votes.group), 1.0 / scale
+
+
+def _votes(problem: Problem) -> Votes:
+    rows = signed_rows(problem)
+    return Votes(rows.F, rows.weight, rows.group)
+
+
+def target_rows(problem: Problem) -> tuple[Moments, TargetRows]:
+    """Return the moments of a regression, and its rows to leave out."""
+    if isinstance(problem, ChunkedProblem):
+        chunked = ChunkedTargets(problem.chunks.map(_targets))
+        return chunked.moments(), chunked
+    rows = _targets(problem)
+    with one_thread():
+        return row_moments(rows.F, rows.y, rows.weight), rows
+
+
+def _targets(problem: Problem) -> Targets:
+    rows = centred_rows(problem)
+    assert rows.y is not None
+    loss = None
+    if problem.n_classes is not None:
+        loss = Misclassified(np.asarray(problem.y))
+    return Targets(rows.F, rows.y, rows.weight, loss)
+
+
+@dataclass(frozen=True, eq=False)
+class Misclassified:
+    """A loss: whether the largest of a case's K predictions is wrong."""
+
+    y: IntArray
+
+    def __call__(self, loo: FloatArray) -> FloatArray:
+        """Return 1 for a wrong case."""
+        wrong = loo.reshape(len(self.y), -1).argmax(axis=1) != self.y
+        return np.asarray(wrong, dtype=np.float64)
+
+
 def held_out_moments(problem: Problem) -> tuple[Moments, float]:
     """Return moments for weights that sum to one, and the unit of the errors.
 
@@ -76,10 +135,14 @@ def held_out_moments(problem: Problem) -> tuple[Moments, float]:
     members, each over the rows that both left out, shrunk.
     """
     C, unit = problem.error_correlation()
+    return error_moments(C, float(problem.aside(_heard_rows))), unit
+
+
+def _heard_rows(problem: Problem) -> float:
+    """Return the total weight of the rows on which a member is heard."""
     heard = slice(None) if problem.held_out is None else problem.held_out.any(axis=1)
     s = problem.sample_weight
-    n = (np.ones(len(problem.y)) if s is None else s)[heard].sum()
-    return error_moments(C, float(n)), unit
+    return float((np.ones(len(problem.y)) if s is None else s)[heard].sum())
 
 
 def offset_dominates(problem: Problem) -> bool:
@@ -90,9 +153,24 @@ def offset_dominates(problem: Problem) -> bool:
     """
     if problem.n_classes is not None:
         return False
+    high, low = problem.aside(_half_range)
+    return bool(1e3 * (high.value + low.value) < max(abs(high.value), abs(low.value)))
+
+
+class _Range(NamedTuple):
+    """The largest of y / 2, and of -y / 2."""
+
+    high: Largest
+    low: Largest
+
+    def plus(self, other: _Range) -> _Range:
+        return _Range(self.high.plus(other.high), self.low.plus(other.low))
+
+
+def _half_range(problem: Problem) -> _Range:
     # Halved, so that the extremes of the floating-point range can be subtracted.
     half = np.asarray(problem.y, dtype=np.float64) / 2
-    return bool(1e3 * (half.max() - half.min()) < np.abs(half).max())
+    return _Range(Largest(float(half.max())), Largest(float(-half.min())))
 
 
 def scaled_to_one(w: FloatArray) -> FloatArray:
@@ -103,21 +181,35 @@ def scaled_to_one(w: FloatArray) -> FloatArray:
 
 def heard_share(problem: Problem, w: FloatArray) -> float:
     """Return the mean share of the weights that speaks on a row."""
-    if problem.held_out is None or not w.sum() > 0:
+    if not problem.masked or not w.sum() > 0:
         return 1.0
-    return float((problem.held_out @ w).mean() / w.sum())
+    heard, n_rows = problem.aside(_heard_weight, w)
+    return float(heard / n_rows / w.sum())
+
+
+def _heard_weight(problem: Problem, w: FloatArray) -> FloatArray:
+    """Return the sum over rows of the weights that speak there, and their number."""
+    assert problem.held_out is not None
+    return np.array([(problem.held_out @ w).sum(), len(problem.held_out)])
 
 
 def warn_of_light_weights(problem: Problem) -> None:
     """Warn of weights that sum to one: to a likelihood these are a single row."""
-    s = problem.sample_weight
-    if s is not None and s.sum() < 0.1 * len(s):
+    if not problem.weighted:
+        return
+    total, n_rows = problem.aside(_weight_and_rows)
+    if total < 0.1 * n_rows:
         warnings.warn(
             "A sample_weight counts as a number of rows here: these sum to "
-            f"{s.sum():.3g} for {len(s)} rows. Scale them to a mean of one.",
+            f"{total:.3g} for {n_rows:.0f} rows. Scale them to a mean of one.",
             UserWarning,
             stacklevel=5,
         )
+
+
+def _weight_and_rows(problem: Problem) -> FloatArray:
+    assert problem.sample_weight is not None
+    return np.array([problem.sample_weight.sum(), len(problem.sample_weight)])
 
 
 def which_likelihood(likelihood: str, problem: Problem) -> str:
@@ -125,7 +217,7 @@ def which_likelihood(likelihood: str, problem: Problem) -> str:
     if likelihood == "probit" and problem.n_classes is None:
         raise ValueError(
             "The 'probit' likelihood is for votes: F of shape (N, M, K). Got shape "
-            f"{problem.F.shape}; take likelihood='gaussian' or 'auto'."
+            f"(N, {problem.n_members}); take likelihood='gaussian' or 'auto'."
         )
     if likelihood == "auto":
         return "probit" if problem.n_classes == 2 else "gaussian"

@@ -7,16 +7,17 @@ one-hot targets, summed over classes.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import cho_solve
 
 from committee._typing import FloatArray
 from committee.combiners.base import Combiner, Problem
-from committee.diagnostics.correlation import (
-    error_blocks,
-)
-from committee.linalg import jittered_cholesky, solve_least_squares, solve_simplex
+from committee.combiners.chunked import ChunkedProblem
+from committee.diagnostics.correlation import error_blocks
+from committee.linalg import jittered_cholesky, solve_simplex
+from committee.linalg.leastsquares import Triangle
 from committee.predictions import as_probabilities
 
 #: C is taken as singular below this reciprocal condition number: beyond it the
@@ -53,6 +54,7 @@ class OptimalWeights(Combiner):
     [0.8, 0.2]
     """
 
+    takes_chunks: ClassVar[bool] = True
     error_: float
 
     def _weigh(self, problem: Problem) -> FloatArray:
@@ -90,6 +92,7 @@ class SimplexWeights(Combiner):
     ([0.8, 0.2, 0.0], [0, 1])
     """
 
+    takes_chunks: ClassVar[bool] = True
     error_: float
 
     def _weigh(self, problem: Problem) -> FloatArray:
@@ -128,9 +131,17 @@ class LeastSquares(Combiner):
     [0.5, 0.5, 4.0]
     """
 
+    takes_chunks: ClassVar[bool] = True
+
     def _weigh(self, problem: Problem) -> FloatArray:
-        if problem.held_out is None:
-            return solve_least_squares(_centred_blocks(problem))
+        if not problem.masked:
+            solution: FloatArray = problem.total(_triangle).solve()
+            return solution
+        if isinstance(problem, ChunkedProblem):
+            raise TypeError(
+                "LeastSquares with held_out has to see all rows at once: compute() F "
+                "and y, or take OptimalWeights."
+            )
         C, unit = problem.error_correlation()
         w = _optimal(C)
         return _held_out_scale(problem, float(w @ C @ w), unit) * w
@@ -167,6 +178,11 @@ def _error(C: FloatArray, w: FloatArray, unit: float) -> float:
     """Return w'Cw in the units of y."""
     with np.errstate(over="ignore", under="ignore"):
         return float(np.maximum(w @ C @ w, 0.0) * np.float64(unit) ** 2)
+
+
+def _triangle(problem: Problem) -> Triangle | None:
+    """Return the triangle of [F y] of some rows."""
+    return Triangle.of(_centred_blocks(problem))
 
 
 def _centred_blocks(problem: Problem) -> Iterator[tuple[FloatArray, FloatArray]]:

@@ -6,9 +6,9 @@ serves cache blocking, data on disk and a cluster.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -74,16 +74,35 @@ def scaled_error_correlation(
     held_out: BoolArray | None,
     sample_weight: FloatArray | None,
 ) -> tuple[FloatArray, float]:
-    """Return C / scale^2 and a scale that keeps it within floating-point range.
+    """Return C / scale^2 and a scale that keeps it within floating-point range."""
+    s = sample_weight
+    if s is not None:
+        s = WeightSums.of(s).effective(s)
+    return correlation_of(
+        lambda scale: moment_sums(F, y, held_out, s, scale),
+        lambda: largest_error(F, y, held_out),
+    )
+
+
+def correlation_of(
+    sums_at: Callable[[float], MomentSums], largest: Callable[[], float]
+) -> tuple[FloatArray, float]:
+    """Return C / scale^2 and its scale, whoever sums over the rows.
 
     The scale is 1 unless powers of the errors would overflow or vanish.
+
+    Parameters
+    ----------
+    sums_at : callable
+        Returns the sums over all rows, errors divided by the given scale.
+    largest : callable
+        Returns the largest error.
     """
     scale = 1.0
-    with np.errstate(all="ignore"):
-        sums = _moment_sums(F, y, held_out, sample_weight, scale)
-        if not (1e-60 < np.trace(sums.products) < 1e60):
-            scale = _largest_error(F, y, held_out) or 1.0
-            sums = _moment_sums(F, y, held_out, sample_weight, scale)
+    sums = sums_at(scale)
+    if not (1e-60 < np.trace(sums.products) < 1e60):
+        scale = largest() or 1.0
+        sums = sums_at(scale)
     if sums.squares is None:
         return sums.products / sums.counts, scale
     if not np.any(np.diag(sums.counts) > 0):
@@ -110,7 +129,7 @@ def error_blocks(
 
 
 @dataclass
-class _MomentSums:
+class MomentSums:
     """Sums over rows n of weight s_n; with a mask, over rows that both left out.
 
     Attributes
@@ -141,6 +160,15 @@ class _MomentSums:
             E *= np.repeat(root, len(E) // n)[:, None]
         self.products += E.T @ E
 
+    def plus(self, other: MomentSums) -> MomentSums:
+        """Return the sums over both sets of rows."""
+        squares = self.squares
+        if other.squares is not None:
+            squares = other.squares + (0.0 if squares is None else squares)
+        return MomentSums(
+            self.products + other.products, self.counts + other.counts, squares
+        )
+
     def _add_pairs(
         self, E: FloatArray, mask: BoolArray, root: FloatArray | None, n: int
     ) -> None:
@@ -154,16 +182,16 @@ class _MomentSums:
         self.squares = norms.T @ norms + (0.0 if self.squares is None else self.squares)
 
 
-def _moment_sums(
+@np.errstate(all="ignore")
+def moment_sums(
     F: FloatArray,
     y: FloatArray | IntArray,
     held_out: BoolArray | None,
-    sample_weight: FloatArray | None,
+    s: FloatArray | None,
     scale: float,
-) -> _MomentSums:
-    """Sum the blocks."""
-    sums = _MomentSums()
-    s = None if sample_weight is None else _effective_weights(sample_weight)
+) -> MomentSums:
+    """Sum the blocks of some rows, of effective weights s, errors over `scale`."""
+    sums = MomentSums()
     for rows, E in error_blocks(F, y):
         if scale != 1.0:
             E /= scale
@@ -176,16 +204,41 @@ def _moment_sums(
     return sums
 
 
-def _effective_weights(s: FloatArray) -> FloatArray:
-    """Scale s to sum to the effective number of rows, (sum s)^2 / sum s^2.
+class WeightSums(NamedTuple):
+    """Sums of row weights, in units of `top`, the largest of them."""
 
-    N for equal weights; rows of weight zero add nothing.
-    """
-    s = s / s.max()
-    return s * (s.sum() / (s @ s))  # type: ignore[no-any-return]
+    top: float
+    total: float
+    squares: float
+
+    @classmethod
+    def of(cls, s: FloatArray) -> WeightSums:
+        """Return the sums of s / top and of its squares."""
+        top = float(s.max())
+        share = s / top if top > 0 else s
+        return cls(top, float(share.sum()), float(share @ share))
+
+    def plus(self, other: WeightSums) -> WeightSums:
+        """Return the sums over both sets of rows."""
+        top = max(self.top, other.top)
+        if top == 0:
+            return self
+        one, two = self.top / top, other.top / top
+        return WeightSums(
+            top,
+            one * self.total + two * other.total,
+            one**2 * self.squares + two**2 * other.squares,
+        )
+
+    def effective(self, s: FloatArray) -> FloatArray:
+        """Scale s to sum to the effective number of rows, (sum s)^2 / sum s^2.
+
+        N for equal weights; rows of weight zero add nothing.
+        """
+        return s / self.top * (self.total / self.squares)
 
 
-def _largest_error(
+def largest_error(
     F: FloatArray, y: FloatArray | IntArray, held_out: BoolArray | None
 ) -> float:
     """Return max |E| over the entries that count."""

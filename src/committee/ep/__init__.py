@@ -1,10 +1,12 @@
 """Expectation Propagation for committees: posteriors, evidence, leave-one-out."""
 
+from committee.ep.checkpoint import RecordedVotes
 from committee.ep.evidence import (
     PRICE,
     classification_path,
     moments_path,
     regression_path,
+    votes_path,
 )
 from committee.ep.loo import LeaveOneOut, Score
 from committee.ep.moments import Moments, error_moments, given_moments, row_moments
@@ -16,6 +18,8 @@ from committee.ep.posterior import (
     regression_posterior,
 )
 from committee.ep.sites import Probit, Site, Truncation
+from committee.ep.targets import TargetRows, Targets
+from committee.ep.votes import VoteRows, Votes
 
 __all__ = [
     "PRICE",
@@ -25,9 +29,14 @@ __all__ = [
     "PathStep",
     "Posterior",
     "Probit",
+    "RecordedVotes",
     "Score",
     "Site",
+    "TargetRows",
+    "Targets",
     "Truncation",
+    "VoteRows",
+    "Votes",
     "classification_path",
     "classification_posterior",
     "error_moments",
@@ -37,4 +46,5 @@ __all__ = [
     "regression_path",
     "regression_posterior",
     "row_moments",
+    "votes_path",
 ]

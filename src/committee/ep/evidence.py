@@ -19,7 +19,9 @@ from committee.ep.moments import Moments, row_moments, signed_scale
 from committee.ep.path import Path, Rule
 from committee.ep.probit_likelihood import ProbitLikelihood
 from committee.ep.sequence import Callback, Sequence, run
+from committee.ep.targets import TargetRows, Targets
 from committee.ep.threads import one_thread
+from committee.ep.votes import VoteRows, Votes
 
 #: Log evidence that a member has to bring, unless told otherwise: half of the log 2
 #: that its prior gains by being one-sided. At 0 every member with u > 0 stays.
@@ -91,10 +93,56 @@ def classification_path(
     weight = check_weight(sample_weight, len(S))
     check_group(group, len(S))
     S, scale = signed_scale(S)
+    return votes_path(
+        Votes(S, weight, group),
+        unit=1.0 / scale,
+        truncated=truncated,
+        price=price,
+        max_members=max_members,
+        max_iter=max_iter,
+        tol=tol,
+        callback=callback,
+        rule=rule,
+    )
+
+
+def votes_path(
+    rows: VoteRows,
+    *,
+    unit: Array | None = None,
+    truncated: bool = True,
+    price: float | None = None,
+    max_members: int | None = None,
+    max_iter: int = 200,
+    tol: float = 1e-4,
+    callback: Callback | None = None,
+    rule: Rule | None = None,
+) -> Path:
+    """Run `classification_path` on signed rows that may be kept anywhere.
+
+    Parameters
+    ----------
+    rows : VoteRows
+        `Votes`, or rows that live in many places.
+    unit : array of shape (M,), optional
+        Factor from weights of these rows to the weights that are reported.
+    truncated, price, max_members, max_iter, tol, callback, rule
+        As in `classification_path`.
+
+    Returns
+    -------
+    Path
+    """
     with one_thread():
-        likelihood = ProbitLikelihood(S, weight=weight, group=group, unit=1.0 / scale)
         return _path(
-            likelihood, truncated, price, max_members, max_iter, tol, callback, rule
+            ProbitLikelihood(rows, unit=unit),
+            truncated,
+            price,
+            max_members,
+            max_iter,
+            tol,
+            callback,
+            rule,
         )
 
 
@@ -153,10 +201,8 @@ def regression_path(
         moments = row_moments(F, y, weight)
     return moments_path(
         moments,
-        rows=(F, y),
+        rows=Targets(F, y, weight, loss),
         noise=noise,
-        sample_weight=weight,
-        loss=loss,
         truncated=truncated,
         price=price,
         max_members=max_members,
@@ -170,10 +216,8 @@ def regression_path(
 def moments_path(
     moments: Moments,
     *,
-    rows: tuple[Array, Array] | None = None,
+    rows: TargetRows | None = None,
     noise: float | None = None,
-    sample_weight: Array | None = None,
-    loss: Loss | None = None,
     truncated: bool = True,
     price: float | None = None,
     max_members: int | None = None,
@@ -188,10 +232,10 @@ def moments_path(
     ----------
     moments : Moments
         From `row_moments`, `given_moments` or `error_moments`; G must be positive semi-definite.
-    rows : pair of arrays (F, y), optional
-        Rows to leave out one by one; without them the leave-one-out error is the
+    rows : TargetRows, optional
+        `Targets`, or rows that live in many places, to leave out one by one; without them the leave-one-out error is the
         generalised cross-validation of the moments.
-    noise, sample_weight, loss, truncated, price, max_members, max_iter, tol, rule
+    noise, truncated, price, max_members, max_iter, tol, callback, rule
         As in `regression_path`.
 
     Returns
@@ -202,8 +246,6 @@ def moments_path(
         moments,
         None if noise is None else noise / moments.y_scale / moments.y_scale,
         rows=rows,
-        weight=sample_weight,
-        loss=loss,
     )
     with one_thread():
         return _path(

@@ -9,9 +9,10 @@ import numpy as np
 from committee.ep.checks import in_units
 from committee.ep.gaussian import Array
 from committee.ep.likelihood import Index
-from committee.ep.loo import LeaveOneOut, Loss, Score, residual_loo
+from committee.ep.loo import Score
 from committee.ep.moments import Moments
-from committee.ep.rows import Messages, row_blocks
+from committee.ep.rows import Messages
+from committee.ep.targets import TargetRows
 from committee.ep.truncated import Normal
 
 # Noise below this share of the mean square of y is rounding of the moments.
@@ -31,13 +32,9 @@ class GaussianLikelihood:
     noise : float, optional
         Noise variance in the units of the moments. Learned unless given, beginning
         with what the best single member leaves.
-    rows : pair of arrays, optional
-        F and y, for leave-one-out; without them the scores are the generalised
+    rows : TargetRows, optional
+        The rows, for leave-one-out; without them the scores are the generalised
         cross-validation of the moments.
-    weight : array of shape (N,), optional
-        Row weights, as in the moments.
-    loss : callable, optional
-        Maps leave-one-out predictions to losses, see `residual_loo`.
     """
 
     exact: ClassVar[bool] = True
@@ -47,16 +44,12 @@ class GaussianLikelihood:
         moments: Moments,
         noise: float | None = None,
         *,
-        rows: tuple[Array, Array] | None = None,
-        weight: Array | None = None,
-        loss: Loss | None = None,
+        rows: TargetRows | None = None,
     ) -> None:
         self.moments = moments
         self.learn_noise = noise is None
         self.noise = _single_noise(moments) if noise is None else noise
         self.rows = rows
-        self.weight = weight
-        self.loss = loss
         self.unit = moments.unit
         self.active: Index = np.arange(0)
 
@@ -79,6 +72,11 @@ class GaussianLikelihood:
         """Return the noise in the units of y."""
         scale = self.moments.y_scale
         return float(in_units(self.noise, scale, scale))
+
+    @property
+    def units(self) -> tuple[Array, float]:
+        """Return the scale of F, column by column, and that of y."""
+        return self.moments.scale, self.moments.y_scale
 
     @property
     def messages(self) -> Messages:
@@ -123,7 +121,7 @@ class GaussianLikelihood:
         GCV = rss / N / (1 - tr(V G) / (N noise))^2, standard error GCV sqrt(2 / N)
         """
         if self.rows is not None:
-            return self.row_loo(q).score
+            return self.rows.score(self.active, q, self.noise, *self.units)
         m, n = self.moments, self.moments.n
         G = m.G[np.ix_(self.active, self.active)]
         leverage = float(np.sum(q.cov * G)) / self.noise / n
@@ -134,28 +132,6 @@ class GaussianLikelihood:
         error = float(in_units(error, m.y_scale, m.y_scale))
         return Score(
             error, error * float(np.sqrt(2.0 / n)), float(density - np.log(m.y_scale))
-        )
-
-    def row_loo(self, q: Normal) -> LeaveOneOut:
-        """Pass once over the rows for predictions and leverages."""
-        if self.rows is None:
-            raise ValueError("Leave-one-out per row needs the rows F and y.")
-        F, y = self.rows
-        scale, y_scale = self.moments.scale[self.active], self.moments.y_scale
-        prediction, leverage = np.empty(len(y)), np.empty(len(y))
-        for rows in row_blocks(*F.shape):
-            block = F[rows][:, self.active] / scale
-            prediction[rows] = block @ q.mean
-            half = block @ q.root
-            leverage[rows] = np.einsum("na,na->n", half, half) / self.noise
-        return residual_loo(
-            y / y_scale,
-            prediction,
-            leverage,
-            self.noise,
-            y_scale=y_scale,
-            weight=self.weight,
-            loss=self.loss,
         )
 
 

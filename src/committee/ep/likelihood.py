@@ -9,15 +9,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from committee.ep.gaussian import Array
 from committee.ep.loo import Score
-from committee.ep.rows import Messages
+from committee.ep.rows import Index, Messages
 from committee.ep.truncated import Normal
 
-Index = NDArray[np.intp]
+__all__ = ["Index", "Likelihood"]
 
 
 class Likelihood(Protocol):

@@ -25,6 +25,55 @@ class Score(NamedTuple):
     density: float
 
 
+class ScoreSums(NamedTuple):
+    """What the scores of some cases need, so that sets of cases can be added.
+
+    Losses are in units of `top`, the largest of them: squared errors of large targets
+    must not be summed, nor squared again. Sums of votes that are wrong are exact, so
+    that committees with as many of them stay equal.
+    """
+
+    weight: float
+    top: float
+    loss: float
+    spread: float
+    density: float
+
+    @classmethod
+    def of(cls, losses: Array, log_density: Array, weight: Array | None) -> ScoreSums:
+        """Return the sums over cases: of losses, squares about their mean, densities."""
+        top = float(losses.max()) or 1.0
+        s = np.ones(len(losses)) if weight is None else weight
+        share, total = losses / top, float(s.sum())
+        loss = float(share @ s)
+        spread = float((share - loss / total) ** 2 @ s)
+        return cls(total, top, loss, spread, float(log_density @ s))
+
+    def plus(self, other: ScoreSums) -> ScoreSums:
+        """Return the sums over both sets of cases.
+
+        spread = spread_1 + spread_2 + (mean_1 - mean_2)^2 s_1 s_2 / (s_1 + s_2)
+        """
+        top, total = max(self.top, other.top), self.weight + other.weight
+        one, two = self.top / top, other.top / top
+        gap = two * other.loss / other.weight - one * self.loss / self.weight
+        between = gap**2 * self.weight * (other.weight / total)
+        return ScoreSums(
+            total,
+            top,
+            one * self.loss + two * other.loss,
+            one**2 * self.spread + two**2 * other.spread + between,
+            self.density + other.density,
+        )
+
+    @property
+    def score(self) -> Score:
+        """Return the averages over cases."""
+        error = self.top * (self.loss / self.weight)
+        standard_error = self.top * float(np.sqrt(self.spread)) / self.weight
+        return Score(error, standard_error, self.density / self.weight)
+
+
 @dataclass(frozen=True, eq=False)
 class LeaveOneOut:
     """What the committee says about each case when it has not seen that case.
@@ -48,16 +97,14 @@ class LeaveOneOut:
     weight: Array | None = None
 
     @property
+    def sums(self) -> ScoreSums:
+        """Return what the scores need, to be added to that of other rows."""
+        return ScoreSums.of(self.loss, self.log_density, self.weight)
+
+    @property
     def score(self) -> Score:
         """Return the averages over cases."""
-        # Squared errors of large targets must not be summed, nor squared again.
-        top = float(self.loss.max()) or 1.0
-        loss = self.loss / top
-        error = float(np.average(loss, weights=self.weight))
-        spread = float(np.average((loss - error) ** 2, weights=self.weight))
-        total = len(self.loss) if self.weight is None else self.weight.sum()
-        density = np.average(self.log_density, weights=self.weight)
-        return Score(top * error, top * float(np.sqrt(spread / total)), float(density))
+        return self.sums.score
 
 
 def vote_loo(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from committee.ep.checks import in_units
 from committee.ep.gaussian import Array
-from committee.ep.rows import row_blocks
+from committee.ep.rows import column_tops, row_blocks
 
 # How much more the sum of the weights counts than the errors.
 _SUM_STRENGTH = 1000.0
@@ -45,16 +46,36 @@ def row_moments(F: Array, y: Array, weight: Array | None = None) -> Moments:
 
     G = sum_n s_n F_n F_n',  g = sum_n s_n y_n F_n,  yy = sum_n s_n y_n^2,  N = sum s_n
     """
-    blocks = list(row_blocks(*F.shape))
-    scale = power_of_two(np.max([np.abs(F[b]).max(axis=0) for b in blocks], axis=0))
-    y_scale = float(power_of_two(np.abs(y).max()))
+    scale, y_scale = power_of_two(column_tops(F)), float(power_of_two(np.abs(y).max()))
+    return product_sums(F, y, weight, scale, y_scale).moments(scale, y_scale)
+
+
+class ProductSums(NamedTuple):
+    """Z' diag(s) Z with Z = [F / scale, y / y_scale], and the total weight of rows."""
+
+    joint: Array
+    n: float
+
+    def plus(self, other: ProductSums) -> ProductSums:
+        """Return the sums over both sets of rows."""
+        return ProductSums(self.joint + other.joint, self.n + other.n)
+
+    def moments(self, scale: Array, y_scale: float) -> Moments:
+        """Return the sums as moments."""
+        G, g, yy = self.joint[:-1, :-1], self.joint[:-1, -1], self.joint[-1, -1]
+        return Moments(G, g, float(yy), self.n, scale, y_scale)
+
+
+def product_sums(
+    F: Array, y: Array, weight: Array | None, scale: Array, y_scale: float
+) -> ProductSums:
+    """Return the sums over some rows, in blocks that fit the cache."""
     M = F.shape[1]
     joint = np.zeros((M + 1, M + 1))
-    for rows in blocks:
+    for rows in row_blocks(*F.shape):
         Z = np.column_stack([F[rows] / scale, y[rows] / y_scale])
         joint += Z.T @ (Z if weight is None else Z * weight[rows, None])
-    n = float(len(y)) if weight is None else float(weight.sum())
-    return Moments(joint[:M, :M], joint[:M, M], float(joint[M, M]), n, scale, y_scale)
+    return ProductSums(joint, float(len(y) if weight is None else weight.sum()))
 
 
 def given_moments(G: Array, g: Array, yy: float, n: float) -> Moments:
@@ -110,8 +131,11 @@ def signed_scale(S: Array) -> tuple[Array, Array]:
 
     Columns within 2^16 of one are left as they are, so that votes are not copied.
     """
-    scale = power_of_two(
-        np.max([np.abs(S[b]).max(axis=0) for b in row_blocks(*S.shape)], axis=0)
-    )
-    scale = np.where(np.abs(np.log2(scale)) > 16.0, scale, 1.0)
+    scale = moderate_scale(column_tops(S))
     return (S if (scale == 1.0).all() else S / scale), scale
+
+
+def moderate_scale(tops: Array) -> Array:
+    """Return the powers of two to divide columns by, given their largest entries."""
+    scale = power_of_two(tops)
+    return np.where(np.abs(np.log2(scale)) > 16.0, scale, 1.0)

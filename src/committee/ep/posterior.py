@@ -21,8 +21,10 @@ from committee.ep.gaussian_likelihood import GaussianLikelihood
 from committee.ep.loo import LeaveOneOut, Score
 from committee.ep.moments import Moments, row_moments, signed_scale
 from committee.ep.probit_likelihood import ProbitLikelihood
-from committee.ep.rows import RowSites
+from committee.ep.rows import RowSites, RowUpdate
+from committee.ep.targets import Targets
 from committee.ep.threads import one_thread
+from committee.ep.votes import Votes
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +120,11 @@ def regression_posterior(
     with one_thread():
         moments = row_moments(F, y, weight)
         return _gaussian_posterior(
-            moments, alpha, noise, (F, y), weight, Settings(truncated, tol, 1, max_iter)
+            moments,
+            alpha,
+            noise,
+            Targets(F, y, weight),
+            Settings(truncated, tol, 1, max_iter),
         )
 
 
@@ -138,28 +144,29 @@ def moments_posterior(
     """
     settings = Settings(truncated, tol, 1, max_iter)
     with one_thread():
-        return _gaussian_posterior(moments, alpha, noise, None, None, settings)
+        return _gaussian_posterior(moments, alpha, noise, None, settings)
 
 
 def _gaussian_posterior(
     moments: Moments,
     alpha: ArrayLike,
     noise: float,
-    rows: tuple[Array, Array] | None,
-    weight: Array | None,
+    rows: Targets | None,
     settings: Settings,
 ) -> Posterior:
     M = len(moments.g)
     unit = moments.unit
     precision = inner_precision(alpha, unit)
     scaled_noise = float(inner_precision(noise, np.array([1.0 / moments.y_scale]))[0])
-    likelihood = GaussianLikelihood(moments, scaled_noise, rows=rows, weight=weight)
+    likelihood = GaussianLikelihood(moments, scaled_noise, rows=rows)
     everyone = np.arange(M)
     likelihood.activate(everyone)
     none = (np.zeros(M), np.zeros(M))
     fit = fit_posterior(likelihood, everyone, precision, none, settings)
     q = fit.truncated.normal
-    loo_rows = None if rows is None else likelihood.row_loo(q)
+    loo_rows = None
+    if rows is not None:
+        loo_rows = rows.loo(everyone, q, scaled_noise, *likelihood.units)
     score = likelihood.score(q) if loo_rows is None else loo_rows.score
     return _posterior(fit, unit, score, loo_rows, settings, None)
 
@@ -225,10 +232,12 @@ def classification_posterior(
         sites, row_sites = (start.tau * unit * unit, start.nu * unit), start.row_sites
     settings = Settings(truncated, tol, max_iter, inner_iter=20)
     with one_thread():
-        likelihood = ProbitLikelihood(S, weight=weight, group=group, sites=row_sites)
+        votes = Votes(S, weight, group)
+        likelihood = ProbitLikelihood(votes, sites=row_sites)
         likelihood.activate(everyone)
         fit = fit_posterior(likelihood, everyone, precision, sites, settings)
-        rows = likelihood.row_loo()
+        assert isinstance(likelihood.last, RowUpdate)
+        rows = votes.loo(likelihood.last)
     return _posterior(fit, unit, rows.score, rows, settings, likelihood.sites)
 
 

@@ -8,16 +8,9 @@ import numpy as np
 
 from committee.ep.gaussian import Array
 from committee.ep.likelihood import Index
-from committee.ep.loo import LeaveOneOut, Score, vote_loo
-from committee.ep.rows import (
-    RowSites,
-    RowUpdate,
-    quiet_sites,
-    row_blocks,
-    row_messages,
-    sweep,
-)
+from committee.ep.loo import Score
 from committee.ep.truncated import Normal
+from committee.ep.votes import Sums, VoteRows
 
 
 class ProbitLikelihood:
@@ -25,14 +18,10 @@ class ProbitLikelihood:
 
     Parameters
     ----------
-    S : array of shape (N, M)
-        Signed rows y_n F_n; 0 is an abstention.
-    weight : array of shape (N,), optional
-        Row weights, as powers of the terms.
-    group : int
-        Number of consecutive rows that make one case.
-    sites : RowSites, optional
-        Where to start.
+    rows : VoteRows
+        Signed rows y_n F_n, wherever they are kept.
+    sites : optional
+        Sites of the rows to start with.
     unit : array of shape (M,), optional
         Factor from weights of S to the weights that are reported.
     """
@@ -41,21 +30,17 @@ class ProbitLikelihood:
 
     def __init__(
         self,
-        S: Array,
+        rows: VoteRows,
         *,
-        weight: Array | None = None,
-        group: int = 1,
-        sites: RowSites | None = None,
+        sites: Any = None,
         unit: Array | None = None,
     ) -> None:
-        self.S = S
-        self.weight = weight
-        self.group = group
-        self.sites = quiet_sites(S) if sites is None else sites
-        self.unit = np.ones(S.shape[1]) if unit is None else unit
+        self.rows = rows
+        self.sites = rows.quiet() if sites is None else sites
+        self.unit = np.ones(rows.n_members) if unit is None else unit
         self.active: Index = np.arange(0)
-        self.messages = row_messages(S, self.sites, weight)
-        self._last: RowUpdate | None = None
+        self.messages = rows.messages(self.sites)
+        self._last: Sums | None = None
 
     @property
     def state(self) -> Any:
@@ -69,42 +54,31 @@ class ProbitLikelihood:
     @property
     def n_rows(self) -> float:
         """Return the total weight of the rows."""
-        return float(len(self.S) if self.weight is None else self.weight.sum())
+        return self.rows.n_rows
 
     @property
     def noise_variance(self) -> float:
         """Return the variance of the latent noise."""
         return 1.0
 
-    def _columns(self, members: Index) -> Array:
-        """Return the columns of L about some members, from the present sites."""
-        t = self.sites.t if self.weight is None else self.sites.t * self.weight
-        L = np.zeros((self.S.shape[1], len(members)))
-        for rows in row_blocks(*self.S.shape):
-            S = np.asarray(self.S[rows], dtype=np.float64)
-            L += S.T @ (S[:, members] * t[rows, None])
-        return L
-
     def activate(self, active: Index) -> None:
         """Keep the columns of L that stay, and add those of the new members."""
         known = np.isin(active, self.active)
-        L = np.empty((self.S.shape[1], len(active)))
+        L = np.empty((self.rows.n_members, len(active)))
         L[:, known] = self.messages.L[:, np.isin(self.active, active)]
         if not known.all():
-            L[:, ~known] = self._columns(active[~known])
+            L[:, ~known] = self.rows.columns(self.sites, active[~known])
         self.messages = self.messages._replace(L=L)
         self.active = active
 
     def absorb(self, q: Normal, step: float) -> float:
         """Run one parallel sweep over the rows."""
-        self._last = sweep(
-            self.S, self.active, self.sites, q, weight=self.weight, step=step
-        )
-        self.sites, self.messages = self._last.sites, self._last.messages
+        self.sites, self._last = self.rows.sweep(self.sites, self.active, q, step)
+        self.messages = self._last.messages
         return self._last.mismatch
 
     @property
-    def last(self) -> RowUpdate:
+    def last(self) -> Sums:
         """Return the outcome of the last sweep."""
         if self._last is None:
             raise RuntimeError("absorb comes first.")
@@ -117,16 +91,6 @@ class ProbitLikelihood:
     def adapt(self, q: Normal, alpha: Array) -> None:
         """Do nothing: the latent noise is one by definition."""
 
-    def row_loo(self) -> LeaveOneOut:
-        """Return the cavities of the last sweep, scored."""
-        return vote_loo(
-            self.last.c_mean,
-            self.last.c_var,
-            self.last.log_z,
-            self.weight,
-            self.group,
-        )
-
     def score(self, q: Normal) -> Score:
         """Return the leave-one-out scores of the last sweep."""
-        return self.row_loo().score
+        return self.rows.score(self.last)

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from committee._files import replaced_atomically
 from committee.ep.gaussian import Array, cavity, log_scale
 from committee.ep.sites import PROBIT
 from committee.ep.truncated import Normal, moment_mismatch
+
+Index = NDArray[np.intp]
 
 # Elements of S in one block: two megabytes, what a core's own cache holds.
 _BLOCK_ELEMENTS = 2**18
@@ -26,6 +30,24 @@ class RowSites(NamedTuple):
 
     t: Array
     u: Array
+
+    def save(self, path: Path) -> None:
+        """Write the sites to a file, whole or not at all."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replaced_atomically(path) as file:
+            np.savez(file, t=self.t, u=self.u)
+
+    @classmethod
+    def load(cls, path: Path, n_rows: int) -> RowSites:
+        """Read the sites of a number of rows from a file."""
+        with np.load(path) as stored:
+            sites = cls(stored["t"], stored["u"])
+        if len(sites.t) != n_rows:
+            raise ValueError(
+                f"{path} has the sites of {len(sites.t)} rows, but there are {n_rows}: "
+                "it is of other rows or other chunks."
+            )
+        return sites
 
 
 class Messages(NamedTuple):
@@ -74,6 +96,12 @@ class RowUpdate(NamedTuple):
         )
 
 
+def column_tops(F: Array) -> Array:
+    """Return the largest |F_ni| of each column."""
+    blocks = row_blocks(*F.shape)
+    return np.asarray(np.max([np.abs(F[b]).max(axis=0) for b in blocks], axis=0))
+
+
 def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
     """Cut the rows into blocks that fit the cache."""
     size = max(64, _BLOCK_ELEMENTS // max(n_columns, 1))
@@ -81,9 +109,27 @@ def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
         yield slice(start, min(start + size, n_rows))
 
 
+def float_blocks(S: Array) -> Iterator[tuple[slice, Array]]:
+    """Yield (rows, S[rows] as floats); what is yielded lasts until the next one.
+
+    Rows of another type are converted in one place: new memory for every block can
+    cost more than the arithmetic.
+    """
+    room: Array | None = None
+    for rows in row_blocks(*S.shape):
+        if S.dtype == np.float64:
+            yield rows, S[rows]
+            continue
+        if room is None:
+            room = np.empty((rows.stop, S.shape[1]))
+        block = room[: rows.stop - rows.start]
+        block[...] = S[rows]
+        yield rows, block
+
+
 def update_block(
     S: Array,
-    active: NDArray[np.intp],
+    active: Index,
     sites: RowSites,
     q: Normal,
     *,
@@ -158,12 +204,14 @@ def block_messages(
     t, u = sites
     if weight is not None:
         t, u = weight * t, weight * u
-    return Messages(S.T @ (S_a * t[:, None]), u @ S, t @ (S * S))
+    # The same as t @ (S * S), without another array of the size of S.
+    diagonal = np.einsum("n,nm,nm->m", t, S, S)
+    return Messages(S.T @ (S_a * t[:, None]), u @ S, diagonal)
 
 
 def sweep(
     S: Array,
-    active: NDArray[np.intp],
+    active: Index,
     sites: RowSites,
     q: Normal,
     *,
@@ -174,14 +222,14 @@ def sweep(
     return RowUpdate.merge(
         [
             update_block(
-                S[rows],
+                block,
                 active,
                 RowSites(sites.t[rows], sites.u[rows]),
                 q,
                 weight=None if weight is None else weight[rows],
                 step=step,
             )
-            for rows in row_blocks(*S.shape)
+            for rows, block in float_blocks(S)
         ]
     )
 
@@ -191,12 +239,12 @@ def row_messages(S: Array, sites: RowSites, weight: Array | None) -> Messages:
     nobody = np.zeros((len(S), 0))
     blocks = [
         block_messages(
-            np.asarray(S[rows], dtype=np.float64),
+            block,
             nobody[rows],
             RowSites(sites.t[rows], sites.u[rows]),
             None if weight is None else weight[rows],
         )
-        for rows in row_blocks(*S.shape)
+        for rows, block in float_blocks(S)
     ]
     return reduce(Messages.plus, blocks)
 

@@ -8,9 +8,11 @@ import numpy as np
 from sklearn.base import clone
 
 from committee.combiners import Combiner, EPPruner
+from committee.distributed import is_dask
 from committee.ensembles import roster_of
 from committee.predictions import ask
 from committee.pruning.costs import MemberBytes, few_rows, member_seconds
+from committee.pruning.partitions import fit_chunks, sample_rows
 from committee.pruning.path import CommitteePath, chosen_step, steps_of
 from committee.pruning.rows import checked_rows
 from committee.pruning.workshop import Workshop, empty_committee
@@ -41,6 +43,8 @@ def prune(
     X : array-like, sparse matrix or frame of shape (N, n_features)
         Rows that the ensemble was not trained on; with `oob` those it was trained
         on. Weights learned on rows that the members know by heart are worth little.
+        Of Dask collections all rows are weighed, chunk by chunk; the summary, and
+        errors that the combiner does not estimate itself, are of about 10,000 of them.
     y : array-like of shape (N,)
         Labels that the ensemble knows, or numbers.
     combiner : combiner, optional
@@ -86,14 +90,20 @@ def prune(
     roster = roster_of(ensemble)
     combiner = EPPruner() if combiner is None else combiner
     empty = empty_committee(ensemble, roster, X, combiner=combiner, n_jobs=n_jobs)
+    fitted = None
+    if is_dask(X, y):
+        _refuse_oob(oob)
+        fitted = fit_chunks(ensemble, roster, clone(combiner), X, y, sample_weight)
+        X, y, sample_weight = sample_rows(X, y, sample_weight)
     X = empty._check_X(X, reset=not hasattr(empty, "n_features_in_"))
     rows = checked_rows(roster, X, y, oob=oob, sample_weight=sample_weight)
     ready = roster.prepared(X)
     F = ask(roster, ready, n_jobs=n_jobs, verbose=verbose)
     rows.refuse_strangers(roster, F)
-    fitted = clone(combiner).fit(
-        F, rows.y, held_out=rows.held_out, sample_weight=rows.weight
-    )
+    if fitted is None:
+        fitted = clone(combiner).fit(
+            F, rows.y, held_out=rows.held_out, sample_weight=rows.weight
+        )
     workshop = Workshop(ensemble, roster, empty, fitted, X, rows, F)
     steps = steps_of(fitted, rows.error_of(F))
     seconds = np.full(len(roster), workshop.seconds_before / len(roster))
@@ -111,3 +121,11 @@ def prune(
     chosen = workshop.finished(chosen_step(fitted, steps, rows.error_of(F)), F)
     members = [roster.members[m] for m in chosen.members]
     return workshop.committee(members, chosen, path, F[:, chosen.members])
+
+
+def _refuse_oob(oob: bool) -> None:
+    if oob:
+        raise ValueError(
+            "oob=True needs the training rows in memory, in their order. Give Dask "
+            "collections of rows that the ensemble was not trained on, without oob."
+        )

@@ -114,7 +114,7 @@ def checked_rows(
     """Check y and the weights against X, and find the held-out mask for `oob`."""
     y = column_or_1d(y, warn=True)
     check_consistent_length(X, y)
-    y = _numbers(y) if roster.classes is None else _codes(y, roster.classes)
+    y = _numbers(y) if roster.classes is None else codes_of(y, roster.classes)
     held_out = None
     if oob:
         if roster.held_out is None:
@@ -137,7 +137,7 @@ def _numbers(y: Any) -> FloatArray:
     return np.asarray(y)
 
 
-def _codes(y: Any, classes: Any) -> IntArray:
+def codes_of(y: Any, classes: Any) -> IntArray:
     """Return the position of each label in the classes."""
     known = {label: code for code, label in enumerate(np.asarray(classes).tolist())}
     labels = np.asarray(y).tolist()

@@ -1,0 +1,164 @@
+"""A combiner's problem whose rows lie in many places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from committee._typing import BoolArray, FloatArray
+from committee._validation import check_predictions, check_targets
+from committee.combiners.base import Problem
+from committee.distributed import Chunks, naming, numbered, row_chunks
+
+
+class ChunkedProblem(Problem):
+    """Checked inputs of a combiner as `Chunks` of problems.
+
+    Whatever is a sum over rows is asked for by `total`, so that a combiner does not
+    know the difference.
+
+    Attributes
+    ----------
+    chunks : Chunks of Problem
+        Made when they are asked for, and again for every pass: keep what is small.
+    bare : Chunks of Problem
+        The same without F, which may be costly to make.
+    marks : tuple
+        M, K or None, whether members abstain, whether rows have weights.
+    """
+
+    chunks: Chunks
+    bare: Chunks
+    marks: tuple[int, int | None, bool, bool]
+
+    def __init__(
+        self, chunks: Chunks, bare: Chunks, marks: tuple[int, int | None, bool, bool]
+    ) -> None:
+        self.__dict__.update(chunks=chunks, bare=bare, marks=marks)
+
+    @property
+    def n_members(self) -> int:
+        """M."""
+        return self.marks[0]
+
+    @property
+    def n_classes(self) -> int | None:
+        """K, or None for regression."""
+        return self.marks[1]
+
+    @property
+    def masked(self) -> bool:
+        """Whether members abstain on some rows."""
+        return self.marks[2]
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return self.marks[3]
+
+    def counted(self) -> Problem:
+        """Return the problem itself: chunks come without rows of weight zero."""
+        return self
+
+    def total(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Return function(problem, *args), summed over chunks."""
+        return _some(self.chunks.sum(function, *args))
+
+    def aside(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Return `total` of a function that does not look at F."""
+        return _some(self.bare.sum(function, *args))
+
+
+def _some(total: Any) -> Any:
+    if total is None:
+        raise ValueError(
+            "F must have at least one row of positive weight. Every chunk is empty."
+        )
+    return total
+
+
+def chunked_problem(F: Any, y: Any, held_out: Any, sample_weight: Any) -> Problem:
+    """Return the problem of Dask collections; blocks are checked where they lie."""
+    if len(F.shape) not in (2, 3):
+        raise ValueError(
+            "F must have shape (N, M) for regression, or (N, M, K) with K >= 2 "
+            f"classes on the last axis. Got shape {F.shape} instead."
+        )
+    blocks = row_chunks(F=F, y=y, held_out=held_out, sample_weight=sample_weight)
+    mask, weight = blocks["held_out"], blocks["sample_weight"]
+    if mask is not None and _all_true(mask):
+        mask = None
+    lead = blocks["F"]
+    assert lead is not None
+    numbers = numbered(len(lead))
+    n_classes = int(F.shape[2]) if len(F.shape) == 3 else None
+    return ChunkedProblem(
+        numbers.map(_checked, lead, blocks["y"], mask, weight),
+        numbers.map(_bare, blocks["y"], mask, weight, n_classes),
+        (int(F.shape[1]), n_classes, mask is not None, weight is not None),
+    )
+
+
+def _all_true(mask: Chunks) -> bool:
+    """Whether no member abstains; refuse a mask that is False everywhere."""
+    true, size = mask.sum(_count_true)
+    if true == 0:
+        raise ValueError(
+            "held_out is False everywhere: no member left out any of the rows, so "
+            "nothing is known about their errors. Give rows that the members have not "
+            "seen, or held_out=None to use the training rows."
+        )
+    return bool(true == size)
+
+
+def _count_true(mask: BoolArray) -> Any:
+    return np.array([np.count_nonzero(mask), np.size(mask)])
+
+
+def _checked(number: int, F: Any, y: Any, mask: Any, s: Any) -> Problem | None:
+    """Return the problem of one chunk without rows of weight zero, or None."""
+    with naming(number):
+        F, y = np.asarray(F), np.asarray(y)
+        if len(y) != len(F):
+            raise ValueError(
+                f"F has {len(F)} rows and y has {len(y)}; chunks of both must be equal."
+            )
+        if len(F) == 0:
+            return None
+        F = check_predictions(F)
+        return _counted(F, check_targets(F, y), mask, s)
+
+
+def _bare(
+    number: int, y: Any, mask: Any, s: Any, n_classes: int | None
+) -> Problem | None:
+    """Return the problem of one chunk with an F of no members."""
+    with naming(number):
+        if len(y) == 0:
+            return None
+        F = np.zeros((len(y), 0) if n_classes is None else (len(y), 0, n_classes))
+        return _counted(F, check_targets(F, np.asarray(y)), mask, s)
+
+
+def _counted(F: FloatArray, y: Any, mask: Any, s: Any) -> Problem | None:
+    """Return the problem of the rows with a positive weight, or None."""
+    mask = None if mask is None else np.asarray(mask)
+    if mask is not None and (mask.dtype != np.bool_ or len(mask) != len(F)):
+        raise ValueError(
+            f"held_out must be a boolean array with {len(F)} rows. Got dtype "
+            f"{mask.dtype} and shape {mask.shape}."
+        )
+    if s is None:
+        return Problem(F, y, mask, None)
+    s = np.asarray(s, dtype=np.float64)
+    if s.shape != y.shape or not np.isfinite(s).all() or np.any(s < 0):
+        raise ValueError(
+            f"sample_weight must be {len(y)} finite numbers >= 0. Got an array of "
+            f"shape {s.shape}."
+        )
+    rows = s > 0
+    if not rows.any():
+        return None
+    return Problem(F[rows], y[rows], None if mask is None else mask[rows], s[rows])

@@ -1,0 +1,28 @@
+"""Rows in many places: the same functions of chunks, mapped and summed by Dask.
+
+Nothing here imports Dask before a Dask collection was handed in.
+"""
+
+from committee.distributed.chunks import Chunks
+from committee.distributed.collections import (
+    is_dask,
+    map_rows,
+    naming,
+    numbered,
+    own_blocks,
+    row_chunks,
+)
+from committee.distributed.targets import ChunkedTargets
+from committee.distributed.votes import ChunkedVotes
+
+__all__ = [
+    "ChunkedTargets",
+    "ChunkedVotes",
+    "Chunks",
+    "is_dask",
+    "map_rows",
+    "naming",
+    "numbered",
+    "own_blocks",
+    "row_chunks",
+]

@@ -1,0 +1,129 @@
+"""One value for each chunk of rows, kept where the rows are.
+
+map:  v_c -> f(v_c)            on the worker that has v_c
+sum:  f(v_1) + ... + f(v_C)    in a tree; only the sums travel
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+#: Sums that are added by one task.
+_FAN_IN = 8
+
+
+class Chunks:
+    """Delayed values, one for each chunk; None for a chunk without rows.
+
+    A worker that is lost takes its values with it; Dask makes them again from what
+    they were made of, by the same functions, and so to the last digit.
+
+    Parameters
+    ----------
+    parts : list of dask Delayed
+
+    Examples
+    --------
+    >>> import pytest
+    >>> dask = pytest.importorskip("dask")
+    >>> from committee.distributed import Chunks
+    >>> chunks = Chunks([dask.delayed(v) for v in (1.0, None, 3.0)])
+    >>> chunks.map(lambda v, c: c * v, 2.0).sum(lambda v: v + 1.0)
+    10.0
+    """
+
+    def __init__(self, parts: list[Any]) -> None:
+        self.parts = parts
+
+    def __len__(self) -> int:
+        """Return the number of chunks."""
+        return len(self.parts)
+
+    def map(self, function: Callable[..., Any], *args: Any) -> Chunks:
+        """Return function(v_c, *args) for each chunk, not yet computed.
+
+        Parameters
+        ----------
+        function : callable
+        *args
+            Other `Chunks` give each call the value of its chunk; anything else is
+            sent once and shared by all calls.
+        """
+        from dask import delayed
+
+        columns = [
+            arg.parts if isinstance(arg, Chunks) else [_shared(arg)] * len(self)
+            for arg in args
+        ]
+        call = delayed(_call, pure=False, traverse=False)
+        return Chunks(
+            [call(function, *row) for row in zip(self.parts, *columns, strict=True)]
+        )
+
+    def kept(self) -> Chunks:
+        """Begin to compute the values, which then stay on their workers."""
+        from dask import persist
+
+        return Chunks(list(persist(*self.parts)))
+
+    def sum(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Return the sum of function(v_c, *args) over chunks; None if all are empty.
+
+        Values are added by their method `plus`, or by +, always in the same order.
+        """
+        from dask import delayed
+
+        add = delayed(_add, pure=False, traverse=False)
+        level = self.map(function, *args).parts
+        while len(level) > 1:
+            level = [
+                add(*level[start : start + _FAN_IN])
+                for start in range(0, len(level), _FAN_IN)
+            ]
+        return _computed(level[0]) if level else None
+
+
+def _shared(value: Any) -> Any:
+    """Return a value as one node of the graph, whatever is inside."""
+    from dask import delayed
+
+    return delayed(value, pure=False, traverse=False)
+
+
+def _call(function: Callable[..., Any], value: Any, *args: Any) -> Any:
+    return None if value is None else function(value, *args)
+
+
+def _add(*values: Any) -> Any:
+    """Add what there is."""
+    there = [value for value in values if value is not None]
+    return reduce(_plus, there) if there else None
+
+
+def _plus(one: Any, two: Any) -> Any:
+    return one.plus(two) if hasattr(one, "plus") else one + two
+
+
+def _computed(part: Any) -> Any:
+    """Compute one value, and say it plainly if the scheduler is gone."""
+    from dask import compute
+
+    try:
+        return compute(part)[0]
+    except Exception as error:
+        if _is_loss(error):
+            raise RuntimeError(
+                "The Dask scheduler went away before the sums were complete. Connect "
+                "to a new one and fit again; with checkpoint=PATH a pruner goes on "
+                "from its last sweep."
+            ) from error
+        raise
+
+
+def _is_loss(error: Exception) -> bool:
+    """Whether the error is that of a scheduler that is gone."""
+    names = {kind.__name__ for kind in type(error).__mro__}
+    lost = {"CommClosedError", "CancelledError", "FutureCancelledError"}
+    return bool(names & lost) or "client is not" in str(error).lower()

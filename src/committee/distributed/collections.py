@@ -1,0 +1,183 @@
+"""Dask arrays and frames as chunks of rows, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+
+from committee.distributed.chunks import Chunks
+
+_FRAMES = ("DataFrame", "Series", "Index")
+
+
+def is_dask(*collections: Any) -> bool:
+    """Whether one of the objects is a Dask collection, without importing Dask.
+
+    Examples
+    --------
+    >>> from committee.distributed import is_dask
+    >>> is_dask([[1.0]], None)
+    False
+    """
+    return any(
+        type(x).__module__.split(".")[0] in ("dask", "dask_expr")
+        and hasattr(x, "__dask_graph__")
+        for x in collections
+    )
+
+
+def is_frame(X: Any) -> bool:
+    """Whether a Dask collection has partitions of frames."""
+    return type(X).__name__ in _FRAMES
+
+
+def row_chunks(**columns: Any) -> dict[str, Chunks | None]:
+    """Return collections with the same rows as blocks that belong together.
+
+    Chunks follow the first collection, which must be one of Dask; each has all its
+    columns. Where sizes are unknown, the k-th chunks of all belong together.
+
+    Parameters
+    ----------
+    **columns
+        Name and collection: Dask arrays, frames or series, plain arrays, or None.
+
+    Returns
+    -------
+    chunks : dict
+        Name and `Chunks` of plain arrays or frames, or None.
+    """
+    (first, lead), *others = columns.items()
+    result: dict[str, Chunks | None] = {first: own_blocks(lead)}
+    for name, other in others:
+        result[name] = None
+        if other is not None:
+            result[name] = own_blocks(_aligned(name, other, first, lead))
+    return result
+
+
+def map_rows(
+    function: Callable[..., Any], X: Any, tail: tuple[int, ...], dtype: Any, *args: Any
+) -> Any:
+    """Return function(block, *args) of every block of rows as one lazy Dask array.
+
+    Parameters
+    ----------
+    function : callable
+        Takes a block of X as it is, a plain array or frame with at least one row,
+        and what `args` are.
+    X : Dask array or frame
+    tail : tuple of int
+        Shape of the result behind the rows.
+    dtype : data type of the result
+    *args
+        Sent once to every worker that has rows.
+
+    Returns
+    -------
+    dask array of shape (N, *tail)
+    """
+    import dask.array as da
+    from dask.highlevelgraph import HighLevelGraph
+
+    blocks = own_blocks(X)
+    call = _RowsOf(function, tail, np.dtype(dtype))
+    parts = numbered(len(blocks)).map(call, blocks, *args).parts
+    # Put together here: da.concatenate would leave out chunks without rows.
+    name = f"committee-rows-{uuid4().hex}"
+    below = (0,) * len(tail)
+    graph = HighLevelGraph.from_collections(
+        name,
+        {(name, i, *below): part.key for i, part in enumerate(parts)},
+        dependencies=parts,
+    )
+    chunks = (_sizes(X), *((n,) for n in tail))
+    return da.Array(graph, name, chunks, dtype=dtype)
+
+
+def own_blocks(X: Any) -> Chunks:
+    """Return the blocks of a Dask collection as they are: arrays or frames."""
+    return Chunks(list(X.to_delayed())) if is_frame(X) else _blocks(X)
+
+
+def numbered(n_chunks: int) -> Chunks:
+    """Return the numbers of chunks, by which errors name them."""
+    from dask import delayed
+
+    return Chunks([delayed(number) for number in range(n_chunks)])
+
+
+@contextmanager
+def naming(number: int) -> Iterator[None]:
+    """Say of an error in which chunk it is."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        if str(error).startswith("Chunk "):
+            raise
+        raise ValueError(f"Chunk {number}: {error}") from error
+
+
+@dataclass(frozen=True)
+class _RowsOf:
+    """Calls a function of a block that has rows, and names it in errors."""
+
+    function: Callable[..., Any]
+    tail: tuple[int, ...]
+    dtype: Any
+
+    def __call__(self, number: int, block: Any, *args: Any) -> Any:
+        if len(block) == 0:
+            return np.zeros((0, *self.tail), dtype=self.dtype)
+        with naming(number):
+            return np.asarray(self.function(block, *args), dtype=self.dtype)
+
+
+def _sizes(X: Any) -> tuple[float, ...]:
+    """Return the number of rows in each chunk, NaN where that is unknown."""
+    if is_frame(X):
+        return (np.nan,) * int(X.npartitions)
+    return tuple(X.chunks[0])
+
+
+def _blocks(X: Any) -> Chunks:
+    """Return the blocks of a Dask array, each with all columns."""
+    if X.ndim > 1 and any(n > 1 for n in X.numblocks[1:]):
+        X = X.rechunk(dict.fromkeys(range(1, X.ndim), -1))
+    return Chunks(list(X.to_delayed().ravel()))
+
+
+def _aligned(name: str, other: Any, first: str, lead: Any) -> Any:
+    """Return the other collection in the chunks of the first."""
+    import dask.array as da
+
+    sizes = _sizes(lead)
+    if not is_dask(other):
+        other = np.asarray(other)
+        if np.isnan(sizes).any():
+            raise ValueError(
+                f"{name} is a plain array, but the chunks of {first} have unknown "
+                f"sizes: call compute_chunk_sizes() on {first} as an array, or make "
+                "both from one Dask collection."
+            )
+        other = da.from_array(other, chunks=-1)
+    others = _sizes(other)
+    if np.isnan([sum(sizes), sum(others)]).any():
+        if len(sizes) != len(others):
+            raise ValueError(
+                f"{first} has {len(sizes)} chunks of rows and {name} has {len(others)}, "
+                "of unknown sizes: call compute_chunk_sizes() on both, or make them "
+                "from one Dask collection."
+            )
+        return other
+    if sum(sizes) != sum(others):
+        raise ValueError(
+            f"{name} must have one entry for each row of {first}. Got "
+            f"{sum(others)} for {sum(sizes)} rows."
+        )
+    return other if sizes == others else other.rechunk({0: sizes})

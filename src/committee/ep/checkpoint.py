@@ -1,0 +1,182 @@
+"""A long sequence of sweeps that can be broken off and taken up again.
+
+All that the control loop learns from the rows are sums. They are written down in
+order: a new start reads them instead of sweeping, comes to the same decisions, and
+goes on with the sites of the last sweep, which are kept beside the sums.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import weakref
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from committee._files import replaced_atomically
+from committee.ep.gaussian import Array
+from committee.ep.loo import Score, ScoreSums
+from committee.ep.rows import Index, Messages
+from committee.ep.truncated import Normal
+from committee.ep.votes import SweepSums, VoteRows
+
+Record = dict[str, Any]
+
+
+class _Sites:
+    """The sites after a sweep: in memory, or in the folder until they are needed."""
+
+    def __init__(self, number: int, value: Any = None) -> None:
+        self.number = number
+        self.value = value
+
+
+class RecordedVotes:
+    """Rows of votes that write down what they are asked, and remember it.
+
+    Parameters
+    ----------
+    rows : VoteRows
+        The rows themselves, the same in every start.
+    folder : path
+        Made if it is not there; workers in other places must reach it too.
+    """
+
+    def __init__(self, rows: VoteRows, folder: str | os.PathLike[str]) -> None:
+        self.rows = rows
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._asked = 0
+        self._done_with: set[int] = set()
+
+    @property
+    def n_members(self) -> int:
+        """M."""
+        return self.rows.n_members
+
+    @property
+    def n_rows(self) -> float:
+        """Return the total weight of the rows."""
+        return self.rows.n_rows
+
+    def quiet(self) -> _Sites:
+        """Return the sites of a posterior without weights."""
+        return self._tracked(0)
+
+    def messages(self, sites: _Sites) -> Messages:
+        """Return what the rows say; compare it with what they have said before."""
+        said = self.rows.messages(self._value(sites))
+        known = self._recall({"sites": sites.number})
+        if known is None:
+            self._note({"sites": sites.number, **said._asdict()})
+        elif not np.allclose(known["diagonal"], said.diagonal, rtol=1e-9, atol=0.0):
+            raise self._stranger()
+        return said
+
+    def columns(self, sites: _Sites, members: Index) -> Array:
+        """Return the columns of L about some members."""
+        question = {"sites": sites.number, "members": members}
+        known = self._recall(question)
+        if known is not None:
+            return np.asarray(known["columns"])
+        columns = self.rows.columns(self._value(sites), members)
+        self._note({**question, "columns": columns})
+        return columns
+
+    def sweep(
+        self, sites: _Sites, active: Index, q: Normal, step: float
+    ) -> tuple[_Sites, SweepSums]:
+        """Sweep, unless the outcome is known."""
+        question = {"sites": sites.number, "members": active, "mean": q.mean}
+        number = self._asked + 1
+        known = self._recall(question)
+        if known is not None:
+            return self._tracked(number), _sums_of(known)
+        value, swept = self.rows.sweep(self._value(sites), active, q, step)
+        sums = self.rows.summed(swept)
+        self.rows.save(value, self._place(number))
+        self._note({**question, **_record_of(sums)})
+        return self._tracked(number, value), sums
+
+    def summed(self, sums: SweepSums) -> SweepSums:
+        """Return the sums as they are."""
+        return sums
+
+    def score(self, sums: SweepSums) -> Score:
+        """Return the leave-one-out scores of a sweep."""
+        return sums.scores.score
+
+    def mean_variance(self, active: Index, cov: Array) -> float:
+        """Return the mean over rows of S_n' V S_n."""
+        return self.rows.mean_variance(active, cov)
+
+    def save(self, sites: _Sites, folder: Path) -> None:
+        """Save the sites to another folder."""
+        self.rows.save(self._value(sites), folder)
+
+    def load(self, folder: Path) -> Any:
+        """Return sites from another folder."""
+        return self.rows.load(folder)
+
+    def _tracked(self, number: int, value: Any = None) -> _Sites:
+        """Return sites that are known to be done with when nobody has them."""
+        sites = _Sites(number, value)
+        weakref.finalize(sites, self._done_with.add, number).atexit = False
+        return sites
+
+    def _value(self, sites: _Sites) -> Any:
+        if sites.value is None:
+            if sites.number == 0:
+                sites.value = self.rows.quiet()
+            else:
+                sites.value = self.rows.load(self._place(sites.number))
+        return sites.value
+
+    def _place(self, number: int) -> Path:
+        return self.folder / f"sites-{number:05d}"
+
+    def _recall(self, question: Record) -> Record | None:
+        """Return the record of the next question, if it was asked before."""
+        file = self.folder / f"{self._asked:05d}.npz"
+        if not file.exists():
+            return None
+        with np.load(file) as stored:
+            record = dict(stored)
+        for name, value in question.items():
+            if name not in record or not _alike(record[name], value):
+                raise self._stranger()
+        self._asked += 1
+        return record
+
+    def _note(self, record: Record) -> None:
+        """Write down a record; then forget sites that nobody will ask for."""
+        with replaced_atomically(self.folder / f"{self._asked:05d}.npz") as file:
+            np.savez(file, **record)
+        self._asked += 1
+        while self._done_with:
+            shutil.rmtree(self._place(self._done_with.pop()), ignore_errors=True)
+
+    def _stranger(self) -> ValueError:
+        return ValueError(
+            f"The checkpoint in {self.folder} is of other rows or other options: give "
+            "another folder, or remove this one."
+        )
+
+
+def _alike(known: Any, value: Any) -> bool:
+    known, value = np.asarray(known), np.asarray(value)
+    return known.shape == value.shape and np.allclose(known, value, rtol=1e-6)
+
+
+def _record_of(sums: SweepSums) -> Record:
+    """Return the sums as arrays."""
+    measures = [sums.log_scales, sums.mismatch, *sums.scores]
+    return {**sums.messages._asdict(), "measures": np.array(measures)}
+
+
+def _sums_of(record: Record) -> SweepSums:
+    log_scales, mismatch, *scores = record["measures"].tolist()
+    messages = Messages(record["L"], record["h"], record["diagonal"])
+    return SweepSums(messages, log_scales, mismatch, ScoreSums(*scores))

@@ -1,0 +1,137 @@
+"""Real worker processes: the same answers, also when one of them is killed."""
+
+import os
+import signal
+
+import joblib
+import numpy as np
+import pytest
+
+from committee import (
+    ARDPruner,
+    Bagging,
+    CommitteeRegressor,
+    EPPruner,
+    LeastSquares,
+    OptimalWeights,
+    SimplexWeights,
+)
+
+da = pytest.importorskip("dask.array")
+distributed = pytest.importorskip("distributed")
+
+N, M = 600, 10
+
+
+def votes(seed=0):
+    """F (N, M, 2) of votes, and codes y."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, N)
+    right = rng.random((N, M)) < np.linspace(0.55, 0.8, M)
+    said = np.where(right, y[:, None], 1 - y[:, None])
+    return (said[:, :, None] == np.arange(2)).astype(np.float64), y
+
+
+def numbers(seed=0):
+    """F (N, M) and y of a regression."""
+    rng = np.random.default_rng(seed)
+    y = rng.normal(size=N)
+    return y[:, None] + np.linspace(0.3, 2.0, M) * rng.normal(size=(N, M)), y
+
+
+def local_cluster(n_workers):
+    return distributed.LocalCluster(
+        n_workers=n_workers,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=":0",
+        silence_logs=50,
+    )
+
+
+@pytest.fixture(scope="module", params=[1, 2], ids=["one worker", "two workers"])
+def client(request):
+    with local_cluster(request.param) as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+def spread(array, rows):
+    return da.from_array(array, chunks=(rows, *array.shape[1:]))
+
+
+def assert_same(found, expected):
+    np.testing.assert_allclose(found.weights_, expected.weights_, rtol=0, atol=1e-8)
+    if hasattr(expected, "path_"):
+        for name in ("weights", "loo_error", "loo_se", "log_evidence"):
+            np.testing.assert_allclose(
+                getattr(found.path_, name),
+                getattr(expected.path_, name),
+                rtol=1e-8,
+                atol=1e-8,
+            )
+
+
+@pytest.mark.parametrize("rows", [600, (200, 0, 350, 50)], ids=["one", "ragged"])
+@pytest.mark.parametrize("problem", [votes, numbers])
+@pytest.mark.parametrize(
+    "kind", [OptimalWeights, SimplexWeights, LeastSquares, EPPruner, ARDPruner]
+)
+def test_workers_find_the_weights_of_memory(client, kind, problem, rows):
+    F, y = problem()
+    found = kind().fit(spread(F, rows), da.from_array(y, 250))
+    assert_same(found, kind().fit(F, y))
+
+
+def kill_a_worker(client):
+    """Kill the process of a worker that holds rows."""
+    pids = client.run(os.getpid)
+    held = client.has_what()
+    victim = max(pids, key=lambda address: len(held.get(address, ())))
+    os.kill(pids[victim], signal.SIGKILL)
+
+
+@pytest.mark.parametrize("problem", [votes, numbers])
+def test_a_worker_killed_in_the_middle_of_ep(client, problem, monkeypatch):
+    F, y = problem()
+    steps = []
+
+    def killer():
+        def callback(step):
+            steps.append(step)
+            if len(steps) == 3:
+                kill_a_worker(client)
+
+        return callback
+
+    expected = EPPruner().fit(F, y)
+    monkeypatch.setattr("committee.combiners.evidence.step_printer", killer)
+    found = EPPruner(verbose=True).fit(spread(F, 100), da.from_array(y, 100))
+    assert_same(found, expected)
+    assert len(steps) >= 3
+
+
+def test_a_worker_killed_in_the_middle_of_moments(client, tmp_path):
+    F, y = numbers()
+    mark = tmp_path / "killed"
+
+    def deadly(block, block_info=None):
+        if block_info[0]["chunk-location"][0] == 3 and not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return block
+
+    lazy = spread(F, 100).map_blocks(deadly, dtype=F.dtype, meta=np.empty((0, 0)))
+    found = SimplexWeights().fit(lazy, da.from_array(y, 100))
+    assert mark.exists()
+    assert_same(found, SimplexWeights().fit(F, y))
+
+
+def test_members_are_trained_on_workers_by_joblib(client):
+    X, y = numbers()
+    committee = CommitteeRegressor(
+        generator=Bagging(6), combiner=SimplexWeights(), n_jobs=2, random_state=0
+    )
+    expected = committee.fit(X, y).weights_
+    with joblib.parallel_config(backend="dask"):
+        found = committee.fit(X, y).weights_
+    np.testing.assert_array_equal(found, expected)
