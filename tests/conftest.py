@@ -1,5 +1,7 @@
 """Fixtures shared by all tests; problems are those of `tests.reference.problems`."""
 
+from contextlib import ExitStack
+
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -40,3 +42,46 @@ def multiclass_problem():
 def tiny_F(regression_problem):
     """Predictions alone, (40, 7)."""
     return regression_problem[0]
+
+
+@pytest.fixture(scope="session")
+def clusters():
+    """Local clusters of one and of two worker processes, started when asked for."""
+    distributed = pytest.importorskip("distributed")
+    with ExitStack() as stack:
+        started = {}
+
+        def cluster(n_workers):
+            if n_workers not in started:
+                started[n_workers] = stack.enter_context(
+                    distributed.LocalCluster(
+                        n_workers=n_workers,
+                        threads_per_worker=1,
+                        processes=True,
+                        dashboard_address=":0",
+                        silence_logs=50,
+                    )
+                )
+            return started[n_workers]
+
+        yield cluster
+
+
+@pytest.fixture(params=[1, 2], ids=["one worker", "two workers"])
+def client(request, clusters):
+    """A client of one and of two worker processes, all of them there."""
+    from distributed import Client
+
+    with Client(clusters(request.param)) as client:
+        client.wait_for_workers(request.param)
+        yield client
+
+
+@pytest.fixture
+def two_workers(clusters):
+    """A client of two worker processes, both of them there."""
+    from distributed import Client
+
+    with Client(clusters(2)) as client:
+        client.wait_for_workers(2)
+        yield client

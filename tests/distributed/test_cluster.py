@@ -18,7 +18,7 @@ from committee import (
 )
 
 da = pytest.importorskip("dask.array")
-distributed = pytest.importorskip("distributed")
+pytest.importorskip("distributed")
 
 N, M = 600, 10
 
@@ -37,22 +37,6 @@ def numbers(seed=0):
     rng = np.random.default_rng(seed)
     y = rng.normal(size=N)
     return y[:, None] + np.linspace(0.3, 2.0, M) * rng.normal(size=(N, M)), y
-
-
-def local_cluster(n_workers):
-    return distributed.LocalCluster(
-        n_workers=n_workers,
-        threads_per_worker=1,
-        processes=True,
-        dashboard_address=":0",
-        silence_logs=50,
-    )
-
-
-@pytest.fixture(scope="module", params=[1, 2], ids=["one worker", "two workers"])
-def client(request):
-    with local_cluster(request.param) as cluster, distributed.Client(cluster) as client:
-        yield client
 
 
 def spread(array, rows):
