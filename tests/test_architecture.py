@@ -11,7 +11,7 @@ MODULES = {str(p.relative_to(SOURCE)): p for p in sorted(SOURCE.rglob("*.py"))}
 
 LAYERS = [
     {"_typing"},
-    {"_validation", "_progress", "_files", "_headline"},
+    {"_validation", "_progress", "_parallel", "_files", "_headline"},
     {"linalg"},
     {"kernels", "ep"},
     {"bayes", "distributed"},

@@ -14,8 +14,9 @@ from joblib import effective_n_jobs
 from scipy.special import softmax
 from sklearn.tree import BaseDecisionTree
 from sklearn.utils import check_array, get_tags
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.parallel import delayed
 
+from committee._parallel import results_of
 from committee._progress import track
 from committee._typing import FloatArray, IntArray, Member, Votes
 from committee._validation import check_weights
@@ -129,8 +130,8 @@ def iter_predictions(
         for member in members:
             yield predict_one(member, X, **how)
         return
-    parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-    yield from parallel(delayed(predict_one)(member, X, **how) for member in members)
+    calls = (delayed(predict_one)(member, X, **how) for member in members)
+    yield from results_of(calls, n_jobs, prefer="threads")
 
 
 def predict_one(

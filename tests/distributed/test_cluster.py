@@ -3,14 +3,11 @@
 import os
 import signal
 
-import joblib
 import numpy as np
 import pytest
 
 from committee import (
     ARDPruner,
-    Bagging,
-    CommitteeRegressor,
     EPPruner,
     LeastSquares,
     OptimalWeights,
@@ -108,14 +105,3 @@ def test_a_worker_killed_in_the_middle_of_moments(client, tmp_path):
     found = SimplexWeights().fit(lazy, da.from_array(y, 100))
     assert mark.exists()
     assert_same(found, SimplexWeights().fit(F, y))
-
-
-def test_members_are_trained_on_workers_by_joblib(client):
-    X, y = numbers()
-    committee = CommitteeRegressor(
-        generator=Bagging(6), combiner=SimplexWeights(), n_jobs=2, random_state=0
-    )
-    expected = committee.fit(X, y).weights_
-    with joblib.parallel_config(backend="dask"):
-        found = committee.fit(X, y).weights_
-    np.testing.assert_array_equal(found, expected)

@@ -15,9 +15,10 @@ from sklearn.utils.metadata_routing import (
     MethodMapping,
     get_routing_for_object,
 )
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import has_fit_parameter
 
+from committee._parallel import results_of
 from committee._progress import track
 from committee._typing import Member
 from committee._validation import index_params, routing_enabled, safe_indexing
@@ -134,8 +135,7 @@ def run_parallel(
     fails raises MemberFitError, which carries the finished ones.
     """
     feed = _Feed(jobs)
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator")
-    results = parallel(delayed(_guarded)(i, *job) for i, job in feed)
+    results = results_of((delayed(_guarded)(i, *job) for i, job in feed), n_jobs)
     yield from _checked(results, feed, total, label, verbose)
 
 
