@@ -362,7 +362,12 @@ def test_a_reader_that_leaves_early_is_no_scandal(folder):
 
 def test_ctrl_c_is_one_line_and_status_130(folder):
     words = ("--target", "grade", "--members", "1000000", "-o", "new.skops")
-    process = python(("-m", "committee"), "train", "grades.csv", *words)
+    # A shell's background jobs ignore the interrupt, and so would this process.
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from committee.cli import main; main()"
+    )
+    process = python(("-c", code), "train", "grades.csv", *words)
     assert "classification" in process.stderr.readline()  # now it is at work
     process.send_signal(signal.SIGINT)
     _, err = process.communicate()
