@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -33,9 +34,12 @@ from committee._validation import (
     routing_enabled,
 )
 from committee.combiners import Combiner
+from committee.distributed import is_dask
 from committee.export import to_sklearn
 from committee.members import Bagging, Generation, Generator, Pool, TrainingData
 from committee.members.apart import split_apart
+from committee.members.homes import check_generator, generate_at_homes
+from committee.members.partitions import Partitions, partitions
 from committee.predictions import predict_all
 
 
@@ -153,14 +157,86 @@ class BaseCommittee(Speaking, BaseEstimator):
             self._grow(data, rng)
         else:
             self._generate_all(data, rng)
-        self._spoken, self.transformer_, self._link = data.classes, None, "combiner"
+        return self._speak_in(data.classes)
+
+    def _speak_in(self, classes: Any) -> Self:
+        """Keep how the members speak: in class codes, or in numbers for None."""
+        self._spoken, self.transformer_, self._link = classes, None, "combiner"
         # Column names have been checked by then; trees want one array for all.
         self._arrays = all(isinstance(m, BaseDecisionTree) for m in self.members_)
         return self
 
+    def _partitions(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        fit_params: dict[str, Any],
+        check_y: Callable[[Any], Any],
+    ) -> Partitions:
+        """Return Dask collections as chunks of rows, once they can be trained on."""
+        self._check_kind()
+        check_generator(self._generator())
+        self._refuse_on_chunks(fit_params)
+        door = clone(self)  # knows the columns, and nothing that is heavy to send
+        for committee in (self, door):
+            if is_dask(X):
+                committee._check_X(_like_rows(X), reset=True)
+        return partitions(
+            X,
+            y,
+            sample_weight,
+            check_X=partial(door._check_X, reset=False),
+            check_y=check_y,
+            classes=is_classifier(self),
+        )
+
+    def _refuse_on_chunks(self, fit_params: dict[str, Any]) -> None:
+        """Say before any work what has to see all rows at once."""
+        if fit_params:
+            raise TypeError(
+                f"fit() got {sorted(fit_params)} and Dask collections: members that are "
+                "trained on chunks get no further arguments."
+            )
+        if self.stop is not None:
+            raise ValueError(
+                f"stop={self.stop!r} trains members in turn and takes no Dask "
+                "collections: set stop=None, or compute() as many rows as fit."
+            )
+        combiner = self.combiner
+        if combiner is not None and not combiner.takes_chunks:
+            raise ValueError(
+                f"{type(combiner).__name__} has to see all rows at once and takes no "
+                "Dask collections: take SimplexWeights or EPPruner, or compute() as "
+                "many rows as fit."
+            )
+
+    def _fit_chunks(self, rows: Partitions) -> Self:
+        """Train members where their rows are, and weigh them on F in chunks."""
+        weigh_on = (
+            self.weigh_on if isinstance(self.weigh_on, str) else float(self.weigh_on)
+        )
+        generation, seen = generate_at_homes(
+            self._generator(),
+            self._estimator(),
+            rows,
+            weigh_on=weigh_on if self._needs_rows() else None,
+            random_state=check_random_state(self.random_state),
+            verbose=bool(self.verbose),
+        )
+        self._votes = self._generator().votes
+        self._weigh(generation, seen)
+        # The mask would bring the whole graph, and maybe all rows, along.
+        self.held_out_, self.members_ = None, generation.members
+        return self._speak_in(seen.classes)
+
+    def _needs_rows(self) -> bool:
+        """Whether members are weighed by what they say."""
+        return self.combiner is not None and self.combiner.needs_rows
+
     def _generate_all(self, data: TrainingData, rng: np.random.RandomState) -> None:
         """Train all members of the generator, then weigh them."""
-        needs_rows = self.combiner is not None and self.combiner.needs_rows
+        needs_rows = self._needs_rows()
         rows_apart = None
         if needs_rows and not isinstance(self.weigh_on, str):
             data, rows_apart = split_apart(data, self.weigh_on, rng)
@@ -284,3 +360,8 @@ class BaseCommittee(Speaking, BaseEstimator):
     def _generator(self) -> Generator:
         """Return the generator, Bagging(100) unless given."""
         return Bagging() if self.generator is None else self.generator
+
+
+def _like_rows(X: Any) -> Any:
+    """Return something plain with the columns of a Dask collection."""
+    return X._meta if hasattr(X, "columns") else np.empty((1, *X.shape[1:]))

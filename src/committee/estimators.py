@@ -53,7 +53,7 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):
         held-out rows of `Bagging`, `CrossSplits` or `MiniBatches`.
     n_jobs : int, optional
         Members trained, or asked, at the same time, through joblib. Results do
-        not depend on it.
+        not depend on it. On Dask collections Dask decides.
     random_state : int, RandomState or None
     verbose : bool, default=False
         Show a progress bar on standard error.
@@ -66,7 +66,8 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):
     n_members_ : int
         Members with a nonzero weight; only these are asked to predict.
     held_out_ : bool array of shape (N, M) or None
-        True where the member did not train on the row.
+        True where the member did not train on the row; None for Dask collections,
+        whose mask is made, used and forgotten chunk by chunk.
     combiner_ : combiner or None
         The fitted combiner.
     classes_ : array of shape (K,)
@@ -102,6 +103,9 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):
         Parameters
         ----------
         X : array-like, sparse matrix or frame of shape (N, n_features)
+            Of a Dask array or frame each member of `Bagging` or `MiniBatches` is
+            trained on rows of one chunk, on the worker that has it, and weighed on
+            all chunks; other chunks make other members.
         y : array-like of shape (N,)
             Labels of any type.
         sample_weight : array-like of shape (N,), optional
@@ -113,17 +117,17 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):
         self
         """
         self._forget()
-        _refuse_dask(X, y)
+        _require_y(self, y)
+        if is_dask(X, y, sample_weight):
+            rows = self._partitions(X, y, sample_weight, fit_params, _labels)
+            self.classes_ = _at_least_two(rows.labels)
+            return self._fit_chunks(rows)
         X = self._check_X(X, reset=True)
-        y = _check_y(self, X, y)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                "A classifier needs at least 2 classes in y. Got 1 class: "
-                f"{self.classes_.tolist()[0]!r}."
-            )
-        return self._fit(X, codes, len(self.classes_), sample_weight, fit_params)
+        y = _labels(y)
+        check_consistent_length(X, y)
+        classes, codes = np.unique(y, return_inverse=True)
+        self.classes_ = _at_least_two(classes)
+        return self._fit(X, codes, len(classes), sample_weight, fit_params)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return class probabilities, columns in the order of `classes_`.
@@ -193,7 +197,7 @@ class CommitteeRegressor(RegressorMixin, BaseCommittee):
         held-out rows of `Bagging`, `CrossSplits` or `MiniBatches`.
     n_jobs : int, optional
         Members trained, or asked, at the same time, through joblib. Results do
-        not depend on it.
+        not depend on it. On Dask collections Dask decides.
     random_state : int, RandomState or None
     verbose : bool, default=False
         Show a progress bar on standard error.
@@ -205,7 +209,8 @@ class CommitteeRegressor(RegressorMixin, BaseCommittee):
     n_members_ : int
         Members with a nonzero weight; only these are asked to predict.
     held_out_ : bool array of shape (N, M) or None
-        True where the member did not train on the row.
+        True where the member did not train on the row; None for Dask collections,
+        whose mask is made, used and forgotten chunk by chunk.
     combiner_ : combiner or None
         The fitted combiner.
     n_features_in_ : int
@@ -237,6 +242,9 @@ class CommitteeRegressor(RegressorMixin, BaseCommittee):
         Parameters
         ----------
         X : array-like, sparse matrix or frame of shape (N, n_features)
+            Of a Dask array or frame each member of `Bagging` or `MiniBatches` is
+            trained on rows of one chunk, on the worker that has it, and weighed on
+            all chunks; other chunks make other members.
         y : array-like of shape (N,)
         sample_weight : array-like of shape (N,), optional
         **fit_params
@@ -247,9 +255,13 @@ class CommitteeRegressor(RegressorMixin, BaseCommittee):
         self
         """
         self._forget()
-        _refuse_dask(X, y)
+        _require_y(self, y)
+        if is_dask(X, y, sample_weight):
+            rows = self._partitions(X, y, sample_weight, fit_params, _numbers)
+            return self._fit_chunks(rows)
         X = self._check_X(X, reset=True)
-        y = _check_y(self, X, y).astype(np.float64)
+        y = _numbers(y)
+        check_consistent_length(X, y)
         return self._fit(X, y, None, sample_weight, fit_params)
 
     def predict(self, X: Any) -> FloatArray:
@@ -269,26 +281,41 @@ class CommitteeRegressor(RegressorMixin, BaseCommittee):
         return self._combined(X)
 
 
-def _refuse_dask(X: Any, y: Any) -> None:
-    """Say how to train members on rows that are in many places."""
-    if is_dask(X, y):
-        raise TypeError(
-            "Members are trained on rows in memory, and X or y is a Dask collection: "
-            "compute() as many rows as fit, then let prune() and predict() take the "
-            "whole collections."
-        )
-
-
-def _check_y(estimator: BaseEstimator, X: Any, y: Any) -> Any:
-    """Return y as a finite 1-D array as long as X."""
+def _require_y(estimator: BaseEstimator, y: Any) -> None:
+    """Refuse to be fitted without targets."""
     if y is None:
         raise ValueError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but "
             "the target y is None."
         )
+
+
+def _labels(y: Any) -> Any:
+    """Return y as a 1-D array of labels."""
+    y = _finite(y)
+    check_classification_targets(y)
+    return y
+
+
+def _numbers(y: Any) -> FloatArray:
+    """Return y as a 1-D array of finite numbers."""
+    return _finite(y).astype(np.float64)  # type: ignore[no-any-return]
+
+
+def _finite(y: Any) -> Any:
+    """Return y as a 1-D array without missing values."""
     y = column_or_1d(y, warn=True)
-    check_consistent_length(X, y)
     if y.dtype == object and any(type(label).__name__ in _MISSING for label in y):
         raise ValueError("Input y contains None: drop or fill rows without a target.")
     assert_all_finite(y, input_name="y")
     return y
+
+
+def _at_least_two(classes: Any) -> Any:
+    """Refuse a classification of nothing."""
+    if len(classes) < 2:
+        raise ValueError(
+            "A classifier needs at least 2 classes in y. Got 1 class: "
+            f"{classes.tolist()[0]!r}."
+        )
+    return classes

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from committee import CommitteeClassifier, SimplexWeights, member_predictions
+from committee import SimplexWeights, member_predictions
 from committee.pruning import prune
 
 da = pytest.importorskip("dask.array")
@@ -120,8 +120,3 @@ def test_members_that_cannot_take_a_block_name_it():
     F = member_predictions([model], da.from_array(hole, chunks=(100, 6)))
     with pytest.raises(ValueError, match="Chunk 2: Input X contains NaN"):
         F.compute()
-
-
-def test_training_says_what_to_do():
-    with pytest.raises(TypeError, match="trained on rows in memory"):
-        CommitteeClassifier().fit(da.from_array(X, 100), Y)

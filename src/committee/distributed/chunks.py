@@ -82,7 +82,11 @@ class Chunks:
                 add(*level[start : start + _FAN_IN])
                 for start in range(0, len(level), _FAN_IN)
             ]
-        return _computed(level[0]) if level else None
+        return _computed(level[0])[0] if level else None
+
+    def values(self) -> list[Any]:
+        """Return the values themselves, in one place and in their order."""
+        return list(_computed(*self.parts))
 
 
 def _shared(value: Any) -> Any:
@@ -106,12 +110,12 @@ def _plus(one: Any, two: Any) -> Any:
     return one.plus(two) if hasattr(one, "plus") else one + two
 
 
-def _computed(part: Any) -> Any:
-    """Compute one value, and say it plainly if the scheduler is gone."""
+def _computed(*parts: Any) -> Any:
+    """Compute values, and say it plainly if the scheduler is gone."""
     from dask import compute
 
     try:
-        return compute(part)[0]
+        return compute(*parts)
     except Exception as error:
         if _is_loss(error):
             raise RuntimeError(

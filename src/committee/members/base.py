@@ -26,7 +26,7 @@ class TrainingData:
     Attributes
     ----------
     X : array, sparse matrix or data frame with N rows
-        Handed to the members as it came.
+        Handed to the members as it came. None beside targets of Dask collections.
     y : array of shape (N,)
         Targets, or class codes 0..K-1.
     n_classes : int or None

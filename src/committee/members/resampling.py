@@ -86,11 +86,11 @@ class _Resampling(Generator):
     n_members: int
 
     @abstractmethod
-    def _sample(self, member: int, data: TrainingData, seeds: IntArray) -> Sample:
+    def sample(self, member: int, data: TrainingData, seeds: IntArray) -> Sample:
         """Return the rows of one member."""
 
-    def _n_seeds(self) -> int:
-        """How many seeds `_sample` draws on."""
+    def n_seeds(self) -> int:
+        """How many seeds `sample` draws on."""
         return self.n_members
 
     def generate(
@@ -129,7 +129,7 @@ class _Resampling(Generator):
         """Train the members of `generate`, `size` of them at a time and on demand."""
         self._validate_params()
         rng = check_random_state(random_state)
-        row_seeds = draw_seeds(rng, self._n_seeds())
+        row_seeds = draw_seeds(rng, self.n_seeds())
         seeds = draw_seeds(rng, self.n_members)
         votes = self.votes if held_out else None
         for start in range(0, self.n_members, size):
@@ -139,7 +139,7 @@ class _Resampling(Generator):
                     _fit_and_predict,
                     estimator,
                     data,
-                    self._sample(m, data, row_seeds),
+                    self.sample(m, data, row_seeds),
                     int(seeds[m]),
                     votes,
                 )
@@ -157,7 +157,8 @@ class Bagging(_Resampling):
     N rows are drawn with replacement, in proportion to `sample_weight` where
     there is one. About 36.8 % of the rows are left out of each member: it is
     weighed on those. A repeated row is one row with a count where the learner
-    takes `sample_weight`.
+    takes `sample_weight`. Of a Dask collection each member sees a bootstrap sample of
+    one chunk, where it is trained.
 
     Parameters
     ----------
@@ -178,7 +179,8 @@ class Bagging(_Resampling):
     def __init__(self, n_members: int = 100) -> None:
         self.n_members = n_members
 
-    def _sample(self, member: int, data: TrainingData, seeds: IntArray) -> Sample:
+    def sample(self, member: int, data: TrainingData, seeds: IntArray) -> Sample:
+        """Return a bootstrap sample of the rows."""
         rng = np.random.RandomState(seeds[member])
         N = len(data)
         if data.sample_weight is None:
@@ -188,6 +190,10 @@ class Bagging(_Resampling):
         counts = np.bincount(drawn, minlength=N)
         rows = np.flatnonzero(counts)
         return Sample(rows, counts[rows])
+
+    def at_home(self, n_members: int, n_rows: int, total: int) -> Bagging:
+        """Return the generator of the members of one chunk of the rows."""
+        return Bagging(n_members)
 
 
 class _Splitting(_Resampling):
@@ -207,20 +213,25 @@ class _Splitting(_Resampling):
         """M = n_splits x repeats."""
         return self.n_splits * self.repeats
 
-    def _n_seeds(self) -> int:
+    def n_seeds(self) -> int:
+        """Return the number of splits: each has a seed."""
         return self.repeats
 
     def _parts(self, member: int, n_rows: int, seeds: IntArray) -> list[IntArray]:
         """Return the parts of the split that the member belongs to, its own first."""
+        self._check_splits(n_rows)
+        repeat, k = divmod(member, self.n_splits)
+        order = np.random.RandomState(seeds[repeat]).permutation(n_rows)
+        parts = np.array_split(order, self.n_splits)
+        return [parts[k], *parts[:k], *parts[k + 1 :]]
+
+    def _check_splits(self, n_rows: int) -> None:
+        """Refuse more parts than rows."""
         if self.n_splits > n_rows:
             raise ValueError(
                 f"{type(self).__name__} cannot make {self.n_splits} parts of "
                 f"{n_rows} rows (n_samples={n_rows}). Take n_splits <= {n_rows}."
             )
-        repeat, k = divmod(member, self.n_splits)
-        order = np.random.RandomState(seeds[repeat]).permutation(n_rows)
-        parts = np.array_split(order, self.n_splits)
-        return [parts[k], *parts[:k], *parts[k + 1 :]]
 
 
 class CrossSplits(_Splitting):
@@ -246,7 +257,8 @@ class CrossSplits(_Splitting):
     20
     """
 
-    def _sample(self, member: int, data: TrainingData, seeds: IntArray) -> Sample:
+    def sample(self, member: int, data: TrainingData, seeds: IntArray) -> Sample:
+        """Return the rows of all parts but the member's own."""
         _, *others = self._parts(member, len(data), seeds)
         return Sample.of(np.sort(np.concatenate(others)), data)
 
@@ -255,7 +267,10 @@ class MiniBatches(_Splitting):
     """Train each member on one part of a random split only (chapter 4.3, 4).
 
     Cheap and diverse, for large data. With `repeats=1` the members train on a
-    disjoint partition of the rows. Each is weighed on everything else.
+    disjoint partition of the rows. Each is weighed on everything else. Of a Dask
+    collection each member sees a part of one chunk, where it is trained: a chunk is
+    split into parts of N / n_splits rows, or into two where it is smaller than that
+    and home to several members.
 
     Parameters
     ----------
@@ -274,9 +289,18 @@ class MiniBatches(_Splitting):
     8
     """
 
-    def _sample(self, member: int, data: TrainingData, seeds: IntArray) -> Sample:
+    def sample(self, member: int, data: TrainingData, seeds: IntArray) -> Sample:
+        """Return the rows of the member's own part."""
         own, *_ = self._parts(member, len(data), seeds)
         return Sample.of(np.sort(own), data)
+
+    def at_home(self, n_members: int, n_rows: int, total: int) -> MiniBatches:
+        """Return the generator of the members of one chunk of the rows."""
+        self._check_splits(total)
+        # Two parts at least, or members of the chunk would all see the same rows.
+        fewest = min(2, n_members, n_rows)
+        parts = max(fewest, round(n_rows * self.n_splits / total))
+        return MiniBatches(parts, -(-n_members // parts))
 
 
 def _gathered(

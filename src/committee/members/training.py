@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pickle
 import re
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
+from sklearn import config_context, get_config
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.utils.metadata_routing import (
@@ -22,7 +24,11 @@ from committee._parallel import results_of
 from committee._progress import track
 from committee._typing import Member
 from committee._validation import index_params, routing_enabled, safe_indexing
+from committee.distributed import Chunks, numbered
 from committee.members.base import Sample, TrainingData
+
+#: Results that are fetched from Dask by one call, which takes some 10 ms.
+_TOGETHER = 20
 
 
 class MemberFitError(ValueError):
@@ -148,6 +154,57 @@ def run_in_turn(
     yield from _checked(results, feed, total, label, verbose)
 
 
+class Configured:
+    """A function that runs elsewhere under scikit-learn's settings of here."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.config = get_config()
+
+    def __call__(self, *args: Any) -> Any:
+        """Return what the function returns."""
+        with config_context(**self.config):
+            return self.function(*args)
+
+
+def begin_on_chunks(
+    function: Any, estimator: Member, data: Chunks, *args: Any, verbose: bool
+) -> Chunks:
+    """Begin function(estimator, v_c, i, *args) for the i-th of some chunks.
+
+    Each job runs on a worker that has its chunk, and its result stays there.
+    """
+    numbers, job = numbered(len(data)), Configured(function)
+    tasks = numbers.map(_guarded, job, estimator, data, numbers, *args)
+    if not verbose:
+        return tasks.kept()
+    from dask.diagnostics import ProgressBar
+
+    # Of Dask's threads, which end their work here; that of a cluster only begins.
+    with ProgressBar(out=sys.stderr):
+        return tasks.kept()
+
+
+def run_on_chunks(begun: Chunks, *, label: str, verbose: bool) -> Iterator[Any]:
+    """Yield results of `begin_on_chunks` like `run_parallel`."""
+    size = 1 if verbose else _TOGETHER
+    starts = range(0, len(begun), size)
+    feed = _Feed((Chunks(begun.parts[start : start + size]),) for start in starts)
+    results = (result for _, (some,) in feed for result in some.values())
+    yield from _checked(results, feed, len(begun), label, verbose)
+
+
+def listed(results: Chunks) -> Chunks:
+    """Return the list of all results as one value, not yet computed."""
+    from dask import delayed
+
+    return Chunks([delayed(_listed, pure=False, traverse=False)(*results.parts)])
+
+
+def _listed(*results: Any) -> list[Any]:
+    return list(results)
+
+
 class _Feed:
     """Numbered jobs, until somebody says stop."""
 
@@ -156,10 +213,10 @@ class _Feed:
         self.stopped = False
 
     def __iter__(self) -> Iterator[tuple[int, tuple[Any, ...]]]:
-        for numbered in enumerate(self.jobs):
+        for index, job in enumerate(self.jobs):
             if self.stopped:
                 return
-            yield numbered
+            yield index, job
 
 
 def _checked(
