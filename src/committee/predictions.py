@@ -57,10 +57,10 @@ def member_predictions(
     >>> member_predictions(members, [[1.0]]).round(3).tolist()
     [[1.0, 0.667]]
     """
-    if is_dask(X):
-        return _lazy_predictions(ensemble, X)  # type: ignore[no-any-return]
     if hasattr(ensemble, "member_predictions"):
         return ensemble.member_predictions(X, n_jobs=n_jobs)  # type: ignore[no-any-return]
+    if is_dask(X):
+        return _lazy_predictions(ensemble, X)  # type: ignore[no-any-return]
     roster = roster_of(ensemble)
     return ask(roster, roster.prepared(X), n_jobs=n_jobs)
 

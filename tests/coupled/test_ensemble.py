@@ -24,7 +24,7 @@ def test_alpha_and_coupling_change_nothing_that_is_drawn():
 def test_members_have_not_seen_the_rows_of_other_subsets():
     X, y = rows()
     model = CoupledKernelRegressor(5, random_state=0).fit(X, y)
-    unseen = model._unseen(np.arange(60), 60)
+    unseen = model._unseen(np.arange(60))
     for j, subset in enumerate(model.subsets_):
         np.testing.assert_array_equal(np.flatnonzero(~unseen[:, j]), subset)
 
@@ -42,5 +42,6 @@ def test_weighing_rows_are_at_least_twice_the_members():
     X, y = rows(1500)
     for q, n in ((10, 1000), (600, 1200)):
         model = CoupledKernelRegressor(q, n_coupling=5, random_state=0)
-        plan = model.fit(X, y)._prepare(X, None, None)
+        model.fit(X, y)
+        plan = model._prepare(model._rows(X, y, None), None)
         assert len(plan.weighing) == n

@@ -1,12 +1,15 @@
 import numpy as np
 import pytest
 
+from committee.coupled.rows import Rows
 from committee.coupled.sampling import (
     draw_coupling,
     draw_subsets,
     draw_weighing,
+    kernel_rows,
     split_rows,
 )
+from committee.kernels import median_gamma
 
 ROWS = np.arange(10, 33)
 
@@ -42,17 +45,26 @@ def test_a_subset_of_one_row_is_refused():
 
 
 def test_coupling_points():
-    X = np.arange(20.0).reshape(10, 2)
-    drawn = draw_coupling(X, 0.3, "train", rng())
+    X = np.arange(30.0).reshape(15, 2)
+    table, rows = Rows(X, X[:, 0], X[:, :1], None), np.arange(2, 12)
+    drawn = draw_coupling(table, rows, 0.3, "train", rng())
     assert drawn.shape == (3, 2)
-    assert {tuple(x) for x in drawn} <= {tuple(x) for x in X}
-    assert len(draw_coupling(X, 10, "train", rng())) == 10
-    box = draw_coupling(X, 100, "box", rng())
-    assert np.all((box >= X[0]) & (box <= X[-1]))
+    assert {tuple(x) for x in drawn} <= {tuple(x) for x in X[rows]}
+    assert len(draw_coupling(table, rows, 10, "train", rng())) == 10
+    box = draw_coupling(table, rows, 100, "box", rng())
+    assert np.all((box >= X[2]) & (box <= X[11]))
     with pytest.raises(
         ValueError, match="n_coupling=11 points cannot be drawn from 10"
     ):
-        draw_coupling(X, 11, "train", rng())
+        draw_coupling(table, rows, 11, "train", rng())
+
+
+@pytest.mark.parametrize("n", [7, 1000, 1001, 3456])
+def test_rows_that_decide_a_kernel_give_the_width_of_all(n):
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    rows = kernel_rows(np.arange(n))
+    assert len(rows) <= 1000
+    assert median_gamma(X[rows]) == median_gamma(X)
 
 
 def test_weighing_rows():

@@ -58,3 +58,7 @@ def test_arrays_and_sums_with_a_method_plus():
 def test_an_error_comes_as_it_is():
     with pytest.raises(ZeroDivisionError):
         chunks([1, 0]).sum(lambda v: 1 / v)
+
+
+def test_values_come_in_their_order():
+    assert chunks([3, None, 1]).map(lambda v: 2 * v).values() == [6, None, 2]

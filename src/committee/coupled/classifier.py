@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from committee._typing import FloatArray, IntArray, RandomState
+from committee._typing import FloatArray, RandomState
 from committee._validation import StrOptions, check_sample_weight, fit_context
-from committee.coupled.ensemble import CoupledEnsemble, Plan
+from committee.coupled.chunked import ChunkedRows, chunk_classification
+from committee.coupled.ensemble import CoupledEnsemble
 from committee.coupled.expansion import in_blocks
+from committee.coupled.lazy import lazily
 from committee.coupled.link import (
     LinkMixin,
     both_sides,
@@ -19,6 +21,12 @@ from committee.coupled.link import (
     signed_targets,
 )
 from committee.coupled.loo import leave_one_out
+from committee.coupled.rows import Plan, Rows
+from committee.coupled.segments import SegmentPlan
+from committee.distributed import is_dask
+
+#: Weighing on rows that members have trained on.
+_SEEN = ("train", "held-out")
 
 
 class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
@@ -68,6 +76,7 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
         **CoupledEnsemble._parameter_constraints,
         "voting": [StrOptions({"hard", "soft"})],
     }
+    _links = True
 
     def __init__(
         self,
@@ -122,10 +131,11 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
 
         Parameters
         ----------
-        X : array-like of shape (N, n_features)
-        y : array-like of shape (N,)
+        X : array-like of shape (N, n_features), or a Dask array or frame
+            As for `CoupledKernelRegressor`.
+        y : array-like of shape (N,), or a Dask collection
             Labels of any type.
-        sample_weight : array-like of shape (N,), optional
+        sample_weight : array-like of shape (N,), optional, or a Dask collection
         X_coupling : array-like of shape (n_c, n_features), optional
             As for `CoupledKernelRegressor`.
 
@@ -133,27 +143,39 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
         -------
         self
         """
+        plan = self._prepare(self._rows(X, y, sample_weight), X_coupling)
+        heard, outputs = self._train(plan)
+        assert outputs is not None
+        rows, scores = self._honest_scores(plan, heard, outputs)
+        self.slope_ = fit_slope(scores, rows.y, rows.s)
+        return self
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any) -> Rows | ChunkedRows:
+        """Return checked rows, and remember the classes."""
+        if is_dask(X, y, sample_weight):
+            self._check_chunks()
+            self.classes_, chunks = chunk_classification(X, y, sample_weight)
+            return self._spread(X, chunks)
         X, y = validate_data(self, X, y, dtype=np.float64)
         s = check_sample_weight(sample_weight, X)
         self.classes_, codes = encode_labels(y, s)
-        plan = self._prepare(X, s, X_coupling)
-        Y = signed_targets(codes, len(self.classes_))
-        self._train(plan, codes, Y)
-        rows, scores = self._honest_scores(plan, Y)
-        self.slope_ = fit_slope(scores, codes[rows], None if s is None else s[rows])
-        return self
+        return Rows(X, codes, signed_targets(codes, len(self.classes_)), s)
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the scores s_k; for two classes sum_j w_j sign f_j, or sum_j w_j f_j.
 
         Parameters
         ----------
-        X : array-like of shape (N, n_features)
+        X : array-like of shape (N, n_features), or a Dask array or frame
 
         Returns
         -------
         s : array of shape (N,) or (N, K)
         """
+        if is_dask(X):
+            check_is_fitted(self)
+            tail = () if len(self.classes_) == 2 else (len(self.classes_),)
+            return lazily(self, "decision_function", X, tail, np.float64)  # type: ignore[no-any-return]
         s = self._scores(X)
         if len(self.classes_) > 2:
             return s
@@ -172,23 +194,27 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
             lambda rows: _votes(both_sides(self._outputs(rows, support)), w),
         )
 
-    def _honest_scores(self, plan: Plan, Y: FloatArray) -> tuple[IntArray, FloatArray]:
+    def _honest_scores(
+        self, plan: Plan | SegmentPlan, heard: Rows, outputs: FloatArray
+    ) -> tuple[Rows, FloatArray]:
         """Return rows and their s_k by members that were not told the target."""
-        if len(self.members_) == 1 and isinstance(self.weigh_on, str):
-            rows, f = leave_one_out(plan.gram, Y, alpha=self.alpha, coupling=0.0)
-            return rows, self._voted(both_sides(f), np.ones((len(rows), 1)))
-        rows = plan.weighing
+        if isinstance(plan, Plan) and self.n_members == 1 and self.weigh_on in _SEEN:
+            rows, f = leave_one_out(
+                plan.gram, plan.rows.Y, alpha=self.alpha, coupling=0.0
+            )
+            one = np.ones((len(rows), 1))
+            return plan.rows.take(rows), self._voted(both_sides(f), one)
         support = self.support_members_
-        f = both_sides(self._outputs(plan.gram.X[rows], support))
-        unseen = self._unseen(rows, len(plan.gram.X))[:, support]
+        f = both_sides(outputs[:, support])
+        unseen = self._unseen(plan.weighing)[:, support]
         w = np.where(unseen, self.weights_[support], 0.0)
         alone = w.sum(axis=1) <= 0
         if alone.all():
             w[:] = self.weights_[support]
             alone[:] = False
-        rows, f, w = rows[~alone], f[~alone], w[~alone]
+        f, w = f[~alone], w[~alone]
         w *= self.weights_.sum() / w.sum(axis=1, keepdims=True)
-        return rows, self._voted(f, w)
+        return heard.take(np.flatnonzero(~alone)), self._voted(f, w)
 
     def _voted(self, f: FloatArray, w: FloatArray) -> FloatArray:
         """Return s_k of outputs (N, M, K) with weights (N, M)."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -13,7 +12,8 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from committee._typing import BoolArray, FloatArray, IntArray, RandomState
-from committee._validation import HasMethods, Interval, StrOptions, check_sample_weight
+from committee._validation import HasMethods, Interval, StrOptions
+from committee.coupled.chunked import ChunkedRows, columns_of
 from committee.coupled.expansion import (
     KernelMember,
     collapse,
@@ -21,15 +21,19 @@ from committee.coupled.expansion import (
     in_blocks,
     member_outputs,
 )
-from committee.coupled.gram import GramBlocks, Layout, threads_for
+from committee.coupled.gram import Layout, threads_for
+from committee.coupled.lazy import lazily
+from committee.coupled.rows import Options, Plan, Rows
 from committee.coupled.sampling import (
     draw_coupling,
     draw_subsets,
     draw_weighing,
+    kernel_rows,
     split_rows,
 )
-from committee.coupled.system import solve_coupled
+from committee.coupled.segments import SegmentPlan
 from committee.diagnostics.correlation import scaled_error_correlation
+from committee.distributed import is_dask
 from committee.kernels import KERNELS, Kernel, make_kernel
 from committee.linalg import solve_simplex
 
@@ -41,23 +45,6 @@ RIDGE_CONSTRAINTS: dict[str, Any] = {
     "coef0": [Interval(Real, None, None, closed="neither")],
     "alpha": [Interval(Real, 0, None, closed="neither")],
 }
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Checked rows and everything drawn, before anything is learned.
-
-    Attributes
-    ----------
-    gram : GramBlocks
-    sample_weight : array of shape (N,) or None
-    weighing : array of row numbers
-        The rows of the second layer.
-    """
-
-    gram: GramBlocks
-    sample_weight: FloatArray | None
-    weighing: IntArray
 
 
 class CoupledEnsemble(BaseEstimator):
@@ -85,6 +72,8 @@ class CoupledEnsemble(BaseEstimator):
         "n_weighing": [Interval(Integral, 1, None, closed="left"), None],
         "random_state": ["random_state"],
     }
+    #: Whether a link is fitted to what the members say.
+    _links: ClassVar[bool] = False
 
     kernel_: Kernel
     subsets_: list[IntArray]
@@ -152,81 +141,95 @@ class CoupledEnsemble(BaseEstimator):
     def _predictions(self, outputs: FloatArray) -> FloatArray:
         """Return F of the submodels' outputs, (N, M, T)."""
 
+    def _check_chunks(self) -> None:
+        """Refuse what needs all rows at once, before any of them is read."""
+        if self.solver == "cg":
+            raise ValueError(
+                'solver="cg" needs all kernel blocks in one place: give '
+                'solver="direct" for Dask collections.'
+            )
+
+    def _spread(self, X: Any, chunks: ChunkedRows) -> Rows | ChunkedRows:
+        """Return rows of Dask collections; for one submodel, all in one place."""
+        validate_data(self, columns_of(X), skip_check_array=True)
+        return chunks.gathered() if self.n_members == 1 else chunks
+
     def _prepare(
-        self, X: FloatArray, sample_weight: Any, X_coupling: Any, *, keep: bool = False
-    ) -> Plan:
-        """Check and draw everything that alpha and the coupling do not change."""
+        self, table: Rows | ChunkedRows, X_coupling: Any, *, keep: bool = False
+    ) -> Plan | SegmentPlan:
+        """Draw everything that alpha and the coupling do not change."""
         self.__dict__.pop("weights_", None)
-        X_coupling = self._check_coupling(X, X_coupling)
-        s = check_sample_weight(sample_weight, X)
+        X_coupling = self._check_coupling(X_coupling)
         rng = check_random_state(self.random_state)
-        counted = np.arange(len(X)) if s is None else np.flatnonzero(s)
-        rows, apart = split_rows(counted, self.weigh_on, self.n_members, rng)
+        rows, apart = split_rows(table.counted(), self.weigh_on, self.n_members, rng)
         self.kernel_ = make_kernel(
-            self.kernel, X[rows], gamma=self.gamma, degree=self.degree, coef0=self.coef0
+            self.kernel,
+            table.take(kernel_rows(rows)).X,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
         )
         self.subsets_ = draw_subsets(rows, self.n_members, rng)
         weighing = draw_weighing(
             rows if apart is None else apart, self.n_weighing, self.n_members, rng
         )
         if X_coupling is None:
-            X_coupling = draw_coupling(X[rows], self.n_coupling, self.coupling_set, rng)
+            X_coupling = draw_coupling(
+                table, rows, self.n_coupling, self.coupling_set, rng
+            )
         self.coupling_points_ = X_coupling
-        gram = GramBlocks(
-            self.kernel_,
-            X,
-            self.subsets_,
-            self.coupling_points_,
-            self._layout(),
-            sample_weight=s,
-            keep=keep,
+        return table.plan(
+            self.kernel_, self.subsets_, X_coupling, self._layout(), weighing, keep=keep
         )
-        return Plan(gram, s, weighing)
 
-    def _train(self, plan: Plan, y: Any, Y: FloatArray) -> None:
-        """Train both layers on Y, (N, T).
-
-        y is what the combiner takes: floats like Y, or class codes.
-        """
-        gram = plan.gram
+    def _train(self, plan: Plan | SegmentPlan) -> tuple[Rows, FloatArray | None]:
+        """Train both layers; return the rows of the second and what was said on them."""
         self._fitted = self._layout()
-        solution = solve_coupled(
-            gram,
-            Y,
+        heard = plan.rows.take(plan.weighing)
+        listens = self._needs_rows() or self._links
+        options = Options(
             alpha=self.alpha,
             coupling=self.coupling,
-            solver=self.solver,  # type: ignore[arg-type]
+            solver=self.solver,  # type: ignore[typeddict-item]
             tol=self.tol,
             max_iter=self.max_iter,
         )
-        vector = y.ndim == 1 and Y.shape[1] == 1
+        solution, outputs = plan.solve(heard.X if listens else None, options)
+        vector = heard.y.ndim == 1 and heard.Y.shape[1] == 1
         self.n_iter_, self.converged_ = solution.n_iter, solution.converged
+        X = plan.points()
         self.members_ = [
             KernelMember(
-                self.kernel_, gram.X, gram.support_rows(j), a[:, 0] if vector else a
+                self.kernel_, X, self._support_rows(j), a[:, 0] if vector else a
             )
             for j, a in enumerate(solution.coef)
         ]
-        with threads_for(len(gram.subsets[0])):
-            F = None
-            if self._needs_rows():
-                everyone = np.arange(self.n_members)
-                outputs = self._outputs(gram.X[plan.weighing], everyone)
-                F = self._predictions(outputs)
-            self.weights_ = self._weigh(F, y, plan)
+        F = None
+        if self._needs_rows():
+            assert outputs is not None
+            F = self._predictions(outputs)
+        with threads_for(len(self.subsets_[0])):
+            self.weights_ = self._weigh(F, heard, plan.weighing)
         self.dual_rows_, self.dual_coef_ = collapse(self.members_, self.weights_)
+        return heard, outputs
+
+    def _support_rows(self, j: int) -> IntArray:
+        """Return the row numbers of S_j."""
+        return np.concatenate([self.subsets_[i] for i in self._fitted.support(j)])
 
     def _layout(self) -> Layout:
         return Layout(self.n_members, self.topology, self.overlap)  # type: ignore[arg-type]
 
-    def _check_coupling(self, X: FloatArray, X_coupling: Any) -> FloatArray | None:
+    def _check_coupling(self, X_coupling: Any) -> FloatArray | None:
         """Return the given coupling points as an array as wide as X, or None."""
         if X_coupling is None:
             return None
+        if is_dask(X_coupling):
+            X_coupling = X_coupling.compute()
         points = check_array(X_coupling, dtype=np.float64, input_name="X_coupling")
-        if points.shape[1] != X.shape[1]:
+        if points.shape[1] != self.n_features_in_:
             raise ValueError(
-                f"X_coupling must have the {X.shape[1]} columns of X. Got "
+                f"X_coupling must have the {self.n_features_in_} columns of X. Got "
                 f"{points.shape[1]}."
             )
         validate_data(self, X_coupling, reset=False, skip_check_array=True)
@@ -238,9 +241,9 @@ class CoupledEnsemble(BaseEstimator):
             return self.n_members > 1
         return getattr(self.combiner, "needs_rows", True)
 
-    def _weigh(self, F: FloatArray | None, y: Any, plan: Plan) -> FloatArray:
-        """Fit the second layer on F of the weighing rows; return the weights."""
-        M, rows, s = self.n_members, plan.weighing, plan.sample_weight
+    def _weigh(self, F: FloatArray | None, heard: Rows, rows: IntArray) -> FloatArray:
+        """Fit the second layer on F of the rows that were heard; return the weights."""
+        M = self.n_members
         self.combiner_ = None if self.combiner is None else clone(self.combiner)
         if F is None:
             if self.combiner_ is None:
@@ -248,20 +251,21 @@ class CoupledEnsemble(BaseEstimator):
             weights: FloatArray = self.combiner_.fit(np.zeros((1, M)), [0.0]).weights_
             return weights
         repeats = len(F) // len(rows)  # one row of F for each target
-        targets = y[rows].reshape(-1)
-        weight = None if s is None else np.repeat(s[rows], repeats)
+        targets = heard.y.reshape(-1)
+        weight = None if heard.s is None else np.repeat(heard.s, repeats)
         held_out = None
         if self.weigh_on == "held-out" and M > 1:
-            held_out = np.repeat(self._unseen(rows, len(y)), repeats, axis=0)
+            held_out = np.repeat(self._unseen(rows), repeats, axis=0)
         if self.combiner_ is None:
             C, _ = scaled_error_correlation(F, targets, held_out, weight)
             return solve_simplex(C)
         self.combiner_.fit(F, targets, held_out=held_out, sample_weight=weight)
         return self.combiner_.weights_  # type: ignore[no-any-return]
 
-    def _unseen(self, rows: IntArray, n_rows: int) -> BoolArray:
+    def _unseen(self, rows: IntArray) -> BoolArray:
         """Return (n, M): True where the member did not train on the row."""
-        owner = np.full(n_rows, -1)
+        last = max(int(subset[-1]) for subset in (rows, *self.subsets_))
+        owner = np.full(last + 1, -1)
         for j, subset in enumerate(self.subsets_):
             owner[subset] = j
         unseen: BoolArray = owner[rows][:, None] != np.arange(len(self.subsets_))
@@ -286,7 +290,8 @@ class CoupledEnsemble(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (N, n_features)
+        X : array-like of shape (N, n_features), or a Dask array or frame
+            For a Dask collection the answer is a lazy Dask array.
         n_jobs : int, optional
             Not used: BLAS runs the threads.
 
@@ -295,6 +300,11 @@ class CoupledEnsemble(BaseEstimator):
         F : array of shape (N, M) or (N, M, K)
             For several targets (N, M, T).
         """
+        if is_dask(X):
+            check_is_fitted(self, "weights_")
+            shape = (1, len(self.members_), self.dual_coef_.shape[1])
+            tail = self._member_view(np.zeros(shape)).shape[1:]
+            return lazily(self, "member_predictions", X, tail, np.float64)  # type: ignore[no-any-return]
         X = self._check_X(X)
         everyone = np.arange(len(self.members_))
         return in_blocks(

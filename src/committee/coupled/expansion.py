@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from committee._typing import FloatArray, IntArray
-from committee.coupled.gram import Layout
+from committee.coupled.gram import GramBlocks, Layout
 from committee.kernels import Kernel
 
 #: Entries of the largest array of member outputs while predicting: 32 MB.
@@ -89,11 +89,11 @@ def evaluate(
 
 
 def member_outputs(
-    members: Sequence[KernelMember],
+    members: Sequence[KernelMember] | Mapping[int, KernelMember],
     X: FloatArray,
-    subsets: Sequence[IntArray],
+    subsets: Sequence[IntArray] | Mapping[int, IntArray],
     layout: Layout,
-    wanted: IntArray,
+    wanted: Sequence[int] | IntArray,
 ) -> FloatArray:
     """Return what some submodels say on the rows of X.
 
@@ -102,12 +102,12 @@ def member_outputs(
 
     Parameters
     ----------
-    members : list of KernelMember
+    members : list of KernelMember, or those that are wanted by their numbers
     X : array of shape (N, d)
-    subsets : list of arrays
+    subsets : list of arrays, or those that are needed by their numbers
         D_i.
     layout : Layout
-    wanted : array of member numbers
+    wanted : member numbers, at least one
 
     Returns
     -------
@@ -121,15 +121,38 @@ def member_outputs(
             part = members[j].columns[start:stop]
             shares.setdefault(i, []).append((position, part))
             start = stop
-    T = members[0].columns.shape[1]
+    one = members[wanted[0]]
+    kernel, X_fit, T = one.kernel, one.X, one.columns.shape[1]
     f = np.zeros((len(X), len(wanted), T))
-    kernel, X_fit = members[0].kernel, members[0].X
     for i, parts in shares.items():
         coef = np.concatenate([part for _, part in parts], axis=1)
         values = evaluate(kernel, X, X_fit[subsets[i]], coef)
         for position, (at, _) in enumerate(parts):
             f[:, at] += values[:, position * T : (position + 1) * T]
     return f
+
+
+def outputs_of(
+    gram: GramBlocks, coef: Mapping[int, FloatArray], X: FloatArray
+) -> FloatArray:
+    """Return what some submodels say on the rows of X, from their coefficients.
+
+    Parameters
+    ----------
+    gram : GramBlocks
+    coef : dict of arrays of shape (m_j, T)
+        a_j by the numbers of the submodels.
+    X : array of shape (N, d)
+
+    Returns
+    -------
+    f : array of shape (N, len(coef), T)
+    """
+    members = {
+        j: KernelMember(gram.kernel, gram.X, gram.support_rows(j), a)
+        for j, a in coef.items()
+    }
+    return member_outputs(members, X, gram.subsets, gram.layout, list(coef))
 
 
 def collapse(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -91,7 +91,7 @@ class GramBlocks:
     kernel : Kernel
     X : array of shape (N, d)
     subsets : list of arrays of row numbers
-        D_j, disjoint.
+        D_j, disjoint; or only those that will be needed, by their numbers.
     X_coupling : array of shape (n_c, d)
     layout : Layout
     sample_weight : array of shape (N,), optional
@@ -104,7 +104,7 @@ class GramBlocks:
         self,
         kernel: Kernel,
         X: FloatArray,
-        subsets: Sequence[IntArray],
+        subsets: Sequence[IntArray] | Mapping[int, IntArray],
         X_coupling: FloatArray,
         layout: Layout,
         *,

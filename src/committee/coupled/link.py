@@ -15,8 +15,11 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray, IntArray
+from committee.coupled.lazy import lazily
+from committee.distributed import is_dask
 
 #: Bounds of log b for scores of unit size.
 _LOG_SLOPES = (-7.0, 7.0)
@@ -37,12 +40,16 @@ class LinkMixin(ClassifierMixin):
 
         Parameters
         ----------
-        X : array-like of shape (N, n_features)
+        X : array-like of shape (N, n_features), or a Dask array or frame
+            For a Dask collection the answer is a lazy Dask array.
 
         Returns
         -------
         labels : array of shape (N,)
         """
+        if is_dask(X):
+            check_is_fitted(self)
+            return lazily(self, "predict", X, (), self.classes_.dtype)
         best = self._scores(X).argmax(axis=1)
         return self.classes_[best]
 
@@ -51,12 +58,16 @@ class LinkMixin(ClassifierMixin):
 
         Parameters
         ----------
-        X : array-like of shape (N, n_features)
+        X : array-like of shape (N, n_features), or a Dask array or frame
 
         Returns
         -------
         p : array of shape (N, K)
         """
+        if is_dask(X):
+            check_is_fitted(self)
+            tail = (len(self.classes_),)
+            return lazily(self, "predict_proba", X, tail, np.float64)  # type: ignore[no-any-return]
         scores = self._scores(X)
         return link(scores, self.slope_)
 
@@ -152,12 +163,22 @@ def encode_labels(y: Any, sample_weight: FloatArray | None) -> tuple[Any, IntArr
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     counted = codes if sample_weight is None else codes[sample_weight > 0]
-    if len(np.unique(counted)) < 2:
+    refuse_one_class(classes[np.unique(counted)])
+    return classes, codes
+
+
+def refuse_one_class(counted: Any) -> None:
+    """Say that one class is not enough.
+
+    Parameters
+    ----------
+    counted : array of the distinct labels that count
+    """
+    if len(counted) < 2:
         raise ValueError(
             "A classifier needs at least 2 classes in y. Got 1 class: "
-            f"{classes[counted].tolist()[0]!r}."
+            f"{counted.tolist()[0]!r}."
         )
-    return classes, codes
 
 
 def signed_targets(codes: IntArray, n_classes: int) -> FloatArray:

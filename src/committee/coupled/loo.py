@@ -47,7 +47,8 @@ def leave_one_out(
     (6, 3, 1)
     """
     q = gram.layout.n_members
-    rows = np.sort(np.concatenate(gram.subsets))
+    subsets = [gram.subsets[j] for j in range(q)]
+    rows = np.sort(np.concatenate(subsets))
     units = np.zeros((len(gram.X), len(rows)))
     units[rows, np.arange(len(rows))] = 1.0
     P = solve_coupled(gram, units, alpha=alpha, coupling=coupling).coef
@@ -58,7 +59,7 @@ def leave_one_out(
         F[:, j] = K @ (P[j] @ Y[rows])
         own[:, j] = np.einsum("nm,mn->n", K, P[j])
     owner = np.empty(len(gram.X), dtype=np.intp)
-    for j, subset in enumerate(gram.subsets):
+    for j, subset in enumerate(subsets):
         owner[subset] = j
     n, i = np.arange(len(rows)), owner[rows]
     r = (Y[rows] - F[n, i]) / (1.0 - own[n, i])[:, None]

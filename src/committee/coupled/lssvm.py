@@ -16,6 +16,7 @@ from committee._validation import check_sample_weight, fit_context
 from committee.coupled.ensemble import RIDGE_CONSTRAINTS
 from committee.coupled.expansion import evaluate
 from committee.coupled.gram import threads_for
+from committee.coupled.lazy import lazily
 from committee.coupled.link import (
     LinkMixin,
     both_sides,
@@ -24,6 +25,7 @@ from committee.coupled.link import (
     signed_targets,
 )
 from committee.coupled.regressor import TargetsMixin
+from committee.distributed import is_dask
 from committee.kernels import Kernel, make_kernel
 
 
@@ -262,12 +264,16 @@ class LSSVMClassifier(LinkMixin, _LSSVM):
 
         Parameters
         ----------
-        X : array-like of shape (N, n_features)
+        X : array-like of shape (N, n_features), or a Dask array or frame
 
         Returns
         -------
         f : array of shape (N,) or (N, K)
         """
+        if is_dask(X):
+            check_is_fitted(self)
+            tail = () if len(self.classes_) == 2 else (len(self.classes_),)
+            return lazily(self, "decision_function", X, tail, np.float64)  # type: ignore[no-any-return]
         f = self._values(X)
         return f[:, 0] if len(self.classes_) == 2 else f
 

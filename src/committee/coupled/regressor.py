@@ -7,17 +7,22 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from committee._typing import FloatArray
-from committee._validation import fit_context
+from committee._validation import check_sample_weight, fit_context
+from committee.coupled.chunked import ChunkedRows, chunk_regression
 from committee.coupled.ensemble import CoupledEnsemble
+from committee.coupled.lazy import lazily
+from committee.coupled.rows import Rows
+from committee.distributed import is_dask
 
 
 class TargetsMixin(RegressorMixin):
     """A regressor of one target or several; what it says is shaped like y."""
 
     _vector: bool
+    dual_coef_: FloatArray
 
     @abstractmethod
     def _scores(self, X: Any) -> FloatArray:
@@ -36,12 +41,17 @@ class TargetsMixin(RegressorMixin):
 
         Parameters
         ----------
-        X : array-like of shape (N, n_features)
+        X : array-like of shape (N, n_features), or a Dask array or frame
+            For a Dask collection the answer is a lazy Dask array.
 
         Returns
         -------
         f : array of shape (N,) or (N, T)
         """
+        if is_dask(X):
+            check_is_fitted(self)
+            tail = () if self._vector else (self.dual_coef_.shape[1],)
+            return lazily(self, "predict", X, tail, np.float64)  # type: ignore[no-any-return]
         f = self._scores(X)
         return f[:, 0] if self._vector else f
 
@@ -94,7 +104,8 @@ class CoupledKernelRegressor(TargetsMixin, CoupledEnsemble):
     overlap : bool, default=True
         False builds each submodel on its own subset alone, S_j = D_j (eq. 4).
     solver : {"direct", "cg"}, default="direct"
-        Block Cholesky, or conjugate gradients with a third of its memory.
+        Block Cholesky, or conjugate gradients with a third of its memory, which
+        Dask collections do not have.
     tol : float, default=1e-10
         Relative residual at which conjugate gradients stop.
     max_iter : int, default=10000
@@ -160,12 +171,15 @@ class CoupledKernelRegressor(TargetsMixin, CoupledEnsemble):
 
         Parameters
         ----------
-        X : array-like of shape (N, n_features)
-        y : array-like of shape (N,) or (N, T)
-        sample_weight : array-like of shape (N,), optional
+        X : array-like of shape (N, n_features), or a Dask array or frame
+            Blocks of a Dask collection stay on the workers, where the kernel blocks
+            are made and eliminated; the answer is that of memory. The model keeps
+            the rows, as every kernel expansion does: N d numbers come back.
+        y : array-like of shape (N,) or (N, T), or a Dask collection
+        sample_weight : array-like of shape (N,), optional, or a Dask collection
         X_coupling : array-like of shape (n_c, n_features), optional
             Points on which the submodels shall agree; the inputs to be predicted
-            make the fit transductive. In a pipeline ask for it with
+            make the fit transductive. A Dask collection is computed. In a pipeline ask for it with
             `set_fit_request(X_coupling=True)` and transform it with the pipeline's
             `transform_input=["X_coupling"]`.
 
@@ -173,10 +187,19 @@ class CoupledKernelRegressor(TargetsMixin, CoupledEnsemble):
         -------
         self
         """
-        X, y = self._check_targets(X, y)
-        plan = self._prepare(X, sample_weight, X_coupling)
-        self._train(plan, y, y.reshape(len(y), -1))
+        self._train(self._prepare(self._rows(X, y, sample_weight), X_coupling))
         return self
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any) -> Rows | ChunkedRows:
+        """Return checked rows, and remember the shape of y."""
+        if is_dask(X, y, sample_weight):
+            self._check_chunks()
+            rows = chunk_regression(X, y, sample_weight)
+            self._vector = not rows.known[0].y_shape
+            return self._spread(X, rows)
+        X, y = self._check_targets(X, y)
+        s = check_sample_weight(sample_weight, X)
+        return Rows(X, y, y.reshape(len(y), -1), s)
 
     def _scores(self, X: Any) -> FloatArray:
         """Return sum_j w_j f_j by one expansion over the points that count, (N, T)."""

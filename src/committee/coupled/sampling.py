@@ -3,13 +3,43 @@
 from __future__ import annotations
 
 from numbers import Integral
+from typing import Protocol
 
 import numpy as np
 
 from committee._typing import FloatArray, IntArray
+from committee.coupled.rows import Rows
 
 #: Rows that weigh the members unless told otherwise, and at least so many per member.
 _WEIGHING_ROWS, _ROWS_PER_MEMBER = 1000, 2
+#: `committee.kernels.median_gamma` looks at no more rows than these.
+_KERNEL_ROWS = 1000
+
+
+class Table(Protocol):
+    """Rows that can be asked for by their numbers, wherever they are."""
+
+    def take(self, rows: IntArray) -> Rows:
+        """Return some of the rows, by numbers in increasing order."""
+
+    def box(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return the least and the largest value of each column over some rows."""
+
+
+def kernel_rows(rows: IntArray) -> IntArray:
+    """Return the rows that decide the width of a kernel: 1000 at equal steps.
+
+    Parameters
+    ----------
+    rows : array of row numbers
+
+    Returns
+    -------
+    rows : array of row numbers
+    """
+    if len(rows) <= _KERNEL_ROWS:
+        return rows
+    return rows[np.linspace(0, len(rows) - 1, _KERNEL_ROWS).astype(np.intp)]
 
 
 def split_rows(
@@ -62,7 +92,8 @@ def draw_subsets(
 
 
 def draw_coupling(
-    X: FloatArray,
+    table: Table,
+    rows: IntArray,
     n_coupling: float,
     coupling_set: str,
     rng: np.random.RandomState,
@@ -71,9 +102,11 @@ def draw_coupling(
 
     Parameters
     ----------
-    X : array of shape (N, d)
+    table : Rows or ChunkedRows
+    rows : array of row numbers
+        The training rows.
     n_coupling : int or float
-        A number of points, or a fraction of N.
+        A number of points, or a fraction of the training rows.
     coupling_set : {"train", "box"}
     rng : RandomState
 
@@ -82,15 +115,17 @@ def draw_coupling(
     X_c : array of shape (n_c, d)
     """
     whole = isinstance(n_coupling, Integral)
-    n = int(n_coupling) if whole else max(1, round(n_coupling * len(X)))
+    n = int(n_coupling) if whole else max(1, round(n_coupling * len(rows)))
     if coupling_set == "box":
-        return rng.uniform(X.min(axis=0), X.max(axis=0), size=(n, X.shape[1]))
-    if n > len(X):
+        low, high = table.box(rows)
+        return rng.uniform(low, high, size=(n, len(low)))
+    if n > len(rows):
         raise ValueError(
-            f"n_coupling={n} points cannot be drawn from {len(X)} training rows: give "
-            'at most that many, or coupling_set="box".'
+            f"n_coupling={n} points cannot be drawn from {len(rows)} training rows: "
+            'give at most that many, or coupling_set="box".'
         )
-    return X[np.sort(rng.choice(len(X), size=n, replace=False))]
+    drawn = np.sort(rng.choice(len(rows), size=n, replace=False))
+    return table.take(rows[drawn]).X
 
 
 def draw_weighing(

@@ -16,9 +16,11 @@ from sklearn.utils.validation import check_X_y
 from committee._progress import track
 from committee._typing import FloatArray, IntArray
 from committee._validation import check_sample_weight
-from committee.coupled.ensemble import CoupledEnsemble, Plan
+from committee.coupled.ensemble import CoupledEnsemble
 from committee.coupled.link import encode_labels, signed_targets
 from committee.coupled.loo import leave_one_out
+from committee.coupled.rows import Plan, Rows
+from committee.distributed import is_dask
 from committee.kernels import make_kernel
 from committee.predictions import combine
 
@@ -116,6 +118,11 @@ def search_coupled(
     estimator = clone(given)
     if estimator.random_state is None:
         estimator.random_state = int(np.random.default_rng().integers(2**31))
+    if is_dask(X, y, X_coupling, sample_weight):
+        raise ValueError(
+            "search_coupled works in memory: give it some of the rows as arrays, and "
+            "fit what it finds to the Dask collections."
+        )
     data = _check(estimator, X, y, sample_weight)
     if gammas is None:
         middle = make_kernel(estimator.kernel, data.X).gamma
@@ -176,36 +183,20 @@ def _check_options(
         )
 
 
-@dataclass(frozen=True)
-class _Data:
-    """Checked rows: y is what combiners take, Y the targets as (N, T)."""
-
-    X: FloatArray
-    y: Any
-    Y: FloatArray
-    sample_weight: FloatArray | None
-
-    def take(self, rows: IntArray) -> _Data:
-        s = self.sample_weight
-        return _Data(
-            self.X[rows], self.y[rows], self.Y[rows], None if s is None else s[rows]
-        )
-
-
-def _check(estimator: CoupledEnsemble, X: Any, y: Any, sample_weight: Any) -> _Data:
+def _check(estimator: CoupledEnsemble, X: Any, y: Any, sample_weight: Any) -> Rows:
     """Return the rows as the estimator's own `fit` would see them."""
     estimator._validate_params()
     if is_classifier(estimator):
         X, y = check_X_y(X, y, dtype=np.float64)
         s = check_sample_weight(sample_weight, X)
         classes, codes = encode_labels(y, s)
-        return _Data(X, codes, signed_targets(codes, len(classes)), s)
+        return Rows(X, codes, signed_targets(codes, len(classes)), s)
     X, y = check_X_y(X, y, dtype=np.float64, multi_output=True, y_numeric=True)
     y = y.astype(np.float64)
-    return _Data(X, y, y.reshape(len(y), -1), check_sample_weight(sample_weight, X))
+    return Rows(X, y, y.reshape(len(y), -1), check_sample_weight(sample_weight, X))
 
 
-def _model(estimator: CoupledEnsemble, data: _Data, **params: Any) -> CoupledEnsemble:
+def _model(estimator: CoupledEnsemble, data: Rows, **params: Any) -> CoupledEnsemble:
     """Return a clone that knows its columns and classes, but no rows."""
     model: CoupledEnsemble = clone(estimator).set_params(**params)
     model.n_features_in_ = data.X.shape[1]
@@ -216,7 +207,7 @@ def _model(estimator: CoupledEnsemble, data: _Data, **params: Any) -> CoupledEns
 
 def _loo_errors(
     estimator: CoupledEnsemble,
-    data: _Data,
+    data: Rows,
     X_coupling: Any,
     gammas: Sequence[float],
     rest: list[tuple[float, float]],
@@ -229,7 +220,8 @@ def _loo_errors(
         )
     for gamma in gammas:
         model = _model(estimator, data, gamma=gamma, weigh_on="train")
-        plan = model._prepare(data.X, data.sample_weight, X_coupling, keep=True)
+        plan = model._prepare(data, X_coupling, keep=True)
+        assert isinstance(plan, Plan)
         for alpha, coupling in rest:
             try:
                 rows, outputs = leave_one_out(
@@ -239,14 +231,14 @@ def _loo_errors(
                 yield np.nan, 1.0
                 continue
             F = model._predictions(outputs)
-            weigh_on = Plan(plan.gram, data.sample_weight, rows)
-            w = model._weigh(F if model._needs_rows() else None, data.y, weigh_on)
-            yield _error(combine(F, w), data.take(rows))
+            heard = data.take(rows)
+            w = model._weigh(F if model._needs_rows() else None, heard, rows)
+            yield _error(combine(F, w), heard)
 
 
 def _cv_errors(
     estimator: CoupledEnsemble,
-    data: _Data,
+    data: Rows,
     folds: list[tuple[IntArray, IntArray]],
     transductive: bool,
     gammas: Sequence[float],
@@ -257,29 +249,29 @@ def _cv_errors(
         model = _model(estimator, data, gamma=gamma)
         seen, left = data.take(train), data.take(test)
         points = left.X if transductive else None
-        plan = model._prepare(seen.X, seen.sample_weight, points, keep=True)
+        plan = model._prepare(seen, points, keep=True)
         for alpha, coupling in rest:
             model.set_params(alpha=alpha, coupling=coupling)
             try:
-                model._train(plan, seen.y, seen.Y)
+                model._train(plan)
             except np.linalg.LinAlgError:
                 yield np.nan, 1.0
                 continue
             yield _error(model._scores(left.X), left)
 
 
-def _error(f: FloatArray, data: _Data) -> tuple[float, float]:
+def _error(f: FloatArray, data: Rows) -> tuple[float, float]:
     """Return the weighted sum of errors and of weights: squares, or wrong labels."""
     if data.y.dtype.kind == "i":
         wrong = (f.argmax(axis=1) != data.y).astype(np.float64)
     else:
         wrong = np.mean((f.reshape(data.Y.shape) - data.Y) ** 2, axis=1)
-    s = np.ones(len(wrong)) if data.sample_weight is None else data.sample_weight
+    s = np.ones(len(wrong)) if data.s is None else data.s
     return float(s @ wrong), float(s.sum())
 
 
 def _folds(
-    estimator: CoupledEnsemble, cv: Any, data: _Data
+    estimator: CoupledEnsemble, cv: Any, data: Rows
 ) -> list[tuple[IntArray, IntArray]]:
     """Return the folds, the same for every candidate."""
     kind = StratifiedKFold if is_classifier(estimator) else KFold

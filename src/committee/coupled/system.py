@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, overload
 
@@ -14,6 +14,9 @@ from committee.linalg import (
     solve_block_chain,
     solve_block_ring,
 )
+from committee.linalg.blocks import Block
+
+Solver = Literal["direct", "cg"]
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ def solve_coupled(
     *,
     alpha: float,
     coupling: float,
-    solver: Literal["direct", "cg"] = "direct",
+    solver: Solver = "direct",
     tol: float = 1e-10,
     max_iter: int = 10_000,
 ) -> CoupledSolution:
@@ -93,24 +96,33 @@ def solve_coupled(
     >>> [a.shape for a in solution.coef]
     [(6, 1), (6, 1), (6, 1)]
     """
-    largest = 3 * max(len(rows) for rows in gram.subsets)
+    everyone = range(gram.layout.n_members)
+    largest = 3 * max(len(gram.subsets[j]) for j in everyone)
     try:
         with threads_for(largest):
             if coupling == 0.0 or not gram.layout.edges:
-                return CoupledSolution(_solve_apart(gram, Y, alpha))
+                return CoupledSolution(solve_apart(gram, Y, alpha, everyone))
             if solver == "cg":
                 return CoupledSolution(
                     *solve_cg(gram, Y, alpha, coupling, tol=tol, max_iter=max_iter)
                 )
             return CoupledSolution(_solve_direct(gram, Y, alpha, coupling))
     except NotPositiveDefiniteError as error:
-        raise NotPositiveDefiniteError(_advice(gram, alpha, coupling)) from error
+        limit = None
+        if coupling < 0:
+            limit = CoupledOperator(gram, alpha, coupling).coupling_limit()
+        raise NotPositiveDefiniteError(advice(alpha, coupling, limit)) from error
 
 
-def _solve_apart(gram: GramBlocks, Y: FloatArray, alpha: float) -> list[FloatArray]:
-    """Solve q separate ridge problems."""
+def solve_apart(
+    gram: GramBlocks, Y: FloatArray, alpha: float, members: Iterable[int]
+) -> list[FloatArray]:
+    """Solve the separate ridge problems of some submodels.
+
+    (Kt_j'Kt_j + alpha I) a_j = Kt_j' r_j
+    """
     coef = []
-    for j in range(gram.layout.n_members):
+    for j in members:
 
         def block(_i: int, _k: int, j: int = j) -> FloatArray:
             return gram.diagonal(j, alpha, 0.0)
@@ -123,22 +135,28 @@ def _solve_direct(
     gram: GramBlocks, Y: FloatArray, alpha: float, nu: float
 ) -> list[FloatArray]:
     """Solve the chain or the ring by block Cholesky."""
+    ring = gram.layout.topology == "ring"
+    solve = solve_block_ring if ring else solve_block_chain
+    return solve(system_block(gram, alpha, nu), RightSides(gram, Y)).x
+
+
+def system_block(gram: GramBlocks, alpha: float, nu: float) -> Block:
+    """Return the blocks of the system as a function of their place."""
 
     def block(i: int, j: int) -> FloatArray:
         return gram.diagonal(j, alpha, nu) if i == j else gram.products(i, j, -nu)
 
-    ring = gram.layout.topology == "ring"
-    solve = solve_block_ring if ring else solve_block_chain
-    return solve(block, _RightSides(gram, Y)).x
+    return block
 
 
-class _RightSides(Sequence[FloatArray]):
+class RightSides(Sequence[FloatArray]):
     """Kt_j' y_j, computed when read: right after H_j, which needs Kt_j as well."""
 
     def __init__(self, gram: GramBlocks, Y: FloatArray) -> None:
         self.gram, self.Y = gram, Y
 
     def __len__(self) -> int:
+        """Return q."""
         return self.gram.layout.n_members
 
     @overload
@@ -146,19 +164,35 @@ class _RightSides(Sequence[FloatArray]):
     @overload
     def __getitem__(self, j: slice) -> Sequence[FloatArray]: ...
     def __getitem__(self, j: int | slice) -> FloatArray | Sequence[FloatArray]:
+        """Return Kt_j' y_j, (m_j, T)."""
         if isinstance(j, slice):
             return [self[i] for i in range(*j.indices(len(self)))]
         return self.gram.right_side(j, self.Y)
 
 
-def _advice(gram: GramBlocks, alpha: float, nu: float) -> str:
-    """Say what to change so that the system is positive definite."""
+def advice(alpha: float, nu: float, limit: float | None) -> str:
+    """Say what to change so that the system is positive definite.
+
+    Parameters
+    ----------
+    alpha, nu : float
+    limit : float or None
+        Of a negative coupling, where it is known.
+
+    Returns
+    -------
+    str
+    """
     if nu >= 0:
         return (
             f"The system is not positive definite in double precision: alpha={alpha:g} "
             "is too small beside the kernel's values. Give a larger alpha."
         )
-    limit = CoupledOperator(gram, alpha, nu).coupling_limit()
+    if limit is None:
+        return (
+            f"The system is not positive definite at coupling={nu:g}: give a coupling "
+            "nearer to zero, or a larger alpha."
+        )
     return (
         f"The system is not positive definite at coupling={nu:g}: for these rows, this "
         f"kernel and alpha={alpha:g} the coupling must be greater than {limit:.6g}."

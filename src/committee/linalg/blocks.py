@@ -38,7 +38,9 @@ class BlockSolution:
     log_determinant: float
 
 
-def solve_block_chain(block: Block, rhs: Sequence[FloatArray]) -> BlockSolution:
+def solve_block_chain(
+    block: Block, rhs: Sequence[FloatArray], *, names: Sequence[int] | None = None
+) -> BlockSolution:
     """Solve a symmetric positive definite block tridiagonal system.
 
         A_{j,j-1} x_{j-1} + A_jj x_j + A_{j+1,j}' x_{j+1} = b_j,    A_{0,-1} = A_{q,q-1} = 0
@@ -55,6 +57,8 @@ def solve_block_chain(block: Block, rhs: Sequence[FloatArray]) -> BlockSolution:
         The solver may overwrite what it gets.
     rhs : sequence of q arrays of shape (n_j,) or (n_j, T)
         Item j is read once, after A_jj was asked for.
+    names : sequence of q int, optional
+        What errors call the blocks, 0, 1, ... unless given.
 
     Returns
     -------
@@ -78,11 +82,14 @@ def solve_block_chain(block: Block, rhs: Sequence[FloatArray]) -> BlockSolution:
     4.0
     """
     rows = _Rows(rhs)
-    columns = list(_eliminate(block, rows.read, len(rhs)))
-    return BlockSolution(rows.shaped(_go_back(columns)), _log_determinant(columns))
+    columns = list(eliminate(block, rows.read, range(len(rhs)), names=names))
+    x = go_back(columns, np.zeros((len(columns[-1].z), 0)))
+    return BlockSolution(rows.shaped(x), log_determinant(columns))
 
 
-def solve_block_ring(block: Block, rhs: Sequence[FloatArray]) -> BlockSolution:
+def solve_block_ring(
+    block: Block, rhs: Sequence[FloatArray], *, names: Sequence[int] | None = None
+) -> BlockSolution:
     """Solve a symmetric positive definite block tridiagonal system with a corner.
 
         A_{j,j-1} x_{j-1} + A_jj x_j + A_{j+1,j}' x_{j+1} = b_j,    indices modulo q
@@ -104,6 +111,8 @@ def solve_block_ring(block: Block, rhs: Sequence[FloatArray]) -> BlockSolution:
     block : callable (i, j) -> array of shape (n_i, n_j)
         As for `solve_block_chain`, after the corner, (q - 1, 0).
     rhs : sequence of q arrays of shape (n_j,) or (n_j, T)
+    names : sequence of q int, optional
+        What errors call the blocks, 0, 1, ... unless given.
 
     Returns
     -------
@@ -126,7 +135,7 @@ def solve_block_ring(block: Block, rhs: Sequence[FloatArray]) -> BlockSolution:
     """
     last = len(rhs) - 1
     if last < 2:
-        return solve_block_chain(block, rhs)
+        return solve_block_chain(block, rhs, names=names)
     rows = _Rows(rhs)
     row = LastRow(block(last, 0))
 
@@ -142,12 +151,14 @@ def solve_block_ring(block: Block, rhs: Sequence[FloatArray]) -> BlockSolution:
         return b - row.sums()[1] if j == last else b
 
     columns = []
-    for j, column in enumerate(_eliminate(reached, right_side, last + 1)):
+    chain = eliminate(reached, right_side, range(last + 1), names=names)
+    for j, column in enumerate(chain):
         columns.append(column)
         if j < last - 1:
             row.eliminate(column)
-    x = _go_back(columns, row)
-    return BlockSolution(rows.shaped(x), _log_determinant(columns))
+    x_last = dtrsm(1.0, columns[-1].L, columns[-1].z, side=1, lower=1)
+    x = go_back(columns[:-1], x_last, row.times(x_last))
+    return BlockSolution(rows.shaped([*x, x_last]), log_determinant(columns))
 
 
 class _Rows:
@@ -168,41 +179,69 @@ class _Rows:
         return [x_j[0] for x_j in x] if self.vectors else [x_j.T for x_j in x]
 
 
-def _eliminate(
-    block: Block, right_side: Callable[[int], FloatArray], n_blocks: int
+def eliminate(
+    block: Block,
+    right_side: Callable[[int], FloatArray],
+    blocks: range,
+    *,
+    goes_on: bool = False,
+    names: Sequence[int] | None = None,
 ) -> Iterator[Column]:
-    """Yield the columns of a chain's factor, asking for each block in its turn."""
+    """Yield the columns of a chain's factor, asking for each block in its turn.
+
+    Parameters
+    ----------
+    block : callable (i, j) -> array of shape (n_i, n_j)
+    right_side : callable j -> b_j', (T, n_j)
+        The solver overwrites what it gets.
+    blocks : range
+        Numbers of neighbouring blocks.
+    goes_on : bool
+        Whether there is one more block after these, which the last column reaches.
+    names : sequence of int, optional
+        What errors call block j, j unless given.
+    """
     before: Column | None = None
-    for j in range(n_blocks):
+    for j in blocks:
         pivot = np.asfortranarray(block(j, j), dtype=np.float64)
         b = right_side(j)
         if before is not None:
             pivot = dsyrk(-1.0, before.P, 1.0, pivot, lower=1, overwrite_c=1)
             b = dgemm(-1.0, before.z, before.P, 1.0, b, trans_b=1, overwrite_c=1)
-        L = _factor(pivot, j)
+        L = _factor(pivot, j if names is None else names[j])
         z = right_solve(L, b)
         P = np.zeros((0, len(L)))
-        if j < n_blocks - 1:
+        if goes_on or j < blocks[-1]:
             below = np.asfortranarray(block(j + 1, j), dtype=np.float64)
             P = right_solve(L, below)
         before = Column(L, P, z)
         yield before
 
 
-def _go_back(columns: list[Column], row: LastRow | None = None) -> list[FloatArray]:
+def go_back(
+    columns: Sequence[Column], after: FloatArray, fill: Sequence[FloatArray] = ()
+) -> list[FloatArray]:
     """Return x', of L'x = z, from the last block to the first.
 
-    x_j' = (z_j' - x_{j+1}' P_j - x_{q-1}' Z_j) L_j^-1
+        x_j' = (z_j' - x_{j+1}' P_j - x_s' Z_j) L_j^-1
+
+    Parameters
+    ----------
+    columns : sequence of Column
+    after : array of shape (T, n)
+        x' of the block after the last; without columns where there is none.
+    fill : sequence of arrays of shape (T, n_j)
+        x_s' Z_j of the first columns, for a block s elsewhere in the matrix.
     """
-    x = [column.z for column in columns]
-    x[-1] = dtrsm(1.0, columns[-1].L, x[-1], side=1, lower=1)
-    from_last = [] if row is None else row.times(x[-1])
-    for j in reversed(range(len(columns) - 1)):
-        b = x[j] - x[j + 1] @ columns[j].P
-        if j < len(from_last):
-            b -= from_last[j]
-        x[j] = dtrsm(1.0, columns[j].L, b, side=1, lower=1)
-    return x
+    x = []
+    for j in reversed(range(len(columns))):
+        L, P, z = columns[j]
+        b = z - after @ P
+        if j < len(fill):
+            b -= fill[j]
+        after = dtrsm(1.0, L, b, side=1, lower=1)
+        x.append(after)
+    return x[::-1]
 
 
 def _factor(pivot: FloatArray, j: int) -> FloatArray:
@@ -222,6 +261,6 @@ def _factor(pivot: FloatArray, j: int) -> FloatArray:
     )
 
 
-def _log_determinant(columns: list[Column]) -> float:
+def log_determinant(columns: Sequence[Column]) -> float:
     """Return log |L L'|."""
     return 2.0 * sum(float(np.log(np.diag(column.L)).sum()) for column in columns)

@@ -85,8 +85,7 @@ class LastRow:
 
     def times(self, x: FloatArray) -> list[FloatArray]:
         """Return x' Z_j of all columns, for x' of shape (T, n_{q-1})."""
-        inside = [x @ V for V in self.V]
-        return [inside[number] @ W for number, W in self.W]
+        return row_times(x, self.V, self.W)
 
     def _compress(self) -> None:
         """Drop what is left of the corner below its own rounding."""
@@ -98,6 +97,26 @@ class LastRow:
         self.rest = np.empty((r, len(order)), order="F")
         self.rest[:, order] = R[:r]
         self.WW, self.zW = np.zeros((r, r), order="F"), 0.0
+
+
+def row_times(
+    x: FloatArray, V: list[FloatArray], W: list[tuple[int, FloatArray]]
+) -> list[FloatArray]:
+    """Return x' Z_j of all columns from what a `LastRow` keeps, Z_j = V W_j.
+
+    Parameters
+    ----------
+    x : array of shape (T, n_{q-1})
+    V : list of arrays of shape (n_{q-1}, r)
+    W : list of (int, array of shape (r, n_j))
+        Which V, and W_j.
+
+    Returns
+    -------
+    products : list of arrays of shape (T, n_j)
+    """
+    inside = [x @ basis for basis in V]
+    return [inside[number] @ W_j for number, W_j in W]
 
 
 def right_solve(L: FloatArray, B: FloatArray) -> FloatArray:

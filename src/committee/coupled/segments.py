@@ -1,0 +1,284 @@
+"""The coupled system solved by Dask: each segment where its kernel blocks are made.
+
+    rows of the chunks -> rows of a segment        N d numbers travel once
+    rows of a segment  -> kernel blocks -> factor  stay where they are
+    separators         -> one small system         3 m^2 numbers from each segment
+    solution           -> coefficients             m T for each submodel
+
+A segment is lost with its worker; Dask makes it again from the same rows by the same
+functions.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from committee._typing import FloatArray, IntArray
+from committee.coupled.expansion import outputs_of
+from committee.coupled.gram import GramBlocks, Layout, threads_for
+from committee.coupled.rows import Options, Rows, stacked
+from committee.coupled.system import (
+    CoupledSolution,
+    RightSides,
+    advice,
+    solve_apart,
+    system_block,
+)
+from committee.distributed import Chunks
+from committee.kernels import Kernel
+from committee.linalg import NotPositiveDefiniteError
+from committee.linalg.substructure import (
+    Eliminated,
+    Reduced,
+    Segment,
+    cut_segments,
+    eliminate_segment,
+    join_segments,
+    segment_solution,
+)
+
+#: Submodels in a segment, at least: shorter ones cost more at their ends than they save.
+_LEAST_MEMBERS = 4
+
+
+class Spread(Protocol):
+    """Rows in many places."""
+
+    def pieces(self, rows: IntArray) -> Chunks:
+        """Return some of the rows, not yet computed, one piece for each chunk."""
+
+    def take(self, rows: IntArray) -> Rows:
+        """Return some of the rows, by numbers in increasing order."""
+
+    def points(self) -> FloatArray:
+        """Return X of all rows, (N, d), in one place."""
+
+
+class Job(NamedTuple):
+    """What all segments are told.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    X_coupling : array of shape (n_c, d)
+    layout : Layout
+    alpha, nu : float
+    points : array of shape (n, d) or None
+        Where the submodels are asked for their outputs.
+    """
+
+    kernel: Kernel
+    X_coupling: FloatArray
+    layout: Layout
+    alpha: float
+    nu: float
+    points: FloatArray | None
+
+
+class Local(NamedTuple):
+    """The rows of a segment.
+
+    Attributes
+    ----------
+    rows : Rows
+    subsets : dict of arrays of positions
+        D_i of the subsets in the supports of the segment, by their numbers.
+    """
+
+    rows: Rows
+    subsets: dict[int, IntArray]
+
+    def gram(self, job: Job) -> GramBlocks:
+        """Return the kernel blocks, made when they are asked for."""
+        rows = self.rows
+        return GramBlocks(
+            job.kernel,
+            rows.X,
+            self.subsets,
+            job.X_coupling,
+            job.layout,
+            sample_weight=rows.s,
+        )
+
+
+class Done(NamedTuple):
+    """A segment that was eliminated: all of it stays where it is but `reduced`."""
+
+    segment: Segment
+    local: Local
+    kept: Eliminated
+    reduced: Reduced
+
+
+class Answer(NamedTuple):
+    """Coefficients of a segment's submodels, and what they say on the points."""
+
+    coef: list[FloatArray]
+    outputs: FloatArray | None
+
+
+@dataclass(frozen=True)
+class SegmentPlan:
+    """Rows in many places and everything drawn, before anything is learned.
+
+    Attributes
+    ----------
+    rows : ChunkedRows
+    kernel : Kernel
+    subsets : list of arrays of row numbers
+    X_coupling : array of shape (n_c, d)
+    layout : Layout
+    weighing : array of row numbers
+        The rows of the second layer.
+    """
+
+    rows: Spread
+    kernel: Kernel
+    subsets: Sequence[IntArray]
+    X_coupling: FloatArray
+    layout: Layout
+    weighing: IntArray
+
+    def solve(
+        self, points: FloatArray | None, options: Options
+    ) -> tuple[CoupledSolution, FloatArray | None]:
+        """Return the coefficients, and what the submodels say on some points.
+
+        Parameters
+        ----------
+        points : array of shape (n, d) or None
+        options : Options
+
+        Returns
+        -------
+        solution : CoupledSolution
+        outputs : array of shape (n, M, T), or None without points
+        """
+        alpha, nu = options["alpha"], options["coupling"]
+        job = Job(self.kernel, self.X_coupling, self.layout, alpha, nu, points)
+        answers = self._tasks(job, n_segments(self.layout.n_members))
+        try:
+            # Tasks of Dask's own threads share the BLAS of this process.
+            with threads_for(3 * max(len(rows) for rows in self.subsets)):
+                parts: list[Answer] = answers.values()
+        except NotPositiveDefiniteError as error:
+            raise NotPositiveDefiniteError(advice(alpha, nu, None)) from error
+        coef = [a for part in parts for a in part.coef]
+        if points is None:
+            return CoupledSolution(coef), None
+        said = [part.outputs for part in parts if part.outputs is not None]
+        return CoupledSolution(coef), np.concatenate(said, axis=1)
+
+    def points(self) -> FloatArray:
+        """Return the rows that kernels are centred on, (N, d)."""
+        return self.rows.points()
+
+    def _tasks(self, job: Job, wanted: int) -> Chunks:
+        """Return the answer of every segment, still to be computed."""
+        from dask import delayed
+
+        task = partial(delayed, pure=False, traverse=False)
+        ring = self.layout.topology == "ring"
+        segments = cut_segments(self.layout.n_members, wanted, ring=ring)
+        told = task(job)
+        coupled = job.nu != 0.0 and bool(self.layout.edges)
+        first = task(_eliminated if coupled else _apart)
+        done = [
+            first(told, task(segment), task(owner), *pieces.parts)
+            for segment in segments
+            for owner, pieces in [self._shuffled(segment)]
+        ]
+        if not coupled:
+            return Chunks(done)
+        ends = task(_joined)(task(segments), *(task(_reduced)(part) for part in done))
+        return Chunks([task(_answer)(told, part, ends) for part in done])
+
+    def _shuffled(self, segment: Segment) -> tuple[IntArray, Chunks]:
+        """Return the subset of each row that a segment needs, and pieces of the rows."""
+        members = [*segment.members, *([] if segment.left is None else [segment.left])]
+        needed = sorted({i for j in members for i in self.layout.support(j)})
+        rows = np.concatenate([self.subsets[i] for i in needed])
+        owner = np.repeat(
+            np.array(needed, dtype=np.min_scalar_type(needed[-1])),
+            [len(self.subsets[i]) for i in needed],
+        )
+        order = np.argsort(rows)
+        return owner[order], self.rows.pieces(rows[order])
+
+
+def n_segments(n_members: int) -> int:
+    """Return the number of segments: one for each thread that works for Dask.
+
+    Parameters
+    ----------
+    n_members : int
+
+    Returns
+    -------
+    int
+    """
+    return max(1, min(_workers(), n_members // _LEAST_MEMBERS))
+
+
+def _workers() -> int:
+    """Return the threads of the cluster, or without one of this machine."""
+    try:
+        from distributed import get_client
+
+        return sum(get_client().ncores().values())
+    except (ImportError, ValueError):
+        return os.cpu_count() or 1
+
+
+def _local(owner: IntArray, pieces: Sequence[Rows]) -> Local:
+    """Return the rows of a segment; `owner` is the subset of each."""
+    subsets = {int(i): np.flatnonzero(owner == i) for i in np.unique(owner)}
+    return Local(stacked(pieces), subsets)
+
+
+def _apart(job: Job, segment: Segment, owner: IntArray, *pieces: Rows) -> Answer:
+    """Train submodels that are not coupled."""
+    local = _local(owner, pieces)
+    gram = local.gram(job)
+    coef = solve_apart(gram, local.rows.Y, job.alpha, segment.members)
+    return _with_outputs(gram, segment, coef, job)
+
+
+def _eliminated(job: Job, segment: Segment, owner: IntArray, *pieces: Rows) -> Done:
+    """Make the blocks of a segment and eliminate them."""
+    local = _local(owner, pieces)
+    gram = local.gram(job)
+    block = system_block(gram, job.alpha, job.nu)
+    kept, reduced = eliminate_segment(block, RightSides(gram, local.rows.Y), segment)
+    return Done(segment, local, kept, reduced)
+
+
+def _reduced(done: Done) -> Reduced:
+    """Return what a segment sends to the others."""
+    return done.reduced
+
+
+def _joined(segments: Sequence[Segment], *reduced: Reduced) -> dict[int, FloatArray]:
+    """Return the solution of the separators."""
+    return join_segments(segments, reduced)[0]
+
+
+def _answer(job: Job, done: Done, ends: dict[int, FloatArray]) -> Answer:
+    """Go back through a segment."""
+    coef = segment_solution(done.segment, done.kept, ends)
+    return _with_outputs(done.local.gram(job), done.segment, coef, job)
+
+
+def _with_outputs(
+    gram: GramBlocks, segment: Segment, coef: list[FloatArray], job: Job
+) -> Answer:
+    if job.points is None:
+        return Answer(coef, None)
+    by_number = dict(zip(segment.members, coef, strict=True))
+    return Answer(coef, outputs_of(gram, by_number, job.points))

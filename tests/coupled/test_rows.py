@@ -1,0 +1,47 @@
+import numpy as np
+import pytest
+
+from committee.coupled import Layout, solve_coupled
+from committee.coupled.rows import Options, Rows, stacked
+from committee.kernels import Kernel
+
+OPTIONS = Options(alpha=0.1, coupling=0.7, solver="direct", tol=1e-10, max_iter=100)
+
+
+def some_rows(weighted=True):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(12, 2)), rng.normal(size=12)
+    s = rng.integers(0, 3, 12).astype(float) if weighted else None
+    return Rows(X, y, y[:, None], s)
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_rows_that_are_taken_and_put_together_are_the_rows(weighted):
+    rows = some_rows(weighted)
+    numbers = np.arange(12)
+    again = stacked([rows.take(numbers[:5]), rows.take(numbers[5:])])
+    for one, two in zip(again, rows, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_rows_that_count_and_the_box_of_some():
+    rows = some_rows()
+    np.testing.assert_array_equal(rows.counted(), np.flatnonzero(rows.s > 0))
+    np.testing.assert_array_equal(some_rows(weighted=False).counted(), np.arange(12))
+    low, high = rows.box(np.array([1, 4]))
+    np.testing.assert_array_equal(low, np.minimum(rows.X[1], rows.X[4]))
+    np.testing.assert_array_equal(high, np.maximum(rows.X[1], rows.X[4]))
+
+
+def test_a_plan_solves_the_system_and_asks_the_submodels():
+    rows = some_rows(weighted=False)
+    kernel, subsets = Kernel("rbf"), np.split(np.arange(12), 4)
+    plan = rows.plan(kernel, subsets, rows.X[:3], Layout(4), np.arange(2))
+    solution, outputs = plan.solve(rows.X[:5], OPTIONS)
+    expected = solve_coupled(plan.gram, rows.Y, alpha=0.1, coupling=0.7).coef
+    for j, a in enumerate(expected):
+        np.testing.assert_allclose(solution.coef[j], a, rtol=1e-12)
+        K = kernel(rows.X[:5], rows.X[plan.gram.support_rows(j)])
+        np.testing.assert_allclose(outputs[:, j], K @ a, rtol=1e-10, atol=1e-12)
+    assert plan.solve(None, OPTIONS)[1] is None
+    assert plan.points() is rows.X

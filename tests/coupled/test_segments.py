@@ -1,0 +1,110 @@
+"""Coupled fits by worker processes: the same answer, also when one of them is killed."""
+
+import os
+import pickle
+import signal
+
+import numpy as np
+import pytest
+
+from committee import CoupledKernelClassifier, CoupledKernelRegressor
+from committee.coupled import Layout
+from committee.coupled.rows import Rows
+from committee.coupled.segments import Job, _eliminated, _reduced, n_segments
+from committee.kernels import Kernel
+from committee.linalg.substructure import cut_segments
+from tests.coupled.test_chunked import assert_same, labels, spread, waves
+
+da = pytest.importorskip("dask.array")
+pytest.importorskip("distributed")
+
+
+@pytest.mark.parametrize("rows", [130, (40, 0, 77, 13)], ids=["one", "ragged"])
+@pytest.mark.parametrize("topology", ["ring", "chain"])
+def test_workers_find_the_submodels_of_memory(client, rows, topology):
+    for kind, (X, y) in [
+        (CoupledKernelRegressor, waves(2)),
+        (CoupledKernelClassifier, labels(3)),
+    ]:
+        options = {"topology": topology, "weigh_on": "held-out", "random_state": 0}
+        expected = kind(13, **options).fit(X, y)
+        found = kind(13, **options).fit(spread(X, rows), spread(y, 60))
+        assert_same(found, expected, X)
+        said = found.predict(spread(X, 50))
+        assert isinstance(said, da.Array)
+        if kind is CoupledKernelRegressor:
+            np.testing.assert_allclose(said, expected.predict(X), atol=1e-8)
+        else:
+            np.testing.assert_array_equal(said, expected.predict(X))
+
+
+def deadly_kernel(folder, at):
+    """A kernel that kills the worker which makes the block of number `at`, once."""
+    here = os.getpid()
+    calls, mark = folder / "calls", folder / "killed"
+
+    def kernel(X, Z):
+        if os.getpid() != here:
+            with calls.open("ab") as log:
+                log.write(b".")
+            if calls.stat().st_size >= at and not mark.exists():
+                mark.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+        return (1.0 + X @ Z.T) ** 2
+
+    return kernel
+
+
+@pytest.mark.parametrize("when", [0.4, 0.9], ids=["eliminating", "going back"])
+def test_a_worker_killed_in_the_middle_of_a_coupled_solve(client, when, tmp_path):
+    X, y = waves()
+    options = {"alpha": 0.1, "random_state": 0}
+    quiet = tmp_path / "quiet"
+    quiet.mkdir()
+    model = CoupledKernelRegressor(12, kernel=deadly_kernel(quiet, np.inf), **options)
+    expected = model.fit(X, y).dual_coef_
+    found = model.fit(spread(X, 30), spread(y, 30)).dual_coef_
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8)
+    n_calls = (quiet / "calls").stat().st_size
+
+    kernel = deadly_kernel(tmp_path, int(when * n_calls))
+    model = CoupledKernelRegressor(12, kernel=kernel, **options)
+    found = model.fit(spread(X, 30), spread(y, 30)).dual_coef_
+    assert (tmp_path / "killed").exists()
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8)
+
+
+def test_a_worker_killed_while_rows_are_read(client, tmp_path):
+    X, y = waves()
+    mark = tmp_path / "killed"
+
+    def deadly(block, block_info=None):
+        if block_info[0]["chunk-location"][0] == 3 and not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return block
+
+    lazy = spread(X, 30).map_blocks(deadly, dtype=X.dtype, meta=np.empty((0, 0)))
+    found = CoupledKernelRegressor(12, random_state=0).fit(lazy, spread(y, 30))
+    assert mark.exists()
+    assert_same(found, CoupledKernelRegressor(12, random_state=0).fit(X, y), X)
+
+
+def test_one_segment_for_each_thread_but_no_short_ones(two_workers):
+    assert [n_segments(q) for q in (1, 3, 7, 8, 100)] == [1, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("topology", ["ring", "chain"])
+def test_three_blocks_are_all_that_leaves_a_segment(topology):
+    """The more so, the longer it is: kernel blocks and factors stay."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    rows = Rows(X, X[:, 0], X[:, :1], None)
+    job = Job(Kernel("rbf"), X[:30], Layout(20, topology), 1.0, 1.0, X[:5])
+    owner = np.repeat(np.arange(20), 20)
+    m = 3 * 20  # rows of a block
+    for segment in cut_segments(20, 2, ring=topology == "ring"):
+        done = _eliminated(job, segment, owner, rows)
+        sent, all_of_it = (len(pickle.dumps(v)) for v in (_reduced(done), done))
+        assert sent < 8 * (3 * m * m + 2 * m) + 2000
+        assert all_of_it > 5 * sent
