@@ -2,6 +2,7 @@
 
 import os
 import signal
+import warnings
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from committee import (
     OptimalWeights,
     SimplexWeights,
 )
+from committee.distributed import map_rows
 
 da = pytest.importorskip("dask.array")
 pytest.importorskip("distributed")
@@ -104,4 +106,15 @@ def test_a_worker_killed_in_the_middle_of_moments(client, tmp_path):
     lazy = spread(F, 100).map_blocks(deadly, dtype=F.dtype, meta=np.empty((0, 0)))
     found = SimplexWeights().fit(lazy, da.from_array(y, 100))
     assert mark.exists()
+    assert_same(found, SimplexWeights().fit(F, y))
+
+
+def test_a_large_model_travels_without_a_warning(two_workers):
+    """Dask warns of graphs above 10 MB; ours hold a model once, on purpose."""
+    F, y = numbers()
+    heavy = np.zeros(2_000_000)
+    lazy = map_rows(lambda block, _: block, spread(F, 200), (M,), np.float64, heavy)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = SimplexWeights().fit(lazy, da.from_array(y, 200))
     assert_same(found, SimplexWeights().fit(F, y))

@@ -6,7 +6,9 @@ sum:  f(v_1) + ... + f(v_C)    in a tree; only the sums travel
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import reduce
 from typing import Any
 
@@ -66,7 +68,8 @@ class Chunks:
         """Begin to compute the values, which then stay on their workers."""
         from dask import persist
 
-        return Chunks(list(persist(*self.parts)))
+        with _models_may_be_large():
+            return Chunks(list(persist(*self.parts)))
 
     def sum(self, function: Callable[..., Any], *args: Any) -> Any:
         """Return the sum of function(v_c, *args) over chunks; None if all are empty.
@@ -115,7 +118,8 @@ def _computed(*parts: Any) -> Any:
     from dask import compute
 
     try:
-        return compute(*parts)
+        with _models_may_be_large():
+            return compute(*parts)
     except Exception as error:
         if _is_loss(error):
             raise RuntimeError(
@@ -124,6 +128,14 @@ def _computed(*parts: Any) -> Any:
                 "from its last sweep."
             ) from error
         raise
+
+
+@contextmanager
+def _models_may_be_large() -> Iterator[None]:
+    """Let a graph hold a large value: once, and so that no lost worker takes it along."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+        yield
 
 
 def _is_loss(error: Exception) -> bool:
