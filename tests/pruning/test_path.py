@@ -5,7 +5,12 @@ import pickle
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_diabetes, make_classification
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_wine,
+    make_classification,
+)
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     RandomForestClassifier,
@@ -65,19 +70,29 @@ def test_each_step_is_a_committee(combiner, cancer):
         assert committee.path_ is path
 
 
-def test_limits_are_kept_and_the_least_error_within_them_is_taken(cancer):
+def test_limits_are_kept_and_made_use_of(cancer):
+    """As many as may be; of several of one size the combiner's own best."""
     forest, X, y = cancer
-    path = prune(forest, X, y, combiner=ReduceErrorPruner(5)).path_
-    middle = float(np.median(path.n_bytes))
-    chosen = path.choose(max_bytes=middle)
-    allowed = path.n_bytes <= middle
-    least = path.error[allowed].min()
-    at = np.flatnonzero(allowed & (path.error == least))[0]
-    np.testing.assert_array_equal(chosen.support_, path.steps[at].members)
-    seconds = float(np.median(path.seconds_per_row))
-    allowed = path.seconds_per_row <= seconds
-    quick = path.choose(max_seconds_per_row=seconds)
-    assert quick.n_members_ <= path.size[allowed].max()
+    path = prune(forest, X, y).path_
+    for name, cost in (
+        ("max_members", path.size),
+        ("max_bytes", path.n_bytes),
+        ("max_seconds_per_row", path.seconds_per_row),
+    ):
+        limit = float(np.median(cost))
+        allowed = cost <= limit
+        largest = allowed & (path.size == path.size[allowed].max())
+        at = int(np.where(largest, path.own_error, np.inf).argmin())
+        chosen = path.choose(**{name: limit})
+        np.testing.assert_array_equal(chosen.support_, path.steps[at].members)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_out_of_bag_a_limit_is_made_use_of(seed):
+    """Few trees are heard on a row, which must not make still fewer look better."""
+    X, y = load_wine(return_X_y=True)
+    forest = RandomForestClassifier(100, random_state=seed).fit(X, y)
+    assert prune(forest, X, y, oob=True).path_.choose(max_members=8).n_members_ >= 7
 
 
 def test_within_standard_errors_is_never_larger(cancer):

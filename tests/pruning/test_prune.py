@@ -51,6 +51,7 @@ from committee import (
     CommitteeRegressor,
     EPPruner,
     LeastSquares,
+    Pool,
     SimplexWeights,
     prune,
 )
@@ -164,6 +165,22 @@ def test_a_list_of_unlike_estimators(labelled):
     assert small.score(X_new, y_new) > 0.9
     assert small.summary().n_members_before == 4
     assert set(map(id, small.members_)) <= set(map(id, models))
+
+
+def test_members_of_a_pool_keep_their_names(labelled):
+    pytest.importorskip("matplotlib")
+    from committee import WeightsDisplay
+
+    X, X_new, y, y_new = labelled
+    model = CommitteeClassifier(
+        generator=Pool(FOUR), combiner=SimplexWeights(), random_state=0
+    )
+    small = prune(model.fit(X, y), X_new, y_new)
+    assert small.n_members_ < 4
+    for committee in (small, small.path_.choose(max_members=1)):
+        names = WeightsDisplay.from_estimator(committee).names
+        assert names == [name for name, _ in FOUR]
+    assert small.predict(X_new).shape == y_new.shape
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,12 @@ def test_errors_and_their_spread(rng):
     assert se == pytest.approx(losses.std() / np.sqrt(50))
 
 
+def test_a_guess_without_members():
+    assert Rows(np.array([0, 2, 2]), None, None).guess() == 2
+    assert Rows(np.array([0, 2, 2]), np.array([3.0, 1, 1]), None).guess() == 0
+    assert Rows(np.array([0.0, 3.0]), np.array([1.0, 2]), None).guess() == 2
+
+
 @pytest.mark.parametrize("forest", [RandomForestClassifier, RandomForestRegressor])
 def test_rows_in_another_order_are_recognised(forest, rng):
     X = rng.normal(size=(80, 3))

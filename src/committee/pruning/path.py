@@ -43,10 +43,13 @@ class Step:
 
 
 class Maker(Protocol):
-    """Makes a fitted committee of a step."""
+    """Makes a fitted committee of a step, and knows which size to take."""
 
     def committee(self, members: list[Member], step: Step, path: CommitteePath) -> Any:
         """Return the committee."""
+
+    def take(self, sizes: IntArray, within_se: float) -> int:
+        """Return the size to take, of those given in rising order."""
 
 
 class CommitteePath:
@@ -61,9 +64,10 @@ class CommitteePath:
     size, log_evidence : array
         One entry for each step.
     error, error_se : array
-        Cross-fitted error of committees up to this size, on rows that did not choose
-        them, and its standard error; the combiner's own error if there were too few
-        rows for folds.
+        Cross-fitted error of committees of about this size, on rows that did not
+        choose them, and its standard error; the combiner's own error if there were
+        too few rows for folds. All sizes are judged on all rows: where none of the
+        members is heard, out of bag, the most frequent class or the mean is said.
     measure : str
         What the error is.
     own_error : array
@@ -126,7 +130,12 @@ class CommitteePath:
         max_seconds_per_row: float | None = None,
         within_se: float = 0.0,
     ) -> Any:
-        """Return the committee of least error among those within the limits.
+        """Return the committee to use within the limits: as a rule the largest.
+
+        Members of one kind are the better the more there are. A smaller committee is
+        taken only where its cross-fitted error is less by three standard errors of the
+        difference, paired by rows. Of several of one size the one that its combiner
+        prefers is taken.
 
         Parameters
         ----------
@@ -136,8 +145,8 @@ class CommitteePath:
         max_seconds_per_row : float, optional
             Of its members, as measured on up to 1,000 rows while pruning.
         within_se : float, default=0
-            Take the smallest whose error is within so many standard errors of the
-            least.
+            Give up members as long as the cross-fitted error stays within so many
+            standard errors of it.
 
         Returns
         -------
@@ -162,25 +171,21 @@ class CommitteePath:
                     f"No committee on the path has {name}={limit:g}; the least is "
                     f"{cost.min():.3g}."
                 )
-        error = np.where(fits, self.error, np.inf)
-        least = int(error.argmin())
-        near = error <= error[least] + within_se * self.error_se[least]
-        # The smallest of these; of several of its size the one its combiner prefers.
-        smallest = near & (self.size == self.size[near].min())
-        own = np.where(smallest, self.own_error, np.inf)
-        return self._committee(int(own.argmin()))
+        size = self._open_workshop().take(np.unique(self.size[fits]), within_se)
+        own = np.where(fits & (self.size == size), self.own_error, np.inf)
+        step = self.steps[int(own.argmin())]
+        members = [self._members[m] for m in step.members]
+        return self._open_workshop().committee(members, step, self)
 
-    def _committee(self, index: int) -> Any:
-        """Return the committee of a step."""
-        step = self.steps[index]
+    def _open_workshop(self) -> Maker:
+        """Return who makes the committees; copies have nobody."""
         if self._workshop is None:
             raise ValueError(
                 "Copies and files keep the numbers of the path only, not the members "
                 "that were left out. Choose from the path_ of the committee that "
                 "prune() returned, or prune again."
             )
-        members = [self._members[m] for m in step.members]
-        return self._workshop.committee(members, step, self)
+        return self._workshop
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the members, which are the weight of it."""

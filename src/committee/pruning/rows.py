@@ -66,6 +66,12 @@ class Rows:
             return np.asarray(said != self.y, dtype=np.float64)
         return np.asarray((said - self.y) ** 2)
 
+    def guess(self) -> float:
+        """Return the most frequent class, or the mean: what is said without members."""
+        if self.y.dtype.kind == "f":
+            return float(np.average(self.y, weights=self.weight))
+        return float(np.bincount(self.y, self.weight).argmax())
+
     def mean(self, losses: FloatArray, counted: BoolArray) -> tuple[float, float]:
         """Return the weighted mean over the counted rows, and its standard error."""
         s = counted if self.weight is None else counted * self.weight

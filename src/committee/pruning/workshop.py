@@ -10,10 +10,11 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
-from committee._typing import FloatArray, Member
+from committee._typing import FloatArray, IntArray, Member
 from committee.combiners import Combiner
 from committee.ensembles import Roster
 from committee.estimators import CommitteeClassifier, CommitteeRegressor
+from committee.members import Pool
 from committee.pruning.costs import few_rows, seconds_per_row, stored_bytes
 from committee.pruning.crossfit import CrossFit, Judged
 from committee.pruning.path import CommitteePath, Step, step_of
@@ -45,6 +46,10 @@ class Workshop:
         # The committee has a path of its own, without a covariance at every step.
         self.combiner = copy.copy(fitted)
         self.combiner.__dict__.pop("path_", None)
+        generator = getattr(ensemble, "generator", None)
+        if isinstance(generator, Pool):
+            # Its columns of F have names, the left out ones too.
+            self.combiner.feature_names_in_ = np.array(generator.names, dtype=object)
         self.X, self.rows = X, rows
         self.before = _own_output(ensemble, roster, X, rows, F)
         self.crossfit = CrossFit(fitted, F, rows)
@@ -62,6 +67,10 @@ class Workshop:
         whole = copy.copy(ensemble)
         whole.n_jobs = self.empty.n_jobs
         return whole
+
+    def take(self, sizes: IntArray, within_se: float) -> int:
+        """Return the size to take, of those given in rising order."""
+        return self.crossfit.take(sizes, within_se)
 
     def finished(self, step: Step, F: FloatArray) -> Step:
         """Return the step with the weights that its committee will have.
