@@ -127,9 +127,10 @@ class Speaking:
             arrays=self._arrays,
             held_out=None if mask is None else held_out,
             unknown_rows=(
-                "It does not know rows that its members have not seen. Give rows that "
-                "it was not trained on, without oob, or fit it with a combiner and "
-                'weigh_on="held-out".'
+                "It does not know rows that its members have not seen: a committee does "
+                "that was fitted in memory with a combiner and "
+                'weigh_on="held-out", and one that was pruned before does not. Give '
+                "rows that it was not trained on, without oob."
             ),
         )
 
