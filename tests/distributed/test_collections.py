@@ -5,6 +5,7 @@ import pytest
 
 from committee.distributed import is_dask, map_rows, own_blocks, row_chunks
 
+delayed = pytest.importorskip("dask").delayed
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 pd = pytest.importorskip("pandas")
@@ -101,3 +102,16 @@ def test_an_error_names_its_chunk(X):
     Y = map_rows(strict, da.from_array(X, chunks=(4, 3)), (), float)
     with pytest.raises(ValueError, match="Chunk 1: too large"):
         Y.compute(scheduler="synchronous")
+
+
+def test_a_name_in_two_graphs_is_one_task():
+    """A scheduler that gets two tasks of one name may lose both."""
+    parts = [delayed(pd.DataFrame)({"a": [1.0, 2.0], "b": [0, i]}) for i in (0, 1)]
+    frame = dd.from_delayed(parts, meta=pd.DataFrame({"a": [0.0], "b": [0]}))[["a"]]
+    twice = map_rows(lambda block: 2 * block.to_numpy(), frame, (1,), np.float64)
+    known = {}
+    for blocks in (own_blocks(frame), own_blocks(twice), own_blocks(twice + 1.0)):
+        for part in blocks.parts:
+            for key, task in dict(part.dask).items():
+                assert known.setdefault(key, task) == task
+    assert len(known) > 4

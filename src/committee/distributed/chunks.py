@@ -139,7 +139,9 @@ def _models_may_be_large() -> Iterator[None]:
 
 
 def _is_loss(error: Exception) -> bool:
-    """Whether the error is that of a scheduler that is gone."""
+    """Whether the error is that of a scheduler that is gone, not of lost tasks."""
     names = {kind.__name__ for kind in type(error).__mro__}
     lost = {"CommClosedError", "CancelledError", "FutureCancelledError"}
-    return bool(names & lost) or "client is not" in str(error).lower()
+    said = str(error).lower()
+    gone = bool(names & lost) and "lost dependencies" not in said
+    return gone or "client is not" in said

@@ -149,7 +149,9 @@ def _blocks(X: Any) -> Chunks:
     """Return the blocks of a Dask array, each with all columns."""
     if X.ndim > 1 and any(n > 1 for n in X.numblocks[1:]):
         X = X.rechunk(dict.fromkeys(range(1, X.ndim), -1))
-    return Chunks(list(X.to_delayed().ravel()))
+    # Fused graphs of one block, made twice for different needs, would have tasks of
+    # one name that do different things.
+    return Chunks(list(X.to_delayed(optimize_graph=False).ravel()))
 
 
 def _aligned(name: str, other: Any, first: str, lead: Any) -> Any:
