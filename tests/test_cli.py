@@ -377,6 +377,132 @@ def test_ctrl_c_is_one_line_and_status_130(folder):
     assert not Path("new.skops").exists()
 
 
+@pytest.fixture
+def rows(folder):
+    """The tables of the folder in parts: CSV and Parquet, one without rows."""
+    table = make_table(360)
+    (folder / "rows").mkdir()
+    for number, (start, stop) in enumerate([(0, 100), (100, 100), (100, 360)]):
+        part = table[start:stop]
+        part.to_csv(f"rows/part-{number}.csv", index=False)
+        part.to_parquet(f"rows/part-{number}.parquet")
+    table.to_csv("all.csv", index=False)
+    return "rows/*.parquet"
+
+
+def test_the_whole_way_on_dask(rows, two_workers):
+    """train, prune and predict on files, by the workers of a scheduler."""
+    on_dask = ("--scheduler", two_workers.scheduler.address, "--json")
+    train = run(
+        *("train", rows, "--target", "grade", "-o", "m.skops", "--members", 12),
+        *on_dask,
+    )
+    assert "training" in train.stderr
+    assert "Dask tasks" in train.stderr
+    facts = json.loads(train.stdout)
+    assert (facts["rows"], facts["members"], facts["columns"]) == (360, 12, 6)
+    assert 0 <= facts["leave_one_out_error"] < 0.5
+    prune = run("prune", "m.skops", rows, "-o", "small.skops", *on_dask)
+    assert "pruning" in prune.stderr
+    run("prune", "m.skops", "all.csv", "-o", "same.skops", "--quiet")
+    small, same = (
+        json.loads(run("inspect", f"{name}.skops", "--json").stdout)
+        for name in ("small", "same")
+    )
+    assert small["weights"] == pytest.approx(same["weights"], abs=1e-8)
+    assert small["trained_on"] == "*.parquet, 360 rows"
+    for output in ("out.csv", "out.csv.zst", "out.parquet"):
+        told = run("predict", "small.skops", "rows", "--proba", "-o", output, *on_dask)
+        assert json.loads(told.stdout)["rows"] == 360
+        assert "predicting" in told.stderr
+        plain = ("predict", "small.skops", "all.csv", "--proba", "-o", "plain.csv")
+        run(*plain)
+        pd.testing.assert_frame_equal(read_table(output), read_table("plain.csv"))
+    assert two_workers.submit(pow, 2, 5).result() == 32  # not ours to close
+
+
+def test_a_pattern_starts_workers_of_its_own(rows):
+    pytest.importorskip("distributed")
+    process = python(("-m", "committee"), "predict", "classifier.skops", "rows/*.csv")
+    out, err = process.communicate()
+    assert (process.returncode, err) == (0, "")
+    assert out == run("predict", "classifier.skops", "all.csv").stdout
+
+
+ON_DASK = {
+    "nothing matches": (("train", "rows/*.tsv", *TRAIN), 2, "No file matches"),
+    "two kinds": (("train", "rows/*", *TRAIN), 2, "All files must be of one kind"),
+    "output among the input": (
+        ("predict", "classifier.skops", "rows/*.csv", "-o", "rows/part-0.csv"),
+        2,
+        "it would be lost",
+    ),
+    "jobs": (
+        ("predict", "classifier.skops", "rows/*.csv", "--jobs", "2"),
+        2,
+        "--jobs 2 is for a table in memory",
+    ),
+    "oob": (
+        ("prune", "classifier.skops", "rows/*.csv", *PRUNE, "grade", "--oob"),
+        2,
+        "--oob is for a table in memory",
+    ),
+    "generator": (
+        ("train", "rows/*.csv", *TRAIN, "--generator", "adaboost"),
+        2,
+        "On Dask, --generator must be one of bagging, mini-batches",
+    ),
+    "combiner": (
+        ("train", "rows/*.csv", *TRAIN, "--combiner", "mcmc"),
+        2,
+        "On Dask, --combiner must be one of ep, ard",
+    ),
+    "report": (
+        ("report", "classifier.skops", "rows/*.csv", "-o", "page.html"),
+        2,
+        "A page is made from rows in memory",
+    ),
+    "no scheduler": (
+        ("train", "grades.csv", *TRAIN, "--scheduler", "tcp://127.0.0.1:9"),
+        1,
+        "No Dask scheduler answers at 'tcp://127.0.0.1:9'",
+    ),
+    "standard input": (
+        ("train", "-", *TRAIN, "--scheduler", "tcp://127.0.0.1:9"),
+        2,
+        "cannot read standard input",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ON_DASK)
+def test_what_dask_cannot_do_is_one_sentence(name, rows, folder, monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("committee.shell.cluster.PATIENCE", 0.2)
+    words, status, sentence = ON_DASK[name]
+    before = sorted(folder.rglob("*"))
+    result = run(*words, "--quiet", status=status)
+    assert sentence in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_an_error_on_a_worker_names_the_file(rows, folder, two_workers):
+    with open("rows/part-2.csv", "a") as file:
+        file.write("big,1,Ulm,c01,True,yes,2\n")
+    before = sorted(folder.rglob("*"))
+    result = run(
+        *("predict", "classifier.skops", "rows/*.csv", "-o", "out.csv", "--quiet"),
+        *("--scheduler", two_workers.scheduler.address),
+        status=1,
+    )
+    assert result.stderr == (
+        "Error: 'rows/part-2.csv': The column 'size' must hold finite numbers or "
+        "gaps. Row 261 has 'big'.\n"
+    )
+    assert sorted(folder.rglob("*")) == before
+
+
 def test_completion_knows_the_commands(monkeypatch):
     monkeypatch.setenv("_COMMITTEE_COMPLETE", "complete_bash")
     monkeypatch.setenv("COMP_WORDS", "committee train --combiner kappa")

@@ -61,7 +61,7 @@ def _options(
 
 @app.command()
 def train(
-    data: opt.Data,
+    data: opt.ManyData,
     target: opt.Target,
     output: opt.ModelOutput,
     members: opt.Members = 100,
@@ -71,6 +71,7 @@ def train(
     task: opt.Task = None,
     seed: opt.Seed = 0,
     jobs: opt.Jobs = 1,
+    scheduler: opt.Scheduler = None,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
     debug: opt.Debug = False,
@@ -81,13 +82,20 @@ def train(
             members, generator, combiner, estimator, task, seed, jobs
         )
         voice = Voice(quiet=quiet, as_json=as_json)
-        training.train(data, target=target, output=output, recipe=recipe, voice=voice)
+        training.train(
+            data,
+            target=target,
+            output=output,
+            recipe=recipe,
+            scheduler=scheduler,
+            voice=voice,
+        )
 
 
 @app.command()
 def prune(
     model: opt.Model,
-    data: opt.Data,
+    data: opt.ManyData,
     output: opt.ModelOutput,
     target: opt.OwnTarget = None,
     oob: opt.Oob = False,
@@ -98,6 +106,7 @@ def prune(
     combiner: opt.Combiner = "ep",
     seed: opt.Seed = 0,
     jobs: opt.Jobs = 1,
+    scheduler: opt.Scheduler = None,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
     debug: opt.Debug = False,
@@ -119,6 +128,7 @@ def prune(
             },
             seed=seed,
             jobs=jobs,
+            scheduler=scheduler,
             voice=Voice(quiet=quiet, as_json=as_json),
         )
 
@@ -126,10 +136,11 @@ def prune(
 @app.command()
 def predict(
     model: opt.Model,
-    data: opt.Data,
+    data: opt.ManyData,
     output: opt.TableOutput = "-",
     proba: opt.Proba = False,
     jobs: opt.Jobs = 1,
+    scheduler: opt.Scheduler = None,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
     debug: opt.Debug = False,
@@ -138,7 +149,13 @@ def predict(
     with explained(debug=debug, quiet=quiet):
         voice = Voice(quiet=quiet, as_json=as_json)
         predicting.predict(
-            model, data, output=output, proba=proba, jobs=jobs, voice=voice
+            model,
+            data,
+            output=output,
+            proba=proba,
+            jobs=jobs,
+            scheduler=scheduler,
+            voice=voice,
         )
 
 

@@ -147,3 +147,50 @@ def test_columns_of_probabilities_carry_the_labels():
         "p_10",
         "p_20",
     ]
+
+
+def in_files(folder, frame, *cuts):
+    """Write a table as CSV files, and return their pattern."""
+    for number, rows in enumerate(np.split(np.arange(len(frame)), cuts)):
+        frame.iloc[rows].to_csv(folder / f"part-{number}.csv", index=False)
+    return str(folder / "part-*.csv")
+
+
+@pytest.fixture
+def on_dask(two_workers):
+    return {"scheduler": two_workers.scheduler.address, "voice": QUIET}
+
+
+@pytest.mark.parametrize("kind", ["classifier", "regressor"])
+def test_files_are_predicted_as_one_table(kind, trained, table, tmp_path, on_dask):
+    model = str(trained / f"{kind}.skops")
+    expected = answers(model, table, tmp_path)
+    output = str(tmp_path / "out.tsv.gz")
+    pattern = in_files(tmp_path, table, 0, 13, 13, 14, 100)
+    predict(model, pattern, output=output, **on_dask)
+    pd.testing.assert_frame_equal(read_table(output), expected)
+
+
+def test_values_that_are_new_are_counted_over_files(
+    classifier, table, tmp_path, on_dask, capsys
+):
+    table.loc[[3, 60, 61], "town"] = "Oslo"
+    pattern = in_files(tmp_path, table, 50)
+    predict(classifier, pattern, **on_dask | {"voice": Voice()})
+    printed = capsys.readouterr()
+    assert "'town' has values in 3 rows that were not there" in printed.err
+    assert len(printed.out.splitlines()) == 121
+
+
+def test_files_without_any_rows_are_refused(classifier, table, tmp_path, on_dask):
+    pattern = in_files(tmp_path, table[:0], 0)
+    with pytest.raises(ShellError, match=r"part-1.csv' have no rows"):
+        predict(classifier, pattern, output=str(tmp_path / "out.csv"), **on_dask)
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_file_that_lacks_a_column_is_named(classifier, table, tmp_path, on_dask):
+    pattern = in_files(tmp_path, table, 60)
+    table[60:].drop(columns="age").to_csv(tmp_path / "part-1.csv", index=False)
+    with pytest.raises(ShellError, match=r"part-1.csv': The table lacks 1 column"):
+        predict(classifier, pattern, output=str(tmp_path / "out.csv"), **on_dask)

@@ -13,7 +13,12 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from committee.shell.errors import ShellError
-from committee.shell.tables import check_output, read_table, write_table
+from committee.shell.tables import (
+    check_output,
+    read_table,
+    write_table,
+    write_tables,
+)
 
 FRAME = pd.DataFrame({"a": [1.5, None], "town": ["Bonn", "Köln, am Rhein"]})
 ENDINGS = (
@@ -147,3 +152,24 @@ def test_an_output_is_no_input(tmp_path):
     with pytest.raises(ShellError, match="that is read: it would be lost") as error:
         check_output(str(path), table=True, inputs=["-", str(path)])
     assert error.value.status == 2
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_tables_are_written_below_each_other(ending, tmp_path):
+    path = str(tmp_path / f"t{ending}")
+    write_tables((FRAME[i : i + 1] for i in range(2)), path)
+    assert_frame_equal(read_table(path), FRAME)
+
+
+def test_a_table_that_fails_half_way_leaves_the_old_file(tmp_path):
+    def frames():
+        yield FRAME
+        raise ShellError("The second part is damaged.")
+
+    for ending in ENDINGS:
+        path = tmp_path / f"t{ending}"
+        path.write_text("old")
+        with pytest.raises(ShellError):
+            write_tables(frames(), str(path))
+        assert path.read_text() == "old"
+    assert len(os.listdir(tmp_path)) == len(ENDINGS)

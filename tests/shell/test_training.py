@@ -141,3 +141,52 @@ def test_row_numbers_are_left_out_with_a_note(tmp_path, table, capsys):
     columns = read_model(str(path)).columns
     assert columns.names == ["size", "age", "town", "member"]
     assert columns.left_out == ["Unnamed: 0"]
+
+
+@pytest.mark.parametrize("estimator", ["tree", "linear"])
+def test_one_file_gives_workers_the_model_of_memory(
+    estimator, tmp_path, table, two_workers
+):
+    table.drop(columns="price").to_csv(tmp_path / "t.csv", index=False)
+    recipe = Recipe(members=6, estimator=estimator, combiner="simplex")
+    models = []
+    for scheduler in (None, two_workers.scheduler.address):
+        output = str(tmp_path / "m.skops")
+        train(
+            str(tmp_path / "t.csv"),
+            target="grade",
+            output=output,
+            recipe=recipe,
+            scheduler=scheduler,
+            voice=JSON,
+        )
+        models.append(read_model(output))
+    memory, dask = models
+    assert (dask.columns, dask.source) == (memory.columns, memory.source)
+    np.testing.assert_allclose(
+        dask.last.weights_, memory.last.weights_, rtol=0, atol=1e-8
+    )
+    X = memory.rows(table)
+    np.testing.assert_allclose(
+        dask.estimator.predict_proba(X), memory.estimator.predict_proba(X), atol=1e-8
+    )
+
+
+def test_mini_batches_of_a_regression_on_files(tmp_path, table, two_workers, capsys):
+    for number in range(3):
+        part = table.drop(columns="grade")[40 * number : 40 * number + 40]
+        part.to_parquet(tmp_path / f"part-{number}.parquet")
+    train(
+        str(tmp_path),
+        target="price",
+        output=str(tmp_path / "m.skops"),
+        recipe=Recipe(members=10, generator="mini-batches"),
+        scheduler=two_workers.scheduler.address,
+        voice=JSON,
+    )
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["measure"] == "root mean squared error"
+    assert 0 < facts["leave_one_out_error"] < table["price"].std()
+    model = read_model(str(tmp_path / "m.skops"))
+    assert model.source == {"file": tmp_path.name, "rows": 120}
+    assert np.isfinite(model.estimator.predict(model.rows(table))).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -55,14 +56,21 @@ class Columns:
         Text that is different in every one of many rows names the row, and is left
         out; so are numbers of rows, which would give away how the table was sorted.
         """
-        words = [name for name in frame.columns if _is_text(frame[name])]
+        words = [name for name in frame.columns if is_text(frame[name])]
         left_out = row_numbers(frame) + [
             name for name in words if frame[name].nunique() == len(frame) > FEW
         ]
-        names = [name for name in frame.columns if name not in left_out]
-        if not names:
+        return cls.without(left_out, frame.columns, words)
+
+    @classmethod
+    def without(
+        cls, left_out: list[str], names: Iterable[str], words: list[str]
+    ) -> Columns:
+        """Return the columns that are not left out, if there are any."""
+        kept = [name for name in names if name not in left_out]
+        if not kept:
             raise ShellError("The table has no columns to predict from.")
-        return cls(names, [name for name in words if name not in left_out], left_out)
+        return cls(kept, [name for name in words if name not in left_out], left_out)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists, for the file."""
@@ -200,7 +208,7 @@ def _codes() -> OrdinalEncoder:
     )
 
 
-def _is_text(column: Any) -> bool:
+def is_text(column: Any) -> bool:
     """Whether a column holds text; booleans with gaps are numbers."""
     types = pandas().api.types
     if types.is_numeric_dtype(column):

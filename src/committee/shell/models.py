@@ -13,7 +13,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 
 from committee.persistence import load, read_metadata, save
-from committee.shell.columns import Columns
+from committee.shell.columns import Columns, row_numbers
 from committee.shell.errors import ShellError
 from committee.shell.tables import check_output
 from committee.shell.target import CLASSIFICATION, REGRESSION
@@ -71,19 +71,50 @@ class Model:
             before = before[0] if len(before) else None
         return before
 
+    @property
+    def taking(self) -> Taking:
+        """What it takes of a table, without the model itself."""
+        width = getattr(self.estimator, "n_features_in_", None)
+        return Taking(self.columns, self.names, width)
+
     def rows(self, frame: Any) -> Any:
         """Return the columns of a table that the estimator looks at, in its order."""
+        return self.taking.rows(frame)
+
+
+@dataclass(frozen=True)
+class Taking:
+    """What a model takes of a table.
+
+    Attributes
+    ----------
+    columns : Columns or None
+    names : list of str
+        Columns that are looked at, none where the model knows no names.
+    width : int or None
+        Number of them.
+    """
+
+    columns: Columns | None
+    names: list[str]
+    width: int | None
+
+    def numbers(self, frame: Any) -> list[str]:
+        """Return the columns of a table that number its rows, and mean nothing."""
+        return [name for name in row_numbers(frame) if name not in self.names]
+
+    def rows(self, frame: Any) -> Any:
+        """Return the columns of a table that are looked at, in the model's order."""
+        frame = frame.drop(columns=self.numbers(frame))
         if self.columns is not None:
             return self.columns.take(frame)
         if self.names:
-            plain = Columns(self.names, [], [])
-            plain.check(frame)
-            return frame[plain.names]
-        wanted = getattr(self.estimator, "n_features_in_", frame.shape[1])
-        if frame.shape[1] != wanted:
+            Columns(self.names, [], []).check(frame)
+            return frame[self.names]
+        if frame.shape[1] != (self.width or frame.shape[1]):
             raise ShellError(
-                f"The model takes {wanted} columns and knows no names for them. The "
-                f"table has {frame.shape[1]}."
+                f"The model takes {self.width} columns and knows no names for them. "
+                f"The table has {frame.shape[1]}."
             )
         return frame.to_numpy()
 

@@ -27,6 +27,23 @@ Data = Annotated[
         help="CSV or Parquet, plain or as .gz, .bz2, .xz, .zst; - for standard input.",
     ),
 ]
+ManyData = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="CSV or Parquet, plain or as .gz, .bz2, .xz, .zst; - for standard input. "
+        "A pattern in quotes, such as 'rows/*.parquet', or a folder of Parquet files "
+        "is read by Dask's workers.",
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Dask scheduler, such as tcp://10.0.0.1:8786. Many files have a worker on "
+        "each core of this machine unless given.",
+    ),
+]
 Model = Annotated[
     str,
     typer.Argument(metavar="MODEL", help="A file of train, prune or committee.save."),

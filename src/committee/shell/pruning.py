@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from committee.pruning import prune as pruned
 from committee.shell.choices import make_combiner
-from committee.shell.errors import USAGE, ShellError, listed
+from committee.shell.cluster import refuse_jobs, watched, workers
+from committee.shell.errors import USAGE, ShellError
+from committee.shell.labelled import labelled_parts, labelled_rows
 from committee.shell.models import Model, check_model_output, read_model, write_model
 from committee.shell.output import Voice
-from committee.shell.predicting import read_rows
-from committee.shell.tables import read_table
-from committee.shell.target import CLASSIFICATION, as_target, split_target
+from committee.shell.parts import files_of, is_spread, naming_files, parts_of
 
 
 def prune(
@@ -27,6 +25,7 @@ def prune(
     limits: dict[str, Any] | None = None,
     seed: int = 0,
     jobs: int = 1,
+    scheduler: str | None = None,
     voice: Voice,
 ) -> None:
     """Keep the members of a saved ensemble that matter, and save them.
@@ -44,23 +43,33 @@ def prune(
     limits : dict, optional
         For `path_.choose`.
     seed, jobs : int
+    scheduler : str, optional
+        Address of the Dask scheduler whose workers read the table.
     voice : Voice
     """
+    spread = is_spread(data, scheduler)
+    files = files_of(data) if spread else [data]
     # Onto its own file a model may go: the old one stays whole until then.
-    check_model_output(output, inputs=[data])
+    check_model_output(output, inputs=files)
     weigher = make_combiner(combiner, seed)
+    if spread:
+        _refuse_options(oob, jobs)
     loaded = read_model(model)
     target = target_of(loaded, target, model)
-    X, y = labelled_rows(loaded, data, target, voice)
-    small = pruned(
-        loaded.estimator,
-        X,
-        y,
-        combiner=weigher,
-        oob=oob,
-        n_jobs=jobs,
-        verbose=voice.progress,
-    )
+    if spread:
+        small, n_rows = _on_workers(loaded, files, target, weigher, scheduler, voice)
+    else:
+        X, y = labelled_rows(loaded, data, target, voice)
+        n_rows = len(y)
+        small = pruned(
+            loaded.estimator,
+            X,
+            y,
+            combiner=weigher,
+            oob=oob,
+            n_jobs=jobs,
+            verbose=voice.progress,
+        )
     given = {name: value for name, value in (limits or {}).items() if value is not None}
     if given:
         small = small.path_.choose(**given)
@@ -72,7 +81,7 @@ def prune(
         {
             "model": output,
             "task": loaded.task,
-            "rows": len(y),
+            "rows": n_rows,
             "members": small.n_members_,
             "bytes": n_bytes,
             "summary": summary.to_dict(),
@@ -89,35 +98,32 @@ def target_of(model: Model, given: str | None, path: str) -> str:
     return target
 
 
-def labelled_rows(
-    model: Model, data: str, target: str, voice: Voice
-) -> tuple[Any, Any]:
-    """Return the rows of a table as a model takes them, and their targets."""
-    frame = read_table(data, words=_words(model, target))
-    frame, column = split_target(frame, target)
-    y = _known_labels(model, as_target(column, model.task), target)
-    X, _ = read_rows(model, data, voice, frame)
-    return X, y
+def _on_workers(
+    model: Model,
+    files: list[str],
+    target: str,
+    combiner: Any,
+    scheduler: str | None,
+    voice: Voice,
+) -> tuple[Any, int]:
+    """Return the small committee that Dask's workers found, and the number of rows."""
+    parts = parts_of(files)
+    with workers(scheduler, voice) as client:
+        with watched(client, "reading", shown=voice.progress):
+            rows = labelled_parts(model, parts, target)
+        rows.findings.tell(voice)
+        shown = voice.progress
+        with naming_files(rows.parts), watched(client, "pruning", shown=shown):
+            small = pruned(model.estimator, rows.X, rows.y, combiner=combiner)
+    return small, rows.findings.n_rows
 
 
-def _words(model: Model, target: str) -> list[str]:
-    """Return the columns to read as text: the target too where labels are text."""
-    words = [] if model.columns is None else list(model.columns.words)
-    classes = getattr(model.estimator, "classes_", None)
-    if classes is not None and classes.dtype.kind in "UO":
-        words.append(target)
-    return words
-
-
-def _known_labels(model: Model, y: Any, target: str) -> Any:
-    """Refuse labels that the model does not know."""
-    if model.task != CLASSIFICATION:
-        return y
-    classes = model.estimator.classes_
-    strange = sorted({str(label) for label in y[~np.isin(y, classes)]})
-    if strange:
+def _refuse_options(oob: bool, jobs: int) -> None:
+    """Refuse what is for a table in memory."""
+    refuse_jobs(jobs)
+    if oob:
         raise ShellError(
-            f"The target {target!r} has {listed(strange)}, which the model does not "
-            f"know. Its classes are {listed([str(label) for label in classes])}."
+            "--oob is for a table in memory, the one that the model was trained on. On "
+            "Dask, give rows that the model has not seen, without --oob.",
+            USAGE,
         )
-    return y

@@ -6,9 +6,11 @@ from pathlib import Path
 
 from committee.reporting import report as page
 from committee.shell.errors import USAGE, ShellError
+from committee.shell.labelled import labelled_rows
 from committee.shell.models import read_model, source_of
 from committee.shell.output import Voice
-from committee.shell.pruning import labelled_rows, target_of
+from committee.shell.parts import refuse_spread
+from committee.shell.pruning import target_of
 from committee.shell.tables import check_output
 
 
@@ -35,6 +37,7 @@ def report(
     """
     if output == "-":
         raise ShellError("A page goes to a file: give its name with -o.", USAGE)
+    refuse_spread(data, "A page")
     check_output(output, inputs=[model, data])
     loaded = read_model(model)
     target = target_of(loaded, target, model)

@@ -8,7 +8,8 @@ import io
 import lzma
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,15 @@ _MAGIC: dict[bytes, Callable[[Any], Any]] = {
         stream, "zstd"
     ),
 }
-#: What an ending asks for.
-_PACKERS: dict[str, Callable[[bytes], bytes]] = {
-    ".gz": gzip.compress,
-    ".bz2": bz2.compress,
-    ".xz": lzma.compress,
-    ".zst": lambda data: _pyarrow().Codec("zstd").compress(data, asbytes=True),
+#: What an ending asks for: who compresses what is written to a file.
+_PACKERS: dict[str, Callable[[Any], Any]] = {
+    ".gz": lambda file: gzip.GzipFile(fileobj=file, mode="wb"),
+    ".bz2": lambda file: bz2.BZ2File(file, "wb"),
+    ".xz": lambda file: lzma.LZMAFile(file, "wb"),  # noqa: SIM115
+    # pyarrow closes what it writes to: that may be another handle of the file.
+    ".zst": lambda file: _pyarrow().CompressedOutputStream(
+        os.fdopen(os.dup(file.fileno()), "wb"), "zstd"
+    ),
 }
 _SEPARATORS = {".csv": ",", ".txt": ",", ".tsv": "\t", ".tab": "\t"}
 _PARQUET = (".parquet", ".pq")
@@ -68,14 +72,28 @@ def read_table(path: str, words: Sequence[str] = ()) -> Any:
     ([31.0, nan], ['Bonn', 'Kiel'])
     """
     name = "Standard input" if path == "-" else f"'{path}'"
+    frame = read_rows(path, name, words)
+    if not len(frame):
+        raise ShellError(f"{name} has a header but no rows.")
+    return frame
+
+
+def read_rows(path: str, name: str, words: Sequence[str] = ()) -> Any:
+    """Return the rows of a file, if any, as `read_table` does.
+
+    Parameters
+    ----------
+    path : str
+    name : str
+        What errors call it.
+    words : sequence of str
+    """
     pandas()
     with _opened(path) as file:
         try:
             frame = parse(_unpacked(file), name, words)
         except (EOFError, lzma.LZMAError, gzip.BadGzipFile) as error:
             raise ShellError(f"{name} is damaged: {error}.") from error
-    if not len(frame):
-        raise ShellError(f"{name} has a header but no rows.")
     frame.columns = frame.columns.map(str)
     return frame.reset_index(drop=True)
 
@@ -139,23 +157,69 @@ def write_table(frame: Any, path: str) -> None:
     0.5
     2.0
     """
+    write_tables([frame], path)
+
+
+def write_tables(frames: Iterable[Any], path: str) -> None:
+    """Write DataFrames of the same columns below each other, one at a time.
+
+    Parameters
+    ----------
+    frames : iterable of DataFrame
+        At least one.
+    path : str
+        As in `write_table`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from committee.shell.tables import write_tables
+    >>> write_tables((pd.DataFrame({"prediction": [p]}) for p in (0.5, 2.0)), "-")
+    prediction
+    0.5
+    2.0
+    """
     if path == "-":
-        frame.to_csv(sys.stdout, index=False, lineterminator="\n")
+        for text in _as_csv(frames, ","):
+            sys.stdout.write(text)
         return
     separator, pack = _format(path)
     with replaced_atomically(path) as file:
         if separator is None:
-            frame.to_parquet(file, index=False)
-        else:
-            text = frame.to_csv(sep=separator, index=False).encode()
-            file.write(pack(text))
+            _write_parquet(frames, file)
+            return
+        with pack(file) as packed:
+            for text in _as_csv(frames, separator):
+                packed.write(text.encode())
 
 
-def _format(path: str) -> tuple[str | None, Callable[[bytes], bytes]]:
+def _as_csv(frames: Iterable[Any], separator: str) -> Iterator[str]:
+    """Yield the text of each table; only the first has a header."""
+    for number, frame in enumerate(frames):
+        yield frame.to_csv(
+            sep=separator, index=False, header=number == 0, lineterminator="\n"
+        )
+
+
+def _write_parquet(frames: Iterable[Any], file: Any) -> None:
+    """Write each table as a group of rows, in the types of the first."""
+    import pyarrow.parquet
+
+    tables = (
+        _pyarrow().Table.from_pandas(frame, preserve_index=False) for frame in frames
+    )
+    first = next(tables)
+    with pyarrow.parquet.ParquetWriter(file, first.schema) as writer:
+        writer.write_table(first)
+        for table in tables:
+            writer.write_table(table)
+
+
+def _format(path: str) -> tuple[str | None, Callable[[Any], Any]]:
     """Return the separator, None for Parquet, and who compresses it."""
     outer = Path(path).suffix.lower()
     if outer in _PARQUET:
-        return None, bytes
+        return None, nullcontext
     ending = Path(Path(path).stem).suffix.lower() if outer in _PACKERS else outer
     if ending not in _SEPARATORS:
         raise ShellError(
@@ -163,7 +227,7 @@ def _format(path: str) -> tuple[str | None, Callable[[bytes], bytes]]:
             ".csv.bz2, .csv.xz, .csv.zst for compressed text).",
             USAGE,
         )
-    return _SEPARATORS[ending], _PACKERS.get(outer, bytes)
+    return _SEPARATORS[ending], _PACKERS.get(outer, nullcontext)
 
 
 def _opened(path: str) -> Any:

@@ -85,12 +85,29 @@ def as_target(y: Any, task: str) -> Any:
     -------
     y : array of numbers, or of labels: text, booleans or whole numbers
     """
-    values = y.unique()
+    refuse_constant(y.unique().tolist(), y.name, len(y))
+    return as_values(y, task)
+
+
+def refuse_constant(values: list[Any], name: str, n_rows: int) -> None:
+    """Refuse a target that has one value only.
+
+    Parameters
+    ----------
+    values : list
+        The distinct ones.
+    name : str
+    n_rows : int
+    """
     if len(values) < 2:
         raise ShellError(
-            f"The target {y.name!r} must have at least 2 distinct values. All "
-            f"{len(y)} rows have {values.tolist()[0]!r}."
+            f"The target {name!r} must have at least 2 distinct values. All {n_rows} "
+            f"rows have {values[0]!r}."
         )
+
+
+def as_values(y: Any, task: str) -> Any:
+    """Return some rows of a target as `as_target` does, whatever their values are."""
     return _numbers(y) if task == REGRESSION else _labels(y)
 
 

@@ -14,25 +14,20 @@ from committee.estimators import CommitteeClassifier, CommitteeRegressor
 from committee.pruning.crossfit import CrossFit
 from committee.pruning.rows import checked_rows
 from committee.shell.choices import (
+    COMBINERS,
     TREES,
     known,
     make_combiner,
     make_estimator,
     make_generator,
 )
-from committee.shell.columns import ROW_NUMBERS, Columns, encoder, row_numbers
-from committee.shell.errors import listed
+from committee.shell.cluster import refuse_jobs, watched, workers
+from committee.shell.lessons import Lesson, in_memory, in_parts
 from committee.shell.models import Model, check_model_output, source_of, write_model
 from committee.shell.output import Voice
+from committee.shell.parts import files_of, is_spread, naming_files, parts_of
 from committee.shell.tables import read_table
-from committee.shell.target import (
-    CLASSIFICATION,
-    REGRESSION,
-    TASKS,
-    as_target,
-    guess_task,
-    split_target,
-)
+from committee.shell.target import CLASSIFICATION, REGRESSION, TASKS
 
 #: What the error of a task is.
 MEASURES = {CLASSIFICATION: "error rate", REGRESSION: "root mean squared error"}
@@ -67,6 +62,10 @@ class Recipe:
     seed: int = 0
     jobs: int = 1
 
+    def reading(self) -> dict[str, Any]:
+        """Return how a table is to be read for these members."""
+        return {"task": self.task, "for_trees": self.estimator in TREES}
+
     def committee(self, task: str, *, verbose: bool = False) -> Any:
         """Return the unfitted committee for a task, or say which name is wrong."""
         known(task, TASKS, "--task")
@@ -82,7 +81,13 @@ class Recipe:
 
 
 def train(
-    data: str, *, target: str, output: str, recipe: Recipe | None = None, voice: Voice
+    data: str,
+    *,
+    target: str,
+    output: str,
+    recipe: Recipe | None = None,
+    scheduler: str | None = None,
+    voice: Voice,
 ) -> None:
     """Train a committee on a table and save it.
 
@@ -91,52 +96,76 @@ def train(
     data, target, output : str
         Table, column to predict, file of the model.
     recipe : Recipe, optional
+    scheduler : str, optional
+        Address of the Dask scheduler whose workers read the table.
     voice : Voice
     """
     start, recipe = time.perf_counter(), recipe or Recipe()
-    check_model_output(output, inputs=[data])
+    spread = is_spread(data, scheduler)
+    files = files_of(data) if spread else [data]
+    check_model_output(output, inputs=files)
     # Wrong names should not wait for a long table.
     recipe.committee(recipe.task or CLASSIFICATION)
-    frame, y = split_target(read_table(data), target)
-    task = recipe.task or _guessed(y, voice)
-    columns = Columns.of(frame)
-    _say_what_is_left_out(columns, frame, voice)
-    committee = recipe.committee(task, verbose=voice.progress)
-    X, labels = columns.take(frame), as_target(y, task)
-    reader = encoder(X, columns, for_trees=recipe.estimator in TREES)
-    pipeline = Pipeline([("columns", reader), ("committee", committee)])
-    pipeline.fit(X, labels)
-    error = held_out_error(committee, reader.transform(X), labels)
+    if spread:
+        lesson, committee = _on_workers(files, target, recipe, scheduler, voice)
+        errors = {"leave_one_out_error": _leave_one_out_error(committee)}
+    else:
+        lesson = in_memory(read_table(data), target, **recipe.reading(), voice=voice)
+        committee = recipe.committee(lesson.task, verbose=voice.progress)
+        committee.fit(lesson.X, lesson.y)
+        errors = {"held_out_error": held_out_error(committee, lesson.X, lesson.y)}
     # Whoever loads it has cores, and ears, of their own.
     committee.set_params(n_jobs=None, verbose=False)
-    source = source_of(data, len(frame))
-    model = Model(pipeline, columns=columns, target=target, source=source)
+    pipeline = Pipeline([("columns", lesson.reader), ("committee", committee)])
+    source = source_of(data, lesson.n_rows)
+    model = Model(pipeline, columns=lesson.columns, target=target, source=source)
     n_bytes = write_model(model, output)
     voice.result(
         {
             "model": output,
-            "task": task,
+            "task": lesson.task,
             "target": target,
-            "rows": len(frame),
-            "columns": len(columns.names),
+            "rows": lesson.n_rows,
+            "columns": len(lesson.columns.names),
             "members": len(committee.members_),
             "members_with_a_weight": committee.n_members_,
-            "measure": None if error is None else MEASURES[task],
-            "held_out_error": error,
+            "measure": None if None in errors.values() else MEASURES[lesson.task],
+            **errors,
             "bytes": n_bytes,
             "seconds": time.perf_counter() - start,
         }
     )
 
 
-def _say_what_is_left_out(columns: Columns, frame: Any, voice: Voice) -> None:
-    """Say which columns the model will not look at, and why."""
-    numbers = row_numbers(frame)
-    if numbers:
-        voice.note(ROW_NUMBERS)
-    names = [name for name in columns.left_out if name not in numbers]
-    if names:
-        voice.note(f"{listed(names)} left out: text that is different in every row.")
+def _on_workers(
+    files: list[str], target: str, recipe: Recipe, scheduler: str | None, voice: Voice
+) -> tuple[Lesson, Any]:
+    """Return the rows of files, and who learned from them on Dask's workers."""
+    _refuse_what_sees_all_rows(recipe)
+    parts, shown = parts_of(files), voice.progress
+    with workers(scheduler, voice) as client:
+        with watched(client, "reading", shown=shown):
+            lesson = in_parts(parts, target, **recipe.reading(), voice=voice)
+        committee = recipe.committee(lesson.task)
+        with naming_files(lesson.parts), watched(client, "training", shown=shown):
+            committee.fit(lesson.X, lesson.y)
+    return lesson, committee
+
+
+def _refuse_what_sees_all_rows(recipe: Recipe) -> None:
+    """Refuse, before workers are started, what cannot be done by chunks."""
+    refuse_jobs(recipe.jobs)
+    known(recipe.generator, ("bagging", "mini-batches"), "On Dask, --generator")
+    able = [name for name, kind in COMBINERS.items() if kind().takes_chunks]
+    known(recipe.combiner, able, "On Dask, --combiner")
+
+
+def _leave_one_out_error(committee: Any) -> float | None:
+    """Return the error of the combiner's own path, None where it has none."""
+    error: float | None = getattr(committee.combiner_, "loo_", None)
+    if error is None or hasattr(committee, "classes_"):
+        return error
+    return float(np.sqrt(error))
 
 
 def held_out_error(committee: Any, X: Any, y: Any) -> float | None:
@@ -169,13 +198,3 @@ def held_out_error(committee: Any, X: Any, y: Any) -> float | None:
         return None
     error = rows.mean(rows.losses(judged.said), judged.speaks)[0]
     return error if hasattr(committee, "classes_") else float(np.sqrt(error))
-
-
-def _guessed(y: Any, voice: Voice) -> str:
-    """Return the task that the target sets, and say so."""
-    task = guess_task(y)
-    voice.note(
-        f"{task}, since the target {y.name!r} has {y.nunique()} distinct values such "
-        f"as {y.tolist()[0]!r}; --task to say otherwise."
-    )
-    return task
