@@ -8,6 +8,7 @@ run in one process as well, on the same votes, and the weights are compared.
 
 import argparse
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -144,10 +145,12 @@ def timed_sweeps():
 
 
 def peak_bytes():
-    """Return the most memory that this process has had."""
-    import resource
+    """Return the most memory that this process has had.
 
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    getrusage would answer for the process that started it as well.
+    """
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) * 1024
 
 
 def in_memory(sizes):

@@ -493,6 +493,33 @@ def test_row_weights_out_of_range(name, kind):
         make(name).fit(F, y, sample_weight=s)
 
 
+#: Kinds of problem that need all rows at once, of combiners that take Dask otherwise.
+ALL_ROWS = {
+    "EMPruner": {"binary"},
+    "ReduceErrorPruner": {"binary", "multiclass"},
+}
+
+
+def test_dask_gives_what_memory_gives_or_says_why_not(name, kind):
+    da = pytest.importorskip("dask.array")
+    # 200 rows: on 40 held-out rows EP cannot tell the members apart, and they tie.
+    F, y = make_problem(kind, N=200)
+    known = masks_and_weights(200)[-1]
+    spread = da.from_array(F, chunks=((52, 0, 1, 147), *F.shape[1:]))
+    if COMBINERS[name].takes_chunks and kind not in ALL_ROWS.get(name, ()):
+        found = make(name).fit(spread, y, **known).weights_
+        expected = make(name).fit(F, y, **known).weights_
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8)
+        return
+    with pytest.raises(ValueError, match="and takes no Dask") as refused:
+        make(name).fit(spread, y, **known)
+    said = str(refused.value)
+    assert said.startswith(f"{name} ")
+    assert said.endswith(".")
+    assert ". " not in said
+    assert f"take {name}" not in said
+
+
 @parametrize_with_checks(
     # The checks know tables only, not votes of shape (N, M, K).
     [

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from committee.combiners.ballots import Ballots, Tally, least, places
+from committee.combiners.ballots import Ballots, Tally, grid, least, places
 from committee.combiners.base import Problem
 from tests.reference.pruners import Rows, random_votes
 
@@ -47,3 +47,10 @@ def test_equal_scores_go_by_rank():
     free = np.array([True, False, True, True])
     assert least(np.array([1.0, 0.0, 1.0, 2.0]), rank, free) == 0
     assert least(np.array([1.0, 0.0, 1.0, 1.0 + 1e-14]), rank, free) == 3
+
+
+def test_scores_that_differ_by_rounding_are_one_on_the_grid():
+    """Shares of 2048 rows would lie on the edge of a unit, were it not shifted."""
+    share = np.arange(1, 2048, 2) / 2048
+    np.testing.assert_array_equal(grid(share * (1 + 4e-16)), grid(share * (1 - 4e-16)))
+    assert np.all(np.diff(grid(np.array([0.1, 0.1 + 2e-10, 0.1 + 4e-10]))) > 0)

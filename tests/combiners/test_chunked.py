@@ -8,13 +8,28 @@ import pytest
 from committee import (
     ARDPruner,
     Average,
+    BestPruner,
+    BoostingOrderPruner,
+    ClusterPruner,
+    ContributionPruner,
+    EMPruner,
     EPPruner,
+    GeneticPruner,
     GreedyPruner,
+    KappaErrorHullPruner,
+    KappaPruner,
+    KLPruner,
     LeastSquares,
+    MarginDistancePruner,
     OptimalWeights,
+    OrientationPruner,
+    RandomPruner,
+    ReduceErrorPruner,
+    SDPPruner,
     SimplexWeights,
 )
 from tests.reference.problems import KINDS, make_held_out, make_problem
+from tests.reference.pruners import random_votes
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -29,8 +44,44 @@ COMBINERS = {
     "ard": ARDPruner,
     "ep-gaussian": lambda: EPPruner(likelihood="gaussian"),
     "ep-probit": lambda: EPPruner(likelihood="probit", votes="equal", rule="one-se"),
+    "em": lambda: EMPruner(likelihood="gaussian"),
+    "genetic": lambda: GeneticPruner(n_generations=20, random_state=0),
+    "greedy": lambda: GreedyPruner(12),
+    "greedy-bags": lambda: GreedyPruner(9, n_bags=3, n_initial=2, random_state=0),
+    "cluster": lambda: ClusterPruner(3),
+    "k-means": lambda: ClusterPruner(3, method="k-means", random_state=0),
+    "sdp": lambda: SDPPruner(3, random_state=0),
+    "best": lambda: BestPruner(3),
+    "random": lambda: RandomPruner(3, random_state=0),
+    "reduce-error": lambda: ReduceErrorPruner(3),
 }
+#: Those that look at the votes of every member.
+VOTES = {
+    "contribution": ContributionPruner,
+    "hull": KappaErrorHullPruner,
+    "kappa": KappaPruner,
+    "kl": KLPruner,
+    "margin": MarginDistancePruner,
+    "orientation": OrientationPruner,
+}
+COMBINERS |= VOTES
+#: What the names take, where that is not all.
+KINDS_OF = dict.fromkeys(("ep-probit", *VOTES), ("binary", "multiclass"))
+KINDS_OF["reduce-error"] = ("regression",)
+every_name_and_kind = pytest.mark.parametrize(
+    ("name", "kind"), [(n, kind) for n in COMBINERS for kind in KINDS_OF.get(n, KINDS)]
+)
 CHUNKS = {"one": 40, "even": 10, "ragged": (3, 0, 1, 30, 6), "rows": 1}
+
+
+NUMBERS = (
+    *("weights_", "loo_", "log_evidence_", "error_", "noise_", "evolved_", "G_"),
+    *("objective_", "bound_", "contribution_", "cosine_", "distance_"),
+)
+NUMBERS_OF_PATHS = (
+    *("weights", "loo_error", "loo_se", "loo_density", "log_evidence"),
+    *("error", "error_se"),
+)
 
 
 def spread(array, rows, columns=-1):
@@ -39,42 +90,38 @@ def spread(array, rows, columns=-1):
 
 
 def assert_same(found, expected):
-    for name in ("weights_", "loo_", "log_evidence_", "error_"):
+    for name in ("order_", "labels_", "pairs_"):
+        if hasattr(expected, name):
+            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    for name in NUMBERS:
         if hasattr(expected, name):
             np.testing.assert_allclose(
                 getattr(found, name), getattr(expected, name), rtol=1e-8, atol=1e-10
             )
-    if hasattr(expected, "path_"):
-        for name in ("weights", "loo_error", "loo_se", "loo_density", "log_evidence"):
+    for name in NUMBERS_OF_PATHS if hasattr(expected, "path_") else ():
+        if hasattr(expected.path_, name):
             np.testing.assert_allclose(
                 getattr(found.path_, name),
                 getattr(expected.path_, name),
                 rtol=1e-8,
                 atol=1e-10,
             )
+    if hasattr(expected, "_spread"):
         assert found._spread == pytest.approx(expected._spread, rel=1e-8)
         assert found._heard == pytest.approx(expected._heard, rel=1e-8)
 
 
-def problem_for(name, kind):
-    if name == "ep-probit" and kind == "regression":
-        pytest.skip("probit is for votes")
-    return make_problem(kind)
-
-
+@every_name_and_kind
 @pytest.mark.parametrize("chunks", CHUNKS)
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", COMBINERS)
 def test_any_chunking_gives_the_weights_of_memory(name, kind, chunks):
-    F, y = problem_for(name, kind)
+    F, y = make_problem(kind)
     found = COMBINERS[name]().fit(spread(F, CHUNKS[chunks], 3), da.from_array(y, 7))
     assert_same(found, COMBINERS[name]().fit(F, y))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", COMBINERS)
+@every_name_and_kind
 def test_sample_weights(name, kind):
-    F, y = problem_for(name, kind)
+    F, y = make_problem(kind)
     s = np.random.default_rng(0).integers(0, 4, len(y)) * 0.8
     s[:10] = 0.0  # a whole chunk that counts for nothing
     found = COMBINERS[name]().fit(
@@ -83,23 +130,125 @@ def test_sample_weights(name, kind):
     assert_same(found, COMBINERS[name]().fit(F, y, sample_weight=s))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", sorted(COMBINERS.keys() - {"least-squares"}))
-def test_held_out_rows(name, kind):
-    F, y = problem_for(name, kind)
+@every_name_and_kind
+@pytest.mark.parametrize("weighted", [False, True])
+def test_held_out_rows(name, kind, weighted):
+    F, y = make_problem(kind)
     mask = make_held_out()
+    s = np.random.default_rng(1).exponential(size=40) if weighted else None
     found = COMBINERS[name]().fit(
-        spread(F, 9), da.from_array(y, 9), held_out=spread(mask, 20)
+        spread(F, 9), da.from_array(y, 9), held_out=spread(mask, 20), sample_weight=s
     )
-    assert_same(found, COMBINERS[name]().fit(F, y, held_out=mask))
+    assert_same(found, COMBINERS[name]().fit(F, y, held_out=mask, sample_weight=s))
 
 
-def test_frames_of_predictions_bring_their_names(regression_problem):
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("name", ["best", "cluster", "greedy", *VOTES])
+def test_members_that_tie_have_one_order(name, seed):
+    """Few rows, many of them alike, twins, silent members and integer weights."""
+    F, y, held_out, s = random_votes(seed)
+    F = np.concatenate([F, F[:, :1]], axis=1)
+    if held_out is not None:
+        held_out = np.concatenate([held_out, held_out[:, :1]], axis=1)
+    known = {"held_out": held_out, "sample_weight": s}
+    found = COMBINERS[name]().fit(spread(F, 2), da.from_array(y, 3), **known)
+    assert_same(found, COMBINERS[name]().fit(F, y, **known))
+
+
+@pytest.mark.parametrize("name", ["best", *VOTES])
+def test_shares_of_2048_rows_tie_whatever_their_weight(name):
+    """Odd numbers of 2048 lie on half a unit of ties, and sums of 0.1 round."""
+    some = np.arange(2048)[:, None] < [601] * 5
+    wrong = np.random.default_rng(0).permuted(some, axis=0)
+    F, y, s = np.eye(2)[wrong.astype(int)], np.zeros(2048, int), np.full(2048, 0.1)
+    expected = COMBINERS[name]().fit(F, y)
+    for rows in (2048, 300):
+        found = COMBINERS[name]().fit(
+            spread(F, rows), da.from_array(y, rows), sample_weight=s
+        )
+        assert_same(found, expected)
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e-40, 1e150])
+@pytest.mark.parametrize("name", ["best", "random"])
+def test_paths_of_errors_of_any_size(name, unit, regression_problem):
+    F, y = regression_problem
+    found = COMBINERS[name]().fit(spread(unit * F, 9), da.from_array(unit * y, 9))
+    expected = COMBINERS[name]().fit(F, y)
+    np.testing.assert_array_equal(found.order_, expected.order_)
+    np.testing.assert_allclose(found.path_.error / unit / unit, expected.path_.error)
+
+
+def test_twins_in_regression_go_by_number(rng):
+    """The same errors in another order of rows: equal means, up to rounding."""
+    E = rng.normal(size=(40, 1))
+    F = np.hstack([3 * E, E[::-1], E, -E])
+    found = BestPruner().fit(spread(F, 7), da.zeros(40, chunks=7))
+    assert found.order_.tolist() == [1, 2, 3, 0]
+
+
+def test_votes_are_asked_for_in_chunks_too(regression_problem):
+    F, y = regression_problem
+    for name in VOTES:
+        with pytest.raises(ValueError, match=r"is defined on votes.*shape \(N, 7\)"):
+            COMBINERS[name]().fit(spread(F, 10), da.from_array(y, 10))
+
+
+class Passes:
+    """Counts how often the blocks of F are made."""
+
+    def __init__(self, F, rows):
+        self.made = 0
+        self.F = spread(F, rows).map_blocks(self.make, dtype=F.dtype)
+        self.made = 0
+
+    def make(self, block):
+        self.made += 1
+        return block
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "passes"),
+    [
+        ("random", "regression", 1),
+        ("best", "regression", 2),
+        ("best", "binary", 2),
+        ("hull", "binary", 1),
+        ("sdp", "binary", 1),
+        ("greedy", "binary", 1),
+        ("genetic", "binary", 1),
+        ("cluster", "binary", 2),
+        ("cluster", "regression", 1),
+        ("em", "regression", 1),
+        ("reduce-error", "regression", 2),
+        *((name, "multiclass", 2) for name in VOTES if name != "hull"),
+    ],
+)
+def test_few_passes_over_the_rows(name, kind, passes):
+    """One pass for the order, one for the path; weights need none of their own."""
+    F, y = make_problem(kind)
+    counted = Passes(F, 10)
+    COMBINERS[name]().fit(counted.F, da.from_array(y, 10), sample_weight=np.ones(40))
+    assert counted.made == passes * 4
+
+
+def test_pruners_on_workers(two_workers):
+    F, y = make_problem("multiclass", N=300)
+    known = {"held_out": make_held_out(300), "sample_weight": np.arange(300) % 5 * 0.3}
+    for name in ("kappa", "margin", "best"):
+        found = COMBINERS[name]().fit(
+            spread(F, (100, 0, 150, 50)), da.from_array(y, 100), **known
+        )
+        assert_same(found, COMBINERS[name]().fit(F, y, **known))
+
+
+@pytest.mark.parametrize("name", ["ep", "best", "greedy", "reduce-error"])
+def test_frames_of_predictions_bring_their_names(name, regression_problem):
     F, y = regression_problem
     frame = pd.DataFrame(F, columns=[f"m{i}" for i in range(F.shape[1])])
     parts = dd.from_pandas(frame.assign(y=y), npartitions=3)
-    found = EPPruner().fit(parts[list(frame.columns)], parts["y"])
-    assert_same(found, EPPruner().fit(frame, y))
+    found = COMBINERS[name]().fit(parts[list(frame.columns)], parts["y"])
+    assert_same(found, COMBINERS[name]().fit(frame, y))
     assert found.feature_names_in_.tolist() == list(frame.columns)
 
 
@@ -178,12 +327,17 @@ def test_unknown_sizes(binary_problem):
 
 def test_what_cannot_be_weighed_in_chunks_is_said(binary_problem):
     F, y = binary_problem
-    with pytest.raises(ValueError, match="GreedyPruner has to see all rows at once"):
-        GreedyPruner().fit(spread(F, 10), da.from_array(y, 10))
-    with pytest.raises(TypeError, match="LeastSquares with held_out"):
-        LeastSquares().fit(
-            spread(F, 10), da.from_array(y, 10), held_out=make_held_out()
-        )
+    with pytest.raises(
+        ValueError, match=r"GreedyPruner with scoring .* takes no Dask .* LeastSquares"
+    ):
+        GreedyPruner(scoring="accuracy").fit(spread(F, 10), da.from_array(y, 10))
+    # Of the same kind, and not the one that was asked.
+    with pytest.raises(
+        ValueError,
+        match=r"or take ContributionPruner, KLPruner, KappaPruner, "
+        r"MarginDistancePruner or OrientationPruner\.$",
+    ):
+        BoostingOrderPruner().fit(spread(F, 10), da.from_array(y, 10))
     with pytest.raises(ValueError, match="but F is not"):
         EPPruner().fit(F, da.from_array(y, 10))
     with pytest.raises(ValueError, match="F must have shape"):
@@ -194,7 +348,7 @@ def test_what_cannot_be_weighed_in_chunks_is_said(binary_problem):
         )
 
 
-@pytest.mark.parametrize("name", sorted(COMBINERS.keys() - {"average"}))
+@pytest.mark.parametrize("name", sorted(COMBINERS.keys() - {"average", "reduce-error"}))
 def test_no_rows_at_all(name, binary_problem):
     F, y = binary_problem
     with pytest.raises(ValueError, match="at least one row"):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.combiners.ballots import TIE, Ballots, Tally, least
 from committee.combiners.base import Problem
+from committee.combiners.chunked import ChunkedProblem, refusal
 from committee.combiners.selection import OrderingPruner
 
 #: Rounds of replacements after each addition, as in the paper.
@@ -62,7 +63,12 @@ class ReduceErrorPruner(OrderingPruner):
     [1, 2]
     """
 
+    takes_chunks: ClassVar[bool] = True
+    needs_all: ClassVar[str] = "votes on all rows anew for every exchange of members"
+
     def _order(self, problem: Problem) -> IntArray:
+        if problem.n_classes is not None and isinstance(problem, ChunkedProblem):
+            raise refusal(self, self.needs_all)
         if problem.n_classes is None:
             mean = _Mean(problem)
             chosen = _Chosen(mean, np.arange(problem.n_members))

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from committee._typing import BoolArray, FloatArray, IntArray
-from committee.combiners.base import Problem
+from committee.combiners.base import Problem, Sums
+from committee.combiners.chunked import ChunkedProblem
 
 #: Scores, of order one, that differ by less are equal: sums of N terms round.
 TIE = 1e-10
+#: Shares k/N of many rows fall on halves of that unit; of shifted units none does.
+_SHIFT = 1 / np.pi
 
 
 class Ballots:
     """Hard votes of a classification problem, with abstentions and row weights.
+
+    Arrays with rows belong to problems in memory; of a problem in chunks there are
+    only sums, by `total`.
+
+    Parameters
+    ----------
+    problem : Problem
+    unit : float, optional
+        The row weight that counts as one: the mean weight unless given.
 
     Attributes
     ----------
@@ -29,21 +43,35 @@ class Ballots:
         Row weights, with mean one.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, unit: float | None = None) -> None:
         self.problem = problem
-        # Small codes: all that follows is bound by memory.
-        choice = problem.F.argmax(axis=2).astype(np.int16)
-        self.choice: npt.NDArray[np.int16] = np.ascontiguousarray(choice)
-        shape = problem.F.shape[:2]
-        mask = problem.held_out
-        self.present: BoolArray = np.ones(shape, dtype=bool) if mask is None else mask
-        s = problem.sample_weight
-        self.s: FloatArray = np.ones(shape[0]) if s is None else s / s.mean()
+        self.unit = problem.mean_weight() if unit is None else unit
+        self._counts: FloatArray | None = None
+        if not isinstance(problem, ChunkedProblem):
+            # Small codes: all that follows is bound by memory.
+            choice = problem.F.argmax(axis=2).astype(np.int16)
+            self.choice: npt.NDArray[np.int16] = np.ascontiguousarray(choice)
+            mask, s = problem.held_out, problem.sample_weight
+            shape = choice.shape
+            self.present: BoolArray = np.ones(shape, bool) if mask is None else mask
+            self.s: FloatArray = np.ones(shape[0]) if s is None else s / self.unit
+
+    def total(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Return function(ballots, *args), a sum over rows, as `Problem.total` does.
+
+        In chunks the members' own counts come from the same pass.
+        """
+        if not isinstance(self.problem, ChunkedProblem):
+            return function(self, *args)
+        total = self.problem.total(_counted_too, self.unit, function, args)
+        found, self._counts = total
+        return found
 
     @property
     def n_classes(self) -> int:
         """K."""
-        return int(self.problem.F.shape[2])
+        assert self.problem.n_classes is not None
+        return self.problem.n_classes
 
     @cached_property
     def right(self) -> FloatArray:
@@ -73,10 +101,18 @@ class Ballots:
             return np.full(self.choice.shape[1], d.sum())
         return d @ self.spoken
 
+    @property
+    def counts(self) -> FloatArray:
+        """Weight of the rows that each member speaks on, and is wrong on, (2, M)."""
+        # No cached_property: in Python 3.11 its lock would also be that of the chunks.
+        if self._counts is None:
+            self._counts = self.total(_counts)
+        return self._counts
+
     @cached_property
     def heard(self) -> FloatArray:
         """Weight of the rows that each member speaks on, 1 if there are none."""
-        heard = self.heard_by(self.s)
+        heard = self.counts[0]
         return np.where(heard > 0, heard, 1.0)
 
     def errors(self) -> FloatArray:
@@ -84,9 +120,9 @@ class Ballots:
 
         A member that never speaks has the error of chance.
         """
-        silent = ~self.present.any(axis=0)
+        heard, wrong = self.counts
         chance = 1.0 - 1.0 / self.n_classes
-        return np.where(silent, chance, self.s @ self.wrong / self.heard)
+        return np.where(heard > 0, wrong / self.heard, chance)
 
     @cached_property
     def rank(self) -> IntArray:
@@ -94,10 +130,27 @@ class Ballots:
         return places(self.errors())
 
 
+def _counts(ballots: Ballots) -> FloatArray:
+    return np.array([ballots.heard_by(ballots.s), ballots.s @ ballots.wrong])
+
+
+def _counted_too(
+    problem: Problem, unit: float, function: Callable[..., Any], args: Any
+) -> Sums:
+    """Return the function of a chunk's ballots, and their counts."""
+    ballots = Ballots(problem, unit)
+    return Sums((function(ballots, *args), ballots.counts))
+
+
+def grid(score: FloatArray) -> FloatArray:
+    """Return scores in whole units of TIE: what differs by rounding is equal."""
+    return np.round(score / TIE + _SHIFT)
+
+
 def places(score: FloatArray) -> IntArray:
     """Return each member's place by score, least first; equal ones by number."""
     rank = np.empty(len(score), dtype=np.intp)
-    rank[np.argsort(np.round(score / TIE), kind="stable")] = np.arange(len(score))
+    rank[np.argsort(grid(score), kind="stable")] = np.arange(len(score))
     return rank
 
 

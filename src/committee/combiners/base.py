@@ -95,6 +95,13 @@ class Problem:
         """Return `total` of a function that does not look at F."""
         return function(self, *args)
 
+    def mean_weight(self) -> float:
+        """Return the mean row weight, 1 where rows have none."""
+        if not self.weighted:
+            return 1.0
+        total, n_rows = self.aside(weight_and_rows)
+        return float(total / n_rows)
+
     def error_correlation(self) -> tuple[FloatArray, float]:
         """Return C in squared units of the errors, and the unit."""
         weights = self.aside(_weight_sums) if self.weighted else None
@@ -113,13 +120,30 @@ class Problem:
 
 
 class Largest(NamedTuple):
-    """The largest of some numbers; its sum is the largest of all."""
+    """The largest of some numbers, or of each column; its sum is that of all."""
 
-    value: float
+    value: Any
 
     def plus(self, other: Largest) -> Largest:
         """Return the larger of both."""
-        return max(self, other)
+        return Largest(np.maximum(self.value, other.value))
+
+
+class Sums(tuple[Any, ...]):
+    """Several sums over the same rows, of one pass."""
+
+    def plus(self, other: Sums) -> Sums:
+        """Add each to its like."""
+        return Sums(
+            one.plus(two) if hasattr(one, "plus") else one + two
+            for one, two in zip(self, other, strict=True)
+        )
+
+
+def weight_and_rows(problem: Problem) -> FloatArray:
+    """Return the total weight and the number of rows."""
+    assert problem.sample_weight is not None
+    return np.array([problem.sample_weight.sum(), len(problem.sample_weight)])
 
 
 def _weight_sums(problem: Problem) -> WeightSums:
@@ -154,6 +178,9 @@ class Combiner(ABC, BaseEstimator):
 
     #: True for a combiner that asks a problem for nothing but sums over its rows.
     takes_chunks: ClassVar[bool] = False
+
+    #: What a combiner does that sums over chunks cannot, after the name of its class.
+    needs_all: ClassVar[str] = "has to see all rows at once"
 
     weights_: FloatArray
 
@@ -206,7 +233,7 @@ class Combiner(ABC, BaseEstimator):
 
     def _chunked(self, F: Any, y: Any, held_out: Any, sample_weight: Any) -> Problem:
         """Return the problem of Dask collections, if this combiner can take it."""
-        from committee.combiners.chunked import chunked_problem
+        from committee.combiners.chunked import chunked_problem, refusal
 
         if not is_dask(F):
             raise ValueError(
@@ -214,11 +241,7 @@ class Combiner(ABC, BaseEstimator):
                 "in F as one too, or compute() the others."
             )
         if not self.takes_chunks:
-            raise ValueError(
-                f"{type(self).__name__} has to see all rows at once and takes no Dask "
-                "collections: compute() F and y, or take Average, OptimalWeights, "
-                "SimplexWeights, LeastSquares, EPPruner or ARDPruner."
-            )
+            raise refusal(self, self.needs_all)
         problem = chunked_problem(F, y, held_out, sample_weight)
         names = F._meta if hasattr(F, "columns") else np.empty((1, F.shape[1]))
         validate_data(self, names, skip_check_array=True)

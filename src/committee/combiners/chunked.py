@@ -9,7 +9,7 @@ import numpy as np
 
 from committee._typing import BoolArray, FloatArray
 from committee._validation import check_predictions, check_targets
-from committee.combiners.base import Problem
+from committee.combiners.base import Combiner, Problem
 from committee.distributed import Chunks, naming, numbered, row_chunks
 
 
@@ -69,6 +69,39 @@ class ChunkedProblem(Problem):
     def aside(self, function: Callable[..., Any], *args: Any) -> Any:
         """Return `total` of a function that does not look at F."""
         return _some(self.bare.sum(function, *args))
+
+
+def refusal(combiner: Combiner, why: str) -> ValueError:
+    """Return the error of a combiner that cannot work from sums over chunks.
+
+    Parameters
+    ----------
+    combiner : Combiner
+    why : str
+        What it does, to follow the name of its class.
+    """
+    *names, last = next(
+        takers for kind in type(combiner).__mro__ if (takers := _takers(kind))
+    )
+    others = f"{', '.join(names)} or {last}" if names else last
+    return ValueError(
+        f"{type(combiner).__name__} {why} and takes no Dask collections for that: "
+        f"compute() F and y, or take {others}."
+    )
+
+
+def _takers(kind: type) -> list[str]:
+    """Return the names of a kind's combiners that take chunks of any problem."""
+    from committee import combiners
+
+    found = ((name, getattr(combiners, name)) for name in combiners.__all__)
+    return [
+        name
+        for name, other in found
+        if issubclass(other, kind)
+        and getattr(other, "takes_chunks", False)
+        and other.needs_all == Combiner.needs_all
+    ]
 
 
 def _some(total: Any) -> Any:

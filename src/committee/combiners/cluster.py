@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from committee._typing import FloatArray, IntArray, RandomState
 from committee._validation import Interval, StrOptions
-from committee.combiners.ballots import Ballots
+from committee.combiners.ballots import Ballots, grid
 from committee.combiners.base import Combiner, Problem
 from committee.combiners.selection import equal_weights
 
@@ -72,6 +72,7 @@ class ClusterPruner(Combiner):
         "random_state": ["random_state"],
     }
 
+    takes_chunks: ClassVar[bool] = True
     labels_: IntArray
 
     def __init__(
@@ -93,7 +94,7 @@ class ClusterPruner(Combiner):
         # The best first: it is the representative of its cluster.
         keys = [np.diag(C)]
         if problem.n_classes is not None:
-            keys.append(Ballots(problem).errors())
+            keys.append(grid(Ballots(problem).errors()))
         rank = np.lexsort(keys)
         found = np.arange(M)
         if self.n_members < M:

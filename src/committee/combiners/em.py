@@ -14,17 +14,17 @@ from committee._typing import FloatArray
 from committee._validation import Interval, StrOptions, check_weights
 from committee.bayes import EMFit, fit_gaussian, fit_probit
 from committee.combiners.base import Combiner, Problem
+from committee.combiners.chunked import ChunkedProblem, refusal
 from committee.combiners.likelihoods import (
-    centred_rows,
     heard_share,
     held_out_moments,
     offset_dominates,
     probit_probabilities,
     scaled_to_one,
     signed_rows,
+    target_rows,
     which_likelihood,
 )
-from committee.ep import row_moments
 
 
 class EMPruner(Combiner):
@@ -102,6 +102,10 @@ class EMPruner(Combiner):
         "tol": [Interval(Real, 0, None, closed="neither")],
     }
 
+    takes_chunks: ClassVar[bool] = True
+    needs_all: ClassVar[str] = (
+        "with the probit likelihood looks at all rows in every iteration"
+    )
     objective_: FloatArray
     noise_: float
     likelihood_: str
@@ -129,18 +133,17 @@ class EMPruner(Combiner):
             "tol": self.tol,
         }
         if self.likelihood_ == "probit":
+            if isinstance(problem, ChunkedProblem):
+                raise refusal(self, self.needs_all)
             rows = signed_rows(problem)
             w = self._keep(fit_probit(rows.F, sample_weight=rows.weight, **options))
             self._heard = heard_share(problem, w)
             return w
-        if problem.held_out is not None or offset_dominates(problem):
+        if problem.masked or offset_dominates(problem):
             moments, unit = held_out_moments(problem)
             return scaled_to_one(self._keep(fit_gaussian(moments, **options), unit))
-        rows = centred_rows(problem)
-        assert rows.y is not None
-        return self._keep(
-            fit_gaussian(row_moments(rows.F, rows.y, rows.weight), **options)
-        )
+        moments, _ = target_rows(problem)
+        return self._keep(fit_gaussian(moments, **options))
 
     def _keep(self, fit: EMFit, unit: float = 1.0) -> FloatArray:
         """Store what the fit says, its noise in units of the errors."""

@@ -13,7 +13,9 @@ from sklearn.utils import check_random_state
 
 from committee._typing import FloatArray, IntArray, RandomState
 from committee._validation import Interval, StrOptions
+from committee.combiners.ballots import TIE
 from committee.combiners.base import Combiner, Problem
+from committee.combiners.chunked import ChunkedProblem, refusal
 from committee.combiners.scores import RowScore, row_score
 
 
@@ -137,6 +139,8 @@ class GreedyPruner(Combiner):
         "random_state": ["random_state"],
     }
 
+    takes_chunks: ClassVar[bool] = True
+    needs_all: ClassVar[str] = "with scoring looks at all rows for every pick"
     order_: IntArray
     path_: GreedyPath
 
@@ -161,6 +165,8 @@ class GreedyPruner(Combiner):
         M = problem.n_members
         if self.scoring is None:
             objective: _Squared | RowScore = _Squared.of(problem)
+        elif isinstance(problem, ChunkedProblem):
+            raise refusal(self, self.needs_all)
         else:
             objective = row_score(problem, self.scoring)
         picks = np.empty((self.n_bags, self.n_steps), dtype=np.intp)
@@ -189,7 +195,7 @@ def _select(
     objective: _Squared | RowScore, n_steps: int, n_initial: int | Literal["auto"]
 ) -> tuple[IntArray, FloatArray]:
     """Return the picks and the error after each of them."""
-    ranking = objective.start().argsort(kind="stable")[:n_steps]
+    ranking = _ranking(objective.start(), n_steps)
     if n_initial == "auto":
         averages = [objective.add(m) for m in ranking]
         n_initial = int(np.argmin(averages)) + 1
@@ -200,9 +206,23 @@ def _select(
         if t < min(n_initial, len(ranking)):
             order[t] = ranking[t]
         else:
-            order[t] = objective.candidates().argmin()
+            order[t] = _ranking(objective.candidates(), 1)[0]
         error[t] = objective.add(order[t])
     return order, error
+
+
+def _ranking(error: FloatArray, n: int) -> IntArray:
+    """Return the n members of least error, least first; equal ones by number.
+
+    Those that differ by a part of 1e-10 are equal: it may be due to rounding.
+    """
+    error = error.copy()
+    order = np.empty(min(n, len(error)), dtype=np.intp)
+    for u in range(len(order)):
+        least = error.min()
+        order[u] = (error <= least + TIE * abs(least)).argmax()
+        error[order[u]] = np.inf
+    return order
 
 
 class _Squared:

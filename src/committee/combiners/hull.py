@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from committee._typing import FloatArray, IntArray
-from committee.combiners.ballots import TIE
+from committee.combiners.ballots import TIE, grid
 from committee.combiners.base import Combiner, Problem
 from committee.combiners.likeness import kappa
 from committee.combiners.selection import ballots_of, equal_weights, votes_tags
@@ -46,6 +46,7 @@ class KappaErrorHullPruner(Combiner):
     ([[1, 2], [0, 1]], [0, 1, 2])
     """
 
+    takes_chunks: ClassVar[bool] = True
     pairs_: IntArray
 
     def __sklearn_tags__(self) -> Any:
@@ -82,7 +83,7 @@ def lower_left_hull(x: FloatArray, y: FloatArray) -> IntArray:
     """
     if len(x) == 0:
         return np.empty(0, dtype=np.intp)
-    x, y = np.round(x / TIE) * TIE, np.round(y / TIE) * TIE
+    x, y = grid(x) * TIE, grid(y) * TIE
     at = int(np.lexsort((y, x))[0])
     on = (x == x[at]) & (y == y[at])
     while True:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import log_ndtr, softmax
 
 from committee._typing import FloatArray, IntArray
-from committee.combiners.base import Largest, Problem
+from committee.combiners.base import Largest, Problem, weight_and_rows
 from committee.combiners.chunked import ChunkedProblem
 from committee.distributed import ChunkedTargets, ChunkedVotes
 from committee.ep import (
@@ -197,7 +197,7 @@ def warn_of_light_weights(problem: Problem) -> None:
     """Warn of weights that sum to one: to a likelihood these are a single row."""
     if not problem.weighted:
         return
-    total, n_rows = problem.aside(_weight_and_rows)
+    total, n_rows = problem.aside(weight_and_rows)
     if total < 0.1 * n_rows:
         warnings.warn(
             "A sample_weight counts as a number of rows here: these sum to "
@@ -205,11 +205,6 @@ def warn_of_light_weights(problem: Problem) -> None:
             UserWarning,
             stacklevel=5,
         )
-
-
-def _weight_and_rows(problem: Problem) -> FloatArray:
-    assert problem.sample_weight is not None
-    return np.array([problem.sample_weight.sum(), len(problem.sample_weight)])
 
 
 def which_likelihood(likelihood: str, problem: Problem) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 
 from committee._typing import BoolArray, FloatArray
 from committee.combiners.ballots import TIE, Ballots
+from committee.combiners.base import Sums
 
 #: Numbers in a row block: 1 MB, for the cache.
 _BLOCK = 2**17
@@ -27,11 +28,22 @@ def agreement(ballots: Ballots) -> tuple[FloatArray, FloatArray, FloatArray]:
         Agreement, agreement by chance and the weight of the common rows; A and P
         are 0 where there are none.
     """
+    same, votes, n = ballots.total(_agreement_sums)
+    known = np.where(n > 0, n, 1.0)
+    chance = (votes * votes.transpose(0, 2, 1)).sum(axis=0)
+    return same / known, chance / known**2, np.broadcast_to(n, same.shape)
+
+
+def _agreement_sums(ballots: Ballots) -> Sums:
+    """Return sums over rows: votes alike, votes of i where j speaks, common rows.
+
+    Where all speak the latter two are the same for all j, and have one column.
+    """
     N, M = ballots.choice.shape
-    masked = ballots.problem.held_out is not None
+    masked = ballots.problem.masked
     root = np.sqrt(ballots.s)[:, None]
-    same, n = np.zeros((2, M, M))
-    votes = np.zeros((ballots.n_classes, M, M))
+    same, n = np.zeros((M, M)), np.zeros((M, M) if masked else (1, 1))
+    votes = np.zeros((ballots.n_classes, M, M if masked else 1))
     for start in range(0, N, step := max(1, _BLOCK // M)):
         rows = slice(start, start + step)
         spoken = ballots.present[rows] * root[rows]
@@ -40,9 +52,7 @@ def agreement(ballots: Ballots) -> tuple[FloatArray, FloatArray, FloatArray]:
             V = spoken * (ballots.choice[rows] == k)
             same += V.T @ V
             votes[k] += V.T @ (spoken if masked else root[rows])
-    known = np.where(n > 0, n, 1.0)
-    chance = (votes * votes.transpose(0, 2, 1)).sum(axis=0)
-    return same / known, chance / known**2, n
+    return Sums((same, votes, n))
 
 
 def kappa(ballots: Ballots) -> tuple[FloatArray, BoolArray]:
@@ -86,25 +96,37 @@ def symmetric_divergence(ballots: Ballots, smoothing: float) -> FloatArray:
     -------
     J : array of shape (M, M)
     """
+    own, cross, n = ballots.total(_divergence_sums, smoothing)
+    known = np.broadcast_to(n > 0, cross.shape)
+    J = np.where(known, own + own.T - cross - cross.T, 0.0)
+    J = np.maximum(J / np.where(known, n, 1.0), 0.0)
+    J[np.diag_indices(len(J))] = 0.0
+    pairs = known & ~np.eye(len(J), dtype=bool)
+    return np.where(known, J, J[pairs].mean() if pairs.any() else 0.0)
+
+
+def _divergence_sums(ballots: Ballots, smoothing: float) -> Sums:
+    """Return sums over common rows: p_i log p_i, p_i log p_j, their weight.
+
+    Where all speak the first and the last have one column.
+    """
     N, M, K = ballots.problem.F.shape
-    own, cross, n = np.zeros((3, M, M))
+    masked = ballots.problem.masked
+    own, n = np.zeros((M, M if masked else 1)), np.zeros((M, M) if masked else (1, 1))
+    cross = np.zeros((M, M))
     for start in range(0, N, step := max(1, _BLOCK // (M * K))):
         rows = slice(start, start + step)
-        spoken = ballots.present[rows].astype(np.float64)
+        spoken = ballots.spoken[rows] if masked else np.ones((len(ballots.s[rows]), 1))
         p = _probabilities(ballots, rows, smoothing)
         log_p = np.log(p)
         heavy = ballots.s[rows, None] * spoken
         n += heavy.T @ spoken
         own += (heavy * (p * log_p).sum(axis=1)).T @ spoken
         p *= heavy[:, None]
-        log_p *= spoken[:, None]
+        if masked:
+            log_p *= spoken[:, None]
         cross += p.reshape(-1, M).T @ log_p.reshape(-1, M)
-    known = n > 0
-    J = np.where(known, own + own.T - cross - cross.T, 0.0)
-    J = np.maximum(J / np.where(known, n, 1.0), 0.0)
-    J[np.diag_indices(M)] = 0.0
-    pairs = known & ~np.eye(M, dtype=bool)
-    return np.where(known, J, J[pairs].mean() if pairs.any() else 0.0)
+    return Sums((own, cross, n))
 
 
 def _probabilities(ballots: Ballots, rows: slice, smoothing: float) -> FloatArray:

@@ -107,6 +107,7 @@ class MCMCPruner(Combiner):
         "random_state": ["random_state"],
     }
 
+    needs_all: ClassVar[str] = "draws its samples from all rows"
     samples_: FloatArray
     ess_: FloatArray
     r_hat_: FloatArray

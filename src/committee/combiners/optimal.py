@@ -13,8 +13,7 @@ import numpy as np
 from scipy.linalg import cho_solve
 
 from committee._typing import FloatArray
-from committee.combiners.base import Combiner, Problem
-from committee.combiners.chunked import ChunkedProblem
+from committee.combiners.base import Combiner, Largest, Problem
 from committee.diagnostics.correlation import error_blocks
 from committee.linalg import jittered_cholesky, solve_simplex
 from committee.linalg.leastsquares import Triangle
@@ -137,11 +136,6 @@ class LeastSquares(Combiner):
         if not problem.masked:
             solution: FloatArray = problem.total(_triangle).solve()
             return solution
-        if isinstance(problem, ChunkedProblem):
-            raise TypeError(
-                "LeastSquares with held_out has to see all rows at once: compute() F "
-                "and y, or take OptimalWeights."
-            )
         C, unit = problem.error_correlation()
         w = _optimal(C)
         return _held_out_scale(problem, float(w @ C @ w), unit) * w
@@ -204,18 +198,28 @@ def _held_out_scale(problem: Problem, J: float, unit: float) -> float:
     This is the mean of (y - S f_ens)^2 with f_ens = y + e: J the mean of e^2, in
     squared units, c that of e y and y2 that of y^2 over all held-out entries.
     """
-    assert problem.held_out is not None
-    Y = problem.centred_targets()
-    largest = max(unit, float(np.abs(Y).max()))
+    largest = max(unit, float(problem.aside(_largest_target).value))
     J *= (unit / largest) ** 2
+    ey, yy, entries = problem.total(_entry_sums, largest, problem.mean_weight())
+    c, y2 = ey / entries, yy / entries
+    curvature = J + 2 * c + y2
+    return float((c + y2) / curvature) if curvature > 0 and c + y2 > 0 else 1.0
+
+
+def _largest_target(problem: Problem) -> Largest:
+    return Largest(float(np.abs(problem.centred_targets()).max()))
+
+
+def _entry_sums(problem: Problem, largest: float, mean_weight: float) -> FloatArray:
+    """Return the sums over held-out entries of e y, y^2 and 1, in units of largest."""
+    assert problem.held_out is not None
+    Y = problem.centred_targets() / largest
     s = np.ones(len(Y)) if problem.sample_weight is None else problem.sample_weight
-    entries = s / s.max() * problem.held_out.sum(axis=1)
+    s = s / mean_weight
+    entries = s * problem.held_out.sum(axis=1)
     ey = 0.0
     for rows, E in error_blocks(problem.F, problem.y):
         left_out = np.repeat(problem.held_out[rows], Y.shape[1], axis=0)
-        y = (s[rows, None] / s.max() * (Y[rows] / largest)).reshape(-1)
+        y = (s[rows, None] * Y[rows]).reshape(-1)
         ey += float(y @ ((E / largest) * left_out).sum(axis=1))
-    c = ey / float(entries.sum())
-    y2 = float(entries @ ((Y / largest) ** 2).sum(axis=1) / entries.sum())
-    curvature = J + 2 * c + y2
-    return (c + y2) / curvature if curvature > 0 and c + y2 > 0 else 1.0
+    return np.array([ey, entries @ (Y**2).sum(axis=1), entries.sum()])

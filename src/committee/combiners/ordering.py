@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from committee._typing import FloatArray, IntArray, RandomState
-from committee.combiners.ballots import TIE, Ballots
+from committee.combiners.ballots import Ballots, grid, places
 from committee.combiners.base import Problem
 from committee.combiners.selection import OrderingPruner, VotePruner
 
@@ -48,10 +48,16 @@ class BestPruner(OrderingPruner):
     [1, 0, 2]
     """
 
+    takes_chunks: ClassVar[bool] = True
+
     def _order(self, problem: Problem) -> IntArray:
         if problem.n_classes is not None:
             return np.argsort(Ballots(problem).rank)
-        return np.argsort(_root_mean_squares(problem), kind="stable")
+        mean_weight = problem.mean_weight()
+        # Logarithms: members tie whose errors differ by a part of 1e-10.
+        with np.errstate(divide="ignore"):
+            log_error = np.log(problem.total(_squares, mean_weight).root_mean())
+        return np.argsort(places(log_error))
 
 
 class RandomPruner(OrderingPruner):
@@ -88,6 +94,8 @@ class RandomPruner(OrderingPruner):
         **OrderingPruner._parameter_constraints,
         "random_state": ["random_state"],
     }
+
+    takes_chunks: ClassVar[bool] = True
 
     def __init__(
         self, n_members: int = 25, *, random_state: RandomState = None
@@ -148,38 +156,58 @@ class ContributionPruner(VotePruner):
     [-2.0, -2.0, 2.0]
     """
 
+    takes_chunks: ClassVar[bool] = True
     contribution_: FloatArray
 
     def _order_votes(self, ballots: Ballots) -> IntArray:
-        self.contribution_ = _contributions(ballots)
-        return np.lexsort((ballots.rank, np.round(-self.contribution_ / TIE)))
+        self.contribution_ = ballots.total(_contributions) / ballots.heard
+        return np.lexsort((ballots.rank, grid(-self.contribution_)))
 
 
-def _root_mean_squares(problem: Problem) -> FloatArray:
-    """Return each member's root mean squared error; infinite if it never speaks."""
+class _Squares(NamedTuple):
+    """Sums of s e^2 in units of the largest e^2 of each member, and of s."""
+
+    largest: FloatArray
+    squares: FloatArray
+    heard: FloatArray
+
+    def plus(self, other: _Squares) -> _Squares:
+        largest = np.maximum(self.largest, other.largest)
+        unit = np.where(largest > 0, largest, 1.0)
+        one, two = self.largest / unit, other.largest / unit
+        return _Squares(
+            largest,
+            one**2 * self.squares + two**2 * other.squares,
+            self.heard + other.heard,
+        )
+
+    def root_mean(self) -> FloatArray:
+        """Return each member's root mean square; infinite if it never speaks."""
+        mean = self.squares / np.where(self.heard > 0, self.heard, 1.0)
+        return np.where(self.heard > 0, self.largest * np.sqrt(mean), np.inf)
+
+
+def _squares(problem: Problem, mean_weight: float) -> _Squares:
+    """Return the sums of the squares of half the errors."""
     E = np.asarray(problem.F, dtype=np.float64) / 2 - problem.y[:, None] / 2
     if problem.held_out is not None:
         E[~problem.held_out] = 0.0
     largest = np.abs(E).max(axis=0)
     s = np.ones(len(E)) if problem.sample_weight is None else problem.sample_weight
-    s = s / s.max()
+    s = s / mean_weight
     heard = s.sum() if problem.held_out is None else s @ problem.held_out
     squares = s @ (E / np.where(largest > 0, largest, 1.0)) ** 2
-    spoken = np.broadcast_to(heard > 0, largest.shape)
-    return np.where(
-        spoken, largest * np.sqrt(squares / np.where(spoken, heard, 1.0)), np.inf
-    )
+    return _Squares(largest, squares, np.broadcast_to(heard, largest.shape))
 
 
 def _contributions(ballots: Ballots) -> FloatArray:
-    """Return IC_m, by blocks of rows."""
+    """Return the sum of what each member contributes, by blocks of rows."""
     N, M = ballots.choice.shape
     total = np.zeros(M)
     for start in range(0, N, step := max(1, _BLOCK // M)):
         rows = slice(start, start + step)
         total += ballots.s[rows] @ _row_contributions(ballots, rows)
-    contributions: FloatArray = total / ballots.heard
-    return contributions
+    return total
 
 
 def _row_contributions(ballots: Ballots, rows: slice) -> FloatArray:

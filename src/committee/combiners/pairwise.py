@@ -9,7 +9,7 @@ import numpy as np
 
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee._validation import Interval
-from committee.combiners.ballots import TIE, Ballots, Tally, least
+from committee.combiners.ballots import Ballots, Tally, grid, least
 from committee.combiners.likeness import agreement, kappa, symmetric_divergence
 from committee.combiners.selection import OrderingPruner, VotePruner
 
@@ -54,10 +54,12 @@ class KappaPruner(VotePruner):
     [0, 2]
     """
 
+    takes_chunks: ClassVar[bool] = True
+
     def _order_votes(self, ballots: Ballots) -> IntArray:
         value, known = kappa(ballots)
         i, j = np.triu_indices(len(value), k=1)
-        score = np.where(known[i, j], np.round(value[i, j] / TIE), np.inf)
+        score = np.where(known[i, j], grid(value[i, j]), np.inf)
         rank = ballots.rank
         first, second = np.where(rank[i] < rank[j], (i, j), (j, i))
         pairs = np.argsort(score, kind="stable")
@@ -116,6 +118,8 @@ class KLPruner(VotePruner):
         **OrderingPruner._parameter_constraints,
         "smoothing": [Interval(Real, 0, 1, closed="neither")],
     }
+
+    takes_chunks: ClassVar[bool] = True
 
     def __init__(self, n_members: int = 25, *, smoothing: float = 0.01) -> None:
         super().__init__(n_members)
@@ -186,6 +190,8 @@ class DREPPruner(VotePruner):
         "rho": [Interval(Real, 0, 1, closed="right")],
     }
 
+    needs_all: ClassVar[str] = "votes on all rows anew for every member it adds"
+
     def __init__(self, n_members: int = 25, *, rho: float = 0.4) -> None:
         super().__init__(n_members)
         self.rho = rho
@@ -213,7 +219,7 @@ class DREPPruner(VotePruner):
     ) -> BoolArray:
         """Return the first rho |H| free members by difference, as a mask."""
         members = np.flatnonzero(free)
-        by_diff = np.lexsort((rank[members], np.round(diff[members] / TIE)))
+        by_diff = np.lexsort((rank[members], grid(diff[members])))
         mask = np.zeros(len(free), dtype=bool)
         mask[members[by_diff[: int(np.ceil(self.rho * len(members)))]]] = True
         return mask

@@ -85,6 +85,7 @@ class LPBoostWeights(Combiner):
         "nu": [Interval(Real, 0, 1, closed="right")]
     }
 
+    needs_all: ClassVar[str] = "solves a linear programme in all rows"
     rho_: float
     objective_: float
     n_iter_: int

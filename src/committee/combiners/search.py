@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils import check_random_state
 
-from committee._typing import FloatArray, RandomState
+from committee._typing import FloatArray, IntArray, RandomState
 from committee._validation import Interval, StrOptions
-from committee.combiners.ballots import Ballots
-from committee.combiners.base import Combiner, Problem
+from committee.combiners.ballots import Ballots, grid
+from committee.combiners.base import Combiner, Problem, Sums
 from committee.combiners.selection import equal_weights
 from committee.linalg.semidefinite import relax_choice, round_choice
 
@@ -81,6 +81,7 @@ class GeneticPruner(Combiner):
         "random_state": ["random_state"],
     }
 
+    takes_chunks: ClassVar[bool] = True
     evolved_: FloatArray
     error_: float
 
@@ -103,8 +104,7 @@ class GeneticPruner(Combiner):
         C, unit = problem.error_correlation()
         M = len(C)
         rng = check_random_state(self.random_state)
-        # One order for all orders in which the members may come.
-        rank = np.lexsort((C.sum(axis=0), np.diag(C)))
+        rank = _ranking(C)
         w = np.empty(M)
         w[rank] = evolve(
             C[np.ix_(rank, rank)], self.population, self.n_generations, rng
@@ -236,6 +236,7 @@ class SDPPruner(Combiner):
         "random_state": ["random_state"],
     }
 
+    takes_chunks: ClassVar[bool] = True
     objective_: float
     bound_: float
     G_: FloatArray
@@ -268,7 +269,7 @@ class SDPPruner(Combiner):
             self.n_iter_ = 0
             return equal_weights(np.arange(M), M)
         rng = check_random_state(self.random_state)
-        rank = np.lexsort((G.sum(axis=0), np.diag(G)))
+        rank = _ranking(G)
         ranked = G[np.ix_(rank, rank)]
         relaxed = relax_choice(ranked, self.n_members, self.tol, self.max_iter)
         chosen = round_choice(relaxed.V, ranked, self.n_members, self.n_roundings, rng)
@@ -278,17 +279,34 @@ class SDPPruner(Combiner):
         return equal_weights(np.sort(rank[chosen]), M)
 
 
+def _ranking(C: FloatArray) -> IntArray:
+    """Return the members by error: one order for all orders in which they may come.
+
+    Errors that differ by a part of 1e-10 are equal; then the sum of a column decides.
+    """
+    with np.errstate(divide="ignore"):
+        error = grid(np.log(np.maximum(np.diag(C), 0.0)))
+    return np.lexsort((grid(C.sum(axis=0) / (np.diag(C).max() or 1.0)), error))
+
+
 def shared_errors(ballots: Ballots) -> FloatArray:
     """Return G: how often a member is wrong, and how often where another one is."""
-    wrong = ballots.wrong * ballots.s[:, None]
-    both = ballots.wrong.T @ wrong
-    # Weight of the rows on which i is wrong and j speaks.
-    alone = wrong.T @ ballots.present
+    both, alone, met = ballots.total(_shared_sums)
     share = np.divide(both, alone, out=np.zeros_like(both), where=alone > 0)
-    G = (share + share.T) / 2
+    G: FloatArray = (share + share.T) / 2
     off = ~np.eye(len(G), dtype=bool)
-    met = (ballots.present * ballots.s[:, None]).T @ ballots.present > 0
-    if np.any(met & off):
-        G[~met & off] = G[met & off].mean()
+    if np.any((met > 0) & off):
+        G[(met <= 0) & off] = G[(met > 0) & off].mean()
     G[~off] = ballots.errors()
     return G
+
+
+def _shared_sums(ballots: Ballots) -> Sums:
+    """Return the weight of rows: both wrong; i wrong and j speaks; both speak.
+
+    Where all speak the latter two are the same for all j, and have one column.
+    """
+    s, masked = ballots.s[:, None], ballots.problem.masked
+    spoken = ballots.spoken if masked else np.ones_like(s)
+    wrong = ballots.wrong * s
+    return Sums((ballots.wrong.T @ wrong, wrong.T @ spoken, (spoken * s).T @ spoken))

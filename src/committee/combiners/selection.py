@@ -17,7 +17,7 @@ import numpy as np
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee._validation import Interval
 from committee.combiners.ballots import Ballots
-from committee.combiners.base import Combiner, Problem
+from committee.combiners.base import Combiner, Largest, Problem
 
 __all__ = [
     "Ballots",
@@ -107,9 +107,14 @@ def selection_path(problem: Problem, order: IntArray) -> SelectionPath:
     -------
     path : SelectionPath
     """
-    units = _units(problem, order)
+    mean_weight = problem.mean_weight()
+    units = np.ones(len(order))
+    sums = problem.total(_sums, order, units, mean_weight)
+    if problem.n_classes is None and not _in_range(sums):
+        units = _units(problem, order)
+        sums = problem.total(_sums, order, units, mean_weight)
+    heard, squared, loss, squared_loss = sums
     with np.errstate(over="ignore", invalid="ignore"):
-        heard, squared, loss, squared_loss = _sums(problem, order, units)
         total = np.where(heard > 0, heard, 1.0)
         mean = np.where((heard > 0) & np.isfinite(loss), loss / total, np.inf)
         variance = np.nan_to_num(squared_loss / total - mean**2).clip(min=0.0)
@@ -120,11 +125,14 @@ def selection_path(problem: Problem, order: IntArray) -> SelectionPath:
     return SelectionPath(order, error, error_se, problem.n_members)
 
 
-def _sums(problem: Problem, order: IntArray, units: FloatArray) -> FloatArray:
+@np.errstate(over="ignore", invalid="ignore")
+def _sums(
+    problem: Problem, order: IntArray, units: FloatArray, mean_weight: float
+) -> FloatArray:
     """Return the sums over rows of s, s^2, s loss and s loss^2, for every size."""
     y = np.asarray(problem.y)
     s = np.ones(len(y)) if problem.sample_weight is None else problem.sample_weight
-    s = s / s.mean()
+    s = s / mean_weight
     sums = np.zeros((4, len(order)))
     step = max(1, _BLOCK // (problem.n_classes or 1))
     for start in range(0, len(y), step):
@@ -139,17 +147,28 @@ def _sums(problem: Problem, order: IntArray, units: FloatArray) -> FloatArray:
     return sums
 
 
+def _in_range(sums: FloatArray) -> bool:
+    """Whether squares of squared errors neither overflow nor vanish."""
+    heard, _, loss, _ = sums
+    loss = loss[heard > 0]
+    return bool(np.all((loss > 1e-60) & (loss < 1e60)))
+
+
 def _units(problem: Problem, order: IntArray) -> FloatArray:
     """Return a unit for the errors of each size, in which squares stay in range."""
-    if problem.n_classes is not None:
-        return np.ones(len(order))
+    largest = problem.total(_largest).value
+    members = np.maximum.accumulate(largest[:-1][order])
+    units: FloatArray = np.maximum(members, largest[-1])
+    return units
+
+
+def _largest(problem: Problem) -> Largest:
+    """Return the largest entry of each member, and of y."""
     F, mask = problem.F, problem.held_out
     if mask is not None:
         F = np.where(mask, F, 0.0)
-    largest = np.maximum(F.max(axis=0), -F.min(axis=0))[order]
     target = np.abs(problem.y).max(initial=np.finfo(np.float64).tiny)
-    units: FloatArray = np.maximum(np.maximum.accumulate(largest), target)
-    return units
+    return Largest(np.append(np.maximum(F.max(axis=0), -F.min(axis=0)), target))
 
 
 def _cumulated(
@@ -227,7 +246,7 @@ def ballots_of(combiner: Combiner, problem: Problem) -> Ballots:
     if problem.n_classes is None:
         raise ValueError(
             f"{type(combiner).__name__} is defined on votes: F of shape (N, M, K). "
-            f"Got shape {problem.F.shape}."
+            f"Got shape (N, {problem.n_members})."
         )
     return Ballots(problem)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 
@@ -52,6 +53,8 @@ class ComplementarityPruner(VotePruner):
     >>> ComplementarityPruner(2).fit(np.eye(2)[votes], [0] * 4).support_.tolist()
     [0, 2]
     """
+
+    needs_all: ClassVar[str] = "votes on all rows anew for every member it adds"
 
     def _order_votes(self, ballots: Ballots) -> IntArray:
         tally = Tally(ballots)
@@ -108,6 +111,8 @@ class ConcurrencyPruner(VotePruner):
     >>> ConcurrencyPruner(3).fit(np.eye(2)[votes], [0] * 4).support_.tolist()
     [0, 1, 3]
     """
+
+    needs_all: ClassVar[str] = "votes on all rows anew for every member it removes"
 
     def _order_votes(self, ballots: Ballots) -> IntArray:
         tally = Tally(ballots)
@@ -169,6 +174,8 @@ class BoostingOrderPruner(VotePruner):
     >>> BoostingOrderPruner().fit(np.eye(2)[votes], [0] * 4).order_.tolist()
     [0, 2, 1]
     """
+
+    needs_all: ClassVar[str] = "weighs all rows anew for every member it adds"
 
     def _order_votes(self, ballots: Ballots) -> IntArray:
         # A twin of the last member errs by chance, up to rounding.

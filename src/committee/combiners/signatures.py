@@ -13,7 +13,8 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee._validation import Interval
-from committee.combiners.ballots import TIE, Ballots, least
+from committee.combiners.ballots import TIE, Ballots, grid, least
+from committee.combiners.base import Sums
 from committee.combiners.selection import OrderingPruner, VotePruner
 
 
@@ -63,17 +64,19 @@ class OrientationPruner(VotePruner):
     [2]
     """
 
+    takes_chunks: ClassVar[bool] = True
     cosine_: FloatArray
 
     def _order_votes(self, ballots: Ballots) -> IntArray:
-        c = ballots.right - ballots.wrong
-        speakers = ballots.present.sum(axis=1)
-        o = (speakers > 0).astype(np.float64)
-        c_ens = c.sum(axis=1) / np.maximum(speakers, 1)
-        reference = _orthogonal_part(o, c_ens, ballots.s)
-        length = np.sqrt(ballots.heard * (ballots.s @ reference**2))
-        self.cosine_ = (ballots.s * reference) @ c / length
-        return np.lexsort((ballots.rank, np.round(-self.cosine_ / TIE)))
+        products, along = ballots.total(_signature_sums)
+        (oo, oc), (_, cc) = products
+        # c_ref = o - share c_ens; all of o where nothing would be left.
+        share = oc / cc if cc > 0 else 0.0
+        if (square := oo - share * oc) <= TIE * oo:
+            share, square = 0.0, oo
+        length = np.sqrt(ballots.heard * square)
+        self.cosine_ = (along[0] - share * along[1]) / length
+        return np.lexsort((ballots.rank, grid(-self.cosine_)))
 
 
 class MarginDistancePruner(VotePruner):
@@ -128,6 +131,7 @@ class MarginDistancePruner(VotePruner):
         "p": [Interval(Real, 0, 1, closed="right")],
     }
 
+    takes_chunks: ClassVar[bool] = True
     distance_: FloatArray
 
     def __init__(self, n_members: int = 25, *, p: float = 0.075) -> None:
@@ -135,22 +139,29 @@ class MarginDistancePruner(VotePruner):
         self.p = p
 
     def _order_votes(self, ballots: Ballots) -> IntArray:
-        speakers = ballots.present.sum(axis=1)
-        rows = speakers > 0
-        s = ballots.s[rows] / ballots.s[rows].sum()
-        c = (ballots.right - ballots.wrong)[rows] / speakers[rows, None]
-        c *= np.sqrt(s)[:, None]
-        G, b = c.T @ c, np.sqrt(s) @ c
-        order, distance = _nearest(G, b, self.p, ballots.rank)
+        G, b, heard = ballots.total(_share_sums)
+        order, distance = _nearest(G / heard, b / heard, self.p, ballots.rank)
         self.distance_ = np.sqrt(np.maximum(distance, 0.0))
         return order
 
 
-def _orthogonal_part(o: FloatArray, c: FloatArray, s: FloatArray) -> FloatArray:
-    """Return o minus its projection on c; o itself where nothing would be left."""
-    square = float(s @ c**2)
-    part: FloatArray = o - (float(s @ (o * c)) / square if square > 0 else 0.0) * c
-    return part if s @ part**2 > TIE * (s @ o**2) else o
+def _signature_sums(ballots: Ballots) -> Sums:
+    """Return products of (o, c_ens) with themselves, (2, 2), and with c, (2, M)."""
+    c = ballots.right - ballots.wrong
+    speakers = ballots.present.sum(axis=1)
+    both = np.array([speakers > 0, c.sum(axis=1) / np.maximum(speakers, 1)])
+    heavy = ballots.s * both
+    return Sums((heavy @ both.T, heavy @ c))
+
+
+def _share_sums(ballots: Ballots) -> Sums:
+    """Return G and b, from signatures over the number of speakers, and sum s."""
+    speakers = ballots.present.sum(axis=1)
+    rows = speakers > 0
+    root = np.sqrt(ballots.s[rows])
+    c = (ballots.right - ballots.wrong)[rows] / speakers[rows, None]
+    c *= root[:, None]
+    return Sums((c.T @ c, root @ c, float(root @ root)))
 
 
 def _nearest(
