@@ -360,3 +360,22 @@ def test_nothing_is_warned_about(multiclass_problem):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         SimplexWeights().fit(spread(F, 10), da.from_array(y, 10))
+
+
+@pytest.mark.parametrize("rows", [7, (11, 0, 29)], ids=["sevens", "ragged"])
+@pytest.mark.parametrize("seed", [6, 7])
+@pytest.mark.parametrize("kind", ["binary", "multiclass"])
+def test_exchangeable_members_do_not_depend_on_the_chunks(kind, seed, rows):
+    """Few held-out rows shrink all error correlations to one, and EP sees ties."""
+    F, y = make_problem(kind)
+    rng = np.random.default_rng(seed)
+    more = {
+        "held_out": rng.random(F.shape[:2]) < 0.5,
+        "sample_weight": rng.random(len(F)) + 0.1,
+    }
+    expected = EPPruner(likelihood="gaussian").fit(F, y, **more)
+    lazy = {name: da.from_array(of, chunks=-1) for name, of in more.items()}
+    found = EPPruner(likelihood="gaussian").fit(
+        da.from_array(F, chunks=(rows, *F.shape[1:])), da.from_array(y), **lazy
+    )
+    np.testing.assert_allclose(found.weights_, expected.weights_, rtol=0, atol=1e-8)

@@ -104,12 +104,13 @@ class Ballots:
     @property
     def counts(self) -> FloatArray:
         """Weight of the rows that each member speaks on, and is wrong on, (2, M)."""
-        # No cached_property: in Python 3.11 its lock would also be that of the chunks.
+        # No cached_property here, nor for what asks for it: until Python 3.12 its lock
+        # is one for all, and threads that count the chunks would wait for it.
         if self._counts is None:
             self._counts = self.total(_counts)
         return self._counts
 
-    @cached_property
+    @property
     def heard(self) -> FloatArray:
         """Weight of the rows that each member speaks on, 1 if there are none."""
         heard = self.counts[0]
@@ -124,7 +125,7 @@ class Ballots:
         chance = 1.0 - 1.0 / self.n_classes
         return np.where(heard > 0, wrong / self.heard, chance)
 
-    @cached_property
+    @property
     def rank(self) -> IntArray:
         """Places of the members by error, then by number: this decides ties."""
         return places(self.errors())

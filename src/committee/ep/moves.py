@@ -22,6 +22,8 @@ from committee.ep.truncated import Truncated
 # A message weaker than this share of the member's own information is rounding: the
 # member lies in the span of the others.
 _LEAST_MESSAGE = 1e-10
+# Promises that differ by less than this share of the largest are equal.
+_TIE = 1e-9
 # log(alpha / r) is sought within these bounds, by bisection.
 _BOUND = 50.0
 _BISECTIONS = 48
@@ -171,7 +173,7 @@ def single_move(alpha: Array, moves: Moves, *, barred: Index, room: int) -> Arra
     inside = np.isfinite(alpha)
     if inside.sum() >= room:
         promise[~inside] = 0.0
-    best = int(promise.argmax())
+    best = int(ranked(promise)[0])
     result = alpha.copy()
     if promise[best] > 0.0:
         result[best] = moves.alpha[best]
@@ -180,4 +182,16 @@ def single_move(alpha: Array, moves: Moves, *, barred: Index, room: int) -> Arra
 
 def _most_promising(promise: Array, candidates: NDArray[np.bool_], limit: int) -> Index:
     index = np.flatnonzero(candidates)
-    return index[np.argsort(-promise[index], kind="stable")][:limit]
+    return index[ranked(promise[index])][:limit]
+
+
+def ranked(promise: Array) -> Index:
+    """Return positions, the largest first; what differs by rounding goes by number.
+
+    Members can be exchangeable to the last digit but one. Which of them comes first
+    must not depend on the order in which rows were summed.
+    """
+    order = np.argsort(-promise, kind="stable")
+    falls = -np.diff(promise[order]) > _TIE * promise[order[:1]]
+    group = np.concatenate([[0], np.cumsum(falls)])[: len(order)]
+    return np.asarray(order[np.lexsort((order, group))])

@@ -24,6 +24,7 @@ from committee.ep.moves import (
     choose_moves,
     gain,
     member_messages,
+    ranked,
     single_move,
 )
 from committee.ep.path import Path, PathStep, Rule
@@ -208,7 +209,7 @@ class Sequence:
         """
         r, u = self.messages(state)
         z = np.where(r > 0.0, u / np.sqrt(np.where(r > 0.0, r, 1.0)), 0.0)
-        best = int(np.argmax(z if self.truncated else np.abs(z)))
+        best = int(ranked(z if self.truncated else np.abs(z))[0])
         alpha = state.alpha.copy()
         alpha[best] = r[best] if r[best] > 0.0 else 1.0
         return self.fit(state, alpha)
