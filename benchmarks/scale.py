@@ -33,18 +33,21 @@ def main(argv: list[str]) -> None:
         far = on_workers(sizes, options.workers, options.memory_limit)
         near = in_memory(sizes) if n_rows <= options.memory_up_to else None
         table.append(line(n_rows, len(sizes), far, near))
-    columns = "N chunks s cpu-s s/sweep peak-MB kept LOO alone-s cpu-s ratio |dw|"
+    columns = (
+        "N chunks s cpu-s sweeps s/sweep peak-MB kept LOO alone-s cpu-s ratio |dw|"
+    )
     show("scale: EP on workers and in memory", columns.split(), table)
 
 
 def line(n_rows, n_chunks, far, near):
-    pruner, seconds, cpu, sweep, peak = far
+    pruner, seconds, cpu, sweeps, peak = far
     cells = [
         f"{n_rows:,}",
         str(n_chunks),
         f"{seconds:.1f}",
         f"{cpu:.1f}",
-        f"{sweep:.3f}",
+        str(len(sweeps)),
+        f"{np.median(sweeps):.3f}",
         f"{peak / 1e6:.0f}",
         str(len(pruner.support_)),
         f"{pruner.loo_:.6f}",
@@ -80,7 +83,7 @@ def votes(number, size):
 
 
 def on_workers(sizes, n_workers, memory_limit):
-    """Return the pruner, its time, CPU time, time per sweep, and a worker's memory."""
+    """Return the pruner, its time, CPU time, times of sweeps, and a worker's memory."""
     from distributed import Client, LocalCluster
 
     with (
@@ -101,7 +104,7 @@ def on_workers(sizes, n_workers, memory_limit):
         seconds = time.perf_counter() - start
         cpu = cpu_seconds(client) - before
         peak = max(client.run(peak_bytes).values())
-    return pruner, seconds, cpu, float(np.median(spent)), peak
+    return pruner, seconds, cpu, spent, peak
 
 
 def warm_up():
