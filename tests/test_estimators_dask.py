@@ -25,12 +25,14 @@ from committee import (
     CommitteeClassifier,
     CommitteeRegressor,
     CrossSplits,
+    EMPruner,
     EPPruner,
     LPBoostWeights,
     MemberFitError,
     MiniBatches,
     OptimalWeights,
     Pool,
+    ReduceErrorPruner,
     SimplexWeights,
     load,
     save,
@@ -419,7 +421,10 @@ def test_rows_that_do_not_belong_together():
         ({"generator": CrossSplits(3)}, "Got CrossSplits: compute"),
         ({"generator": AdaBoost(3)}, "Got AdaBoost: compute"),
         ({"generator": Pool([Ridge()])}, "Got Pool: compute"),
-        ({"combiner": LPBoostWeights()}, "LPBoostWeights has to see all rows at once"),
+        (
+            {"combiner": LPBoostWeights()},
+            "LPBoostWeights solves a linear programme in all rows",
+        ),
         ({"combiner": EPPruner(), "stop": "evidence"}, "stop='evidence' trains"),
     ],
     ids=repr,
@@ -431,6 +436,29 @@ def test_what_needs_all_rows_says_so_before_any_work(options, problem):
     y = da.zeros(N, chunks=(SIZES,)).map_blocks(costly, dtype=float)
     with pytest.raises((TypeError, ValueError), match=problem):
         CommitteeRegressor(**options).fit(da.zeros((N, P), chunks=(SIZES, P)), y)
+
+
+def test_combiners_that_cannot_weigh_classes_in_chunks_refuse_before_training():
+    class Untrained(DecisionTreeClassifier):
+        def fit(self, X, y, sample_weight=None):
+            raise AssertionError("trained for nothing")
+
+    X, y = classes()
+    for combiner in (ReduceErrorPruner(2), EMPruner(likelihood="probit")):
+        committee = CommitteeClassifier(
+            Untrained(), generator=Bagging(3), combiner=combiner
+        )
+        with pytest.raises(ValueError, match="takes no Dask collections for that"):
+            committee.fit(*spread(X, y))
+
+
+def test_a_column_of_targets_is_a_vector():
+    X, y = numbers()
+    expected = regressor().fit(*spread(X, y))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = regressor().fit(spread(X, y)[0], da.from_array(y[:, None]))
+    np.testing.assert_array_equal(found.weights_, expected.weights_)
 
 
 def test_further_arguments_of_fit_are_refused():

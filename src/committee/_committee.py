@@ -203,16 +203,13 @@ class BaseCommittee(Speaking, BaseEstimator):
                 f"stop={self.stop!r} trains members in turn and takes no Dask "
                 "collections: set stop=None, or compute() as many rows as fit."
             )
-        combiner = self.combiner
-        if combiner is not None and not combiner.takes_chunks:
-            raise ValueError(
-                f"{type(combiner).__name__} has to see all rows at once and takes no "
-                "Dask collections: take SimplexWeights or EPPruner, or compute() as "
-                "many rows as fit."
-            )
+        if self.combiner is not None and not self.combiner.takes_chunks:
+            self.combiner.check_chunks(None)
 
     def _fit_chunks(self, rows: Partitions) -> Self:
         """Train members where their rows are, and weigh them on F in chunks."""
+        if self.combiner is not None:
+            self.combiner.check_chunks(rows.n_classes)
         weigh_on = (
             self.weigh_on if isinstance(self.weigh_on, str) else float(self.weigh_on)
         )

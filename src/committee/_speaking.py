@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,9 @@ class Speaking:
     def _lazily(self, method: str, X: Any, tail: tuple[int, ...], dtype: Any) -> Any:
         """Return what a method says on a Dask collection, as a lazy Dask array."""
         check_is_fitted(self, "weights_")
-        return map_rows(_said, X, tail, dtype, self, method)
+        alone = copy.copy(self)
+        alone.n_jobs = None  # blocks are asked at the same time already
+        return map_rows(_said, X, tail, dtype, alone, method)
 
     def _combined(self, X: Any) -> FloatArray:
         """Return sum_m w_m f_m, one member at a time and in order."""

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from committee import (
     ARDPruner,
@@ -379,3 +380,37 @@ def test_exchangeable_members_do_not_depend_on_the_chunks(kind, seed, rows):
         da.from_array(F, chunks=(rows, *F.shape[1:])), da.from_array(y), **lazy
     )
     np.testing.assert_allclose(found.weights_, expected.weights_, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("combiner", [OptimalWeights(), LeastSquares(), EPPruner()])
+def test_a_mask_that_is_false_on_rows_of_no_weight_only(combiner, kind):
+    F, y = make_problem(kind)
+    s, mask = np.ones(len(F)), np.ones(F.shape[:2], bool)
+    s[:9], mask[:9, ::2] = 0.0, False
+    expected = clone(combiner).fit(F, y, held_out=mask, sample_weight=s)
+    found = clone(combiner).fit(
+        spread(F, 15),
+        da.from_array(y),
+        held_out=da.from_array(mask),
+        sample_weight=da.from_array(s),
+    )
+    np.testing.assert_allclose(found.weights_, expected.weights_, rtol=0, atol=1e-8)
+    with pytest.raises(ValueError, match="held_out is False everywhere"):
+        clone(combiner).fit(
+            spread(F, 15),
+            da.from_array(y),
+            held_out=da.from_array(mask & (s == 0)[:, None]),
+            sample_weight=da.from_array(s),
+        )
+
+
+@pytest.mark.parametrize(
+    "mask", [np.ones((40, 3), bool), np.ones((40, 7), int)], ids=["narrow", "numbers"]
+)
+def test_masks_of_another_shape_or_kind_are_refused(mask, binary_problem):
+    F, y = binary_problem
+    with pytest.raises(ValueError, match=r"Chunk \d: held_out must be a boolean"):
+        SimplexWeights().fit(
+            spread(F, 15), da.from_array(y), held_out=da.from_array(mask)
+        )

@@ -115,3 +115,17 @@ def test_a_name_in_two_graphs_is_one_task():
             for key, task in dict(part.dask).items():
                 assert known.setdefault(key, task) == task
     assert len(known) > 4
+
+
+def test_small_files_of_parquet_stay_partitions(tmp_path):
+    """Dask's optimiser joins small reads: more of them for y than for a wide X."""
+    pytest.importorskip("pyarrow")
+    wide = pd.DataFrame(np.arange(420.0).reshape(10, 42)).rename(columns="c{}".format)
+    for i in range(6):
+        wide.assign(y=i).to_parquet(tmp_path / f"{i}.parquet")
+    rows = dd.read_parquet(tmp_path / "*.parquet")
+    found = row_chunks(X=rows.drop(columns="y"), y=rows["y"])
+    assert [part.shape for part in map(np.asarray, found["X"].values())] == [
+        (10, 42)
+    ] * 6
+    assert [set(part) for part in found["y"].values()] == [{i} for i in range(6)]

@@ -92,3 +92,13 @@ def test_pruners_take_a_checkpoint(kind, binary_problem, tmp_path):
         found = kind(checkpoint=tmp_path / "here").fit(F, y)
         np.testing.assert_array_equal(found.weights_, expected.weights_)
         assert found.loo_ == pytest.approx(expected.loo_, rel=1e-12)
+
+
+def test_the_folder_is_found_from_other_places(S, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = RecordedVotes(Votes(S), "sweeps")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    votes_path(rows, rule="min-loo")
+    assert list((tmp_path / "sweeps").glob("*.npz"))
+    assert not list((tmp_path / "elsewhere").iterdir())

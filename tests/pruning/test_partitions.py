@@ -120,3 +120,45 @@ def test_members_that_cannot_take_a_block_name_it():
     F = member_predictions([model], da.from_array(hole, chunks=(100, 6)))
     with pytest.raises(ValueError, match="Chunk 2: Input X contains NaN"):
         F.compute()
+
+
+@pytest.mark.parametrize("kind", [np.asarray, pd.Series, list])
+def test_plain_labels_beside_a_dask_array(kind):
+    forest = ENSEMBLES["forest"].fit(X[:200], Y[:200])
+    expected = prune(forest, X[200:], Y[200:])
+    found = prune(forest, da.from_array(X[200:], chunks=(90, 6)), kind(Y[200:]))
+    np.testing.assert_allclose(found.weights_, expected.weights_, rtol=1e-8)
+    with pytest.raises(ValueError, match="y is a Dask collection, but X is not"):
+        prune(forest, X[200:], da.from_array(CODES[200:]))
+
+
+def test_labels_that_nobody_knows_name_the_chunk_of_X():
+    forest = ENSEMBLES["forest"].fit(X[:200], Y[:200])
+    labels = Y[200:].astype(object)
+    labels[470] = "perhaps"
+    with pytest.raises(ValueError, match=r"^Chunk 4: .*perhaps"):
+        prune(
+            forest,
+            da.from_array(X[200:], chunks=(100, 6)),
+            da.from_array(labels, chunks=250),
+        )
+
+
+def test_the_summary_is_of_rows_that_count():
+    """Most chunks are empty, or have no weight: the others are asked."""
+    forest = ENSEMBLES["forest"].fit(X[:200], Y[:200])
+    sizes, s = [0] * 40 + [250] + [0] * 39 + [250] + [0] * 5, np.ones(500)
+    s[:250] = 0.0
+    found = prune(
+        forest,
+        da.from_array(X[200:], chunks=(tuple(sizes), 6)),
+        da.from_array(CODES[200:]).map_blocks(np.array(["no", "yes"]).take),
+        sample_weight=da.from_array(s),
+    )
+    assert found.summary().n_rows == 250
+
+
+def test_small_chunks_are_all_asked_for_the_summary():
+    forest = ENSEMBLES["forest"].fit(X[:200], Y[:200])
+    found = prune(forest, da.from_array(X[200:], chunks=(10, 6)), Y[200:])
+    assert found.summary().n_rows == 500

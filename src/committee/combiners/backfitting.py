@@ -9,7 +9,6 @@ import numpy as np
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.combiners.ballots import TIE, Ballots, Tally, least
 from committee.combiners.base import Problem
-from committee.combiners.chunked import ChunkedProblem, refusal
 from committee.combiners.selection import OrderingPruner
 
 #: Rounds of replacements after each addition, as in the paper.
@@ -66,9 +65,10 @@ class ReduceErrorPruner(OrderingPruner):
     takes_chunks: ClassVar[bool] = True
     needs_all: ClassVar[str] = "votes on all rows anew for every exchange of members"
 
+    def _sees_all(self, n_classes: int | None) -> bool:
+        return n_classes is not None
+
     def _order(self, problem: Problem) -> IntArray:
-        if problem.n_classes is not None and isinstance(problem, ChunkedProblem):
-            raise refusal(self, self.needs_all)
         if problem.n_classes is None:
             mean = _Mean(problem)
             chosen = _Chosen(mean, np.arange(problem.n_members))

@@ -233,19 +233,35 @@ class Combiner(ABC, BaseEstimator):
 
     def _chunked(self, F: Any, y: Any, held_out: Any, sample_weight: Any) -> Problem:
         """Return the problem of Dask collections, if this combiner can take it."""
-        from committee.combiners.chunked import chunked_problem, refusal
+        from committee.combiners.chunked import chunked_problem
 
         if not is_dask(F):
             raise ValueError(
                 "y, held_out or sample_weight is a Dask collection, but F is not: hand "
                 "in F as one too, or compute() the others."
             )
-        if not self.takes_chunks:
-            raise refusal(self, self.needs_all)
+        self.check_chunks(int(F.shape[2]) if len(F.shape) == 3 else None)
         problem = chunked_problem(F, y, held_out, sample_weight)
         names = F._meta if hasattr(F, "columns") else np.empty((1, F.shape[1]))
         validate_data(self, names, skip_check_array=True)
         return problem
+
+    def check_chunks(self, n_classes: int | None) -> None:
+        """Refuse Dask collections where sums over chunks are not enough.
+
+        Parameters
+        ----------
+        n_classes : int or None
+            K, or None for regression.
+        """
+        from committee.combiners.chunked import refusal
+
+        if not self.takes_chunks or self._sees_all(n_classes):
+            raise refusal(self, self.needs_all)
+
+    def _sees_all(self, n_classes: int | None) -> bool:
+        """Whether this kind of problem needs all rows at once, unlike others."""
+        return False
 
     @abstractmethod
     def _weigh(self, problem: Problem) -> FloatArray:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from committee._typing import BoolArray, FloatArray
+from committee._typing import FloatArray
 from committee._validation import check_predictions, check_targets
 from committee.combiners.base import Combiner, Problem
 from committee.distributed import Chunks, naming, numbered, row_chunks
@@ -86,7 +86,7 @@ def refusal(combiner: Combiner, why: str) -> ValueError:
     others = f"{', '.join(names)} or {last}" if names else last
     return ValueError(
         f"{type(combiner).__name__} {why} and takes no Dask collections for that: "
-        f"compute() F and y, or take {others}."
+        f"compute() the rows, or take {others}."
     )
 
 
@@ -121,11 +121,11 @@ def chunked_problem(F: Any, y: Any, held_out: Any, sample_weight: Any) -> Proble
         )
     blocks = row_chunks(F=F, y=y, held_out=held_out, sample_weight=sample_weight)
     mask, weight = blocks["held_out"], blocks["sample_weight"]
-    if mask is not None and _all_true(mask):
-        mask = None
     lead = blocks["F"]
     assert lead is not None
     numbers = numbered(len(lead))
+    if mask is not None and _all_true(numbers, mask, weight, int(F.shape[1])):
+        mask = None
     n_classes = int(F.shape[2]) if len(F.shape) == 3 else None
     return ChunkedProblem(
         numbers.map(_checked, lead, blocks["y"], mask, weight),
@@ -134,20 +134,33 @@ def chunked_problem(F: Any, y: Any, held_out: Any, sample_weight: Any) -> Proble
     )
 
 
-def _all_true(mask: Chunks) -> bool:
+def _all_true(
+    numbers: Chunks, mask: Chunks, weight: Chunks | None, n_members: int
+) -> bool:
     """Whether no member abstains; refuse a mask that is False everywhere."""
-    true, size = mask.sum(_count_true)
-    if true == 0:
+    true, size = numbers.sum(_count_true, mask, weight, n_members)
+    if true == 0 and size > 0:
         raise ValueError(
-            "held_out is False everywhere: no member left out any of the rows, so "
-            "nothing is known about their errors. Give rows that the members have not "
-            "seen, or held_out=None to use the training rows."
+            "held_out is False everywhere: no member left out any of the rows (or "
+            "every such row has weight zero), so nothing is known about their errors. "
+            "Give rows that the members have not seen, or held_out=None to use the "
+            "training rows."
         )
     return bool(true == size)
 
 
-def _count_true(mask: BoolArray) -> Any:
-    return np.array([np.count_nonzero(mask), np.size(mask)])
+def _count_true(number: int, mask: Any, s: Any, n_members: int) -> Any:
+    """Return how many entries are True, and how many there are, on rows that count."""
+    mask = np.asarray(mask)
+    with naming(number):
+        if mask.dtype != np.bool_ or mask.shape[1:] != (n_members,):
+            raise ValueError(
+                f"held_out must be a boolean array with a column for each of the "
+                f"{n_members} members. Got dtype {mask.dtype} and shape {mask.shape}."
+            )
+        if s is not None and len(s) == len(mask):
+            mask = mask[np.asarray(s) > 0]
+    return np.array([np.count_nonzero(mask), mask.size])
 
 
 def _checked(number: int, F: Any, y: Any, mask: Any, s: Any) -> Problem | None:

@@ -14,7 +14,6 @@ from committee._typing import FloatArray
 from committee._validation import Interval, StrOptions, check_weights
 from committee.bayes import EMFit, fit_gaussian, fit_probit
 from committee.combiners.base import Combiner, Problem
-from committee.combiners.chunked import ChunkedProblem, refusal
 from committee.combiners.likelihoods import (
     heard_share,
     held_out_moments,
@@ -125,6 +124,10 @@ class EMPruner(Combiner):
         self.max_iter = max_iter
         self.tol = tol
 
+    def _sees_all(self, n_classes: int | None) -> bool:
+        two_classes = self.likelihood == "auto" and n_classes == 2
+        return two_classes or self.likelihood == "probit"
+
     def _weigh(self, problem: Problem) -> FloatArray:
         self.likelihood_ = which_likelihood(self.likelihood, problem)
         options: dict[str, Any] = {
@@ -133,8 +136,6 @@ class EMPruner(Combiner):
             "tol": self.tol,
         }
         if self.likelihood_ == "probit":
-            if isinstance(problem, ChunkedProblem):
-                raise refusal(self, self.needs_all)
             rows = signed_rows(problem)
             w = self._keep(fit_probit(rows.F, sample_weight=rows.weight, **options))
             self._heard = heard_share(problem, w)

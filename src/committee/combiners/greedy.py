@@ -15,7 +15,6 @@ from committee._typing import FloatArray, IntArray, RandomState
 from committee._validation import Interval, StrOptions
 from committee.combiners.ballots import TIE
 from committee.combiners.base import Combiner, Problem
-from committee.combiners.chunked import ChunkedProblem, refusal
 from committee.combiners.scores import RowScore, row_score
 
 
@@ -161,12 +160,13 @@ class GreedyPruner(Combiner):
         self.bag_fraction = bag_fraction
         self.random_state = random_state
 
+    def _sees_all(self, n_classes: int | None) -> bool:
+        return self.scoring is not None
+
     def _weigh(self, problem: Problem) -> FloatArray:
         M = problem.n_members
         if self.scoring is None:
             objective: _Squared | RowScore = _Squared.of(problem)
-        elif isinstance(problem, ChunkedProblem):
-            raise refusal(self, self.needs_all)
         else:
             objective = row_score(problem, self.scoring)
         picks = np.empty((self.n_bags, self.n_steps), dtype=np.intp)

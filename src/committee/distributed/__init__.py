@@ -5,6 +5,7 @@ Nothing here imports Dask before a Dask collection was handed in.
 
 from committee.distributed.chunks import Chunks
 from committee.distributed.collections import (
+    aligned,
     is_dask,
     map_rows,
     naming,
@@ -19,6 +20,7 @@ __all__ = [
     "ChunkedTargets",
     "ChunkedVotes",
     "Chunks",
+    "aligned",
     "is_dask",
     "map_rows",
     "naming",

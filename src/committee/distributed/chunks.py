@@ -68,7 +68,7 @@ class Chunks:
         """Begin to compute the values, which then stay on their workers."""
         from dask import persist
 
-        with _models_may_be_large():
+        with _scheduler():
             return Chunks(list(persist(*self.parts)))
 
     def sum(self, function: Callable[..., Any], *args: Any) -> Any:
@@ -114,28 +114,31 @@ def _plus(one: Any, two: Any) -> Any:
 
 
 def _computed(*parts: Any) -> Any:
-    """Compute values, and say it plainly if the scheduler is gone."""
+    """Compute values."""
     from dask import compute
 
-    try:
-        with _models_may_be_large():
-            return compute(*parts)
-    except Exception as error:
-        if _is_loss(error):
-            raise RuntimeError(
-                "The Dask scheduler went away before the sums were complete. Connect "
-                "to a new one and fit again; with checkpoint=PATH a pruner goes on "
-                "from its last sweep."
-            ) from error
-        raise
+    with _scheduler():
+        return compute(*parts)
 
 
 @contextmanager
-def _models_may_be_large() -> Iterator[None]:
-    """Let a graph hold a large value: once, and so that no lost worker takes it along."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-        yield
+def _scheduler() -> Iterator[None]:
+    """Say plainly that the scheduler is gone.
+
+    A graph may hold a large value: once, and so that no lost worker takes it along.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+            yield
+    except Exception as error:
+        if _is_loss(error):
+            raise RuntimeError(
+                "The Dask scheduler went away before the work was done. Connect to a "
+                "new one and fit again; EPPruner and ARDPruner with checkpoint=PATH go "
+                "on from their last sweep."
+            ) from error
+        raise
 
 
 def _is_loss(error: Exception) -> bool:

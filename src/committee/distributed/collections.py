@@ -57,7 +57,7 @@ def row_chunks(**columns: Any) -> dict[str, Chunks | None]:
     for name, other in others:
         result[name] = None
         if other is not None:
-            result[name] = own_blocks(_aligned(name, other, first, lead))
+            result[name] = own_blocks(aligned(name, other, first, lead))
     return result
 
 
@@ -102,7 +102,11 @@ def map_rows(
 
 def own_blocks(X: Any) -> Chunks:
     """Return the blocks of a Dask collection as they are: arrays or frames."""
-    return Chunks(list(X.to_delayed())) if is_frame(X) else _blocks(X)
+    if not is_frame(X):
+        return _blocks(X)
+    # Only the columns that are asked for are read; the full optimisation would also
+    # put small partitions together, other ones for X than for y.
+    return Chunks(list(X.simplify().to_delayed(optimize_graph=False)))
 
 
 def numbered(n_chunks: int) -> Chunks:
@@ -154,8 +158,16 @@ def _blocks(X: Any) -> Chunks:
     return Chunks(list(X.to_delayed(optimize_graph=False).ravel()))
 
 
-def _aligned(name: str, other: Any, first: str, lead: Any) -> Any:
-    """Return the other collection in the chunks of the first."""
+def aligned(name: str, other: Any, first: str, lead: Any) -> Any:
+    """Return the other collection, a Dask one or not, in the chunks of the first.
+
+    Parameters
+    ----------
+    name, first : str
+        What errors call them.
+    other : Dask collection or array-like
+    lead : Dask collection
+    """
     import dask.array as da
 
     sizes = _sizes(lead)

@@ -46,7 +46,8 @@ class RecordedVotes:
 
     def __init__(self, rows: VoteRows, folder: str | os.PathLike[str]) -> None:
         self.rows = rows
-        self.folder = Path(folder)
+        # Workers may have been started elsewhere.
+        self.folder = Path(folder).absolute()
         self.folder.mkdir(parents=True, exist_ok=True)
         self._asked = 0
         self._done_with: set[int] = set()

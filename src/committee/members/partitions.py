@@ -145,10 +145,16 @@ def _facts(number: int, y: Any, s: Any, check_y: Any, classes: bool) -> list[Fac
     if n_rows(y) == 0:
         return [Facts(0, None, False)]
     with naming(number):
-        y = check_y(y)
+        y = check_y(_column(y))
         s = _check_weight(s, len(y))
         labels = np.unique(y) if classes else None
     return [Facts(len(y), labels, s is None or bool(s.any()))]
+
+
+def _column(y: Any) -> Any:
+    """Return the one column of a table, other things as they are."""
+    one = np.ndim(y) == 2 and np.shape(y)[1] == 1
+    return np.asarray(y)[:, 0] if one else y
 
 
 def _targets(
@@ -158,7 +164,7 @@ def _targets(
     if n_rows(y) == 0:
         return None
     with naming(number):
-        y = check_y(y)
+        y = check_y(_column(y))
         s = _check_weight(s, len(y))
     if labels is None:
         return TrainingData(None, y, None, s)
