@@ -461,6 +461,16 @@ def test_a_column_of_targets_is_a_vector():
     np.testing.assert_array_equal(found.weights_, expected.weights_)
 
 
+@pytest.mark.parametrize(
+    ("committee", "problem"), [(classifier, classes), (regressor, numbers)]
+)
+def test_the_score_of_collections_is_that_of_memory(committee, problem):
+    X, y = problem()
+    fitted = committee().fit(pd.DataFrame(X, columns=NAMES), y)
+    expected = fitted.score(pd.DataFrame(X, columns=NAMES), y)
+    assert fitted.score(*frames(X, y)) == pytest.approx(expected, rel=1e-12)
+
+
 def test_further_arguments_of_fit_are_refused():
     X, y = numbers()
     with pytest.raises(TypeError, match=r"fit\(\) got \['groups'\] and Dask"):

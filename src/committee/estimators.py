@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import (
     assert_all_finite,
@@ -19,7 +20,7 @@ from committee._typing import FloatArray
 from committee._validation import (
     fit_context,
 )
-from committee.distributed import is_dask
+from committee.distributed import brought, is_dask
 from committee.predictions import as_probabilities, softmax_probabilities
 
 #: Types of None and of the missing values of pandas, which may not be installed.
@@ -171,6 +172,22 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):
         p = self.predict_proba(X)
         return self.classes_[p.argmax(axis=1)]
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows whose label is predicted.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame or Dask collection of shape (N, n_features)
+        y : array-like or Dask collection of shape (N,)
+        sample_weight : array-like or Dask collection of shape (N,), optional
+
+        Returns
+        -------
+        accuracy : float
+        """
+        said, y, s = brought(self.predict(X), y, sample_weight)
+        return float(accuracy_score(y, said, sample_weight=s))
+
 
 class CommitteeRegressor(RegressorMixin, BaseCommittee):
     """A committee of regressors: generate members, weigh them, average.
@@ -279,6 +296,22 @@ class CommitteeRegressor(RegressorMixin, BaseCommittee):
         if is_dask(X):
             return self._lazily("predict", X, (), np.float64)  # type: ignore[no-any-return]
         return self._combined(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R^2, the share of the variance of y that is predicted.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame or Dask collection of shape (N, n_features)
+        y : array-like or Dask collection of shape (N,)
+        sample_weight : array-like or Dask collection of shape (N,), optional
+
+        Returns
+        -------
+        r2 : float
+        """
+        f, y, s = brought(self.predict(X), y, sample_weight)
+        return float(r2_score(y, f, sample_weight=s))
 
 
 def _require_y(estimator: BaseEstimator, y: Any) -> None:

@@ -1,5 +1,7 @@
 """Coupled ensembles on Dask collections: the answers of memory, and plain errors."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -11,8 +13,9 @@ from committee import (
     OptimalWeights,
 )
 from committee.coupled import search_coupled
-from committee.coupled.chunked import chunk_regression, columns_of
+from committee.coupled.chunked import chunk_regression
 from committee.linalg import NotPositiveDefiniteError
+from tests.reference.coupled import DenseCoupled
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -119,6 +122,28 @@ def test_every_option_of_the_regressor(name, T):
     assert found.predict(X).shape == y.shape
 
 
+@pytest.mark.parametrize("topology", ["ring", "chain"])
+@pytest.mark.parametrize(("alpha", "coupling"), [(1e-6, 1.0), (1.0, 1e6)])
+def test_equal_as_far_as_the_condition_lets_it(alpha, coupling, topology):
+    """Two solvers may differ by the rounding of a matrix times its condition."""
+    X, y = waves()
+    options = {"alpha": alpha, "coupling": coupling, "topology": topology}
+    model = CoupledKernelRegressor(13, random_state=0, **options).fit(X, y)
+    found = CoupledKernelRegressor(13, random_state=0, **options)
+    found.fit(spread(X, 30), spread(y, 30))
+    dense = DenseCoupled(
+        model.kernel_, X, y[:, None], model.subsets_, model.coupling_points_,
+        alpha=alpha, nu=coupling, topology=topology,
+    )  # fmt: skip
+    condition = np.linalg.cond(dense.matrix)
+    assert 1e8 < condition < 1e10
+    one, two = (
+        np.concatenate([m.coef for m in fit.members_]) for fit in (found, model)
+    )
+    bound = 2 * np.finfo(float).eps * condition
+    assert np.linalg.norm(one - two) < bound * np.linalg.norm(two)
+
+
 @pytest.mark.parametrize("name", OPTIONS)
 @pytest.mark.parametrize("K", [2, 3])
 @pytest.mark.parametrize("voting", ["hard", "soft"])
@@ -184,8 +209,40 @@ def test_frames(kind):
         np.testing.assert_allclose(said, expected.predict(plain[names]), atol=1e-8)
     else:
         np.testing.assert_array_equal(said, expected.predict(plain[names]))
-    with pytest.raises(ValueError, match=r"Chunk \d: The feature names should match"):
-        found.predict(lazy[["b", "a"]]).compute()
+    score = expected.score(plain[names], plain["y"], plain["s"])
+    assert found.score(lazy[names], lazy["y"], lazy["s"]) == pytest.approx(score)
+
+
+@pytest.mark.parametrize("kind", [CoupledKernelRegressor, CoupledKernelClassifier])
+def test_columns_in_another_order_name_the_chunk(kind):
+    X, y = waves() if kind is CoupledKernelRegressor else labels(2)
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    parts = [frame[:30], frame[30:70], frame.loc[70:99, ["b", "a"]], frame[100:]]
+    turned = dd.from_map(lambda part: part, parts, meta=frame, enforce_metadata=False)
+    targets = da.from_array(y, ((30, 40, 30, 30),))
+    message = r"^Chunk 2: The columns of X are \['a', 'b'\], those of this chunk \['b'"
+    with pytest.raises(ValueError, match=message):
+        kind(9).fit(turned, targets)
+    for model in (kind(9).fit(X, y), kind(9).fit(frame, y)):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "X has feature names", UserWarning)
+            said = model.predict(turned)
+        with pytest.raises(ValueError, match=message):
+            said.compute()
+
+
+def test_columns_of_another_number_name_the_chunk():
+    X, y = waves()
+
+    def wider(block, block_info=None):
+        third = block_info is not None and block_info[0]["chunk-location"][0] == 3
+        return np.hstack([block, block]) if third else block
+
+    lazy = spread(X, 30).map_blocks(wider, dtype=X.dtype, meta=np.empty((0, 0)))
+    with pytest.raises(
+        ValueError, match=r"^Chunk 3: X has 2 columns .* shape \(30, 4\)"
+    ):
+        CoupledKernelRegressor(9).fit(lazy, spread(y, 30))
 
 
 def test_coupling_points_may_be_a_dask_array():
@@ -262,7 +319,7 @@ BAD = {
     ),
     "flat": (
         lambda X, y: (spread(X[:, 0], 30), spread(y, 30)),
-        r"^Chunk \d: Expected 2D",
+        r"^Expected 2D array, got 1D array instead",
     ),
     "no rows": (
         lambda X, y: (spread(X[:0], 1), spread(y[:0], 1)),
@@ -290,10 +347,11 @@ def test_bad_input_names_the_chunk(name):
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
-        (np.r_[np.ones(70), -1.0, np.ones(59)], r"^Chunk 2: sample_weight must be 30"),
-        (np.r_[np.ones(70), np.nan, np.ones(59)], r"^Chunk 2: sample_weight must be"),
+        (np.r_[np.ones(70), -1.0, np.ones(59)], r"^Chunk 2: .* a minimum of -1\."),
+        (np.r_[np.ones(70), np.nan, np.ones(59)], r"^Chunk 2: .* Got NaN or infinity"),
         (np.zeros(N), r"^sample_weight must have at least one positive entry"),
         (np.ones((N, 2)), r"^Chunk \d: sample_weight must be \d+ .* shape \(\d+, 2\)"),
+        (np.array(2.0), r"^sample_weight must have .* Got an array without axes"),
     ],
 )
 def test_bad_weights_name_the_chunk(weight, message):
@@ -358,12 +416,3 @@ def test_rows_are_found_by_their_numbers():
     np.testing.assert_array_equal(rows.points(), X)
     np.testing.assert_array_equal(rows.gathered().Y[:, 0], y)
     assert len(rows.pieces(some).parts) == 4  # one chunk has no rows at all
-
-
-def test_columns_have_the_names_of_a_frame():
-    frame = pd.DataFrame({"a": [1.0], "b": [2.0]})
-    assert columns_of(dd.from_pandas(frame, npartitions=1)).columns.tolist() == [
-        "a",
-        "b",
-    ]
-    assert columns_of(da.ones((4, 3))).shape == (0, 3)

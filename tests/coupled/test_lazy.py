@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import accuracy_score, r2_score
 
 from committee import (
     CoupledKernelClassifier,
@@ -11,9 +12,13 @@ from committee import (
     LSSVMRegressor,
     member_predictions,
 )
+from committee.coupled.lazy import columns_of
 from tests.coupled.test_chunked import holes, labels, spread, waves
 
+dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+pd = pytest.importorskip("pandas")
 
 CASES = {
     "one target": (lambda: CoupledKernelRegressor(5, random_state=0), waves()),
@@ -66,3 +71,64 @@ def test_member_predictions_takes_coupled_models():
     found = member_predictions(model, spread(X, 40))
     expected = member_predictions(model, X)
     np.testing.assert_allclose(found.compute(), expected, rtol=1e-8, atol=1e-10)
+
+
+@everything
+def test_columns_are_checked_at_the_call(name, method):
+    make, (X, y) = CASES[name]
+    model = make().fit(pd.DataFrame(X, columns=["a", "b"]), y)
+    said = getattr(model, method)
+    other = dd.from_pandas(pd.DataFrame(X, columns=["b", "a"]), npartitions=3)
+    with pytest.raises(ValueError, match=r"^The feature names should match"):
+        said(other)
+    with (
+        pytest.raises(ValueError, match=r"X has 1 features, but .* is expecting 2"),
+        pytest.warns(UserWarning, match="X does not have valid feature names"),
+    ):
+        said(spread(X[:, :1], 40))
+    with pytest.raises(ValueError, match=r"^Expected 2D array, got 1D array"):
+        said(spread(X[:, 0], 40))
+    unknown = da.from_delayed(dask.delayed(X), (len(X), np.nan), dtype=float)
+    with pytest.raises(ValueError, match=r"^The number of columns of X is unknown"):
+        said(unknown)
+
+
+@everything
+def test_names_on_one_side_are_worth_one_warning(name, method):
+    make, (X, y) = CASES[name]
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    with_names, without = make().fit(frame, y), make().fit(X, y)
+    for model, lazy, expected in [
+        (with_names, spread(X, 40), getattr(with_names, method)(frame)),
+        (without, dd.from_pandas(frame, npartitions=4), getattr(without, method)(X)),
+    ]:
+        with pytest.warns(UserWarning, match="feature names") as said:
+            found = getattr(model, method)(lazy)
+        assert len(said) == 1
+        found = found.compute()  # a warning here would be an error
+        if expected.dtype.kind == "f":
+            np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-10)
+        else:
+            np.testing.assert_array_equal(found, expected)
+    assert hasattr(with_names, "feature_names_in_")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_score(name):
+    make, (X, y) = CASES[name]
+    s = np.random.default_rng(0).uniform(size=len(X))
+    model = make().fit(X, y)
+    said = model.predict(X)
+    metric = accuracy_score if hasattr(model, "classes_") else r2_score
+    assert model.score(X, y) == pytest.approx(metric(y, said))
+    expected = pytest.approx(metric(y, said, sample_weight=s))
+    assert model.score(spread(X, 40), spread(y, 40), spread(s, 40)) == expected
+    assert model.score(spread(X, 40), y, sample_weight=s) == expected
+    assert model.score(X, spread(y, 40), sample_weight=s) == expected
+
+
+def test_columns_have_the_names_of_a_frame():
+    frame = pd.DataFrame({"a": [1.0], "b": [2.0]})
+    lazy = dd.from_pandas(frame, npartitions=1)
+    assert columns_of(lazy).columns.tolist() == ["a", "b"]
+    assert columns_of(da.ones((4, 3))).shape == (0, 3)

@@ -99,3 +99,17 @@ def test_a_kernel_that_is_not_symmetric_is_refused(rng):
     model = LSSVMRegressor(kernel=lambda A, B: np.exp(-((A - B.T - 0.3) ** 2)))
     with pytest.raises(ValueError, match="needs a symmetric kernel"):
         model.fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize("kind", ["Regressor", "Classifier"])
+@pytest.mark.parametrize("lazy", [0, 1, 2])
+def test_dask_collections_are_refused(kind, lazy):
+    da = pytest.importorskip("dask.array")
+    data = [np.eye(6), np.arange(6) % 2, np.ones(6)]
+    data[lazy] = da.from_array(data[lazy], chunks=3)
+    model = {"Regressor": LSSVMRegressor, "Classifier": LSSVMClassifier}[kind]()
+    with pytest.raises(
+        ValueError,
+        match=rf"^LSSVM{kind} solves .* compute\(\) .* or take CoupledKernel{kind}\.",
+    ):
+        model.fit(*data)

@@ -10,7 +10,13 @@ import pytest
 from committee import CoupledKernelClassifier, CoupledKernelRegressor
 from committee.coupled import Layout
 from committee.coupled.rows import Rows
-from committee.coupled.segments import Job, _eliminated, _reduced, n_segments
+from committee.coupled.segments import (
+    Job,
+    _eliminated,
+    _reduced,
+    _workers,
+    n_segments,
+)
 from committee.kernels import Kernel
 from committee.linalg.substructure import cut_segments
 from tests.coupled.test_chunked import assert_same, labels, spread, waves
@@ -92,6 +98,38 @@ def test_a_worker_killed_while_rows_are_read(client, tmp_path):
 
 def test_one_segment_for_each_thread_but_no_short_ones(two_workers):
     assert [n_segments(q) for q in (1, 3, 7, 8, 100)] == [1, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("q", [1, 4, 16, 96, 1000])
+def test_the_join_does_not_grow_beyond_a_segment(q, monkeypatch):
+    monkeypatch.setattr("committee.coupled.segments._workers", lambda: 10**6)
+    S = n_segments(q)
+    assert max(1, min(q // 4, np.sqrt(q) - 1)) <= S <= max(1, np.sqrt(q) + 1)
+
+
+class Elsewhere:
+    """A client that cannot say, or that has nobody yet."""
+
+    def __init__(self, asynchronous, threads):
+        self.asynchronous, self.threads = asynchronous, threads
+
+    def ncores(self):
+        assert not self.asynchronous
+        return self.threads
+
+
+@pytest.mark.parametrize(
+    ("client", "expected"),
+    [
+        (Elsewhere(True, None), os.cpu_count()),
+        (Elsewhere(False, {}), os.cpu_count()),
+        (Elsewhere(False, {"one": 3, "two": 4}), 7),
+    ],
+    ids=["asynchronous", "no workers", "two workers"],
+)
+def test_threads_of_the_cluster(client, expected, monkeypatch):
+    monkeypatch.setattr("distributed.get_client", lambda: client)
+    assert _workers() == expected
 
 
 @pytest.mark.parametrize("topology", ["ring", "chain"])

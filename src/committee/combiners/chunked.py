@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -92,8 +93,7 @@ def refusal(combiner: Combiner, why: str) -> ValueError:
 
 def _takers(kind: type) -> list[str]:
     """Return the names of a kind's combiners that take chunks of any problem."""
-    from committee import combiners
-
+    combiners = import_module("committee.combiners")  # which imports this module
     found = ((name, getattr(combiners, name)) for name in combiners.__all__)
     return [
         name

@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_X_y
 
 from committee._typing import FloatArray, IntArray
 from committee.coupled.gram import Layout
+from committee.coupled.lazy import check_columns, columns_of
 from committee.coupled.link import refuse_one_class, signed_targets
 from committee.coupled.rows import Rows, stacked
 from committee.coupled.segments import SegmentPlan
 from committee.distributed import Chunks, is_dask, naming, numbered, row_chunks
-from committee.distributed.collections import is_frame
 from committee.kernels import Kernel
 
 
@@ -160,24 +160,6 @@ def chunk_classification(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Chunk
     return classes, ChunkedRows(chunks.map(_coded, classes), facts)
 
 
-def columns_of(X: Any) -> Any:
-    """Return X of no rows, an array or a frame with the names of its columns.
-
-    Parameters
-    ----------
-    X : Dask array or frame
-
-    Returns
-    -------
-    array or frame of shape (0, d)
-    """
-    if not is_frame(X):
-        return np.empty((0, X.shape[1]))
-    import pandas as pd
-
-    return pd.DataFrame(columns=X.columns)
-
-
 def _checked_chunks(
     check: Callable[..., Any], X: Any, y: Any, sample_weight: Any
 ) -> Chunks:
@@ -187,18 +169,24 @@ def _checked_chunks(
             "X must be a Dask collection where y or sample_weight is one: make X one "
             "of the same chunks, or compute the others."
         )
+    columns = columns_of(X)
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None.")
     one_for_all = sample_weight is None or np.isscalar(sample_weight)
+    if not one_for_all and np.ndim(sample_weight) == 0:
+        raise ValueError(
+            "sample_weight must have one entry for each row, or be a plain number. Got "
+            "an array without axes."
+        )
     blocks = row_chunks(X=X, y=y, sample_weight=None if one_for_all else sample_weight)
     lead = blocks["X"]
     assert lead is not None
     s = sample_weight if one_for_all else blocks["sample_weight"]
-    return numbered(len(lead)).map(_checked, check, lead, blocks["y"], s)
+    return numbered(len(lead)).map(_checked, check, columns, lead, blocks["y"], s)
 
 
 def _checked(
-    number: int, check: Callable[..., Any], X: Any, y: Any, s: Any
+    number: int, check: Callable[..., Any], columns: Any, X: Any, y: Any, s: Any
 ) -> Rows | None:
     """Return the rows of one chunk, or None."""
     with naming(number):
@@ -208,6 +196,7 @@ def _checked(
             )
         if len(X) == 0:
             return None
+        check_columns(X, columns)
         X, y, Y = check(X, y)
         return Rows(X, y, Y, _checked_weight(s, len(X)))
 
@@ -236,10 +225,16 @@ def _checked_weight(s: Any, n_rows: int) -> FloatArray | None:
         return None
     weight = np.full(n_rows, s) if np.isscalar(s) else np.asarray(s)
     weight = weight.astype(np.float64)
-    if weight.shape != (n_rows,) or not np.isfinite(weight).all() or np.any(weight < 0):
+    if weight.shape != (n_rows,):
         raise ValueError(
-            f"sample_weight must be {n_rows} finite numbers >= 0. Got an array of shape "
-            f"{weight.shape}."
+            f"sample_weight must be {n_rows} numbers, one for each row. Got an array of "
+            f"shape {weight.shape}."
+        )
+    if not np.isfinite(weight).all():
+        raise ValueError("sample_weight must be finite. Got NaN or infinity.")
+    if np.any(weight < 0):
+        raise ValueError(
+            f"sample_weight must not be negative. Got a minimum of {weight.min():g}."
         )
     return weight
 

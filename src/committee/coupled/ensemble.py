@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from committee._typing import BoolArray, FloatArray, IntArray, RandomState
 from committee._validation import HasMethods, Interval, StrOptions
-from committee.coupled.chunked import ChunkedRows, columns_of
+from committee.coupled.chunked import ChunkedRows
 from committee.coupled.expansion import (
     KernelMember,
     collapse,
@@ -22,7 +22,7 @@ from committee.coupled.expansion import (
     member_outputs,
 )
 from committee.coupled.gram import Layout, threads_for
-from committee.coupled.lazy import lazily
+from committee.coupled.lazy import columns_of, lazily
 from committee.coupled.rows import Options, Plan, Rows
 from committee.coupled.sampling import (
     draw_coupling,

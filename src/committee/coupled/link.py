@@ -14,12 +14,13 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray, IntArray
 from committee.coupled.lazy import lazily
-from committee.distributed import is_dask
+from committee.distributed import brought, is_dask
 
 #: Bounds of log b for scores of unit size.
 _LOG_SLOPES = (-7.0, 7.0)
@@ -70,6 +71,22 @@ class LinkMixin(ClassifierMixin):
             return lazily(self, "predict_proba", X, tail, np.float64)  # type: ignore[no-any-return]
         scores = self._scores(X)
         return link(scores, self.slope_)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the fraction of rows whose class is the predicted one.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features), or a Dask array or frame
+        y : array-like of shape (N,), or a Dask collection
+        sample_weight : array-like of shape (N,), optional, or a Dask collection
+
+        Returns
+        -------
+        float
+        """
+        said, y, s = brought(self.predict(X), y, sample_weight)
+        return float(accuracy_score(y, said, sample_weight=s))
 
 
 def fit_slope(

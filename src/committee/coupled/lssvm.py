@@ -136,6 +136,15 @@ class _LSSVM(BaseEstimator):
         self.dual_coef_, self.intercept_ = a, b
         return loo
 
+    def _refuse_chunks(self, *collections: Any) -> None:
+        """Say that rows in many places are for coupled ensembles."""
+        if is_dask(*collections):
+            name = type(self).__name__
+            raise ValueError(
+                f"{name} solves one system of all rows in memory: compute() the Dask "
+                f"collections first, or take {name.replace('LSSVM', 'CoupledKernel')}."
+            )
+
     def _values(self, X: Any) -> FloatArray:
         """Return k(X, X_fit) a + b, (N, T)."""
         check_is_fitted(self, "dual_coef_")
@@ -193,6 +202,7 @@ class LSSVMRegressor(TargetsMixin, _LSSVM):
         -------
         self
         """
+        self._refuse_chunks(X, y, sample_weight)
         X, y = self._check_targets(X, y)
         self._fit(X, y.reshape(len(y), -1), sample_weight, leave_one_out=False)
         return self
@@ -247,6 +257,7 @@ class LSSVMClassifier(LinkMixin, _LSSVM):
         -------
         self
         """
+        self._refuse_chunks(X, y, sample_weight)
         X, y = validate_data(self, X, y, dtype=np.float64)
         s = check_sample_weight(sample_weight, X)
         self.classes_, codes = encode_labels(y, s)

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from committee._typing import FloatArray
@@ -15,7 +16,7 @@ from committee.coupled.chunked import ChunkedRows, chunk_regression
 from committee.coupled.ensemble import CoupledEnsemble
 from committee.coupled.lazy import lazily
 from committee.coupled.rows import Rows
-from committee.distributed import is_dask
+from committee.distributed import brought, is_dask
 
 
 class TargetsMixin(RegressorMixin):
@@ -55,6 +56,22 @@ class TargetsMixin(RegressorMixin):
         f = self._scores(X)
         return f[:, 0] if self._vector else f
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R^2, the mean of it for several targets.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features), or a Dask array or frame
+        y : array-like of shape (N,) or (N, T), or a Dask collection
+        sample_weight : array-like of shape (N,), optional, or a Dask collection
+
+        Returns
+        -------
+        float
+        """
+        f, y, s = brought(self.predict(X), y, sample_weight)
+        return float(r2_score(y, f, sample_weight=s))
+
     def __sklearn_tags__(self) -> Any:
         """Take several targets."""
         tags = super().__sklearn_tags__()
@@ -93,7 +110,8 @@ class CoupledKernelRegressor(TargetsMixin, CoupledEnsemble):
         The ridge on the coefficients.
     coupling : float, default=1.0
         nu. Zero is the uncoupled ensemble. Negative values push submodels apart;
-        where the problem is no longer convex the error states the limit.
+        where the problem is no longer convex the error states the limit, but for
+        Dask collections, of which no process has all kernel blocks.
     coupling_set : {"train", "box"}, default="train"
         Draw X_c from the training rows, or uniformly from the box that they fill.
         `X_coupling` at fit takes its place.

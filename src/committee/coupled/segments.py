@@ -1,7 +1,7 @@
 """The coupled system solved by Dask: each segment where its kernel blocks are made.
 
-    rows of the chunks -> rows of a segment        N d numbers travel once
-    rows of a segment  -> kernel blocks -> factor  stay where they are
+    rows of the chunks -> rows of a segment        about (1 + 3 S / q) N d numbers
+    rows of a segment  -> kernel blocks -> factor  stay there as a rule
     separators         -> one small system         3 m^2 numbers from each segment
     solution           -> coefficients             m T for each submodel
 
@@ -11,6 +11,7 @@ functions.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -108,7 +109,7 @@ class Local(NamedTuple):
 
 
 class Done(NamedTuple):
-    """A segment that was eliminated: all of it stays where it is but `reduced`."""
+    """A segment that was eliminated: all but `reduced` stays there as a rule."""
 
     segment: Segment
     local: Local
@@ -213,7 +214,7 @@ class SegmentPlan:
 
 
 def n_segments(n_members: int) -> int:
-    """Return the number of segments: one for each thread that works for Dask.
+    """Return the number of segments: one for each thread, and at most sqrt(q).
 
     Parameters
     ----------
@@ -223,7 +224,10 @@ def n_segments(n_members: int) -> int:
     -------
     int
     """
-    return max(1, min(_workers(), n_members // _LEAST_MEMBERS))
+    # A segment of q / S blocks is one of S tasks at the same time, the S separators are
+    # joined by one task: q / S + S is least at sqrt(q).
+    most = min(n_members // _LEAST_MEMBERS, round(math.sqrt(n_members)))
+    return max(1, min(_workers(), most))
 
 
 def _workers() -> int:
@@ -231,9 +235,12 @@ def _workers() -> int:
     try:
         from distributed import get_client
 
-        return sum(get_client().ncores().values())
+        client = get_client()
     except (ImportError, ValueError):
         return os.cpu_count() or 1
+    # An asynchronous client cannot be asked here, and workers may be yet to come.
+    threads = 0 if client.asynchronous else sum(client.ncores().values())
+    return threads or os.cpu_count() or 1
 
 
 def _local(owner: IntArray, pieces: Sequence[Rows]) -> Local:

@@ -6,6 +6,7 @@ Nothing here imports Dask before a Dask collection was handed in.
 from committee.distributed.chunks import Chunks
 from committee.distributed.collections import (
     aligned,
+    brought,
     is_dask,
     map_rows,
     naming,
@@ -21,6 +22,7 @@ __all__ = [
     "ChunkedVotes",
     "Chunks",
     "aligned",
+    "brought",
     "is_dask",
     "map_rows",
     "naming",

@@ -100,6 +100,21 @@ def map_rows(
     return da.Array(graph, name, chunks, dtype=dtype)
 
 
+def brought(*values: Any) -> tuple[Any, ...]:
+    """Return values in one place, computing those that are Dask collections.
+
+    Parameters
+    ----------
+    *values : Dask collections, or anything else, which stays what it is
+
+    Returns
+    -------
+    tuple
+    """
+    # One after the other: Dask warns where arrays and frames are computed at once.
+    return tuple(value.compute() if is_dask(value) else value for value in values)
+
+
 def own_blocks(X: Any) -> Chunks:
     """Return the blocks of a Dask collection as they are: arrays or frames."""
     if not is_frame(X):

@@ -57,10 +57,11 @@ class LastRow:
         self.V = [np.eye(m)]
         self.W: list[tuple[int, FloatArray]] = []  # which V, and W_j
         self.ZZ = np.zeros((m, m))
-        self.zZ: FloatArray | float = 0.0
+        # One row of zeros: the first column says how many right-hand sides there are.
+        self.zZ = np.zeros((1, m))
         # The same sums over the columns of the current V, seen from inside it.
         self.WW = np.zeros((m, m), order="F")
-        self.zW: FloatArray | float = 0.0
+        self.zW = np.zeros((1, m))
 
     def eliminate(self, column: Column) -> None:
         """Go on by one column."""
@@ -77,7 +78,7 @@ class LastRow:
         """Return -Z_{q-3} P_{q-3}', which A_{q-1,q-2} has to take up."""
         return self.V[-1] @ self.rest
 
-    def sums(self) -> tuple[FloatArray, FloatArray | float]:
+    def sums(self) -> tuple[FloatArray, FloatArray]:
         """Return sum_j Z_j Z_j' and sum_j z_j' Z_j', (n_{q-1}, n_{q-1}) and (T, n_{q-1})."""
         V, lower = self.V[-1], np.tril(self.WW)
         inside = lower + np.tril(lower, -1).T
@@ -96,7 +97,7 @@ class LastRow:
         self.V.append(self.V[-1] @ Q[:, :r])
         self.rest = np.empty((r, len(order)), order="F")
         self.rest[:, order] = R[:r]
-        self.WW, self.zW = np.zeros((r, r), order="F"), 0.0
+        self.WW, self.zW = np.zeros((r, r), order="F"), np.zeros((1, r))
 
 
 def row_times(

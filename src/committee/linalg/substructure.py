@@ -1,7 +1,14 @@
 """Chains and rings of blocks in segments, each eliminated where its blocks are.
 
-A few blocks, the separators, cut a chain or ring into segments that do not touch. A
-segment is eliminated alone and leaves a Schur complement to the separators at its
+A few blocks, the separators s, cut a chain or ring into segments I that do not touch:
+
+    [ A_II  A_Is ] [ x_I ]   [ b_I ]
+    [ A_sI  A_ss ] [ x_s ] = [ b_s ],    A_II block diagonal, one block for each segment
+
+    (A_ss - sum_I A_sI A_II^-1 A_Is) x_s = b_s - sum_I A_sI A_II^-1 b_I
+    A_II x_I = b_I - A_Is x_s
+
+A segment is eliminated alone and leaves its term of both sums to the separators at its
 ends; these make up a small chain or ring of their own, and its solution goes back into
 every segment.
 """
@@ -57,7 +64,8 @@ class Reduced(NamedTuple):
     left : (array of shape (n_l, n_l), array of shape (n_l, T)) or None
         - sum_j Z_j Z_j' and - sum_j Z_j z_j.
     right : (array of shape (n_r, n_r), array of shape (n_r, T)) or None
-        A_rr - P P' and b_r - P z, with P and z of the last block.
+        A_rr - P P' and b_r - P z, with P and z of the last block. Of the matrix only
+        the lower triangle is valid, and so it is in the sums of the small system.
     across : array of shape (n_r, n_l) or None
         - P Z' of the last block.
     log_determinant : float
@@ -174,8 +182,8 @@ def eliminate_segment(
     to_left = to_right = across = None
     last = columns[-1]
     if row is not None:
-        ZZ, Zz = row.sums()
-        to_left = -ZZ, -np.asarray(Zz).T
+        ZZ, zZ = row.sums()
+        to_left = -ZZ, -zZ.T
     if right is not None:
         pivot = np.asfortranarray(block(right, right), dtype=np.float64)
         pivot = dsyrk(-1.0, last.P, 1.0, pivot, lower=1, overwrite_c=1)
