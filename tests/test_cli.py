@@ -410,7 +410,7 @@ def test_the_whole_way_on_dask(rows, two_workers):
         for name in ("small", "same")
     )
     assert small["weights"] == pytest.approx(same["weights"], abs=1e-8)
-    assert small["trained_on"] == "*.parquet, 360 rows"
+    assert small["trained_on"] == "rows/*.parquet, 360 rows"
     for output in ("out.csv", "out.csv.zst", "out.parquet"):
         told = run("predict", "small.skops", "rows", "--proba", "-o", output, *on_dask)
         assert json.loads(told.stdout)["rows"] == 360
@@ -428,6 +428,8 @@ def test_a_pattern_starts_workers_of_its_own(rows):
     assert (process.returncode, err) == (0, "")
     assert out == run("predict", "classifier.skops", "all.csv").stdout
 
+
+LPBOOST, EM = ("--combiner", "lpboost"), ("--combiner", "em")
 
 ON_DASK = {
     "nothing matches": (("train", "rows/*.tsv", *TRAIN), 2, "No file matches"),
@@ -456,6 +458,21 @@ ON_DASK = {
         ("train", "rows/*.csv", *TRAIN, "--combiner", "mcmc"),
         2,
         "On Dask, --combiner must be one of ep, ard",
+    ),
+    "combiner of prune": (
+        ("prune", "classifier.skops", "rows/*.csv", *PRUNE, "grade", *LPBOOST),
+        2,
+        "On Dask with 2 classes, --combiner must be one of ep, ard",
+    ),
+    "em on two classes": (
+        ("prune", "classifier.skops", "rows/*.csv", *PRUNE, "grade", *EM),
+        2,
+        "Got 'em'",
+    ),
+    "a pattern without quotes": (
+        ("train", "rows/part-0.csv", "rows/part-1.csv", *TRAIN),
+        2,
+        "'rows/part-1.csv' came after it: put a pattern in quotes",
     ),
     "report": (
         ("report", "classifier.skops", "rows/*.csv", "-o", "page.html"),

@@ -18,6 +18,7 @@ from committee.shell import (
 from committee.shell import options as opt
 from committee.shell.errors import explained
 from committee.shell.output import Voice
+from committee.shell.parts import refuse_more
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -30,6 +31,9 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+#: Files that a pattern without quotes became are refused in our own words.
+_MORE = {"allow_extra_args": True}
+
 app.add_typer(studying.app, name="study")
 
 
@@ -59,8 +63,9 @@ def _options(
     """Hold the options that come before a command."""
 
 
-@app.command()
+@app.command(context_settings=_MORE)
 def train(
+    context: typer.Context,
     data: opt.ManyData,
     target: opt.Target,
     output: opt.ModelOutput,
@@ -78,6 +83,7 @@ def train(
 ) -> None:
     """Train a committee on a table, and save it with its reading of the columns."""
     with explained(debug=debug, quiet=quiet):
+        refuse_more(context.args)
         recipe = training.Recipe(
             members, generator, combiner, estimator, task, seed, jobs
         )
@@ -92,8 +98,9 @@ def train(
         )
 
 
-@app.command()
+@app.command(context_settings=_MORE)
 def prune(
+    context: typer.Context,
     model: opt.Model,
     data: opt.ManyData,
     output: opt.ModelOutput,
@@ -113,6 +120,7 @@ def prune(
 ) -> None:
     """Keep the members that matter, and say what that costs and gains."""
     with explained(debug=debug, quiet=quiet):
+        refuse_more(context.args)
         pruning.prune(
             model,
             data,
@@ -133,8 +141,9 @@ def prune(
         )
 
 
-@app.command()
+@app.command(context_settings=_MORE)
 def predict(
+    context: typer.Context,
     model: opt.Model,
     data: opt.ManyData,
     output: opt.TableOutput = "-",
@@ -147,6 +156,7 @@ def predict(
 ) -> None:
     """Predict the rows of a table; its columns may stand in any order."""
     with explained(debug=debug, quiet=quiet):
+        refuse_more(context.args)
         voice = Voice(quiet=quiet, as_json=as_json)
         predicting.predict(
             model,

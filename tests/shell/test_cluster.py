@@ -1,10 +1,12 @@
 """Workers are found or not, watched, and left as they were."""
 
+import contextlib
 import socket
 import sys
 
 import pytest
 
+import committee
 from committee.shell import cluster as module
 from committee.shell.cluster import refuse_jobs, watched, workers
 from committee.shell.errors import USAGE, ShellError
@@ -39,7 +41,7 @@ def test_somebody_else_may_listen_there(monkeypatch):
 def test_without_dask_the_pip_line_is_given(name, monkeypatch):
     monkeypatch.setitem(sys.modules, name, None)
     with (
-        pytest.raises(ShellError, match=r"pip install 'committee\[dask\]'"),
+        pytest.raises(ShellError, match=r"pip install 'committee\[shell,dask\]'"),
         workers(None, QUIET),
     ):
         pytest.fail("there is no Dask")
@@ -70,16 +72,57 @@ def test_work_is_watched_on_standard_error(two_workers, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_a_scheduler_without_workers_is_worth_a_note(capsys):
+def test_a_scheduler_without_workers_is_not_waited_for_without_end(capsys, monkeypatch):
     from distributed import LocalCluster
 
-    options = {"dashboard_address": None, "silence_logs": 50}
+    monkeypatch.setattr(module, "WORKERS_PATIENCE", 0.2)
+    options = {"dashboard_address": ":0", "silence_logs": 50}
     with (
         LocalCluster(n_workers=0, processes=False, **options) as empty,
+        pytest.raises(ShellError, match=r"no workers: start some with 'dask worker "),
         workers(empty.scheduler_address, Voice()),
     ):
-        pass
+        pytest.fail("there is nobody to work")
     assert "has no workers yet" in capsys.readouterr().err
+
+
+def test_workers_with_another_version_are_refused(two_workers, monkeypatch):
+    here = committee.__version__
+    monkeypatch.setattr(committee, "__version__", "99.0")
+    said = rf"worker at tcp://.* has committee {here}: install committee 99.0 there"
+    with (
+        pytest.raises(ShellError, match=said),
+        workers(two_workers.scheduler.address, QUIET),
+    ):
+        pytest.fail("they would not understand each other")
+
+
+@pytest.mark.parametrize("who", ["scheduler", "worker at tcp://10.0.0.2:1"])
+def test_who_has_no_committee_is_named(who):
+    lacks = ModuleNotFoundError("No module named 'committee'")
+
+    class Client:
+        def run_on_scheduler(self, function, *args):
+            if who == "scheduler":
+                raise lacks
+            return function(*args)
+
+        def run(self, function, *args, on_error):
+            return {"tcp://10.0.0.1:1": function(*args), "tcp://10.0.0.2:1": lacks}
+
+    with pytest.raises(ShellError, match=rf"The Dask {who} has no committee .*No mod"):
+        module._refuse_other_versions(Client())
+
+
+def test_the_port_of_a_dashboard_may_be_taken(recwarn):
+    with socket.socket() as usual:
+        usual.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with contextlib.suppress(OSError):  # taken already: as good
+            usual.bind(("127.0.0.1", 8787))
+            usual.listen()
+        with module._local_cluster() as cluster:
+            assert cluster.scheduler.http_server.port != 8787
+    assert not recwarn.list
 
 
 def test_workers_that_die_of_a_task_are_one_sentence():

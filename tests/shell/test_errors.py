@@ -17,6 +17,14 @@ from committee.shell.errors import ShellError, close_to, explained, listed, sent
         (ValueError("Wrong.\nStill wrong.\n\nEpilogue"), 1, "Wrong. Still wrong."),
         (OSError(errno.ENOSPC, "No space left", "m.skops"), 1, "'m.skops': no space"),
         (ImportError("pip install 'committee[io]'"), 1, "pip install"),
+        (
+            ValueError(
+                "Member 2 (Tree) failed: no. (2 finished members are kept in the "
+                "'members' attribute of this exception.)"
+            ),
+            1,
+            "Error: Member 2 (Tree) failed: no.\n",
+        ),
         (MemoryError(), 1, "not enough memory"),
         (ZeroDivisionError("oh"), 1, "unexpected ZeroDivisionError: oh."),
         (KeyboardInterrupt(), 130, "Interrupted"),

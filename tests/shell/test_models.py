@@ -80,3 +80,15 @@ def test_the_size_of_the_file_is_told(tmp_path):
 def test_the_folder_of_a_table_stays_private():
     assert source_of("/home/somebody/secret/t.csv", 3) == {"file": "t.csv", "rows": 3}
     assert source_of("-", 3)["file"] == "-"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "kept"),
+    [
+        ("/home/somebody/rows/*.csv", "rows/*.csv"),
+        ("rows/2024-*/part?.csv", "rows/2024-*/part?.csv"),
+        ("*.csv", "*.csv"),
+    ],
+)
+def test_a_pattern_keeps_the_folder_that_it_is_about(pattern, kept):
+    assert source_of(pattern, 3)["file"] == kept

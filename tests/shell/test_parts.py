@@ -14,6 +14,7 @@ from committee.shell.parts import (
     is_spread,
     naming_files,
     parts_of,
+    refuse_more,
     refuse_spread,
 )
 
@@ -28,9 +29,10 @@ def folder(tmp_path, monkeypatch):
 def test_files_come_in_the_order_of_their_numbers(folder):
     for number in (10, 2, 1):
         (folder / f"part.{number}.csv").write_text("a\n1\n")
+    (folder / "part.1²3.csv").write_text("a\n1\n")  # int("²") is an error
     (folder / "_SUCCESS.csv").write_text("")
     (folder / "folder.csv").mkdir()
-    assert files_of("rows/*.csv") == [f"rows/part.{i}.csv" for i in (1, 2, 10)]
+    assert files_of("rows/*.csv") == [f"rows/part.{i}.csv" for i in (1, "1²3", 2, 10)]
 
 
 def test_a_folder_stands_for_its_parquet_files(folder, table):
@@ -43,7 +45,7 @@ def test_a_folder_stands_for_its_parquet_files(folder, table):
 
 @pytest.mark.parametrize(
     ("data", "said"),
-    [("rows/*.csv", "No file matches"), ("rows", "has no files *.parquet")],
+    [("rows/*.csv", "check its folder"), ("rows", "has no files *.parquet")],
 )
 def test_no_files_at_all(data, said, folder):
     with pytest.raises(ShellError, match=said.replace("*", r"\*")) as caught:
@@ -109,8 +111,42 @@ def test_errors_have_the_name_of_the_file(folder):
         raise ValueError("too short")
     with pytest.raises(ShellError, match=r"^'rows/b.csv': NaN\.$"), naming_files(both):
         raise ValueError("Chunk 1: NaN.")
-    with pytest.raises(ValueError, match=r"^All is wrong$"), naming_files(both):
-        raise ValueError("All is wrong")
+    for said in ("All is wrong", "Chunk 7 is not of this table"):
+        with pytest.raises(ValueError, match=f"^{said}$"), naming_files(both):
+            raise ValueError(said)
+
+
+@pytest.mark.parametrize(
+    ("said", "named"),
+    [
+        ("Chunk 1 has rows of one class only", "'rows/b.csv' has rows of one"),
+        ("Member 2 failed: Chunk 0: too deep", "Member 2 failed: 'rows/a.csv': too"),
+    ],
+)
+def test_chunks_are_files_wherever_they_are_spoken_of(said, named, folder):
+    for name in "ab":
+        (folder / f"{name}.csv").write_text("size\n1\n")
+    both = parts_of(files_of("rows/*.csv"))
+    with pytest.raises(ShellError, match=f"^{named}"), naming_files(both):
+        raise ValueError(said)
+
+
+def test_a_file_that_cannot_be_read_has_a_name(folder):
+    (folder / "a.csv").write_text("size\n1\n")
+    (part,) = parts_of(files_of("rows/*.csv"))
+    with pytest.raises(ShellError, match=r"^'rows/a.csv': Stale handle$"), part.named():
+        raise OSError(116, "Stale handle", "/x")
+    with pytest.raises(ShellError, match=r"^'rows/a.csv': short file$"), part.named():
+        raise OSError("short file")
+
+
+def test_a_pattern_without_quotes_is_more_than_one_file():
+    refuse_more([])
+    with pytest.raises(
+        ShellError, match=r"'b.csv', 'c.csv' came .* in quotes"
+    ) as caught:
+        refuse_more(["b.csv", "c.csv"])
+    assert caught.value.status == USAGE
 
 
 def test_parts_become_an_array(folder):

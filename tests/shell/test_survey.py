@@ -9,6 +9,7 @@ from committee.shell.columns import Columns
 from committee.shell.errors import ShellError
 from committee.shell.parts import as_chunks, files_of, parts_of
 from committee.shell.survey import Distinct, surveyed
+from committee.shell.tables import read_table
 
 pytest.importorskip("dask.dataframe")
 
@@ -49,6 +50,30 @@ def test_text_in_one_file_makes_the_column_text_in_all(tmp_path):
     stand_in = found.stand_in(found.columns())
     assert stand_in["code"].tolist()[:3] == ["007", "012", "x1"]
     assert stand_in["code"].isna().sum() == 1
+
+
+def test_booleans_and_numbers_are_what_they_are_in_one_file(tmp_path):
+    one = pd.DataFrame({"a": [True, False], "b": [True, None], "c": [1, 2]})
+    two = pd.DataFrame({"a": [0, 1], "b": [None, 0.5], "c": [1.5, None]})
+    one, two = one.assign(grade=["a", "b"]), two.assign(grade=["b", "a"])
+    parts = write(tmp_path, one, two)
+    found, words = facts(parts)
+    assert words == ["a", "b"]
+    texts = [(tmp_path / f"part-{i}.csv").read_text() for i in (0, 1)]
+    whole = tmp_path / "whole.csv"
+    whole.write_text(texts[0] + texts[1].split("\n", 1)[1])
+    table = read_table(str(whole))
+    assert found.columns() == Columns.of(table.drop(columns="grade"))
+    for name in words:
+        values = table[name].dropna().unique().tolist()
+        assert list(found.words[name].values) == values
+
+
+def test_booleans_and_numbers_of_parquet_are_numbers(tmp_path):
+    one = pd.DataFrame({"a": [True, False], "grade": ["a", "b"]})
+    two = pd.DataFrame({"a": [0, 1], "grade": ["a", "b"]})
+    found, words = facts(write(tmp_path, one, two, ending="parquet"))
+    assert words == found.columns().words == []
 
 
 def test_parquet_with_two_types_is_refused(tmp_path):

@@ -190,3 +190,39 @@ def test_mini_batches_of_a_regression_on_files(tmp_path, table, two_workers, cap
     model = read_model(str(tmp_path / "m.skops"))
     assert model.source == {"file": tmp_path.name, "rows": 120}
     assert np.isfinite(model.estimator.predict(model.rows(table))).all()
+
+
+def on_three_files(table, target, folder, two_workers, **recipe):
+    """Train on parts of a table that two workers read."""
+    for number in range(3):
+        part = table[40 * number : 40 * number + 40]
+        part.to_csv(folder / f"part-{number}.csv", index=False)
+    train(
+        str(folder / "part-*.csv"),
+        target=target,
+        output=str(folder / "m.skops"),
+        recipe=Recipe(members=6, **recipe),
+        scheduler=two_workers.scheduler.address,
+        voice=JSON,
+    )
+
+
+def test_no_error_is_told_that_is_far_off(tmp_path, table, two_workers, capsys):
+    table["grade"] = np.arange(len(table)) % 3
+    on_three_files(table, "grade", tmp_path, two_workers)
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["members"] == 6
+    assert facts["measure"] is facts["leave_one_out_error"] is None
+
+
+def test_em_on_two_classes_is_refused_before_training(tmp_path, table, two_workers):
+    with pytest.raises(ShellError, match="On Dask with 2 classes") as caught:
+        on_three_files(table, "grade", tmp_path, two_workers, combiner="em")
+    assert caught.value.status == 2
+    assert not (tmp_path / "m.skops").exists()
+
+
+def test_a_file_of_one_class_is_named(tmp_path, table, two_workers):
+    table = table.sort_values("grade").reset_index(drop=True)
+    with pytest.raises(ShellError, match=r"part-0.csv' has rows of one class only"):
+        on_three_files(table, "grade", tmp_path, two_workers)

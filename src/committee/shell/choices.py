@@ -148,6 +148,33 @@ def make_combiner(name: str, seed: int | None = None) -> Combiner:
     return combiner
 
 
+def check_on_dask(name: str, n_classes: int | None = None) -> None:
+    """Refuse a combiner that has to see all rows at once.
+
+    Parameters
+    ----------
+    name : str
+    n_classes : int or None
+        K; None for regression, and while the task is not known.
+
+    Examples
+    --------
+    >>> from committee.shell.choices import check_on_dask
+    >>> check_on_dask("ep", 3)
+    """
+    able = [other for other in COMBINERS if _takes_chunks(other, n_classes)]
+    problem = f" with {n_classes} classes" if n_classes else ""
+    known(name, able, f"On Dask{problem}, --combiner")
+
+
+def _takes_chunks(name: str, n_classes: int | None) -> bool:
+    try:
+        COMBINERS[name]().check_chunks(n_classes)
+    except ValueError:
+        return False
+    return True
+
+
 def _repeats(n_members: int, name: str) -> int:
     if n_members % N_SPLITS:
         raise ShellError(

@@ -8,13 +8,14 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pkgutil import resolve_name
 from typing import Any
 
 from committee.shell.errors import USAGE, ShellError
 from committee.shell.output import Voice
 
-#: Seconds to wait for a scheduler to answer.
-PATIENCE = 5
+#: Seconds to wait for a scheduler to answer, and for the first of its workers.
+PATIENCE, WORKERS_PATIENCE = 5, 10
 #: Seconds between two looks at what the scheduler has done.
 _BEAT = 0.25
 
@@ -47,8 +48,8 @@ def workers(scheduler: str | None, voice: Voice) -> Iterator[Any]:
                 yield client
             return
         with _connected(scheduler) as client:
-            if not client.scheduler_info()["workers"]:
-                voice.note(f"the Dask scheduler at {scheduler} has no workers yet.")
+            _wait_for_workers(client, scheduler, voice)
+            _refuse_other_versions(client)
             yield client
 
 
@@ -136,7 +137,7 @@ def _require_dask() -> None:
     except ImportError as error:
         raise ShellError(
             f"Tables in many files need {error.name or 'dask'}, which is not "
-            "installed: pip install 'committee[dask]'."
+            "installed: pip install 'committee[shell,dask]'."
         ) from error
 
 
@@ -150,6 +151,8 @@ def _local_cluster() -> Any:
         threads_per_worker=1,
         processes=True,
         dashboard_address=None,
+        # Not the usual port, which somebody else's dashboard may have.
+        scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
         silence_logs=logging.CRITICAL,
     )
 
@@ -181,6 +184,47 @@ async def _knock(scheduler: str) -> None:
     options = Security().get_connection_args("client")
     comm = await connect(coerce_to_address(scheduler), **options)
     await comm.close()
+
+
+def _wait_for_workers(client: Any, scheduler: str, voice: Voice) -> None:
+    """Give workers that are about to start some seconds to appear."""
+    if client.scheduler_info()["workers"]:
+        return
+    voice.note(f"the Dask scheduler at {scheduler} has no workers yet.")
+    try:
+        client.wait_for_workers(1, timeout=WORKERS_PATIENCE)
+    except TimeoutError as error:
+        raise ShellError(
+            f"The Dask scheduler at {scheduler} has no workers: start some with "
+            f"'dask worker {scheduler}'."
+        ) from error
+
+
+def _refuse_other_versions(client: Any) -> None:
+    """Refuse a scheduler or workers that cannot read what they will be sent.
+
+    They are asked by a function of Python's own, which all of them have.
+    """
+    ask = resolve_name, "committee:__version__"
+    own = ask[0](ask[1])
+    try:
+        answers = {"scheduler": client.run_on_scheduler(*ask)}
+    except Exception as error:  # noqa: BLE001 (whatever an import there may raise)
+        answers = {"scheduler": error}
+    found = client.run(*ask, on_error="return")
+    answers |= {f"worker at {where}": answer for where, answer in found.items()}
+    for who, answer in answers.items():
+        if answer == own:
+            continue
+        has = (
+            f"committee {answer}"
+            if isinstance(answer, str)
+            else f"no committee that can be imported ({answer})"
+        )
+        raise ShellError(
+            f"The Dask {who} has {has}: install committee {own} there, the version "
+            "that is here."
+        )
 
 
 @contextmanager

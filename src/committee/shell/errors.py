@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -12,6 +13,10 @@ from typing import Any
 
 #: An error in the data or the model; a command that was called wrongly; Ctrl-C.
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
+
+
+#: What an exception has to offer to a program that catches it.
+_FOR_PYTHON = re.compile(r" \([^()]*'members' attribute of this exception\.\)")
 
 
 class ShellError(Exception):
@@ -91,7 +96,7 @@ def sentence(error: Exception) -> str:
     "unexpected KeyError: 'x'. Run again with --debug to see where."
     """
     first_paragraph = str(error).strip().split("\n\n")[0]
-    message = " ".join(first_paragraph.split())
+    message = _FOR_PYTHON.sub("", " ".join(first_paragraph.split()))
     if isinstance(error, OSError) and error.strerror:
         reason = error.strerror[:1].lower() + error.strerror[1:]
         return f"'{error.filename}': {reason}." if error.filename else f"{reason}."

@@ -17,6 +17,7 @@ from committee.shell.parsing import pandas
 from committee.shell.parts import Part, as_array, as_chunks
 from committee.shell.survey import Survey, surveyed
 from committee.shell.target import (
+    CLASSIFICATION,
     as_target,
     as_values,
     guess_task,
@@ -41,6 +42,8 @@ class Lesson:
     X : array of shape (N, n_features), or Dask array
     y : array of shape (N,), or Dask array
     n_rows : int
+    n_classes : int or None
+        K, None for regression.
     parts : tuple of Part
         Where the chunks of X come from; none in memory.
     """
@@ -51,6 +54,7 @@ class Lesson:
     X: Any
     y: Any
     n_rows: int
+    n_classes: int | None
     parts: tuple[Part, ...] = ()
 
 
@@ -87,7 +91,9 @@ def in_memory(
     table, labels = columns.take(rows), as_target(y, task)
     reader = encoder(table, columns, for_trees=for_trees)
     X = reader.fit_transform(table, labels)
-    return Lesson(task, columns, reader, X, labels, len(frame))
+    return Lesson(
+        task, columns, reader, X, labels, len(frame), _n_classes(labels, task)
+    )
 
 
 def in_parts(
@@ -133,6 +139,7 @@ def in_parts(
         as_array(X, sizes, (width,), np.float64),
         as_array(target_values, sizes, (), labels.dtype),
         facts.n_rows,
+        _n_classes(labels, task),
         filled,
     )
 
@@ -145,6 +152,10 @@ def _reader(
     if not for_trees:
         few = pandas().concat(tables.sum(_every, _step(facts)), ignore_index=True)
     return encoder(few, columns, for_trees=for_trees).fit(few)
+
+
+def _n_classes(labels: Any, task: str) -> int | None:
+    return len(np.unique(labels)) if task == CLASSIFICATION else None
 
 
 def _step(facts: Survey) -> int:

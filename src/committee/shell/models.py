@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from glob import has_magic
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,8 @@ class Model:
         None where the model was not trained by the shell.
     target : str or None
     source : dict
-        File name without its folder and number of rows of the training table.
+        File name without its folder, or pattern with its last one, and number of
+        rows of the training table.
     description : dict
         What the file says about itself.
     """
@@ -175,5 +177,24 @@ def read_model(path: str) -> Model:
 
 
 def source_of(path: str, n_rows: int) -> dict[str, Any]:
-    """Return what is kept about a training table: its name without the folder."""
-    return {"file": "-" if path == "-" else Path(path).name, "rows": n_rows}
+    """Return what is kept about a training table: its name, and not where it lay.
+
+    A pattern keeps one folder, since `*.csv` alone would say nothing.
+
+    Parameters
+    ----------
+    path : str
+        A file, a folder, a pattern, or "-".
+    n_rows : int
+
+    Examples
+    --------
+    >>> from committee.shell.models import source_of
+    >>> source_of("/home/ann/rows/*.csv", 10)["file"]
+    'rows/*.csv'
+    """
+    if path == "-":
+        return {"file": path, "rows": n_rows}
+    pieces = Path(path).parts
+    starred = next((i for i, p in enumerate(pieces) if has_magic(p)), len(pieces))
+    return {"file": str(Path(*pieces[max(starred - 1, 0) :])), "rows": n_rows}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from committee.distributed import Chunks
-from committee.shell.errors import USAGE, ShellError
+from committee.shell.errors import USAGE, ShellError, listed
 from committee.shell.parsing import pandas
 from committee.shell.tables import read_rows
 
@@ -64,8 +64,9 @@ class Part:
             yield
         except ShellError as error:
             raise ShellError(f"{self.name}: {error}", error.status) from error
-        except (ValueError, TypeError) as error:
-            raise ShellError(f"{self.name}: {error}") from error
+        except (ValueError, TypeError, OSError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise ShellError(f"{self.name}: {why}") from error
 
 
 def is_spread(data: str, scheduler: str | None = None) -> bool:
@@ -107,7 +108,11 @@ def files_of(data: str) -> list[str]:
             USAGE,
         )
     if not files:
-        raise ShellError(f"No file matches '{data}'.", USAGE)
+        raise ShellError(
+            f"No file matches '{data}': check its folder and its ending; files must be "
+            "on this machine or on a shared disk.",
+            USAGE,
+        )
     return sorted(files, key=_by_value)
 
 
@@ -170,11 +175,11 @@ def naming_files(parts: Sequence[Part]) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        found = re.fullmatch(r"Chunk (\d+): (.*)", str(error), flags=re.DOTALL)
-        if found is None:
+        names = {f"Chunk {number}": part.name for number, part in enumerate(parts)}
+        text = re.sub(r"Chunk \d+", lambda m: names.get(m[0], m[0]), str(error))
+        if text == str(error):
             raise
-        name = parts[int(found[1])].name
-        raise ShellError(f"{name}: {found[2]}") from error
+        raise ShellError(text) from error
 
 
 def refuse_spread(data: str, what: str) -> None:
@@ -189,6 +194,22 @@ def refuse_spread(data: str, what: str) -> None:
     if is_spread(data):
         raise ShellError(
             f"{what} is made from rows in memory: give one file instead of '{data}'.",
+            USAGE,
+        )
+
+
+def refuse_more(files: Sequence[str]) -> None:
+    """Refuse further files, into which a shell turns a pattern without quotes.
+
+    Examples
+    --------
+    >>> from committee.shell.parts import refuse_more
+    >>> refuse_more([])
+    """
+    if files:
+        raise ShellError(
+            f"DATA is one file or one pattern, and {listed(list(files), limit=3)} came "
+            "after it: put a pattern in quotes, such as 'rows/*.csv'.",
             USAGE,
         )
 
@@ -236,6 +257,6 @@ def _is_parquet(name: str) -> bool:
 def _by_value(name: str) -> list[Any]:
     """Return a key by which part-10 comes after part-2."""
     return [
-        (1, int(piece), "") if piece.isdigit() else (0, 0, piece)
+        (1, int(piece), "") if re.fullmatch(r"\d+", piece) else (0, 0, piece)
         for piece in re.split(r"(\d+)", name)
     ]

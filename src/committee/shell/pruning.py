@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from committee.pruning import prune as pruned
-from committee.shell.choices import make_combiner
+from committee.shell.choices import check_on_dask, make_combiner
 from committee.shell.cluster import refuse_jobs, watched, workers
 from committee.shell.errors import USAGE, ShellError
 from committee.shell.labelled import labelled_parts, labelled_rows
@@ -55,6 +55,8 @@ def prune(
     if spread:
         _refuse_options(oob, jobs)
     loaded = read_model(model)
+    if spread:
+        check_on_dask(combiner, _n_classes(loaded))
     target = target_of(loaded, target, model)
     if spread:
         small, n_rows = _on_workers(loaded, files, target, weigher, scheduler, voice)
@@ -116,6 +118,11 @@ def _on_workers(
         with naming_files(rows.parts), watched(client, "pruning", shown=shown):
             small = pruned(model.estimator, rows.X, rows.y, combiner=combiner)
     return small, rows.findings.n_rows
+
+
+def _n_classes(model: Model) -> int | None:
+    classes = getattr(model.estimator, "classes_", None)
+    return None if classes is None else len(classes)
 
 
 def _refuse_options(oob: bool, jobs: int) -> None:

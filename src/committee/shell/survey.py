@@ -165,7 +165,8 @@ def surveyed(parts: Chunks, target: str) -> tuple[Survey, list[str]]:
     """Return the facts about all parts, and the columns to read as text.
 
     A column of CSV with text in one part and numbers in another is text, which is
-    then read once more: "007" is not 7.
+    then read once more: "007" is not 7. So is one with booleans and numbers, as in a
+    single file.
 
     Parameters
     ----------
@@ -173,7 +174,7 @@ def surveyed(parts: Chunks, target: str) -> tuple[Survey, list[str]]:
     target : str
     """
     facts: Survey = parts.sum(survey, target)
-    mixed = [name for name in facts.of_kind(TEXT) if len(facts.kinds[name]) > 1]
+    mixed = _mixed(facts, target)
     if mixed:
         _refuse_mixed_parquet(facts, mixed)
         facts = parts.sum(survey, target, mixed)
@@ -186,6 +187,16 @@ def surveyed(parts: Chunks, target: str) -> tuple[Survey, list[str]]:
             f"The target {target!r} has {one} in {part.name} and {two} in {other.name}."
         )
     return facts, mixed
+
+
+def _mixed(facts: Survey, target: str) -> list[str]:
+    """Return the columns that are text as a whole, and not in every part."""
+    return [
+        name
+        for name, kinds in facts.kinds.items()
+        if len(kinds) > 1
+        and (TEXT in kinds or (name != target and not facts.first.parquet))
+    ]
 
 
 def survey(part: Part, target: str, words: Sequence[str] = ()) -> Survey:

@@ -14,8 +14,8 @@ from committee.estimators import CommitteeClassifier, CommitteeRegressor
 from committee.pruning.crossfit import CrossFit
 from committee.pruning.rows import checked_rows
 from committee.shell.choices import (
-    COMBINERS,
     TREES,
+    check_on_dask,
     known,
     make_combiner,
     make_estimator,
@@ -146,6 +146,7 @@ def _on_workers(
     with workers(scheduler, voice) as client:
         with watched(client, "reading", shown=shown):
             lesson = in_parts(parts, target, **recipe.reading(), voice=voice)
+        check_on_dask(recipe.combiner, lesson.n_classes)
         committee = recipe.committee(lesson.task)
         with naming_files(lesson.parts), watched(client, "training", shown=shown):
             committee.fit(lesson.X, lesson.y)
@@ -156,16 +157,20 @@ def _refuse_what_sees_all_rows(recipe: Recipe) -> None:
     """Refuse, before workers are started, what cannot be done by chunks."""
     refuse_jobs(recipe.jobs)
     known(recipe.generator, ("bagging", "mini-batches"), "On Dask, --generator")
-    able = [name for name, kind in COMBINERS.items() if kind().takes_chunks]
-    known(recipe.combiner, able, "On Dask, --combiner")
+    check_on_dask(recipe.combiner)
 
 
 def _leave_one_out_error(committee: Any) -> float | None:
-    """Return the error of the combiner's own path, None where it has none."""
+    """Return the error of the combiner's own path, None where it has none.
+
+    There is none to trust with three or more classes: weights come from moments of
+    held-out rows there, and the error that these give is far off.
+    """
     error: float | None = getattr(committee.combiner_, "loo_", None)
-    if error is None or hasattr(committee, "classes_"):
-        return error
-    return float(np.sqrt(error))
+    classes = getattr(committee, "classes_", None)
+    if error is None or classes is None:
+        return None if error is None else float(np.sqrt(error))
+    return error if len(classes) == 2 else None
 
 
 def held_out_error(committee: Any, X: Any, y: Any) -> float | None:
