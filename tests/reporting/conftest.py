@@ -52,9 +52,9 @@ def pruned():
     return prune(forest.fit(frame, y), frame, y, oob=True), frame, y
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
-    """Chromium without a window."""
+    """Chromium without a window; its event loop must not run under other tests."""
     playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
     path = shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:
