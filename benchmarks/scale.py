@@ -1,6 +1,6 @@
 """Votes that never are in memory at once: EP on two Dask workers of 1.5 GiB each.
 
-    python -m benchmarks scale --rows 100000 1000000 --memory-up-to 1000000
+    python -m benchmarks scale --rows 100000 1000000 10000000 --memory-up-to 1000000
 
 Rows are generated where they are used. Up to `--memory-up-to` rows the same fit is
 run in one process as well, on the same votes, and the weights are compared.
@@ -21,7 +21,7 @@ MEMBERS = 100
 
 def main(argv: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks scale")
-    parser.add_argument("--rows", type=int, nargs="+", default=[100_000, 1_000_000])
+    parser.add_argument("--rows", type=int, nargs="+", default=[10**5, 10**6, 10**7])
     parser.add_argument("--chunk", type=int, default=50_000)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--memory-limit", default="1.5GiB")
