@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Self
@@ -90,7 +91,7 @@ class Shared:
         return (1.0 + s) / s.shape[1]  # type: ignore[no-any-return]
 
 
-class Round(BaseEstimator):
+class Round(ABC, BaseEstimator):
     """One round of a booster, raised to speak for the whole.
 
         f_m(x) = start(x) + M h_m(x)
@@ -136,16 +137,9 @@ class Round(BaseEstimator):
             return spoken
         return self.shared.classes[spoken.argmax(axis=1)]
 
+    @abstractmethod
     def raw(self, X: Any) -> FloatArray:
         """Return start + M h_m, of shape (N, T)."""
-        h = np.asarray(self._increment(X), dtype=np.float64)
-        start = np.asarray(self.shared.start)
-        raw: FloatArray = start + self.shared.n_rounds * h.reshape(len(h), -1)
-        return raw
-
-    def _increment(self, X: Any) -> FloatArray:
-        """Return h_m."""
-        raise NotImplementedError
 
     @property
     def classes_(self) -> Any:
@@ -178,14 +172,29 @@ class GradientRound(Round):
         return raw_predictions(raised, X)
 
 
-class HistGradientRound(Round):
+class IncrementRound(Round):
+    """A round that says h_m by itself; start is a constant."""
+
+    def raw(self, X: Any) -> FloatArray:
+        """Return start + M h_m, of shape (N, T)."""
+        h = np.asarray(self._increment(X), dtype=np.float64)
+        start = np.asarray(self.shared.start)
+        raw: FloatArray = start + self.shared.n_rounds * h.reshape(len(h), -1)
+        return raw
+
+    @abstractmethod
+    def _increment(self, X: Any) -> FloatArray:
+        """Return h_m."""
+
+
+class HistGradientRound(IncrementRound):
     """A round of HistGradientBoosting*, cut down to start at zero."""
 
     def _increment(self, X: Any) -> FloatArray:
         return raw_predictions(self.model, X)
 
 
-class LightGBMRound(Round):
+class LightGBMRound(IncrementRound):
     """A round of a LightGBM model; `model` is a lightgbm.Booster."""
 
     def _increment(self, X: Any) -> FloatArray:
@@ -193,7 +202,7 @@ class LightGBMRound(Round):
         return h
 
 
-class XGBoostRound(Round):
+class XGBoostRound(IncrementRound):
     """A round of an XGBoost model; `model` is an xgboost.Booster."""
 
     def _increment(self, X: Any) -> FloatArray:

@@ -10,12 +10,13 @@ import numpy as np
 from committee._typing import FloatArray
 from committee.compare import compare
 from committee.studies.printed import figure as printed_figure
-from committee.studies.study import Claim, Entry, Results, Table, Verdict
+from committee.studies.study import PAPER, Claim, Entry, Results, Table, Verdict
 from committee.studies.verdicts import (
     SHARES,
     by_share,
     enough,
     lower_on_most,
+    same_figures,
     undecided,
 )
 from committee.studies.votes import SHARES as SIZES
@@ -274,3 +275,17 @@ def relative(results: Results, protocol: str, cell: str, name: str) -> FloatArra
     with np.errstate(divide="ignore"):
         ratio: FloatArray = np.asarray(whole / errors.mean(axis=0))
     return ratio
+
+
+def same_tables(ensemble: str, errors: Table, sizes: Table) -> list[Claim]:
+    """Return whether errors and sizes of one kind of ensemble are the printed ones."""
+    claims = [
+        same_figures(
+            f"{ensemble}: the errors of {column} are those of the table.",
+            [e for e in errors.entries if (e.column, e.protocol) == (column, PAPER)],
+        )
+        for column in ("Unpruned", "EP")
+    ]
+    text = f"{ensemble}: EP keeps as many members as in the table."
+    kept = [e for e in sizes.entries if (e.column, e.protocol) == ("EP", PAPER)]
+    return [*claims, same_figures(text, kept)]

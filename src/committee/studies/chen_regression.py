@@ -15,6 +15,7 @@ from committee.studies.chen import (
     entries,
     faster,
     ranked,
+    same_tables,
     seconds_table,
     wins,
 )
@@ -30,7 +31,6 @@ from committee.studies.study import (
     Study,
     Table,
 )
-from committee.studies.verdicts import same_figures
 from committee.studies.votes import Votes, measure, pruners
 
 SETS = ("sinc", "friedman", "gabor", "multi", "plane", "polynomial", "house")
@@ -136,19 +136,7 @@ def report(shelf: Shelf) -> list[Table | Claim]:
 
 def claims(results: Results, ensemble: str, errors: Table, sizes: Table) -> list[Claim]:
     """Return what the paper says about one kind of ensemble."""
-    found = [
-        same_figures(
-            f"{ensemble}: the errors of {column} are those of the table.",
-            [e for e in errors.entries if (e.column, e.protocol) == (column, PAPER)],
-        )
-        for column in ("Unpruned", "EP")
-    ]
-    found.append(
-        same_figures(
-            f"{ensemble}: EP keeps as many members as in the table.",
-            [e for e in sizes.entries if (e.column, e.protocol) == ("EP", PAPER)],
-        )
-    )
+    found = same_tables(ensemble, errors, sizes)
     rivals, worse = "ARD, EM and the unpruned ensemble", (True, True, True)
     if ensemble == "random-forest":
         rivals = "ARD and the unpruned ensemble, and not told apart from EM"
