@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks._timing import show
 from committee import EPPruner
-from committee.distributed import ChunkedVotes
+from committee.ep import ChunkedVotes
 
 MEMBERS = 100
 
@@ -109,7 +109,7 @@ def on_workers(sizes, n_workers, memory_limit):
 
 def warm_up():
     """Import what the fit needs, as this process has done."""
-    import committee.combiners.chunked  # noqa: F401
+    import committee.combiners.chunked_problem  # noqa: F401
 
 
 def cpu_seconds(client):

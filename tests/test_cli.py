@@ -304,7 +304,7 @@ def test_debug_shows_where(folder):
 
 def test_a_read_only_folder_is_noticed_before_the_work(folder, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
-    monkeypatch.setattr("committee.shell.training.read_table", pytest.fail)
+    monkeypatch.setattr("committee.shell.train_command.read_table", pytest.fail)
     result = run("train", "grades.csv", *TRAIN, status=1)
     assert "cannot be written" in result.stderr
 
@@ -495,7 +495,7 @@ ON_DASK = {
 @pytest.mark.parametrize("name", ON_DASK)
 def test_what_dask_cannot_do_is_one_sentence(name, rows, folder, monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr("committee.shell.cluster.PATIENCE", 0.2)
+    monkeypatch.setattr("committee.shell.dask_client.PATIENCE", 0.2)
     words, status, sentence = ON_DASK[name]
     before = sorted(folder.rglob("*"))
     result = run(*words, "--quiet", status=status)

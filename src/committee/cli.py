@@ -8,12 +8,12 @@ import typer
 
 import committee
 from committee.shell import (
-    inspecting,
-    predicting,
-    pruning,
-    reporting,
+    inspect_command,
+    predict_command,
+    prune_command,
+    report_command,
     studying,
-    training,
+    train_command,
 )
 from committee.shell import options as opt
 from committee.shell.errors import explained
@@ -84,11 +84,11 @@ def train(
     """Train a committee on a table, and save it with its reading of the columns."""
     with explained(debug=debug, quiet=quiet):
         refuse_more(context.args)
-        recipe = training.Recipe(
+        recipe = train_command.Recipe(
             members, generator, combiner, estimator, task, seed, jobs
         )
         voice = Voice(quiet=quiet, as_json=as_json)
-        training.train(
+        train_command.train(
             data,
             target=target,
             output=output,
@@ -121,7 +121,7 @@ def prune(
     """Keep the members that matter, and say what that costs and gains."""
     with explained(debug=debug, quiet=quiet):
         refuse_more(context.args)
-        pruning.prune(
+        prune_command.prune(
             model,
             data,
             output=output,
@@ -158,7 +158,7 @@ def predict(
     with explained(debug=debug, quiet=quiet):
         refuse_more(context.args)
         voice = Voice(quiet=quiet, as_json=as_json)
-        predicting.predict(
+        predict_command.predict(
             model,
             data,
             output=output,
@@ -178,7 +178,7 @@ def inspect(
 ) -> None:
     """Say what a model file holds: members, weights, columns, versions."""
     with explained(debug=debug, quiet=quiet):
-        inspecting.inspect(model, voice=Voice(quiet=quiet, as_json=as_json))
+        inspect_command.inspect(model, voice=Voice(quiet=quiet, as_json=as_json))
 
 
 @app.command()
@@ -195,7 +195,7 @@ def report(
     """Write a page about a model on rows it has not seen: one HTML file."""
     with explained(debug=debug, quiet=quiet):
         voice = Voice(quiet=quiet, as_json=as_json)
-        reporting.report(
+        report_command.report(
             model, data, output=output, target=target, jobs=jobs, voice=voice
         )
 

@@ -15,11 +15,11 @@ from sklearn.utils import (
 )
 from sklearn.utils.multiclass import check_classification_targets
 
-from committee._committee import BaseCommittee
 from committee._typing import FloatArray
 from committee._validation import (
     fit_context,
 )
+from committee.base import BaseCommittee
 from committee.distributed import brought, is_dask
 from committee.predictions import as_probabilities, softmax_probabilities
 

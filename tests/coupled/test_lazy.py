@@ -13,7 +13,7 @@ from committee import (
     member_predictions,
 )
 from committee.coupled.lazy import columns_of
-from tests.coupled.test_chunked import holes, labels, spread, waves
+from tests.coupled.test_chunked_rows import holes, labels, spread, waves
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")

@@ -19,7 +19,7 @@ from committee.coupled.segments import (
 )
 from committee.kernels import Kernel
 from committee.linalg.substructure import cut_segments
-from tests.coupled.test_chunked import assert_same, labels, spread, waves
+from tests.coupled.test_chunked_rows import assert_same, labels, spread, waves
 
 da = pytest.importorskip("dask.array")
 pytest.importorskip("distributed")

@@ -17,7 +17,9 @@ from committee.ep import (
     moments_path,
     regression_path,
     regression_posterior,
-    rows,
+)
+from committee.ep import (
+    probit_rows as rows,
 )
 from committee.ep.moves import best_alpha, gain
 

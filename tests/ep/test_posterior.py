@@ -11,7 +11,9 @@ from committee.ep import (
     moments_posterior,
     regression_posterior,
     row_moments,
-    rows,
+)
+from committee.ep import (
+    probit_rows as rows,
 )
 from tests.reference import ep as reference
 

@@ -54,7 +54,7 @@ def test_no_function_and_nothing_imported_is_trusted(module):
         "builtins.getattr",
         "operator.methodcaller",
         "functools.partial",
-        "committee.persistence.models.load",
+        "committee.persistence.save_load.load",
         "committee.persistence.archive.ModelFileError",
         "committee.predictions.combine",
         "committee.estimators.np",
@@ -155,7 +155,7 @@ TOUCH = {
         attrs=node("TupleNode", "builtins", "tuple", content=[json_node("fit")]),
     ),
     "our function": lambda trace: call("committee._files", "replaced_atomically"),
-    "our loader": lambda trace: call("committee.persistence.models", "load", trace),
+    "our loader": lambda trace: call("committee.persistence.save_load", "load", trace),
     "method of ours": lambda trace: node(
         "MethodNode",
         "committee.combiners.average",

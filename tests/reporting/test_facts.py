@@ -8,9 +8,9 @@ from sklearn.ensemble import RandomForestClassifier
 
 from committee import Bagging, CommitteeRegressor, prune
 from committee.reporting import facts
-from committee.reporting.hearing import hear
+from committee.reporting.evaluation import hear
+from committee.reporting.member_table import call_the_roll, core_of
 from committee.reporting.pathway import pathway
-from committee.reporting.roll import call_the_roll, core_of
 from committee.reporting.words import change, percent, size
 
 

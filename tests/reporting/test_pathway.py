@@ -16,7 +16,7 @@ from committee import (
     report,
 )
 from committee.reporting import pathway as module
-from committee.reporting.hearing import hear
+from committee.reporting.evaluation import hear
 from committee.reporting.pathway import numbers_of, pathway
 
 

@@ -15,8 +15,8 @@ from committee import (
     report,
 )
 from committee import ambiguity as terms_of
-from committee.reporting import hearing, pictures
-from committee.reporting.hearing import hear
+from committee.reporting import evaluation, pictures
+from committee.reporting.evaluation import hear
 
 
 def test_weights_are_the_largest_with_their_spread(classifier, regressor):
@@ -80,7 +80,7 @@ def test_many_pairs_are_counted_in_cells(classifier, monkeypatch):
 
 def test_of_very_many_members_some_are_compared(classifier, monkeypatch):
     committee, X, y = classifier
-    monkeypatch.setattr(hearing, "_MOST_IN_PAIRS", 6)
+    monkeypatch.setattr(evaluation, "_MOST_IN_PAIRS", 6)
     heard = hear(committee, X, y)
     first, second = heard.leading[:2]
     shown = pictures.pairs(heard, np.array([first, second]))

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from committee.shell.output import Voice
-from committee.shell.training import Recipe, train
+from committee.shell.train_command import Recipe, train
 
 #: Says nothing.
 QUIET = Voice(quiet=True)

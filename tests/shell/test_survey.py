@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from committee.shell import survey as module
-from committee.shell.columns import Columns
+from committee.shell.encoding import Columns
 from committee.shell.errors import ShellError
 from committee.shell.parts import as_chunks, files_of, parts_of
 from committee.shell.survey import Distinct, surveyed

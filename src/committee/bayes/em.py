@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from committee._typing import FloatArray
-from committee.bayes.models import Gaussian, Model, Probit
+from committee.bayes.em_models import Gaussian, Model, Probit
 from committee.ep.checks import in_units
 from committee.ep.moments import Moments, signed_scale
 from committee.ep.threads import one_thread

@@ -3,24 +3,24 @@
 from committee.combiners.average import Average
 from committee.combiners.backfitting import ReduceErrorPruner
 from committee.combiners.base import Combiner
-from committee.combiners.bayesian import ARDPruner, EPPruner
-from committee.combiners.cluster import ClusterPruner
-from committee.combiners.em import EMPruner
-from committee.combiners.evidence import Inclusion
+from committee.combiners.clustering import ClusterPruner
+from committee.combiners.em_pruner import EMPruner
+from committee.combiners.ep_pruner import ARDPruner, EPPruner
+from committee.combiners.evidence_pruner import Inclusion
 from committee.combiners.greedy import GreedyPruner
 from committee.combiners.hull import KappaErrorHullPruner
-from committee.combiners.mcmc import MCMCPruner
+from committee.combiners.mcmc_pruner import MCMCPruner
 from committee.combiners.optimal import LeastSquares, OptimalWeights, SimplexWeights
 from committee.combiners.ordering import BestPruner, ContributionPruner, RandomPruner
 from committee.combiners.pairwise import DREPPruner, KappaPruner, KLPruner
 from committee.combiners.programming import LPBoostWeights
-from committee.combiners.search import GeneticPruner, SDPPruner
 from committee.combiners.sequential import (
     BoostingOrderPruner,
     ComplementarityPruner,
     ConcurrencyPruner,
 )
 from committee.combiners.signatures import MarginDistancePruner, OrientationPruner
+from committee.combiners.subset_search import GeneticPruner, SDPPruner
 
 __all__ = [
     "ARDPruner",

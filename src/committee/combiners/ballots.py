@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.combiners.base import Problem, Sums
-from committee.combiners.chunked import ChunkedProblem
+from committee.combiners.chunked_problem import ChunkedProblem
 
 #: Scores, of order one, that differ by less are equal: sums of N terms round.
 TIE = 1e-10

@@ -233,7 +233,7 @@ class Combiner(ABC, BaseEstimator):
 
     def _chunked(self, F: Any, y: Any, held_out: Any, sample_weight: Any) -> Problem:
         """Return the problem of Dask collections, if this combiner can take it."""
-        from committee.combiners.chunked import chunked_problem
+        from committee.combiners.chunked_problem import chunked_problem
 
         if not is_dask(F):
             raise ValueError(
@@ -254,7 +254,7 @@ class Combiner(ABC, BaseEstimator):
         n_classes : int or None
             K, or None for regression.
         """
-        from committee.combiners.chunked import refusal
+        from committee.combiners.chunked_problem import refusal
 
         if not self.takes_chunks or self._sees_all(n_classes):
             raise refusal(self, self.needs_all)

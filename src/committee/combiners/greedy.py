@@ -15,7 +15,7 @@ from committee._typing import FloatArray, IntArray, RandomState
 from committee._validation import Interval, StrOptions
 from committee.combiners.ballots import TIE
 from committee.combiners.base import Combiner, Problem
-from committee.combiners.scores import RowScore, row_score
+from committee.combiners.objectives import RowScore, row_score
 
 
 @dataclass(frozen=True, eq=False)

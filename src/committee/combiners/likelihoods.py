@@ -15,9 +15,10 @@ from scipy.special import log_ndtr, softmax
 
 from committee._typing import FloatArray, IntArray
 from committee.combiners.base import Largest, Problem, weight_and_rows
-from committee.combiners.chunked import ChunkedProblem
-from committee.distributed import ChunkedTargets, ChunkedVotes
+from committee.combiners.chunked_problem import ChunkedProblem
 from committee.ep import (
+    ChunkedTargets,
+    ChunkedVotes,
     Moments,
     TargetRows,
     Targets,

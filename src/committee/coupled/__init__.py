@@ -3,7 +3,7 @@
 from committee.coupled.classifier import CoupledKernelClassifier
 from committee.coupled.expansion import KernelMember
 from committee.coupled.gram import GramBlocks, Layout
-from committee.coupled.loo import leave_one_out
+from committee.coupled.kernel_loo import leave_one_out
 from committee.coupled.lssvm import LSSVMClassifier, LSSVMRegressor
 from committee.coupled.regressor import CoupledKernelRegressor
 from committee.coupled.search import SearchResult, search_coupled

@@ -9,9 +9,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from committee._typing import FloatArray, RandomState
 from committee._validation import StrOptions, check_sample_weight, fit_context
-from committee.coupled.chunked import ChunkedRows, chunk_classification
+from committee.coupled.chunked_rows import ChunkedRows, chunk_classification
 from committee.coupled.ensemble import CoupledEnsemble
 from committee.coupled.expansion import in_blocks
+from committee.coupled.kernel_loo import leave_one_out
 from committee.coupled.lazy import lazily
 from committee.coupled.link import (
     LinkMixin,
@@ -20,7 +21,6 @@ from committee.coupled.link import (
     fit_slope,
     signed_targets,
 )
-from committee.coupled.loo import leave_one_out
 from committee.coupled.rows import Plan, Rows
 from committee.coupled.segments import SegmentPlan
 from committee.distributed import is_dask

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from committee._typing import FloatArray
 from committee._validation import check_sample_weight, fit_context
-from committee.coupled.chunked import ChunkedRows, chunk_regression
+from committee.coupled.chunked_rows import ChunkedRows, chunk_regression
 from committee.coupled.ensemble import CoupledEnsemble
 from committee.coupled.lazy import lazily
 from committee.coupled.rows import Rows

@@ -17,8 +17,8 @@ from committee._progress import track
 from committee._typing import FloatArray, IntArray
 from committee._validation import check_sample_weight
 from committee.coupled.ensemble import CoupledEnsemble
+from committee.coupled.kernel_loo import leave_one_out
 from committee.coupled.link import encode_labels, signed_targets
-from committee.coupled.loo import leave_one_out
 from committee.coupled.rows import Plan, Rows
 from committee.distributed import is_dask
 from committee.kernels import make_kernel

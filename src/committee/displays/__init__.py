@@ -6,11 +6,11 @@ Every display holds its numbers as attributes; matplotlib is imported by `plot`.
 from committee.displays.ambiguity import AmbiguityDisplay
 from committee.displays.coupling import CouplingDisplay
 from committee.displays.critical import CriticalDifferenceDisplay
-from committee.displays.kappa import KappaErrorDisplay
-from committee.displays.path import PruningPathDisplay
-from committee.displays.posterior import PosteriorDisplay
+from committee.displays.kappa_error import KappaErrorDisplay
+from committee.displays.pruning_path import PruningPathDisplay
 from committee.displays.roc import RocCommitteeDisplay
 from committee.displays.runs import PairedRunsDisplay
+from committee.displays.weight_posterior import PosteriorDisplay
 from committee.displays.weights import WeightsDisplay
 
 __all__ = [

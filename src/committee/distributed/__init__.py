@@ -14,12 +14,8 @@ from committee.distributed.collections import (
     own_blocks,
     row_chunks,
 )
-from committee.distributed.targets import ChunkedTargets
-from committee.distributed.votes import ChunkedVotes
 
 __all__ = [
-    "ChunkedTargets",
-    "ChunkedVotes",
     "Chunks",
     "aligned",
     "brought",

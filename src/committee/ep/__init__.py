@@ -1,6 +1,8 @@
 """Expectation Propagation for committees: posteriors, evidence, leave-one-out."""
 
 from committee.ep.checkpoint import RecordedVotes
+from committee.ep.chunked_targets import ChunkedTargets
+from committee.ep.chunked_votes import ChunkedVotes
 from committee.ep.evidence import (
     PRICE,
     classification_path,
@@ -23,6 +25,8 @@ from committee.ep.votes import VoteRows, Votes
 
 __all__ = [
     "PRICE",
+    "ChunkedTargets",
+    "ChunkedVotes",
     "LeaveOneOut",
     "Moments",
     "Path",

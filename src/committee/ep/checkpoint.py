@@ -18,7 +18,7 @@ import numpy as np
 from committee._files import replaced_atomically
 from committee.ep.gaussian import Array
 from committee.ep.loo import Score, ScoreSums
-from committee.ep.rows import Index, Messages
+from committee.ep.probit_rows import Index, Messages
 from committee.ep.truncated import Normal
 from committee.ep.votes import SweepSums, VoteRows
 

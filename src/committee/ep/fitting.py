@@ -8,7 +8,7 @@ import numpy as np
 
 from committee.ep.gaussian import Array
 from committee.ep.likelihood import Index, Likelihood
-from committee.ep.rows import Messages
+from committee.ep.probit_rows import Messages
 from committee.ep.truncated import Truncated, next_step, truncate, untruncated
 
 

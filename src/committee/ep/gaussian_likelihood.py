@@ -11,7 +11,7 @@ from committee.ep.gaussian import Array
 from committee.ep.likelihood import Index
 from committee.ep.loo import Score
 from committee.ep.moments import Moments
-from committee.ep.rows import Messages
+from committee.ep.probit_rows import Messages
 from committee.ep.targets import TargetRows
 from committee.ep.truncated import Normal
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol
 
 from committee.ep.gaussian import Array
 from committee.ep.loo import Score
-from committee.ep.rows import Index, Messages
+from committee.ep.probit_rows import Index, Messages
 from committee.ep.truncated import Normal
 
 __all__ = ["Index", "Likelihood"]

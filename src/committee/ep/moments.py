@@ -9,7 +9,7 @@ import numpy as np
 
 from committee.ep.checks import in_units
 from committee.ep.gaussian import Array
-from committee.ep.rows import column_tops, row_blocks
+from committee.ep.probit_rows import column_tops, row_blocks
 
 # How much more the sum of the weights counts than the errors.
 _SUM_STRENGTH = 1000.0

@@ -16,7 +16,7 @@ from scipy.special import expit, log_ndtr
 
 from committee.ep.gaussian import Array, hazard
 from committee.ep.likelihood import Index
-from committee.ep.rows import Messages
+from committee.ep.probit_rows import Messages
 from committee.ep.truncated import Truncated
 
 # A message weaker than this share of the member's own information is rounding: the

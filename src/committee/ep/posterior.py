@@ -21,7 +21,7 @@ from committee.ep.gaussian_likelihood import GaussianLikelihood
 from committee.ep.loo import LeaveOneOut, Score
 from committee.ep.moments import Moments, row_moments, signed_scale
 from committee.ep.probit_likelihood import ProbitLikelihood
-from committee.ep.rows import RowSites, RowUpdate
+from committee.ep.probit_rows import RowSites, RowUpdate
 from committee.ep.targets import Targets
 from committee.ep.threads import one_thread
 from committee.ep.votes import Votes

@@ -9,7 +9,7 @@ import numpy as np
 
 from committee.ep.gaussian import Array
 from committee.ep.loo import LeaveOneOut, Loss, Score, residual_loo
-from committee.ep.rows import Index, row_blocks
+from committee.ep.probit_rows import Index, row_blocks
 from committee.ep.truncated import Normal
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from committee.ep.gaussian import Array
 from committee.ep.loo import LeaveOneOut, Score, ScoreSums, vote_loo
-from committee.ep.rows import (
+from committee.ep.probit_rows import (
     Index,
     Messages,
     RowSites,

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from committee._typing import Member, RandomState
 from committee._validation import Interval
 from committee.members.base import Generation, Generator, TrainingData
-from committee.members.crossfit import cross_fitted
+from committee.members.out_of_fold import cross_fitted
 
 
 class Pool(Generator):

@@ -19,7 +19,7 @@ from committee.members.base import (
     TrainingData,
     draw_seeds,
 )
-from committee.members.crossfit import cross_fitted
+from committee.members.out_of_fold import cross_fitted
 from committee.members.training import fit_member, run_parallel
 from committee.predictions import predict_one
 

@@ -2,6 +2,6 @@
 
 from committee.persistence.archive import ModelFileError
 from committee.persistence.metadata import read_metadata
-from committee.persistence.models import load, save
+from committee.persistence.save_load import load, save
 
 __all__ = ["ModelFileError", "load", "read_metadata", "save"]

@@ -29,7 +29,7 @@ from sklearn.neighbors import BallTree, KDTree
 from sklearn.tree import BaseDecisionTree
 
 from committee.persistence.archive import ModelFileError
-from committee.persistence.trees import (
+from committee.persistence.tree_checks import (
     add_to_their_columns,
     is_histogram,
     is_tree,

@@ -10,7 +10,7 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray, Member
 from committee.combiners import Combiner
-from committee.combiners.evidence import EvidencePruner
+from committee.combiners.evidence_pruner import EvidencePruner
 from committee.combiners.selection import SelectionPath
 from committee.ep.path import as_equal_votes
 from committee.pruning.costs import MemberBytes

@@ -14,8 +14,8 @@ from sklearn.base import BaseEstimator
 
 import committee
 from committee.displays.measures import UNHEARD
-from committee.reporting.hearing import Hearing, Score
-from committee.reporting.roll import Roll, summary_of
+from committee.reporting.evaluation import Hearing, Score
+from committee.reporting.member_table import Roll, summary_of
 from committee.reporting.words import change, count, duration, figures, percent, size
 
 #: Rows of the members' table, and names of columns that are listed.

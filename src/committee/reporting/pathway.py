@@ -11,7 +11,7 @@ from committee._typing import FloatArray, IntArray
 from committee.combiners.greedy import GreedyPath
 from committee.displays.measures import Measure, measure_of
 from committee.pruning.path import CommitteePath, Step, step_of, steps_of
-from committee.reporting.hearing import Hearing
+from committee.reporting.evaluation import Hearing
 from committee.reporting.words import count, figures
 
 #: Sizes on the slider, and members listed at each of them.

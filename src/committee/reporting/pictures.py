@@ -13,7 +13,7 @@ from committee.combiners.base import Problem
 from committee.combiners.hull import lower_left_hull
 from committee.combiners.likeness import kappa
 from committee.displays.weights import posterior_std
-from committee.reporting.hearing import Hearing
+from committee.reporting.evaluation import Hearing
 from committee.reporting.pathway import numbers_of
 from committee.reporting.words import count, figures
 

@@ -9,10 +9,10 @@ from typing import Any
 from committee._files import replaced_atomically
 from committee.displays.sources import core_of
 from committee.reporting import facts, pictures
-from committee.reporting.hearing import hear
+from committee.reporting.evaluation import hear
+from committee.reporting.member_table import call_the_roll
 from committee.reporting.page import render
 from committee.reporting.pathway import pathway
-from committee.reporting.roll import call_the_roll
 from committee.reporting.words import count
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from committee.distributed import Chunks
-from committee.shell.columns import FEW, Columns, is_text, row_numbers
+from committee.shell.encoding import FEW, Columns, is_text, row_numbers
 from committee.shell.errors import ShellError, listed
 from committee.shell.parsing import pandas
 from committee.shell.parts import Part

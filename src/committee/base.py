@@ -1,0 +1,364 @@
+"""What all committees share: generate, weigh, combine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
+from sklearn.tree import BaseDecisionTree
+from sklearn.utils import check_random_state, estimator_html_repr, get_tags
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    process_routing,
+)
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from committee._notebook import headline_html
+from committee._speaking import Speaking
+from committee._typing import (
+    Member,
+    RandomState,
+)
+from committee._validation import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    check_sample_weight,
+    routing_enabled,
+)
+from committee.combiners import Combiner
+from committee.distributed import is_dask
+from committee.export import to_sklearn
+from committee.growing import grow
+from committee.members import Bagging, Generation, Generator, Pool, TrainingData
+from committee.members.base import split_apart
+from committee.members.dask_rows import Partitions, partitions
+from committee.members.dask_training import check_generator, generate_at_homes
+from committee.predictions import predict_all
+
+
+class BaseCommittee(Speaking, BaseEstimator):
+    """What classification and regression share: generate, weigh, combine."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "generator": [Generator, None],
+        "combiner": [Combiner, None],
+        "weigh_on": [
+            StrOptions({"held-out", "train"}),
+            Interval(Real, 0, 1, closed="neither"),
+        ],
+        "stop": [StrOptions({"evidence"}), None],
+        "n_jobs": [None, Integral],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    _default_estimator: ClassVar[type]
+
+    combiner_: Combiner | None
+    #: What turns scores into probabilities: "combiner", "mean" or "softmax".
+    _link: str
+
+    def __init__(
+        self,
+        estimator: Member | None = None,
+        *,
+        generator: Generator | None = None,
+        combiner: Combiner | None = None,
+        weigh_on: str | float = "held-out",
+        stop: str | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.estimator = estimator
+        self.generator = generator
+        self.combiner = combiner
+        self.weigh_on = weigh_on
+        self.stop = stop
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @property
+    def n_members_(self) -> int:
+        """Number of members with a nonzero weight."""
+        check_is_fitted(self, "weights_")
+        return int(np.count_nonzero(self.weights_))
+
+    @available_if(lambda self: hasattr(self, "_summary"))  # type: ignore[untyped-decorator]
+    def summary(self) -> Any:
+        """Return what pruning cost and gained, for committees made by `prune`.
+
+        Returns
+        -------
+        summary : committee.pruning.Summary
+            Prints as a table.
+        """
+        return self._summary
+
+    def to_sklearn(self) -> Any:
+        """Return a plain scikit-learn model with the same predictions.
+
+        Returns
+        -------
+        model : forest, booster, voting ensemble or pipeline
+            See `committee.to_sklearn`.
+        """
+        return to_sklearn(self)
+
+    def _html_repr(self) -> str:
+        """Return what a notebook shows: the headlines above scikit-learn's diagram."""
+        return f"{headline_html(self)}{estimator_html_repr(self)}"
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return how metadata reach the members; see scikit-learn's guide."""
+        router = MetadataRouter(owner=self).add_self_request(self)
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        for i, estimator in enumerate(self._estimators()):
+            router.add(**{f"estimator_{i}": estimator}, method_mapping=mapping)
+        return router
+
+    def __sklearn_tags__(self) -> Any:
+        """Accept what all members accept."""
+        tags = super().__sklearn_tags__()
+        known = [e for e in self._estimators() if hasattr(e, "__sklearn_tags__")]
+        inputs = [get_tags(e).input_tags for e in known]
+        tags.input_tags.sparse = all(tag.sparse for tag in inputs)
+        tags.input_tags.allow_nan = all(tag.allow_nan for tag in inputs)
+        return tags
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        n_classes: int | None,
+        sample_weight: Any,
+        fit_params: dict[str, Any],
+    ) -> Self:
+        """Generate members, weigh them and keep the result."""
+        self._check_kind()
+        data = TrainingData(
+            X,
+            y,
+            n_classes,
+            check_sample_weight(sample_weight, X),
+            self._route(fit_params),
+        )
+        rng = check_random_state(self.random_state)
+        if self.stop is not None:
+            self._grow(data, rng)
+        else:
+            self._generate_all(data, rng)
+        return self._speak_in(data.classes)
+
+    def _speak_in(self, classes: Any) -> Self:
+        """Keep how the members speak: in class codes, or in numbers for None."""
+        self._spoken, self.transformer_, self._link = classes, None, "combiner"
+        # Column names have been checked by then; trees want one array for all.
+        self._arrays = all(isinstance(m, BaseDecisionTree) for m in self.members_)
+        return self
+
+    def _partitions(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        fit_params: dict[str, Any],
+        check_y: Callable[[Any], Any],
+    ) -> Partitions:
+        """Return Dask collections as chunks of rows, once they can be trained on."""
+        self._check_kind()
+        check_generator(self._generator())
+        self._refuse_on_chunks(fit_params)
+        door = clone(self)  # knows the columns, and nothing that is heavy to send
+        for committee in (self, door):
+            if is_dask(X):
+                committee._check_X(_like_rows(X), reset=True)
+        return partitions(
+            X,
+            y,
+            sample_weight,
+            check_X=partial(door._check_X, reset=False),
+            check_y=check_y,
+            classes=is_classifier(self),
+        )
+
+    def _refuse_on_chunks(self, fit_params: dict[str, Any]) -> None:
+        """Say before any work what has to see all rows at once."""
+        if fit_params:
+            raise TypeError(
+                f"fit() got {sorted(fit_params)} and Dask collections: members that are "
+                "trained on chunks get no further arguments."
+            )
+        if self.stop is not None:
+            raise ValueError(
+                f"stop={self.stop!r} trains members in turn and takes no Dask "
+                "collections: set stop=None, or compute() as many rows as fit."
+            )
+        if self.combiner is not None and not self.combiner.takes_chunks:
+            self.combiner.check_chunks(None)
+
+    def _fit_chunks(self, rows: Partitions) -> Self:
+        """Train members where their rows are, and weigh them on F in chunks."""
+        if self.combiner is not None:
+            self.combiner.check_chunks(rows.n_classes)
+        weigh_on = (
+            self.weigh_on if isinstance(self.weigh_on, str) else float(self.weigh_on)
+        )
+        generation, seen = generate_at_homes(
+            self._generator(),
+            self._estimator(),
+            rows,
+            weigh_on=weigh_on if self._needs_rows() else None,
+            random_state=check_random_state(self.random_state),
+            verbose=bool(self.verbose),
+        )
+        self._votes = self._generator().votes
+        self._weigh(generation, seen)
+        # The mask would bring the whole graph, and maybe all rows, along.
+        self.held_out_, self.members_ = None, generation.members
+        return self._speak_in(seen.classes)
+
+    def _needs_rows(self) -> bool:
+        """Whether members are weighed by what they say."""
+        return self.combiner is not None and self.combiner.needs_rows
+
+    def _generate_all(self, data: TrainingData, rng: np.random.RandomState) -> None:
+        """Train all members of the generator, then weigh them."""
+        needs_rows = self._needs_rows()
+        rows_apart = None
+        if needs_rows and not isinstance(self.weigh_on, str):
+            data, rows_apart = split_apart(data, self.weigh_on, rng)
+        generation = self._generator().generate(
+            self.estimator if isinstance(self.generator, Pool) else self._estimator(),
+            data,
+            held_out=needs_rows and self.weigh_on == "held-out",
+            **self._how(rng),
+        )
+        self._votes = self._generator().votes
+        self._weigh(generation, rows_apart if rows_apart is not None else data)
+        self.members_ = generation.members
+
+    def _grow(self, data: TrainingData, rng: np.random.RandomState) -> None:
+        """Train and weigh members in batches, until the evidence stops to rise."""
+        if self.combiner is None or self.weigh_on != "held-out":
+            raise ValueError(
+                'stop="evidence" needs a combiner with an evidence, such as EPPruner(), '
+                f'and weigh_on="held-out". Got combiner={self.combiner!r} and '
+                f"weigh_on={self.weigh_on!r}."
+            )
+        generation, self.combiner_ = grow(
+            self._generator(), self._estimator(), data, self.combiner, **self._how(rng)
+        )
+        self._votes = self._generator().votes
+        self.held_out_, self.members_ = generation.held_out, generation.members
+        self.weights_ = self.combiner_.weights_
+
+    def _how(self, rng: np.random.RandomState) -> dict[str, Any]:
+        """Return how members are to be trained."""
+        return {
+            "n_jobs": self.n_jobs,
+            "random_state": rng,
+            "verbose": bool(self.verbose),
+        }
+
+    def _weigh(self, generation: Generation, rows: TrainingData) -> None:
+        """Fit the combiner on the generation's F, or on F of the given rows."""
+        M = len(generation.members)
+        self.held_out_ = generation.held_out
+        if self.combiner is None:
+            own = generation.weights
+            self.combiner_ = None
+            self.weights_ = np.full(M, 1.0 / M) if own is None else own
+            return
+        combiner = clone(self.combiner)
+        if not combiner.needs_rows:
+            shape = () if rows.n_classes is None else (rows.n_classes,)
+            combiner.fit(np.zeros((1, M, *shape)), np.zeros(1))
+        else:
+            F = generation.F
+            if F is None:
+                F = predict_all(
+                    generation.members,
+                    rows.X,
+                    classes=rows.classes,
+                    votes=self._votes,
+                    n_jobs=self.n_jobs,
+                )
+            combiner.fit(
+                F,
+                rows.y,
+                held_out=generation.held_out,
+                sample_weight=rows.sample_weight,
+            )
+        self.combiner_ = combiner
+        self.weights_ = combiner.weights_
+
+    def _check_kind(self) -> None:
+        """Refuse members that are plainly made for the other task."""
+        wrong = is_regressor if is_classifier(self) else is_classifier
+        for estimator in self._estimators():
+            if wrong(estimator):
+                raise ValueError(
+                    f"The members of a {type(self).__name__} must be of its own kind. "
+                    f"Got {type(estimator).__name__}."
+                )
+
+    def _route(self, fit_params: dict[str, Any]) -> dict[str, Any]:
+        """Return the metadata for the members, once it is clear who asked for it."""
+        if not fit_params:
+            return {}
+        if not routing_enabled():
+            raise TypeError(
+                f"fit() got {sorted(fit_params)}. Members get further arguments "
+                "through metadata routing: call "
+                "sklearn.set_config(enable_metadata_routing=True) and "
+                "set_fit_request(...) on the estimator."
+            )
+        process_routing(self, "fit", **fit_params)
+        return fit_params
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether the last fit came to its end."""
+        return hasattr(self, "weights_")
+
+    def _forget(self) -> None:
+        """Be unfitted: should this fit fail, nothing old may stay beside the new."""
+        for name in (
+            "weights_",
+            "transformer_",
+            "_whole",
+            "_summary",
+            "path_",
+            "support_",
+        ):
+            self.__dict__.pop(name, None)
+
+    def _estimator(self) -> Member:
+        """Return the members' estimator, a decision tree unless given."""
+        if self.estimator is None:
+            return self._default_estimator()
+        return self.estimator
+
+    def _estimators(self) -> Sequence[Member]:
+        """Return the unfitted estimators behind the members."""
+        if isinstance(self.generator, Pool):
+            return self.generator.members or [self._estimator()]
+        return [self._estimator()]
+
+    def _generator(self) -> Generator:
+        """Return the generator, Bagging(100) unless given."""
+        return Bagging() if self.generator is None else self.generator
+
+
+def _like_rows(X: Any) -> Any:
+    """Return something plain with the columns of a Dask collection."""
+    return X._meta if hasattr(X, "columns") else np.empty((1, *X.shape[1:]))

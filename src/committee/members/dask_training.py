@@ -1,0 +1,275 @@
+"""Every member has a home: one chunk of rows, where it is trained."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from committee._typing import BoolArray, FloatArray, IntArray, Member, Votes
+from committee._validation import safe_indexing
+from committee.distributed import Chunks, naming, numbered
+from committee.members.base import (
+    Generation,
+    Generator,
+    Sample,
+    TrainingData,
+    check_fraction,
+    draw_seeds,
+    split_rows,
+    take,
+)
+from committee.members.dask_rows import Partitions
+from committee.members.training import (
+    Configured,
+    begin_on_chunks,
+    fit_member,
+    listed,
+    run_on_chunks,
+)
+from committee.predictions import predict_all
+
+#: The rows of a chunk to train on, and those to weigh on.
+Cut = tuple[IntArray, IntArray]
+
+
+@dataclass(frozen=True)
+class Homes:
+    """Where each member is trained, and by which seeds.
+
+    Attributes
+    ----------
+    chunk : array of shape (M,)
+        The number of each member's chunk, in rising order.
+    local : dict
+        For each chunk that is a home: the generator of its members, and the seeds of
+        their rows.
+    seeds : array of shape (M,)
+        The members' own seeds.
+    """
+
+    chunk: IntArray
+    local: dict[int, tuple[Any, IntArray]]
+    seeds: IntArray
+
+    def sample(self, member: int, data: TrainingData) -> Sample:
+        """Return the rows of its chunk that a member trains on."""
+        home = int(self.chunk[member])
+        generator, row_seeds = self.local[home]
+        first = int(np.searchsorted(self.chunk, home))
+        sample: Sample = generator.sample(member - first, data, row_seeds)
+        return sample
+
+
+def check_generator(generator: Generator) -> None:
+    """Refuse generators whose members have to see rows of all chunks."""
+    if not hasattr(generator, "at_home"):
+        raise TypeError(
+            "On Dask collections members are made by Bagging or MiniBatches, each from "
+            f"one chunk. Got {type(generator).__name__}: compute() as many rows as "
+            'fit; joblib.parallel_config(backend="dask") trains members of these on '
+            "the workers."
+        )
+
+
+def generate_at_homes(
+    generator: Any,
+    estimator: Member,
+    rows: Partitions,
+    *,
+    weigh_on: str | float | None,
+    random_state: np.random.RandomState,
+    verbose: bool,
+) -> tuple[Generation, TrainingData]:
+    """Train each member on the worker that has its rows.
+
+    With one chunk the members are those of `generator.generate`.
+
+    Parameters
+    ----------
+    generator : generator
+        One with a method `at_home`.
+    estimator : scikit-learn estimator
+    rows : Partitions
+    weigh_on : {"held-out", "train"}, float or None
+        The rows that F is for; no F for None.
+    random_state : RandomState
+    verbose : bool
+
+    Returns
+    -------
+    generation : Generation
+        Members that came back; F and the mask are lazy Dask arrays.
+    seen : TrainingData
+        Targets and weights to weigh them on, lazy Dask arrays; no X.
+    """
+    cut = None
+    if isinstance(weigh_on, float):
+        cut = _cut(rows, weigh_on, random_state)
+    homes = _find_homes(generator, rows, weigh_on, random_state)
+    data = rows.data if cut is None else rows.data.map(_to_train, cut)
+    at_home = Chunks([data.parts[c] for c in homes.chunk])
+    begun = begin_on_chunks(_fit, estimator, at_home, homes, verbose=verbose)
+    results = run_on_chunks(begun, label="training", verbose=verbose)
+    members = [member for (member,) in results]
+    seen = _to_weigh_on(rows, cut)
+    if weigh_on is None:
+        return Generation(members), seen
+    M, K = len(members), rows.n_classes
+    tail = (M,) if K is None else (M, K)
+    # Members stay on the workers until they are weighed: to send them once more, from
+    # here and for every pass over the rows, would take longer than to ask them.
+    there = listed(begun).map(_members).kept().parts[0]
+    say = Configured(_say)
+    F = rows.lazily(say, tail, np.float64, rows.data, there, generator.votes, cut)
+    mask = None
+    if weigh_on == "held-out":
+        numbers = numbered(len(rows.data))
+        mask = rows.lazily(_left_out, (M,), np.bool_, rows.targets, numbers, homes)
+    return Generation(members, F, mask), seen
+
+
+def deal(sizes: IntArray, n_members: int) -> IntArray:
+    """Return a chunk for each member, in proportion to rows and in rising order.
+
+        member m at home where the row  (m + 1/2) N / M  is
+
+    A chunk of n rows is home to M n / N members, rounded up or down.
+    """
+    ends = np.cumsum(sizes)
+    rows = (np.arange(n_members) + 0.5) * (ends[-1] / n_members)
+    chunk: IntArray = np.searchsorted(ends, rows, side="right")
+    return chunk
+
+
+def _find_homes(
+    generator: Any,
+    rows: Partitions,
+    weigh_on: str | float | None,
+    rng: np.random.RandomState,
+) -> Homes:
+    """Deal the members out, and draw all seeds."""
+    generator._validate_params()
+    counted = np.array([fact.counts for fact in rows.facts])
+    sizes = np.where(counted, rows.sizes, 0)
+    if isinstance(weigh_on, float):
+        sizes = sizes - np.ceil(weigh_on * sizes).astype(np.intp)
+        if not sizes.any():
+            raise ValueError(
+                f"weigh_on={weigh_on:g} leaves nothing to train on in any of the "
+                f"{len(sizes)} chunks: make larger partitions."
+            )
+    chunk = deal(sizes, generator.n_members)
+    _check_homes(rows, chunk, int(np.count_nonzero(sizes)))
+    found, counts = np.unique(chunk, return_counts=True)
+    total = int(sizes.sum())
+    local = [
+        generator.at_home(int(m), int(sizes[c]), total)
+        for c, m in zip(found, counts, strict=True)
+    ]
+    ends = np.cumsum([at_home.n_seeds() for at_home in local])
+    row_seeds = np.split(draw_seeds(rng, int(ends[-1])), ends[:-1])
+    pairs = zip(local, row_seeds, strict=True)
+    seeds = draw_seeds(rng, len(chunk))
+    return Homes(chunk, dict(zip(found.tolist(), pairs, strict=True)), seeds)
+
+
+def _check_homes(rows: Partitions, chunk: IntArray, n_chunks: int) -> None:
+    """Refuse a home with one class, and warn of rows that nobody trains on."""
+    for c in np.unique(chunk):
+        labels = rows.facts[c].labels
+        if labels is not None and len(labels) == 1:
+            raise ValueError(
+                f"Chunk {c} has rows of one class only, {labels.tolist()[0]!r}, and a "
+                "member that is trained there would know no other: shuffle the rows "
+                "before, or make larger partitions."
+            )
+    if len(chunk) < n_chunks:
+        warnings.warn(
+            f"{len(chunk)} members are trained on {len(np.unique(chunk))} of {n_chunks} "
+            "chunks, and none learns from the others: take more members, or larger "
+            "partitions.",
+            stacklevel=7,  # the line that called fit
+        )
+
+
+def _fit(
+    estimator: Member, data: TrainingData, member: int, homes: Homes
+) -> tuple[Member]:
+    """Train a member at home."""
+    with naming(int(homes.chunk[member])):
+        sample = homes.sample(member, data)
+        return (fit_member(estimator, data, sample, int(homes.seeds[member])),)
+
+
+def _members(results: list[tuple[Member]]) -> list[Member]:
+    return [member for (member,) in results]
+
+
+def _say(
+    data: TrainingData, members: list[Member], votes: Votes, cut: Cut | None
+) -> FloatArray:
+    """Return F of one chunk, zero on rows that nobody is weighed on."""
+    how: dict[str, Any] = {"classes": data.classes, "votes": votes}
+    if cut is None:
+        return predict_all(members, data.X, **how)
+    _, apart = cut
+    part = predict_all(members, safe_indexing(data.X, apart), **how)
+    F = np.zeros((len(data), *part.shape[1:]))
+    F[apart] = part
+    return F
+
+
+def _left_out(targets: TrainingData, number: int, homes: Homes) -> BoolArray:
+    """Return the mask of one chunk: False where its members trained."""
+    mask = np.ones((len(targets), len(homes.chunk)), dtype=bool)
+    for m in np.flatnonzero(homes.chunk == number):
+        mask[homes.sample(int(m), targets).rows, m] = False
+    return mask
+
+
+def _cut(rows: Partitions, fraction: float, rng: np.random.RandomState) -> Chunks:
+    """Split a fraction of the rows off within every chunk."""
+    check_fraction(fraction, int(rows.sizes.sum()))
+    seeds = draw_seeds(rng, len(rows.facts))
+    return rows.targets.map(_split, numbered(len(rows.facts)), fraction, seeds)
+
+
+def _split(targets: TrainingData, number: int, fraction: float, seeds: IntArray) -> Cut:
+    """Return the rows on both sides; what is too small is for weighing."""
+    if np.ceil(fraction * len(targets)) >= len(targets):
+        return np.arange(0), np.arange(len(targets))
+    return split_rows(targets, fraction, int(seeds[number]))
+
+
+def _to_train(data: TrainingData, cut: Cut) -> TrainingData:
+    train, _ = cut
+    return take(data, train)
+
+
+def _to_weigh_on(rows: Partitions, cut: Chunks | None) -> TrainingData:
+    """Return lazy targets and weights; rows that do not count have weight zero."""
+    dtype = np.float64 if rows.labels is None else np.intp
+    y = rows.lazily(_y, (), dtype, rows.targets)
+    s = None
+    if rows.weighted or cut is not None:
+        s = rows.lazily(_weight, (), np.float64, rows.targets, cut)
+    return TrainingData(None, y, rows.n_classes, s)
+
+
+def _y(targets: TrainingData) -> Any:
+    return targets.y
+
+
+def _weight(targets: TrainingData, cut: Cut | None) -> FloatArray:
+    s = targets.sample_weight
+    if s is None:
+        s = np.ones(len(targets))
+    if cut is None:
+        return s
+    full = np.zeros(len(targets))
+    _, apart = cut
+    full[apart] = s[apart]
+    return full

@@ -1,0 +1,266 @@
+"""Every member is asked once: what a page is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from committee._typing import FloatArray, IntArray
+from committee.base import BaseCommittee
+from committee.combiners.objectives import Scoring
+from committee.diagnostics import error_correlation
+from committee.displays.measures import minus_scores
+from committee.ensembles import Roster, roster_of
+from committee.predictions import iter_predictions
+from committee.pruning.rows import Rows, checked_rows, decided
+from committee.pruning.summary import paired_difference
+
+#: Numbers of F that are kept, 128 MB: rows are drawn where all would be more.
+_KEPT_NUMBERS = 2**24
+_FEWEST_ROWS = 200
+#: Pairs grow with the square: so many members at most are compared with each other.
+_MOST_IN_PAIRS = 1000
+
+#: Half the width of a 95 % interval in standard errors.
+_NORMAL = 1.959964
+
+
+@dataclass(frozen=True)
+class Score:
+    """An error with its interval, and how far it is from the committee's.
+
+    Attributes
+    ----------
+    error, low, high : float
+        Mean over rows, and its 95 % interval: Wilson's for rows that are right or
+        wrong, normal otherwise. Of a single row no interval is known, and it is NaN.
+    gap, gap_se : float
+        Error minus the committee's, paired by rows, and its standard error.
+    """
+
+    error: float
+    low: float
+    high: float
+    gap: float
+    gap_se: float
+
+
+@dataclass(frozen=True, eq=False)
+class Hearing:
+    """What the members said on N rows, alone and together.
+
+    F as a whole may not fit into memory: sums over all rows are kept, and F itself
+    for rows drawn at random.
+
+    Attributes
+    ----------
+    roster : Roster
+    X : as the members take it
+    rows : Rows
+        Targets and weights.
+    together : array of shape (N,) or (N, K)
+        What the ensemble says.
+    losses : array of shape (3, N)
+        By row: of the ensemble, of equal votes, of the member of least error.
+    errors : array of shape (M,)
+        Of each member alone: share of wrong rows, or mean squared error.
+    drawn : array of shape (n,)
+        The rows that F is kept of.
+    slabs : array of shape (M, n) or (M, n, K)
+        F on these, one slab for each member.
+    """
+
+    roster: Roster
+    X: Any
+    rows: Rows
+    together: FloatArray
+    losses: FloatArray
+    errors: FloatArray
+    drawn: IntArray
+    slabs: FloatArray
+
+    @property
+    def measure(self) -> str:
+        """What the errors are."""
+        return "error rate" if self.together.ndim == 2 else "mean squared error"
+
+    @property
+    def best(self) -> int:
+        """The member of least error, picked in hindsight."""
+        return int(self.errors.argmin())
+
+    @property
+    def F(self) -> FloatArray:
+        """Predictions on the drawn rows, (n, M) or (n, M, K)."""
+        return np.moveaxis(self.slabs, 0, 1)
+
+    @cached_property
+    def leading(self) -> IntArray:
+        """The members that are compared in pairs: all, or the largest weights."""
+        M, w = len(self.errors), self.roster.weights
+        if M <= _MOST_IN_PAIRS:
+            return np.arange(M)
+        order = np.arange(M) if w is None else np.argsort(-np.abs(w), kind="stable")
+        return np.sort(order[:_MOST_IN_PAIRS])
+
+    @cached_property
+    def correlation(self) -> FloatArray:
+        """The error correlation C of the leading members on the drawn rows."""
+        s = self.rows.weight
+        return error_correlation(
+            self.F[:, self.leading],
+            self.rows.y[self.drawn],
+            sample_weight=None if s is None else s[self.drawn],
+        )
+
+    def scores(self) -> list[Score]:
+        """Return the errors of the ensemble, of equal votes and of the best member."""
+        return [self._score(losses) for losses in self.losses]
+
+    def step_errors(
+        self, W: FloatArray, *, squared: bool = False, scoring: Scoring | None = None
+    ) -> FloatArray:
+        """Return the errors on the drawn rows of many committees, W of shape (S, M).
+
+        For classes the share of wrong rows, or with `squared` the squared distance
+        of the probabilities from the one-hot targets; with `scoring` minus a score.
+        """
+        y, s = self.rows.y[self.drawn], self.rows.weight
+        if scoring is not None:
+            weight = None if s is None else s[self.drawn]
+            try:
+                return minus_scores(self.F, y, W, scoring, weight)
+            except ValueError:  # some scores are not known on rows of one class
+                return np.full(len(W), np.nan)
+        said = np.tensordot(W, self.slabs, axes=(1, 0))
+        if said.ndim == 2:
+            losses = (said - y) ** 2
+        elif squared:
+            said[:, np.arange(len(y)), y] -= 1.0
+            losses = (said**2).sum(axis=2)
+        else:
+            losses = said.argmax(axis=2) != y
+        return np.average(losses, axis=1, weights=None if s is None else s[self.drawn])
+
+    def _score(self, losses: FloatArray) -> Score:
+        error, se = self.rows.mean(losses, np.ones(len(losses), dtype=bool))
+        gap, gap_se = paired_difference(losses, self.losses[0], self.rows.weight)
+        n = self._effective_rows()
+        if n < 1 + 1e-9:
+            return Score(error, np.nan, np.nan, gap, np.nan)
+        if self.together.ndim == 2:
+            return Score(error, *_wilson(error, n), gap, gap_se)
+        low = max(0.0, error - _NORMAL * se)
+        return Score(error, low, error + _NORMAL * se, gap, gap_se)
+
+    def _effective_rows(self) -> float:
+        """Return (sum s)^2 / sum s^2, which is N for rows of equal weight."""
+        s = self.rows.weight
+        return float(len(self.rows.y) if s is None else s.sum() ** 2 / (s @ s))
+
+
+def _wilson(p: float, n: float) -> tuple[float, float]:
+    """Return the ends of Wilson's interval for a share p of n rows.
+
+    (p + z^2 / 2n +- z sqrt(p (1 - p) / n + z^2 / 4n^2)) / (1 + z^2 / n)
+    """
+    z2 = _NORMAL**2 / n
+    middle = p + z2 / 2
+    half = np.sqrt(z2 * max(p * (1 - p), 0.0) + z2**2 / 4)
+    low, high = (middle - half) / (1 + z2), (middle + half) / (1 + z2)
+    return max(0.0, float(low)), min(1.0, float(high))
+
+
+def hear(
+    ensemble: Any, X: Any, y: Any, *, sample_weight: Any = None, n_jobs: Any = None
+) -> Hearing:
+    """Ask every member of a fitted ensemble once.
+
+    Parameters
+    ----------
+    ensemble : fitted ensemble
+        All that `prune` takes.
+    X : array-like, sparse matrix or frame of shape (N, n_features)
+    y : array-like of shape (N,)
+    sample_weight : array-like of shape (N,), optional
+    n_jobs : int, optional
+
+    Returns
+    -------
+    hearing : Hearing
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from committee.reporting.evaluation import hear
+    >>> members = [Ridge(alpha=a).fit([[0.0], [1.0]], [0.0, 1.0]) for a in (0.0, 1.0)]
+    >>> hearing = hear(members, [[1.0], [1.0]], [1.0, 1.0])
+    >>> hearing.errors.round(3).tolist(), hearing.best
+    ([0.0, 0.111], 0)
+    """
+    roster = roster_of(ensemble)
+    if isinstance(ensemble, BaseCommittee):
+        X = ensemble._check_X(X, reset=False)
+    elif not hasattr(X, "shape"):
+        X = np.asarray(X)
+    rows = checked_rows(roster, X, y, oob=False, sample_weight=sample_weight)
+    ready = roster.prepared(X)
+    stream = iter_predictions(
+        roster.members, ready, classes=roster.spoken, votes=roster.votes, n_jobs=n_jobs
+    )
+    together, losses, errors, drawn, slabs = _sums(roster, rows, stream)
+    if roster.weights is None:
+        together = _own_answer(ensemble, roster, X)
+        losses[0] = rows.losses(decided(together))
+    return Hearing(roster, ready, rows, together, losses, errors, drawn, slabs)
+
+
+def _sums(
+    roster: Roster, rows: Rows, stream: Iterator[FloatArray]
+) -> tuple[FloatArray, FloatArray, FloatArray, IntArray, FloatArray]:
+    """Add up what members say, one after the other."""
+    N, M = len(rows.y), len(roster)
+    K = () if roster.classes is None else (len(roster.classes),)
+    drawn = _drawn(N, M * (K[0] if K else 1))
+    w = np.zeros(M) if roster.weights is None else roster.weights
+    # Equal votes are counted first and scaled once, so that ties stay ties.
+    equal = len(set(w[w != 0])) == 1
+    together, mean = np.zeros((N, *K)), np.zeros((N, *K))
+    slabs, errors = np.empty((M, len(drawn), *K)), np.full(M, np.inf)
+    everywhere, best = np.ones(N, dtype=bool), np.zeros(N)
+    for m, P in enumerate(stream):
+        mean += P
+        if w[m]:
+            together += P if equal else w[m] * P
+        slabs[m] = P[drawn]
+        losses = rows.losses(decided(P))
+        error = rows.mean(losses, everywhere)[0]
+        if error < errors.min():
+            best = losses
+        errors[m] = error
+    if equal:
+        together *= w[np.flatnonzero(w)[0]]
+    mean *= 1.0 / M
+    answers = [rows.losses(decided(said)) for said in (together, mean)]
+    return together, np.stack([*answers, best]), errors, drawn, slabs
+
+
+def _drawn(n_rows: int, width: int) -> IntArray:
+    """Return all rows, or as many of them as F may have, in order."""
+    most = max(_FEWEST_ROWS, _KEPT_NUMBERS // width)
+    if n_rows <= most:
+        return np.arange(n_rows)
+    return np.sort(np.random.default_rng(0).choice(n_rows, most, replace=False))
+
+
+def _own_answer(ensemble: Any, roster: Roster, X: Any) -> FloatArray:
+    """Return what an ensemble says that does not average its members."""
+    said = np.asarray(ensemble.predict(X))
+    if roster.classes is None:
+        return said.astype(np.float64)
+    named: FloatArray = (said[:, None] == np.asarray(roster.classes)).astype(np.float64)
+    return named

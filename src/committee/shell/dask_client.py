@@ -1,0 +1,263 @@
+"""Dask's workers: those of a scheduler, or some on this machine for one command."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pkgutil import resolve_name
+from typing import Any
+
+from committee.shell.errors import USAGE, ShellError
+from committee.shell.output import Voice
+
+#: Seconds to wait for a scheduler to answer, and for the first of its workers.
+PATIENCE, WORKERS_PATIENCE = 5, 10
+#: Seconds between two looks at what the scheduler has done.
+_BEAT = 0.25
+
+#: Models travel with the first task of each worker, and that is all right.
+_SETTINGS = {"distributed.admin.large-graph-warning-threshold": "1 TiB"}
+
+
+@contextmanager
+def workers(scheduler: str | None, voice: Voice) -> Iterator[Any]:
+    """Give a client of Dask workers, and close what was opened.
+
+    Parameters
+    ----------
+    scheduler : str or None
+        Its address; None for one process on each core of this machine.
+    voice : Voice
+
+    Yields
+    ------
+    client : distributed.Client
+    """
+    _require_dask()
+    import dask
+    from distributed import Client
+
+    with _silence(), dask.config.set(_SETTINGS), _losses(scheduler):
+        if scheduler is None:
+            with _local_cluster() as cluster, Client(cluster) as client:
+                client.run(_ignore_interrupts)
+                yield client
+            return
+        with _connected(scheduler) as client:
+            _wait_for_workers(client, scheduler, voice)
+            _refuse_other_versions(client)
+            yield client
+
+
+@contextmanager
+def watched(client: Any, label: str, *, shown: bool) -> Iterator[None]:
+    """Show on standard error how many tasks of Dask are done, while they are.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    label : str
+    shown : bool
+    """
+    if not shown:
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("Dask tasks"),
+        TimeElapsedColumn(),
+    )
+    finished = threading.Event()
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, redirect_stdout=False) as bar:
+        line = bar.add_task(label, total=None)
+
+        def look() -> None:
+            while not finished.wait(_BEAT):
+                done, known = _counts(client)
+                if known:
+                    bar.update(line, completed=done, total=known)
+
+        watcher = threading.Thread(target=look, daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            finished.set()
+            watcher.join()
+        total = bar.tasks[line].total or 1
+        bar.update(line, completed=total, total=total)
+
+
+def refuse_jobs(jobs: int) -> None:
+    """Refuse --jobs where workers share the rows.
+
+    Examples
+    --------
+    >>> from committee.shell.dask_client import refuse_jobs
+    >>> refuse_jobs(1)
+    """
+    if jobs != 1:
+        raise ShellError(
+            f"--jobs {jobs} is for a table in memory: on Dask its workers share the "
+            "work, one on each core or those of --scheduler.",
+            USAGE,
+        )
+
+
+def _counts(client: Any) -> tuple[int, int]:
+    """Return how many tasks are done, and how many the scheduler knows of."""
+    try:
+        states = client.sync(client.scheduler.get_task_prefix_states)
+    except (OSError, RuntimeError):  # what is wrong, the work itself will say
+        return 0, 0
+    done = sum(prefix["memory"] + prefix["released"] for prefix in states.values())
+    return done, sum(sum(prefix.values()) for prefix in states.values())
+
+
+def _require_dask() -> None:
+    try:
+        import dask.dataframe  # noqa: F401
+        import distributed  # noqa: F401
+    except ImportError as error:
+        raise ShellError(
+            f"Tables in many files need {error.name or 'dask'}, which is not "
+            "installed: pip install 'committee[shell,dask]'."
+        ) from error
+
+
+def _local_cluster() -> Any:
+    """Return one worker process of one thread for each core."""
+    from dask.system import CPU_COUNT
+    from distributed import LocalCluster
+
+    return LocalCluster(
+        n_workers=CPU_COUNT,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=None,
+        # Not the usual port, which somebody else's dashboard may have.
+        scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+        silence_logs=logging.CRITICAL,
+    )
+
+
+def _ignore_interrupts() -> None:
+    """Leave Ctrl-C, which every process hears, to the one that started the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _connected(scheduler: str) -> Any:
+    """Return a client of a scheduler that answers."""
+    from distributed import Client
+
+    try:
+        # A client that finds nobody is not easily got rid of: knock first.
+        asyncio.run(asyncio.wait_for(_knock(scheduler), PATIENCE))
+    except (OSError, ValueError) as error:
+        raise ShellError(
+            f"No Dask scheduler answers at {scheduler!r}: --scheduler takes an "
+            "address such as tcp://10.0.0.1:8786, as 'dask scheduler' prints it."
+        ) from error
+    return Client(scheduler)
+
+
+async def _knock(scheduler: str) -> None:
+    from distributed import Security
+    from distributed.core import coerce_to_address, connect
+
+    options = Security().get_connection_args("client")
+    comm = await connect(coerce_to_address(scheduler), **options)
+    await comm.close()
+
+
+def _wait_for_workers(client: Any, scheduler: str, voice: Voice) -> None:
+    """Give workers that are about to start some seconds to appear."""
+    if client.scheduler_info()["workers"]:
+        return
+    voice.note(f"the Dask scheduler at {scheduler} has no workers yet.")
+    try:
+        client.wait_for_workers(1, timeout=WORKERS_PATIENCE)
+    except TimeoutError as error:
+        raise ShellError(
+            f"The Dask scheduler at {scheduler} has no workers: start some with "
+            f"'dask worker {scheduler}'."
+        ) from error
+
+
+def _refuse_other_versions(client: Any) -> None:
+    """Refuse a scheduler or workers that cannot read what they will be sent.
+
+    They are asked by a function of Python's own, which all of them have.
+    """
+    ask = resolve_name, "committee:__version__"
+    own = ask[0](ask[1])
+    try:
+        answers = {"scheduler": client.run_on_scheduler(*ask)}
+    except Exception as error:  # noqa: BLE001 (whatever an import there may raise)
+        answers = {"scheduler": error}
+    found = client.run(*ask, on_error="return")
+    answers |= {f"worker at {where}": answer for where, answer in found.items()}
+    for who, answer in answers.items():
+        if answer == own:
+            continue
+        has = (
+            f"committee {answer}"
+            if isinstance(answer, str)
+            else f"no committee that can be imported ({answer})"
+        )
+        raise ShellError(
+            f"The Dask {who} has {has}: install committee {own} there, the version "
+            "that is here."
+        )
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Keep Dask's log off standard error: what matters comes as an exception."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)
+
+
+@contextmanager
+def _losses(scheduler: str | None) -> Iterator[None]:
+    """Say in a sentence that workers, or the scheduler, are gone."""
+    from concurrent.futures import CancelledError
+
+    from distributed import KilledWorker
+    from distributed.core import CommClosedError
+
+    gone = (CommClosedError, CancelledError)
+    try:
+        yield
+    except KilledWorker as error:
+        raise ShellError(
+            "Dask's workers died over one part of the rows, as a rule for want of "
+            "memory: give smaller files, or workers with more memory."
+        ) from error
+    except (*gone, RuntimeError) as error:
+        if not isinstance(error, gone) and not isinstance(error.__cause__, gone):
+            raise
+        where = "of this machine" if scheduler is None else f"at {scheduler}"
+        raise ShellError(
+            f"The Dask scheduler {where} went away before the work was done."
+        ) from error
