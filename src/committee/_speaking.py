@@ -129,7 +129,7 @@ class Speaking:
             transformer=self.transformer_,
             arrays=self._arrays,
             held_out=None if mask is None else held_out,
-            unknown_rows=(
+            no_oob_reason=(
                 "It does not know rows that its members have not seen: a committee does "
                 "that was fitted in memory with a combiner and "
                 'weigh_on="held-out", and one that was pruned before does not. Give '

@@ -81,11 +81,15 @@ def ask(
     roster: Roster, X: Any, *, n_jobs: int | None = None, verbose: bool = False
 ) -> FloatArray:
     """Return F of a roster on X as its members take it."""
-    if roster.stages is not None:
-        stream = roster.stages(X)
+    if roster.staged_predictions is not None:
+        stream = roster.staged_predictions(X)
     else:
         stream = iter_predictions(
-            roster.members, X, classes=roster.spoken, votes=roster.votes, n_jobs=n_jobs
+            roster.members,
+            X,
+            classes=roster.member_classes,
+            votes=roster.votes,
+            n_jobs=n_jobs,
         )
     return _stacked(track(stream, len(roster), "asking", verbose), len(roster))
 

@@ -30,7 +30,9 @@ def test_stages_are_the_members_one_by_one(library, task, frame):
     model, X = fit_booster(library, task, frame=frame)
     roster = booster_roster(model)
     F = member_values(roster.members, X, task)
-    np.testing.assert_allclose(np.stack(list(roster.stages(X)), 1), F, rtol=1e-9)
+    np.testing.assert_allclose(
+        np.stack(list(roster.staged_predictions(X)), 1), F, rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -22,7 +22,9 @@ def assert_mean_is_the_booster(model, X, task):
     np.testing.assert_allclose(
         combined(F, w), output(model, X, task), rtol=2e-6, atol=1e-6
     )
-    np.testing.assert_allclose(np.stack(list(roster.stages(X)), 1), F, rtol=1e-9)
+    np.testing.assert_allclose(
+        np.stack(list(roster.staged_predictions(X)), 1), F, rtol=1e-9
+    )
     return roster
 
 

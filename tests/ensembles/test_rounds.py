@@ -124,7 +124,9 @@ def test_boosting_on_top_of_something_else(task, init):
     np.testing.assert_allclose(
         combined(F, EQUAL), output(model, X, task), rtol=1e-12, atol=1e-13
     )
-    np.testing.assert_allclose(np.stack(list(roster.stages(X)), 1), F, rtol=1e-9)
+    np.testing.assert_allclose(
+        np.stack(list(roster.staged_predictions(X)), 1), F, rtol=1e-9
+    )
 
 
 def test_inputs_are_left_alone():

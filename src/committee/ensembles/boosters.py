@@ -73,11 +73,11 @@ def booster_roster(ensemble: Any) -> Roster | None:
         shared.classes,
         shared.classes,
         votes="soft" if shared.classes is None else "scores",
-        unknown_rows=(
+        no_oob_reason=(
             "Boosted rounds learn from all rows. Give rows that the booster was not "
             "trained on, without oob."
         ),
-        stages=partial(_spoken, shared, stages),
+        staged_predictions=partial(_spoken, shared, stages),
     )
 
 

@@ -104,8 +104,8 @@ def _from_forest(forest: Any) -> Roster:
         **_coded(forest),
         arrays=True,
         held_out=_by_samples(forest) if forest.bootstrap else None,
-        own_oob=_own_oob(forest),
-        unknown_rows=(
+        oob_prediction=_oob_prediction(forest),
+        no_oob_reason=(
             "Its trees have seen all rows (bootstrap=False). Give rows that it was "
             "not trained on, without oob, or train with bootstrap=True."
         ),
@@ -127,12 +127,12 @@ def _from_bagging(bagging: Any) -> Roster:
         **_coded(bagging),
         arrays=True,
         held_out=_by_samples(bagging) if _leaves_rows_out(bagging) else None,
-        unknown_rows=(
+        no_oob_reason=(
             "Its members have seen all rows (bootstrap=False, max_samples=1.0). Give "
             "rows that it was not trained on, without oob, or train with "
             "bootstrap=True."
         ),
-        own_oob=_own_oob(bagging),
+        oob_prediction=_oob_prediction(bagging),
     )
 
 
@@ -147,7 +147,7 @@ def _from_adaboost(boosted: Any) -> Roster:
         classes,
         votes="hard",
         arrays=True,
-        unknown_rows=(
+        no_oob_reason=(
             "Boosted members learn from all rows. Give rows that it was not trained "
             "on, without oob."
         ),
@@ -172,7 +172,7 @@ def _from_voting(voting: Any) -> Roster:
         weights,
         **_coded(voting),
         votes="soft" if getattr(voting, "voting", "soft") == "soft" else "hard",
-        unknown_rows=_ALL_ROWS,
+        no_oob_reason=_ALL_ROWS,
     )
 
 
@@ -181,8 +181,8 @@ def _from_stacking(stacking: Any) -> Roster:
     members = list(stacking.estimators_)
     how = _coded(stacking)
     if stacking.cv == "prefit" and how:
-        how["spoken"] = np.unique(np.concatenate([m.classes_ for m in members]))
-    return Roster(members, None, **how, unknown_rows=_ALL_ROWS)
+        how["member_classes"] = np.unique(np.concatenate([m.classes_ for m in members]))
+    return Roster(members, None, **how, no_oob_reason=_ALL_ROWS)
 
 
 def _from_list(members: list[Any]) -> Roster:
@@ -210,7 +210,7 @@ def _from_list(members: list[Any]) -> Roster:
         _equal(len(members)),
         classes,
         classes,
-        unknown_rows=(
+        no_oob_reason=(
             "A list does not tell which rows each member was trained on. Give rows "
             "that none of them has seen, without oob."
         ),
@@ -260,7 +260,7 @@ def _leaves_rows_out(bagging: Any) -> bool:
     ) < getattr(bagging, "_n_samples", np.inf)
 
 
-def _own_oob(ensemble: Any) -> Any:
+def _oob_prediction(ensemble: Any) -> Any:
     """Return the out-of-bag output of an ensemble that was asked for its score."""
     name = "oob_prediction_" if is_regressor(ensemble) else "oob_decision_function_"
     return getattr(ensemble, name, None)
@@ -271,7 +271,7 @@ def _coded(ensemble: Any) -> dict[str, Any]:
     if is_regressor(ensemble):
         return {}
     classes = ensemble.classes_
-    return {"classes": classes, "spoken": np.arange(len(classes))}
+    return {"classes": classes, "member_classes": np.arange(len(classes))}
 
 
 def _refuse_many_outputs(ensemble: Any) -> None:

@@ -24,7 +24,7 @@ class Roster:
         its members (a median, a second layer).
     classes : array of shape (K,) or None
         Labels in the order of F's last axis; None for regression.
-    spoken : array of shape (K,) or None
+    member_classes : array of shape (K,) or None
         The same classes as the members name them: labels, or codes 0..K-1.
     votes : {"soft", "hard", "scores"}
     transformer : fitted transformer or None
@@ -34,12 +34,12 @@ class Roster:
     held_out : callable or None
         Given N, returns the mask (N, M) of the rows that members did not see, or
         raises ValueError if these cannot be the training rows.
-    own_oob : array of shape (N,) or (N, K), or None
+    oob_prediction : array of shape (N,) or (N, K), or None
         What the ensemble itself has said out of bag, NaN where nobody did: by this
         its training rows are recognised.
-    unknown_rows : str
+    no_oob_reason : str
         Where `held_out` is None: why, and what to do about it.
-    stages : callable or None
+    staged_predictions : callable or None
         Given X as the members take it, yields their predictions in order, faster
         than one member at a time.
     """
@@ -47,14 +47,14 @@ class Roster:
     members: list[Member]
     weights: FloatArray | None
     classes: Any = None
-    spoken: Any = None
+    member_classes: Any = None
     votes: Votes = "soft"
     transformer: Any = None
     arrays: bool = False
     held_out: Callable[[int], BoolArray] | None = None
-    own_oob: FloatArray | None = None
-    unknown_rows: str = "It does not record which rows each member was trained on."
-    stages: Callable[[Any], Iterator[FloatArray]] | None = None
+    oob_prediction: FloatArray | None = None
+    no_oob_reason: str = "It does not record which rows each member was trained on."
+    staged_predictions: Callable[[Any], Iterator[FloatArray]] | None = None
 
     def __len__(self) -> int:
         """M."""

@@ -89,7 +89,7 @@ def member_seconds(roster: Roster, X: Any, repeats: int = 3) -> FloatArray:
     for times in passes:
         start = time.perf_counter()
         stream = iter_predictions(
-            roster.members, X, classes=roster.spoken, votes=roster.votes
+            roster.members, X, classes=roster.member_classes, votes=roster.votes
         )
         for m, _ in enumerate(stream):
             end = time.perf_counter()

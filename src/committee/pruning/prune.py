@@ -107,7 +107,7 @@ def prune(
     workshop = Workshop(ensemble, roster, empty, fitted, X, rows, F)
     steps = steps_of(fitted, rows.error_of(F))
     seconds = np.full(len(roster), workshop.seconds_before / len(roster))
-    if roster.stages is None:
+    if roster.staged_predictions is None:
         seconds = member_seconds(roster, few_rows(ready))
     path = CommitteePath(
         [workshop.finished(step, F) for step in steps],

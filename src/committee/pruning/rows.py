@@ -95,12 +95,16 @@ class Rows:
         Without the right rows in their order a mask of unseen rows is wrong, and
         pruning would be misled without a sign.
         """
-        if self.held_out is None or roster.own_oob is None:
+        if self.held_out is None or roster.oob_prediction is None:
             return
         members = np.arange(len(roster))
         output, speaks = self.output(F, np.ones(len(roster)) / len(roster), members)
-        known = speaks & np.isfinite(roster.own_oob).reshape(len(F), -1).all(axis=1)
-        same = np.isclose(output[known], roster.own_oob[known], rtol=1e-6, atol=1e-6)
+        known = speaks & np.isfinite(roster.oob_prediction).reshape(len(F), -1).all(
+            axis=1
+        )
+        same = np.isclose(
+            output[known], roster.oob_prediction[known], rtol=1e-6, atol=1e-6
+        )
         # A regressor writes 0 where none was heard; a few rows may do so.
         if same.mean() < 0.9:
             raise ValueError(
@@ -124,7 +128,7 @@ def checked_rows(
     held_out = None
     if oob:
         if roster.held_out is None:
-            raise ValueError(f"oob=True is not possible here. {roster.unknown_rows}")
+            raise ValueError(f"oob=True is not possible here. {roster.no_oob_reason}")
         held_out = roster.held_out(n_rows(X))
         check_held_out(held_out, held_out.shape)
     return Rows(y, check_sample_weight(sample_weight, X), held_out)

@@ -189,7 +189,7 @@ def empty_committee(
     ):
         empty.feature_names_in_ = np.array(columns, dtype=object)
     empty.transformer_, empty._arrays = roster.transformer, roster.arrays
-    empty._votes, empty._spoken = roster.votes, roster.spoken
+    empty._votes, empty._spoken = roster.votes, roster.member_classes
     empty._link = "softmax" if roster.votes == "scores" else "mean"
     empty.held_out_ = None
     return empty

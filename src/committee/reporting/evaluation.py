@@ -210,7 +210,11 @@ def hear(
     rows = checked_rows(roster, X, y, oob=False, sample_weight=sample_weight)
     ready = roster.prepared(X)
     stream = iter_predictions(
-        roster.members, ready, classes=roster.spoken, votes=roster.votes, n_jobs=n_jobs
+        roster.members,
+        ready,
+        classes=roster.member_classes,
+        votes=roster.votes,
+        n_jobs=n_jobs,
     )
     together, losses, errors, drawn, slabs = _sums(roster, rows, stream)
     if roster.weights is None:
