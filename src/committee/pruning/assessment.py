@@ -194,6 +194,7 @@ class Assessment:
         """Measure a committee of the path beside the ensemble."""
         self._check_origin()
         _, F, rows, _ = self._rows
+        _ = self.errors  # from the same folds: a file then has both
         own = np.array_equal(committee.support_, np.flatnonzero(self.combiner.weights_))
         crossfit, before = self._crossfit, self._before
         output, counted = rows.output(
