@@ -83,7 +83,7 @@ def _expected_failures(estimator):
         LSSVMRegressor(alpha=0.1, gamma=0.5),
         LSSVMClassifier(alpha=0.1),
     ],
-    ids=lambda e: type(e).__name__,
+    ids=["ring", "chain", "held-out", "classifier", "lssvm", "lssvm-classifier"],
 )
 def test_scikit_learn_contract(estimator):
     assert_passes_all_checks(estimator, _expected_failures(estimator))
