@@ -67,7 +67,7 @@ TESTED_ELSEWHERE = {
     "ep/threads.py": "threads are given back: test_evidence",
     "ep/truncated.py": "truncations against integration: test_posterior",
     "ep/votes.py": "rows of votes: test_posterior, test_evidence",
-    "combiners/evidence_pruner.py": "what EPPruner and ARDPruner share: test_bayesian.py",
+    "combiners/evidence_pruner.py": "what EPPruner and ARDPruner share: test_ep_pruner",
     "pruning/workshop.py": "what prune() puts together: test_prune and test_path",
     "compare/table.py": "how a comparison prints: test_comparison",
     "export/finish.py": "labels and inputs of the files: tests/export/test_onnx.py",
