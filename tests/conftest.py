@@ -14,6 +14,16 @@ settings.register_profile(
 )
 settings.load_profile("committee")
 
+#: Seconds for a test that talks to worker processes, which start slowly on busy machines.
+_WITH_WORKERS = 200
+
+
+def pytest_collection_modifyitems(items):
+    """Let no test wait for lost workers until the suite is interrupted."""
+    for item in items:
+        if "clusters" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.timeout(_WITH_WORKERS))
+
 
 @pytest.fixture
 def rng():

@@ -128,7 +128,7 @@ class Elsewhere:
     ids=["asynchronous", "no workers", "two workers"],
 )
 def test_threads_of_the_cluster(client, expected, monkeypatch):
-    monkeypatch.setattr("distributed.get_client", lambda: client)
+    monkeypatch.setattr("committee.coupled.segments.current_client", lambda: client)
     assert _workers() == expected
 
 

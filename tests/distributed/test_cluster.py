@@ -65,6 +65,18 @@ def test_workers_find_the_weights_of_memory(client, kind, problem, rows):
     assert_same(found, kind().fit(F, y))
 
 
+def deadly_rows(F, mark):
+    """Rows of which one block kills the worker that makes it, once."""
+
+    def deadly(block, block_info=None):
+        if block_info[0]["chunk-location"][0] == 3 and not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return block
+
+    return spread(F, 100).map_blocks(deadly, dtype=F.dtype, meta=np.empty((0, 0)))
+
+
 def kill_a_worker(client):
     """Kill the process of a worker that holds rows."""
     pids = client.run(os.getpid)
@@ -96,15 +108,7 @@ def test_a_worker_killed_in_the_middle_of_ep(client, problem, monkeypatch):
 def test_a_worker_killed_in_the_middle_of_moments(client, tmp_path):
     F, y = numbers()
     mark = tmp_path / "killed"
-
-    def deadly(block, block_info=None):
-        if block_info[0]["chunk-location"][0] == 3 and not mark.exists():
-            mark.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return block
-
-    lazy = spread(F, 100).map_blocks(deadly, dtype=F.dtype, meta=np.empty((0, 0)))
-    found = SimplexWeights().fit(lazy, da.from_array(y, 100))
+    found = SimplexWeights().fit(deadly_rows(F, mark), da.from_array(y, 100))
     assert mark.exists()
     assert_same(found, SimplexWeights().fit(F, y))
 

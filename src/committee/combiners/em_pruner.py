@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from committee._typing import FloatArray
 from committee._validation import Interval, StrOptions, check_weights
 from committee.bayes import EMFit, fit_gaussian, fit_probit
-from committee.combiners.base import Combiner, Problem
+from committee.combiners.base import Combiner
 from committee.combiners.likelihoods import (
     heard_share,
     held_out_moments,
@@ -24,6 +24,7 @@ from committee.combiners.likelihoods import (
     target_rows,
     which_likelihood,
 )
+from committee.combiners.problem import Problem
 
 
 class EMPruner(Combiner):

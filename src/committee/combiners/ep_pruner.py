@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from committee._typing import FloatArray
 from committee._validation import StrOptions
-from committee.combiners.base import Problem
 from committee.combiners.evidence_pruner import EvidencePruner
+from committee.combiners.problem import Problem
 from committee.ep.path import as_equal_votes
 
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from committee._progress import step_printer
 from committee._typing import FloatArray
 from committee._validation import Interval, StrOptions
-from committee.combiners.base import Combiner, Problem
+from committee.combiners.base import Combiner
 from committee.combiners.likelihoods import (
     heard_share,
     held_out_moments,
@@ -27,6 +27,7 @@ from committee.combiners.likelihoods import (
     warn_of_light_weights,
     which_likelihood,
 )
+from committee.combiners.problem import Problem
 from committee.ep import Path, PathStep, RecordedVotes, moments_path, votes_path
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from scipy.special import log_ndtr, softmax
 
 from committee._typing import FloatArray, IntArray
-from committee.combiners.base import Largest, Problem, weight_and_rows
-from committee.combiners.chunked_problem import ChunkedProblem
+from committee.combiners.problem import Largest, Problem, weight_and_rows
+from committee.distributed import Chunks
 from committee.ep import (
     ChunkedTargets,
     ChunkedVotes,
@@ -85,12 +85,7 @@ def centred_rows(problem: Problem) -> Rows:
 
 def vote_rows(problem: Problem) -> tuple[VoteRows, FloatArray]:
     """Return the signed rows, and the factor from their weights to those of F."""
-    if isinstance(problem, ChunkedProblem):
-        chunked = ChunkedVotes(problem.chunks.map(_votes))
-        return chunked, chunked.unit
-    votes = _votes(problem)
-    S, scale = signed_scale(votes.S)
-    return Votes(S, votes.weight, votes.group), 1.0 / scale
+    return problem.kept(_votes, _memory_votes, _chunked_votes)
 
 
 def _votes(problem: Problem) -> Votes:
@@ -98,14 +93,19 @@ def _votes(problem: Problem) -> Votes:
     return Votes(rows.F, rows.weight, rows.group)
 
 
+def _memory_votes(votes: Votes) -> tuple[VoteRows, FloatArray]:
+    S, scale = signed_scale(votes.S)
+    return Votes(S, votes.weight, votes.group), 1.0 / scale
+
+
+def _chunked_votes(chunks: Chunks) -> tuple[VoteRows, FloatArray]:
+    votes = ChunkedVotes(chunks)
+    return votes, votes.unit
+
+
 def target_rows(problem: Problem) -> tuple[Moments, TargetRows]:
     """Return the moments of a regression, and its rows to leave out."""
-    if isinstance(problem, ChunkedProblem):
-        chunked = ChunkedTargets(problem.chunks.map(_targets))
-        return chunked.moments(), chunked
-    rows = _targets(problem)
-    with one_thread():
-        return row_moments(rows.F, rows.y, rows.weight), rows
+    return problem.kept(_targets, _memory_targets, _chunked_targets)
 
 
 def _targets(problem: Problem) -> Targets:
@@ -115,6 +115,16 @@ def _targets(problem: Problem) -> Targets:
     if problem.n_classes is not None:
         loss = Misclassified(np.asarray(problem.y))
     return Targets(rows.F, rows.y, rows.weight, loss)
+
+
+def _memory_targets(rows: Targets) -> tuple[Moments, TargetRows]:
+    with one_thread():
+        return row_moments(rows.F, rows.y, rows.weight), rows
+
+
+def _chunked_targets(chunks: Chunks) -> tuple[Moments, TargetRows]:
+    rows = ChunkedTargets(chunks)
+    return rows.moments(), rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,25 +5,22 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from committee._typing import FloatArray, RandomState
-from committee._validation import StrOptions, check_sample_weight, fit_context
-from committee.coupled.chunked_rows import ChunkedRows, chunk_classification
+from committee._validation import StrOptions, fit_context
+from committee.coupled.chunked_rows import rows_of
 from committee.coupled.ensemble import CoupledEnsemble
 from committee.coupled.expansion import in_blocks
 from committee.coupled.kernel_loo import leave_one_out
-from committee.coupled.lazy import lazily
 from committee.coupled.link import (
     LinkMixin,
     both_sides,
-    encode_labels,
     fit_slope,
-    signed_targets,
+    score_axes,
 )
-from committee.coupled.rows import Plan, Rows
+from committee.coupled.rows import Plan, Rows, label_rows
 from committee.coupled.segments import SegmentPlan
-from committee.distributed import is_dask
+from committee.distributed import lazy_rows
 
 #: Weighing on rows that members have trained on.
 _SEEN = ("train", "held-out")
@@ -143,24 +140,16 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
         -------
         self
         """
-        plan = self._prepare(self._rows(X, y, sample_weight), X_coupling)
+        rows = rows_of(self, label_rows, X, y, sample_weight)
+        self.classes_ = rows.classes()
+        plan = self._prepare(rows.coded(self.classes_), X_coupling)
         heard, outputs = self._train(plan)
         assert outputs is not None
         rows, scores = self._honest_scores(plan, heard, outputs)
         self.slope_ = fit_slope(scores, rows.y, rows.s)
         return self
 
-    def _rows(self, X: Any, y: Any, sample_weight: Any) -> Rows | ChunkedRows:
-        """Return checked rows, and remember the classes."""
-        if is_dask(X, y, sample_weight):
-            self._check_chunks()
-            self.classes_, chunks = chunk_classification(X, y, sample_weight)
-            return self._spread(X, chunks)
-        X, y = validate_data(self, X, y, dtype=np.float64)
-        s = check_sample_weight(sample_weight, X)
-        self.classes_, codes = encode_labels(y, s)
-        return Rows(X, codes, signed_targets(codes, len(self.classes_)), s)
-
+    @lazy_rows(tail=score_axes)
     def decision_function(self, X: Any) -> FloatArray:
         """Return the scores s_k; for two classes sum_j w_j sign f_j, or sum_j w_j f_j.
 
@@ -172,10 +161,6 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
         -------
         s : array of shape (N,) or (N, K)
         """
-        if is_dask(X):
-            check_is_fitted(self)
-            tail = () if len(self.classes_) == 2 else (len(self.classes_),)
-            return lazily(self, "decision_function", X, tail, np.float64)  # type: ignore[no-any-return]
         s = self._scores(X)
         if len(self.classes_) > 2:
             return s

@@ -22,7 +22,6 @@ from committee.coupled.expansion import (
     member_outputs,
 )
 from committee.coupled.gram import Layout, threads_for
-from committee.coupled.lazy import columns_of, lazily
 from committee.coupled.rows import Options, Plan, Rows
 from committee.coupled.sampling import (
     draw_coupling,
@@ -33,7 +32,7 @@ from committee.coupled.sampling import (
 )
 from committee.coupled.segments import SegmentPlan
 from committee.diagnostics.correlation import scaled_error_correlation
-from committee.distributed import is_dask
+from committee.distributed import computed, lazy_rows
 from committee.kernels import KERNELS, Kernel, make_kernel
 from committee.linalg import solve_simplex
 
@@ -45,6 +44,11 @@ RIDGE_CONSTRAINTS: dict[str, Any] = {
     "coef0": [Interval(Real, None, None, closed="neither")],
     "alpha": [Interval(Real, 0, None, closed="neither")],
 }
+
+
+def _member_axes(model: CoupledEnsemble) -> tuple[int, ...]:
+    one_row = np.zeros((1, len(model.members_), model.dual_coef_.shape[1]))
+    return model._member_view(one_row).shape[1:]
 
 
 class CoupledEnsemble(BaseEstimator):
@@ -149,11 +153,6 @@ class CoupledEnsemble(BaseEstimator):
                 'solver="direct" for Dask collections.'
             )
 
-    def _spread(self, X: Any, chunks: ChunkedRows) -> Rows | ChunkedRows:
-        """Return rows of Dask collections; for one submodel, all in one place."""
-        validate_data(self, columns_of(X), skip_check_array=True)
-        return chunks.gathered() if self.n_members == 1 else chunks
-
     def _prepare(
         self, table: Rows | ChunkedRows, X_coupling: Any, *, keep: bool = False
     ) -> Plan | SegmentPlan:
@@ -224,8 +223,7 @@ class CoupledEnsemble(BaseEstimator):
         """Return the given coupling points as an array as wide as X, or None."""
         if X_coupling is None:
             return None
-        if is_dask(X_coupling):
-            X_coupling = X_coupling.compute()
+        (X_coupling,) = computed(X_coupling)
         points = check_array(X_coupling, dtype=np.float64, input_name="X_coupling")
         if points.shape[1] != self.n_features_in_:
             raise ValueError(
@@ -285,13 +283,14 @@ class CoupledEnsemble(BaseEstimator):
         check_is_fitted(self, "weights_")
         return validate_data(self, X, dtype=np.float64, reset=False)  # type: ignore[no-any-return]
 
+    @lazy_rows(tail=_member_axes)
     def member_predictions(self, X: Any, *, n_jobs: int | None = None) -> FloatArray:
         """Return F, the predictions of every member.
 
         Parameters
         ----------
         X : array-like of shape (N, n_features), or a Dask array or frame
-            For a Dask collection the answer is a lazy Dask array.
+            For a Dask collection the result is a lazy Dask array.
         n_jobs : int, optional
             Not used: BLAS runs the threads.
 
@@ -300,11 +299,6 @@ class CoupledEnsemble(BaseEstimator):
         F : array of shape (N, M) or (N, M, K)
             For several targets (N, M, T).
         """
-        if is_dask(X):
-            check_is_fitted(self, "weights_")
-            shape = (1, len(self.members_), self.dual_coef_.shape[1])
-            tail = self._member_view(np.zeros(shape)).shape[1:]
-            return lazily(self, "member_predictions", X, tail, np.float64)  # type: ignore[no-any-return]
         X = self._check_X(X)
         everyone = np.arange(len(self.members_))
         return in_blocks(
