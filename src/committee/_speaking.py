@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from committee._typing import BoolArray, FloatArray, Member, Votes
-from committee.distributed import is_dask, map_rows
+from committee.distributed import lazy_rows
 from committee.ensembles import Roster
 from committee.ensembles.rounds import Round
 from committee.ensembles.together import Together, together
 from committee.predictions import iter_predictions, predict_all
+
+
+def _member_axes(committee: Any) -> tuple[int, ...]:
+    """Return the shape of F behind the rows."""
+    classes = committee._spoken
+    return (len(committee.members_), *(() if classes is None else (len(classes),)))
 
 
 class Speaking:
@@ -30,6 +35,7 @@ class Speaking:
     #: Whether members take plain arrays only.
     _arrays: bool
 
+    @lazy_rows(tail=_member_axes)
     def member_predictions(self, X: Any, *, n_jobs: int | None = None) -> FloatArray:
         """Return F, the predictions of every member.
 
@@ -45,10 +51,6 @@ class Speaking:
             Classes in the order of `classes_`.
         """
         check_is_fitted(self, "weights_")
-        if is_dask(X):
-            columns = () if self._spoken is None else (len(self._spoken),)
-            tail = (len(self.members_), *columns)
-            return self._lazily("member_predictions", X, tail, np.float64)  # type: ignore[no-any-return]
         return predict_all(
             self.members_,
             self._prepared(X),
@@ -56,13 +58,6 @@ class Speaking:
             votes=self._votes,
             n_jobs=self.n_jobs if n_jobs is None else n_jobs,
         )
-
-    def _lazily(self, method: str, X: Any, tail: tuple[int, ...], dtype: Any) -> Any:
-        """Return what a method says on a Dask collection, as a lazy Dask array."""
-        check_is_fitted(self, "weights_")
-        alone = copy.copy(self)
-        alone.n_jobs = None  # blocks are asked at the same time already
-        return map_rows(_said, X, tail, dtype, alone, method)
 
     def _combined(self, X: Any) -> FloatArray:
         """Return sum_m w_m f_m, one member at a time and in order."""
@@ -156,8 +151,3 @@ class Speaking:
             if "could not convert" not in str(error):
                 raise
             return validate_data(self, X, dtype=None, **options)
-
-
-def _said(X: Any, committee: Any, method: str) -> Any:
-    """Ask a committee on one block of rows."""
-    return getattr(committee, method)(X)
