@@ -14,7 +14,8 @@ from committee._validation import check_predictions, fit_context
 from committee.combiners.chunked_problem import problem_of, refusal
 from committee.combiners.problem import Problem
 from committee.distributed import lazy_rows
-from committee.predictions import as_probabilities, combine
+from committee.predictions import combine
+from committee.probabilities import as_probabilities
 
 
 def _output_axes(combiner: Combiner) -> tuple[int, ...]:

@@ -15,8 +15,8 @@ from committee.coupled.rows import Rows, memory_rows, stacked
 from committee.coupled.segments import SegmentPlan
 from committee.distributed import (
     Chunks,
+    check_block,
     check_chunk_weight,
-    check_columns,
     check_lead,
     check_same_rows,
     columns_of,
@@ -204,7 +204,7 @@ def _checked(
         check_same_rows(X=X, y=y)
         if len(X) == 0:
             return None
-        check_columns(X, columns)
+        check_block(X, columns)
         return check(X, y, check_chunk_weight(s, len(X)))
 
 

@@ -15,12 +15,12 @@ from committee.coupled.kernel_loo import leave_one_out
 from committee.coupled.link import (
     LinkMixin,
     both_sides,
-    fit_slope,
     score_axes,
 )
 from committee.coupled.rows import Plan, Rows, label_rows
 from committee.coupled.segments import SegmentPlan
 from committee.distributed import lazy_rows
+from committee.probabilities import fit_slope
 
 #: Weighing on rows that members have trained on.
 _SEEN = ("train", "held-out")

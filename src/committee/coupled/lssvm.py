@@ -19,13 +19,13 @@ from committee.coupled.gram import threads_for
 from committee.coupled.link import (
     LinkMixin,
     both_sides,
-    fit_slope,
     score_axes,
 )
 from committee.coupled.regressor import TargetsMixin
 from committee.coupled.rows import Rows, label_rows, memory_rows, regression_rows
 from committee.distributed import lazy_rows, refuse_dask
 from committee.kernels import Kernel, make_kernel
+from committee.probabilities import fit_slope
 
 
 def solve_lssvm(

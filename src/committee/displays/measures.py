@@ -11,7 +11,9 @@ import numpy as np
 from committee._typing import FloatArray, IntArray
 from committee._validation import check_class_codes
 from committee.combiners.evidence_pruner import EvidencePruner
-from committee.combiners.greedy import GreedyPath, GreedyPruner
+from committee.combiners.greedy import GreedyPruner
+
+GreedyPath = GreedyPruner
 from committee.combiners.objectives import Scoring, row_score
 from committee.combiners.problem import Problem
 

@@ -7,8 +7,8 @@ collections would need their own `chunks` and `collections`.
 from committee.distributed.chunks import Chunks, deferred, shared
 from committee.distributed.collections import (
     aligned,
+    check_block,
     check_chunk_weight,
-    check_columns,
     check_lead,
     check_same_rows,
     columns_of,
@@ -27,8 +27,8 @@ __all__ = [
     "Chunks",
     "ScoreMixin",
     "aligned",
+    "check_block",
     "check_chunk_weight",
-    "check_columns",
     "check_lead",
     "check_same_rows",
     "columns_of",

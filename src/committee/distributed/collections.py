@@ -169,7 +169,7 @@ def columns_of(X: Any) -> Any:
     return np.empty((0, *X.shape[1:]))
 
 
-def check_columns(block: Any, columns: Any) -> None:
+def check_block(block: Any, columns: Any) -> None:
     """Refuse a block whose columns are not those of X, in their order.
 
     Parameters

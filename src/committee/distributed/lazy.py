@@ -13,7 +13,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from committee.distributed.collections import (
-    check_columns,
+    check_block,
     columns_of,
     computed,
     is_dask,
@@ -117,5 +117,5 @@ def _checked(model: Any, X: Any) -> tuple[Any, Any]:
 
 def _on_block(block: Any, function: Any, model: Any, columns: Any) -> Any:
     if columns is not None:
-        check_columns(block, columns)
+        check_block(block, columns)
     return function(model, block)

@@ -16,8 +16,9 @@ from committee.diagnostics import error_correlation
 from committee.displays.measures import minus_scores
 from committee.ensembles import Roster, roster_of
 from committee.predictions import iter_predictions
-from committee.pruning.rows import Rows, checked_rows, decided
 from committee.pruning.summary import paired_difference
+from committee.pruning.weighing_rows import WeighingRows as Rows
+from committee.pruning.weighing_rows import checked_rows, decided
 
 #: Numbers of F that are kept, 128 MB: rows are drawn where all would be more.
 _KEPT_NUMBERS = 2**24
