@@ -9,7 +9,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import (
     assert_all_finite,
-    check_consistent_length,
     column_or_1d,
 )
 from sklearn.utils.multiclass import check_classification_targets
@@ -19,7 +18,7 @@ from committee._validation import (
     fit_context,
 )
 from committee.base import BaseCommittee
-from committee.distributed import ScoreMixin, is_dask, lazy_rows
+from committee.distributed import ScoreMixin, lazy_rows
 from committee.probabilities import as_probabilities, softmax_probabilities
 
 #: Types of None and of the missing values of pandas, which may not be installed.
@@ -121,16 +120,9 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
         """
         self._forget()
         _require_y(self, y)
-        if is_dask(X, y, sample_weight):
-            rows = self._partitions(X, y, sample_weight, fit_params, _labels)
-            self.classes_ = _at_least_two(rows.labels)
-            return self._fit_chunks(rows)
-        X = self._check_X(X, reset=True)
-        y = _labels(y)
-        check_consistent_length(X, y)
-        classes, codes = np.unique(y, return_inverse=True)
-        self.classes_ = _at_least_two(classes)
-        return self._fit(X, codes, len(classes), sample_weight, fit_params)
+        data = self._training_data(X, y, sample_weight, fit_params, _labels)
+        self.classes_ = _at_least_two(data.labels)
+        return self._fit(data)
 
     @lazy_rows(tail=lambda model: (len(model.classes_),))
     def predict_proba(self, X: Any) -> FloatArray:
@@ -260,13 +252,8 @@ class CommitteeRegressor(ScoreMixin, RegressorMixin, BaseCommittee):
         """
         self._forget()
         _require_y(self, y)
-        if is_dask(X, y, sample_weight):
-            rows = self._partitions(X, y, sample_weight, fit_params, _numbers)
-            return self._fit_chunks(rows)
-        X = self._check_X(X, reset=True)
-        y = _numbers(y)
-        check_consistent_length(X, y)
-        return self._fit(X, y, None, sample_weight, fit_params)
+        data = self._training_data(X, y, sample_weight, fit_params, _numbers)
+        return self._fit(data)
 
     @lazy_rows()
     def predict(self, X: Any) -> FloatArray:

@@ -11,15 +11,15 @@ da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
 
-def test_a_cluster_that_has_closed_its_last_worker(clusters, tmp_path, monkeypatch):
+@pytest.mark.parametrize("client", [1], indirect=True)
+def test_a_cluster_that_has_closed_its_last_worker(client, tmp_path, monkeypatch):
     """Dask closes a worker for good that is not back in time: 15 s as a rule."""
     F, y = numbers()
     mark = tmp_path / "killed"
     monkeypatch.setattr(workers, "_LOOK_EVERY", 0.5)
     impatient = {"distributed.deploy.lost-worker-timeout": "1 ms"}
-    with dask.config.set(impatient), distributed.Client(clusters(1)) as client:
-        client.wait_for_workers(1)
-        found = SimplexWeights().fit(deadly_rows(F, mark), da.from_array(y, 100))
+    with dask.config.set(impatient):
+        found = SimplexWeights().fit(deadly_rows(F, 100, mark), da.from_array(y, 100))
     assert mark.exists()
     assert_same(found, SimplexWeights().fit(F, y))
 

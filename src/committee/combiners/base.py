@@ -34,7 +34,7 @@ class Combiner(ABC, BaseEstimator):
     #: False for a combiner that looks at nothing but the number of members.
     needs_rows: ClassVar[bool] = True
 
-    #: True for a combiner that asks a problem for nothing but sums over its rows.
+    #: True for a combiner that needs nothing but sums over the rows of a problem.
     takes_chunks: ClassVar[bool] = False
 
     #: What a combiner does that sums over chunks cannot, after the name of its class.

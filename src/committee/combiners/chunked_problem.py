@@ -50,7 +50,7 @@ class ChunkedProblem(Problem):
     Attributes
     ----------
     chunks : Chunks of Problem
-        Made when they are asked for, and again for every pass: keep what is small.
+        Made when they are needed, and again for every pass: keep what is small.
     bare : Chunks of Problem
         The same without F, which may be costly to make.
     marks : tuple

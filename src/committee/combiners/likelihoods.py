@@ -1,6 +1,6 @@
-"""What F and y say about the weights: rows of a probit, or moments of a Gaussian.
+"""F and y as a likelihood of the weights: rows of a probit, or moments of a Gaussian.
 
-Both read a member's silence as nothing said: in votes an abstention is 0, in
+Where a member has no vote nothing counts: in votes an abstention is 0, in
 moments a pair of members is judged on the rows that both left out.
 """
 
@@ -146,14 +146,14 @@ def held_out_moments(problem: Problem) -> tuple[Moments, float]:
     members, each over the rows that both left out, shrunk.
     """
     C, unit = problem.error_correlation()
-    return error_moments(C, float(problem.aside(_heard_rows))), unit
+    return error_moments(C, float(problem.aside(_counted_rows))), unit
 
 
-def _heard_rows(problem: Problem) -> float:
-    """Return the total weight of the rows on which a member is heard."""
-    heard = slice(None) if problem.held_out is None else problem.held_out.any(axis=1)
+def _counted_rows(problem: Problem) -> float:
+    """Return the total weight of the rows on which a member has a vote."""
+    counted = slice(None) if problem.held_out is None else problem.held_out.any(axis=1)
     s = problem.sample_weight
-    return float((np.ones(len(problem.y)) if s is None else s)[heard].sum())
+    return float((np.ones(len(problem.y)) if s is None else s)[counted].sum())
 
 
 def offset_dominates(problem: Problem) -> bool:
@@ -190,16 +190,16 @@ def scaled_to_one(w: FloatArray) -> FloatArray:
     return w / total if total > 0.5 else w
 
 
-def heard_share(problem: Problem, w: FloatArray) -> float:
-    """Return the mean share of the weights that speaks on a row."""
+def voting_share(problem: Problem, w: FloatArray) -> float:
+    """Return the mean share of the weights that has a vote on a row."""
     if not problem.masked or not w.sum() > 0:
         return 1.0
-    heard, n_rows = problem.aside(_heard_weight, w)
-    return float(heard / n_rows / w.sum())
+    voting, n_rows = problem.aside(_voting_weight, w)
+    return float(voting / n_rows / w.sum())
 
 
-def _heard_weight(problem: Problem, w: FloatArray) -> FloatArray:
-    """Return the sum over rows of the weights that speak there, and their number."""
+def _voting_weight(problem: Problem, w: FloatArray) -> FloatArray:
+    """Return the sum over rows of the weights of members with a vote, and their number."""
     assert problem.held_out is not None
     return np.array([(problem.held_out @ w).sum(), len(problem.held_out)])
 
@@ -219,7 +219,7 @@ def warn_of_light_weights(problem: Problem) -> None:
 
 
 def which_likelihood(likelihood: str, problem: Problem) -> str:
-    """Return "probit" for two classes and "gaussian" otherwise, unless told."""
+    """Return "probit" for two classes and "gaussian" otherwise, unless given."""
     if likelihood == "probit" and problem.n_classes is None:
         raise ValueError(
             "The 'probit' likelihood is for votes: F of shape (N, M, K). Got shape "

@@ -1,4 +1,4 @@
-"""The rows of a fit in chunks of Dask collections, asked for by their numbers."""
+"""The rows of a fit in chunks of Dask collections, taken by their numbers."""
 
 from __future__ import annotations
 

@@ -143,9 +143,9 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
         rows = rows_of(self, label_rows, X, y, sample_weight)
         self.classes_ = rows.classes()
         plan = self._prepare(rows.coded(self.classes_), X_coupling)
-        heard, outputs = self._train(plan)
+        weighed, outputs = self._train(plan)
         assert outputs is not None
-        rows, scores = self._honest_scores(plan, heard, outputs)
+        rows, scores = self._unseen_scores(plan, weighed, outputs)
         self.slope_ = fit_slope(scores, rows.y, rows.s)
         return self
 
@@ -179,10 +179,10 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
             lambda rows: _votes(both_sides(self._outputs(rows, support)), w),
         )
 
-    def _honest_scores(
-        self, plan: Plan | SegmentPlan, heard: Rows, outputs: FloatArray
+    def _unseen_scores(
+        self, plan: Plan | SegmentPlan, weighed: Rows, outputs: FloatArray
     ) -> tuple[Rows, FloatArray]:
-        """Return rows and their s_k by members that were not told the target."""
+        """Return rows and their s_k by members that did not train on the target."""
         if isinstance(plan, Plan) and self.n_members == 1 and self.weigh_on in _SEEN:
             rows, f = leave_one_out(
                 plan.gram, plan.rows.Y, alpha=self.alpha, coupling=0.0
@@ -193,13 +193,13 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
         f = both_sides(outputs[:, support])
         unseen = self._unseen(plan.weighing)[:, support]
         w = np.where(unseen, self.weights_[support], 0.0)
-        alone = w.sum(axis=1) <= 0
-        if alone.all():
+        unscored = w.sum(axis=1) <= 0
+        if unscored.all():
             w[:] = self.weights_[support]
-            alone[:] = False
-        f, w = f[~alone], w[~alone]
+            unscored[:] = False
+        f, w = f[~unscored], w[~unscored]
         w *= self.weights_.sum() / w.sum(axis=1, keepdims=True)
-        return heard.take(np.flatnonzero(~alone)), self._voted(f, w)
+        return weighed.take(np.flatnonzero(~unscored)), self._voted(f, w)
 
     def _voted(self, f: FloatArray, w: FloatArray) -> FloatArray:
         """Return s_k of outputs (N, M, K) with weights (N, M)."""

@@ -171,8 +171,8 @@ class CoupledKernelRegressor(TargetsMixin, CoupledEnsemble):
         sample_weight : array-like of shape (N,), optional, or a Dask collection
         X_coupling : array-like of shape (n_c, n_features), optional
             Points on which the submodels shall agree; the inputs to be predicted
-            make the fit transductive. A Dask collection is computed. In a pipeline ask for it with
-            `set_fit_request(X_coupling=True)` and transform it with the pipeline's
+            make the fit transductive. A Dask collection is computed. In a pipeline
+            request it with `set_fit_request(X_coupling=True)` and transform it with the pipeline's
             `transform_input=["X_coupling"]`.
 
         Returns

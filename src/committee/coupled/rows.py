@@ -20,7 +20,7 @@ from committee.kernels import Kernel
 
 
 class Options(TypedDict):
-    """What a solver is told, as `solve_coupled` takes it."""
+    """Options of a solver, as `solve_coupled` takes them."""
 
     alpha: float
     coupling: float
@@ -114,7 +114,7 @@ class Plan:
     def solve(
         self, points: FloatArray | None, options: Options
     ) -> tuple[CoupledSolution, FloatArray | None]:
-        """Return the coefficients, and what the submodels say on some points.
+        """Return the coefficients, and the submodels' outputs on some points.
 
         Parameters
         ----------

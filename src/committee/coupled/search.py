@@ -230,9 +230,9 @@ def _loo_errors(
                 yield np.nan, 1.0
                 continue
             F = model._predictions(outputs)
-            heard = data.take(rows)
-            w = model._weigh(F if model._needs_rows() else None, heard, rows)
-            yield _error(combine(F, w), heard)
+            weighed = data.take(rows)
+            w = model._weigh(F if model._needs_rows() else None, weighed, rows)
+            yield _error(combine(F, w), weighed)
 
 
 def _cv_errors(

@@ -27,7 +27,7 @@ from committee.coupled.system import (
     CoupledSolution,
     RightSides,
     advice,
-    solve_apart,
+    solve_uncoupled,
     system_block,
 )
 from committee.distributed import Chunks, deferred, shared
@@ -62,7 +62,7 @@ class Spread(Protocol):
 
 
 class Job(NamedTuple):
-    """What all segments are told.
+    """What all segments have in common.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Job(NamedTuple):
     layout : Layout
     alpha, nu : float
     points : array of shape (n, d) or None
-        Where the submodels are asked for their outputs.
+        Where the submodels are evaluated.
     """
 
     kernel: Kernel
@@ -96,7 +96,7 @@ class Local(NamedTuple):
     subsets: dict[int, IntArray]
 
     def gram(self, job: Job) -> GramBlocks:
-        """Return the kernel blocks, made when they are asked for."""
+        """Return the kernel blocks, made when they are needed."""
         rows = self.rows
         return GramBlocks(
             job.kernel,
@@ -118,7 +118,7 @@ class Done(NamedTuple):
 
 
 class SegmentSolution(NamedTuple):
-    """Coefficients of a segment's submodels, and what they say on the points."""
+    """Coefficients of a segment's submodels, and their outputs on the points."""
 
     coef: list[FloatArray]
     outputs: FloatArray | None
@@ -149,7 +149,7 @@ class SegmentPlan:
     def solve(
         self, points: FloatArray | None, options: Options
     ) -> tuple[CoupledSolution, FloatArray | None]:
-        """Return the coefficients, and what the submodels say on some points.
+        """Return the coefficients, and the submodels' outputs on some points.
 
         Parameters
         ----------
@@ -173,8 +173,8 @@ class SegmentPlan:
         coef = [a for part in parts for a in part.coef]
         if points is None:
             return CoupledSolution(coef), None
-        said = [part.outputs for part in parts if part.outputs is not None]
-        return CoupledSolution(coef), np.concatenate(said, axis=1)
+        outputs = [part.outputs for part in parts if part.outputs is not None]
+        return CoupledSolution(coef), np.concatenate(outputs, axis=1)
 
     def points(self) -> FloatArray:
         """Return the rows that kernels are centred on, (N, d)."""
@@ -184,11 +184,11 @@ class SegmentPlan:
         """Return the answer of every segment, still to be computed."""
         ring = self.layout.topology == "ring"
         segments = cut_segments(self.layout.n_members, wanted, ring=ring)
-        told = shared(job)
+        common = shared(job)
         coupled = job.nu != 0.0 and bool(self.layout.edges)
         first = _eliminated if coupled else _uncoupled
         done = [
-            deferred(first, told, shared(segment), shared(owner), *pieces.parts)
+            deferred(first, common, shared(segment), shared(owner), *pieces.parts)
             for segment in segments
             for owner, pieces in [self._shuffled(segment)]
         ]
@@ -196,7 +196,7 @@ class SegmentPlan:
             return Chunks(done)
         reduced = [deferred(_reduced, part) for part in done]
         ends = deferred(_joined, shared(segments), *reduced)
-        return Chunks([deferred(_solved, told, part, ends) for part in done])
+        return Chunks([deferred(_solved, common, part, ends) for part in done])
 
     def _shuffled(self, segment: Segment) -> tuple[IntArray, Chunks]:
         """Return the subset of each row that a segment needs, and pieces of the rows."""
@@ -248,7 +248,7 @@ def _uncoupled(
     """Train submodels that are not coupled."""
     local = _local(owner, pieces)
     gram = local.gram(job)
-    coef = solve_apart(gram, local.rows.Y, job.alpha, segment.members)
+    coef = solve_uncoupled(gram, local.rows.Y, job.alpha, segment.members)
     return _with_outputs(gram, segment, coef, job)
 
 

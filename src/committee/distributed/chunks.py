@@ -150,6 +150,6 @@ def _is_loss(error: Exception) -> bool:
     """Whether the error is that of a scheduler that is gone, not of lost tasks."""
     names = {kind.__name__ for kind in type(error).__mro__}
     lost = {"CommClosedError", "CancelledError", "FutureCancelledError"}
-    said = str(error).lower()
-    gone = bool(names & lost) and "lost dependencies" not in said
-    return gone or "client is not" in said
+    text = str(error).lower()
+    gone = bool(names & lost) and "lost dependencies" not in text
+    return gone or "client is not" in text

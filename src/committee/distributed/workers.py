@@ -20,7 +20,7 @@ def current_client() -> Any:
     from dask.base import get_scheduler
 
     client = getattr(get_scheduler(), "__self__", None)
-    # An asynchronous client cannot be asked here.
+    # An asynchronous client cannot answer here.
     known = hasattr(client, "ncores") and not getattr(client, "asynchronous", True)
     return client if known else None
 
