@@ -1,7 +1,7 @@
 """Fixtures shared by all tests; problems are those of `tests.reference.problems`."""
 
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 
 # Test processes share the cores: BLAS threads of their own would wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -17,6 +17,16 @@ settings.register_profile(
     "committee", derandomize=True, deadline=None, database=None, max_examples=60
 )
 settings.load_profile("committee")
+
+#: Seconds for a test that talks to worker processes, which start slowly on busy machines.
+_WITH_WORKERS = 200
+
+
+def pytest_collection_modifyitems(items):
+    """Let no test wait for lost workers until the suite is interrupted."""
+    for item in items:
+        if "clusters" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.timeout(_WITH_WORKERS))
 
 
 @pytest.fixture
@@ -71,21 +81,26 @@ def clusters():
         yield cluster
 
 
+@contextmanager
+def _client_of(cluster, n_workers):
+    from distributed import Client
+
+    # A test before this one may have killed a worker that Dask then closed for good.
+    cluster.scale(n_workers)
+    with Client(cluster) as client:
+        client.wait_for_workers(n_workers)
+        yield client
+
+
 @pytest.fixture(params=[1, 2], ids=["one worker", "two workers"])
 def client(request, clusters):
     """A client of one and of two worker processes, all of them there."""
-    from distributed import Client
-
-    with Client(clusters(request.param)) as client:
-        client.wait_for_workers(request.param)
+    with _client_of(clusters(request.param), request.param) as client:
         yield client
 
 
 @pytest.fixture
 def two_workers(clusters):
     """A client of two worker processes, both of them there."""
-    from distributed import Client
-
-    with Client(clusters(2)) as client:
-        client.wait_for_workers(2)
+    with _client_of(clusters(2), 2) as client:
         yield client

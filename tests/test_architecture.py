@@ -72,6 +72,7 @@ TESTED_ELSEWHERE = {
     "compare/table.py": "how a comparison prints: test_comparison",
     "export/finish.py": "labels and inputs of the files: tests/export/test_onnx.py",
     "export/graph.py": "what onnxruntime runs: tests/export/test_onnx.py",
+    "combiners/problem.py": "what combiners are given: tests/test_combiners.py",
 }
 
 

@@ -134,7 +134,7 @@ def test_one_chunk_is_memory_for_all_rows_to_weigh_on(committee, problem, genera
 def test_weights_are_those_of_the_same_members_and_mask_in_memory(
     committee, problem, generator
 ):
-    """Every member is weighed on other chunks, and on what it left out at home."""
+    """Every member is weighed on other chunks, and on what it left out of its own."""
     X, y = problem()
     rows = np.column_stack([np.arange(N), X[:, 1:]])  # members know rows by number
     model = committee(generator, SimplexWeights())

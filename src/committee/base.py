@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -28,11 +27,10 @@ from committee._validation import (
     Interval,
     StrOptions,
     check_columns,
-    check_sample_weight,
     routing_enabled,
 )
 from committee.combiners import Combiner
-from committee.distributed import is_dask, map_rows
+from committee.distributed import lazy_rows
 from committee.ensembles import Roster
 from committee.ensembles.roster import training_rows
 from committee.ensembles.rounds import Round
@@ -40,11 +38,15 @@ from committee.ensembles.together import Together, together
 from committee.export import to_sklearn
 from committee.growing import grow
 from committee.members import Bagging, Generation, Generator, Pool, TrainingData
-from committee.members.base import split_apart
-from committee.members.dask_rows import Partitions, partitions
-from committee.members.dask_training import check_generator, generate_at_homes
+from committee.members.dask_rows import ChunkedData, training_data
+from committee.members.dask_training import check_generator, generate_members
 from committee.path import Path
 from committee.predictions import combined, predict_all, predict_members
+
+
+def _member_axes(committee: BaseCommittee) -> tuple[int, ...]:
+    """Return the shape of F behind the rows."""
+    return (len(committee.roster_), *committee.roster_.output_shape)
 
 
 class BaseCommittee(BaseEstimator):
@@ -163,57 +165,46 @@ class BaseCommittee(BaseEstimator):
         tags.input_tags.allow_nan = all(tag.allow_nan for tag in inputs)
         return tags
 
-    def _fit(
-        self,
-        X: Any,
-        y: Any,
-        n_classes: int | None,
-        sample_weight: Any,
-        fit_params: dict[str, Any],
-    ) -> Self:
+    def _fit(self, data: TrainingData | ChunkedData) -> Self:
         """Generate members, weigh them and keep the result."""
-        self._check_kind()
-        data = TrainingData(
-            X,
-            y,
-            n_classes,
-            check_sample_weight(sample_weight, X),
-            self._route(fit_params),
-        )
         rng = check_random_state(self.random_state)
         if self.stop is not None:
-            self._grow(data, rng)
-        else:
-            self._generate_all(data, rng)
-        return self
+            assert isinstance(data, TrainingData)
+            return self._grow(data, rng)
+        weigh_on = (
+            self.weigh_on if isinstance(self.weigh_on, str) else float(self.weigh_on)
+        )
+        generation, rows = generate_members(
+            self._generator(),
+            self.estimator if isinstance(self.generator, Pool) else self._estimator(),
+            data,
+            weigh_on=weigh_on if self._needs_rows() else None,
+            **self._how(rng),
+        )
+        combiner, weights = self._weigh(generation, rows)
+        if not data.in_memory:
+            # The mask would bring the whole graph, and maybe all rows, along.
+            generation = replace(generation, held_out=None)
+        return self._hold(generation, combiner, weights, rows.classes)
 
-    def _partitions(
+    def _training_data(
         self,
         X: Any,
         y: Any,
         sample_weight: Any,
         fit_params: dict[str, Any],
         check_y: Callable[[Any], Any],
-    ) -> Partitions:
-        """Return Dask collections as chunks of rows, once they can be trained on."""
+    ) -> TrainingData | ChunkedData:
+        """Return checked rows, in memory or in chunks."""
         self._check_kind()
-        check_generator(self._generator())
-        self._refuse_on_chunks(fit_params)
-        door = clone(self)  # knows the columns, and nothing that is heavy to send
-        for committee in (self, door):
-            if is_dask(X):
-                committee._check_X(_like_rows(X), reset=True)
-        return partitions(
-            X,
-            y,
-            sample_weight,
-            check_X=partial(door._check_X, reset=False),
-            check_y=check_y,
-            classes=is_classifier(self),
-        )
+        data = training_data(self, X, y, sample_weight, fit_params, check_y)
+        if self.combiner is not None and not data.in_memory:
+            self.combiner.check_chunks(data.n_classes)
+        return data
 
-    def _refuse_on_chunks(self, fit_params: dict[str, Any]) -> None:
-        """Say before any work what has to see all rows at once."""
+    def _check_chunks(self, fit_params: dict[str, Any]) -> None:
+        """Refuse, before any work, what has to see all rows at once."""
+        check_generator(self._generator())
         if fit_params:
             raise TypeError(
                 f"fit() got {sorted(fit_params)} and Dask collections: members that are "
@@ -227,46 +218,11 @@ class BaseCommittee(BaseEstimator):
         if self.combiner is not None and not self.combiner.takes_chunks:
             self.combiner.check_chunks(None)
 
-    def _fit_chunks(self, rows: Partitions) -> Self:
-        """Train members where their rows are, and weigh them on F in chunks."""
-        if self.combiner is not None:
-            self.combiner.check_chunks(rows.n_classes)
-        weigh_on = (
-            self.weigh_on if isinstance(self.weigh_on, str) else float(self.weigh_on)
-        )
-        generation, seen = generate_at_homes(
-            self._generator(),
-            self._estimator(),
-            rows,
-            weigh_on=weigh_on if self._needs_rows() else None,
-            random_state=check_random_state(self.random_state),
-            verbose=bool(self.verbose),
-        )
-        combiner, weights = self._weigh(generation, seen)
-        # The mask would bring the whole graph, and maybe all rows, along.
-        generation = replace(generation, held_out=None)
-        return self._hold(generation, combiner, weights, seen.classes)
-
     def _needs_rows(self) -> bool:
         """Whether members are weighed by what they predict."""
         return self.combiner is not None and self.combiner.needs_rows
 
-    def _generate_all(self, data: TrainingData, rng: np.random.RandomState) -> None:
-        """Train all members of the generator, then weigh them."""
-        needs_rows = self._needs_rows()
-        rows_apart = None
-        if needs_rows and not isinstance(self.weigh_on, str):
-            data, rows_apart = split_apart(data, self.weigh_on, rng)
-        generation = self._generator().generate(
-            self.estimator if isinstance(self.generator, Pool) else self._estimator(),
-            data,
-            held_out=needs_rows and self.weigh_on == "held-out",
-            **self._how(rng),
-        )
-        rows = data if rows_apart is None else rows_apart
-        self._hold(generation, *self._weigh(generation, rows), data.classes)
-
-    def _grow(self, data: TrainingData, rng: np.random.RandomState) -> None:
+    def _grow(self, data: TrainingData, rng: np.random.RandomState) -> Self:
         """Train and weigh members in batches, until the evidence stops to rise."""
         if self.combiner is None or self.weigh_on != "held-out":
             raise ValueError(
@@ -277,7 +233,7 @@ class BaseCommittee(BaseEstimator):
         generation, combiner = grow(
             self._generator(), self._estimator(), data, self.combiner, **self._how(rng)
         )
-        self._hold(generation, combiner, combiner.weights_, data.classes)
+        return self._hold(generation, combiner, combiner.weights_, data.classes)
 
     def _how(self, rng: np.random.RandomState) -> dict[str, Any]:
         """Return how members are to be trained."""
@@ -387,6 +343,7 @@ class BaseCommittee(BaseEstimator):
         state: Any = super().__getstate__()
         return {k: v for k, v in state.items() if k != "_whole"}
 
+    @lazy_rows(tail=_member_axes)
     def member_predictions(self, X: Any, *, n_jobs: int | None = None) -> FloatArray:
         """Return F, the predictions of every member.
 
@@ -403,18 +360,8 @@ class BaseCommittee(BaseEstimator):
         """
         check_is_fitted(self)
         roster = self.roster_
-        if is_dask(X):
-            tail = (len(roster), *roster.output_shape)
-            return self._lazily("member_predictions", X, tail, np.float64)  # type: ignore[no-any-return]
         n_jobs = self.n_jobs if n_jobs is None else n_jobs
         return predict_members(roster, self._prepared(X), n_jobs=n_jobs)
-
-    def _lazily(self, method: str, X: Any, tail: tuple[int, ...], dtype: Any) -> Any:
-        """Return what a method predicts on a Dask collection, as a lazy Dask array."""
-        check_is_fitted(self)
-        alone = copy.copy(self)
-        alone.n_jobs = None  # blocks are predicted at the same time already
-        return map_rows(_block, X, tail, dtype, alone, method)
 
     def _combined(self, X: Any) -> FloatArray:
         """Return sum_m w_m f_m."""
@@ -473,13 +420,3 @@ class BaseCommittee(BaseEstimator):
     def _generator(self) -> Generator:
         """Return the generator, Bagging(100) unless given."""
         return Bagging() if self.generator is None else self.generator
-
-
-def _like_rows(X: Any) -> Any:
-    """Return something plain with the columns of a Dask collection."""
-    return X._meta if hasattr(X, "columns") else np.empty((1, *X.shape[1:]))
-
-
-def _block(X: Any, committee: Any, method: str) -> Any:
-    """Call a method of a committee on one block of rows."""
-    return getattr(committee, method)(X)

@@ -6,11 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.metrics import accuracy_score, r2_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import (
     assert_all_finite,
-    check_consistent_length,
     column_or_1d,
 )
 from sklearn.utils.multiclass import check_classification_targets
@@ -20,14 +18,14 @@ from committee._validation import (
     fit_context,
 )
 from committee.base import BaseCommittee
-from committee.distributed import brought, is_dask
+from committee.distributed import ScoreMixin, lazy_rows
 from committee.probabilities import as_probabilities, softmax_probabilities
 
 #: Types of None and of the missing values of pandas, which may not be installed.
 _MISSING = {"NoneType", "NAType", "NaTType"}
 
 
-class CommitteeClassifier(ClassifierMixin, BaseCommittee):
+class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
     """A committee of classifiers: generate members, weigh them, vote.
 
         p(k | x) = sum_m w_m p_m(k | x)
@@ -122,17 +120,11 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):
         """
         self._forget()
         _require_y(self, y)
-        if is_dask(X, y, sample_weight):
-            rows = self._partitions(X, y, sample_weight, fit_params, _labels)
-            self.classes_ = _at_least_two(rows.labels)
-            return self._fit_chunks(rows)
-        X = self._check_X(X, reset=True)
-        y = _labels(y)
-        check_consistent_length(X, y)
-        classes, codes = np.unique(y, return_inverse=True)
-        self.classes_ = _at_least_two(classes)
-        return self._fit(X, codes, len(classes), sample_weight, fit_params)
+        data = self._training_data(X, y, sample_weight, fit_params, _labels)
+        self.classes_ = _at_least_two(data.labels)
+        return self._fit(data)
 
+    @lazy_rows(tail=lambda model: (len(model.classes_),))
     def predict_proba(self, X: Any) -> FloatArray:
         """Return class probabilities, columns in the order of `classes_`.
 
@@ -149,8 +141,6 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):
         -------
         p : array of shape (N, K)
         """
-        if is_dask(X):
-            return self._lazily("predict_proba", X, (len(self.classes_),), np.float64)  # type: ignore[no-any-return]
         scores = self._combined(X)
         if self.roster_.link == "softmax":
             return softmax_probabilities(scores)
@@ -158,6 +148,7 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):
             return as_probabilities(scores)
         return self.combiner_.probabilities(scores)
 
+    @lazy_rows(dtype=lambda model: model.classes_.dtype)
     def predict(self, X: Any) -> Any:
         """Return the class with the largest weighted vote.
 
@@ -170,29 +161,11 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):
         -------
         labels : array of shape (N,)
         """
-        if is_dask(X):
-            return self._lazily("predict", X, (), self.classes_.dtype)
         p = self.predict_proba(X)
         return self.classes_[p.argmax(axis=1)]
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of rows whose label is predicted.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix, frame or Dask collection of shape (N, n_features)
-        y : array-like or Dask collection of shape (N,)
-        sample_weight : array-like or Dask collection of shape (N,), optional
-
-        Returns
-        -------
-        accuracy : float
-        """
-        predicted, y, s = brought(self.predict(X), y, sample_weight)
-        return float(accuracy_score(y, predicted, sample_weight=s))
-
-
-class CommitteeRegressor(RegressorMixin, BaseCommittee):
+class CommitteeRegressor(ScoreMixin, RegressorMixin, BaseCommittee):
     """A committee of regressors: generate members, weigh them, average.
 
         f_ens(x) = sum_m w_m f_m(x)
@@ -279,14 +252,10 @@ class CommitteeRegressor(RegressorMixin, BaseCommittee):
         """
         self._forget()
         _require_y(self, y)
-        if is_dask(X, y, sample_weight):
-            rows = self._partitions(X, y, sample_weight, fit_params, _numbers)
-            return self._fit_chunks(rows)
-        X = self._check_X(X, reset=True)
-        y = _numbers(y)
-        check_consistent_length(X, y)
-        return self._fit(X, y, None, sample_weight, fit_params)
+        data = self._training_data(X, y, sample_weight, fit_params, _numbers)
+        return self._fit(data)
 
+    @lazy_rows()
     def predict(self, X: Any) -> FloatArray:
         """Return the weighted mean of the members' predictions.
 
@@ -299,25 +268,7 @@ class CommitteeRegressor(RegressorMixin, BaseCommittee):
         -------
         f_ens : array of shape (N,)
         """
-        if is_dask(X):
-            return self._lazily("predict", X, (), np.float64)  # type: ignore[no-any-return]
         return self._combined(X)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return R^2, the share of the variance of y that is predicted.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, frame or Dask collection of shape (N, n_features)
-        y : array-like or Dask collection of shape (N,)
-        sample_weight : array-like or Dask collection of shape (N,), optional
-
-        Returns
-        -------
-        r2 : float
-        """
-        f, y, s = brought(self.predict(X), y, sample_weight)
-        return float(r2_score(y, f, sample_weight=s))
 
 
 def _require_y(estimator: BaseEstimator, y: Any) -> None:

@@ -19,7 +19,7 @@ from committee._parallel import results_of
 from committee._progress import track
 from committee._typing import FloatArray, IntArray, Member, Votes
 from committee._validation import check_weights
-from committee.distributed import is_dask, map_rows
+from committee.distributed import lazy_rows
 from committee.ensembles import Roster, roster_of
 from committee.ensembles.columns import OnColumns
 
@@ -58,21 +58,21 @@ def member_predictions(
     """
     if hasattr(ensemble, "member_predictions"):
         return ensemble.member_predictions(X, n_jobs=n_jobs)  # type: ignore[no-any-return]
-    if is_dask(X):
-        return _lazy_predictions(ensemble, X)  # type: ignore[no-any-return]
+    return _ensemble_predictions(ensemble, X, n_jobs=n_jobs)
+
+
+def _member_axes(ensemble: Any) -> tuple[int, ...]:
+    """Return the shape of F behind the rows."""
+    roster = roster_of(ensemble)
+    return (len(roster), *roster.output_shape)
+
+
+@lazy_rows(tail=_member_axes, check=False)
+def _ensemble_predictions(
+    ensemble: Any, X: Any, *, n_jobs: int | None = None
+) -> FloatArray:
     roster = roster_of(ensemble)
     return predict_members(roster, roster.prepared(X), n_jobs=n_jobs)
-
-
-def _lazy_predictions(ensemble: Any, X: Any) -> Any:
-    """Return F as a Dask array: each block is predicted where it lies."""
-    roster = roster_of(ensemble)
-    tail = (len(roster), *roster.output_shape)
-    return map_rows(_predictions_of, X, tail, np.float64, ensemble)
-
-
-def _predictions_of(X: Any, ensemble: Any) -> FloatArray:
-    return member_predictions(ensemble, X)
 
 
 def predict_members(

@@ -20,28 +20,28 @@ from committee.coupled.segments import (
 from committee.kernels import Kernel
 from committee.linalg.substructure import cut_segments
 from tests.coupled.test_chunked_rows import assert_same, labels, spread, waves
+from tests.distributed.test_cluster import deadly_rows
 
 da = pytest.importorskip("dask.array")
 pytest.importorskip("distributed")
 
 
-@pytest.mark.parametrize("rows", [130, (40, 0, 77, 13)], ids=["one", "ragged"])
 @pytest.mark.parametrize("topology", ["ring", "chain"])
-def test_workers_find_the_submodels_of_memory(client, rows, topology):
+def test_workers_find_the_submodels_of_memory(two_workers, topology):
     for kind, (X, y) in [
         (CoupledKernelRegressor, waves(2)),
         (CoupledKernelClassifier, labels(3)),
     ]:
         options = {"topology": topology, "weigh_on": "held-out", "random_state": 0}
         expected = kind(13, **options).fit(X, y)
-        found = kind(13, **options).fit(spread(X, rows), spread(y, 60))
+        found = kind(13, **options).fit(spread(X, (40, 0, 77, 13)), spread(y, 60))
         assert_same(found, expected, X)
-        said = found.predict(spread(X, 50))
-        assert isinstance(said, da.Array)
+        predicted = found.predict(spread(X, 50))
+        assert isinstance(predicted, da.Array)
         if kind is CoupledKernelRegressor:
-            np.testing.assert_allclose(said, expected.predict(X), atol=1e-8)
+            np.testing.assert_allclose(predicted, expected.predict(X), atol=1e-8)
         else:
-            np.testing.assert_array_equal(said, expected.predict(X))
+            np.testing.assert_array_equal(predicted, expected.predict(X))
 
 
 def deadly_kernel(folder, at):
@@ -62,7 +62,7 @@ def deadly_kernel(folder, at):
 
 
 @pytest.mark.parametrize("when", [0.4, 0.9], ids=["eliminating", "going back"])
-def test_a_worker_killed_in_the_middle_of_a_coupled_solve(client, when, tmp_path):
+def test_a_worker_killed_in_the_middle_of_a_coupled_solve(two_workers, when, tmp_path):
     X, y = waves()
     options = {"alpha": 0.1, "random_state": 0}
     quiet = tmp_path / "quiet"
@@ -80,17 +80,10 @@ def test_a_worker_killed_in_the_middle_of_a_coupled_solve(client, when, tmp_path
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8)
 
 
-def test_a_worker_killed_while_rows_are_read(client, tmp_path):
+def test_a_worker_killed_while_rows_are_read(two_workers, tmp_path):
     X, y = waves()
     mark = tmp_path / "killed"
-
-    def deadly(block, block_info=None):
-        if block_info[0]["chunk-location"][0] == 3 and not mark.exists():
-            mark.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return block
-
-    lazy = spread(X, 30).map_blocks(deadly, dtype=X.dtype, meta=np.empty((0, 0)))
+    lazy = deadly_rows(X, 30, mark)
     found = CoupledKernelRegressor(12, random_state=0).fit(lazy, spread(y, 30))
     assert mark.exists()
     assert_same(found, CoupledKernelRegressor(12, random_state=0).fit(X, y), X)
@@ -128,7 +121,7 @@ class Elsewhere:
     ids=["asynchronous", "no workers", "two workers"],
 )
 def test_threads_of_the_cluster(client, expected, monkeypatch):
-    monkeypatch.setattr("distributed.get_client", lambda: client)
+    monkeypatch.setattr("committee.coupled.segments.current_client", lambda: client)
     assert _workers() == expected
 
 

@@ -27,8 +27,8 @@ def votes(seed=0):
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, N)
     right = rng.random((N, M)) < np.linspace(0.55, 0.8, M)
-    said = np.where(right, y[:, None], 1 - y[:, None])
-    return (said[:, :, None] == np.arange(2)).astype(np.float64), y
+    predicted = np.where(right, y[:, None], 1 - y[:, None])
+    return (predicted[:, :, None] == np.arange(2)).astype(np.float64), y
 
 
 def numbers(seed=0):
@@ -54,15 +54,26 @@ def assert_same(found, expected):
             )
 
 
-@pytest.mark.parametrize("rows", [600, (200, 0, 350, 50)], ids=["one", "ragged"])
 @pytest.mark.parametrize("problem", [votes, numbers])
 @pytest.mark.parametrize(
     "kind", [OptimalWeights, SimplexWeights, LeastSquares, EPPruner, ARDPruner]
 )
-def test_workers_find_the_weights_of_memory(client, kind, problem, rows):
+def test_workers_find_the_weights_of_memory(two_workers, kind, problem):
     F, y = problem()
-    found = kind().fit(spread(F, rows), da.from_array(y, 250))
+    found = kind().fit(spread(F, (200, 0, 350, 50)), da.from_array(y, 250))
     assert_same(found, kind().fit(F, y))
+
+
+def deadly_rows(F, rows, mark):
+    """Rows of which one block kills the worker that makes it, once."""
+
+    def deadly(block, block_info=None):
+        if block_info[0]["chunk-location"][0] == 3 and not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return block
+
+    return spread(F, rows).map_blocks(deadly, dtype=F.dtype, meta=np.empty((0, 0)))
 
 
 def kill_a_worker(client):
@@ -73,7 +84,9 @@ def kill_a_worker(client):
     os.kill(pids[victim], signal.SIGKILL)
 
 
-@pytest.mark.parametrize("problem", [votes, numbers])
+@pytest.mark.parametrize(
+    ("client", "problem"), [(1, numbers), (2, votes)], indirect=["client"]
+)
 def test_a_worker_killed_in_the_middle_of_ep(client, problem, monkeypatch):
     F, y = problem()
     steps = []
@@ -96,15 +109,7 @@ def test_a_worker_killed_in_the_middle_of_ep(client, problem, monkeypatch):
 def test_a_worker_killed_in_the_middle_of_moments(client, tmp_path):
     F, y = numbers()
     mark = tmp_path / "killed"
-
-    def deadly(block, block_info=None):
-        if block_info[0]["chunk-location"][0] == 3 and not mark.exists():
-            mark.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return block
-
-    lazy = spread(F, 100).map_blocks(deadly, dtype=F.dtype, meta=np.empty((0, 0)))
-    found = SimplexWeights().fit(lazy, da.from_array(y, 100))
+    found = SimplexWeights().fit(deadly_rows(F, 100, mark), da.from_array(y, 100))
     assert mark.exists()
     assert_same(found, SimplexWeights().fit(F, y))
 

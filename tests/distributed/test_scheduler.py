@@ -48,6 +48,7 @@ def stop(process):
     process.stdout.close()
 
 
+@pytest.mark.timeout(200)
 @pytest.mark.filterwarnings("ignore")  # what the closing client has to say
 def test_a_scheduler_that_goes_away_and_a_new_start(server, tmp_path, monkeypatch):
     rng = np.random.default_rng(0)

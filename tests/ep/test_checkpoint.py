@@ -78,8 +78,8 @@ def test_other_rows_or_options_are_refused(S, tmp_path):
 
 def test_sites_of_other_rows_are_refused(S, tmp_path):
     rows = Votes(S)
-    rows.save(rows.quiet(), tmp_path)
-    np.testing.assert_array_equal(rows.load(tmp_path).t, rows.quiet().t)
+    rows.save(rows.initial_sites(), tmp_path)
+    np.testing.assert_array_equal(rows.load(tmp_path).t, rows.initial_sites().t)
     with pytest.raises(ValueError, match="sites of 200 rows, but there are 100"):
         Votes(S[:100]).load(tmp_path)
 

@@ -91,10 +91,10 @@ def test_no_rows_at_all(S):
 
 def test_saved_sites_come_back(S, tmp_path):
     rows = spread(S)
-    quiet = rows.quiet()
-    rows.save(quiet, tmp_path)
+    initial = rows.initial_sites()
+    rows.save(initial, tmp_path)
     np.testing.assert_array_equal(
-        rows.messages(rows.load(tmp_path)).h, rows.messages(quiet).h
+        rows.messages(rows.load(tmp_path)).h, rows.messages(initial).h
     )
     other = spread(S, sizes=(50, 0, 50))
     with pytest.raises(ValueError, match="other rows or other chunks"):

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from committee.members.dask_rows import partitions
+from committee.members.dask_rows import chunked_data
 
 da = pytest.importorskip("dask.array")
 
@@ -18,7 +18,7 @@ def looked_at(X=X, y=Y, s=None, sizes=(5, 0, 3, 4), classes=True, **checks):
     options = {"check_X": np.asarray, "check_y": np.asarray, **checks}
     X = da.from_array(X, chunks=(sizes, 2))
     y = da.from_array(y, chunks=(sizes,))
-    return partitions(X, y, s, classes=classes, **options)
+    return chunked_data(X, y, s, classes=classes, **options)
 
 
 def collected(chunks):
@@ -100,7 +100,7 @@ def test_what_the_checks_say_names_the_chunk():
 def test_chunks_of_unknown_sizes_must_be_equal():
     known = da.ones(12, chunks=4, dtype=bool)
     unknown = da.from_array(X, (4, 2))[known]
-    rows = partitions(
+    rows = chunked_data(
         unknown,
         da.from_array(Y, ((4, 3, 5),)),
         None,
@@ -114,7 +114,7 @@ def test_chunks_of_unknown_sizes_must_be_equal():
 
 def test_X_must_be_a_collection_too():
     with pytest.raises(ValueError, match="but X is not: hand in X as one too"):
-        partitions(
+        chunked_data(
             X,
             da.from_array(Y, 4),
             None,

@@ -1,4 +1,4 @@
-"""Members at home in chunks, against plain loops over the same chunks in memory."""
+"""Members of one chunk each, against plain loops over the same chunks in memory."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 from committee import Bagging, CrossSplits, MiniBatches, RandomInits
-from committee.members.dask_rows import partitions
-from committee.members.dask_training import check_generator, deal, generate_at_homes
+from committee.members.dask_rows import chunked_data
+from committee.members.dask_training import check_generator, deal, generate_in_chunks
 
 da = pytest.importorskip("dask.array")
 
@@ -25,7 +25,7 @@ def problem(seed=0):
 
 def generated(generator, weigh_on="held-out", s=None, sizes=SIZES, seed=5):
     X, y = problem()
-    rows = partitions(
+    rows = chunked_data(
         da.from_array(X, chunks=(sizes, 4)),
         da.from_array(y, chunks=(sizes,)),
         s,
@@ -33,7 +33,7 @@ def generated(generator, weigh_on="held-out", s=None, sizes=SIZES, seed=5):
         check_y=np.asarray,
         classes=True,
     )
-    return generate_at_homes(
+    return generate_in_chunks(
         generator,
         DecisionTreeClassifier(splitter="random", max_depth=3),
         rows,
@@ -53,12 +53,12 @@ def tree(seed, X, y, counts=None):
     return member.fit(X, y, sample_weight=counts)
 
 
-def bagged(M, homes):
+def bagged(M, chunks):
     """Trees on bootstrap samples of their chunks, and the rows that they saw."""
     X, y = problem()
     rng = np.random.RandomState(5)
     row_seeds, own_seeds = seeds(rng, M), seeds(rng, M)
-    for m, c in enumerate(homes):
+    for m, c in enumerate(chunks):
         n = SIZES[c]
         drawn = np.random.RandomState(row_seeds[m]).randint(0, n, n)
         counts = np.bincount(drawn, minlength=n)
@@ -67,15 +67,15 @@ def bagged(M, homes):
         yield tree(own_seeds[m], X[seen], y[seen], 1.0 * counts[rows]), seen
 
 
-def in_batches(M, homes, parts):
+def in_batches(M, chunks, parts):
     """Trees on parts of fresh splits of their chunks, and the rows that they saw."""
     X, y = problem()
     rng = np.random.RandomState(5)
-    m_at = {c: homes.count(c) for c in sorted(set(homes))}
+    m_at = {c: chunks.count(c) for c in sorted(set(chunks))}
     row_seeds = {c: seeds(rng, -(-m // parts[c])) for c, m in m_at.items()}
     own_seeds = seeds(rng, M)
-    for m, c in enumerate(homes):
-        repeat, k = divmod(m - homes.index(c), parts[c])
+    for m, c in enumerate(chunks):
+        repeat, k = divmod(m - chunks.index(c), parts[c])
         order = np.random.RandomState(row_seeds[c][repeat]).permutation(SIZES[c])
         seen = STARTS[c] + np.sort(np.array_split(order, parts[c])[k])
         yield tree(own_seeds[m], X[seen], y[seen]), seen
@@ -95,22 +95,22 @@ def assert_members(generation, expected):
 
 
 def test_bagging_is_a_bootstrap_of_the_home():
-    homes = [0] * 4 + [2] * 2 + [3] + [4] * 3
-    assert deal(np.array(SIZES), 10).tolist() == homes
-    assert_members(generated(Bagging(10))[0], bagged(10, homes))
+    chunks = [0] * 4 + [2] * 2 + [3] + [4] * 3
+    assert deal(np.array(SIZES), 10).tolist() == chunks
+    assert_members(generated(Bagging(10))[0], bagged(10, chunks))
 
 
 def test_mini_batches_have_their_share_of_all_rows():
     """Of 100 rows 12 parts have 8 or 9 each; a home has 5, 3, 1 and 3 of them."""
-    homes = [0] * 10 + [2] * 6 + [3] + [4] * 7
-    assert deal(np.array(SIZES), 24).tolist() == homes
-    expected = in_batches(24, homes, {0: 5, 2: 3, 3: 1, 4: 3})
+    chunks = [0] * 10 + [2] * 6 + [3] + [4] * 7
+    assert deal(np.array(SIZES), 24).tolist() == chunks
+    expected = in_batches(24, chunks, {0: 5, 2: 3, 3: 1, 4: 3})
     assert_members(generated(MiniBatches(12, repeats=2))[0], expected)
 
 
 def test_chunks_smaller_than_a_batch_are_halved_for_several_members():
-    homes = [0] * 4 + [2] * 2 + [3] + [4] * 3
-    expected = in_batches(10, homes, {0: 2, 2: 2, 3: 1, 4: 2})
+    chunks = [0] * 4 + [2] * 2 + [3] + [4] * 3
+    expected = in_batches(10, chunks, {0: 2, 2: 2, 3: 1, 4: 2})
     assert_members(generated(MiniBatches(2, repeats=5))[0], expected)
 
 
@@ -169,10 +169,10 @@ def test_members_that_need_all_rows_are_refused(generator):
 )
 def test_a_chunk_has_its_share_of_members_rounded_up_or_down(sizes, M):
     sizes = np.array(sizes)
-    homes = deal(sizes, M)
-    assert len(homes) == M
-    assert (np.diff(homes) >= 0).all()
+    chunks = deal(sizes, M)
+    assert len(chunks) == M
+    assert (np.diff(chunks) >= 0).all()
     share = M * sizes / sizes.sum()
-    found = np.bincount(homes, minlength=len(sizes))
+    found = np.bincount(chunks, minlength=len(sizes))
     assert (np.abs(found - share) < 1 + 1e-9).all()
     assert not found[sizes == 0].any()

@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from committee._typing import FloatArray
-from committee.combiners.base import Combiner, Problem
+from committee.combiners.base import Combiner
+from committee.combiners.problem import Problem
 
 
 class Average(Combiner):

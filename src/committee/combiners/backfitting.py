@@ -8,7 +8,7 @@ import numpy as np
 
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.combiners.ballots import TIE, Ballots, Tally, least
-from committee.combiners.base import Problem
+from committee.combiners.problem import Problem
 from committee.combiners.selection import OrderingPruner
 
 #: Rounds of replacements after each addition, as in the paper.

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from committee._typing import BoolArray, FloatArray, IntArray
-from committee.combiners.base import Problem, Sums
-from committee.combiners.chunked_problem import ChunkedProblem
+from committee.combiners.problem import Problem, Sums
 
 #: Scores, of order one, that differ by less are equal: sums of N terms round.
 TIE = 1e-10
@@ -47,7 +46,7 @@ class Ballots:
         self.problem = problem
         self.unit = problem.mean_weight() if unit is None else unit
         self._counts: FloatArray | None = None
-        if not isinstance(problem, ChunkedProblem):
+        if problem.in_memory:
             # Small codes: all that follows is bound by memory.
             choice = problem.F.argmax(axis=2).astype(np.int16)
             self.choice: npt.NDArray[np.int16] = np.ascontiguousarray(choice)
@@ -61,7 +60,7 @@ class Ballots:
 
         In chunks the members' own counts come from the same pass.
         """
-        if not isinstance(self.problem, ChunkedProblem):
+        if self.problem.in_memory:
             return function(self, *args)
         total = self.problem.total(_counted_too, self.unit, function, args)
         found, self._counts = total

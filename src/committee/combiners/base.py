@@ -3,166 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from committee._typing import BoolArray, FloatArray, IntArray
-from committee._validation import (
-    check_held_out,
-    check_predictions,
-    check_sample_weight,
-    check_targets,
-    fit_context,
-)
-from committee.diagnostics.correlation import (
-    MomentSums,
-    WeightSums,
-    correlation_of,
-    largest_error,
-    moment_sums,
-)
-from committee.distributed import is_dask, map_rows
+from committee._typing import FloatArray, IntArray
+from committee._validation import check_predictions, fit_context
+from committee.combiners.chunked_problem import problem_of, refusal
+from committee.combiners.problem import Problem
+from committee.distributed import lazy_rows
 from committee.predictions import combine
 from committee.probabilities import as_probabilities
 
 
-@dataclass(frozen=True)
-class Problem:
-    """Checked inputs of a combiner.
-
-    Attributes
-    ----------
-    F : array of shape (N, M) or (N, M, K)
-    y : array of shape (N,)
-        Floats, or class codes 0..K-1.
-    held_out : bool array of shape (N, M) or None
-        None where every member speaks on every row.
-    sample_weight : array of shape (N,) or None
-    """
-
-    F: FloatArray
-    y: FloatArray | IntArray
-    held_out: BoolArray | None
-    sample_weight: FloatArray | None
-
-    @property
-    def n_members(self) -> int:
-        """M."""
-        return int(self.F.shape[1])
-
-    @property
-    def n_classes(self) -> int | None:
-        """K, or None for regression."""
-        return int(self.F.shape[2]) if self.F.ndim == 3 else None
-
-    def counted(self) -> Problem:
-        """Return the problem without rows of weight zero."""
-        s = self.sample_weight
-        if s is None or np.all(s > 0):
-            return self
-        rows = s > 0
-        held_out = None if self.held_out is None else self.held_out[rows]
-        return Problem(
-            self.F[rows],
-            self.y[rows],
-            check_held_out(held_out, self.F[rows].shape),
-            s[rows],
-        )
-
-    @property
-    def masked(self) -> bool:
-        """Whether members abstain on some rows."""
-        return self.held_out is not None
-
-    @property
-    def weighted(self) -> bool:
-        """Whether rows have weights."""
-        return self.sample_weight is not None
-
-    def total(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Return function(problem, *args), a sum over rows.
-
-        The function sees a problem with some of the rows, and what it returns has a
-        method `plus` or can be added; here all rows are together.
-        """
-        return function(self, *args)
-
-    def aside(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Return `total` of a function that does not look at F."""
-        return function(self, *args)
-
-    def mean_weight(self) -> float:
-        """Return the mean row weight, 1 where rows have none."""
-        if not self.weighted:
-            return 1.0
-        total, n_rows = self.aside(weight_and_rows)
-        return float(total / n_rows)
-
-    def error_correlation(self) -> tuple[FloatArray, float]:
-        """Return C in squared units of the errors, and the unit."""
-        weights = self.aside(_weight_sums) if self.weighted else None
-        return correlation_of(
-            lambda scale: self.total(_moment_sums, weights, scale),
-            lambda: self.total(_largest_error).value,
-        )
-
-    def centred_targets(self) -> FloatArray:
-        """Return y as (N, 1), or one-hot targets minus 1/K as (N, K)."""
-        if self.n_classes is None:
-            return np.asarray(self.y, dtype=np.float64)[:, None]
-        K = self.n_classes
-        centred: FloatArray = (self.y[:, None] == np.arange(K)) - 1.0 / K
-        return centred
-
-
-class Largest(NamedTuple):
-    """The largest of some numbers, or of each column; its sum is that of all."""
-
-    value: Any
-
-    def plus(self, other: Largest) -> Largest:
-        """Return the larger of both."""
-        return Largest(np.maximum(self.value, other.value))
-
-
-class Sums(tuple[Any, ...]):
-    """Several sums over the same rows, of one pass."""
-
-    def plus(self, other: Sums) -> Sums:
-        """Add each to its like."""
-        return Sums(
-            one.plus(two) if hasattr(one, "plus") else one + two
-            for one, two in zip(self, other, strict=True)
-        )
-
-
-def weight_and_rows(problem: Problem) -> FloatArray:
-    """Return the total weight and the number of rows."""
-    assert problem.sample_weight is not None
-    return np.array([problem.sample_weight.sum(), len(problem.sample_weight)])
-
-
-def _weight_sums(problem: Problem) -> WeightSums:
-    assert problem.sample_weight is not None
-    return WeightSums.of(problem.sample_weight)
-
-
-def _moment_sums(
-    problem: Problem, weights: WeightSums | None, scale: float
-) -> MomentSums:
-    s = problem.sample_weight
-    if weights is not None and s is not None:
-        s = weights.effective(s)
-    return moment_sums(problem.F, problem.y, problem.held_out, s, scale)
-
-
-def _largest_error(problem: Problem) -> Largest:
-    return Largest(largest_error(problem.F, problem.y, problem.held_out))
+def _output_axes(combiner: Combiner) -> tuple[int, ...]:
+    return () if combiner._n_classes is None else (combiner._n_classes,)
 
 
 class Combiner(ABC, BaseEstimator):
@@ -177,7 +34,7 @@ class Combiner(ABC, BaseEstimator):
     #: False for a combiner that looks at nothing but the number of members.
     needs_rows: ClassVar[bool] = True
 
-    #: True for a combiner that asks a problem for nothing but sums over its rows.
+    #: True for a combiner that needs nothing but sums over the rows of a problem.
     takes_chunks: ClassVar[bool] = False
 
     #: What a combiner does that sums over chunks cannot, after the name of its class.
@@ -217,35 +74,10 @@ class Combiner(ABC, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None."
             )
-        if is_dask(F, y, held_out, sample_weight):
-            problem = self._chunked(F, y, held_out, sample_weight)
-        else:
-            names, F = F, check_predictions(F)
-            validate_data(self, names, skip_check_array=True)
-            problem = Problem(
-                F,
-                check_targets(F, y),
-                check_held_out(held_out, F.shape),
-                check_sample_weight(sample_weight, F),
-            )
+        problem = problem_of(self, F, y, held_out, sample_weight)
         self.weights_ = self._weigh(problem.counted())
         self._n_classes = problem.n_classes
         return self
-
-    def _chunked(self, F: Any, y: Any, held_out: Any, sample_weight: Any) -> Problem:
-        """Return the problem of Dask collections, if this combiner can take it."""
-        from committee.combiners.chunked_problem import chunked_problem
-
-        if not is_dask(F):
-            raise ValueError(
-                "y, held_out or sample_weight is a Dask collection, but F is not: hand "
-                "in F as one too, or compute() the others."
-            )
-        self.check_chunks(int(F.shape[2]) if len(F.shape) == 3 else None)
-        problem = chunked_problem(F, y, held_out, sample_weight)
-        names = F._meta if hasattr(F, "columns") else np.empty((1, F.shape[1]))
-        validate_data(self, names, skip_check_array=True)
-        return problem
 
     def check_chunks(self, n_classes: int | None) -> None:
         """Refuse Dask collections where sums over chunks are not enough.
@@ -255,14 +87,16 @@ class Combiner(ABC, BaseEstimator):
         n_classes : int or None
             K, or None for regression.
         """
-        from committee.combiners.chunked_problem import refusal
-
         if not self.takes_chunks or self._sees_all(n_classes):
             raise refusal(self, self.needs_all)
 
     def _sees_all(self, n_classes: int | None) -> bool:
         """Whether this kind of problem needs all rows at once, unlike others."""
         return False
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether the last fit came to its end."""
+        return hasattr(self, "weights_")
 
     @abstractmethod
     def _weigh(self, problem: Problem) -> FloatArray:
@@ -271,13 +105,13 @@ class Combiner(ABC, BaseEstimator):
     @property
     def support_(self) -> IntArray:
         """Members with a nonzero weight."""
-        check_is_fitted(self, "weights_")
+        check_is_fitted(self)
         return np.flatnonzero(self.weights_)
 
     @property
     def normalized_weights_(self) -> FloatArray:
         """The weights divided by their sum, for use as an average."""
-        check_is_fitted(self, "weights_")
+        check_is_fitted(self)
         w = self.weights_
         if abs(w.sum()) <= 1e-12 * np.abs(w).sum():
             raise ValueError(
@@ -303,6 +137,7 @@ class Combiner(ABC, BaseEstimator):
         """
         return as_probabilities(scores)
 
+    @lazy_rows(tail=_output_axes)
     def combine(self, F: Any) -> FloatArray:
         """Return the committee's output, sum_m w_m f_m.
 
@@ -314,10 +149,7 @@ class Combiner(ABC, BaseEstimator):
         -------
         f_ens : array of shape (N,) or (N, K)
         """
-        check_is_fitted(self, "weights_")
-        if is_dask(F):
-            tail = () if self._n_classes is None else (self._n_classes,)
-            return map_rows(_combine_block, F, tail, np.float64, self)  # type: ignore[no-any-return]
+        check_is_fitted(self)
         names, F = F, check_predictions(F)
         validate_data(self, names, reset=False, skip_check_array=True)
         K = F.shape[2] if F.ndim == 3 else None
@@ -327,13 +159,6 @@ class Combiner(ABC, BaseEstimator):
                 f"{_shape(self._n_classes)}. Got shape {F.shape}."
             )
         return combine(F, self.weights_)
-
-
-def _combine_block(F: Any, combiner: Combiner) -> FloatArray:
-    """Return the output on one block of rows, which may have none."""
-    if len(F) == 0:
-        return np.zeros((0, *F.shape[2:]))
-    return Combiner.combine(combiner, F)
 
 
 def _shape(n_classes: int | None) -> str:

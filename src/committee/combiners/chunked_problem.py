@@ -7,23 +7,50 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import validate_data
 
 from committee._typing import FloatArray
 from committee._validation import check_predictions, check_targets
-from committee.combiners.base import Combiner, Problem
-from committee.distributed import Chunks, naming, numbered, row_chunks
+from committee.combiners.problem import Problem, memory_problem
+from committee.distributed import (
+    Chunks,
+    check_chunk_weight,
+    check_lead,
+    check_same_rows,
+    is_dask,
+    naming,
+    numbered,
+    row_chunks,
+)
+
+
+def problem_of(
+    combiner: Any, F: Any, y: Any, held_out: Any, sample_weight: Any
+) -> Problem:
+    """Return the checked problem of arrays or of Dask collections.
+
+    The combiner may refuse collections, and learns the number and names of members.
+    """
+    if is_dask(F, y, held_out, sample_weight):
+        check_lead(F=F, y=y, held_out=held_out, sample_weight=sample_weight)
+        combiner.check_chunks(int(F.shape[2]) if len(F.shape) == 3 else None)
+        problem: Problem = _chunked_problem(F, y, held_out, sample_weight)
+        F = F._meta if hasattr(F, "columns") else np.empty((1, F.shape[1]))
+    else:
+        problem = memory_problem(F, y, held_out, sample_weight)
+    validate_data(combiner, F, skip_check_array=True)
+    return problem
 
 
 class ChunkedProblem(Problem):
     """Checked inputs of a combiner as `Chunks` of problems.
 
-    Whatever is a sum over rows is asked for by `total`, so that a combiner does not
-    know the difference.
+    Sums over rows come from `total`, so that a combiner does not know the difference.
 
     Attributes
     ----------
     chunks : Chunks of Problem
-        Made when they are asked for, and again for every pass: keep what is small.
+        Made when they are needed, and again for every pass: keep what is small.
     bare : Chunks of Problem
         The same without F, which may be costly to make.
     marks : tuple
@@ -63,6 +90,15 @@ class ChunkedProblem(Problem):
         """Return the problem itself: chunks come without rows of weight zero."""
         return self
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether the arrays are there, and not only sums over their rows."""
+        return False
+
+    def kept(self, rows: Any, memory: Any, chunked: Any) -> Any:
+        """Return rows that are gone through again and again, in chunks."""
+        return chunked(self.chunks.map(rows))
+
     def total(self, function: Callable[..., Any], *args: Any) -> Any:
         """Return function(problem, *args), summed over chunks."""
         return _some(self.chunks.sum(function, *args))
@@ -72,7 +108,7 @@ class ChunkedProblem(Problem):
         return _some(self.bare.sum(function, *args))
 
 
-def refusal(combiner: Combiner, why: str) -> ValueError:
+def refusal(combiner: Any, why: str) -> ValueError:
     """Return the error of a combiner that cannot work from sums over chunks.
 
     Parameters
@@ -100,7 +136,7 @@ def _takers(kind: type) -> list[str]:
         for name, other in found
         if issubclass(other, kind)
         and getattr(other, "takes_chunks", False)
-        and other.needs_all == Combiner.needs_all
+        and other.needs_all == combiners.Combiner.needs_all
     ]
 
 
@@ -112,8 +148,10 @@ def _some(total: Any) -> Any:
     return total
 
 
-def chunked_problem(F: Any, y: Any, held_out: Any, sample_weight: Any) -> Problem:
-    """Return the problem of Dask collections; blocks are checked where they lie."""
+def _chunked_problem(
+    F: Any, y: Any, held_out: Any, sample_weight: Any
+) -> ChunkedProblem:
+    """Return the problem of Dask collections; blocks are checked where they are."""
     if len(F.shape) not in (2, 3):
         raise ValueError(
             "F must have shape (N, M) for regression, or (N, M, K) with K >= 2 "
@@ -167,10 +205,7 @@ def _checked(number: int, F: Any, y: Any, mask: Any, s: Any) -> Problem | None:
     """Return the problem of one chunk without rows of weight zero, or None."""
     with naming(number):
         F, y = np.asarray(F), np.asarray(y)
-        if len(y) != len(F):
-            raise ValueError(
-                f"F has {len(F)} rows and y has {len(y)}; chunks of both must be equal."
-            )
+        check_same_rows(F=F, y=y)
         if len(F) == 0:
             return None
         F = check_predictions(F)
@@ -196,14 +231,9 @@ def _counted(F: FloatArray, y: Any, mask: Any, s: Any) -> Problem | None:
             f"held_out must be a boolean array with {len(F)} rows. Got dtype "
             f"{mask.dtype} and shape {mask.shape}."
         )
+    s = check_chunk_weight(s, len(y))
     if s is None:
         return Problem(F, y, mask, None)
-    s = np.asarray(s, dtype=np.float64)
-    if s.shape != y.shape or not np.isfinite(s).all() or np.any(s < 0):
-        raise ValueError(
-            f"sample_weight must be {len(y)} finite numbers >= 0. Got an array of "
-            f"shape {s.shape}."
-        )
     rows = s > 0
     if not rows.any():
         return None

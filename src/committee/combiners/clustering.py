@@ -14,7 +14,8 @@ from sklearn.utils import check_random_state
 from committee._typing import FloatArray, IntArray, RandomState
 from committee._validation import Interval, StrOptions
 from committee.combiners.ballots import Ballots, grid
-from committee.combiners.base import Combiner, Problem
+from committee.combiners.base import Combiner
+from committee.combiners.problem import Problem
 from committee.combiners.selection import equal_weights
 
 

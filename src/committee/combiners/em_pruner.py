@@ -13,17 +13,18 @@ from sklearn.utils.validation import check_is_fitted
 from committee._typing import FloatArray
 from committee._validation import Interval, StrOptions, check_weights
 from committee.bayes import EMFit, fit_gaussian, fit_probit
-from committee.combiners.base import Combiner, Problem
+from committee.combiners.base import Combiner
 from committee.combiners.likelihoods import (
-    heard_share,
     held_out_moments,
     offset_dominates,
     probit_probabilities,
     scaled_to_one,
     signed_rows,
     target_rows,
+    voting_share,
     which_likelihood,
 )
+from committee.combiners.problem import Problem
 
 
 class EMPruner(Combiner):
@@ -138,7 +139,7 @@ class EMPruner(Combiner):
         if self.likelihood_ == "probit":
             rows = signed_rows(problem)
             w = self._keep(fit_probit(rows.F, sample_weight=rows.weight, **options))
-            self._heard = heard_share(problem, w)
+            self._heard = voting_share(problem, w)
             return w
         if problem.masked or offset_dominates(problem):
             moments, unit = held_out_moments(problem)

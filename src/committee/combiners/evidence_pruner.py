@@ -15,18 +15,19 @@ from sklearn.utils.validation import check_is_fitted
 from committee._progress import step_printer
 from committee._typing import FloatArray
 from committee._validation import Interval, StrOptions
-from committee.combiners.base import Combiner, Problem
+from committee.combiners.base import Combiner
 from committee.combiners.likelihoods import (
-    heard_share,
     held_out_moments,
     offset_dominates,
     probit_probabilities,
     scaled_to_one,
     target_rows,
     vote_rows,
+    voting_share,
     warn_of_light_weights,
     which_likelihood,
 )
+from committee.combiners.problem import Problem
 from committee.ep import PathStep, RecordedVotes, moments_path, preferred, votes_path
 from committee.path import Path, as_equal_votes
 
@@ -108,7 +109,7 @@ class EvidencePruner(Combiner):
             self._spread = rows.mean_variance(
                 step.active, step.cov * here * here[:, None]
             )
-            self._vote_share = heard_share(problem, step.weights)
+            self._vote_share = voting_share(problem, step.weights)
         elif problem.masked or offset_dominates(problem):
             self._sums_to_one = True
             moments, errors = held_out_moments(problem)

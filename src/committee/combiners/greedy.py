@@ -13,8 +13,9 @@ from sklearn.utils import check_random_state
 from committee._typing import FloatArray, IntArray, RandomState
 from committee._validation import Interval, StrOptions
 from committee.combiners.ballots import TIE
-from committee.combiners.base import Combiner, Problem
+from committee.combiners.base import Combiner
 from committee.combiners.objectives import RowScore, row_score
+from committee.combiners.problem import Problem
 from committee.path import Path
 
 

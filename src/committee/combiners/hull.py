@@ -8,8 +8,9 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee.combiners.ballots import TIE, grid
-from committee.combiners.base import Combiner, Problem
+from committee.combiners.base import Combiner
 from committee.combiners.likeness import kappa
+from committee.combiners.problem import Problem
 from committee.combiners.selection import ballots_of, equal_weights, votes_tags
 
 

@@ -1,6 +1,6 @@
-"""What F and y say about the weights: rows of a probit, or moments of a Gaussian.
+"""F and y as a likelihood of the weights: rows of a probit, or moments of a Gaussian.
 
-Both read a member's silence as nothing said: in votes an abstention is 0, in
+Where a member has no vote nothing counts: in votes an abstention is 0, in
 moments a pair of members is judged on the rows that both left out.
 """
 
@@ -14,8 +14,8 @@ import numpy as np
 from scipy.special import log_ndtr, softmax
 
 from committee._typing import FloatArray, IntArray
-from committee.combiners.base import Largest, Problem, weight_and_rows
-from committee.combiners.chunked_problem import ChunkedProblem
+from committee.combiners.problem import Largest, Problem, weight_and_rows
+from committee.distributed import Chunks
 from committee.ep import (
     ChunkedTargets,
     ChunkedVotes,
@@ -85,12 +85,7 @@ def centred_rows(problem: Problem) -> Rows:
 
 def vote_rows(problem: Problem) -> tuple[VoteRows, FloatArray]:
     """Return the signed rows, and the factor from their weights to those of F."""
-    if isinstance(problem, ChunkedProblem):
-        chunked = ChunkedVotes(problem.chunks.map(_votes))
-        return chunked, chunked.unit
-    votes = _votes(problem)
-    S, scale = signed_scale(votes.S)
-    return Votes(S, votes.weight, votes.group), 1.0 / scale
+    return problem.kept(_votes, _memory_votes, _chunked_votes)
 
 
 def _votes(problem: Problem) -> Votes:
@@ -98,14 +93,19 @@ def _votes(problem: Problem) -> Votes:
     return Votes(rows.F, rows.weight, rows.group)
 
 
+def _memory_votes(votes: Votes) -> tuple[VoteRows, FloatArray]:
+    S, scale = signed_scale(votes.S)
+    return Votes(S, votes.weight, votes.group), 1.0 / scale
+
+
+def _chunked_votes(chunks: Chunks) -> tuple[VoteRows, FloatArray]:
+    votes = ChunkedVotes(chunks)
+    return votes, votes.unit
+
+
 def target_rows(problem: Problem) -> tuple[Moments, TargetRows]:
     """Return the moments of a regression, and its rows to leave out."""
-    if isinstance(problem, ChunkedProblem):
-        chunked = ChunkedTargets(problem.chunks.map(_targets))
-        return chunked.moments(), chunked
-    rows = _targets(problem)
-    with one_thread():
-        return row_moments(rows.F, rows.y, rows.weight), rows
+    return problem.kept(_targets, _memory_targets, _chunked_targets)
 
 
 def _targets(problem: Problem) -> Targets:
@@ -115,6 +115,16 @@ def _targets(problem: Problem) -> Targets:
     if problem.n_classes is not None:
         loss = Misclassified(np.asarray(problem.y))
     return Targets(rows.F, rows.y, rows.weight, loss)
+
+
+def _memory_targets(rows: Targets) -> tuple[Moments, TargetRows]:
+    with one_thread():
+        return row_moments(rows.F, rows.y, rows.weight), rows
+
+
+def _chunked_targets(chunks: Chunks) -> tuple[Moments, TargetRows]:
+    rows = ChunkedTargets(chunks)
+    return rows.moments(), rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,14 +146,14 @@ def held_out_moments(problem: Problem) -> tuple[Moments, float]:
     members, each over the rows that both left out, shrunk.
     """
     C, unit = problem.error_correlation()
-    return error_moments(C, float(problem.aside(_heard_rows))), unit
+    return error_moments(C, float(problem.aside(_counted_rows))), unit
 
 
-def _heard_rows(problem: Problem) -> float:
-    """Return the total weight of the rows on which a member is heard."""
-    heard = slice(None) if problem.held_out is None else problem.held_out.any(axis=1)
+def _counted_rows(problem: Problem) -> float:
+    """Return the total weight of the rows on which a member has a vote."""
+    counted = slice(None) if problem.held_out is None else problem.held_out.any(axis=1)
     s = problem.sample_weight
-    return float((np.ones(len(problem.y)) if s is None else s)[heard].sum())
+    return float((np.ones(len(problem.y)) if s is None else s)[counted].sum())
 
 
 def offset_dominates(problem: Problem) -> bool:
@@ -180,16 +190,16 @@ def scaled_to_one(w: FloatArray) -> FloatArray:
     return w / total if total > 0.5 else w
 
 
-def heard_share(problem: Problem, w: FloatArray) -> float:
-    """Return the mean share of the weights that speaks on a row."""
+def voting_share(problem: Problem, w: FloatArray) -> float:
+    """Return the mean share of the weights that has a vote on a row."""
     if not problem.masked or not w.sum() > 0:
         return 1.0
-    heard, n_rows = problem.aside(_heard_weight, w)
-    return float(heard / n_rows / w.sum())
+    voting, n_rows = problem.aside(_voting_weight, w)
+    return float(voting / n_rows / w.sum())
 
 
-def _heard_weight(problem: Problem, w: FloatArray) -> FloatArray:
-    """Return the sum over rows of the weights that speak there, and their number."""
+def _voting_weight(problem: Problem, w: FloatArray) -> FloatArray:
+    """Return the sum over rows of the weights of members with a vote, and their number."""
     assert problem.held_out is not None
     return np.array([(problem.held_out @ w).sum(), len(problem.held_out)])
 
@@ -209,7 +219,7 @@ def warn_of_light_weights(problem: Problem) -> None:
 
 
 def which_likelihood(likelihood: str, problem: Problem) -> str:
-    """Return "probit" for two classes and "gaussian" otherwise, unless told."""
+    """Return "probit" for two classes and "gaussian" otherwise, unless given."""
     if likelihood == "probit" and problem.n_classes is None:
         raise ValueError(
             "The 'probit' likelihood is for votes: F of shape (N, M, K). Got shape "

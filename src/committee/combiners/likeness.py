@@ -6,7 +6,7 @@ import numpy as np
 
 from committee._typing import BoolArray, FloatArray
 from committee.combiners.ballots import TIE, Ballots
-from committee.combiners.base import Sums
+from committee.combiners.problem import Sums
 
 #: Numbers in a row block: 1 MB, for the cache.
 _BLOCK = 2**17

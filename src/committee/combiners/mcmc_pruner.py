@@ -19,7 +19,7 @@ from committee.bayes import (
     sample_truncated,
     split_r_hat,
 )
-from committee.combiners.base import Combiner, Problem
+from committee.combiners.base import Combiner
 from committee.combiners.ep_pruner import EPPruner
 from committee.combiners.likelihoods import (
     centred_rows,
@@ -28,6 +28,7 @@ from committee.combiners.likelihoods import (
     scaled_to_one,
     signed_rows,
 )
+from committee.combiners.problem import Problem
 from committee.ep import PathStep, row_moments
 from committee.ep.checks import in_units, inner_precision
 from committee.ep.moments import signed_scale

@@ -16,8 +16,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import get_scorer
 
 from committee._typing import FloatArray, IntArray
-from committee.combiners.base import Problem
 from committee.combiners.likelihoods import signed_rows
+from committee.combiners.problem import Problem
 from committee.probabilities import as_probabilities
 
 #: The vote of the whole committee, heard where no chosen member speaks.

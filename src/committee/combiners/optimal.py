@@ -13,7 +13,8 @@ import numpy as np
 from scipy.linalg import cho_solve
 
 from committee._typing import FloatArray
-from committee.combiners.base import Combiner, Largest, Problem
+from committee.combiners.base import Combiner
+from committee.combiners.problem import Largest, Problem
 from committee.diagnostics.correlation import error_blocks
 from committee.linalg import jittered_cholesky, solve_simplex
 from committee.linalg.leastsquares import Triangle

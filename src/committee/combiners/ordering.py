@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from committee._typing import FloatArray, IntArray, RandomState
 from committee.combiners.ballots import Ballots, grid, places
-from committee.combiners.base import Problem
+from committee.combiners.problem import Problem
 from committee.combiners.selection import OrderingPruner, VotePruner
 
 #: Numbers in a row block: 1 MB, for the cache.

@@ -11,8 +11,9 @@ from scipy.sparse import block_array, coo_array, csr_array
 
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee._validation import Interval
-from committee.combiners.base import Combiner, Problem
+from committee.combiners.base import Combiner
 from committee.combiners.likelihoods import signed_rows
+from committee.combiners.problem import Problem
 
 #: Rows of the first programme; most of the others stay far from the margin.
 _FIRST = 2000

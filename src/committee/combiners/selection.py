@@ -16,7 +16,8 @@ import numpy as np
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee._validation import Interval
 from committee.combiners.ballots import Ballots
-from committee.combiners.base import Combiner, Largest, Problem
+from committee.combiners.base import Combiner
+from committee.combiners.problem import Largest, Problem
 from committee.path import Path
 
 __all__ = [

@@ -14,7 +14,7 @@ import numpy as np
 from committee._typing import FloatArray, IntArray
 from committee._validation import Interval
 from committee.combiners.ballots import TIE, Ballots, grid, least
-from committee.combiners.base import Sums
+from committee.combiners.problem import Sums
 from committee.combiners.selection import OrderingPruner, VotePruner
 
 

@@ -11,7 +11,8 @@ from sklearn.utils import check_random_state
 from committee._typing import FloatArray, IntArray, RandomState
 from committee._validation import Interval, StrOptions
 from committee.combiners.ballots import Ballots, grid
-from committee.combiners.base import Combiner, Problem, Sums
+from committee.combiners.base import Combiner
+from committee.combiners.problem import Problem, Sums
 from committee.combiners.selection import equal_weights
 from committee.linalg.semidefinite import relax_choice, round_choice
 

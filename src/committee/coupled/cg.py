@@ -105,7 +105,7 @@ class CoupledOperator:
         return z
 
     def _outputs(self, j: int, a: FloatArray) -> FloatArray:
-        """Return Kc_j a_j, what submodel j says on the coupling points."""
+        """Return Kc_j a_j, the outputs of submodel j on the coupling points."""
         total = np.zeros((len(self.gram.X_coupling), a.shape[1]))
         start = 0
         for i in self.gram.layout.support(j):

@@ -1,4 +1,4 @@
-"""The rows of a fit in chunks of Dask collections, asked for by their numbers."""
+"""The rows of a fit in chunks of Dask collections, taken by their numbers."""
 
 from __future__ import annotations
 
@@ -6,16 +6,26 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_X_y
+from sklearn.utils.validation import validate_data
 
 from committee._typing import FloatArray, IntArray
 from committee.coupled.gram import Layout
-from committee.coupled.lazy import check_columns, columns_of
-from committee.coupled.link import refuse_one_class, signed_targets
-from committee.coupled.rows import Rows, stacked
+from committee.coupled.link import refuse_one_class
+from committee.coupled.rows import Rows, memory_rows, stacked
 from committee.coupled.segments import SegmentPlan
-from committee.distributed import Chunks, is_dask, naming, numbered, row_chunks
+from committee.distributed import (
+    Chunks,
+    check_block,
+    check_chunk_weight,
+    check_lead,
+    check_same_rows,
+    columns_of,
+    deferred,
+    is_dask,
+    naming,
+    numbered,
+    row_chunks,
+)
 from committee.kernels import Kernel
 
 
@@ -27,17 +37,17 @@ class Facts(NamedTuple):
     n_rows : int
     counted : array of positions or None
         The rows with a positive weight; None without weights.
-    y_shape : tuple of int
-        Shape of y behind the rows.
+    vector : bool
+        Whether y has one axis.
     labels, counted_labels : arrays or None
-        The classes of all rows and of those that count.
+        The classes of all rows and of those that count; None for regression.
     """
 
     n_rows: int
     counted: IntArray | None
-    y_shape: tuple[int, ...]
-    labels: Any = None
-    counted_labels: Any = None
+    vector: bool
+    labels: Any
+    counted_labels: Any
 
 
 class ChunkedRows:
@@ -59,6 +69,21 @@ class ChunkedRows:
         """The facts of the chunks that have rows."""
         return [fact for fact in self.facts if fact is not None]
 
+    @property
+    def vector(self) -> bool:
+        """Whether y has one axis."""
+        return self.known[0].vector
+
+    def classes(self) -> Any:
+        """Return the labels of all rows, (K,), of which two must count."""
+        counted = [fact.counted_labels for fact in self.known]
+        refuse_one_class(np.unique(np.concatenate(counted)))
+        return np.unique(np.concatenate([fact.labels for fact in self.known]))
+
+    def coded(self, classes: Any) -> ChunkedRows:
+        """Return the rows with class codes instead of labels, and targets +-1."""
+        return ChunkedRows(self.chunks.map(Rows.coded, classes), self.facts)
+
     def pieces(self, rows: IntArray) -> Chunks:
         """Return some of the rows, not yet computed, one piece for each chunk of them.
 
@@ -70,16 +95,14 @@ class ChunkedRows:
         -------
         Chunks of Rows
         """
-        from dask import delayed
-
-        picked = delayed(_picked, pure=False, traverse=False)
         cuts = np.searchsorted(rows, self.starts)
         pieces = []
         for c, part in enumerate(self.chunks.parts):
             here = rows[cuts[c] : cuts[c + 1]] - self.starts[c]
             if len(here):
                 # They travel inside the graph, so in as few bytes as will do.
-                pieces.append(picked(part, here.astype(np.min_scalar_type(here[-1]))))
+                here = here.astype(np.min_scalar_type(here[-1]))
+                pieces.append(deferred(Rows.take, part, here))
         return Chunks(pieces)
 
     def take(self, rows: IntArray) -> Rows:
@@ -123,142 +146,77 @@ class ChunkedRows:
         return SegmentPlan(self, kernel, subsets, X_coupling, layout, weighing)
 
 
-def chunk_regression(X: Any, y: Any, sample_weight: Any) -> ChunkedRows:
-    """Return rows with numbers as targets, checked where they lie.
+def rows_of(
+    estimator: Any, check: Callable[..., Rows], X: Any, y: Any, sample_weight: Any
+) -> Rows | ChunkedRows:
+    """Return checked rows, in memory or in chunks, and let the estimator know columns.
 
     Parameters
     ----------
-    X : Dask array or frame of shape (N, d)
-    y : Dask or plain array of shape (N,) or (N, T)
-    sample_weight : Dask or plain array of shape (N,), a number or None
-
-    Returns
-    -------
-    ChunkedRows
+    estimator : CoupledEnsemble
+    check : callable
+        `regression_rows` or `label_rows`.
+    X, y, sample_weight : arrays or Dask collections
     """
-    chunks = _checked_chunks(_numbers, X, y, sample_weight).kept()
-    return ChunkedRows(chunks, _facts(chunks, _facts_of))
+    if is_dask(X, y, sample_weight):
+        estimator._check_chunks()
+        chunks = _chunked_rows(check, X, y, sample_weight)
+        validate_data(estimator, columns_of(X), skip_check_array=True)
+        # One submodel is one system of all rows.
+        return chunks.gathered() if estimator.n_members == 1 else chunks
+    return memory_rows(estimator, check, X, y, sample_weight)
 
 
-def chunk_classification(X: Any, y: Any, sample_weight: Any) -> tuple[Any, ChunkedRows]:
-    """Return the classes, and rows with class codes as targets.
-
-    Parameters
-    ----------
-    X, y, sample_weight : as for `chunk_regression`; y has shape (N,)
-
-    Returns
-    -------
-    classes : array of shape (K,)
-    rows : ChunkedRows
-    """
-    chunks = _checked_chunks(_labelled, X, y, sample_weight).kept()
-    facts = _facts(chunks, _label_facts_of)
-    known = [fact for fact in facts if fact is not None]
-    classes = np.unique(np.concatenate([fact.labels for fact in known]))
-    refuse_one_class(np.unique(np.concatenate([f.counted_labels for f in known])))
-    return classes, ChunkedRows(chunks.map(_coded, classes), facts)
-
-
-def _checked_chunks(
-    check: Callable[..., Any], X: Any, y: Any, sample_weight: Any
-) -> Chunks:
-    """Return chunks of Rows, still to be computed."""
-    if not is_dask(X):
-        raise ValueError(
-            "X must be a Dask collection where y or sample_weight is one: make X one "
-            "of the same chunks, or compute the others."
-        )
+def _chunked_rows(
+    check: Callable[..., Rows], X: Any, y: Any, sample_weight: Any
+) -> ChunkedRows:
+    """Return rows in chunks, checked where they are, of which some must count."""
+    check_lead(X=X, y=y, sample_weight=sample_weight)
     columns = columns_of(X)
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None.")
-    one_for_all = sample_weight is None or np.isscalar(sample_weight)
-    if not one_for_all and np.ndim(sample_weight) == 0:
+    number = sample_weight is None or np.isscalar(sample_weight)
+    if not number and np.ndim(sample_weight) == 0:
         raise ValueError(
             "sample_weight must have one entry for each row, or be a plain number. Got "
             "an array without axes."
         )
-    blocks = row_chunks(X=X, y=y, sample_weight=None if one_for_all else sample_weight)
+    blocks = row_chunks(X=X, y=y, sample_weight=None if number else sample_weight)
     lead = blocks["X"]
     assert lead is not None
-    s = sample_weight if one_for_all else blocks["sample_weight"]
-    return numbered(len(lead)).map(_checked, check, columns, lead, blocks["y"], s)
-
-
-def _checked(
-    number: int, check: Callable[..., Any], columns: Any, X: Any, y: Any, s: Any
-) -> Rows | None:
-    """Return the rows of one chunk, or None."""
-    with naming(number):
-        if len(X) != len(y):
-            raise ValueError(
-                f"X has {len(X)} rows and y has {len(y)}; chunks of both must be equal."
-            )
-        if len(X) == 0:
-            return None
-        check_columns(X, columns)
-        X, y, Y = check(X, y)
-        return Rows(X, y, Y, _checked_weight(s, len(X)))
-
-
-def _numbers(X: Any, y: Any) -> tuple[Any, Any, Any]:
-    X, y = check_X_y(X, y, dtype=np.float64, multi_output=True, y_numeric=True)
-    y = y.astype(np.float64)
-    return X, y, y.reshape(len(y), -1)
-
-
-def _labelled(X: Any, y: Any) -> tuple[Any, Any, Any]:
-    X, y = check_X_y(X, y, dtype=np.float64)
-    # Each label twice: a chunk of few rows is no sign of too many classes.
-    check_classification_targets(np.repeat(np.unique(y), 2))
-    return X, y, np.zeros((len(y), 0))
-
-
-def _coded(rows: Rows, classes: Any) -> Rows:
-    """Replace labels by codes and targets."""
-    codes = np.searchsorted(classes, rows.y)
-    return rows._replace(y=codes, Y=signed_targets(codes, len(classes)))
-
-
-def _checked_weight(s: Any, n_rows: int) -> FloatArray | None:
-    if s is None:
-        return None
-    weight = np.full(n_rows, s) if np.isscalar(s) else np.asarray(s)
-    weight = weight.astype(np.float64)
-    if weight.shape != (n_rows,):
-        raise ValueError(
-            f"sample_weight must be {n_rows} numbers, one for each row. Got an array of "
-            f"shape {weight.shape}."
-        )
-    if not np.isfinite(weight).all():
-        raise ValueError("sample_weight must be finite. Got NaN or infinity.")
-    if np.any(weight < 0):
-        raise ValueError(
-            f"sample_weight must not be negative. Got a minimum of {weight.min():g}."
-        )
-    return weight
-
-
-def _facts(chunks: Chunks, of: Callable[..., Facts]) -> list[Facts | None]:
-    """Return the facts of all chunks, of which some must have rows that count."""
-    facts: list[Facts | None] = chunks.map(of).values()
+    s = sample_weight if number else blocks["sample_weight"]
+    chunks = numbered(len(lead)).map(_checked, check, columns, lead, blocks["y"], s)
+    chunks = chunks.kept()
+    facts: list[Facts | None] = chunks.map(_facts_of).values()
     known = [fact for fact in facts if fact is not None]
     if not known:
         raise ValueError("X must have at least one row. Every chunk is empty.")
     if all(fact.counted is not None and len(fact.counted) == 0 for fact in known):
         raise ValueError("sample_weight must have at least one positive entry.")
-    return facts
+    return ChunkedRows(chunks, facts)
+
+
+def _checked(
+    number: int, check: Callable[..., Rows], columns: Any, X: Any, y: Any, s: Any
+) -> Rows | None:
+    """Return the rows of one chunk, or None."""
+    with naming(number):
+        check_same_rows(X=X, y=y)
+        if len(X) == 0:
+            return None
+        check_block(X, columns)
+        return check(X, y, check_chunk_weight(s, len(X)))
 
 
 def _facts_of(rows: Rows) -> Facts:
     counted = None if rows.s is None else np.flatnonzero(rows.s)
-    return Facts(len(rows.X), counted, rows.y.shape[1:])
-
-
-def _label_facts_of(rows: Rows) -> Facts:
-    counted = rows.y if rows.s is None else rows.y[rows.s > 0]
-    return _facts_of(rows)._replace(
-        labels=np.unique(rows.y), counted_labels=np.unique(counted)
+    is_labels = rows.Y.shape[1] == 0
+    return Facts(
+        len(rows.X),
+        counted,
+        rows.vector,
+        np.unique(rows.y) if is_labels else None,
+        np.unique(rows.y[rows.counted()]) if is_labels else None,
     )
 
 
@@ -274,10 +232,6 @@ class _Box(NamedTuple):
 
 def _box_of(rows: Rows) -> _Box:
     return _Box(rows.X.min(axis=0), rows.X.max(axis=0))
-
-
-def _picked(rows: Rows, here: IntArray) -> Rows:
-    return rows.take(here)
 
 
 def _points_of(rows: Rows) -> FloatArray:

@@ -5,24 +5,21 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from committee._typing import FloatArray, RandomState
-from committee._validation import StrOptions, check_sample_weight, fit_context
-from committee.coupled.chunked_rows import ChunkedRows, chunk_classification
+from committee._validation import StrOptions, fit_context
+from committee.coupled.chunked_rows import rows_of
 from committee.coupled.ensemble import CoupledEnsemble
 from committee.coupled.expansion import in_blocks
 from committee.coupled.kernel_loo import leave_one_out
-from committee.coupled.lazy import lazily
 from committee.coupled.link import (
     LinkMixin,
     both_sides,
-    encode_labels,
-    signed_targets,
+    score_axes,
 )
-from committee.coupled.rows import Plan, Rows
+from committee.coupled.rows import Plan, Rows, label_rows
 from committee.coupled.segments import SegmentPlan
-from committee.distributed import is_dask
+from committee.distributed import lazy_rows
 from committee.probabilities import fit_slope
 
 #: Weighing on rows that members have trained on.
@@ -143,24 +140,16 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
         -------
         self
         """
-        plan = self._prepare(self._rows(X, y, sample_weight), X_coupling)
-        heard, outputs = self._train(plan)
+        rows = rows_of(self, label_rows, X, y, sample_weight)
+        self.classes_ = rows.classes()
+        plan = self._prepare(rows.coded(self.classes_), X_coupling)
+        weighed, outputs = self._train(plan)
         assert outputs is not None
-        rows, scores = self._honest_scores(plan, heard, outputs)
+        rows, scores = self._unseen_scores(plan, weighed, outputs)
         self.slope_ = fit_slope(scores, rows.y, rows.s)
         return self
 
-    def _rows(self, X: Any, y: Any, sample_weight: Any) -> Rows | ChunkedRows:
-        """Return checked rows, and remember the classes."""
-        if is_dask(X, y, sample_weight):
-            self._check_chunks()
-            self.classes_, chunks = chunk_classification(X, y, sample_weight)
-            return self._spread(X, chunks)
-        X, y = validate_data(self, X, y, dtype=np.float64)
-        s = check_sample_weight(sample_weight, X)
-        self.classes_, codes = encode_labels(y, s)
-        return Rows(X, codes, signed_targets(codes, len(self.classes_)), s)
-
+    @lazy_rows(tail=score_axes)
     def decision_function(self, X: Any) -> FloatArray:
         """Return the scores s_k; for two classes sum_j w_j sign f_j, or sum_j w_j f_j.
 
@@ -172,10 +161,6 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
         -------
         s : array of shape (N,) or (N, K)
         """
-        if is_dask(X):
-            check_is_fitted(self)
-            tail = () if len(self.classes_) == 2 else (len(self.classes_),)
-            return lazily(self, "decision_function", X, tail, np.float64)  # type: ignore[no-any-return]
         s = self._scores(X)
         if len(self.classes_) > 2:
             return s
@@ -194,10 +179,10 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
             lambda rows: _votes(both_sides(self._outputs(rows, support)), w),
         )
 
-    def _honest_scores(
-        self, plan: Plan | SegmentPlan, heard: Rows, outputs: FloatArray
+    def _unseen_scores(
+        self, plan: Plan | SegmentPlan, weighed: Rows, outputs: FloatArray
     ) -> tuple[Rows, FloatArray]:
-        """Return rows and their s_k by members that were not told the target."""
+        """Return rows and their s_k by members that did not train on the target."""
         if isinstance(plan, Plan) and self.n_members == 1 and self.weigh_on in _SEEN:
             rows, f = leave_one_out(
                 plan.gram, plan.rows.Y, alpha=self.alpha, coupling=0.0
@@ -208,13 +193,13 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
         f = both_sides(outputs[:, support])
         unseen = self._unseen(plan.weighing)[:, support]
         w = np.where(unseen, self.weights_[support], 0.0)
-        alone = w.sum(axis=1) <= 0
-        if alone.all():
+        unscored = w.sum(axis=1) <= 0
+        if unscored.all():
             w[:] = self.weights_[support]
-            alone[:] = False
-        f, w = f[~alone], w[~alone]
+            unscored[:] = False
+        f, w = f[~unscored], w[~unscored]
         w *= self.weights_.sum() / w.sum(axis=1, keepdims=True)
-        return heard.take(np.flatnonzero(~alone)), self._voted(f, w)
+        return weighed.take(np.flatnonzero(~unscored)), self._voted(f, w)
 
     def _voted(self, f: FloatArray, w: FloatArray) -> FloatArray:
         """Return s_k of outputs (N, M, K) with weights (N, M)."""

@@ -22,7 +22,6 @@ from committee.coupled.expansion import (
     member_outputs,
 )
 from committee.coupled.gram import Layout, threads_for
-from committee.coupled.lazy import columns_of, lazily
 from committee.coupled.rows import Options, Plan, Rows
 from committee.coupled.sampling import (
     draw_coupling,
@@ -33,7 +32,7 @@ from committee.coupled.sampling import (
 )
 from committee.coupled.segments import SegmentPlan
 from committee.diagnostics.correlation import scaled_error_correlation
-from committee.distributed import is_dask
+from committee.distributed import computed, lazy_rows
 from committee.kernels import KERNELS, Kernel, make_kernel
 from committee.linalg import solve_simplex
 
@@ -45,6 +44,11 @@ RIDGE_CONSTRAINTS: dict[str, Any] = {
     "coef0": [Interval(Real, None, None, closed="neither")],
     "alpha": [Interval(Real, 0, None, closed="neither")],
 }
+
+
+def _member_axes(model: CoupledEnsemble) -> tuple[int, ...]:
+    one_row = np.zeros((1, len(model.members_), model.dual_coef_.shape[1]))
+    return model._member_view(one_row).shape[1:]
 
 
 class CoupledEnsemble(BaseEstimator):
@@ -72,7 +76,7 @@ class CoupledEnsemble(BaseEstimator):
         "n_weighing": [Interval(Integral, 1, None, closed="left"), None],
         "random_state": ["random_state"],
     }
-    #: Whether a link is fitted to what the members say.
+    #: Whether a link is fitted to the members' outputs.
     _links: ClassVar[bool] = False
 
     kernel_: Kernel
@@ -135,7 +139,7 @@ class CoupledEnsemble(BaseEstimator):
 
     @abstractmethod
     def _scores(self, X: Any) -> FloatArray:
-        """Return what the ensemble says, (N, T) or (N, K)."""
+        """Return the ensemble's outputs, (N, T) or (N, K)."""
 
     @abstractmethod
     def _predictions(self, outputs: FloatArray) -> FloatArray:
@@ -149,11 +153,6 @@ class CoupledEnsemble(BaseEstimator):
                 'solver="direct" for Dask collections.'
             )
 
-    def _spread(self, X: Any, chunks: ChunkedRows) -> Rows | ChunkedRows:
-        """Return rows of Dask collections; for one submodel, all in one place."""
-        validate_data(self, columns_of(X), skip_check_array=True)
-        return chunks.gathered() if self.n_members == 1 else chunks
-
     def _prepare(
         self, table: Rows | ChunkedRows, X_coupling: Any, *, keep: bool = False
     ) -> Plan | SegmentPlan:
@@ -161,7 +160,9 @@ class CoupledEnsemble(BaseEstimator):
         self.__dict__.pop("weights_", None)
         X_coupling = self._check_coupling(X_coupling)
         rng = check_random_state(self.random_state)
-        rows, apart = split_rows(table.counted(), self.weigh_on, self.n_members, rng)
+        rows, split_off = split_rows(
+            table.counted(), self.weigh_on, self.n_members, rng
+        )
         self.kernel_ = make_kernel(
             self.kernel,
             table.take(kernel_rows(rows)).X,
@@ -171,7 +172,10 @@ class CoupledEnsemble(BaseEstimator):
         )
         self.subsets_ = draw_subsets(rows, self.n_members, rng)
         weighing = draw_weighing(
-            rows if apart is None else apart, self.n_weighing, self.n_members, rng
+            rows if split_off is None else split_off,
+            self.n_weighing,
+            self.n_members,
+            rng,
         )
         if X_coupling is None:
             X_coupling = draw_coupling(
@@ -183,10 +187,10 @@ class CoupledEnsemble(BaseEstimator):
         )
 
     def _train(self, plan: Plan | SegmentPlan) -> tuple[Rows, FloatArray | None]:
-        """Train both layers; return the rows of the second and what was said on them."""
+        """Train both layers; return the rows of the second and the outputs on them."""
         self._fitted = self._layout()
-        heard = plan.rows.take(plan.weighing)
-        listens = self._needs_rows() or self._links
+        weighed = plan.rows.take(plan.weighing)
+        evaluates = self._needs_rows() or self._links
         options = Options(
             alpha=self.alpha,
             coupling=self.coupling,
@@ -194,8 +198,8 @@ class CoupledEnsemble(BaseEstimator):
             tol=self.tol,
             max_iter=self.max_iter,
         )
-        solution, outputs = plan.solve(heard.X if listens else None, options)
-        vector = heard.y.ndim == 1 and heard.Y.shape[1] == 1
+        solution, outputs = plan.solve(weighed.X if evaluates else None, options)
+        vector = weighed.y.ndim == 1 and weighed.Y.shape[1] == 1
         self.n_iter_, self.converged_ = solution.n_iter, solution.converged
         X = plan.points()
         self.members_ = [
@@ -209,9 +213,9 @@ class CoupledEnsemble(BaseEstimator):
             assert outputs is not None
             F = self._predictions(outputs)
         with threads_for(len(self.subsets_[0])):
-            self.weights_ = self._weigh(F, heard, plan.weighing)
+            self.weights_ = self._weigh(F, weighed, plan.weighing)
         self.dual_rows_, self.dual_coef_ = collapse(self.members_, self.weights_)
-        return heard, outputs
+        return weighed, outputs
 
     def _support_rows(self, j: int) -> IntArray:
         """Return the row numbers of S_j."""
@@ -224,8 +228,7 @@ class CoupledEnsemble(BaseEstimator):
         """Return the given coupling points as an array as wide as X, or None."""
         if X_coupling is None:
             return None
-        if is_dask(X_coupling):
-            X_coupling = X_coupling.compute()
+        (X_coupling,) = computed(X_coupling)
         points = check_array(X_coupling, dtype=np.float64, input_name="X_coupling")
         if points.shape[1] != self.n_features_in_:
             raise ValueError(
@@ -241,8 +244,8 @@ class CoupledEnsemble(BaseEstimator):
             return self.n_members > 1
         return getattr(self.combiner, "needs_rows", True)
 
-    def _weigh(self, F: FloatArray | None, heard: Rows, rows: IntArray) -> FloatArray:
-        """Fit the second layer on F of the rows that were heard; return the weights."""
+    def _weigh(self, F: FloatArray | None, weighed: Rows, rows: IntArray) -> FloatArray:
+        """Fit the second layer on F of the rows to weigh on; return the weights."""
         M = self.n_members
         self.combiner_ = None if self.combiner is None else clone(self.combiner)
         if F is None:
@@ -251,8 +254,8 @@ class CoupledEnsemble(BaseEstimator):
             weights: FloatArray = self.combiner_.fit(np.zeros((1, M)), [0.0]).weights_
             return weights
         repeats = len(F) // len(rows)  # one row of F for each target
-        targets = heard.y.reshape(-1)
-        weight = None if heard.s is None else np.repeat(heard.s, repeats)
+        targets = weighed.y.reshape(-1)
+        weight = None if weighed.s is None else np.repeat(weighed.s, repeats)
         held_out = None
         if self.weigh_on == "held-out" and M > 1:
             held_out = np.repeat(self._unseen(rows), repeats, axis=0)
@@ -285,13 +288,14 @@ class CoupledEnsemble(BaseEstimator):
         check_is_fitted(self, "weights_")
         return validate_data(self, X, dtype=np.float64, reset=False)  # type: ignore[no-any-return]
 
+    @lazy_rows(tail=_member_axes)
     def member_predictions(self, X: Any, *, n_jobs: int | None = None) -> FloatArray:
         """Return F, the predictions of every member.
 
         Parameters
         ----------
         X : array-like of shape (N, n_features), or a Dask array or frame
-            For a Dask collection the answer is a lazy Dask array.
+            For a Dask collection the result is a lazy Dask array.
         n_jobs : int, optional
             Not used: BLAS runs the threads.
 
@@ -300,11 +304,6 @@ class CoupledEnsemble(BaseEstimator):
         F : array of shape (N, M) or (N, M, K)
             For several targets (N, M, T).
         """
-        if is_dask(X):
-            check_is_fitted(self, "weights_")
-            shape = (1, len(self.members_), self.dual_coef_.shape[1])
-            tail = self._member_view(np.zeros(shape)).shape[1:]
-            return lazily(self, "member_predictions", X, tail, np.float64)  # type: ignore[no-any-return]
         X = self._check_X(X)
         everyone = np.arange(len(self.members_))
         return in_blocks(

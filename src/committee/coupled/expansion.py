@@ -95,7 +95,7 @@ def member_outputs(
     layout: Layout,
     wanted: Sequence[int] | IntArray,
 ) -> FloatArray:
-    """Return what some submodels say on the rows of X.
+    """Return the outputs of some submodels on the rows of X.
 
     Every kernel block k(X, D_i) is made once and serves the three submodels that
     have D_i in their support.
@@ -135,7 +135,7 @@ def member_outputs(
 def outputs_of(
     gram: GramBlocks, coef: Mapping[int, FloatArray], X: FloatArray
 ) -> FloatArray:
-    """Return what some submodels say on the rows of X, from their coefficients.
+    """Return the outputs of some submodels on the rows of X, from their coefficients.
 
     Parameters
     ----------

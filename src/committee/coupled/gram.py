@@ -1,4 +1,4 @@
-"""The blocks of the coupled system, made when asked for."""
+"""The blocks of the coupled system, made when needed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Key = TypeVar("Key")
 
 @dataclass(frozen=True)
 class Layout:
-    """Who speaks with whom: supports and couplings of q submodels.
+    """Who is coupled with whom: supports and couplings of q submodels.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class _Recent(dict[Key, FloatArray]):
         self.limit = limit
 
     def get_or_make(self, key: Key, make: Callable[[], FloatArray]) -> FloatArray:
-        """Return a block; of those that were not asked for lately, drop the oldest."""
+        """Return a block; of those that were not used lately, drop the oldest."""
         found = self.pop(key, None)
         self[key] = make() if found is None else found
         if self.limit is not None and len(self) > self.limit:

@@ -12,7 +12,7 @@ from committee.coupled.system import solve_coupled
 def leave_one_out(
     gram: GramBlocks, Y: FloatArray, *, alpha: float, coupling: float
 ) -> tuple[IntArray, FloatArray]:
-    """Predict every training row by the ensemble that was not told its target.
+    """Predict every training row by the ensemble that did not train on its target.
 
         f_j = P_j y,    r_n = y_n - f_i(x_n),    n in D_i
 

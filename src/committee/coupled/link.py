@@ -13,16 +13,12 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
-from sklearn.metrics import accuracy_score
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray, IntArray
-from committee.coupled.lazy import lazily
-from committee.distributed import brought, is_dask
+from committee.distributed import ScoreMixin, lazy_rows
 
 
-class LinkMixin(ClassifierMixin):
+class LinkMixin(ScoreMixin, ClassifierMixin):
     """A classifier by scores: the largest decides, the link makes probabilities."""
 
     classes_: Any
@@ -32,24 +28,23 @@ class LinkMixin(ClassifierMixin):
     def _scores(self, X: Any) -> FloatArray:
         """Return s_k, (N, K)."""
 
+    @lazy_rows(dtype=lambda model: model.classes_.dtype)
     def predict(self, X: Any) -> Any:
         """Return the class with the largest score.
 
         Parameters
         ----------
         X : array-like of shape (N, n_features), or a Dask array or frame
-            For a Dask collection the answer is a lazy Dask array.
+            For a Dask collection the result is a lazy Dask array.
 
         Returns
         -------
         labels : array of shape (N,)
         """
-        if is_dask(X):
-            check_is_fitted(self)
-            return lazily(self, "predict", X, (), self.classes_.dtype)
         best = self._scores(X).argmax(axis=1)
         return self.classes_[best]
 
+    @lazy_rows(tail=lambda model: (len(model.classes_),))
     def predict_proba(self, X: Any) -> FloatArray:
         """Return class probabilities by the calibrated link.
 
@@ -61,28 +56,12 @@ class LinkMixin(ClassifierMixin):
         -------
         p : array of shape (N, K)
         """
-        if is_dask(X):
-            check_is_fitted(self)
-            tail = (len(self.classes_),)
-            return lazily(self, "predict_proba", X, tail, np.float64)  # type: ignore[no-any-return]
-        scores = self._scores(X)
-        return link(scores, self.slope_)
+        return link(self._scores(X), self.slope_)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the fraction of rows whose class is the predicted one.
 
-        Parameters
-        ----------
-        X : array-like of shape (N, n_features), or a Dask array or frame
-        y : array-like of shape (N,), or a Dask collection
-        sample_weight : array-like of shape (N,), optional, or a Dask collection
-
-        Returns
-        -------
-        float
-        """
-        said, y, s = brought(self.predict(X), y, sample_weight)
-        return float(accuracy_score(y, said, sample_weight=s))
+def score_axes(model: Any) -> tuple[int, ...]:
+    """Return the shape of a classifier's decision function behind the rows."""
+    return () if len(model.classes_) == 2 else (len(model.classes_),)
 
 
 def link(scores: FloatArray, slope: float) -> FloatArray:
@@ -112,26 +91,6 @@ def both_sides(f: FloatArray) -> FloatArray:
     s : array of shape (..., 2) or (..., K)
     """
     return np.concatenate([-f, f], axis=-1) if f.shape[-1] == 1 else f
-
-
-def encode_labels(y: Any, sample_weight: FloatArray | None) -> tuple[Any, IntArray]:
-    """Return the classes and the codes of labels, of which two must count.
-
-    Parameters
-    ----------
-    y : array of labels, (N,)
-    sample_weight : array of shape (N,) or None
-
-    Returns
-    -------
-    classes : array of shape (K,)
-    codes : array of shape (N,)
-    """
-    check_classification_targets(y)
-    classes, codes = np.unique(y, return_inverse=True)
-    counted = codes if sample_weight is None else codes[sample_weight > 0]
-    refuse_one_class(classes[np.unique(counted)])
-    return classes, codes
 
 
 def refuse_one_class(counted: Any) -> None:

@@ -12,19 +12,18 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from committee._typing import FloatArray
-from committee._validation import check_sample_weight, fit_context
+from committee._validation import fit_context
 from committee.coupled.ensemble import RIDGE_CONSTRAINTS
 from committee.coupled.expansion import evaluate
 from committee.coupled.gram import threads_for
-from committee.coupled.lazy import lazily
 from committee.coupled.link import (
     LinkMixin,
     both_sides,
-    encode_labels,
-    signed_targets,
+    score_axes,
 )
 from committee.coupled.regressor import TargetsMixin
-from committee.distributed import is_dask
+from committee.coupled.rows import Rows, label_rows, memory_rows, regression_rows
+from committee.distributed import lazy_rows, refuse_dask
 from committee.kernels import Kernel, make_kernel
 from committee.probabilities import fit_slope
 
@@ -117,13 +116,9 @@ class _LSSVM(BaseEstimator):
         self.coef0 = coef0
         self.alpha = alpha
 
-    def _fit(
-        self, X: FloatArray, Y: FloatArray, sample_weight: Any, *, leave_one_out: bool
-    ) -> FloatArray | None:
-        """Solve for Y, (N, T); return leave-one-out values of the rows that count."""
-        s = check_sample_weight(sample_weight, X)
-        if s is not None:
-            X, Y, s = X[s > 0], Y[s > 0], s[s > 0]
+    def _fit(self, rows: Rows, *, leave_one_out: bool) -> FloatArray | None:
+        """Solve for the targets; return leave-one-out values of the rows that count."""
+        X, _, Y, s = rows.take(rows.counted())
         self.kernel_ = make_kernel(
             self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0
         )
@@ -138,12 +133,12 @@ class _LSSVM(BaseEstimator):
 
     def _refuse_chunks(self, *collections: Any) -> None:
         """Say that rows in many places are for coupled ensembles."""
-        if is_dask(*collections):
-            name = type(self).__name__
-            raise ValueError(
-                f"{name} solves one system of all rows in memory: compute() the Dask "
-                f"collections first, or take {name.replace('LSSVM', 'CoupledKernel')}."
-            )
+        name = type(self).__name__
+        refuse_dask(
+            f"{name} solves one system of all rows in memory: compute() the Dask "
+            f"collections first, or take {name.replace('LSSVM', 'CoupledKernel')}.",
+            *collections,
+        )
 
     def _values(self, X: Any) -> FloatArray:
         """Return k(X, X_fit) a + b, (N, T)."""
@@ -203,8 +198,9 @@ class LSSVMRegressor(TargetsMixin, _LSSVM):
         self
         """
         self._refuse_chunks(X, y, sample_weight)
-        X, y = self._check_targets(X, y)
-        self._fit(X, y.reshape(len(y), -1), sample_weight, leave_one_out=False)
+        rows = memory_rows(self, regression_rows, X, y, sample_weight)
+        self._vector = rows.vector
+        self._fit(rows, leave_one_out=False)
         return self
 
     def _scores(self, X: Any) -> FloatArray:
@@ -258,18 +254,16 @@ class LSSVMClassifier(LinkMixin, _LSSVM):
         self
         """
         self._refuse_chunks(X, y, sample_weight)
-        X, y = validate_data(self, X, y, dtype=np.float64)
-        s = check_sample_weight(sample_weight, X)
-        self.classes_, codes = encode_labels(y, s)
-        Y = signed_targets(codes, len(self.classes_))
-        loo = self._fit(X, Y, s, leave_one_out=True)
+        rows = memory_rows(self, label_rows, X, y, sample_weight)
+        self.classes_ = rows.classes()
+        rows = rows.coded(self.classes_)
+        loo = self._fit(rows, leave_one_out=True)
         assert loo is not None
-        counted = slice(None) if s is None else s > 0
-        self.slope_ = fit_slope(
-            both_sides(loo), codes[counted], None if s is None else s[counted]
-        )
+        counted = rows.take(rows.counted())
+        self.slope_ = fit_slope(both_sides(loo), counted.y, counted.s)
         return self
 
+    @lazy_rows(tail=score_axes)
     def decision_function(self, X: Any) -> FloatArray:
         """Return f, for two classes one column.
 
@@ -281,10 +275,6 @@ class LSSVMClassifier(LinkMixin, _LSSVM):
         -------
         f : array of shape (N,) or (N, K)
         """
-        if is_dask(X):
-            check_is_fitted(self)
-            tail = () if len(self.classes_) == 2 else (len(self.classes_),)
-            return lazily(self, "decision_function", X, tail, np.float64)  # type: ignore[no-any-return]
         f = self._values(X)
         return f[:, 0] if len(self.classes_) == 2 else f
 

@@ -7,20 +7,21 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.metrics import r2_score
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from committee._typing import FloatArray
-from committee._validation import check_sample_weight, fit_context
-from committee.coupled.chunked_rows import ChunkedRows, chunk_regression
+from committee._validation import fit_context
+from committee.coupled.chunked_rows import rows_of
 from committee.coupled.ensemble import CoupledEnsemble
-from committee.coupled.lazy import lazily
-from committee.coupled.rows import Rows
-from committee.distributed import brought, is_dask
+from committee.coupled.rows import regression_rows
+from committee.distributed import ScoreMixin, lazy_rows
 
 
-class TargetsMixin(RegressorMixin):
-    """A regressor of one target or several; what it says is shaped like y."""
+def _target_axes(model: Any) -> tuple[int, ...]:
+    return () if model._vector else (model.dual_coef_.shape[1],)
+
+
+class TargetsMixin(ScoreMixin, RegressorMixin):
+    """A regressor of one target or several; its predictions are shaped like y."""
 
     _vector: bool
     dual_coef_: FloatArray
@@ -29,48 +30,21 @@ class TargetsMixin(RegressorMixin):
     def _scores(self, X: Any) -> FloatArray:
         """Return f, (N, T)."""
 
-    def _check_targets(self, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
-        """Return X and y as floats, and remember the shape of y."""
-        X, y = validate_data(
-            self, X, y, dtype=np.float64, multi_output=True, y_numeric=True
-        )
-        self._vector = y.ndim == 1
-        return X, y.astype(np.float64)
-
+    @lazy_rows(tail=_target_axes)
     def predict(self, X: Any) -> FloatArray:
         """Return f.
 
         Parameters
         ----------
         X : array-like of shape (N, n_features), or a Dask array or frame
-            For a Dask collection the answer is a lazy Dask array.
+            For a Dask collection the result is a lazy Dask array.
 
         Returns
         -------
         f : array of shape (N,) or (N, T)
         """
-        if is_dask(X):
-            check_is_fitted(self)
-            tail = () if self._vector else (self.dual_coef_.shape[1],)
-            return lazily(self, "predict", X, tail, np.float64)  # type: ignore[no-any-return]
         f = self._scores(X)
         return f[:, 0] if self._vector else f
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return R^2, the mean of it for several targets.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, n_features), or a Dask array or frame
-        y : array-like of shape (N,) or (N, T), or a Dask collection
-        sample_weight : array-like of shape (N,), optional, or a Dask collection
-
-        Returns
-        -------
-        float
-        """
-        f, y, s = brought(self.predict(X), y, sample_weight)
-        return float(r2_score(y, f, sample_weight=s))
 
     def __sklearn_tags__(self) -> Any:
         """Take several targets."""
@@ -197,27 +171,18 @@ class CoupledKernelRegressor(TargetsMixin, CoupledEnsemble):
         sample_weight : array-like of shape (N,), optional, or a Dask collection
         X_coupling : array-like of shape (n_c, n_features), optional
             Points on which the submodels shall agree; the inputs to be predicted
-            make the fit transductive. A Dask collection is computed. In a pipeline ask for it with
-            `set_fit_request(X_coupling=True)` and transform it with the pipeline's
+            make the fit transductive. A Dask collection is computed. In a pipeline
+            request it with `set_fit_request(X_coupling=True)` and transform it with the pipeline's
             `transform_input=["X_coupling"]`.
 
         Returns
         -------
         self
         """
-        self._train(self._prepare(self._rows(X, y, sample_weight), X_coupling))
+        rows = rows_of(self, regression_rows, X, y, sample_weight)
+        self._vector = rows.vector
+        self._train(self._prepare(rows, X_coupling))
         return self
-
-    def _rows(self, X: Any, y: Any, sample_weight: Any) -> Rows | ChunkedRows:
-        """Return checked rows, and remember the shape of y."""
-        if is_dask(X, y, sample_weight):
-            self._check_chunks()
-            rows = chunk_regression(X, y, sample_weight)
-            self._vector = not rows.known[0].y_shape
-            return self._spread(X, rows)
-        X, y = self._check_targets(X, y)
-        s = check_sample_weight(sample_weight, X)
-        return Rows(X, y, y.reshape(len(y), -1), s)
 
     def _scores(self, X: Any) -> FloatArray:
         """Return sum_j w_j f_j by one expansion over the points that count, (N, T)."""

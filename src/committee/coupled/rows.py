@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_X_y, validate_data
 
 from committee._typing import FloatArray, IntArray
+from committee._validation import check_sample_weight
 from committee.coupled.expansion import outputs_of
 from committee.coupled.gram import GramBlocks, Layout, threads_for
+from committee.coupled.link import refuse_one_class, signed_targets
 from committee.coupled.system import CoupledSolution, Solver, solve_coupled
 from committee.kernels import Kernel
 
 
 class Options(TypedDict):
-    """What a solver is told, as `solve_coupled` takes it."""
+    """Options of a solver, as `solve_coupled` takes them."""
 
     alpha: float
     coupling: float
@@ -43,6 +47,22 @@ class Rows(NamedTuple):
     y: Any
     Y: FloatArray
     s: FloatArray | None
+
+    @property
+    def vector(self) -> bool:
+        """Whether y has one axis."""
+        return bool(self.y.ndim == 1)
+
+    def classes(self) -> Any:
+        """Return the labels of all rows, (K,), of which two must count."""
+        check_classification_targets(self.y)
+        refuse_one_class(np.unique(self.y[self.counted()]))
+        return np.unique(self.y)
+
+    def coded(self, classes: Any) -> Rows:
+        """Return the rows with class codes instead of labels, and targets +-1."""
+        codes = np.searchsorted(classes, self.y)
+        return self._replace(y=codes, Y=signed_targets(codes, len(classes)))
 
     def take(self, rows: IntArray) -> Rows:
         """Return some of the rows, by numbers in increasing order."""
@@ -94,7 +114,7 @@ class Plan:
     def solve(
         self, points: FloatArray | None, options: Options
     ) -> tuple[CoupledSolution, FloatArray | None]:
-        """Return the coefficients, and what the submodels say on some points.
+        """Return the coefficients, and the submodels' outputs on some points.
 
         Parameters
         ----------
@@ -117,6 +137,32 @@ class Plan:
     def points(self) -> FloatArray:
         """Return the rows that kernels are centred on, (N, d)."""
         return self.rows.X
+
+
+def regression_rows(X: Any, y: Any, s: Any, estimator: Any = None) -> Rows:
+    """Return checked rows with numbers as targets; s has been checked."""
+    X, y = check_X_y(
+        X, y, dtype=np.float64, multi_output=True, y_numeric=True, estimator=estimator
+    )
+    y = y.astype(np.float64)
+    return Rows(X, y, y.reshape(len(y), -1), s)
+
+
+def label_rows(X: Any, y: Any, s: Any, estimator: Any = None) -> Rows:
+    """Return checked rows with labels, and no targets yet; s has been checked."""
+    X, y = check_X_y(X, y, dtype=np.float64, estimator=estimator)
+    # Each label twice: a chunk of few rows is no sign of too many classes.
+    check_classification_targets(np.repeat(np.unique(y), 2))
+    return Rows(X, y, np.zeros((len(y), 0)), s)
+
+
+def memory_rows(
+    estimator: Any, check: Callable[..., Rows], X: Any, y: Any, sample_weight: Any
+) -> Rows:
+    """Return checked rows, and let the estimator know their columns."""
+    rows = check(X, y, None, estimator)
+    validate_data(estimator, X, skip_check_array=True)
+    return rows._replace(s=check_sample_weight(sample_weight, rows.X))
 
 
 def stacked(parts: Sequence[Rows]) -> Rows:

@@ -10,14 +10,14 @@ import numpy as np
 from committee._typing import FloatArray, IntArray
 from committee.coupled.rows import Rows
 
-#: Rows that weigh the members unless told otherwise, and at least so many per member.
+#: Rows that weigh the members unless given otherwise, and at least so many per member.
 _WEIGHING_ROWS, _ROWS_PER_MEMBER = 1000, 2
 #: `committee.kernels.median_gamma` looks at no more rows than these.
 _KERNEL_ROWS = 1000
 
 
 class Table(Protocol):
-    """Rows that can be asked for by their numbers, wherever they are."""
+    """Rows that can be taken by their numbers, in memory or in chunks."""
 
     def take(self, rows: IntArray) -> Rows:
         """Return some of the rows, by numbers in increasing order."""
@@ -57,19 +57,19 @@ def split_rows(
 
     Returns
     -------
-    train, apart : arrays of row numbers, sorted; apart may be None
+    train, split_off : arrays of row numbers, sorted; the second may be None
     """
-    apart = None
+    split_off = None
     if not isinstance(weigh_on, str):
         rows = rng.permutation(rows)
         n = max(1, round(weigh_on * len(rows)))
-        rows, apart = np.sort(rows[n:]), np.sort(rows[:n])
+        rows, split_off = np.sort(rows[n:]), np.sort(rows[:n])
     if len(rows) < 2 * n_members:
         raise ValueError(
             f"n_members={n_members} needs at least {2 * n_members} training rows, two "
             f"for each subset. Got n_samples={len(rows)}."
         )
-    return rows, apart
+    return rows, split_off
 
 
 def draw_subsets(
@@ -131,7 +131,7 @@ def draw_coupling(
 def draw_weighing(
     rows: IntArray, n_weighing: int | None, n_members: int, rng: np.random.RandomState
 ) -> IntArray:
-    """Return the rows to weigh on: all, or as many as tell the members apart.
+    """Return the rows to weigh on: all, or as many as distinguish the members.
 
     Parameters
     ----------

@@ -11,16 +11,19 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.utils.validation import check_X_y
 
 from committee._progress import track
 from committee._typing import FloatArray, IntArray
-from committee._validation import check_sample_weight
 from committee.coupled.ensemble import CoupledEnsemble
 from committee.coupled.kernel_loo import leave_one_out
-from committee.coupled.link import encode_labels, signed_targets
-from committee.coupled.rows import Plan, Rows
-from committee.distributed import is_dask
+from committee.coupled.rows import (
+    Plan,
+    Rows,
+    label_rows,
+    memory_rows,
+    regression_rows,
+)
+from committee.distributed import refuse_dask
 from committee.kernels import make_kernel
 from committee.predictions import combine
 
@@ -118,11 +121,11 @@ def search_coupled(
     estimator = clone(given)
     if estimator.random_state is None:
         estimator.random_state = int(np.random.default_rng().integers(2**31))
-    if is_dask(X, y, X_coupling, sample_weight):
-        raise ValueError(
-            "search_coupled works in memory: give it some of the rows as arrays, and "
-            "fit what it finds to the Dask collections."
-        )
+    refuse_dask(
+        "search_coupled works in memory: give it some of the rows as arrays, and fit "
+        "what it finds to the Dask collections.",
+        *(X, y, X_coupling, sample_weight),
+    )
     data = _check(estimator, X, y, sample_weight)
     if gammas is None:
         middle = make_kernel(estimator.kernel, data.X).gamma
@@ -187,13 +190,9 @@ def _check(estimator: CoupledEnsemble, X: Any, y: Any, sample_weight: Any) -> Ro
     """Return the rows as the estimator's own `fit` would see them."""
     estimator._validate_params()
     if is_classifier(estimator):
-        X, y = check_X_y(X, y, dtype=np.float64)
-        s = check_sample_weight(sample_weight, X)
-        classes, codes = encode_labels(y, s)
-        return Rows(X, codes, signed_targets(codes, len(classes)), s)
-    X, y = check_X_y(X, y, dtype=np.float64, multi_output=True, y_numeric=True)
-    y = y.astype(np.float64)
-    return Rows(X, y, y.reshape(len(y), -1), check_sample_weight(sample_weight, X))
+        rows = memory_rows(estimator, label_rows, X, y, sample_weight)
+        return rows.coded(rows.classes())
+    return memory_rows(estimator, regression_rows, X, y, sample_weight)
 
 
 def _model(estimator: CoupledEnsemble, data: Rows, **params: Any) -> CoupledEnsemble:
@@ -231,9 +230,9 @@ def _loo_errors(
                 yield np.nan, 1.0
                 continue
             F = model._predictions(outputs)
-            heard = data.take(rows)
-            w = model._weigh(F if model._needs_rows() else None, heard, rows)
-            yield _error(combine(F, w), heard)
+            weighed = data.take(rows)
+            w = model._weigh(F if model._needs_rows() else None, weighed, rows)
+            yield _error(combine(F, w), weighed)
 
 
 def _cv_errors(

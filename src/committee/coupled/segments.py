@@ -15,7 +15,6 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -28,10 +27,11 @@ from committee.coupled.system import (
     CoupledSolution,
     RightSides,
     advice,
-    solve_apart,
+    solve_uncoupled,
     system_block,
 )
-from committee.distributed import Chunks
+from committee.distributed import Chunks, deferred, shared
+from committee.distributed.workers import current_client
 from committee.kernels import Kernel
 from committee.linalg import NotPositiveDefiniteError
 from committee.linalg.substructure import (
@@ -62,7 +62,7 @@ class Spread(Protocol):
 
 
 class Job(NamedTuple):
-    """What all segments are told.
+    """What all segments have in common.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Job(NamedTuple):
     layout : Layout
     alpha, nu : float
     points : array of shape (n, d) or None
-        Where the submodels are asked for their outputs.
+        Where the submodels are evaluated.
     """
 
     kernel: Kernel
@@ -96,7 +96,7 @@ class Local(NamedTuple):
     subsets: dict[int, IntArray]
 
     def gram(self, job: Job) -> GramBlocks:
-        """Return the kernel blocks, made when they are asked for."""
+        """Return the kernel blocks, made when they are needed."""
         rows = self.rows
         return GramBlocks(
             job.kernel,
@@ -117,8 +117,8 @@ class Done(NamedTuple):
     reduced: Reduced
 
 
-class Answer(NamedTuple):
-    """Coefficients of a segment's submodels, and what they say on the points."""
+class SegmentSolution(NamedTuple):
+    """Coefficients of a segment's submodels, and their outputs on the points."""
 
     coef: list[FloatArray]
     outputs: FloatArray | None
@@ -149,7 +149,7 @@ class SegmentPlan:
     def solve(
         self, points: FloatArray | None, options: Options
     ) -> tuple[CoupledSolution, FloatArray | None]:
-        """Return the coefficients, and what the submodels say on some points.
+        """Return the coefficients, and the submodels' outputs on some points.
 
         Parameters
         ----------
@@ -163,18 +163,18 @@ class SegmentPlan:
         """
         alpha, nu = options["alpha"], options["coupling"]
         job = Job(self.kernel, self.X_coupling, self.layout, alpha, nu, points)
-        answers = self._tasks(job, n_segments(self.layout.n_members))
+        solutions = self._tasks(job, n_segments(self.layout.n_members))
         try:
             # Tasks of Dask's own threads share the BLAS of this process.
             with threads_for(3 * max(len(rows) for rows in self.subsets)):
-                parts: list[Answer] = answers.values()
+                parts: list[SegmentSolution] = solutions.values()
         except NotPositiveDefiniteError as error:
             raise NotPositiveDefiniteError(advice(alpha, nu, None)) from error
         coef = [a for part in parts for a in part.coef]
         if points is None:
             return CoupledSolution(coef), None
-        said = [part.outputs for part in parts if part.outputs is not None]
-        return CoupledSolution(coef), np.concatenate(said, axis=1)
+        outputs = [part.outputs for part in parts if part.outputs is not None]
+        return CoupledSolution(coef), np.concatenate(outputs, axis=1)
 
     def points(self) -> FloatArray:
         """Return the rows that kernels are centred on, (N, d)."""
@@ -182,23 +182,21 @@ class SegmentPlan:
 
     def _tasks(self, job: Job, wanted: int) -> Chunks:
         """Return the answer of every segment, still to be computed."""
-        from dask import delayed
-
-        task = partial(delayed, pure=False, traverse=False)
         ring = self.layout.topology == "ring"
         segments = cut_segments(self.layout.n_members, wanted, ring=ring)
-        told = task(job)
+        common = shared(job)
         coupled = job.nu != 0.0 and bool(self.layout.edges)
-        first = task(_eliminated if coupled else _apart)
+        first = _eliminated if coupled else _uncoupled
         done = [
-            first(told, task(segment), task(owner), *pieces.parts)
+            deferred(first, common, shared(segment), shared(owner), *pieces.parts)
             for segment in segments
             for owner, pieces in [self._shuffled(segment)]
         ]
         if not coupled:
             return Chunks(done)
-        ends = task(_joined)(task(segments), *(task(_reduced)(part) for part in done))
-        return Chunks([task(_answer)(told, part, ends) for part in done])
+        reduced = [deferred(_reduced, part) for part in done]
+        ends = deferred(_joined, shared(segments), *reduced)
+        return Chunks([deferred(_solved, common, part, ends) for part in done])
 
     def _shuffled(self, segment: Segment) -> tuple[IntArray, Chunks]:
         """Return the subset of each row that a segment needs, and pieces of the rows."""
@@ -232,14 +230,9 @@ def n_segments(n_members: int) -> int:
 
 def _workers() -> int:
     """Return the threads of the cluster, or without one of this machine."""
-    try:
-        from distributed import get_client
-
-        client = get_client()
-    except (ImportError, ValueError):
-        return os.cpu_count() or 1
-    # An asynchronous client cannot be asked here, and workers may be yet to come.
-    threads = 0 if client.asynchronous else sum(client.ncores().values())
+    client = current_client()
+    # Workers may be yet to come.
+    threads = 0 if client is None else sum(client.ncores().values())
     return threads or os.cpu_count() or 1
 
 
@@ -249,11 +242,13 @@ def _local(owner: IntArray, pieces: Sequence[Rows]) -> Local:
     return Local(stacked(pieces), subsets)
 
 
-def _apart(job: Job, segment: Segment, owner: IntArray, *pieces: Rows) -> Answer:
+def _uncoupled(
+    job: Job, segment: Segment, owner: IntArray, *pieces: Rows
+) -> SegmentSolution:
     """Train submodels that are not coupled."""
     local = _local(owner, pieces)
     gram = local.gram(job)
-    coef = solve_apart(gram, local.rows.Y, job.alpha, segment.members)
+    coef = solve_uncoupled(gram, local.rows.Y, job.alpha, segment.members)
     return _with_outputs(gram, segment, coef, job)
 
 
@@ -276,7 +271,7 @@ def _joined(segments: Sequence[Segment], *reduced: Reduced) -> dict[int, FloatAr
     return join_segments(segments, reduced)[0]
 
 
-def _answer(job: Job, done: Done, ends: dict[int, FloatArray]) -> Answer:
+def _solved(job: Job, done: Done, ends: dict[int, FloatArray]) -> SegmentSolution:
     """Go back through a segment."""
     coef = segment_solution(done.segment, done.kept, ends)
     return _with_outputs(done.local.gram(job), done.segment, coef, job)
@@ -284,8 +279,8 @@ def _answer(job: Job, done: Done, ends: dict[int, FloatArray]) -> Answer:
 
 def _with_outputs(
     gram: GramBlocks, segment: Segment, coef: list[FloatArray], job: Job
-) -> Answer:
+) -> SegmentSolution:
     if job.points is None:
-        return Answer(coef, None)
+        return SegmentSolution(coef, None)
     by_number = dict(zip(segment.members, coef, strict=True))
-    return Answer(coef, outputs_of(gram, by_number, job.points))
+    return SegmentSolution(coef, outputs_of(gram, by_number, job.points))

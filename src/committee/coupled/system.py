@@ -101,7 +101,7 @@ def solve_coupled(
     try:
         with threads_for(largest):
             if coupling == 0.0 or not gram.layout.edges:
-                return CoupledSolution(solve_apart(gram, Y, alpha, everyone))
+                return CoupledSolution(solve_uncoupled(gram, Y, alpha, everyone))
             if solver == "cg":
                 return CoupledSolution(
                     *solve_cg(gram, Y, alpha, coupling, tol=tol, max_iter=max_iter)
@@ -114,7 +114,7 @@ def solve_coupled(
         raise NotPositiveDefiniteError(advice(alpha, coupling, limit)) from error
 
 
-def solve_apart(
+def solve_uncoupled(
     gram: GramBlocks, Y: FloatArray, alpha: float, members: Iterable[int]
 ) -> list[FloatArray]:
     """Solve the separate ridge problems of some submodels.

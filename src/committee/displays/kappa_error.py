@@ -13,9 +13,9 @@ from committee._validation import (
     check_targets,
 )
 from committee.combiners.ballots import Ballots
-from committee.combiners.base import Problem
 from committee.combiners.hull import lower_left_hull
 from committee.combiners.likeness import kappa as kappa_of_pairs
+from committee.combiners.problem import Problem
 from committee.displays.sources import predictions_of
 from committee.displays.style import BLUE, VERMILION, legend_inside, open_axes
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee._validation import check_class_codes
-from committee.combiners.base import Problem
 from committee.combiners.evidence_pruner import EvidencePruner
 from committee.combiners.greedy import GreedyPruner
 
 GreedyPath = GreedyPruner
 from committee.combiners.objectives import Scoring, row_score
+from committee.combiners.problem import Problem
 
 #: Why the first members of a path seem to help more than they do.
 UNHEARD = "rows on which nobody is heard count half"

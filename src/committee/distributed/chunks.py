@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from functools import reduce
 from typing import Any
 
+from committee.distributed.workers import wait_for_workers_too, watched_client
+
 #: Sums that are added by one task.
 _FAN_IN = 8
 
@@ -53,16 +55,12 @@ class Chunks:
             Other `Chunks` give each call the value of its chunk; anything else is
             sent once and shared by all calls.
         """
-        from dask import delayed
-
         columns = [
-            arg.parts if isinstance(arg, Chunks) else [_shared(arg)] * len(self)
+            arg.parts if isinstance(arg, Chunks) else [shared(arg)] * len(self)
             for arg in args
         ]
-        call = delayed(_call, pure=False, traverse=False)
-        return Chunks(
-            [call(function, *row) for row in zip(self.parts, *columns, strict=True)]
-        )
+        rows = zip(self.parts, *columns, strict=True)
+        return Chunks([deferred(_call, function, *row) for row in rows])
 
     def kept(self) -> Chunks:
         """Begin to compute the values, which then stay on their workers."""
@@ -76,13 +74,10 @@ class Chunks:
 
         Values are added by their method `plus`, or by +, always in the same order.
         """
-        from dask import delayed
-
-        add = delayed(_add, pure=False, traverse=False)
         level = self.map(function, *args).parts
         while len(level) > 1:
             level = [
-                add(*level[start : start + _FAN_IN])
+                deferred(_add, *level[start : start + _FAN_IN])
                 for start in range(0, len(level), _FAN_IN)
             ]
         return _computed(level[0])[0] if level else None
@@ -92,11 +87,16 @@ class Chunks:
         return list(_computed(*self.parts))
 
 
-def _shared(value: Any) -> Any:
+def shared(value: Any) -> Any:
     """Return a value as one node of the graph, whatever is inside."""
     from dask import delayed
 
     return delayed(value, pure=False, traverse=False)
+
+
+def deferred(function: Callable[..., Any], *args: Any) -> Any:
+    """Return function(*args), still to be computed; `args` may be so as well."""
+    return shared(function)(*args)
 
 
 def _call(function: Callable[..., Any], value: Any, *args: Any) -> Any:
@@ -118,7 +118,12 @@ def _computed(*parts: Any) -> Any:
     from dask import compute
 
     with _scheduler():
-        return compute(*parts)
+        client = watched_client()
+        if client is None:
+            return compute(*parts)
+        futures = client.compute(list(parts))
+        wait_for_workers_too(client, futures)
+        return client.gather(futures)
 
 
 @contextmanager
@@ -145,6 +150,6 @@ def _is_loss(error: Exception) -> bool:
     """Whether the error is that of a scheduler that is gone, not of lost tasks."""
     names = {kind.__name__ for kind in type(error).__mro__}
     lost = {"CommClosedError", "CancelledError", "FutureCancelledError"}
-    said = str(error).lower()
-    gone = bool(names & lost) and "lost dependencies" not in said
-    return gone or "client is not" in said
+    text = str(error).lower()
+    gone = bool(names & lost) and "lost dependencies" not in text
+    return gone or "client is not" in text

@@ -10,6 +10,8 @@ from uuid import uuid4
 
 import numpy as np
 
+from committee._typing import FloatArray
+from committee._validation import n_rows
 from committee.distributed.chunks import Chunks
 
 _FRAMES = ("DataFrame", "Series", "Index")
@@ -52,6 +54,7 @@ def row_chunks(**columns: Any) -> dict[str, Chunks | None]:
     chunks : dict
         Name and `Chunks` of plain arrays or frames, or None.
     """
+    check_lead(**columns)
     (first, lead), *others = columns.items()
     result: dict[str, Chunks | None] = {first: own_blocks(lead)}
     for name, other in others:
@@ -59,6 +62,42 @@ def row_chunks(**columns: Any) -> dict[str, Chunks | None]:
         if other is not None:
             result[name] = own_blocks(aligned(name, other, first, lead))
     return result
+
+
+def check_lead(**columns: Any) -> None:
+    """Refuse Dask collections beside a first one that is none."""
+    (first, lead), *others = columns.items()
+    lazy = " and ".join(name for name, other in others if is_dask(other))
+    if lazy and not is_dask(lead):
+        raise ValueError(
+            f"{lazy} is a Dask collection, but {first} is not: hand in {first} as one "
+            f"too, or compute() {lazy}."
+        )
+
+
+def check_same_rows(**blocks: Any) -> None:
+    """Refuse two blocks of one chunk that have different numbers of rows."""
+    (one, first), (two, second) = blocks.items()
+    if n_rows(first) != n_rows(second):
+        raise ValueError(
+            f"{one} has {n_rows(first)} rows and {two} has {n_rows(second)}; chunks of "
+            "both must be equal."
+        )
+
+
+def check_chunk_weight(sample_weight: Any, size: int) -> FloatArray | None:
+    """Return the weights of one chunk, which may all be zero, or None."""
+    if sample_weight is None:
+        return None
+    s: FloatArray = np.asarray(sample_weight, dtype=np.float64)
+    if s.ndim == 0:
+        s = np.full(size, s)
+    if s.shape != (size,) or not np.isfinite(s).all() or np.any(s < 0):
+        raise ValueError(
+            f"sample_weight must be {size} finite numbers >= 0. Got shape {s.shape} and "
+            f"values from {s.min():g} to {s.max():g}."
+        )
+    return s
 
 
 def map_rows(
@@ -100,19 +139,55 @@ def map_rows(
     return da.Array(graph, name, chunks, dtype=dtype)
 
 
-def brought(*values: Any) -> tuple[Any, ...]:
-    """Return values in one place, computing those that are Dask collections.
+def computed(*values: Any) -> tuple[Any, ...]:
+    """Return values in memory, computing those that are Dask collections."""
+    # One after the other: Dask warns where arrays and frames are computed at once.
+    return tuple(value.compute() if is_dask(value) else value for value in values)
+
+
+def refuse_dask(message: str, *collections: Any) -> None:
+    """Raise ValueError if one of the objects is a Dask collection."""
+    if is_dask(*collections):
+        raise ValueError(message)
+
+
+def columns_of(X: Any) -> Any:
+    """Return X of no rows, an array or a frame with the names of its columns."""
+    if X.ndim < 2:
+        raise ValueError(
+            f"Expected 2D array, got {X.ndim}D array instead: give X as rows and "
+            "columns, of one feature as one column."
+        )
+    if is_frame(X):
+        import pandas as pd
+
+        return pd.DataFrame(columns=X.columns)
+    if np.isnan(X.shape[1]):
+        raise ValueError(
+            "The number of columns of X is unknown: call compute_chunk_sizes() on it."
+        )
+    return np.empty((0, *X.shape[1:]))
+
+
+def check_block(block: Any, columns: Any) -> None:
+    """Refuse a block whose columns are not those of X, in their order.
 
     Parameters
     ----------
-    *values : Dask collections, or anything else, which stays what it is
-
-    Returns
-    -------
-    tuple
+    block : array or frame of shape (n, d)
+    columns : array or frame of shape (0, d), see `columns_of`
     """
-    # One after the other: Dask warns where arrays and frames are computed at once.
-    return tuple(value.compute() if is_dask(value) else value for value in values)
+    names, expected = (list(getattr(part, "columns", [])) for part in (block, columns))
+    if names != expected:
+        raise ValueError(
+            f"The columns of X are {expected}, those of this chunk {names}: give all "
+            "chunks the same columns in the same order."
+        )
+    if block.shape[1:] != columns.shape[1:]:
+        raise ValueError(
+            f"X has {columns.shape[1]} columns and this chunk is of shape "
+            f"{block.shape}: give all chunks the same columns."
+        )
 
 
 def own_blocks(X: Any) -> Chunks:

@@ -34,7 +34,7 @@ class _Sites:
 
 
 class RecordedVotes:
-    """Rows of votes that write down what they are asked, and remember it.
+    """Rows of votes that record every sum they return, and read it from the record.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class RecordedVotes:
         # Workers may have been started elsewhere.
         self.folder = Path(folder).absolute()
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._asked = 0
+        self._n_records = 0
         self._done_with: set[int] = set()
 
     @property
@@ -62,43 +62,43 @@ class RecordedVotes:
         """Return the total weight of the rows."""
         return self.rows.n_rows
 
-    def quiet(self) -> _Sites:
+    def initial_sites(self) -> _Sites:
         """Return the sites of a posterior without weights."""
         return self._tracked(0)
 
     def messages(self, sites: _Sites) -> Messages:
-        """Return what the rows say; compare it with what they have said before."""
-        said = self.rows.messages(self._value(sites))
+        """Return the messages, once they agree with the record."""
+        messages = self.rows.messages(self._value(sites))
         known = self._recall({"sites": sites.number})
         if known is None:
-            self._note({"sites": sites.number, **said._asdict()})
-        elif not np.allclose(known["diagonal"], said.diagonal, rtol=1e-9, atol=0.0):
-            raise self._stranger()
-        return said
+            self._note({"sites": sites.number, **messages._asdict()})
+        elif not np.allclose(known["diagonal"], messages.diagonal, rtol=1e-9, atol=0.0):
+            raise self._other_rows()
+        return messages
 
     def columns(self, sites: _Sites, members: Index) -> Array:
         """Return the columns of L about some members."""
-        question = {"sites": sites.number, "members": members}
-        known = self._recall(question)
+        request = {"sites": sites.number, "members": members}
+        known = self._recall(request)
         if known is not None:
             return np.asarray(known["columns"])
         columns = self.rows.columns(self._value(sites), members)
-        self._note({**question, "columns": columns})
+        self._note({**request, "columns": columns})
         return columns
 
     def sweep(
         self, sites: _Sites, active: Index, q: Normal, step: float
     ) -> tuple[_Sites, SweepSums]:
         """Sweep, unless the outcome is known."""
-        question = {"sites": sites.number, "members": active, "mean": q.mean}
-        number = self._asked + 1
-        known = self._recall(question)
+        request = {"sites": sites.number, "members": active, "mean": q.mean}
+        number = self._n_records + 1
+        known = self._recall(request)
         if known is not None:
             return self._tracked(number), _sums_of(known)
         value, swept = self.rows.sweep(self._value(sites), active, q, step)
         sums = self.rows.summed(swept)
         self.rows.save(value, self._place(number))
-        self._note({**question, **_record_of(sums)})
+        self._note({**request, **_record_of(sums)})
         return self._tracked(number, value), sums
 
     def summed(self, sums: SweepSums) -> SweepSums:
@@ -122,7 +122,7 @@ class RecordedVotes:
         return self.rows.load(folder)
 
     def _tracked(self, number: int, value: Any = None) -> _Sites:
-        """Return sites that are known to be done with when nobody has them."""
+        """Return sites that are known to be done with when nothing refers to them."""
         sites = _Sites(number, value)
         weakref.finalize(sites, self._done_with.add, number).atexit = False
         return sites
@@ -130,7 +130,7 @@ class RecordedVotes:
     def _value(self, sites: _Sites) -> Any:
         if sites.value is None:
             if sites.number == 0:
-                sites.value = self.rows.quiet()
+                sites.value = self.rows.initial_sites()
             else:
                 sites.value = self.rows.load(self._place(sites.number))
         return sites.value
@@ -138,35 +138,35 @@ class RecordedVotes:
     def _place(self, number: int) -> Path:
         return self.folder / f"sites-{number:05d}"
 
-    def _recall(self, question: Record) -> Record | None:
-        """Return the record of the next question, if it was asked before."""
-        file = self.folder / f"{self._asked:05d}.npz"
+    def _recall(self, request: Record) -> Record | None:
+        """Return the next record if there is one, of the same request."""
+        file = self.folder / f"{self._n_records:05d}.npz"
         if not file.exists():
             return None
         with np.load(file) as stored:
             record = dict(stored)
-        for name, value in question.items():
-            if name not in record or not _alike(record[name], value):
-                raise self._stranger()
-        self._asked += 1
+        for name, value in request.items():
+            if name not in record or not _equal(record[name], value):
+                raise self._other_rows()
+        self._n_records += 1
         return record
 
     def _note(self, record: Record) -> None:
-        """Write down a record; then forget sites that nobody will ask for."""
-        with replaced_atomically(self.folder / f"{self._asked:05d}.npz") as file:
+        """Write down a record; then forget sites that are not needed."""
+        with replaced_atomically(self.folder / f"{self._n_records:05d}.npz") as file:
             np.savez(file, **record)
-        self._asked += 1
+        self._n_records += 1
         while self._done_with:
             shutil.rmtree(self._place(self._done_with.pop()), ignore_errors=True)
 
-    def _stranger(self) -> ValueError:
+    def _other_rows(self) -> ValueError:
         return ValueError(
             f"The checkpoint in {self.folder} is of other rows or other options: give "
             "another folder, or remove this one."
         )
 
 
-def _alike(known: Any, value: Any) -> bool:
+def _equal(known: Any, value: Any) -> bool:
     known, value = np.asarray(known), np.asarray(value)
     return known.shape == value.shape and np.allclose(known, value, rtol=1e-6)
 

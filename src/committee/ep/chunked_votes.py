@@ -75,12 +75,12 @@ class ChunkedVotes:
         """Return the total weight of the rows."""
         return self._weight
 
-    def quiet(self) -> Chunks:
+    def initial_sites(self) -> Chunks:
         """Return the sites of a posterior without weights, chunk by chunk."""
-        return self.chunks.map(_quiet).kept()
+        return self.chunks.map(_initial_sites).kept()
 
     def messages(self, sites: Chunks) -> Messages:
-        """Return what the rows say while no member is active."""
+        """Return the messages while no member is active."""
         total: Messages = self.chunks.sum(_messages, sites)
         return total
 
@@ -138,8 +138,8 @@ def _scaled(votes: Votes, scale: Array) -> Votes:
     return Votes(votes.S / scale, votes.weight, votes.group)
 
 
-def _quiet(votes: Votes) -> _Swept:
-    return _Swept(votes.quiet(), None)
+def _initial_sites(votes: Votes) -> _Swept:
+    return _Swept(votes.initial_sites(), None)
 
 
 def _messages(votes: Votes, swept: _Swept) -> Messages:

@@ -36,7 +36,7 @@ class ProbitLikelihood:
         unit: Array | None = None,
     ) -> None:
         self.rows = rows
-        self.sites = rows.quiet() if sites is None else sites
+        self.sites = rows.initial_sites() if sites is None else sites
         self.unit = np.ones(rows.n_members) if unit is None else unit
         self.active: Index = np.arange(0)
         self.messages = rows.messages(self.sites)

@@ -1,7 +1,7 @@
 """The N probit terms: one block of rows at a time, given the posterior of w.
 
 Rows are independent given (m, V). A sweep is therefore a map of `update_block` over
-blocks of rows and a sum of what it returns, whoever runs the map.
+blocks of rows and a sum of what it returns, wherever the map runs.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class RowSites(NamedTuple):
 
 
 class Messages(NamedTuple):
-    """What the rows say about the weights, summed over rows.
+    """The rows' messages about the weights, summed over rows.
 
     L = S' diag(s t) S_a of shape (M, a), h = S' (s u) of shape (M,), and
     diagonal = sum_n s_n t_n S_n^2 of shape (M,).
@@ -200,7 +200,7 @@ def update_block(
 def block_messages(
     S: Array, S_a: Array, sites: RowSites, weight: Array | None
 ) -> Messages:
-    """Return what one block of rows says about the weights."""
+    """Return the messages of one block of rows."""
     t, u = sites
     if weight is not None:
         t, u = weight * t, weight * u
@@ -236,11 +236,11 @@ def sweep(
 
 def row_messages(S: Array, sites: RowSites, weight: Array | None) -> Messages:
     """Return the messages of all rows when no member is active yet."""
-    nobody = np.zeros((len(S), 0))
+    no_member = np.zeros((len(S), 0))
     blocks = [
         block_messages(
             block,
-            nobody[rows],
+            no_member[rows],
             RowSites(sites.t[rows], sites.u[rows]),
             None if weight is None else weight[rows],
         )
@@ -249,7 +249,7 @@ def row_messages(S: Array, sites: RowSites, weight: Array | None) -> Messages:
     return reduce(Messages.plus, blocks)
 
 
-def quiet_sites(S: Array) -> RowSites:
+def sites_at_zero(S: Array) -> RowSites:
     """Return the sites of a posterior without weights: Phi matched at w'S_n = 0.
 
     t = r(0)^2, u = r(0); (0, 0) for rows on which every member abstains.

@@ -1,4 +1,4 @@
-"""Rows of a regression: what the Gaussian likelihood asks of whoever keeps them."""
+"""Rows of a regression: what the Gaussian likelihood needs of them."""
 
 from __future__ import annotations
 

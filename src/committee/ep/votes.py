@@ -1,4 +1,4 @@
-"""Rows of votes: what the probit likelihood asks of whoever keeps them.
+"""Rows of votes: what the probit likelihood needs of them.
 
 Sites stay with their rows. What leaves them are sums over rows, of the size of the
 committee, so rows can be kept in one array or in many places.
@@ -20,19 +20,19 @@ from committee.ep.probit_rows import (
     RowSites,
     RowUpdate,
     float_blocks,
-    quiet_sites,
     row_messages,
+    sites_at_zero,
     sweep,
 )
 from committee.ep.truncated import Normal
 
 
 class Sums(Protocol):
-    """What a sweep says about all rows together."""
+    """The sums of a sweep over all rows."""
 
     @property
     def messages(self) -> Messages:
-        """What the new sites say about the weights."""
+        """The messages of the new sites."""
 
     @property
     def log_scales(self) -> float:
@@ -54,11 +54,11 @@ class VoteRows(Protocol):
     def n_rows(self) -> float:
         """The number of rows, or their total weight."""
 
-    def quiet(self) -> Any:
+    def initial_sites(self) -> Any:
         """Return the sites of a posterior without weights."""
 
     def messages(self, sites: Any) -> Messages:
-        """Return what the rows say while no member is active."""
+        """Return the messages while no member is active."""
 
     def columns(self, sites: Any, members: Index) -> Array:
         """Return the columns S' diag(s t) S_i of L, (M, len(members))."""
@@ -72,7 +72,7 @@ class VoteRows(Protocol):
         """Return the leave-one-out scores of a sweep."""
 
     def summed(self, sums: Any) -> SweepSums:
-        """Return what a sweep says without its rows."""
+        """Return the sums of a sweep without its rows."""
 
     def mean_variance(self, active: Index, cov: Array) -> float:
         """Return the mean over rows of S_n' V S_n."""
@@ -85,7 +85,7 @@ class VoteRows(Protocol):
 
 
 class SweepSums(NamedTuple):
-    """What a sweep says about the rows of some chunks together."""
+    """The sums of a sweep over the rows of some chunks."""
 
     messages: Messages
     log_scales: float
@@ -130,12 +130,12 @@ class Votes:
         """Return the total weight of the rows."""
         return float(len(self.S) if self.weight is None else self.weight.sum())
 
-    def quiet(self) -> RowSites:
+    def initial_sites(self) -> RowSites:
         """Return the sites of a posterior without weights."""
-        return quiet_sites(self.S)
+        return sites_at_zero(self.S)
 
     def messages(self, sites: RowSites) -> Messages:
-        """Return what the rows say while no member is active."""
+        """Return the messages while no member is active."""
         return row_messages(self.S, sites, self.weight)
 
     def columns(self, sites: RowSites, members: Index) -> Array:
@@ -164,7 +164,7 @@ class Votes:
         return self.loo(sums).score
 
     def summed(self, sums: RowUpdate) -> SweepSums:
-        """Return what a sweep says without its rows."""
+        """Return the sums of a sweep without its rows."""
         return SweepSums(
             sums.messages, sums.log_scales, sums.mismatch, self.loo(sums).sums
         )

@@ -36,6 +36,8 @@ class TrainingData:
     sample_weight : array of shape (N,) or None
     fit_params : dict
         Routed to every member's `fit`; entries of length N are cut to its rows.
+    labels : array of shape (K,) or None
+        What the class codes stand for, where that is known.
     """
 
     X: Any
@@ -43,6 +45,10 @@ class TrainingData:
     n_classes: int | None
     sample_weight: FloatArray | None = None
     fit_params: dict[str, Any] = field(default_factory=dict)
+    labels: Any = None
+
+    #: False for `ChunkedData`, of which no process has all rows.
+    in_memory: ClassVar[bool] = True
 
     def __len__(self) -> int:
         """N."""
@@ -153,7 +159,7 @@ def draw_seeds(random_state: np.random.RandomState, n: int) -> IntArray:
     return random_state.randint(np.iinfo(np.int32).max, size=n)
 
 
-def split_apart(
+def split_off(
     data: TrainingData, fraction: float, rng: np.random.RandomState
 ) -> tuple[TrainingData, TrainingData]:
     """Return the training rows, and a fraction of all rows to weigh on."""

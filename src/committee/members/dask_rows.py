@@ -1,17 +1,23 @@
-"""Rows in many places, as one `TrainingData` for each chunk of a Dask collection."""
+"""Training data in memory, or one `TrainingData` for each chunk of Dask collections."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.utils import check_consistent_length
 
-from committee._typing import FloatArray, IntArray
-from committee._validation import n_rows
+from committee._typing import IntArray
+from committee._validation import check_sample_weight, n_rows
 from committee.distributed import (
     Chunks,
+    check_chunk_weight,
+    check_lead,
+    check_same_rows,
     is_dask,
     map_rows,
     naming,
@@ -39,7 +45,7 @@ class Facts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Partitions:
+class ChunkedData:
     """Checked rows of Dask collections.
 
     Attributes
@@ -61,6 +67,8 @@ class Partitions:
     facts: list[Facts]
     labels: Any
     weighted: bool
+
+    in_memory: ClassVar[bool] = False
 
     @property
     def n_classes(self) -> int | None:
@@ -90,7 +98,56 @@ class Partitions:
         return map_rows(_of_chunk, lead, tail, dtype, function, *args)
 
 
-def partitions(
+def training_data(
+    committee: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    fit_params: dict[str, Any],
+    check_y: Callable[[Any], Any],
+) -> TrainingData | ChunkedData:
+    """Return the checked rows that a committee is fitted on, in memory or in chunks.
+
+    Parameters
+    ----------
+    committee : BaseCommittee
+        Checks X and learns its columns; may refuse chunks.
+    X, y, sample_weight : arrays, frames or Dask collections
+    fit_params : dict
+    check_y : callable
+        Returns labels or numbers, or raises ValueError.
+    """
+    if is_dask(X, y, sample_weight):
+        committee._check_chunks(fit_params)
+        check_lead(X=X, y=y, sample_weight=sample_weight)
+        checker = clone(committee)  # knows the columns, and nothing heavy to send
+        for each in (committee, checker):
+            each._check_X(_one_row(X), reset=True)
+        check_X = partial(checker._check_X, reset=False)
+        return chunked_data(
+            X,
+            y,
+            sample_weight,
+            check_X=check_X,
+            check_y=check_y,
+            classes=is_classifier(committee),
+        )
+    X, y = committee._check_X(X, reset=True), check_y(y)
+    check_consistent_length(X, y)
+    labels = None
+    if is_classifier(committee):
+        labels, y = np.unique(y, return_inverse=True)
+    n_classes = None if labels is None else len(labels)
+    s = check_sample_weight(sample_weight, X)
+    return TrainingData(X, y, n_classes, s, committee._route(fit_params), labels)
+
+
+def _one_row(X: Any) -> Any:
+    """Return something in memory with the columns of a Dask collection."""
+    return X._meta if hasattr(X, "columns") else np.empty((1, *X.shape[1:]))
+
+
+def chunked_data(
     X: Any,
     y: Any,
     sample_weight: Any,
@@ -98,24 +155,18 @@ def partitions(
     check_X: Callable[[Any], Any],
     check_y: Callable[[Any], Any],
     classes: bool,
-) -> Partitions:
+) -> ChunkedData:
     """Look once at all targets, and return the rows of Dask collections.
 
     Parameters
     ----------
     X : Dask array or frame
-    y : Dask array or series, or array
-    sample_weight : Dask array or series, array or None
+    y, sample_weight : Dask arrays or series, plain arrays, or None
     check_X, check_y : callable
         Return what members take of a block, or raise ValueError.
     classes : bool
         Whether y holds labels.
     """
-    if not is_dask(X):
-        raise ValueError(
-            "y or sample_weight is a Dask collection, but X is not: hand in X as one "
-            "too, or compute() the others."
-        )
     columns = row_chunks(X=X, y=y, sample_weight=sample_weight)
     s, blocks = columns["sample_weight"], columns["X"]
     assert blocks is not None
@@ -133,7 +184,7 @@ def partitions(
         labels = np.unique(np.concatenate(found))
     targets = numbers.map(_targets, columns["y"], s, check_y, labels)
     data = numbers.map(_training_data, targets, blocks, check_X)
-    return Partitions(data, targets, facts, labels, s is not None)
+    return ChunkedData(data, targets, facts, labels, s is not None)
 
 
 def _of_chunk(_: Any, function: Callable[..., Any], *args: Any) -> Any:
@@ -146,7 +197,7 @@ def _facts(number: int, y: Any, s: Any, check_y: Any, classes: bool) -> list[Fac
         return [Facts(0, None, False)]
     with naming(number):
         y = check_y(_column(y))
-        s = _check_weight(s, len(y))
+        s = check_chunk_weight(s, len(y))
         labels = np.unique(y) if classes else None
     return [Facts(len(y), labels, s is None or bool(s.any()))]
 
@@ -165,7 +216,7 @@ def _targets(
         return None
     with naming(number):
         y = check_y(_column(y))
-        s = _check_weight(s, len(y))
+        s = check_chunk_weight(s, len(y))
     if labels is None:
         return TrainingData(None, y, None, s)
     return TrainingData(None, np.searchsorted(labels, y), len(labels), s)
@@ -176,23 +227,5 @@ def _training_data(
 ) -> TrainingData | None:
     """Return the rows of one chunk with their X."""
     with naming(number):
-        expected = 0 if targets is None else len(targets)
-        if n_rows(X) != expected:
-            raise ValueError(
-                f"X has {n_rows(X)} rows and y has {expected}; chunks of both must be "
-                "equal."
-            )
+        check_same_rows(X=X, y=[] if targets is None else targets.y)
         return None if targets is None else replace(targets, X=check_X(X))
-
-
-def _check_weight(s: Any, n: int) -> FloatArray | None:
-    """Return the weights of one chunk, which may all be zero."""
-    if s is None:
-        return None
-    weight: FloatArray = np.asarray(s, dtype=np.float64)
-    if weight.shape != (n,) or not np.isfinite(weight).all() or np.any(weight < 0):
-        raise ValueError(
-            f"sample_weight must be {n} finite numbers >= 0. Got an array of shape "
-            f"{weight.shape}."
-        )
-    return weight

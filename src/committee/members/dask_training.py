@@ -1,4 +1,4 @@
-"""Every member has a home: one chunk of rows, where it is trained."""
+"""Members of training data in memory, or each of one chunk of rows, trained there."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from committee.members.base import (
     TrainingData,
     check_fraction,
     draw_seeds,
+    split_off,
     split_rows,
     take,
 )
-from committee.members.dask_rows import Partitions
+from committee.members.dask_rows import ChunkedData
 from committee.members.training import (
     Configured,
     begin_on_chunks,
@@ -36,7 +37,7 @@ Cut = tuple[IntArray, IntArray]
 
 
 @dataclass(frozen=True)
-class Homes:
+class Allotment:
     """Where each member is trained, and by which seeds.
 
     Attributes
@@ -44,8 +45,8 @@ class Homes:
     chunk : array of shape (M,)
         The number of each member's chunk, in rising order.
     local : dict
-        For each chunk that is a home: the generator of its members, and the seeds of
-        their rows.
+        For each chunk with members: the generator of these, and the seeds of their
+        rows.
     seeds : array of shape (M,)
         The members' own seeds.
     """
@@ -56,16 +57,16 @@ class Homes:
 
     def sample(self, member: int, data: TrainingData) -> Sample:
         """Return the rows of its chunk that a member trains on."""
-        home = int(self.chunk[member])
-        generator, row_seeds = self.local[home]
-        first = int(np.searchsorted(self.chunk, home))
+        chunk = int(self.chunk[member])
+        generator, row_seeds = self.local[chunk]
+        first = int(np.searchsorted(self.chunk, chunk))
         sample: Sample = generator.sample(member - first, data, row_seeds)
         return sample
 
 
 def check_generator(generator: Generator) -> None:
     """Refuse generators whose members have to see rows of all chunks."""
-    if not hasattr(generator, "at_home"):
+    if not hasattr(generator, "of_chunk"):
         raise TypeError(
             "On Dask collections members are made by Bagging or MiniBatches, each from "
             f"one chunk. Got {type(generator).__name__}: compute() as many rows as "
@@ -74,10 +75,58 @@ def check_generator(generator: Generator) -> None:
         )
 
 
-def generate_at_homes(
+def generate_members(
+    generator: Any,
+    estimator: Member | None,
+    data: TrainingData | ChunkedData,
+    *,
+    weigh_on: str | float | None,
+    n_jobs: int | None,
+    random_state: np.random.RandomState,
+    verbose: bool,
+) -> tuple[Generation, TrainingData]:
+    """Train members; return them, and the rows that their F is for.
+
+    Parameters
+    ----------
+    generator : generator
+    estimator : scikit-learn estimator, or None for a `Pool`
+    data : TrainingData or ChunkedData
+    weigh_on : {"held-out", "train"}, float or None
+        The rows to weigh members on; None where no F is needed.
+    n_jobs : int or None
+        For data in memory; in chunks Dask decides.
+    random_state : RandomState
+    verbose : bool
+    """
+    if isinstance(data, ChunkedData):
+        assert estimator is not None
+        return generate_in_chunks(
+            generator,
+            estimator,
+            data,
+            weigh_on=weigh_on,
+            random_state=random_state,
+            verbose=verbose,
+        )
+    rows = data
+    if isinstance(weigh_on, float):
+        data, rows = split_off(data, weigh_on, random_state)
+    generation = generator.generate(
+        estimator,
+        data,
+        held_out=weigh_on == "held-out",
+        n_jobs=n_jobs,
+        random_state=random_state,
+        verbose=verbose,
+    )
+    return generation, rows
+
+
+def generate_in_chunks(
     generator: Any,
     estimator: Member,
-    rows: Partitions,
+    rows: ChunkedData,
     *,
     weigh_on: str | float | None,
     random_state: np.random.RandomState,
@@ -90,9 +139,9 @@ def generate_at_homes(
     Parameters
     ----------
     generator : generator
-        One with a method `at_home`.
+        One with a method `of_chunk`.
     estimator : scikit-learn estimator
-    rows : Partitions
+    rows : ChunkedData
     weigh_on : {"held-out", "train"}, float or None
         The rows that F is for; no F for None.
     random_state : RandomState
@@ -108,10 +157,10 @@ def generate_at_homes(
     cut = None
     if isinstance(weigh_on, float):
         cut = _cut(rows, weigh_on, random_state)
-    homes = _find_homes(generator, rows, weigh_on, random_state)
+    allotment = _allotted(generator, rows, weigh_on, random_state)
     data = rows.data if cut is None else rows.data.map(_to_train, cut)
-    at_home = Chunks([data.parts[c] for c in homes.chunk])
-    begun = begin_on_chunks(_fit, estimator, at_home, homes, verbose=verbose)
+    chunks = Chunks([data.parts[c] for c in allotment.chunk])
+    begun = begin_on_chunks(_fit, estimator, chunks, allotment, verbose=verbose)
     results = run_on_chunks(begun, label="training", verbose=verbose)
     members = [member for (member,) in results]
     seen = _to_weigh_on(rows, cut)
@@ -120,23 +169,23 @@ def generate_at_homes(
     M, K = len(members), rows.n_classes
     tail = (M,) if K is None else (M, K)
     # Members stay on the workers until they are weighed: to send them once more, from
-    # here and for every pass over the rows, would take longer than to ask them.
+    # here and for every pass over the rows, would take longer than their predictions.
     there = listed(begun).map(_members).kept().parts[0]
-    say = Configured(_say)
-    F = rows.lazily(say, tail, np.float64, rows.data, there, generator.votes, cut)
+    predict = Configured(_predict)
+    F = rows.lazily(predict, tail, np.float64, rows.data, there, generator.votes, cut)
     mask = None
     if weigh_on == "held-out":
         numbers = numbered(len(rows.data))
-        mask = rows.lazily(_left_out, (M,), np.bool_, rows.targets, numbers, homes)
+        mask = rows.lazily(_left_out, (M,), np.bool_, rows.targets, numbers, allotment)
     return Generation(members, F, mask), seen
 
 
 def deal(sizes: IntArray, n_members: int) -> IntArray:
     """Return a chunk for each member, in proportion to rows and in rising order.
 
-        member m at home where the row  (m + 1/2) N / M  is
+        member m in the chunk of row  (m + 1/2) N / M
 
-    A chunk of n rows is home to M n / N members, rounded up or down.
+    A chunk of n rows has M n / N members, rounded up or down.
     """
     ends = np.cumsum(sizes)
     rows = (np.arange(n_members) + 0.5) * (ends[-1] / n_members)
@@ -144,12 +193,12 @@ def deal(sizes: IntArray, n_members: int) -> IntArray:
     return chunk
 
 
-def _find_homes(
+def _allotted(
     generator: Any,
-    rows: Partitions,
+    rows: ChunkedData,
     weigh_on: str | float | None,
     rng: np.random.RandomState,
-) -> Homes:
+) -> Allotment:
     """Deal the members out, and draw all seeds."""
     generator._validate_params()
     counted = np.array([fact.counts for fact in rows.facts])
@@ -162,22 +211,22 @@ def _find_homes(
                 f"{len(sizes)} chunks: make larger partitions."
             )
     chunk = deal(sizes, generator.n_members)
-    _check_homes(rows, chunk, int(np.count_nonzero(sizes)))
+    _check_allotment(rows, chunk, int(np.count_nonzero(sizes)))
     found, counts = np.unique(chunk, return_counts=True)
     total = int(sizes.sum())
     local = [
-        generator.at_home(int(m), int(sizes[c]), total)
+        generator.of_chunk(int(m), int(sizes[c]), total)
         for c, m in zip(found, counts, strict=True)
     ]
-    ends = np.cumsum([at_home.n_seeds() for at_home in local])
+    ends = np.cumsum([each.n_seeds() for each in local])
     row_seeds = np.split(draw_seeds(rng, int(ends[-1])), ends[:-1])
     pairs = zip(local, row_seeds, strict=True)
     seeds = draw_seeds(rng, len(chunk))
-    return Homes(chunk, dict(zip(found.tolist(), pairs, strict=True)), seeds)
+    return Allotment(chunk, dict(zip(found.tolist(), pairs, strict=True)), seeds)
 
 
-def _check_homes(rows: Partitions, chunk: IntArray, n_chunks: int) -> None:
-    """Refuse a home with one class, and warn of rows that nobody trains on."""
+def _check_allotment(rows: ChunkedData, chunk: IntArray, n_chunks: int) -> None:
+    """Refuse to train on one class, and warn of rows that no member trains on."""
     for c in np.unique(chunk):
         labels = rows.facts[c].labels
         if labels is not None and len(labels) == 1:
@@ -191,46 +240,46 @@ def _check_homes(rows: Partitions, chunk: IntArray, n_chunks: int) -> None:
             f"{len(chunk)} members are trained on {len(np.unique(chunk))} of {n_chunks} "
             "chunks, and none learns from the others: take more members, or larger "
             "partitions.",
-            stacklevel=7,  # the line that called fit
+            stacklevel=8,  # the line that called fit
         )
 
 
 def _fit(
-    estimator: Member, data: TrainingData, member: int, homes: Homes
+    estimator: Member, data: TrainingData, member: int, allotment: Allotment
 ) -> tuple[Member]:
-    """Train a member at home."""
-    with naming(int(homes.chunk[member])):
-        sample = homes.sample(member, data)
-        return (fit_member(estimator, data, sample, int(homes.seeds[member])),)
+    """Train a member where its chunk is."""
+    with naming(int(allotment.chunk[member])):
+        sample = allotment.sample(member, data)
+        return (fit_member(estimator, data, sample, int(allotment.seeds[member])),)
 
 
 def _members(results: list[tuple[Member]]) -> list[Member]:
     return [member for (member,) in results]
 
 
-def _say(
+def _predict(
     data: TrainingData, members: list[Member], votes: Votes, cut: Cut | None
 ) -> FloatArray:
-    """Return F of one chunk, zero on rows that nobody is weighed on."""
+    """Return F of one chunk, zero on rows that members are not weighed on."""
     how: dict[str, Any] = {"classes": data.classes, "votes": votes}
     if cut is None:
         return predict_all(members, data.X, **how)
-    _, apart = cut
-    part = predict_all(members, safe_indexing(data.X, apart), **how)
+    _, weighing = cut
+    part = predict_all(members, safe_indexing(data.X, weighing), **how)
     F = np.zeros((len(data), *part.shape[1:]))
-    F[apart] = part
+    F[weighing] = part
     return F
 
 
-def _left_out(targets: TrainingData, number: int, homes: Homes) -> BoolArray:
+def _left_out(targets: TrainingData, number: int, allotment: Allotment) -> BoolArray:
     """Return the mask of one chunk: False where its members trained."""
-    mask = np.ones((len(targets), len(homes.chunk)), dtype=bool)
-    for m in np.flatnonzero(homes.chunk == number):
-        mask[homes.sample(int(m), targets).rows, m] = False
+    mask = np.ones((len(targets), len(allotment.chunk)), dtype=bool)
+    for m in np.flatnonzero(allotment.chunk == number):
+        mask[allotment.sample(int(m), targets).rows, m] = False
     return mask
 
 
-def _cut(rows: Partitions, fraction: float, rng: np.random.RandomState) -> Chunks:
+def _cut(rows: ChunkedData, fraction: float, rng: np.random.RandomState) -> Chunks:
     """Split a fraction of the rows off within every chunk."""
     check_fraction(fraction, int(rows.sizes.sum()))
     seeds = draw_seeds(rng, len(rows.facts))
@@ -249,7 +298,7 @@ def _to_train(data: TrainingData, cut: Cut) -> TrainingData:
     return take(data, train)
 
 
-def _to_weigh_on(rows: Partitions, cut: Chunks | None) -> TrainingData:
+def _to_weigh_on(rows: ChunkedData, cut: Chunks | None) -> TrainingData:
     """Return lazy targets and weights; rows that do not count have weight zero."""
     dtype = np.float64 if rows.labels is None else np.intp
     y = rows.lazily(_y, (), dtype, rows.targets)
@@ -270,6 +319,6 @@ def _weight(targets: TrainingData, cut: Cut | None) -> FloatArray:
     if cut is None:
         return s
     full = np.zeros(len(targets))
-    _, apart = cut
-    full[apart] = s[apart]
+    _, weighing = cut
+    full[weighing] = s[weighing]
     return full

@@ -191,7 +191,7 @@ class Bagging(_Resampling):
         rows = np.flatnonzero(counts)
         return Sample(rows, counts[rows])
 
-    def at_home(self, n_members: int, n_rows: int, total: int) -> Bagging:
+    def of_chunk(self, n_members: int, n_rows: int, total: int) -> Bagging:
         """Return the generator of the members of one chunk of the rows."""
         return Bagging(n_members)
 
@@ -294,7 +294,7 @@ class MiniBatches(_Splitting):
         own, *_ = self._parts(member, len(data), seeds)
         return Sample.of(np.sort(own), data)
 
-    def at_home(self, n_members: int, n_rows: int, total: int) -> MiniBatches:
+    def of_chunk(self, n_members: int, n_rows: int, total: int) -> MiniBatches:
         """Return the generator of the members of one chunk of the rows."""
         self._check_splits(total)
         # Two parts at least, or members of the chunk would all see the same rows.

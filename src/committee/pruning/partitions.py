@@ -10,7 +10,7 @@ from sklearn.utils import column_or_1d
 from committee._typing import IntArray
 from committee._validation import label_codes, n_rows, safe_indexing
 from committee.combiners import Combiner
-from committee.distributed import Chunks, aligned, is_dask, map_rows, row_chunks
+from committee.distributed import Chunks, aligned, check_lead, map_rows, row_chunks
 from committee.ensembles import Roster
 from committee.predictions import member_predictions
 
@@ -29,10 +29,7 @@ def fit_chunks(
     sample_weight: Any,
 ) -> Combiner:
     """Fit the combiner to F of all rows, which is never put together."""
-    if not is_dask(X):
-        raise ValueError(
-            "y is a Dask collection, but X is not: hand in X as one too, or compute() y."
-        )
+    check_lead(X=X, y=y)
     F = member_predictions(ensemble, X)
     y = aligned("y", y, "X", X)
     if roster.classes is not None:

@@ -9,9 +9,9 @@ from sklearn.metrics import confusion_matrix
 
 from committee._typing import FloatArray, IntArray
 from committee.combiners.ballots import Ballots
-from committee.combiners.base import Problem
 from committee.combiners.hull import lower_left_hull
 from committee.combiners.likeness import kappa
+from committee.combiners.problem import Problem
 from committee.displays.weights import posterior_std
 from committee.reporting.evaluation import Hearing
 from committee.reporting.pathway import numbers_of

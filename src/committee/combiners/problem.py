@@ -1,0 +1,195 @@
+"""What a combiner is given: F, y, who was held out, and the weights of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from committee._typing import BoolArray, FloatArray, IntArray
+from committee._validation import (
+    check_held_out,
+    check_predictions,
+    check_sample_weight,
+    check_targets,
+)
+from committee.diagnostics.correlation import (
+    MomentSums,
+    WeightSums,
+    correlation_of,
+    largest_error,
+    moment_sums,
+)
+from committee.distributed import Chunks
+
+_Rows = TypeVar("_Rows")
+_Kept = TypeVar("_Kept")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Checked inputs of a combiner.
+
+    Attributes
+    ----------
+    F : array of shape (N, M) or (N, M, K)
+    y : array of shape (N,)
+        Floats, or class codes 0..K-1.
+    held_out : bool array of shape (N, M) or None
+        None where every member's vote counts on every row.
+    sample_weight : array of shape (N,) or None
+    """
+
+    F: FloatArray
+    y: FloatArray | IntArray
+    held_out: BoolArray | None
+    sample_weight: FloatArray | None
+
+    @property
+    def n_members(self) -> int:
+        """M."""
+        return int(self.F.shape[1])
+
+    @property
+    def n_classes(self) -> int | None:
+        """K, or None for regression."""
+        return int(self.F.shape[2]) if self.F.ndim == 3 else None
+
+    def counted(self) -> Problem:
+        """Return the problem without rows of weight zero."""
+        s = self.sample_weight
+        if s is None or np.all(s > 0):
+            return self
+        rows = s > 0
+        held_out = None if self.held_out is None else self.held_out[rows]
+        return Problem(
+            self.F[rows],
+            self.y[rows],
+            check_held_out(held_out, self.F[rows].shape),
+            s[rows],
+        )
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the arrays are there, and not only sums over their rows."""
+        return True
+
+    @property
+    def masked(self) -> bool:
+        """Whether members abstain on some rows."""
+        return self.held_out is not None
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return self.sample_weight is not None
+
+    def total(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Return function(problem, *args), a sum over rows.
+
+        The function sees a problem with some of the rows, and what it returns has a
+        method `plus` or can be added; here all rows are in memory.
+        """
+        return function(self, *args)
+
+    def aside(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Return `total` of a function that does not look at F."""
+        return function(self, *args)
+
+    def kept(
+        self,
+        rows: Callable[[Problem], _Rows],
+        memory: Callable[[_Rows], _Kept],
+        chunked: Callable[[Chunks], _Kept],
+    ) -> _Kept:
+        """Return rows that are gone through again and again, in memory or in chunks.
+
+        Parameters
+        ----------
+        rows : callable
+            Makes them of a problem with some of the rows.
+        memory, chunked : callable
+            Take these rows, or `Chunks` of them, to what answers for all rows.
+        """
+        return memory(rows(self))
+
+    def mean_weight(self) -> float:
+        """Return the mean row weight, 1 where rows have none."""
+        if not self.weighted:
+            return 1.0
+        total, n_rows = self.aside(weight_and_rows)
+        return float(total / n_rows)
+
+    def error_correlation(self) -> tuple[FloatArray, float]:
+        """Return C in squared units of the errors, and the unit."""
+        weights = self.aside(_weight_sums) if self.weighted else None
+        return correlation_of(
+            lambda scale: self.total(_moment_sums, weights, scale),
+            lambda: self.total(_largest_error).value,
+        )
+
+    def centred_targets(self) -> FloatArray:
+        """Return y as (N, 1), or one-hot targets minus 1/K as (N, K)."""
+        if self.n_classes is None:
+            return np.asarray(self.y, dtype=np.float64)[:, None]
+        K = self.n_classes
+        centred: FloatArray = (self.y[:, None] == np.arange(K)) - 1.0 / K
+        return centred
+
+
+class Largest(NamedTuple):
+    """The largest of some numbers, or of each column; its sum is that of all."""
+
+    value: Any
+
+    def plus(self, other: Largest) -> Largest:
+        """Return the larger of both."""
+        return Largest(np.maximum(self.value, other.value))
+
+
+class Sums(tuple[Any, ...]):
+    """Several sums over the same rows, of one pass."""
+
+    def plus(self, other: Sums) -> Sums:
+        """Add each to its like."""
+        return Sums(
+            one.plus(two) if hasattr(one, "plus") else one + two
+            for one, two in zip(self, other, strict=True)
+        )
+
+
+def weight_and_rows(problem: Problem) -> FloatArray:
+    """Return the total weight and the number of rows."""
+    assert problem.sample_weight is not None
+    return np.array([problem.sample_weight.sum(), len(problem.sample_weight)])
+
+
+def _weight_sums(problem: Problem) -> WeightSums:
+    assert problem.sample_weight is not None
+    return WeightSums.of(problem.sample_weight)
+
+
+def _moment_sums(
+    problem: Problem, weights: WeightSums | None, scale: float
+) -> MomentSums:
+    s = problem.sample_weight
+    if weights is not None and s is not None:
+        s = weights.effective(s)
+    return moment_sums(problem.F, problem.y, problem.held_out, s, scale)
+
+
+def _largest_error(problem: Problem) -> Largest:
+    return Largest(largest_error(problem.F, problem.y, problem.held_out))
+
+
+def memory_problem(F: Any, y: Any, held_out: Any, sample_weight: Any) -> Problem:
+    """Return the problem of arrays, checked."""
+    F = check_predictions(F)
+    return Problem(
+        F,
+        check_targets(F, y),
+        check_held_out(held_out, F.shape),
+        check_sample_weight(sample_weight, F),
+    )

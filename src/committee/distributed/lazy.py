@@ -1,0 +1,121 @@
+"""Methods of rows on Dask collections: block by block, when their result is computed."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from committee.distributed.collections import (
+    check_block,
+    columns_of,
+    computed,
+    is_dask,
+    map_rows,
+)
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def _no_axes(model: Any) -> tuple[int, ...]:
+    return ()
+
+
+def _floats(model: Any) -> Any:
+    return np.float64
+
+
+def lazy_rows(
+    *,
+    tail: Callable[[Any], tuple[int, ...]] = _no_axes,
+    dtype: Callable[[Any], Any] = _floats,
+    check: bool = True,
+) -> Callable[[_Method], _Method]:
+    """Let a method (model, X) -> (N, *tail) take Dask collections as X.
+
+    Its result is then a lazy Dask array, made block by block by a copy of the model
+    that is sent once to every worker. Number and names of the columns are checked at
+    the call, values with their block.
+
+    Parameters
+    ----------
+    tail : callable, optional
+        Returns the shape of the result behind the rows, of a fitted model.
+    dtype : callable, optional
+        Returns the data type of the result.
+    check : bool, default=True
+        False for a function of anything but an estimator of ours: it is sent as it
+        is, and nothing is checked at the call.
+
+    Examples
+    --------
+    >>> import pytest
+    >>> da = pytest.importorskip("dask.array")
+    >>> from committee import LSSVMRegressor
+    >>> model = LSSVMRegressor(kernel="linear", alpha=1e-6)
+    >>> model = model.fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
+    >>> rows = da.arange(6, chunks=4).reshape(6, 1)
+    >>> model.predict(rows).compute().round(3).tolist()
+    [1.0, 3.0, 5.0, 7.0, 9.0, 11.0]
+    """
+
+    def decorate(method: _Method) -> _Method:
+        @wraps(method)
+        def on_rows(model: Any, X: Any, **options: Any) -> Any:
+            if not is_dask(X):
+                return method(model, X, **options)
+            sent, columns = _checked(model, X) if check else (model, None)
+            shape, kind = tail(model), dtype(model)
+            return map_rows(_on_block, X, shape, kind, on_rows, sent, columns)
+
+        return cast(_Method, on_rows)
+
+    return decorate
+
+
+class ScoreMixin:
+    """`score` of rows in memory or in Dask collections."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of a classifier, or R^2 of a regressor.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features), or a Dask array or frame
+        y : array-like of shape (N,) or (N, T), or a Dask collection
+        sample_weight : array-like of shape (N,), optional, or a Dask collection
+
+        Returns
+        -------
+        float
+            The share of rows whose label is predicted, or the share of the variance
+            of y that is predicted, as the mean over several targets.
+        """
+        predicted, y, s = computed(self.predict(X), y, sample_weight)  # type: ignore[attr-defined]
+        measure = accuracy_score if is_classifier(self) else r2_score
+        return float(measure(y, predicted, sample_weight=s))
+
+
+def _checked(model: Any, X: Any) -> tuple[Any, Any]:
+    """Return a copy of the model to send, and X of no rows, once its columns fit."""
+    check_is_fitted(model)
+    columns = columns_of(X)
+    validate_data(model, columns, reset=False, skip_check_array=True)
+    sent = copy.copy(model)
+    # A warning about names is worth one, not one for every block.
+    validate_data(sent, columns, reset=True, skip_check_array=True)
+    if hasattr(sent, "n_jobs"):
+        sent.n_jobs = None  # blocks are evaluated at the same time already
+    return sent, columns
+
+
+def _on_block(block: Any, function: Any, model: Any, columns: Any) -> Any:
+    if columns is not None:
+        check_block(block, columns)
+    return function(model, block)
