@@ -7,11 +7,11 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from committee import Bagging, CommitteeRegressor, prune
+from committee._format import byte_size, change, percent
 from committee.reporting import facts
 from committee.reporting.evaluation import hear
 from committee.reporting.member_table import call_the_roll, core_of
 from committee.reporting.pathway import pathway
-from committee.reporting.words import change, percent, size
 
 
 def told(committee, X, y):
@@ -42,7 +42,7 @@ def test_headlines_of_a_pruned_forest_are_those_of_its_summary(pruned):
     assert bytes_["note"].startswith(f"the whole model: {share} of ")
     # The card, the slider and the table count the same bytes.
     at = pathway(core, heard)["chosen"]
-    assert bytes_["value"] == size(pathway(core, heard)["bytes"][at])
+    assert bytes_["value"] == byte_size(pathway(core, heard)["bytes"][at])
     gap = change(100 * summary.difference, 100 * summary.difference_se, "points")
     assert gain["note"].startswith((gap, "the same on every row"))
     lines = {name: cells for name, *cells in facts.pruning(core)}

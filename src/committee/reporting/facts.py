@@ -13,10 +13,10 @@ import sklearn
 from sklearn.base import BaseEstimator
 
 import committee
+from committee._format import byte_size, change, count, duration, figures, percent
 from committee.displays.measures import UNHEARD
 from committee.reporting.evaluation import Hearing, Score
 from committee.reporting.member_table import Roll, summary_of
-from committee.reporting.words import change, count, duration, figures, percent, size
 
 #: Rows of the members' table, and names of columns that are listed.
 _MOST_MEMBERS = 1000
@@ -41,17 +41,19 @@ def _cost_cards(core: Any, roll: Roll) -> list[dict[str, str]]:
     """Return bytes and time, beside those of the ensemble before pruning."""
     summary, kept = summary_of(core), roll.kept
     mine, all_ = roll.costs.total(kept), roll.costs.total(np.arange(len(roll.numbers)))
-    share = f"{percent(mine / all_)} of the {size(all_)} of all"
+    share = f"{percent(mine / all_)} of the {byte_size(all_)} of all"
     slow, fast = roll.seconds.sum(), roll.seconds[kept].sum()
     if summary is not None:
         before, after = summary.bytes_before, summary.bytes_after
         slow, fast = summary.seconds_before, summary.seconds_after
-        share = f"the whole model: {percent(after / before)} of {size(before)} before"
+        share = (
+            f"the whole model: {percent(after / before)} of {byte_size(before)} before"
+        )
     speed = f"{figures(slow / fast)} times as fast as all members"
     if len(kept) == roll.n_before:
         share, speed = "", "when up to 1,000 rows are asked at once"
     return [
-        {"label": "bytes of its members", "value": size(mine), "note": share},
+        {"label": "bytes of its members", "value": byte_size(mine), "note": share},
         {"label": "time to predict a row", "value": duration(fast), "note": speed},
     ]
 
@@ -151,7 +153,12 @@ def pruning(core: Any) -> list[tuple[str, str, str, str]]:
             "-" if s.loo is None else _as(s.loo_measure, s.loo),
             UNHEARD if halves else "",
         ),
-        ("bytes of the whole model", size(s.bytes_before), size(s.bytes_after), ""),
+        (
+            "bytes of the whole model",
+            byte_size(s.bytes_before),
+            byte_size(s.bytes_after),
+            "",
+        ),
         ("a row takes", duration(s.seconds_before), duration(s.seconds_after), ""),
         (
             "rows that change",
@@ -172,7 +179,7 @@ def members_table(hearing: Hearing, roll: Roll) -> list[dict[str, Any]]:
             "kind": roll.kinds[m],
             "weight": (float(roll.weights[m]), figures(roll.weights[m])),
             "error": (float(hearing.errors[m]), shown(hearing.errors[m], hearing)),
-            "bytes": (float(roll.bytes[m]), size(roll.bytes[m])),
+            "bytes": (float(roll.bytes[m]), byte_size(roll.bytes[m])),
             "seconds": (float(roll.seconds[m]), duration(roll.seconds[m])),
         }
         for m in order

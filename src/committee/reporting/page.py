@@ -9,7 +9,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from committee.reporting.words import cut, figures
+from committee._format import cut, figures
 
 _SCRIPTS = ("d3.min.js", "plot.min.js", "page.js")
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from committee._format import count, figures
 from committee._typing import FloatArray, IntArray
 from committee.combiners.greedy import GreedyPath
 from committee.displays.measures import Measure, measure_of
 from committee.pruning.path import CommitteePath, Step, step_of, steps_of
 from committee.reporting.evaluation import Hearing
-from committee.reporting.words import count, figures
 
 #: Sizes on the slider, and members listed at each of them.
 _MOST_SIZES = 150

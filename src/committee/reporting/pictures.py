@@ -7,15 +7,13 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import confusion_matrix
 
+from committee._format import count, figures
 from committee._typing import FloatArray, IntArray
-from committee.combiners.ballots import Ballots
-from committee.combiners.base import Problem
 from committee.combiners.hull import lower_left_hull
-from committee.combiners.likeness import kappa
+from committee.diagnostics import pairwise_kappa
 from committee.displays.weights import posterior_std
 from committee.reporting.evaluation import Hearing
 from committee.reporting.pathway import numbers_of
-from committee.reporting.words import count, figures
 
 _MOST_BARS = 30
 _MOST_POINTS = 1500
@@ -84,8 +82,8 @@ def pairs(hearing: Hearing, kept: IntArray) -> dict[str, Any] | None:
 def _weighted_kappa(hearing: Hearing) -> FloatArray:
     """Return kappa of the leading members on the drawn rows, by their weights."""
     rows, s = hearing.drawn, hearing.rows.weight
-    F, y = hearing.F[:, hearing.leading], hearing.rows.y[rows]
-    return kappa(Ballots(Problem(F, y, None, None if s is None else s[rows])))[0]
+    F = hearing.F[:, hearing.leading]
+    return pairwise_kappa(F, sample_weight=None if s is None else s[rows])
 
 
 def ambiguity(hearing: Hearing, w: FloatArray | None) -> dict[str, Any] | None:

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from committee._files import replaced_atomically
+from committee._format import count
 from committee.displays.sources import core_of
 from committee.reporting import facts, pictures
 from committee.reporting.evaluation import hear
 from committee.reporting.member_table import call_the_roll
 from committee.reporting.page import render
 from committee.reporting.pathway import pathway
-from committee.reporting.words import count
 
 
 def report(
