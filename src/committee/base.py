@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -17,14 +19,10 @@ from sklearn.utils.metadata_routing import (
     process_routing,
 )
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from committee._notebook import headline_html
-from committee._speaking import Speaking
-from committee._typing import (
-    Member,
-    RandomState,
-)
+from committee._typing import BoolArray, FloatArray, IntArray, Member, RandomState
 from committee._validation import (
     HasMethods,
     Interval,
@@ -33,17 +31,22 @@ from committee._validation import (
     routing_enabled,
 )
 from committee.combiners import Combiner
-from committee.distributed import is_dask
+from committee.distributed import is_dask, map_rows
+from committee.ensembles import Roster
+from committee.ensembles.roster import training_rows
+from committee.ensembles.rounds import Round
+from committee.ensembles.together import Together, together
 from committee.export import to_sklearn
 from committee.growing import grow
 from committee.members import Bagging, Generation, Generator, Pool, TrainingData
 from committee.members.base import split_apart
 from committee.members.dask_rows import Partitions, partitions
 from committee.members.dask_training import check_generator, generate_at_homes
-from committee.predictions import predict_all
+from committee.path import Path
+from committee.predictions import combined, predict_all, predict_members
 
 
-class BaseCommittee(Speaking, BaseEstimator):
+class BaseCommittee(BaseEstimator):
     """What classification and regression share: generate, weigh, combine."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -62,9 +65,13 @@ class BaseCommittee(Speaking, BaseEstimator):
 
     _default_estimator: ClassVar[type]
 
+    #: Who the members are and how they predict; `members_`, `weights_` are its own.
+    roster_: Roster
     combiner_: Combiner | None
-    #: What turns scores into probabilities: "combiner", "mean" or "softmax".
-    _link: str
+    #: Numbers of the members among all that were trained, or pruned from.
+    support_: IntArray
+    held_out_: BoolArray | None
+    path_: Path
 
     def __init__(
         self,
@@ -88,20 +95,40 @@ class BaseCommittee(Speaking, BaseEstimator):
         self.verbose = verbose
 
     @property
+    def members_(self) -> list[Member]:
+        """The members with a nonzero weight."""
+        return self._fitted_roster().members
+
+    @property
+    def weights_(self) -> FloatArray:
+        """The weight of each of the members."""
+        weights = self._fitted_roster().weights
+        assert weights is not None
+        return weights
+
+    @property
+    def transformer_(self) -> Any:
+        """What is done to X before all members, or None."""
+        return self._fitted_roster().transformer
+
+    @property
     def n_members_(self) -> int:
         """Number of members with a nonzero weight."""
-        check_is_fitted(self, "weights_")
         return int(np.count_nonzero(self.weights_))
 
-    @available_if(lambda self: hasattr(self, "_summary"))  # type: ignore[untyped-decorator]
+    @available_if(lambda self: hasattr(self, "path_"))  # type: ignore[untyped-decorator]
     def summary(self) -> Any:
         """Return what pruning cost and gained, for committees made by `prune`.
+
+        It is made on first use, from the rows that were given to `prune`.
 
         Returns
         -------
         summary : committee.pruning.Summary
             Prints as a table.
         """
+        if not hasattr(self, "_summary"):
+            self._summary = self.path_.assessment.summary(self)  # type: ignore[union-attr]
         return self._summary
 
     def to_sklearn(self) -> Any:
@@ -157,13 +184,6 @@ class BaseCommittee(Speaking, BaseEstimator):
             self._grow(data, rng)
         else:
             self._generate_all(data, rng)
-        return self._speak_in(data.classes)
-
-    def _speak_in(self, classes: Any) -> Self:
-        """Keep how the members speak: in class codes, or in numbers for None."""
-        self._spoken, self.transformer_, self._link = classes, None, "combiner"
-        # Column names have been checked by then; trees want one array for all.
-        self._arrays = all(isinstance(m, BaseDecisionTree) for m in self.members_)
         return self
 
     def _partitions(
@@ -221,14 +241,13 @@ class BaseCommittee(Speaking, BaseEstimator):
             random_state=check_random_state(self.random_state),
             verbose=bool(self.verbose),
         )
-        self._votes = self._generator().votes
-        self._weigh(generation, seen)
+        combiner, weights = self._weigh(generation, seen)
         # The mask would bring the whole graph, and maybe all rows, along.
-        self.held_out_, self.members_ = None, generation.members
-        return self._speak_in(seen.classes)
+        generation = replace(generation, held_out=None)
+        return self._hold(generation, combiner, weights, seen.classes)
 
     def _needs_rows(self) -> bool:
-        """Whether members are weighed by what they say."""
+        """Whether members are weighed by what they predict."""
         return self.combiner is not None and self.combiner.needs_rows
 
     def _generate_all(self, data: TrainingData, rng: np.random.RandomState) -> None:
@@ -243,9 +262,8 @@ class BaseCommittee(Speaking, BaseEstimator):
             held_out=needs_rows and self.weigh_on == "held-out",
             **self._how(rng),
         )
-        self._votes = self._generator().votes
-        self._weigh(generation, rows_apart if rows_apart is not None else data)
-        self.members_ = generation.members
+        rows = data if rows_apart is None else rows_apart
+        self._hold(generation, *self._weigh(generation, rows), data.classes)
 
     def _grow(self, data: TrainingData, rng: np.random.RandomState) -> None:
         """Train and weigh members in batches, until the evidence stops to rise."""
@@ -255,12 +273,10 @@ class BaseCommittee(Speaking, BaseEstimator):
                 f'and weigh_on="held-out". Got combiner={self.combiner!r} and '
                 f"weigh_on={self.weigh_on!r}."
             )
-        generation, self.combiner_ = grow(
+        generation, combiner = grow(
             self._generator(), self._estimator(), data, self.combiner, **self._how(rng)
         )
-        self._votes = self._generator().votes
-        self.held_out_, self.members_ = generation.held_out, generation.members
-        self.weights_ = self.combiner_.weights_
+        self._hold(generation, combiner, combiner.weights_, data.classes)
 
     def _how(self, rng: np.random.RandomState) -> dict[str, Any]:
         """Return how members are to be trained."""
@@ -270,37 +286,58 @@ class BaseCommittee(Speaking, BaseEstimator):
             "verbose": bool(self.verbose),
         }
 
-    def _weigh(self, generation: Generation, rows: TrainingData) -> None:
+    def _weigh(
+        self, generation: Generation, rows: TrainingData
+    ) -> tuple[Combiner | None, FloatArray]:
         """Fit the combiner on the generation's F, or on F of the given rows."""
         M = len(generation.members)
-        self.held_out_ = generation.held_out
         if self.combiner is None:
             own = generation.weights
-            self.combiner_ = None
-            self.weights_ = np.full(M, 1.0 / M) if own is None else own
-            return
+            return None, np.full(M, 1.0 / M) if own is None else own
         combiner = clone(self.combiner)
         if not combiner.needs_rows:
             shape = () if rows.n_classes is None else (rows.n_classes,)
             combiner.fit(np.zeros((1, M, *shape)), np.zeros(1))
-        else:
-            F = generation.F
-            if F is None:
-                F = predict_all(
-                    generation.members,
-                    rows.X,
-                    classes=rows.classes,
-                    votes=self._votes,
-                    n_jobs=self.n_jobs,
-                )
-            combiner.fit(
-                F,
-                rows.y,
-                held_out=generation.held_out,
-                sample_weight=rows.sample_weight,
+            return combiner, combiner.weights_
+        F = generation.F
+        if F is None:
+            F = predict_all(
+                generation.members,
+                rows.X,
+                classes=rows.classes,
+                votes=self._generator().votes,
+                n_jobs=self.n_jobs,
             )
+        combiner.fit(
+            F, rows.y, held_out=generation.held_out, sample_weight=rows.sample_weight
+        )
+        return combiner, combiner.weights_
+
+    def _hold(
+        self,
+        generation: Generation,
+        combiner: Combiner | None,
+        weights: FloatArray,
+        codes: IntArray | None,
+    ) -> Self:
+        """Keep the members that have a weight, and how they predict."""
+        members, mask = generation.members, generation.held_out
+        self.support_ = np.flatnonzero(weights)
+        if not len(self.support_):
+            self.support_ = np.arange(len(members))
         self.combiner_ = combiner
-        self.weights_ = combiner.weights_
+        self.held_out_ = None if mask is None else mask[:, self.support_]
+        self.roster_ = Roster(
+            members,
+            weights,
+            getattr(self, "classes_", None),
+            codes,
+            votes=self._generator().votes,
+            link="combiner",
+            # Column names have been checked by then; trees want one array for all.
+            arrays=all(isinstance(m, BaseDecisionTree) for m in members),
+        ).only(self.support_, weights[self.support_])
+        return self
 
     def _check_kind(self) -> None:
         """Refuse members that are plainly made for the other task."""
@@ -328,19 +365,111 @@ class BaseCommittee(Speaking, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether the last fit came to its end."""
-        return hasattr(self, "weights_")
+        return hasattr(self, "roster_")
+
+    def _fitted_roster(self) -> Roster:
+        # Not check_is_fitted, whose error hasattr() and available_if() would not take.
+        try:
+            return self.__dict__["roster_"]  # type: ignore[no-any-return]
+        except KeyError:
+            raise AttributeError(
+                f"This {type(self).__name__} is not fitted yet: it has no members."
+            ) from None
 
     def _forget(self) -> None:
         """Be unfitted: should this fit fail, nothing old may stay beside the new."""
-        for name in (
-            "weights_",
-            "transformer_",
-            "_whole",
-            "_summary",
-            "path_",
-            "support_",
-        ):
+        for name in ("roster_", "_whole", "_summary", "path_", "support_"):
             self.__dict__.pop(name, None)
+
+    def __getstate__(self) -> Any:
+        """Leave out the booster that is rebuilt on first use."""
+        state: Any = super().__getstate__()
+        return {k: v for k, v in state.items() if k != "_whole"}
+
+    def member_predictions(self, X: Any, *, n_jobs: int | None = None) -> FloatArray:
+        """Return F, the predictions of every member.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (N, n_features)
+        n_jobs : int, optional
+            The committee's own `n_jobs` unless given.
+
+        Returns
+        -------
+        F : array of shape (N, M) or (N, M, K)
+            Classes in the order of `classes_`.
+        """
+        check_is_fitted(self)
+        roster = self.roster_
+        if is_dask(X):
+            tail = (len(roster), *roster.output_shape)
+            return self._lazily("member_predictions", X, tail, np.float64)  # type: ignore[no-any-return]
+        n_jobs = self.n_jobs if n_jobs is None else n_jobs
+        return predict_members(roster, self._prepared(X), n_jobs=n_jobs)
+
+    def _lazily(self, method: str, X: Any, tail: tuple[int, ...], dtype: Any) -> Any:
+        """Return what a method predicts on a Dask collection, as a lazy Dask array."""
+        check_is_fitted(self)
+        alone = copy.copy(self)
+        alone.n_jobs = None  # blocks are predicted at the same time already
+        return map_rows(_block, X, tail, dtype, alone, method)
+
+    def _combined(self, X: Any) -> FloatArray:
+        """Return sum_m w_m f_m."""
+        check_is_fitted(self)
+        X = self._prepared(X)
+        rebuilt = self._rebuilt()
+        if rebuilt is not None:
+            return rebuilt(X)
+        return combined(self.roster_, X, n_jobs=self.n_jobs)
+
+    def _rebuilt(self) -> Together | None:
+        """Return the booster that its weighted rounds make up, built on first use."""
+        if not isinstance(self.members_[0], Round):
+            return None
+        if "_whole" not in self.__dict__:
+            self._whole = together(self.members_, self.weights_)
+        return self._whole
+
+    def _prepared(self, X: Any) -> Any:
+        """Check X and return it as the members take it."""
+        return self.roster_.prepared(self._check_X(X, reset=False))
+
+    def _as_roster(self) -> Roster:
+        """Return the roster with what is known of the training rows."""
+        check_is_fitted(self)
+        mask = self.held_out_
+        return replace(
+            self.roster_,
+            held_out=None if mask is None else partial(training_rows, mask),
+            no_oob_reason=(
+                "It does not know rows that its members have not seen: a committee does "
+                "that was fitted in memory with a combiner and "
+                'weigh_on="held-out", and one that was pruned before does not. Give '
+                "rows that it was not trained on, without oob."
+            ),
+        )
+
+    def _check_X(self, X: Any, *, reset: bool) -> Any:
+        """Check names and widths; hand frames and sparse matrices through."""
+        if getattr(self, "transformer_", None) is not None:
+            return X  # for the transformer to judge, which may well take text
+        if hasattr(X, "columns"):
+            validate_data(self, X, skip_check_array=True, reset=reset)
+            return X
+        options = {
+            "accept_sparse": ["csr"],
+            "ensure_all_finite": False,
+            "reset": reset,
+        }
+        try:
+            return validate_data(self, X, **options)
+        except ValueError as error:
+            # Text is for members that can read it, such as an encoding pipeline.
+            if "could not convert" not in str(error):
+                raise
+            return validate_data(self, X, dtype=None, **options)
 
     def _estimator(self) -> Member:
         """Return the members' estimator, a decision tree unless given."""
@@ -362,3 +491,8 @@ class BaseCommittee(Speaking, BaseEstimator):
 def _like_rows(X: Any) -> Any:
     """Return something plain with the columns of a Dask collection."""
     return X._meta if hasattr(X, "columns") else np.empty((1, *X.shape[1:]))
+
+
+def _block(X: Any, committee: Any, method: str) -> Any:
+    """Call a method of a committee on one block of rows."""
+    return getattr(committee, method)(X)

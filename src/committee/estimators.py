@@ -21,7 +21,7 @@ from committee._validation import (
 )
 from committee.base import BaseCommittee
 from committee.distributed import brought, is_dask
-from committee.predictions import as_probabilities, softmax_probabilities
+from committee.probabilities import as_probabilities, softmax_probabilities
 
 #: Types of None and of the missing values of pandas, which may not be installed.
 _MISSING = {"NoneType", "NAType", "NaTType"}
@@ -53,7 +53,7 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):
         members is then the most there can be. For `EPPruner` and `ARDPruner` on
         held-out rows of `Bagging`, `CrossSplits` or `MiniBatches`.
     n_jobs : int, optional
-        Members trained, or asked, at the same time, through joblib. Results do
+        Members that train, or predict, at the same time, through joblib. Results do
         not depend on it. On Dask collections Dask decides.
     random_state : int, RandomState or None
     verbose : bool, default=False
@@ -62,10 +62,13 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):
     Attributes
     ----------
     members_ : list of fitted estimators
-        Trained on class codes, the positions in `classes_`.
+        Those with a nonzero weight, as after `prune`; `support_` are their numbers
+        among all that were trained. They know class codes, the positions in
+        `classes_`.
     weights_ : array of shape (M,)
+        One for each of `members_`; `combiner_.weights_` has one for all.
     n_members_ : int
-        Members with a nonzero weight; only these are asked to predict.
+    support_ : array of shape (M,)
     held_out_ : bool array of shape (N, M) or None
         True where the member did not train on the row; None for Dask collections,
         whose mask is made, used and forgotten chunk by chunk.
@@ -149,9 +152,9 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):
         if is_dask(X):
             return self._lazily("predict_proba", X, (len(self.classes_),), np.float64)  # type: ignore[no-any-return]
         scores = self._combined(X)
-        if self._link == "softmax":
+        if self.roster_.link == "softmax":
             return softmax_probabilities(scores)
-        if self._link == "mean" or self.combiner_ is None:
+        if self.roster_.link == "mean" or self.combiner_ is None:
             return as_probabilities(scores)
         return self.combiner_.probabilities(scores)
 
@@ -185,8 +188,8 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):
         -------
         accuracy : float
         """
-        said, y, s = brought(self.predict(X), y, sample_weight)
-        return float(accuracy_score(y, said, sample_weight=s))
+        predicted, y, s = brought(self.predict(X), y, sample_weight)
+        return float(accuracy_score(y, predicted, sample_weight=s))
 
 
 class CommitteeRegressor(RegressorMixin, BaseCommittee):
@@ -213,7 +216,7 @@ class CommitteeRegressor(RegressorMixin, BaseCommittee):
         members is then the most there can be. For `EPPruner` and `ARDPruner` on
         held-out rows of `Bagging`, `CrossSplits` or `MiniBatches`.
     n_jobs : int, optional
-        Members trained, or asked, at the same time, through joblib. Results do
+        Members that train, or predict, at the same time, through joblib. Results do
         not depend on it. On Dask collections Dask decides.
     random_state : int, RandomState or None
     verbose : bool, default=False
@@ -222,9 +225,12 @@ class CommitteeRegressor(RegressorMixin, BaseCommittee):
     Attributes
     ----------
     members_ : list of fitted estimators
+        Those with a nonzero weight, as after `prune`; `support_` are their numbers
+        among all that were trained.
     weights_ : array of shape (M,)
+        One for each of `members_`; `combiner_.weights_` has one for all.
     n_members_ : int
-        Members with a nonzero weight; only these are asked to predict.
+    support_ : array of shape (M,)
     held_out_ : bool array of shape (N, M) or None
         True where the member did not train on the row; None for Dask collections,
         whose mask is made, used and forgotten chunk by chunk.

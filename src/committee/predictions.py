@@ -1,7 +1,7 @@
-"""The matrix F: what every member says on every row, and what they say together.
+"""The matrix F: what every member predicts on every row, and their weighted sum.
 
 F has shape (N, M) for regression and (N, M, K) for classification, classes on
-the last axis. Members that speak in labels only cast one vote for one class.
+the last axis. Members that predict labels only give one vote to one class.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from scipy.special import softmax
 from sklearn.tree import BaseDecisionTree
 from sklearn.utils import check_array, get_tags
 from sklearn.utils.parallel import delayed
@@ -47,7 +46,7 @@ def member_predictions(
     F : array of shape (N, M) or (N, M, K)
         For classifiers the K classes are those of the ensemble, in its order; for
         a list the sorted union of the members' classes. A class that a member
-        never saw has probability zero. The rounds of a booster speak by scores.
+        never saw has probability zero. The rounds of a booster give scores.
 
     Examples
     --------
@@ -62,14 +61,13 @@ def member_predictions(
     if is_dask(X):
         return _lazy_predictions(ensemble, X)  # type: ignore[no-any-return]
     roster = roster_of(ensemble)
-    return ask(roster, roster.prepared(X), n_jobs=n_jobs)
+    return predict_members(roster, roster.prepared(X), n_jobs=n_jobs)
 
 
 def _lazy_predictions(ensemble: Any, X: Any) -> Any:
-    """Return F as a Dask array: each block is asked for where it lies."""
+    """Return F as a Dask array: each block is predicted where it lies."""
     roster = roster_of(ensemble)
-    classes = () if roster.classes is None else (len(roster.classes),)
-    tail = (len(roster), *classes)
+    tail = (len(roster), *roster.output_shape)
     return map_rows(_predictions_of, X, tail, np.float64, ensemble)
 
 
@@ -77,7 +75,7 @@ def _predictions_of(X: Any, ensemble: Any) -> FloatArray:
     return member_predictions(ensemble, X)
 
 
-def ask(
+def predict_members(
     roster: Roster, X: Any, *, n_jobs: int | None = None, verbose: bool = False
 ) -> FloatArray:
     """Return F of a roster on X as its members take it."""
@@ -91,7 +89,7 @@ def ask(
             votes=roster.votes,
             n_jobs=n_jobs,
         )
-    return _stacked(track(stream, len(roster), "asking", verbose), len(roster))
+    return _stacked(track(stream, len(roster), "predicting", verbose), len(roster))
 
 
 def predict_all(
@@ -115,7 +113,7 @@ def _stacked(stream: Iterator[FloatArray], n_members: int) -> FloatArray:
             slabs = np.empty((n_members, *P.shape))
         slabs[i] = P
     if slabs is None:
-        raise ValueError("There are no members to ask.")
+        raise ValueError("There are no members to predict.")
     return np.moveaxis(slabs, 0, 1)
 
 
@@ -217,26 +215,27 @@ def weighted_sum(F: FloatArray, w: FloatArray) -> FloatArray:
     return np.tensordot(F, w, axes=(1, 0))
 
 
-def as_probabilities(scores: FloatArray) -> FloatArray:
-    """Cut scores at zero and scale rows to sum one; the largest stays largest."""
-    if scores.ndim != 2:
-        raise ValueError(
-            f"Probabilities need scores of shape (N, K). Got shape {scores.shape}."
-        )
-    p = np.maximum(scores, 0.0)
-    total = p.sum(axis=1, keepdims=True)
-    empty = total[:, 0] <= 0
-    if np.any(empty):
-        p[empty, scores[empty].argmax(axis=1)] = 1.0
-        total = p.sum(axis=1, keepdims=True)
-    p /= total
-    return p
+def combined(roster: Roster, X: Any, *, n_jobs: int | None = None) -> FloatArray:
+    """Return sum_m w_m f_m of X as the members take it, one member at a time.
 
-
-def softmax_probabilities(scores: FloatArray) -> FloatArray:
-    """Return softmax(K s): what a booster makes of the mean scores of its rounds."""
-    p: FloatArray = softmax(scores.shape[1] * scores, axis=1)
-    return p
+    The same sum as `combine(F, w)`, without F in memory.
+    """
+    assert roster.weights is not None
+    support = np.flatnonzero(roster.weights)
+    w = roster.weights[support]
+    stream = iter_predictions(
+        [roster.members[m] for m in support],
+        X,
+        classes=roster.member_classes,
+        votes=roster.votes,
+        n_jobs=n_jobs,
+    )
+    total = np.zeros((X.shape[0], *roster.output_shape))
+    equal = len(set(w)) == 1
+    for weight, P in zip(w, stream, strict=True):
+        total += P if equal else weight * P
+    # Equal votes are counted first and scaled once, so that ties stay ties.
+    return total * w[0] if equal else total
 
 
 def _align(P: FloatArray, member_classes: Any, classes: Any) -> FloatArray:

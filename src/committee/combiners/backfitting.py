@@ -43,7 +43,7 @@ class ReduceErrorPruner(OrderingPruner):
         The chosen members, a replacement in the place of whom it replaced, then
         the others as they would be added, without back-fitting. Because of the
         replacements the first k need not be what `n_members=k` would choose.
-    path_ : SelectionPath
+    path_ : Path
         Error of the first 1, 2, ..., M members of the order.
     support_ : array
         The chosen members.

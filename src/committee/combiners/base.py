@@ -27,7 +27,8 @@ from committee.diagnostics.correlation import (
     moment_sums,
 )
 from committee.distributed import is_dask, map_rows
-from committee.predictions import as_probabilities, combine
+from committee.predictions import combine
+from committee.probabilities import as_probabilities
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from os import PathLike
 from typing import Any, ClassVar
 
-from committee._typing import FloatArray
 from committee._validation import StrOptions
-from committee.combiners.base import Problem
 from committee.combiners.evidence_pruner import EvidencePruner
-from committee.ep.path import as_equal_votes
 
 
 class EPPruner(EvidencePruner):
@@ -54,9 +50,9 @@ class EPPruner(EvidencePruner):
     support_ : array
         The members that were kept.
     path_ : Path
-        Every committee visited: `size`, `loo_error`, `loo_se`, `loo_density`,
-        `log_evidence`, `members`, `weights`; `path_.choose(max_members=5)` returns
-        the weights of another point without fitting again.
+        Every committee visited: `size`, `weights`, `error` (leave-one-out),
+        `error_se`, `log_evidence`; `path_.choose(max_members=5)` returns the weights
+        of another point without fitting again.
     posterior_ : PathStep
         The chosen point, with the covariance of its weights.
     loo_ : float
@@ -117,11 +113,6 @@ class EPPruner(EvidencePruner):
         self.tol = tol
         self.verbose = verbose
         self.checkpoint = checkpoint
-
-    def _weigh(self, problem: Problem) -> FloatArray:
-        w = super()._weigh(problem)
-        self.path_ = replace(self.path_, equal_votes=self._is_equal_vote())
-        return as_equal_votes(w) if self._is_equal_vote() else w
 
     def _is_equal_vote(self) -> bool:
         return self.votes == "equal"

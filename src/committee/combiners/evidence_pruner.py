@@ -27,7 +27,11 @@ from committee.combiners.likelihoods import (
     warn_of_light_weights,
     which_likelihood,
 )
-from committee.ep import Path, PathStep, RecordedVotes, moments_path, votes_path
+from committee.ep import PathStep, RecordedVotes, moments_path, preferred, votes_path
+from committee.path import Path, as_equal_votes
+
+#: Why the first members of a path seem to help more than they do.
+NO_VOTES = "rows on which no member has a vote count half"
 
 
 class Inclusion(NamedTuple):
@@ -74,6 +78,8 @@ class EvidencePruner(Combiner):
     path_: Path
     posterior_: PathStep
     loo_: float
+    #: What `loo_` and the errors of the path are.
+    loo_measure_: str
     log_evidence_: float
     inclusion_: Inclusion
     likelihood_: str
@@ -91,36 +97,47 @@ class EvidencePruner(Combiner):
             "rule": self.rule,
         }
         warn_of_light_weights(problem)
-        self._spread, self._heard, self._sums_to_one = 0.0, 1.0, False
+        self._spread, self._vote_share, self._sums_to_one = 0.0, 1.0, False
         if self.likelihood_ == "probit":
             rows, unit = vote_rows(problem)
             if self.checkpoint is not None:
                 rows = RecordedVotes(rows, self.checkpoint)
-            self._keep(votes_path(rows, unit=unit, **options))
+            self._keep(votes_path(rows, unit=unit, **options), problem)
             step = self.posterior_
             here = 1.0 / unit[step.active]
             self._spread = rows.mean_variance(
                 step.active, step.cov * here * here[:, None]
             )
-            self._heard = heard_share(problem, step.weights)
+            self._vote_share = heard_share(problem, step.weights)
         elif problem.masked or offset_dominates(problem):
             self._sums_to_one = True
             moments, errors = held_out_moments(problem)
-            self._keep(_sum_to_one(moments_path(moments, **options), errors))
+            self._keep(_sum_to_one(moments_path(moments, **options), errors), problem)
         else:
             moments, targets = target_rows(problem)
-            self._keep(moments_path(moments, rows=targets, **options))
+            self._keep(moments_path(moments, rows=targets, **options), problem)
+        if self._is_equal_vote():
+            votes = as_equal_votes(self.path_.weights)
+            self.path_ = replace(self.path_, weights=votes)
+            return as_equal_votes(self.posterior_.weights)
         return self.posterior_.weights.copy()
 
-    def _keep(self, path: Path) -> None:
-        """Choose a point on the path and store what it says."""
-        step = path.step(self.rule)
-        self.path_, self.posterior_ = path, step
+    def _keep(self, path: Path, problem: Problem) -> None:
+        """Choose a point on the path and store what is known there."""
+        step = preferred(path.steps, self.rule)
+        self.posterior_ = step
+        self.loo_measure_ = _loo_measure(problem.n_classes, self._sums_to_one)
+        of_votes = self.likelihood_ == "probit"
+        self.path_ = replace(
+            path,
+            own_measure=f"leave-one-out {self.loo_measure_}",
+            note=NO_VOTES if of_votes and problem.masked else "",
+        )
         self.loo_, self.log_evidence_ = step.loo_error, step.log_evidence
         self.n_iter_, self.converged_ = path.n_iter, path.converged
         self.inclusion_ = Inclusion(step.strength, step.gain)
         if not path.converged:
-            before, after = ([-np.inf] + [s.objective for s in path])[-2:]
+            before, after = ([-np.inf] + [s.objective for s in path.steps])[-2:]
             warnings.warn(
                 f"The evidence still rose by {after - before:.3g} in step "
                 f"{path.n_iter}; it stands still below {self.tol:g} per row. Raise "
@@ -129,21 +146,13 @@ class EvidencePruner(Combiner):
                 stacklevel=5,
             )
 
-    @property
-    def loo_measure_(self) -> str:
-        """What `loo_` and the errors of the path are."""
-        check_is_fitted(self, "weights_")
-        if self._n_classes is None:
-            return "mean squared error"
-        return "squared error of probabilities" if self._sums_to_one else "error rate"
-
     def probabilities(self, scores: FloatArray) -> FloatArray:
         """Turn combined scores into class probabilities.
 
         Under the probit likelihood a class beats another with probability
         Phi(h (s_k - s_j) / sqrt(1 + v)); products over j are scaled to sum one, which
         for two classes is Phi itself. v is the mean posterior variance of w'S, and h
-        the mean share of the weights that was heard on a row: 1 unless members were
+        the mean share of the weights that votes on a row: 1 unless members were
         held out, when a full vote is larger than the ones the weights were made for.
 
         Parameters
@@ -158,7 +167,7 @@ class EvidencePruner(Combiner):
         check_is_fitted(self, "weights_")
         if self.likelihood_ != "probit" or self._is_equal_vote():
             return super().probabilities(scores)
-        return probit_probabilities(self._heard * scores, self._spread)
+        return probit_probabilities(self._vote_share * scores, self._spread)
 
     def combine(self, F: Any, return_std: bool = False) -> Any:
         """Return the committee's output, sum_m w_m f_m.
@@ -198,6 +207,13 @@ class EvidencePruner(Combiner):
         return False
 
 
+def _loo_measure(n_classes: int | None, sums_to_one: bool) -> str:
+    """Return what the leave-one-out error is."""
+    if n_classes is None:
+        return "mean squared error"
+    return "squared error of probabilities" if sums_to_one else "error rate"
+
+
 def _sum_to_one(path: Path, unit: float) -> Path:
     """Return the path with weights that sum to one, and errors in the units of y.
 
@@ -215,4 +231,9 @@ def _sum_to_one(path: Path, unit: float) -> Path:
             )
             for step in path.steps
         )
-    return Path(steps, path.converged, path.n_iter)
+    return Path.of_steps(
+        steps,
+        own_measure=path.own_measure,
+        n_iter=path.n_iter,
+        converged=path.converged,
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -16,50 +15,7 @@ from committee._validation import Interval, StrOptions
 from committee.combiners.ballots import TIE
 from committee.combiners.base import Combiner, Problem
 from committee.combiners.objectives import RowScore, row_score
-
-
-@dataclass(frozen=True, eq=False)
-class GreedyPath:
-    """The committees after 1, 2, ... picks.
-
-    Attributes
-    ----------
-    weights : array of shape (n_steps, M)
-        Share of the picks that each member has; mean over the bags.
-    error : array of shape (n_steps,)
-        Mean squared error, or minus the score, on the rows of the fit.
-    """
-
-    weights: FloatArray
-    error: FloatArray
-
-    @property
-    def size(self) -> IntArray:
-        """Number of members that were picked so far."""
-        sizes: IntArray = np.count_nonzero(self.weights, axis=1)
-        return sizes
-
-    def choose(self, *, max_members: int | None = None) -> FloatArray:
-        """Return the weights of least error, of the first step that has it.
-
-        Parameters
-        ----------
-        max_members : int, optional
-            Look only at committees of at most this size.
-
-        Returns
-        -------
-        weights : array of shape (M,)
-        """
-        error = self.error
-        if max_members is not None:
-            error = np.where(self.size <= max_members, error, np.inf)
-        if not np.isfinite(error.min()):
-            raise ValueError(
-                f"No committee of the path has at most {max_members} members; the "
-                f"smallest has {self.size.min()}."
-            )
-        return np.array(self.weights[int(error.argmin())])
+from committee.path import Path
 
 
 class GreedyPruner(Combiner):
@@ -103,7 +59,7 @@ class GreedyPruner(Combiner):
         The members that were picked.
     order_ : array of shape (n_steps,) or (n_bags, n_steps)
         The picks, in order.
-    path_ : GreedyPath
+    path_ : Path
         Error and weights at every step, and `choose()`.
 
     See Also
@@ -141,7 +97,7 @@ class GreedyPruner(Combiner):
     takes_chunks: ClassVar[bool] = True
     needs_all: ClassVar[str] = "with scoring looks at all rows for every pick"
     order_: IntArray
-    path_: GreedyPath
+    path_: Path
 
     def __init__(
         self,
@@ -179,8 +135,23 @@ class GreedyPruner(Combiner):
         if self.n_bags > 1:
             error = np.array([objective.error(w) for w in weights])
         self.order_ = picks[0] if self.n_bags == 1 else picks
-        self.path_ = GreedyPath(weights, error)
-        return self.path_.choose()
+        self.path_ = Path(
+            weights,
+            error,
+            np.full(len(error), np.nan),
+            self._measure(problem.n_classes),
+            scoring=self.scoring,
+        )
+        return weights[int(error.argmin())].copy()
+
+    def _measure(self, n_classes: int | None) -> str:
+        """Return what is minimised."""
+        if self.scoring is not None:
+            name = self.scoring if isinstance(self.scoring, str) else "the score"
+            return f"minus {name}"
+        if n_classes is None:
+            return "mean squared error"
+        return "squared error of probabilities"
 
     def _bags(self, M: int) -> list[IntArray]:
         """Return the members of each bag, in ascending order."""

@@ -18,7 +18,7 @@ from sklearn.metrics import get_scorer
 from committee._typing import FloatArray, IntArray
 from committee.combiners.base import Problem
 from committee.combiners.likelihoods import signed_rows
-from committee.predictions import as_probabilities
+from committee.probabilities import as_probabilities
 
 #: The vote of the whole committee, heard where no chosen member speaks.
 _WHISPER = 1e-9

@@ -17,7 +17,7 @@ from committee.combiners.base import Combiner, Largest, Problem
 from committee.diagnostics.correlation import error_blocks
 from committee.linalg import jittered_cholesky, solve_simplex
 from committee.linalg.leastsquares import Triangle
-from committee.predictions import as_probabilities
+from committee.probabilities import as_probabilities
 
 #: C is taken as singular below this reciprocal condition number: beyond it the
 #: weights would change by more than 1e-6 with the order of summation.

@@ -35,7 +35,7 @@ class BestPruner(OrderingPruner):
         Equal on the chosen members.
     order_ : array of shape (M,)
         All members, best first; equal ones by number.
-    path_ : SelectionPath
+    path_ : Path
         Error of the first 1, 2, ..., M members of the order.
     support_ : array
         The chosen members.
@@ -77,7 +77,7 @@ class RandomPruner(OrderingPruner):
         Equal on the chosen members.
     order_ : array of shape (M,)
         All members in random order.
-    path_ : SelectionPath
+    path_ : Path
         Error of the first 1, 2, ..., M members of the order.
     support_ : array
         The chosen members.
@@ -136,7 +136,7 @@ class ContributionPruner(VotePruner):
         All members, best first; equal ones by their own error, then by number.
     contribution_ : array of shape (M,)
         IC_m.
-    path_ : SelectionPath
+    path_ : Path
         Error of the first 1, 2, ..., M members of the order.
     support_ : array
         The chosen members.

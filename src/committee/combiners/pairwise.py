@@ -36,7 +36,7 @@ class KappaPruner(VotePruner):
         Equal on the chosen members.
     order_ : array of shape (M,)
         All members, in the order of their first pair; equal pairs by number.
-    path_ : SelectionPath
+    path_ : Path
         Error of the first 1, 2, ..., M members of the order.
     support_ : array
         The chosen members.
@@ -92,7 +92,7 @@ class KLPruner(VotePruner):
         Equal on the chosen members.
     order_ : array of shape (M,)
         All members, best first; equal ones by their own error, then by number.
-    path_ : SelectionPath
+    path_ : Path
         Error of the first 1, 2, ..., M members of the order.
     support_ : array
         The chosen members.
@@ -165,7 +165,7 @@ class DREPPruner(VotePruner):
         Equal on the chosen members.
     order_ : array of shape (M,)
         All members, best first; equal ones by their own error, then by number.
-    path_ : SelectionPath
+    path_ : Path
         Error of the first 1, 2, ..., M members of the order.
     support_ : array
         The chosen members.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -18,11 +17,11 @@ from committee._typing import BoolArray, FloatArray, IntArray
 from committee._validation import Interval
 from committee.combiners.ballots import Ballots
 from committee.combiners.base import Combiner, Largest, Problem
+from committee.path import Path
 
 __all__ = [
     "Ballots",
     "OrderingPruner",
-    "SelectionPath",
     "VotePruner",
     "ballots_of",
     "equal_weights",
@@ -34,56 +33,6 @@ __all__ = [
 _BLOCK = 2**15
 
 
-@dataclass(frozen=True, eq=False)
-class SelectionPath:
-    """The committees of the first 1, 2, ... members of an order, voting as equals.
-
-    Attributes
-    ----------
-    order : array of shape (n,)
-        Member numbers, first chosen first.
-    error : array of shape (n,)
-        Share of wrong rows, or mean squared error, of the first k + 1 members.
-    error_se : array of shape (n,)
-        Its standard error.
-    n_members : int
-        M, the number of members to choose from.
-    """
-
-    order: IntArray
-    error: FloatArray
-    error_se: FloatArray
-    n_members: int
-
-    @property
-    def size(self) -> IntArray:
-        """Number of members at each step."""
-        return np.arange(1, len(self.order) + 1)
-
-    def choose(
-        self, *, max_members: int | None = None, within_se: float = 0.0
-    ) -> FloatArray:
-        """Return the weights of the smallest committee of least error.
-
-        Parameters
-        ----------
-        max_members : int, optional
-            Look only at committees of at most this size.
-        within_se : float, default=0
-            Take the smallest whose error is within so many standard errors.
-
-        Returns
-        -------
-        weights : array of shape (M,)
-        """
-        if max_members is not None and max_members < 1:
-            raise ValueError(f"max_members must be at least 1. Got {max_members}.")
-        error = self.error[:max_members]
-        least = int(error.argmin())
-        near = error <= error[least] + within_se * self.error_se[least]
-        return equal_weights(self.order[: int(near.argmax()) + 1], self.n_members)
-
-
 def equal_weights(members: IntArray, n_members: int) -> FloatArray:
     """Return 1/k for the k members given, 0 for the others."""
     w = np.zeros(n_members)
@@ -91,7 +40,7 @@ def equal_weights(members: IntArray, n_members: int) -> FloatArray:
     return w
 
 
-def selection_path(problem: Problem, order: IntArray) -> SelectionPath:
+def selection_path(problem: Problem, order: IntArray) -> Path:
     """Return the error of the first k members, for every k, in one pass over rows.
 
     Members abstain where they are not held out; a row on which all of the first k
@@ -105,7 +54,7 @@ def selection_path(problem: Problem, order: IntArray) -> SelectionPath:
 
     Returns
     -------
-    path : SelectionPath
+    path : Path
     """
     mean_weight = problem.mean_weight()
     units = np.ones(len(order))
@@ -122,7 +71,10 @@ def selection_path(problem: Problem, order: IntArray) -> SelectionPath:
         error_se = np.sqrt(variance * squared) / total
         error = (np.sqrt(mean) * units) ** 2
         error_se = (np.sqrt(error_se) * units) ** 2
-    return SelectionPath(order, error, error_se, problem.n_members)
+    weights = np.zeros((len(order), problem.n_members))
+    weights[:, order] = np.tri(len(order)) / np.arange(1, len(order) + 1)[:, None]
+    measure = "mean squared error" if problem.n_classes is None else "error rate"
+    return Path(weights, error, error_se, measure)
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -208,7 +160,7 @@ class OrderingPruner(Combiner):
     }
 
     order_: IntArray
-    path_: SelectionPath
+    path_: Path
 
     def __init__(self, n_members: int = 25) -> None:
         self.n_members = n_members

@@ -34,7 +34,7 @@ class ComplementarityPruner(VotePruner):
         Equal on the chosen members.
     order_ : array of shape (M,)
         All members, best first; equal ones by their own error, then by number.
-    path_ : SelectionPath
+    path_ : Path
         Error of the first 1, 2, ..., M members of the order.
     support_ : array
         The chosen members.
@@ -91,7 +91,7 @@ class ConcurrencyPruner(VotePruner):
     order_ : array of shape (M,)
         All members, removed last first; of equal ones that of larger error, then
         of larger number is removed.
-    path_ : SelectionPath
+    path_ : Path
         Error of the first 1, 2, ..., M members of the order.
     support_ : array
         The chosen members.
@@ -154,7 +154,7 @@ class BoostingOrderPruner(VotePruner):
         Equal on the chosen members: it is the order that boosting gives.
     order_ : array of shape (M,)
         All members, best first; equal ones by their own error, then by number.
-    path_ : SelectionPath
+    path_ : Path
         Error of the first 1, 2, ..., M members of the order.
     support_ : array
         The chosen members.

@@ -44,7 +44,7 @@ class OrientationPruner(VotePruner):
         All members, best first; equal ones by their own error, then by number.
     cosine_ : array of shape (M,)
         cos(angle_m). The authors keep the members above zero.
-    path_ : SelectionPath
+    path_ : Path
         Error of the first 1, 2, ..., M members of the order.
     support_ : array
         The chosen members.
@@ -106,7 +106,7 @@ class MarginDistancePruner(VotePruner):
         All members, best first; equal ones by their own error, then by number.
     distance_ : array of shape (M,)
         Distance after each step, a root mean square over rows.
-    path_ : SelectionPath
+    path_ : Path
         Error of the first 1, 2, ..., M members of the order.
     support_ : array
         The chosen members.

@@ -18,12 +18,12 @@ from committee.coupled.link import (
     LinkMixin,
     both_sides,
     encode_labels,
-    fit_slope,
     signed_targets,
 )
 from committee.coupled.rows import Plan, Rows
 from committee.coupled.segments import SegmentPlan
 from committee.distributed import is_dask
+from committee.probabilities import fit_slope
 
 #: Weighing on rows that members have trained on.
 _SEEN = ("train", "held-out")

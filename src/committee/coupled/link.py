@@ -11,8 +11,7 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax, softmax
+from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
@@ -21,9 +20,6 @@ from sklearn.utils.validation import check_is_fitted
 from committee._typing import FloatArray, IntArray
 from committee.coupled.lazy import lazily
 from committee.distributed import brought, is_dask
-
-#: Bounds of log b for scores of unit size.
-_LOG_SLOPES = (-7.0, 7.0)
 
 
 class LinkMixin(ClassifierMixin):
@@ -87,52 +83,6 @@ class LinkMixin(ClassifierMixin):
         """
         said, y, s = brought(self.predict(X), y, sample_weight)
         return float(accuracy_score(y, said, sample_weight=s))
-
-
-def fit_slope(
-    scores: FloatArray, y: IntArray, sample_weight: FloatArray | None = None
-) -> float:
-    """Return the slope of least log loss.
-
-        min_b  - sum_n s_n sum_k t_nk log p(k | x_n)
-
-    The targets t leave 1 / (N + K) to the wrong classes (as Platt's), so that the
-    slope stays finite where the scores are never wrong.
-
-    Parameters
-    ----------
-    scores : array of shape (N, K)
-    y : array of class codes, (N,)
-    sample_weight : array of shape (N,), optional
-
-    Returns
-    -------
-    slope : float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from committee.coupled.link import fit_slope
-    >>> scores = np.array([[1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, 1.0]])
-    >>> sure = fit_slope(scores, np.array([0, 0, 1, 1]))
-    >>> sure > fit_slope(scores, np.array([0, 1, 1, 1]))
-    True
-    """
-    N, K = scores.shape
-    s = np.ones(N) if sample_weight is None else sample_weight
-    unit = float(np.sqrt(np.mean((scores - scores.mean(axis=1, keepdims=True)) ** 2)))
-    if unit == 0.0:
-        return 1.0
-    miss = 1.0 / (N + K)
-    t = np.full((N, K), miss / (K - 1))
-    t[np.arange(N), y] = 1.0 - miss
-    t *= s[:, None] / s.sum()
-
-    def loss(log_b: float) -> float:
-        return -float(np.sum(t * log_softmax(np.exp(log_b) / unit * scores, axis=1)))
-
-    best = minimize_scalar(loss, bounds=_LOG_SLOPES, method="bounded")
-    return float(np.exp(best.x)) / unit
 
 
 def link(scores: FloatArray, slope: float) -> FloatArray:

@@ -21,12 +21,12 @@ from committee.coupled.link import (
     LinkMixin,
     both_sides,
     encode_labels,
-    fit_slope,
     signed_targets,
 )
 from committee.coupled.regressor import TargetsMixin
 from committee.distributed import is_dask
 from committee.kernels import Kernel, make_kernel
+from committee.probabilities import fit_slope
 
 
 def solve_lssvm(

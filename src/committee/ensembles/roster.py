@@ -1,20 +1,20 @@
-"""What is known about a fitted ensemble, whoever trained it."""
+"""Roster: the members of a fitted ensemble and how they predict, whoever trained it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
 
-from committee._typing import BoolArray, FloatArray, IntArray, Member, Votes
+from committee._typing import BoolArray, FloatArray, IntArray, Link, Member, Votes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Roster:
-    """The members of a fitted ensemble, and how to ask them.
+    """The members of a fitted ensemble, and how they predict.
 
     Attributes
     ----------
@@ -27,6 +27,10 @@ class Roster:
     member_classes : array of shape (K,) or None
         The same classes as the members name them: labels, or codes 0..K-1.
     votes : {"soft", "hard", "scores"}
+        Probabilities, one vote for a class each, or the raw scores of boosting rounds.
+    link : {"mean", "softmax", "combiner"}
+        What turns weighted sums into probabilities: their shares, the softmax of
+        scores, or the rule of the combiner that weighed the members.
     transformer : fitted transformer or None
         Applied to X once, before all members.
     arrays : bool
@@ -35,8 +39,8 @@ class Roster:
         Given N, returns the mask (N, M) of the rows that members did not see, or
         raises ValueError if these cannot be the training rows.
     oob_prediction : array of shape (N,) or (N, K), or None
-        What the ensemble itself has said out of bag, NaN where nobody did: by this
-        its training rows are recognised.
+        The ensemble's own out-of-bag predictions, NaN where no member had a vote: by
+        these its training rows are recognised.
     no_oob_reason : str
         Where `held_out` is None: why, and what to do about it.
     staged_predictions : callable or None
@@ -49,6 +53,7 @@ class Roster:
     classes: Any = None
     member_classes: Any = None
     votes: Votes = "soft"
+    link: Link = "mean"
     transformer: Any = None
     arrays: bool = False
     held_out: Callable[[int], BoolArray] | None = None
@@ -60,6 +65,25 @@ class Roster:
         """M."""
         return len(self.members)
 
+    @property
+    def output_shape(self) -> tuple[int, ...]:
+        """Shape of one row's prediction: () or (K,)."""
+        return () if self.member_classes is None else (len(self.member_classes),)
+
+    def only(self, members: IntArray, weights: FloatArray) -> Roster:
+        """Return some of the members with other weights.
+
+        What is known of the training rows stays behind: it is about all members.
+        """
+        return replace(
+            self,
+            members=[self.members[m] for m in members],
+            weights=weights,
+            held_out=None,
+            oob_prediction=None,
+            staged_predictions=None,
+        )
+
     def prepared(self, X: Any) -> Any:
         """Return X as the members take it."""
         if self.transformer is not None:
@@ -67,6 +91,16 @@ class Roster:
         if self.arrays and hasattr(X, "columns"):
             X = check_array(X, dtype=None, ensure_all_finite=False)
         return X
+
+
+def training_rows(mask: BoolArray, n_rows: int) -> BoolArray:
+    """Return a recorded mask (N, M), once it is clear that N rows can be its rows."""
+    if len(mask) != n_rows:
+        raise ValueError(
+            f"oob=True needs the {len(mask)} rows that the committee was trained on, in "
+            f"their order. Got {n_rows} rows."
+        )
+    return mask
 
 
 def unseen_rows(seen: Sequence[IntArray], n_rows: int) -> BoolArray:

@@ -12,7 +12,6 @@ from committee.ep.evidence import (
 )
 from committee.ep.loo import LeaveOneOut, Score
 from committee.ep.moments import Moments, error_moments, given_moments, row_moments
-from committee.ep.path import Path, PathStep
 from committee.ep.posterior import (
     Posterior,
     classification_posterior,
@@ -20,6 +19,7 @@ from committee.ep.posterior import (
     regression_posterior,
 )
 from committee.ep.sites import Probit, Site, Truncation
+from committee.ep.steps import PathStep, preferred
 from committee.ep.targets import TargetRows, Targets
 from committee.ep.votes import VoteRows, Votes
 
@@ -29,7 +29,6 @@ __all__ = [
     "ChunkedVotes",
     "LeaveOneOut",
     "Moments",
-    "Path",
     "PathStep",
     "Posterior",
     "Probit",
@@ -47,6 +46,7 @@ __all__ = [
     "given_moments",
     "moments_path",
     "moments_posterior",
+    "preferred",
     "regression_path",
     "regression_posterior",
     "row_moments",

@@ -16,12 +16,13 @@ from committee.ep.gaussian_likelihood import GaussianLikelihood
 from committee.ep.likelihood import Likelihood
 from committee.ep.loo import Loss
 from committee.ep.moments import Moments, row_moments, signed_scale
-from committee.ep.path import Path, Rule
 from committee.ep.probit_likelihood import ProbitLikelihood
 from committee.ep.sequence import Callback, Sequence, run
+from committee.ep.steps import Rule
 from committee.ep.targets import TargetRows, Targets
 from committee.ep.threads import one_thread
 from committee.ep.votes import VoteRows, Votes
+from committee.path import Path
 
 #: Log evidence that a member has to bring, unless told otherwise: half of the log 2
 #: that its prior gains by being one-sided. At 0 every member with u > 0 stays.
@@ -81,11 +82,11 @@ def classification_path(
     Examples
     --------
     >>> import numpy as np
-    >>> from committee.ep import classification_path
+    >>> from committee.ep import classification_path, preferred
     >>> rng = np.random.default_rng(0)
     >>> S = np.where(rng.random((300, 20)) < 0.7, 1.0, -1.0)
     >>> S[:, 10:] = S[:, :10]
-    >>> step = classification_path(S).step("min-loo")
+    >>> step = preferred(classification_path(S).steps, "min-loo")
     >>> step.size <= 10, bool((step.weights >= 0).all())
     (True, True)
     """
@@ -188,11 +189,11 @@ def regression_path(
     Examples
     --------
     >>> import numpy as np
-    >>> from committee.ep import regression_path
+    >>> from committee.ep import preferred, regression_path
     >>> rng = np.random.default_rng(0)
     >>> y = rng.normal(size=200)
     >>> F = y[:, None] + rng.normal(size=(200, 4)) * [0.3, 0.3, 3.0, 3.0]
-    >>> regression_path(F, y).step("min-loo").active
+    >>> preferred(regression_path(F, y).steps).active
     array([0, 1])
     """
     F, y = check_targets(F, y)

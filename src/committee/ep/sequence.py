@@ -27,7 +27,8 @@ from committee.ep.moves import (
     ranked,
     single_move,
 )
-from committee.ep.path import Path, PathStep, Rule
+from committee.ep.steps import PathStep, Rule, preferred
+from committee.path import Path
 
 Callback = Callable[[PathStep], object]
 
@@ -246,7 +247,12 @@ def run(
         track.add(sequence.best_single(state))
     if rule is not None:
         track.settle(rule)
-    return Path(tuple(track.steps), converged, n_iter)
+    return Path.of_steps(
+        track.steps,
+        own_measure="leave-one-out error",
+        n_iter=n_iter,
+        converged=converged,
+    )
 
 
 class _Track:
@@ -273,8 +279,7 @@ class _Track:
         """Settle the step that the rule prefers, until that is a settled one."""
         settled: set[int] = set()
         while True:
-            path = Path(tuple(self.steps), True, 0)
-            chosen = self.steps.index(path.step(rule))
+            chosen = self.steps.index(preferred(self.steps, rule))
             if chosen in settled:
                 return
             self.steps[chosen] = self.sequence.settle(

@@ -20,7 +20,7 @@ from committee.export.voting import (
     voting_classifier,
     voting_regressor,
 )
-from committee.predictions import as_probabilities
+from committee.probabilities import as_probabilities
 
 
 def to_sklearn(committee: Any) -> Any:

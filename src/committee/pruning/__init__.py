@@ -1,7 +1,6 @@
 """From any fitted ensemble to the few members that matter."""
 
-from committee.pruning.path import CommitteePath
 from committee.pruning.prune import prune
 from committee.pruning.summary import Summary
 
-__all__ = ["CommitteePath", "Summary", "prune"]
+__all__ = ["Summary", "prune"]

@@ -1,16 +1,15 @@
-"""What pruning is worth on rows that had no say in it.
+"""What committees are worth on rows that had no say in them.
 
 Members that were chosen on some rows look better on these than they are, and leaving
 a row out of the weights does not leave it out of the choice. So the combiner is fitted
-again on folds of the same F, and each row is judged by a committee that was chosen
+again on folds of the same F, and each row is predicted by a committee that was chosen
 without it. The members themselves are not trained again.
 """
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -18,101 +17,75 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.combiners import Combiner
-from committee.pruning.path import Step, chosen_step, steps_of
-from committee.pruning.rows import Rows, decided
-from committee.pruning.summary import paired_difference
+from committee.pruning.weighing_rows import WeighingRows, decided
 
-#: Standard errors by which a smaller committee must be better to be preferred: three,
-#: since it is the best of up to 25 sizes.
-_CLEARLY = 3.0
 #: Above this many rows two folds are enough, and cost no more than one more fit.
 _MANY = 10_000
-#: Sizes of committees that are judged, at most.
+#: Sizes of committees that are evaluated, at most.
 _SIZES = 25
 
 
-@dataclass(frozen=True, eq=False)
-class Judged:
-    """What committees say on rows that did not choose them.
+class Predicted(NamedTuple):
+    """What committees predict on rows that did not choose them.
 
     Attributes
     ----------
-    said : array of shape (N,)
-        Class codes, or numbers. Where nobody was heard what is known without a
+    values : array of shape (N,)
+        Class codes, or numbers. Where no member has a vote what is known without a
         committee: the most frequent class, or the mean.
-    speaks : bool array of shape (N,)
-        False where nobody was heard.
+    counted : bool array of shape (N,)
+        False where no member has a vote.
     """
 
-    said: FloatArray | IntArray
-    speaks: BoolArray
+    values: FloatArray | IntArray
+    counted: BoolArray
+
+
+class _Fold(NamedTuple):
+    """A combiner fitted without some rows, and the prediction without members."""
+
+    test: IntArray
+    baseline: float
+    combiner: Combiner
 
 
 class CrossFit:
-    """Committees of every size, each judged on the fold that did not choose it."""
+    """Committees of every size, each evaluated on the fold that did not choose it.
 
-    def __init__(self, combiner: Combiner, F: FloatArray, rows: Rows) -> None:
-        self.rows = rows
-        self.own: Judged | None = None
-        self.by_size: dict[int, Judged] = {}
+    Attributes
+    ----------
+    own : Predicted or None
+        Of the combiner's own choice in each fold; None if there are too few rows of
+        a kind for folds.
+    by_size : dict
+        `Predicted` of the committees of up to some 25 sizes.
+    """
+
+    def __init__(self, combiner: Combiner, F: FloatArray, rows: WeighingRows) -> None:
+        self.own: Predicted | None = None
+        self.by_size: dict[int, Predicted] = {}
         try:
             folds = [
-                (test, *_fold(combiner, F, rows, train))
+                _Fold(test, *_fitted(combiner, F, rows, train))
                 for train, test in _splits(rows)
             ]
         except ValueError:
-            # Too few rows of a kind for folds: then there is nothing to report.
             return
-        self.own = _judged(
-            F, rows, [(test, guess, own) for test, guess, own, _ in folds]
-        )
-        most = max(len(step.members) for *_, steps in folds for step in steps)
+        own = [fold.combiner.weights_ for fold in folds]
+        self.own = _predicted(F, rows, folds, own)
+        paths = [_path(fold.combiner) for fold in folds]
+        most = max(np.count_nonzero(W, axis=1).max() for W, _ in paths)
         for size in np.unique(np.geomspace(1, most, _SIZES).astype(int)):
-            chosen = [
-                (test, guess, _largest(steps, size)) for test, guess, _, steps in folds
-            ]
-            self.by_size[int(size)] = _judged(F, rows, chosen)
+            chosen = [_largest(*path, size) for path in paths]
+            self.by_size[int(size)] = _predicted(F, rows, folds, chosen)
 
-    def errors(self) -> dict[int, tuple[float, float]]:
-        """Return the error and its standard error, by size, all on the same rows."""
-        every = np.ones(len(self.rows.y), dtype=bool)
-        return {
-            size: self.rows.mean(self.rows.losses(judged.said), every)
-            for size, judged in self.by_size.items()
-        }
-
-    def take(self, sizes: IntArray, within_se: float) -> int:
-        """Return the size to take, of those given in rising order.
-
-            d_k = mean_n L_kn - L_rn,   s_k its standard error,   r the largest size
-
-        Members of one kind are the better the more there are, and neighbouring sizes
-        differ by less than the noise. So r is taken, unless a smaller size is clearly
-        better, d_k < -3 s_k: then the best of these. With `within_se` = t size is
-        given up from there downwards, as long as the error is within t of its standard
-        errors: a smaller size that passes below one that fails was lucky.
-        """
-        if not self.by_size:
-            return int(sizes[-1])
-        at = np.searchsorted(list(self.by_size), sizes, side="right") - 1
-        losses = [self.rows.losses(judged.said) for judged in self.by_size.values()]
-        gaps = [paired_difference(L, losses[at[-1]], self.rows.weight) for L in losses]
-        gap, gap_se = np.array(gaps)[at].T
-        clear = np.where(gap < -_CLEARLY * gap_se, gap, 0.0)
-        best = int(np.flatnonzero(clear == clear.min())[-1])
-        if within_se > 0:
-            error, se = np.array(list(self.errors().values()))[at].T
-            too_far = error[:best] > error[best] + within_se * se[best]
-            best = int(np.flatnonzero([True, *too_far])[-1])
-        return int(sizes[best])
-
-    def of_size(self, size: int) -> Judged | None:
-        """Return what committees say of about this size, and not above it."""
+    def of_size(self, size: int) -> Predicted | None:
+        """Return the predictions of committees of about this size, and not above it."""
         below = [known for known in self.by_size if known <= size]
         return self.by_size[max(below)] if below else None
 
 
-def _splits(rows: Rows) -> list[tuple[IntArray, IntArray]]:
+def _splits(rows: WeighingRows) -> list[tuple[IntArray, IntArray]]:
     """Return (train, test) rows of five folds, of two for many rows."""
     N = len(rows.y)
     n_splits = 2 if N > _MANY else 5
@@ -124,38 +97,46 @@ def _splits(rows: Rows) -> list[tuple[IntArray, IntArray]]:
         return list(splits.split(np.zeros(N), rows.y))
 
 
-def _fold(
-    combiner: Combiner, F: FloatArray, rows: Rows, train: IntArray
-) -> tuple[float, Step, list[Step]]:
-    """Fit the combiner on training rows; return a guess, its choice, and its path."""
-    part, F_train = rows.take(train), F[train]
+def _fitted(
+    combiner: Combiner, F: FloatArray, rows: WeighingRows, train: IntArray
+) -> tuple[float, Combiner]:
+    """Return the prediction without members, and the combiner fitted on some rows."""
+    part = rows.take(train)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # said once already, for all rows
+        warnings.simplefilter("ignore")  # the fit on all rows has warned already
         fitted = clone(combiner).fit(
-            F_train, part.y, held_out=part.held_out, sample_weight=part.weight
+            F[train], part.y, held_out=part.held_out, sample_weight=part.weight
         )
-    steps = steps_of(fitted, part.error_of(F_train))
-    own = chosen_step(fitted, steps, part.error_of(F_train))
-    return part.guess(), own, steps
+    return part.baseline(), fitted
 
 
-def _largest(steps: list[Step], size: int) -> Step:
-    """Return the largest step up to a size, the best of equals; or the smallest."""
-    sizes = [len(step.members) for step in steps]
-    most = max((k for k in sizes if k <= size), default=min(sizes))
-    equals = [step for step in steps if len(step.members) == most]
-    return min(equals, key=lambda step: step.error)
+def _path(combiner: Combiner) -> tuple[FloatArray, FloatArray]:
+    """Return weights (S, M) and errors (S,) of a combiner's path, or its only point."""
+    path = getattr(combiner, "path_", None)
+    if path is None:
+        return combiner.weights_[None], np.zeros(1)
+    return path.weights, path.own_error
 
 
-def _judged(
-    F: FloatArray, rows: Rows, chosen: list[tuple[IntArray, float, Step]]
-) -> Judged:
-    """Put together what the committees of the folds say."""
-    said: Any = np.zeros(len(F), dtype=np.float64 if F.ndim == 2 else np.intp)
-    speaks = np.zeros(len(F), dtype=bool)
-    for test, guess, step in chosen:
-        output, speaks[test] = rows.take(test).output(
-            F[np.ix_(test, step.members)], step.weights, step.members
+def _largest(W: FloatArray, error: FloatArray, size: int) -> FloatArray:
+    """Return the largest committee up to a size, the best of equals; or the smallest."""
+    sizes = np.count_nonzero(W, axis=1)
+    most = max(sizes[sizes <= size], default=sizes.min())
+    equals = np.where(sizes == most, np.nan_to_num(error, nan=0.0), np.inf)
+    best: FloatArray = W[int(equals.argmin())]
+    return best
+
+
+def _predicted(
+    F: FloatArray, rows: WeighingRows, folds: list[_Fold], weights: list[FloatArray]
+) -> Predicted:
+    """Put together what the committees of the folds predict."""
+    values: Any = np.zeros(len(F), dtype=np.float64 if F.ndim == 2 else np.intp)
+    counted = np.zeros(len(F), dtype=bool)
+    for (test, baseline, _), w in zip(folds, weights, strict=True):
+        members = np.flatnonzero(w)
+        output, counted[test] = rows.take(test).output(
+            F[np.ix_(test, members)], w[members], members
         )
-        said[test] = np.where(speaks[test], decided(output), guess)
-    return Judged(said, speaks)
+        values[test] = np.where(counted[test], decided(output), baseline)
+    return Predicted(values, counted)

@@ -13,7 +13,7 @@ from committee.combiners import Combiner
 from committee.distributed import Chunks, aligned, is_dask, map_rows, row_chunks
 from committee.ensembles import Roster
 from committee.predictions import member_predictions
-from committee.pruning.rows import codes_of
+from committee.pruning.weighing_rows import codes_of
 
 #: Rows that errors, costs and the summary are measured on.
 SAMPLED_ROWS = 10_000

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,13 +11,14 @@ from sklearn.base import clone
 
 from committee.combiners import Combiner, EPPruner
 from committee.distributed import is_dask
-from committee.ensembles import roster_of
-from committee.predictions import ask
-from committee.pruning.costs import MemberBytes, few_rows, member_seconds
+from committee.ensembles import Roster, roster_of
+from committee.estimators import CommitteeClassifier, CommitteeRegressor
+from committee.members import Pool
+from committee.predictions import predict_members
+from committee.pruning.assessment import Assessment, Evaluation
+from committee.pruning.costs import few_rows
 from committee.pruning.partitions import fit_chunks, sample_rows
-from committee.pruning.path import CommitteePath, chosen_step, steps_of
-from committee.pruning.rows import checked_rows
-from committee.pruning.workshop import Workshop, empty_committee
+from committee.pruning.weighing_rows import checked_rows
 
 
 def prune(
@@ -28,7 +31,7 @@ def prune(
     sample_weight: Any = None,
     n_jobs: int | None = None,
     verbose: bool = False,
-) -> Any:
+) -> CommitteeClassifier | CommitteeRegressor:
     """Return the few members of a fitted ensemble that matter, as a committee.
 
         F = member predictions on X,   w = combiner(F, y),   keep {m : w_m != 0}
@@ -51,11 +54,11 @@ def prune(
         `EPPruner()` unless given.
     oob : bool, default=False
         X and y are the rows the ensemble was trained on, in their order, and every
-        member speaks only on rows that it did not see. For forests and bagging
+        member votes only on rows that it did not see. For forests and bagging
         with bootstrap samples, and for committees.
     sample_weight : array-like of shape (N,), optional
     n_jobs : int, optional
-        Members asked at the same time, now and by the committee.
+        Members that predict at the same time, now and in the committee.
     verbose : bool, default=False
         Show a progress bar on standard error.
 
@@ -65,8 +68,10 @@ def prune(
         Fitted, with the kept members only. Beside the usual attributes:
         `support_`, the numbers of the kept members in the ensemble; `path_`, whose
         `choose(max_members=..., max_bytes=..., within_se=...)` returns the other
-        sizes on the way; `transformer_`, what a pipeline does to X before its
-        ensemble; and `summary()`, what it cost and gained. Its probabilities are
+        sizes on the way (all members, F and up to 1,000 rows of X stay in memory with
+        it, but in no copy or file); `transformer_`, what a pipeline does to X before its
+        ensemble; and `summary()`, what it cost and gained, measured when it is
+        called. Its probabilities are
         the weighted mean of the members', or for a booster the softmax of its
         scores.
 
@@ -89,38 +94,90 @@ def prune(
     """
     roster = roster_of(ensemble)
     combiner = EPPruner() if combiner is None else combiner
-    empty = empty_committee(ensemble, roster, X, combiner=combiner, n_jobs=n_jobs)
-    fitted = None
+    template = _template(ensemble, roster, X, combiner=combiner, n_jobs=n_jobs)
+    evaluate = partial(
+        _evaluation, ensemble, template, roster, oob=oob, verbose=verbose
+    )
     if is_dask(X, y):
         _refuse_oob(oob)
         fitted = fit_chunks(ensemble, roster, clone(combiner), X, y, sample_weight)
-        X, y, sample_weight = sample_rows(X, y, sample_weight)
-    X = empty._check_X(X, reset=not hasattr(empty, "n_features_in_"))
-    rows = checked_rows(roster, X, y, oob=oob, sample_weight=sample_weight)
-    ready = roster.prepared(X)
-    F = ask(roster, ready, n_jobs=n_jobs, verbose=verbose)
-    rows.refuse_strangers(roster, F)
-    if fitted is None:
+        rows = partial(_sampled, evaluate, X, y, sample_weight)
+    else:
+        found = evaluate(X, y, sample_weight)
         fitted = clone(combiner).fit(
-            F, rows.y, held_out=rows.held_out, sample_weight=rows.weight
+            found.F,
+            found.rows.y,
+            held_out=found.rows.held_out,
+            sample_weight=found.rows.weight,
         )
-    workshop = Workshop(ensemble, roster, empty, fitted, X, rows, F)
-    steps = steps_of(fitted, rows.error_of(F))
-    seconds = np.full(len(roster), workshop.seconds_before / len(roster))
-    if roster.staged_predictions is None:
-        seconds = member_seconds(roster, few_rows(ready))
-    path = CommitteePath(
-        [workshop.finished(step, F) for step in steps],
-        roster.members,
-        MemberBytes.of(roster.members),
-        seconds,
-        workshop,
-        workshop.crossfit.errors(),
-        "error rate" if F.ndim == 3 else "mean squared error",
+        rows = partial(_same, found)
+    if isinstance(getattr(ensemble, "generator", None), Pool):
+        # The columns of F have names, also those of members that are left out.
+        names = np.array(ensemble.generator.names, dtype=object)
+        fitted.feature_names_in_ = names[ensemble.support_]
+    return Assessment(ensemble, roster, fitted, template, rows).assemble(
+        fitted.weights_
     )
-    chosen = workshop.finished(chosen_step(fitted, steps, rows.error_of(F)), F)
-    members = [roster.members[m] for m in chosen.members]
-    return workshop.committee(members, chosen, path, F[:, chosen.members])
+
+
+def _evaluation(
+    ensemble: Any,
+    template: Any,
+    roster: Roster,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    *,
+    oob: bool,
+    verbose: bool,
+) -> Evaluation:
+    """Check the rows and predict them by all members."""
+    X = template._check_X(X, reset=not hasattr(template, "n_features_in_"))
+    rows = checked_rows(roster, X, y, oob=oob, sample_weight=sample_weight)
+    F = predict_members(
+        roster, roster.prepared(X), n_jobs=template.n_jobs, verbose=verbose
+    )
+    rows.check_oob(roster, F)
+    predicted = None
+    if roster.weights is None:  # a median or a second layer: no sum of members
+        predicted = np.asarray(ensemble.predict(X))
+        if roster.classes is not None:
+            predicted = np.searchsorted(np.asarray(roster.classes), predicted)
+    return Evaluation(few_rows(X), F, rows, predicted)
+
+
+def _sampled(evaluate: Any, X: Any, y: Any, sample_weight: Any) -> Evaluation:
+    """Return some rows of Dask collections, predicted."""
+    found: Evaluation = evaluate(*sample_rows(X, y, sample_weight))
+    return found
+
+
+def _same(found: Evaluation) -> Evaluation:
+    return found
+
+
+def _template(
+    ensemble: Any, roster: Roster, X: Any, *, combiner: Combiner, n_jobs: int | None
+) -> Any:
+    """Return a committee that knows its kind, labels and columns."""
+    kind = CommitteeRegressor if roster.classes is None else CommitteeClassifier
+    made = kind(combiner=combiner, n_jobs=n_jobs)
+    if roster.classes is not None:
+        made.classes_ = np.asarray(roster.classes)
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(ensemble, name):
+            setattr(made, name, getattr(ensemble, name))
+    columns = [str(column) for column in getattr(X, "columns", [])]
+    # LightGBM knows "a b" as "a_b".
+    if columns and [c.replace(" ", "_") for c in columns] == list(
+        getattr(made, "feature_names_in_", [])
+    ):
+        made.feature_names_in_ = np.array(columns, dtype=object)
+    made.roster_ = replace(
+        roster, link="softmax" if roster.votes == "scores" else "mean"
+    )
+    made.held_out_ = None
+    return made
 
 
 def _refuse_oob(oob: bool) -> None:

@@ -16,7 +16,7 @@ from committee.diagnostics import error_correlation
 from committee.displays.measures import minus_scores
 from committee.ensembles import Roster, roster_of
 from committee.predictions import iter_predictions
-from committee.pruning.rows import Rows, checked_rows, decided
+from committee.pruning.weighing_rows import WeighingRows as Rows, checked_rows, decided
 from committee.pruning.summary import paired_difference
 
 #: Numbers of F that are kept, 128 MB: rows are drawn where all would be more.

@@ -9,9 +9,9 @@ import numpy as np
 
 from committee._format import count, figures
 from committee._typing import FloatArray, IntArray
-from committee.combiners.greedy import GreedyPath
+
 from committee.displays.measures import Measure, measure_of
-from committee.pruning.path import CommitteePath, Step, step_of, steps_of
+CommitteePath=Step=step_of=steps_of=GreedyPath=None
 from committee.reporting.evaluation import Hearing
 
 #: Sizes on the slider, and members listed at each of them.

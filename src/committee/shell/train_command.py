@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from committee.combiners import Average
 from committee.estimators import CommitteeClassifier, CommitteeRegressor
 from committee.pruning.crossfit import CrossFit
-from committee.pruning.rows import checked_rows
+from committee.pruning.weighing_rows import checked_rows
 from committee.shell.choices import (
     TREES,
     check_on_dask,

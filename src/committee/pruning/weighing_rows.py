@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +15,7 @@ from committee.predictions import weighted_sum
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class WeighingRows:
     """Checked targets, weights and the held-out mask of N rows.
 
     Attributes
@@ -31,23 +30,23 @@ class Rows:
     weight: FloatArray | None
     held_out: BoolArray | None
 
-    def take(self, rows: IntArray) -> Rows:
+    def take(self, rows: IntArray) -> WeighingRows:
         """Return some of the rows."""
-        return Rows(
+        return WeighingRows(
             self.y[rows],
             None if self.weight is None else self.weight[rows],
             None if self.held_out is None else self.held_out[rows],
         )
 
-    def heavy(self) -> IntArray:
-        """Return the rows with a positive weight."""
-        assert self.weight is not None
-        return np.flatnonzero(self.weight)
+    @property
+    def measure(self) -> str:
+        """What the mean of the losses is."""
+        return "mean squared error" if self.y.dtype.kind == "f" else "error rate"
 
     def output(
         self, F: FloatArray, w: FloatArray, members: IntArray
     ) -> tuple[FloatArray, BoolArray]:
-        """Return what members say together, and the rows on which any is heard.
+        """Return the weighted sum of members, and the rows on which any has a vote.
 
         Where a member is not held out it abstains, and the weights of the others
         are scaled up to the same sum.
@@ -55,19 +54,19 @@ class Rows:
         if self.held_out is None:
             return weighted_sum(F, w), np.ones(len(F), dtype=bool)
         W = w * self.held_out[:, members]
-        heard = W.sum(axis=1)
-        speaks = heard > 0
-        W *= np.divide(w.sum(), heard, out=np.zeros(len(W)), where=speaks)[:, None]
-        return np.einsum("nm...,nm->n...", F, W), speaks
+        total = W.sum(axis=1)
+        counted = total > 0
+        W *= np.divide(w.sum(), total, out=np.zeros(len(W)), where=counted)[:, None]
+        return np.einsum("nm...,nm->n...", F, W), counted
 
-    def losses(self, said: FloatArray | IntArray) -> FloatArray:
+    def losses(self, predicted: FloatArray | IntArray) -> FloatArray:
         """Return 1 for a wrong class, or the squared error, by row."""
         if self.y.dtype.kind != "f":
-            return np.asarray(said != self.y, dtype=np.float64)
-        return np.asarray((said - self.y) ** 2)
+            return np.asarray(predicted != self.y, dtype=np.float64)
+        return np.asarray((predicted - self.y) ** 2)
 
-    def guess(self) -> float:
-        """Return the most frequent class, or the mean: what is said without members."""
+    def baseline(self) -> float:
+        """Return the most frequent class, or the mean: a prediction without members."""
         if self.y.dtype.kind == "f":
             return float(np.average(self.y, weights=self.weight))
         return float(np.bincount(self.y, self.weight).argmax())
@@ -79,17 +78,13 @@ class Rows:
         mean = float(s @ losses)
         return mean, float(np.sqrt((s**2) @ (losses - mean) ** 2))
 
-    def error_of(self, F: FloatArray) -> Callable[[FloatArray], tuple[float, float]]:
-        """Return a function of weights (M,): the error on F, and its spread."""
+    def error(self, F: FloatArray, w: FloatArray) -> tuple[float, float]:
+        """Return the error of weights (M,) on F, and its standard error."""
+        members = np.flatnonzero(w)
+        output, counted = self.output(F[:, members], w[members], members)
+        return self.mean(self.losses(decided(output)), counted)
 
-        def error(w: FloatArray) -> tuple[float, float]:
-            members = np.flatnonzero(w)
-            output, speaks = self.output(F[:, members], w[members], members)
-            return self.mean(self.losses(decided(output)), speaks)
-
-        return error
-
-    def refuse_strangers(self, roster: Roster, F: FloatArray) -> None:
+    def check_oob(self, roster: Roster, F: FloatArray) -> None:
         """Refuse rows on which the ensemble's own out-of-bag output was another.
 
         Without the right rows in their order a mask of unseen rows is wrong, and
@@ -97,15 +92,14 @@ class Rows:
         """
         if self.held_out is None or roster.oob_prediction is None:
             return
-        members = np.arange(len(roster))
-        output, speaks = self.output(F, np.ones(len(roster)) / len(roster), members)
-        known = speaks & np.isfinite(roster.oob_prediction).reshape(len(F), -1).all(
-            axis=1
-        )
+        M = len(roster)
+        output, counted = self.output(F, np.full(M, 1.0 / M), np.arange(M))
+        recorded = roster.oob_prediction.reshape(len(F), -1)
+        known = counted & np.isfinite(recorded).all(axis=1)
         same = np.isclose(
             output[known], roster.oob_prediction[known], rtol=1e-6, atol=1e-6
         )
-        # A regressor writes 0 where none was heard; a few rows may do so.
+        # A regressor writes 0 where no member had a vote; a few rows may do so.
         if same.mean() < 0.9:
             raise ValueError(
                 "oob=True needs the rows that the ensemble was trained on, in their "
@@ -120,7 +114,7 @@ def decided(output: FloatArray) -> FloatArray | IntArray:
 
 def checked_rows(
     roster: Roster, X: Any, y: Any, *, oob: bool, sample_weight: Any
-) -> Rows:
+) -> WeighingRows:
     """Check y and the weights against X, and find the held-out mask for `oob`."""
     y = column_or_1d(y, warn=True)
     check_consistent_length(X, y)
@@ -131,7 +125,7 @@ def checked_rows(
             raise ValueError(f"oob=True is not possible here. {roster.no_oob_reason}")
         held_out = roster.held_out(n_rows(X))
         check_held_out(held_out, held_out.shape)
-    return Rows(y, check_sample_weight(sample_weight, X), held_out)
+    return WeighingRows(y, check_sample_weight(sample_weight, X), held_out)
 
 
 def _numbers(y: Any) -> FloatArray:

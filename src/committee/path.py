@@ -1,0 +1,292 @@
+"""Path: the committees of every size that a combiner went through, in one run.
+
+Raising the evidence, putting members in an order and picking them greedily all leave
+a sequence of committees behind. A combiner's path holds their weights; the path of a
+committee that was made by `prune` also has errors on rows that did not choose, bytes
+and seconds, and hands out committees.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, Self
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from committee._typing import FloatArray, IntArray
+
+#: Standard errors by which a smaller committee must be better to be preferred: three,
+#: since it is the best of many sizes.
+CLEARLY = 3.0
+
+
+class Assessment(Protocol):
+    """What is known of the committees of a path beyond their weights.
+
+    Every attribute is computed on first use.
+    """
+
+    #: Error, standard error and measure at each step; None if there is no such thing.
+    errors: tuple[FloatArray, FloatArray, str] | None
+    n_bytes: FloatArray | None
+    seconds_per_row: FloatArray | None
+
+    def differences(self, steps: IntArray) -> tuple[FloatArray, FloatArray] | None:
+        """Return error(step) - error(last step) on the same rows, and its spread."""
+
+    def committee(self, step: int) -> Any:
+        """Return the committee of a step."""
+
+    def summary(self, committee: Any) -> Any:
+        """Return what pruning cost and gained."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Path:
+    """The committees that a combiner went through, and one rule to choose from them.
+
+    Parameters
+    ----------
+    weights : array of shape (S, M)
+        Weights of all M members at each of the S steps, zero for those outside.
+    own_error, own_error_se : array of shape (S,)
+        The combiner's own error of each committee and its standard error, NaN where
+        that is not known.
+    own_measure : str
+        What this error is, such as "leave-one-out error rate".
+    log_evidence : array of shape (S,), optional
+        NaN for combiners without an evidence.
+    note : str
+        What else a reader of the errors should know.
+    scoring : str, callable or None
+        The score, where the error is minus a score.
+    steps : tuple
+        What Expectation Propagation knows of each committee: see `ep.PathStep`.
+    n_iter : int
+        Moves that were tried on the way.
+    converged : bool
+        False when they were stopped by their number.
+    assessment : Assessment, optional
+        Given by `prune`.
+
+    Attributes
+    ----------
+    size : array of shape (S,)
+        Number of members at each step.
+    error, error_se : array of shape (S,)
+        Cross-fitted by `prune`: on rows that had no say in the choice. The combiner's
+        own otherwise, and where there were too few rows for folds.
+    measure : str
+        What `error` is.
+    n_bytes, seconds_per_row : array of shape (S,) or None
+        What the members of each step cost; None on a combiner's own path.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from committee import prune
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(50, random_state=0).fit(X, y)
+    >>> small = prune(forest, X, y, oob=True)
+    >>> small.path_.choose(max_members=3).n_members_ <= 3
+    True
+    >>> small.combiner_.weights_.shape
+    (50,)
+    """
+
+    weights: FloatArray
+    own_error: FloatArray
+    own_error_se: FloatArray
+    own_measure: str
+    log_evidence: FloatArray = None  # type: ignore[assignment]
+    note: str = ""
+    scoring: Any = None
+    steps: tuple[Any, ...] = ()
+    n_iter: int = 0
+    converged: bool = True
+    assessment: Assessment | None = None
+    size: IntArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Count the members; no evidence is NaN at every step."""
+        object.__setattr__(self, "size", np.count_nonzero(self.weights, axis=1))
+        if self.log_evidence is None:
+            object.__setattr__(self, "log_evidence", np.full(len(self), np.nan))
+
+    def __len__(self) -> int:
+        """Return the number of steps."""
+        return len(self.weights)
+
+    def __repr__(self) -> str:
+        """Say how many committees there are, and of which sizes."""
+        sizes = f"{self.size.min()} to {self.size.max()} members"
+        return f"<Path of {len(self)} committees, {sizes}, {self.own_measure}>"
+
+    @property
+    def members(self) -> list[IntArray]:
+        """Member numbers at each step."""
+        return [np.flatnonzero(w) for w in self.weights]
+
+    @property
+    def error(self) -> FloatArray:
+        """Error at each step."""
+        return self._errors()[0]
+
+    @property
+    def error_se(self) -> FloatArray:
+        """Standard error of the error at each step."""
+        return self._errors()[1]
+
+    @property
+    def measure(self) -> str:
+        """What the error is."""
+        return self._errors()[2]
+
+    @property
+    def n_bytes(self) -> FloatArray | None:
+        """Bytes of the members at each step."""
+        return None if self.assessment is None else self.assessment.n_bytes
+
+    @property
+    def seconds_per_row(self) -> FloatArray | None:
+        """Seconds that the members of each step take for a row."""
+        return None if self.assessment is None else self.assessment.seconds_per_row
+
+    def choose(
+        self,
+        *,
+        max_members: int | None = None,
+        max_bytes: float | None = None,
+        max_seconds: float | None = None,
+        within_se: float = 0.0,
+    ) -> Any:
+        """Return the committee to use within the limits: as a rule the largest.
+
+            d_k = error_k - error_r,   s_k its standard error,   r the largest size
+
+        Members of one kind are the better the more there are, and neighbouring sizes
+        differ by less than the noise. So r is taken, unless a smaller size is clearly
+        better, d_k < -3 s_k: then the best of these. Of several committees of one
+        size the one of least own error is taken.
+
+        Parameters
+        ----------
+        max_members : int, optional
+        max_bytes : float, optional
+            Of its pickled members. Only on the path of a pruned committee.
+        max_seconds : float, optional
+            Of its members for one row, as measured on up to 1,000 rows. Only on the
+            path of a pruned committee.
+        within_se : float, default=0
+            Give up members as long as the error stays within so many of its standard
+            errors: a smaller size that passes below one that fails was lucky.
+
+        Returns
+        -------
+        chosen : array of shape (M,), or committee
+            The weights; for the path of a pruned committee a fitted committee, whose
+            `path_` is this one.
+        """
+        if not (within_se == 0 or _is_positive(within_se)):
+            raise ValueError(f"within_se must be at least 0. Got {within_se!r}.")
+        fits = np.ones(len(self), dtype=bool)
+        # Costs are measured on first use, so only those with a limit are looked at.
+        for name, limit, costs in (
+            ("max_members", max_members, "size"),
+            ("max_bytes", max_bytes, "n_bytes"),
+            ("max_seconds", max_seconds, "seconds_per_row"),
+        ):
+            if limit is not None:
+                fits &= self._within(name, limit, getattr(self, costs), fits)
+        step = self._preferred(fits, within_se)
+        if self.assessment is None:
+            return self.weights[step].copy()
+        return self.assessment.committee(step)
+
+    def without_steps(self, **changes: Any) -> Path:
+        """Return the path with other fields, and without the covariances of EP."""
+        return replace(self, steps=(), **changes)
+
+    def _within(self, name: str, limit: Any, cost: Any, fits: Any) -> Any:
+        """Return the steps that keep to a limit, of those that fit so far."""
+        if not _is_positive(limit):
+            raise ValueError(f"{name} must be a positive number. Got {limit!r}.")
+        if cost is None:
+            raise ValueError(
+                f"{name} needs the members themselves: it is for the path_ of the "
+                "committee that prune() returned. Other paths take max_members."
+            )
+        within = cost <= limit
+        if not (fits & within).any():
+            raise ValueError(
+                f"No committee on the path has {name}={limit:g}; the least is "
+                f"{cost[fits].min():.3g}."
+            )
+        return within
+
+    def _preferred(self, fits: Any, within_se: float) -> int:
+        """Return the step to take, of those that keep to the limits."""
+        order = self._one_for_each_size(fits)
+        gap, gap_se = self._differences(order)
+        clear = np.where(gap < -CLEARLY * gap_se, gap, 0.0)
+        best = int(np.flatnonzero(clear == clear.min())[-1])
+        if within_se > 0:
+            error, se = self.error[order], np.nan_to_num(self.error_se[order])
+            too_far = error[:best] > error[best] + within_se * se[best]
+            best = int(np.flatnonzero([True, *too_far])[-1])
+        return int(order[best])
+
+    def _one_for_each_size(self, fits: Any) -> IntArray:
+        """Return the step of least own error for each size, in rising order."""
+        own = np.where(np.isnan(self.own_error), np.inf, self.own_error)
+        # Of equal errors the last in this order is the first on the path.
+        order = np.lexsort((-np.arange(len(self)), -own, self.size))
+        order = order[fits[order]]
+        last = np.append(np.diff(self.size[order]) > 0, True)
+        return order[last]
+
+    def _differences(self, order: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return d_k and s_k; on the same rows where the losses are at hand."""
+        paired = None if self.assessment is None else self.assessment.differences(order)
+        if paired is not None:
+            return paired
+        error, se = self.error[order], np.nan_to_num(self.error_se[order])
+        with np.errstate(invalid="ignore"):
+            gap = np.nan_to_num(error - error[-1])
+        return gap, np.hypot(se, se[-1])
+
+    def _errors(self) -> tuple[FloatArray, FloatArray, str]:
+        found = None if self.assessment is None else self.assessment.errors
+        return found or (self.own_error, self.own_error_se, self.own_measure)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields; most weights are zero, and a file need not hold them."""
+        return {**self.__dict__, "weights": csr_array(self.weights)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore the fields."""
+        self.__dict__.update(state, weights=state["weights"].toarray())
+
+    @classmethod
+    def of_steps(cls, steps: Any, **options: Any) -> Self:
+        """Return the path of Expectation Propagation's steps."""
+        return cls(
+            weights=np.array([step.weights for step in steps]),
+            own_error=np.array([step.loo_error for step in steps]),
+            own_error_se=np.array([step.loo_se for step in steps]),
+            log_evidence=np.array([step.log_evidence for step in steps]),
+            steps=tuple(steps),
+            **options,
+        )
+
+
+def as_equal_votes(w: FloatArray) -> FloatArray:
+    """Return 1/k for the k members with a weight, 0 for the others, on the last axis."""
+    return np.asarray((w != 0) / np.count_nonzero(w, axis=-1, keepdims=True))
+
+
+def _is_positive(limit: Any) -> bool:
+    """Whether the limit is a number above zero."""
+    return isinstance(limit, (int, float, np.number)) and bool(limit > 0)

@@ -1,0 +1,80 @@
+"""From weighted sums to class probabilities."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax, softmax
+
+from committee._typing import FloatArray, IntArray
+
+#: Logarithms of slopes that are tried, for scores of unit size.
+_LOG_SLOPES = (-7.0, 7.0)
+
+
+def as_probabilities(scores: FloatArray) -> FloatArray:
+    """Cut scores at zero and scale rows to sum one; the largest stays largest."""
+    if scores.ndim != 2:
+        raise ValueError(
+            f"Probabilities need scores of shape (N, K). Got shape {scores.shape}."
+        )
+    p = np.maximum(scores, 0.0)
+    total = p.sum(axis=1, keepdims=True)
+    empty = total[:, 0] <= 0
+    if np.any(empty):
+        p[empty, scores[empty].argmax(axis=1)] = 1.0
+        total = p.sum(axis=1, keepdims=True)
+    p /= total
+    return p
+
+
+def softmax_probabilities(scores: FloatArray) -> FloatArray:
+    """Return softmax(K s): what a booster makes of the mean scores of its rounds."""
+    p: FloatArray = softmax(scores.shape[1] * scores, axis=1)
+    return p
+
+
+def fit_slope(
+    scores: FloatArray, y: IntArray, sample_weight: FloatArray | None = None
+) -> float:
+    """Return the slope of least log loss.
+
+        min_b  - sum_n s_n sum_k t_nk log p(k | x_n)
+
+    The targets t leave 1 / (N + K) to the wrong classes (as Platt's), so that the
+    slope stays finite where the scores are never wrong.
+
+    Parameters
+    ----------
+    scores : array of shape (N, K)
+    y : array of class codes, (N,)
+    sample_weight : array of shape (N,), optional
+
+    Returns
+    -------
+    slope : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee.probabilities import fit_slope
+    >>> scores = np.array([[1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, 1.0]])
+    >>> sure = fit_slope(scores, np.array([0, 0, 1, 1]))
+    >>> sure > fit_slope(scores, np.array([0, 1, 1, 1]))
+    True
+    """
+    N, K = scores.shape
+    s = np.ones(N) if sample_weight is None else sample_weight
+    unit = float(np.sqrt(np.mean((scores - scores.mean(axis=1, keepdims=True)) ** 2)))
+    if unit == 0.0:
+        return 1.0
+    miss = 1.0 / (N + K)
+    t = np.full((N, K), miss / (K - 1))
+    t[np.arange(N), y] = 1.0 - miss
+    t *= s[:, None] / s.sum()
+
+    def loss(log_b: float) -> float:
+        return -float(np.sum(t * log_softmax(np.exp(log_b) / unit * scores, axis=1)))
+
+    best = minimize_scalar(loss, bounds=_LOG_SLOPES, method="bounded")
+    return float(np.exp(best.x)) / unit
