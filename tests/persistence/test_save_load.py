@@ -179,13 +179,14 @@ def test_the_path_of_a_pruner_comes_back(tmp_path):
     ).fit(X, LABELS)
     one, other = model.combiner_, there_and_back(model, tmp_path).combiner_
     assert len(other.path_) == len(one.path_)
-    assert np.array_equal(other.path_.loo_error, one.path_.loo_error)
+    assert np.array_equal(other.path_.error, one.path_.error)
+    assert np.array_equal(other.path_.weights, one.path_.weights)
     assert np.array_equal(
         other.path_.choose(max_members=3), one.path_.choose(max_members=3)
     )
     assert type(other.inclusion_) is type(one.inclusion_)
     with pytest.raises(AttributeError):
-        other.path_[0].loo_error = 0.0
+        other.path_.note = ""
 
 
 @pytest.mark.parametrize(
@@ -303,10 +304,11 @@ def test_pruned_ensembles_come_back(tmp_path, kind, task):
     # XGBoost takes no labels but 0, 1, 2.
     y = CODES if (kind, task) == ("XGBoost", "classes") else TARGETS[task]
     small = prune(model.fit(X, y), X, y)
+    summary = small.summary()  # measured before, so that the file has it
     again = there_and_back(small, tmp_path, trusted=asked_for(small, tmp_path))
     assert_same(small, again)
     assert np.array_equal(again.weights_, small.weights_)
-    assert again.summary().to_dict() == small.summary().to_dict()
+    assert again.summary() == summary
 
 
 def asked_for(model, folder):

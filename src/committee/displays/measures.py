@@ -13,7 +13,8 @@ from committee._validation import check_class_codes
 from committee.combiners.base import Problem
 from committee.combiners.evidence_pruner import EvidencePruner
 from committee.combiners.greedy import GreedyPruner
-GreedyPath=GreedyPruner
+
+GreedyPath = GreedyPruner
 from committee.combiners.objectives import Scoring, row_score
 
 #: Why the first members of a path seem to help more than they do.

@@ -19,10 +19,8 @@ import committee
 
 #: Parts of fitted models: the name in files, and where the class is today.
 _PARTS = {
-    "CommitteePath": "pruning.path.CommitteePath",
-    "CommitteePathStep": "pruning.path.Step",
+    "Assessment": "pruning.assessment.Assessment",
     "GradientRound": "ensembles.rounds.GradientRound",
-    "GreedyPath": "combiners.greedy.GreedyPath",
     "HistGradientRound": "ensembles.rounds.HistGradientRound",
     "Inclusion": "combiners.evidence_pruner.Inclusion",
     "Kernel": "kernels.Kernel",
@@ -30,9 +28,9 @@ _PARTS = {
     "Layout": "coupled.gram.Layout",
     "LightGBMRound": "ensembles.rounds.LightGBMRound",
     "OnColumns": "ensembles.columns.OnColumns",
-    "Path": "ep.path.Path",
-    "PathStep": "ep.path.PathStep",
-    "SelectionPath": "combiners.selection.SelectionPath",
+    "Path": "path.Path",
+    "PathStep": "ep.steps.PathStep",
+    "Roster": "ensembles.roster.Roster",
     "SharedRound": "ensembles.rounds.Shared",
     "Summary": "pruning.summary.Summary",
     "XGBoostRound": "ensembles.rounds.XGBoostRound",

@@ -29,7 +29,7 @@ from committee.persistence.metadata import (
     description_of,
 )
 from committee.persistence.registry import with_registered_names
-from committee.persistence.soundness import NAMED, check_sound, walk
+from committee.persistence.soundness import NAMED, attributes, check_sound, walk
 from committee.persistence.trust import is_trusted, type_names
 
 
@@ -181,15 +181,21 @@ def _refuse_nameless(model: BaseEstimator) -> None:
 
     A file holds names, and a name finds what stands at the top level of a module.
     """
-    for way, value in walk(model):
+    for place, value in walk(model, _saved_attributes):
         named = value if isinstance(value, (FunctionType, type)) else type(value)
         is_instance = hasattr(value, "__dict__") and not isinstance(value, NAMED)
         if named is value or is_instance:
-            home = sys.modules.get(named.__module__)
-            if getattr(home, named.__name__, None) is not named:
+            module = sys.modules.get(named.__module__)
+            if getattr(module, named.__name__, None) is not named:
                 raise ModelFileError(
-                    f"{way} cannot be saved: {named.__module__}.{named.__qualname__} "
+                    f"{place} cannot be saved: {named.__module__}.{named.__qualname__} "
                     "is not at the top level of a module, and a safe file holds names "
                     "instead of code. Define it there (def or class, no lambda), and "
                     "fit again."
                 )
+
+
+def _saved_attributes(value: Any) -> dict[str, Any]:
+    """Return the attributes that go into the file: some classes leave out others."""
+    state = value.__getstate__() if hasattr(value, "__dict__") else None
+    return state if isinstance(state, dict) else attributes(value)

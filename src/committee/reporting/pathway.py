@@ -11,7 +11,8 @@ from committee._format import count, figures
 from committee._typing import FloatArray, IntArray
 
 from committee.displays.measures import Measure, measure_of
-CommitteePath=Step=step_of=steps_of=GreedyPath=None
+
+CommitteePath = Step = step_of = steps_of = GreedyPath = None
 from committee.reporting.evaluation import Hearing
 
 #: Sizes on the slider, and members listed at each of them.
