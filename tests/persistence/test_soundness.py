@@ -94,7 +94,9 @@ def test_a_tree_that_leaves_its_nodes_is_refused(tmp_path, kind):
 def test_a_member_of_a_committee_is_looked_into():
     model = CommitteeClassifier(generator=Bagging(3), random_state=0).fit(X, Y)
     model.members_[1] = tree_with(BAD_TREES["a loop"])
-    with pytest.raises(ModelFileError, match=r"Classifier\.members_\[1\] has nodes"):
+    with pytest.raises(
+        ModelFileError, match=r"Classifier\.roster_.members\[1\] has nodes"
+    ):
         check_sound(model)
 
 
