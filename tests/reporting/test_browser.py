@@ -8,7 +8,7 @@ import pytest
 from committee import Bagging, CommitteeRegressor, EPPruner, report
 from tests.reporting.conftest import HOSTILE
 
-#: The least contrast of text and of pictures that WCAG asks for.
+#: The least contrast of text and of charts that WCAG asks for.
 TEXT, INK = 4.5, 3.0
 
 
@@ -47,9 +47,9 @@ def test_ticks_of_huge_targets_are_short_and_apart(opened):
         assert min(box["x"] for box in boxes) >= 0, chart
         assert max(box["x"] + box["width"] for box in boxes) <= 390, chart
     labels = page.locator("#residuals-chart g[aria-label^='x-axis tick label'] text")
-    said = labels.all_text_contents()
-    assert len(set(said)) == len(said) > 1
-    ends = [labels.nth(i).bounding_box() for i in range(len(said))]
+    predicted = labels.all_text_contents()
+    assert len(set(predicted)) == len(predicted) > 1
+    ends = [labels.nth(i).bounding_box() for i in range(len(predicted))]
     for left, right in itertools.pairwise(ends):
         assert left["x"] + left["width"] < right["x"]
 
@@ -133,14 +133,14 @@ def test_the_slider_shows_the_members_of_each_size(opened, classifier):
     kept = classifier[0].n_members_
     slider, members = page.locator("#path-slider"), page.locator("#path-members li")
     assert members.count() == kept
-    assert "(chosen)" in page.locator("#path-facts").text_content()
+    assert "(chosen)" in page.locator("#path-page_text").text_content()
     slider.focus()
     page.keyboard.press("Home")
     assert members.count() == 1
     assert slider.get_attribute("aria-valuetext") == "1 member"
     page.keyboard.press("ArrowRight")
     assert members.count() == 2
-    assert page.locator("#path-facts").text_content().startswith("2 members, ")
+    assert page.locator("#path-page_text").text_content().startswith("2 members, ")
     page.get_by_role("button", name="chosen size").click()
     assert members.count() == kept
 

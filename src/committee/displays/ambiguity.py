@@ -201,7 +201,8 @@ def _own_order(estimator: Any, n_members: int) -> IntArray:
         numbers = numbers_of(core, n_members)
         kept = order[np.isin(order, numbers)]
         if np.array_equal(np.sort(kept), numbers):
-            return np.searchsorted(numbers, kept)
+            places: IntArray = np.searchsorted(numbers, kept)
+            return places
     w = weights_of(estimator)
     if w is None:
         return np.arange(n_members)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,9 @@ from committee._validation import check_class_codes, check_predictions, check_ta
 from committee.combiners.base import Problem
 from committee.combiners.objectives import row_score
 from committee.path import Path
+
+#: Numbers that are predicted in one product: 32 MB.
+_BLOCK = 2**22
 
 
 def split_measure(measure: str) -> tuple[str, str]:
@@ -104,14 +108,17 @@ def path_errors(
         except ValueError:  # some scores are not known on rows of one class
             return errors
     else:
-        squared = "squared" in path.measure
+        weight, squared = sample_weight, "squared" in path.measure
         errors[known] = [
-            error_of(
-                np.tensordot(F, w, axes=(1, 0)),
-                y,
-                squared=squared,
-                sample_weight=sample_weight,
-            )
-            for w in W[known]
+            error_of(output, y, squared=squared, sample_weight=weight)
+            for output in _outputs(F, W[known])
         ]
     return errors
+
+
+def _outputs(F: FloatArray, W: FloatArray) -> Iterator[FloatArray]:
+    """Yield the weighted sums of many committees, W of shape (S, M)."""
+    slabs = np.ascontiguousarray(np.moveaxis(F, 1, 0))
+    at_once = max(1, _BLOCK * slabs.shape[0] // slabs.size)
+    for start in range(0, len(W), at_once):
+        yield from np.tensordot(W[start : start + at_once], slabs, axes=(1, 0))

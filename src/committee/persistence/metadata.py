@@ -76,7 +76,7 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
         format, committee, scikit-learn, numpy, python (versions), created (UTC),
         kind, class, n_members, n_features, feature_names, classes (as text) and
         metadata (as given to `save`). Empty for a file that skops wrote by itself.
-        It is what the writer of the file said, not what was checked.
+        It is what the writer of the file claims, and was not checked.
 
     Examples
     --------

@@ -154,7 +154,7 @@ def _problem(value: Any) -> str | None:
 
 
 def _forest_problem(forest: Any) -> str | None:
-    """Return what is wrong with trees that are asked past every check of theirs."""
+    """Return what is wrong with trees that predict past every check of theirs."""
     whole = not isinstance(forest, IsolationForest)
     if not (share_features if whole else share_parts_of_features)(forest):
         return "has trees for another number of features than its own"

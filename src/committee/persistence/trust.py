@@ -60,7 +60,7 @@ _PARTS = frozenset(
 
 
 def is_trusted(name: str) -> bool:
-    """Whether a file may hold this type without being asked.
+    """Whether a file may hold this type without the consent of its user.
 
     Parameters
     ----------
