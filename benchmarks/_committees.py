@@ -20,7 +20,12 @@ from committee import (
     LeastSquares,
     error_correlation,
 )
-from committee.ep import PRICE, classification_path, classification_posterior
+from committee.ep import (
+    PRICE,
+    classification_path,
+    classification_posterior,
+    preferred,
+)
 from committee.members import Generation, TrainingData
 from committee.predictions import predict_all
 
@@ -107,14 +112,14 @@ def methods(cell: Cell) -> Iterator[Result]:
     path = ep.path_
     size = len(ep.support_)
     for rule in ("min-loo", "max-evidence", "one-se"):
-        w = path.choose(rule)
+        w = preferred(path.steps, rule).weights
         yield f"ep {rule}", cell.error(w), np.count_nonzero(w)
         yield f"ep {rule} equal", cell.error(w > 0), np.count_nonzero(w)
     for method, combiner in _others():
         w = combiner.fit(cell.F, y, held_out=cell.held_out).weights_
         yield method, cell.error(w), np.count_nonzero(w)
     yield from _same_size(cell, size)
-    larger = path.step("max-evidence").size
+    larger = preferred(path.steps, "max-evidence").size
     yield "random of max-evidence", _random_error(cell, larger), larger
 
 
@@ -161,21 +166,29 @@ def variants(cell: Cell) -> Iterator[Result]:
     path = classification_path(S)
     yield from _both(cell, "max loo density", _densest(path))
     for k in (10, 20):
-        w = classification_path(S, max_members=k).choose("max-evidence")
+        w = preferred(
+            classification_path(S, max_members=k).steps, "max-evidence"
+        ).weights
         yield from _both(cell, f"max_members={k}", w)
     for rule in ("min-loo", "max-evidence"):
-        yield from _other_weights(cell, S, rule, path.choose(rule))
+        yield from _other_weights(cell, S, rule, preferred(path.steps, rule).weights)
     for factor in (0.0, 2.0, 4.0, 8.0):
         priced = classification_path(S, price=factor * PRICE)
         for rule in ("min-loo", "max-evidence"):
-            yield from _both(cell, f"price x {factor:g}, {rule}", priced.choose(rule))
+            yield from _both(
+                cell,
+                f"price x {factor:g}, {rule}",
+                preferred(priced.steps, rule).weights,
+            )
     gaussian = EPPruner(likelihood="gaussian").fit(cell.F, y, held_out=mask).path_
     for rule in ("min-loo", "max-evidence"):
-        yield from _both(cell, f"gaussian, {rule}", gaussian.choose(rule))
-    yield from _stable(cell, S, path.step("max-evidence").size)
+        yield from _both(
+            cell, f"gaussian, {rule}", preferred(gaussian.steps, rule).weights
+        )
+    yield from _stable(cell, S, preferred(path.steps, "max-evidence").size)
     if mask is not None:
         yield from _held_out_variants(cell, seen, S, mask)
-        yield from _orderings(cell, S, path.step("max-evidence").size)
+        yield from _orderings(cell, S, preferred(path.steps, "max-evidence").size)
     else:
         yield from _rows_apart(cell)
     if cell.split < 2 and cell.ensemble != "adaboost":
@@ -215,7 +228,7 @@ def _stable(cell, S, size) -> Iterator[Result]:
     weights = np.zeros(S.shape[1])
     for _ in range(10):
         half = rng.permutation(len(S))[: (len(S) + 1) // 2]
-        w = classification_path(S[half]).choose("max-evidence")
+        w = preferred(classification_path(S[half]).steps, "max-evidence").weights
         weights += w / w.sum()
     order = np.argsort(-weights, kind="stable")[:size]
     w = np.zeros(len(weights))
@@ -258,7 +271,7 @@ def _rows_apart(cell):
     yield "rows apart, all members", own, S.shape[1]
     path = classification_path(S * np.where(y[apart] > 0, 1.0, -1.0)[:, None])
     for rule in ("min-loo", "max-evidence"):
-        w = path.choose(rule)
+        w = preferred(path.steps, rule).weights
         error = vote_error(S_test @ w, y_test)
         yield f"rows apart, {rule}", error, np.count_nonzero(w)
 
@@ -273,9 +286,11 @@ def _more_candidates(cell, sign):
     yield "400 candidates, all", vote_error(S_test.sum(axis=1), y_test), S.shape[1]
     path = classification_path(S)
     choices = {
-        "min-loo": path.choose("min-loo"),
-        "max-evidence": path.choose("max-evidence"),
-        "max_members=20": classification_path(S, max_members=20).choose("max-evidence"),
+        "min-loo": preferred(path.steps, "min-loo").weights,
+        "max-evidence": preferred(path.steps, "max-evidence").weights,
+        "max_members=20": preferred(
+            classification_path(S, max_members=20).steps, "max-evidence"
+        ).weights,
     }
     for rule, w in choices.items():
         error, size = vote_error(S_test @ w, y_test), np.count_nonzero(w)
@@ -302,7 +317,9 @@ def _held_out_variants(cell, seen, S, mask):
     for name, rows in readings.items():
         path = classification_path(rows)
         for rule in ("min-loo", "max-evidence"):
-            yield from _both(cell, f"{name}, {rule}", path.choose(rule))
+            yield from _both(
+                cell, f"{name}, {rule}", preferred(path.steps, rule).weights
+            )
 
 
 def _random_heard(mask, rng):

@@ -29,7 +29,7 @@ from benchmarks._data import load, poker
 from committee import EPPruner, Pool, SimplexWeights
 from committee.combiners.base import Problem
 from committee.combiners.likelihoods import centred_rows, signed_rows
-from committee.ep import PRICE, classification_path, regression_path
+from committee.ep import PRICE, classification_path, preferred, regression_path
 from committee.members import TrainingData
 from committee.predictions import predict_all
 
@@ -209,10 +209,10 @@ def methods(F, y, K: int) -> Iterator[tuple[str, np.ndarray]]:
     for likelihood in ("probit", "gaussian"):
         path = EPPruner(likelihood=likelihood).fit(F, y).path_
         for rule in ("min-loo", "max-evidence", "one-se"):
-            w = path.choose(rule)
+            w = preferred(path.steps, rule).weights
             yield f"ep {likelihood} {rule}", w
             yield f"ep {likelihood} {rule} equal", (w > 0) / np.count_nonzero(w)
-        densest = path[int(path.loo_density.argmax())]
+        densest = max(path.steps, key=lambda step: step.loo_density)
         yield f"ep {likelihood} max-density", densest.weights
     yield from dearer(F, y)
 
@@ -224,6 +224,12 @@ def dearer(F, y) -> Iterator[tuple[str, np.ndarray]]:
     for factor in (2, 4):
         price = factor * PRICE
         path = classification_path(votes.F, group=votes.group, price=price)
-        yield f"ep probit price x {factor}", path.choose("max-evidence")
+        yield (
+            f"ep probit price x {factor}",
+            preferred(path.steps, "max-evidence").weights,
+        )
         path = regression_path(centred.F, centred.y, price=price)
-        yield f"ep gaussian price x {factor}", path.choose("max-evidence")
+        yield (
+            f"ep gaussian price x {factor}",
+            preferred(path.steps, "max-evidence").weights,
+        )

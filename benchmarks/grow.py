@@ -98,4 +98,4 @@ def _run(parts: list[Any], M: int, stop: str | None, seed: int) -> tuple[float, 
         if numbers
         else np.mean(said != y_new)
     )
-    return len(committee.members_), committee.n_members_, error, seconds
+    return len(committee.combiner_.weights_), committee.n_members_, error, seconds

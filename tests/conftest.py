@@ -1,6 +1,10 @@
 """Fixtures shared by all tests; problems are those of `tests.reference.problems`."""
 
+import os
 from contextlib import ExitStack
+
+# Test processes share the cores: BLAS threads of their own would wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pytest

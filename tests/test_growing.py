@@ -39,6 +39,7 @@ def test_far_fewer_members_are_trained_and_are_as_good(kind, loader, tree):
     assert grown.score(X_new, y_new) > plain.score(X_new, y_new) - 0.03
 
 
+@pytest.mark.slow
 def test_all_the_members_would_not_have_been_better():
     """Of 1,000 the first 100 or so have what the evidence can find."""
     X, X_new, y, y_new = train_test_split(

@@ -1,4 +1,4 @@
-"""Checks at the door, and the one door to scikit-learn's private helpers."""
+"""Checks of what users hand in, and the one door to scikit-learn's private helpers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.utils._metadata_requests import _routing_enabled as routing_enabled
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_method_params as index_params
 from sklearn.utils.validation import _check_sample_weight as sklearn_sample_weight
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import column_or_1d, validate_data
 
 from committee._typing import BoolArray, FloatArray, IntArray
 
@@ -23,6 +23,7 @@ __all__ = [
     "Interval",
     "StrOptions",
     "check_class_codes",
+    "check_columns",
     "check_held_out",
     "check_predictions",
     "check_sample_weight",
@@ -33,6 +34,7 @@ __all__ = [
     "histogram_parts",
     "histogram_rounds",
     "index_params",
+    "label_codes",
     "n_rows",
     "routing_enabled",
     "safe_indexing",
@@ -155,8 +157,21 @@ def check_class_codes(y: Any, n_classes: int) -> IntArray:
     return codes.astype(np.intp)
 
 
+def label_codes(y: Any, classes: Any) -> IntArray:
+    """Return the position of each label in the classes."""
+    known = {label: code for code, label in enumerate(np.asarray(classes).tolist())}
+    labels = np.asarray(y).tolist()
+    strange = [label for label in labels if label not in known]
+    if strange:
+        raise ValueError(
+            f"y holds the label {strange[0]!r}, which the ensemble does not know; its "
+            f"classes are {list(known)[:10]}."
+        )
+    return np.array([known[label] for label in labels], dtype=np.intp)
+
+
 def check_held_out(held_out: Any, shape: tuple[int, ...]) -> BoolArray | None:
-    """Return the (N, M) mask, or None where every member speaks on every row."""
+    """Return the (N, M) mask, or None where every member votes on every row."""
     if held_out is None:
         return None
     mask = np.asarray(held_out)
@@ -174,6 +189,21 @@ def check_held_out(held_out: Any, shape: tuple[int, ...]) -> BoolArray | None:
             "rows."
         )
     return None if mask.all() else mask
+
+
+def check_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Check names and widths of X; hand frames and sparse matrices through."""
+    if hasattr(X, "columns"):
+        validate_data(estimator, X, skip_check_array=True, reset=reset)
+        return X
+    options = {"accept_sparse": ["csr"], "ensure_all_finite": False, "reset": reset}
+    try:
+        return validate_data(estimator, X, **options)
+    except ValueError as error:
+        # Text is for members that can read it, such as an encoding pipeline.
+        if "could not convert" not in str(error):
+            raise
+        return validate_data(estimator, X, dtype=None, **options)
 
 
 def check_sample_weight(sample_weight: Any, F: Any) -> FloatArray | None:

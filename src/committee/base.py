@@ -19,7 +19,7 @@ from sklearn.utils.metadata_routing import (
     process_routing,
 )
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from committee._notebook import headline_html
 from committee._typing import BoolArray, FloatArray, IntArray, Member, RandomState
@@ -27,6 +27,7 @@ from committee._validation import (
     HasMethods,
     Interval,
     StrOptions,
+    check_columns,
     check_sample_weight,
     routing_enabled,
 )
@@ -455,21 +456,7 @@ class BaseCommittee(BaseEstimator):
         """Check names and widths; hand frames and sparse matrices through."""
         if getattr(self, "transformer_", None) is not None:
             return X  # for the transformer to judge, which may well take text
-        if hasattr(X, "columns"):
-            validate_data(self, X, skip_check_array=True, reset=reset)
-            return X
-        options = {
-            "accept_sparse": ["csr"],
-            "ensure_all_finite": False,
-            "reset": reset,
-        }
-        try:
-            return validate_data(self, X, **options)
-        except ValueError as error:
-            # Text is for members that can read it, such as an encoding pipeline.
-            if "could not convert" not in str(error):
-                raise
-            return validate_data(self, X, dtype=None, **options)
+        return check_columns(self, X, reset=reset)
 
     def _estimator(self) -> Member:
         """Return the members' estimator, a decision tree unless given."""

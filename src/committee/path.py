@@ -27,10 +27,17 @@ class Assessment(Protocol):
     Every attribute is computed on first use.
     """
 
-    #: Error, standard error and measure at each step; None if there is no such thing.
-    errors: tuple[FloatArray, FloatArray, str] | None
-    n_bytes: FloatArray | None
-    seconds_per_row: FloatArray | None
+    @property
+    def errors(self) -> tuple[FloatArray, FloatArray, str] | None:
+        """Error, standard error and measure at each step, where these are known."""
+
+    @property
+    def n_bytes(self) -> FloatArray | None:
+        """Bytes of the members at each step."""
+
+    @property
+    def seconds_per_row(self) -> FloatArray | None:
+        """Seconds that the members of each step take for a row."""
 
     def differences(self, steps: IntArray) -> tuple[FloatArray, FloatArray] | None:
         """Return error(step) - error(last step) on the same rows, and its spread."""
@@ -100,7 +107,7 @@ class Path:
     own_error: FloatArray
     own_error_se: FloatArray
     own_measure: str
-    log_evidence: FloatArray = None  # type: ignore[assignment]
+    log_evidence: FloatArray = field(default_factory=lambda: np.full(1, np.nan))
     note: str = ""
     scoring: Any = None
     steps: tuple[Any, ...] = ()
@@ -111,9 +118,10 @@ class Path:
 
     def __post_init__(self) -> None:
         """Count the members; no evidence is NaN at every step."""
-        object.__setattr__(self, "size", np.count_nonzero(self.weights, axis=1))
-        if self.log_evidence is None:
-            object.__setattr__(self, "log_evidence", np.full(len(self), np.nan))
+        size = np.count_nonzero(self.weights, axis=1)
+        evidence = np.broadcast_to(self.log_evidence, size.shape)
+        object.__setattr__(self, "size", size)
+        object.__setattr__(self, "log_evidence", evidence.copy())
 
     def __len__(self) -> int:
         """Return the number of steps."""
@@ -245,7 +253,7 @@ class Path:
         order = np.lexsort((-np.arange(len(self)), -own, self.size))
         order = order[fits[order]]
         last = np.append(np.diff(self.size[order]) > 0, True)
-        return order[last]
+        return np.asarray(order[last])
 
     def _differences(self, order: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return d_k and s_k; on the same rows where the losses are at hand."""

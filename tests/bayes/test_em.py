@@ -1,5 +1,7 @@
 """EM against other maximisers of the same objective, and its own equations."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -47,8 +49,7 @@ def log_posterior_regression(F, y, w):
     return -0.5 * len(y) * np.log(np.mean((y - F @ w) ** 2)) - np.log(w).sum()
 
 
-@pytest.mark.parametrize("start", ["equal", "least-squares"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("start", "seed"), [("equal", 0), ("least-squares", 1)])
 def test_regression_fixed_point(start, seed):
     """(L + diag 1/w^2) w = h and noise = rss / N on the members that are left."""
     F, y = regression(seed=seed)
@@ -64,8 +65,7 @@ def test_regression_fixed_point(start, seed):
     assert (w**2 * np.diag(L) >= 1).all()
 
 
-@pytest.mark.parametrize("start", ["equal", "least-squares"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("start", "seed"), [("equal", 0), ("least-squares", 1)])
 def test_probit_fixed_point(start, seed):
     """S' r(S w) = 1 / w on the members that are left."""
     S = votes(seed=seed)
@@ -77,15 +77,14 @@ def test_probit_fixed_point(start, seed):
     assert_allclose(S[:, kept].T @ hazard(S[:, kept] @ w), 1 / w, rtol=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_regression_against_coordinate_descent(seed):
-    F, y = regression(seed=seed)
+def test_regression_against_coordinate_descent():
+    F, y = regression()
     fit = fit_gaussian(row_moments(F, y), tol=1e-10)
     other = coordinate_descent(F, y, fit.weights)
     assert_allclose(other, fit.weights, rtol=1e-5)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 1])
 def test_regression_against_a_general_maximiser(seed):
     """L-BFGS in log w from a point nearby finds nothing higher, and the same place."""
     F, y = regression(seed=seed)
@@ -101,7 +100,7 @@ def test_regression_against_a_general_maximiser(seed):
     assert_allclose(-found.fun, log_posterior_regression(G, y, w), rtol=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 1])
 def test_probit_against_a_general_maximiser(seed):
     S = votes(seed=seed)
     fit = fit_probit(S, tol=1e-10)
@@ -209,9 +208,9 @@ def test_where_all_vanish_the_best_single_member_is_left(rng):
 
 
 @pytest.mark.parametrize("F", [np.zeros((5, 3)), np.ones((5, 3)), np.eye(5)[:, :3]])
-@pytest.mark.parametrize("y", [np.zeros(5), np.ones(5), -np.ones(5), np.arange(5.0)])
-def test_degenerate_rows(F, y):
-    for start in ("equal", "least-squares"):
+def test_degenerate_rows(F):
+    targets = (np.zeros(5), np.ones(5), -np.ones(5), np.arange(5.0))
+    for y, start in product(targets, ("equal", "least-squares")):
         for fit in (fit_gaussian(row_moments(F, y), start), fit_probit(F, start)):
             assert np.isfinite(fit.weights).all()
             assert (fit.weights >= 0).all()

@@ -4,6 +4,8 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from committee import ReduceErrorPruner, error_correlation
 from tests.reference import pruners as plain
@@ -11,18 +13,19 @@ from tests.reference.hostile import votes
 from tests.reference.problems import make_held_out, make_problem
 
 
-@pytest.mark.parametrize("seed", range(60))
-@pytest.mark.parametrize("n", [2, 4])
-def test_votes_against_plain_loops(seed, n):
-    F, y, held_out, s = case = plain.random_votes(seed)
+@given(case=plain.vote_problems)
+def test_votes_against_plain_loops(case):
+    F, y, held_out, s = case
     rows = plain.Rows(*case)
-    fitted = ReduceErrorPruner(n).fit(F, y, held_out=held_out, sample_weight=s)
-    expected = plain.reduce_error(rows.committee_error, rows.first, rows.M, n)
-    assert fitted.order_.tolist() == expected
+    for n in (2, 4):
+        fitted = ReduceErrorPruner(n).fit(F, y, held_out=held_out, sample_weight=s)
+        expected = plain.reduce_error(rows.committee_error, rows.first, rows.M, n)
+        assert fitted.order_.tolist() == expected
 
 
 @pytest.mark.parametrize("masked", [False, True])
-@pytest.mark.parametrize("seed", range(10))
+@settings(max_examples=10)
+@given(seed=st.integers(0, 2**20))
 def test_regression_against_plain_loops(masked, seed):
     F, y = make_problem("regression", seed=seed)
     held_out = make_held_out(seed=seed) if masked else None
@@ -45,13 +48,14 @@ def enumerate_errors(rows, n):
     }
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_between_the_best_subset_and_plain_greedy(seed):
+@settings(max_examples=30)
+@given(case=plain.vote_problems)
+def test_between_the_best_subset_and_plain_greedy(case):
     """No subset is better than the best; back-fitting never ends above greedy's end.
 
     After the last round no single replacement makes the error smaller.
     """
-    F, y, held_out, s = case = plain.random_votes(seed)
+    F, y, held_out, s = case
     rows = plain.Rows(*case)
     n = min(3, rows.M)
     error = enumerate_errors(rows, n)

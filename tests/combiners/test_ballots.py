@@ -1,18 +1,16 @@
 """Ballots and tallies against counting, row by row."""
 
 import numpy as np
-import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from committee.combiners.ballots import Ballots, Tally, grid, least, places
 from committee.combiners.base import Problem
-from tests.reference.pruners import Rows, random_votes
-
-SEEDS = range(40)
+from tests.reference.pruners import Rows, vote_problems
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_errors_and_votes_are_those_of_counting(seed):
-    case = random_votes(seed)
+@given(case=vote_problems)
+def test_errors_and_votes_are_those_of_counting(case):
     rows, ballots = Rows(*case), Ballots(Problem(*case))
     np.testing.assert_array_equal(ballots.choice, rows.vote)
     expected = [rows.error(m) for m in range(rows.M)]
@@ -20,9 +18,8 @@ def test_errors_and_votes_are_those_of_counting(seed):
     np.testing.assert_array_equal(ballots.right + ballots.wrong, rows.speaks)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_tally_follows_every_change(seed):
-    case = random_votes(seed)
+@given(case=vote_problems, seed=st.integers(0, 2**20))
+def test_a_tally_follows_every_change(case, seed):
     rows, tally = Rows(*case), Tally(Ballots(Problem(*case)))
     rng = np.random.default_rng(seed)
     members = []

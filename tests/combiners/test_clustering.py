@@ -100,13 +100,13 @@ def test_seeds(regression_problem):
     assert len(ClusterPruner(5).fit(F, y, held_out=held_out).support_) == 5
 
 
-@settings(max_examples=250)
+@settings(max_examples=100)
 @given(hostile_regression())
 def test_nothing_breaks_regression(case):
     fit_or_refuse(ClusterPruner(3), *case)
 
 
-@settings(max_examples=250)
+@settings(max_examples=100)
 @given(hostile_votes())
 def test_nothing_breaks_classification(case):
     fit_or_refuse(ClusterPruner(3), *case)

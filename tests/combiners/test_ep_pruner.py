@@ -398,14 +398,14 @@ def _fit_or_refuse(pruner, F, y, held_out, s):
 
 
 @pytest.mark.parametrize("pruner", PRUNERS)
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=100)
 @given(hostile_regression())
 def test_nothing_breaks_regression(pruner, case):
     _fit_or_refuse(pruner(), *case)
 
 
 @pytest.mark.parametrize("likelihood", ["probit", "gaussian"])
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=100)
 @given(hostile_votes())
 def test_nothing_breaks_classification(likelihood, case):
     _fit_or_refuse(EPPruner(likelihood=likelihood), *case)

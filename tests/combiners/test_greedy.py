@@ -120,13 +120,13 @@ def test_options_are_checked(wrong, message, regression_problem):
         GreedyPruner(**wrong).fit(*regression_problem)
 
 
-@settings(max_examples=500)
+@settings(max_examples=100)
 @given(hostile_regression())
 def test_nothing_breaks_regression(case):
     fit_or_refuse(GreedyPruner(10, n_initial="auto"), *case)
 
 
-@settings(max_examples=500)
+@settings(max_examples=100)
 @given(hostile_votes())
 def test_nothing_breaks_classification(case):
     for scoring in (None, "accuracy", "neg_log_loss"):

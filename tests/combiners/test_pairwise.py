@@ -2,15 +2,16 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
 
 from committee import DREPPruner, KappaPruner, KLPruner
 from tests.reference import pruners as plain
 from tests.reference.hostile import votes
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_against_plain_loops(seed):
-    F, y, held_out, s = case = plain.random_votes(seed)
+@given(case=plain.vote_problems)
+def test_against_plain_loops(case):
+    F, y, held_out, s = case
     known = {"held_out": held_out, "sample_weight": s}
     rows = plain.Rows(*case)
     assert KappaPruner().fit(F, y, **known).order_.tolist() == plain.kappa(rows)
@@ -51,16 +52,16 @@ def test_drep_is_not_the_order_of_storage():
     assert order.tolist() == [3, 0, 2, 1]
 
 
-def test_drep_with_rho_of_one_reduces_the_error_greedily():
-    for seed in range(20):
-        case = plain.random_votes(seed)
-        rows = plain.Rows(*case)
-        F, y, held_out, s = case
-        fitted = DREPPruner(rho=1).fit(F, y, held_out=held_out, sample_weight=s)
-        order = fitted.order_.tolist()
-        for u in range(1, rows.M):
-            error = {m: rows.committee_error([*order[:u], m]) for m in order[u:]}
-            assert error[order[u]] <= min(error.values()) + 1e-9
+@settings(max_examples=20)
+@given(case=plain.vote_problems)
+def test_drep_with_rho_of_one_reduces_the_error_greedily(case):
+    rows = plain.Rows(*case)
+    F, y, held_out, s = case
+    fitted = DREPPruner(rho=1).fit(F, y, held_out=held_out, sample_weight=s)
+    order = fitted.order_.tolist()
+    for u in range(1, rows.M):
+        error = {m: rows.committee_error([*order[:u], m]) for m in order[u:]}
+        assert error[order[u]] <= min(error.values()) + 1e-9
 
 
 def test_drep_between_few_candidates_takes_the_most_different():

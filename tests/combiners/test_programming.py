@@ -31,23 +31,23 @@ def margin_rows(F, y, held_out=None):
 
 
 @kinds
-@pytest.mark.parametrize("nu", [0.1, 0.5, 1.0])
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_against_the_primal_programme(kind, nu, masked, weighted, rng):
+def test_against_the_primal_programme(kind, masked, weighted, rng):
     F, y = make_problem(kind)
     held_out = make_held_out() if masked else None
     s = rng.exponential(size=40) if weighted else np.ones(40)
     A = margin_rows(F, y, held_out)
-    heard = np.ones(40, dtype=bool) if held_out is None else held_out.any(axis=1)
-    value, w = search.soft_margin(A, s[heard], nu)
-    lp = LPBoostWeights(nu).fit(
-        F, y, held_out=held_out, sample_weight=s if weighted else None
-    )
-    assert lp.objective_ == pytest.approx(value, rel=1e-7, abs=1e-9)
-    np.testing.assert_allclose(lp.weights_, w, rtol=0, atol=1e-6)
-    margin = (A @ lp.weights_).min(axis=1)
-    assert search.mean_of_worst(margin, s[heard], nu) == pytest.approx(value, rel=1e-7)
+    known = {"held_out": held_out, "sample_weight": s if weighted else None}
+    counted = s if held_out is None else s[held_out.any(axis=1)]
+    for nu in (0.1, 0.5, 1.0):
+        value, w = search.soft_margin(A, counted, nu)
+        lp = LPBoostWeights(nu).fit(F, y, **known)
+        assert lp.objective_ == pytest.approx(value, rel=1e-7, abs=1e-9)
+        np.testing.assert_allclose(lp.weights_, w, rtol=0, atol=1e-6)
+        margin = (A @ lp.weights_).min(axis=1)
+        worst = search.mean_of_worst(margin, counted, nu)
+        assert worst == pytest.approx(value, rel=1e-7)
 
 
 @kinds
@@ -127,13 +127,13 @@ def test_nu_is_a_share(nu, binary_problem):
         LPBoostWeights(nu).fit(*binary_problem)
 
 
-@settings(max_examples=250)
+@settings(max_examples=100)
 @given(hostile_regression())
 def test_nothing_breaks_regression(case):
     fit_or_refuse(LPBoostWeights(), *case)
 
 
-@settings(max_examples=250)
+@settings(max_examples=100)
 @given(hostile_votes())
 def test_nothing_breaks_classification(case):
     fit_or_refuse(LPBoostWeights(0.2), *case)

@@ -122,18 +122,18 @@ def test_an_order_names_every_member_once_and_the_first_are_kept(pruner):
             np.testing.assert_array_equal(fitted.path_.order, fitted.order_)
 
 
-@pytest.mark.parametrize("pruner", ORDERINGS)
-def test_the_number_of_members_is_checked(pruner):
+def test_the_number_of_members_is_checked():
     F, y = make_problem("binary")
-    with pytest.raises(ValueError, match=r"'n_members' parameter of .* Got 0 instead"):
-        pruner(0).fit(F, y)
+    for pruner in ORDERINGS:
+        with pytest.raises(ValueError, match=r"'n_members' .* Got 0 instead"):
+            pruner(0).fit(F, y)
 
 
-@pytest.mark.parametrize("pruner", VOTES_ONLY)
-def test_pruners_of_votes_say_so_in_one_sentence(pruner):
+def test_pruners_of_votes_say_so_in_one_sentence():
     F, y = make_problem("regression")
-    with pytest.raises(ValueError, match=rf"{pruner.__name__} is defined on votes"):
-        pruner().fit(F, y)
+    for pruner in VOTES_ONLY:
+        with pytest.raises(ValueError, match=rf"{pruner.__name__} is defined on votes"):
+            pruner().fit(F, y)
 
 
 def test_pruning_to_all_members_is_the_average():
@@ -141,7 +141,7 @@ def test_pruning_to_all_members_is_the_average():
     np.testing.assert_allclose(BestPruner(100).fit(F, y).weights_, 1 / 7)
 
 
-@settings(max_examples=500)
+@settings(max_examples=100)
 @given(hostile_votes())
 def test_nothing_breaks_classification(case):
     for pruner in (*ORDERINGS, committee.KappaErrorHullPruner):
@@ -149,7 +149,7 @@ def test_nothing_breaks_classification(case):
         fit_or_refuse(pruner(**arguments), *case)
 
 
-@settings(max_examples=500)
+@settings(max_examples=100)
 @given(hostile_regression())
 def test_nothing_breaks_regression(case):
     for pruner in ORDERINGS:

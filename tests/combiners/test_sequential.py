@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
 
 from committee import BoostingOrderPruner, ComplementarityPruner, ConcurrencyPruner
 from tests.reference import pruners as plain
@@ -15,9 +16,9 @@ PRUNERS = {
 
 
 @pytest.mark.parametrize("pruner", PRUNERS)
-@pytest.mark.parametrize("seed", range(60))
-def test_against_plain_loops(pruner, seed):
-    F, y, held_out, s = case = plain.random_votes(seed)
+@given(case=plain.vote_problems)
+def test_against_plain_loops(pruner, case):
+    F, y, held_out, s = case
     fitted = pruner().fit(F, y, held_out=held_out, sample_weight=s)
     assert fitted.order_.tolist() == PRUNERS[pruner](plain.Rows(*case))
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
 
 from committee import BestPruner, MarginDistancePruner, OrientationPruner
 from tests.reference import pruners as plain
@@ -9,9 +10,9 @@ from tests.reference.hostile import votes
 from tests.reference.problems import make_problem
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_against_plain_loops(seed):
-    F, y, held_out, s = case = plain.random_votes(seed)
+@given(case=plain.vote_problems)
+def test_against_plain_loops(case):
+    F, y, held_out, s = case
     known = {"held_out": held_out, "sample_weight": s}
     rows = plain.Rows(*case)
     order, cosine = plain.orientation(rows)

@@ -2,22 +2,22 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
 
 from committee import disagreement
 from committee.combiners.ballots import Ballots
 from committee.combiners.base import Problem
 from committee.combiners.similarity import agreement, symmetric_divergence
 from tests.reference.problems import make_problem
-from tests.reference.pruners import Rows, divergence, kappa_of, random_votes
+from tests.reference.pruners import Rows, divergence, kappa_of, vote_problems
 
 
 def pairs(rows):
     return [(i, j) for i in range(rows.M) for j in range(rows.M) if i != j]
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_pairs_against_plain_loops(seed):
-    case = random_votes(seed)
+@given(case=vote_problems)
+def test_pairs_against_plain_loops(case):
     rows, ballots = Rows(*case), Ballots(Problem(*case))
     kappa = agreement(ballots).kappa
     J = symmetric_divergence(ballots, 0.05)

@@ -6,14 +6,14 @@ from committee.coupled.cg import CoupledOperator, solve_cg
 from tests.coupled.test_system import both
 
 
-@pytest.mark.parametrize("q", [1, 2, 3, 7])
 @pytest.mark.parametrize("topology", ["ring", "chain"])
 @pytest.mark.parametrize("overlap", [True, False])
-def test_products_are_those_of_the_dense_matrix(q, topology, overlap, rng):
-    twin, gram, _ = both(q, topology=topology, overlap=overlap)
-    A = CoupledOperator(gram, 0.1, 0.7)
-    v = rng.normal(size=(A.size, 3))
-    np.testing.assert_allclose(A(v), twin.matrix @ v, rtol=1e-10, atol=1e-12)
+def test_products_are_those_of_the_dense_matrix(topology, overlap, rng):
+    for q in (1, 2, 3, 7):
+        twin, gram, _ = both(q, topology=topology, overlap=overlap)
+        A = CoupledOperator(gram, 0.1, 0.7)
+        v = rng.normal(size=(A.size, 3))
+        np.testing.assert_allclose(A(v), twin.matrix @ v, rtol=1e-10, atol=1e-12)
 
 
 def test_reports_iterations_and_residual():

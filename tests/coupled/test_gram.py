@@ -6,15 +6,15 @@ from committee.kernels import Kernel
 from tests.reference.coupled import edges, supports
 
 
-@pytest.mark.parametrize("q", [1, 2, 3, 4, 9])
 @pytest.mark.parametrize("topology", ["ring", "chain"])
 @pytest.mark.parametrize("overlap", [True, False])
-def test_layout(q, topology, overlap):
-    layout = Layout(q, topology, overlap)
-    assert [list(layout.support(j)) for j in range(q)] == supports(q, overlap)
-    assert sorted(tuple(sorted(e)) for e in layout.edges) == edges(q, topology)
-    ends = np.array(layout.edges, dtype=int).reshape(-1)
-    assert layout.degrees.tolist() == [np.sum(ends == j) for j in range(q)]
+def test_layout(topology, overlap):
+    for q in (1, 2, 3, 4, 9):
+        layout = Layout(q, topology, overlap)
+        assert [list(layout.support(j)) for j in range(q)] == supports(q, overlap)
+        assert sorted(tuple(sorted(e)) for e in layout.edges) == edges(q, topology)
+        ends = np.array(layout.edges, dtype=int).reshape(-1)
+        assert layout.degrees.tolist() == [np.sum(ends == j) for j in range(q)]
 
 
 class Counting:

@@ -6,9 +6,16 @@ from tests.coupled.test_system import RBF, both, data
 from tests.reference.coupled import DenseCoupled
 
 
-@pytest.mark.parametrize("q", [1, 2, 3, 7])
-@pytest.mark.parametrize("topology", ["ring", "chain"])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("q", "topology", "weighted"),
+    [
+        (1, "ring", False),
+        (2, "chain", True),
+        (3, "ring", True),
+        (7, "chain", False),
+        (7, "ring", True),
+    ],
+)
 def test_equals_fits_without_the_row(q, topology, weighted, rng):
     """A row of weight zero has no target, and stays among the points."""
     X, Y, subsets, Xc = data(q)

@@ -1,3 +1,5 @@
+from itertools import product
+
 import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge
@@ -36,21 +38,20 @@ def both(q, *, kernel=RBF, alpha=0.1, nu=0.7, topology="ring", overlap=True, s=N
 
 
 @MEMBERS
-@TOPOLOGIES
 @SOLVERS
-@pytest.mark.parametrize("overlap", [True, False])
-@pytest.mark.parametrize("nu", [0.0, 0.7, 100.0])
-def test_minimises_the_objective_and_equals_the_dense_solution(
-    q, topology, solver, overlap, nu
-):
-    twin, gram, Y = both(q, topology=topology, overlap=overlap, nu=nu)
-    solution = solve_coupled(gram, Y, alpha=0.1, coupling=nu, solver=solver, tol=1e-13)
-    assert solution.converged
-    a = np.concatenate(solution.coef)
-    slope = np.abs(twin.gradient(a)).max() / np.abs(twin.D.T @ twin.t).max()
-    assert slope < 1e-10
-    for ours, dense in zip(solution.coef, twin.solve(), strict=True):
-        np.testing.assert_allclose(ours, dense, rtol=1e-8, atol=1e-10)
+def test_minimises_the_objective_and_equals_the_dense_solution(q, solver):
+    for topology, overlap, nu in product(
+        ("ring", "chain"), (True, False), (0.0, 0.7, 100.0)
+    ):
+        twin, gram, Y = both(q, topology=topology, overlap=overlap, nu=nu)
+        options = {"alpha": 0.1, "coupling": nu, "solver": solver, "tol": 1e-13}
+        solution = solve_coupled(gram, Y, **options)
+        assert solution.converged
+        a = np.concatenate(solution.coef)
+        slope = np.abs(twin.gradient(a)).max() / np.abs(twin.D.T @ twin.t).max()
+        assert slope < 1e-10
+        for ours, dense in zip(solution.coef, twin.solve(), strict=True):
+            np.testing.assert_allclose(ours, dense, rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("nu", [0.0, 0.7])
@@ -62,8 +63,7 @@ def test_no_step_lowers_the_objective(nu, rng):
         assert twin.objective(a + 1e-3 * rng.normal(size=a.shape)) > best
 
 
-@MEMBERS
-@TOPOLOGIES
+@pytest.mark.parametrize(("q", "topology"), [(1, "ring"), (3, "chain"), (7, "ring")])
 def test_sample_weights_weigh_the_residuals(q, topology, rng):
     s = rng.uniform(0.2, 3.0, size=len(data(q)[0]))
     twin, gram, Y = both(q, topology=topology, s=s)
@@ -147,8 +147,7 @@ def test_targets_are_solved_as_if_alone():
 
 
 @SOLVERS
-@TOPOLOGIES
-@pytest.mark.parametrize("q", [2, 5])
+@pytest.mark.parametrize(("q", "topology"), [(2, "ring"), (5, "ring"), (5, "chain")])
 def test_negative_coupling_up_to_its_limit(solver, topology, q):
     limit = both(q, topology=topology)[0].limit()
     twin, gram, Y = both(q, topology=topology, nu=0.9 * limit)

@@ -77,17 +77,15 @@ def test_rows_of_weight_zero_might_as_well_be_gone(kind, masked, rng):
 
 
 @kinds
-@pytest.mark.parametrize("unit", [1e-200, 1e-6, 1e6, 1e200])
 @pytest.mark.parametrize("masked", [False, True])
-def test_unit_of_the_row_weights_does_not_matter(kind, unit, masked, rng):
+def test_unit_of_the_row_weights_does_not_matter(kind, masked, rng):
     F, y = make_problem(kind)
     held_out = make_held_out() if masked else None
     s = rng.exponential(size=40)
-    np.testing.assert_allclose(
-        error_correlation(F, y, held_out=held_out, sample_weight=unit * s),
-        error_correlation(F, y, held_out=held_out, sample_weight=s),
-        **close,
-    )
+    C = error_correlation(F, y, held_out=held_out, sample_weight=s)
+    for unit in (1e-200, 1e6, 1e200):
+        scaled = error_correlation(F, y, held_out=held_out, sample_weight=unit * s)
+        np.testing.assert_allclose(scaled, C, **close)
 
 
 def test_a_member_seen_on_light_rows_only_is_not_taken_for_a_good_one(rng):
@@ -113,20 +111,20 @@ def test_held_out_rows_without_any_weight():
 
 
 @kinds
-@pytest.mark.parametrize("block", [1, 50, 10**9])
 @pytest.mark.parametrize("masked", [False, True])
-def test_blocks_do_not_show(kind, block, masked, monkeypatch, rng):
+def test_blocks_do_not_show(kind, masked, monkeypatch, rng):
     F, y = make_problem(kind)
     known = {
         "held_out": make_held_out() if masked else None,
         "sample_weight": rng.exponential(size=40),
     }
     whole = error_correlation(F, y, **known)
-    monkeypatch.setattr(correlation, "_BLOCK", block)
-    np.testing.assert_allclose(error_correlation(F, y, **known), whole, **close)
+    for block in (1, 50):
+        monkeypatch.setattr(correlation, "_BLOCK", block)
+        np.testing.assert_allclose(error_correlation(F, y, **known), whole, **close)
 
 
-@pytest.mark.parametrize("unit", [1e-150, 1e-100, 1e-20, 1e20, 1e100, 1e150])
+@pytest.mark.parametrize("unit", [1e-150, 1e-20, 1e150])
 @pytest.mark.parametrize("masked", [False, True])
 def test_correlation_follows_the_unit(unit, masked):
     F, y = make_problem("regression")
@@ -140,7 +138,7 @@ def test_correlation_follows_the_unit(unit, masked):
     )
 
 
-@pytest.mark.parametrize("unit", [1e-300, 1e-200, 1e200, 1e300])
+@pytest.mark.parametrize("unit", [1e-300, 1e300])
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("combiner", [OptimalWeights(), SimplexWeights()])
 def test_weights_do_not_depend_on_the_unit(unit, masked, combiner):

@@ -348,7 +348,7 @@ def nasty(draw):
 
 
 @given(problem=nasty(), truncated=st.booleans())
-@settings(max_examples=500)
+@settings(max_examples=100)
 def test_nothing_breaks_regression(problem, truncated):
     F, y, scale = problem
     path = regression_path(F, y * scale, truncated=truncated)
@@ -356,7 +356,7 @@ def test_nothing_breaks_regression(problem, truncated):
 
 
 @given(problem=nasty(), truncated=st.booleans())
-@settings(max_examples=500)
+@settings(max_examples=100)
 def test_nothing_breaks_classification(problem, truncated):
     F, y, _ = problem
     path = classification_path(np.where(y > 0, 1, -1)[:, None] * F, truncated=truncated)

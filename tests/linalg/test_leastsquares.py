@@ -42,8 +42,7 @@ def test_rank_deficient_solution_has_minimum_norm(N, rank, seed):
     np.testing.assert_allclose(w, reference.least_squares(F, y), rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("copies", [2, 5, 40])
-@pytest.mark.parametrize("block", [13, 1000])
+@pytest.mark.parametrize(("copies", "block"), [(2, 1000), (5, 13), (40, 13)])
 def test_identical_members_share_equally(copies, block, rng):
     base, y = rng.normal(size=(500, 3)) + 2.0, rng.normal(size=500)
     F = np.repeat(base, copies, axis=1)
@@ -52,7 +51,7 @@ def test_identical_members_share_equally(copies, block, rng):
     np.testing.assert_allclose(w, np.tile(alone[:, None] / copies, copies), atol=1e-12)
 
 
-@pytest.mark.parametrize("unit", [1e-150, 1e-30, 1e30, 1e150])
+@pytest.mark.parametrize("unit", [1e-150, 1e150])
 def test_weights_follow_the_unit(unit, rng):
     F, y = rng.normal(size=(30, 4)), rng.normal(size=30)
     w = solve_least_squares([(F, y)])

@@ -10,8 +10,7 @@ def random_G(seed, M=8):
     return B.T @ B / 30.0
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("k", [1, 3, 7])
+@pytest.mark.parametrize(("seed", "k"), [(0, 1), (1, 3), (2, 7), (3, 3)])
 def test_the_bound_holds_at_any_accuracy(seed, k):
     """Bound <= optimum <= found, after 5 iterations as after thousands."""
     G = random_G(seed)

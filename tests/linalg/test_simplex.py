@@ -63,16 +63,15 @@ def test_simplex_weights_are_those_of_the_best_face(M, seed):
 @pytest.mark.parametrize(
     ("N", "M"), [(400, 200), (20, 60), (60, 60), (5, 100), (1, 30)]
 )
-@pytest.mark.parametrize("kind", ["alike", "votes", "unequal"])
-def test_simplex_is_optimal_at_size(N, M, kind, rng):
-    if kind == "alike":
-        E = rng.normal(size=(N, 1)) + 1e-4 * rng.normal(size=(N, M))
-    elif kind == "votes":
-        E = (rng.random((N, M)) < 0.3).astype(float)
-    else:
-        E = rng.normal(size=(N, M)) * 10 ** rng.uniform(-6, 6, size=M)
-    C = E.T @ E / N
-    assert_optimal(C, solve_simplex(C))
+def test_simplex_is_optimal_at_size(N, M, rng):
+    """Of members that are alike, of votes, and of members of unlike units."""
+    for E in (
+        rng.normal(size=(N, 1)) + 1e-4 * rng.normal(size=(N, M)),
+        (rng.random((N, M)) < 0.3).astype(float),
+        rng.normal(size=(N, M)) * 10 ** rng.uniform(-6, 6, size=M),
+    ):
+        C = E.T @ E / N
+        assert_optimal(C, solve_simplex(C))
 
 
 def test_simplex_is_optimal_where_zero_error_is_barely_within_reach():
@@ -81,7 +80,7 @@ def test_simplex_is_optimal_where_zero_error_is_barely_within_reach():
     On the verge of it C is nearly singular on every face, and changing whole groups
     of members at once makes no progress: the active set has to finish.
     """
-    for seed in range(300):
+    for seed in range(60):
         E = np.random.default_rng(seed).normal(size=(26, 50))
         C = E.T @ E / 26
         assert_optimal(C, solve_simplex(C))
@@ -98,9 +97,7 @@ def test_active_set_alone_finds_the_same(C):
     assert v @ C @ v == pytest.approx(w @ C @ w, rel=1e-6, abs=1e-9 * C.max())
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_permuted_members_have_permuted_weights(seed):
-    rng = np.random.default_rng(seed)
+def test_permuted_members_have_permuted_weights(rng):
     E = rng.normal(size=(50, 20)) + rng.normal(size=(50, 1))
     C = E.T @ E / 50
     order = rng.permutation(20)
@@ -111,8 +108,7 @@ def test_permuted_members_have_permuted_weights(seed):
     )
 
 
-@pytest.mark.parametrize("copies", [2, 3, 10])
-@pytest.mark.parametrize("N", [3, 40])
+@pytest.mark.parametrize(("copies", "N"), [(2, 40), (10, 40), (3, 3)])
 def test_identical_members_share_equally(copies, N, rng):
     E = rng.normal(size=(N, 4))
     twins = np.repeat(E, [copies, 1, 1, copies], axis=1)
@@ -127,7 +123,7 @@ def test_identical_members_share_equally(copies, N, rng):
         np.testing.assert_allclose(together, alone, rtol=0, atol=1e-7)
 
 
-@pytest.mark.parametrize("exponent", [-270, -150, -20, 20, 150, 290])
+@pytest.mark.parametrize("exponent", [-270, -20, 290])
 def test_weights_do_not_depend_on_the_unit(exponent, rng):
     E = rng.normal(size=(30, 6)) + 1.0
     C = E.T @ E / 30
@@ -192,7 +188,7 @@ def test_nnqp_against_nnls(N, M, rng):
     np.testing.assert_allclose(z, twin, rtol=0, atol=1e-7)
 
 
-@pytest.mark.parametrize("unit", [1e-150, 1e-20, 1e20, 1e150])
+@pytest.mark.parametrize("unit", [1e-150, 1e150])
 def test_nnqp_follows_the_unit_of_b(unit, rng):
     B = rng.normal(size=(8, 5))
     A, b = B.T @ B, rng.normal(size=5)

@@ -8,6 +8,7 @@ from itertools import combinations
 from math import ceil, log, sqrt
 
 import numpy as np
+from hypothesis import strategies as st
 
 TIE = 1e-9
 
@@ -28,6 +29,10 @@ def random_votes(seed):
     if seed % 8 >= 4:
         F = np.eye(K)[F.argmax(axis=2)]
     return F, y, held_out, s
+
+
+#: Problems of `random_votes`, as a hypothesis strategy.
+vote_problems = st.integers(0, 2**20).map(random_votes)
 
 
 class Rows:

@@ -41,21 +41,6 @@ def check_targets(F: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
     return array, target
 
 
-def check_weight(weight: ArrayLike | None, n: int) -> Array | None:
-    """Return row weights as finite floats >= 0 that are not all zero."""
-    if weight is None:
-        return None
-    array = np.asarray(weight, dtype=np.float64)
-    if array.shape != (n,) or not np.isfinite(array).all() or (array < 0.0).any():
-        raise ValueError(
-            f"sample_weight must be {n} finite numbers >= 0. "
-            f"Got an array of shape {array.shape}."
-        )
-    if not array.any():
-        raise ValueError("sample_weight must not be zero for every row.")
-    return array
-
-
 def check_group(group: int, n: int) -> None:
     """Make sure that the rows are a whole number of cases."""
     if group < 1 or n % group:

@@ -7,10 +7,13 @@ After Tipping and Faul (2003) and Chen 3.5, 3.6, with one objective throughout:
 
 from __future__ import annotations
 
+from typing import TypedDict, Unpack
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from committee.ep.checks import check_group, check_rows, check_targets, check_weight
+from committee._validation import check_sample_weight
+from committee.ep.checks import check_group, check_rows, check_targets
 from committee.ep.gaussian import Array
 from committee.ep.gaussian_likelihood import GaussianLikelihood
 from committee.ep.likelihood import Likelihood
@@ -29,18 +32,45 @@ from committee.path import Path
 PRICE = 0.5 * float(np.log(2.0))
 
 
+class Options(TypedDict, total=False):
+    """Options of the sequence.
+
+    Parameters
+    ----------
+    truncated : bool, default=True
+        False for ARD: no truncation, weights of any sign.
+    price : float, optional
+        Log evidence that a member has to bring; half of log 2 with truncation and 0
+        without, unless given.
+    max_members : int, optional
+        The largest committee; the sequence fills it and goes on re-estimating.
+    max_iter : int, default=200
+        Most steps.
+    tol : float, default=1e-4
+        Two steps in a row that raise the objective by less than `tol` per row end
+        the sequence.
+    callback : callable, optional
+        Called with each PathStep as it is made.
+    rule : {"min-loo", "max-evidence", "one-se"}, optional
+        Settle the step that this rule prefers: on the way moments agree to a
+        hundredth of a standard deviation only, and on separable rows not even that.
+    """
+
+    truncated: bool
+    price: float | None
+    max_members: int | None
+    max_iter: int
+    tol: float
+    callback: Callback | None
+    rule: Rule | None
+
+
 def classification_path(
     S: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
     group: int = 1,
-    truncated: bool = True,
-    price: float | None = None,
-    max_members: int | None = None,
-    max_iter: int = 200,
-    tol: float = 1e-4,
-    callback: Callback | None = None,
-    rule: Rule | None = None,
+    **options: Unpack[Options],
 ) -> Path:
     """Raise log Z - price x size of probit votes, from no member upwards.
 
@@ -56,23 +86,8 @@ def classification_path(
     group : int
         Consecutive rows that make one case and share its weight; the case is wrong
         if one of them is.
-    truncated : bool
-        False for ARD: no truncation, weights of any sign.
-    price : float, optional
-        Log evidence that a member has to bring; half of log 2 with truncation and 0
-        without, unless given.
-    max_members : int, optional
-        The largest committee; the sequence fills it and goes on re-estimating.
-    max_iter : int
-        Most steps.
-    tol : float
-        Two steps in a row that raise the objective by less than `tol` per row end
-        the sequence.
-    callback : callable, optional
-        Called with each PathStep as it is made.
-    rule : {"min-loo", "max-evidence", "one-se"}, optional
-        Settle the step that this rule prefers: on the way moments agree to a
-        hundredth of a standard deviation only, and on separable rows not even that.
+    **options
+        See `Options`.
 
     Returns
     -------
@@ -91,19 +106,13 @@ def classification_path(
     (True, True)
     """
     S = check_rows(S, "S")
-    weight = check_weight(sample_weight, len(S))
+    weight = check_sample_weight(sample_weight, S)
     check_group(group, len(S))
     S, scale = signed_scale(S)
     return votes_path(
         Votes(S, weight, group),
         unit=1.0 / scale,
-        truncated=truncated,
-        price=price,
-        max_members=max_members,
-        max_iter=max_iter,
-        tol=tol,
-        callback=callback,
-        rule=rule,
+        **options,
     )
 
 
@@ -111,13 +120,7 @@ def votes_path(
     rows: VoteRows,
     *,
     unit: Array | None = None,
-    truncated: bool = True,
-    price: float | None = None,
-    max_members: int | None = None,
-    max_iter: int = 200,
-    tol: float = 1e-4,
-    callback: Callback | None = None,
-    rule: Rule | None = None,
+    **options: Unpack[Options],
 ) -> Path:
     """Run `classification_path` on signed rows that may be kept anywhere.
 
@@ -127,24 +130,15 @@ def votes_path(
         `Votes`, or rows that live in many places.
     unit : array of shape (M,), optional
         Factor from weights of these rows to the weights that are reported.
-    truncated, price, max_members, max_iter, tol, callback, rule
-        As in `classification_path`.
+    **options
+        See `Options`.
 
     Returns
     -------
     Path
     """
     with one_thread():
-        return _path(
-            ProbitLikelihood(rows, unit=unit),
-            truncated,
-            price,
-            max_members,
-            max_iter,
-            tol,
-            callback,
-            rule,
-        )
+        return _path(ProbitLikelihood(rows, unit=unit), options)
 
 
 def regression_path(
@@ -154,13 +148,7 @@ def regression_path(
     noise: float | None = None,
     sample_weight: ArrayLike | None = None,
     loss: Loss | None = None,
-    truncated: bool = True,
-    price: float | None = None,
-    max_members: int | None = None,
-    max_iter: int = 200,
-    tol: float = 1e-4,
-    callback: Callback | None = None,
-    rule: Rule | None = None,
+    **options: Unpack[Options],
 ) -> Path:
     """Raise log Z - price x size under Gaussian noise, from no member upwards.
 
@@ -179,8 +167,8 @@ def regression_path(
     loss : callable, optional
         Maps the N leave-one-out predictions to the losses of the cases, N or N / K of
         them; squared error unless given.
-    truncated, price, max_members, max_iter, tol, callback, rule
-        As in `classification_path`.
+    **options
+        See `Options`.
 
     Returns
     -------
@@ -197,20 +185,14 @@ def regression_path(
     array([0, 1])
     """
     F, y = check_targets(F, y)
-    weight = check_weight(sample_weight, len(y))
+    weight = check_sample_weight(sample_weight, F)
     with one_thread():
         moments = row_moments(F, y, weight)
     return moments_path(
         moments,
         rows=Targets(F, y, weight, loss),
         noise=noise,
-        truncated=truncated,
-        price=price,
-        max_members=max_members,
-        max_iter=max_iter,
-        tol=tol,
-        callback=callback,
-        rule=rule,
+        **options,
     )
 
 
@@ -219,13 +201,7 @@ def moments_path(
     *,
     rows: TargetRows | None = None,
     noise: float | None = None,
-    truncated: bool = True,
-    price: float | None = None,
-    max_members: int | None = None,
-    max_iter: int = 200,
-    tol: float = 1e-4,
-    callback: Callback | None = None,
-    rule: Rule | None = None,
+    **options: Unpack[Options],
 ) -> Path:
     """Run `regression_path` from moments, which may come from anywhere.
 
@@ -236,8 +212,10 @@ def moments_path(
     rows : TargetRows, optional
         `Targets`, or rows that live in many places, to leave out one by one; without them the leave-one-out error is the
         generalised cross-validation of the moments.
-    noise, truncated, price, max_members, max_iter, tol, callback, rule
+    noise : float, optional
         As in `regression_path`.
+    **options
+        See `Options`.
 
     Returns
     -------
@@ -249,25 +227,25 @@ def moments_path(
         rows=rows,
     )
     with one_thread():
-        return _path(
-            likelihood, truncated, price, max_members, max_iter, tol, callback, rule
-        )
+        return _path(likelihood, options)
 
 
-def _path(
-    likelihood: Likelihood,
-    truncated: bool,
-    price: float | None,
-    max_members: int | None,
-    max_iter: int,
-    tol: float,
-    callback: Callback | None,
-    rule: Rule | None,
-) -> Path:
+def _path(likelihood: Likelihood, options: Options) -> Path:
+    truncated, room = options.get("truncated", True), len(likelihood.unit)
+    price, most = options.get("price"), options.get("max_members")
     if price is None:
         price = PRICE if truncated else 0.0
-    if max_members is not None and max_members < 1:
-        raise ValueError(f"max_members must be at least 1. Got {max_members}.")
-    room = len(likelihood.unit) if max_members is None else max_members
-    sequence = Sequence(likelihood, truncated=truncated, price=price, room=room)
-    return run(sequence, max_iter=max_iter, tol=tol, callback=callback, rule=rule)
+    if most is not None and most < 1:
+        raise ValueError(f"max_members must be at least 1. Got {most}.")
+    return run(
+        Sequence(
+            likelihood,
+            truncated=truncated,
+            price=price,
+            room=room if most is None else most,
+        ),
+        max_iter=options.get("max_iter", 200),
+        tol=options.get("tol", 1e-4),
+        callback=options.get("callback"),
+        rule=options.get("rule"),
+    )

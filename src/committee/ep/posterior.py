@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from committee._validation import check_sample_weight
 from committee.ep.checks import (
     check_group,
     check_rows,
     check_targets,
-    check_weight,
     in_units,
     inner_precision,
 )
@@ -116,7 +116,7 @@ def regression_posterior(
     array([0.95, 0.22])
     """
     F, y = check_targets(F, y)
-    weight = check_weight(sample_weight, len(y))
+    weight = check_sample_weight(sample_weight, F)
     with one_thread():
         moments = row_moments(F, y, weight)
         return _gaussian_posterior(
@@ -219,7 +219,7 @@ def classification_posterior(
     (array([1.18, 0.62]), 0.0)
     """
     S = check_rows(S, "S")
-    weight = check_weight(sample_weight, len(S))
+    weight = check_sample_weight(sample_weight, S)
     check_group(group, len(S))
     S, scale = signed_scale(S)
     unit = 1.0 / scale

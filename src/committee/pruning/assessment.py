@@ -194,6 +194,7 @@ class Assessment:
         """Measure a committee of the path beside the ensemble."""
         self._check_origin()
         _, F, rows, _ = self._rows
+        _ = self.errors  # from the same folds: a file then has both
         own = np.array_equal(committee.support_, np.flatnonzero(self.combiner.weights_))
         crossfit, before = self._crossfit, self._before
         output, counted = rows.output(
@@ -204,8 +205,8 @@ class Assessment:
         after = as_weighed if fair is None else fair
         both = after.counted & before.counted
         loss_before, loss_after = (rows.losses(p.values) for p in (before, after))
-        weight = both * (1.0 if rows.weight is None else rows.weight)
-        gap, gap_se = paired_difference(loss_after, loss_before, weight)
+        weight = both if rows.weight is None else both * rows.weight
+        gap, gap_se = paired_difference(loss_after, loss_before, weight.astype(float))
         error_before = rows.mean(loss_before, both)[0]
         differs = before.values != after.values
         if F.ndim == 2:

@@ -8,12 +8,11 @@ import numpy as np
 from sklearn.utils import column_or_1d
 
 from committee._typing import IntArray
-from committee._validation import n_rows, safe_indexing
+from committee._validation import label_codes, n_rows, safe_indexing
 from committee.combiners import Combiner
 from committee.distributed import Chunks, aligned, is_dask, map_rows, row_chunks
 from committee.ensembles import Roster
 from committee.predictions import member_predictions
-from committee.pruning.weighing_rows import codes_of
 
 #: Rows that errors, costs and the summary are measured on.
 SAMPLED_ROWS = 10_000
@@ -42,7 +41,7 @@ def fit_chunks(
 
 
 def _codes(y: Any, classes: Any) -> IntArray:
-    return codes_of(column_or_1d(y), classes)
+    return label_codes(column_or_1d(y), classes)
 
 
 def sample_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:

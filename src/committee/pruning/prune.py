@@ -115,9 +115,11 @@ def prune(
         # The columns of F have names, also those of members that are left out.
         names = np.array(ensemble.generator.names, dtype=object)
         fitted.feature_names_in_ = names[ensemble.support_]
-    return Assessment(ensemble, roster, fitted, template, rows).assemble(
+    assessment = Assessment(ensemble, roster, fitted, template, rows)
+    small: CommitteeClassifier | CommitteeRegressor = assessment.assemble(
         fitted.weights_
     )
+    return small
 
 
 def _evaluation(

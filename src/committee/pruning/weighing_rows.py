@@ -9,7 +9,12 @@ import numpy as np
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 
 from committee._typing import BoolArray, FloatArray, IntArray
-from committee._validation import check_held_out, check_sample_weight, n_rows
+from committee._validation import (
+    check_held_out,
+    check_sample_weight,
+    label_codes,
+    n_rows,
+)
 from committee.ensembles import Roster
 from committee.predictions import weighted_sum
 
@@ -118,7 +123,7 @@ def checked_rows(
     """Check y and the weights against X, and find the held-out mask for `oob`."""
     y = column_or_1d(y, warn=True)
     check_consistent_length(X, y)
-    y = _numbers(y) if roster.classes is None else codes_of(y, roster.classes)
+    y = _numbers(y) if roster.classes is None else label_codes(y, roster.classes)
     held_out = None
     if oob:
         if roster.held_out is None:
@@ -139,16 +144,3 @@ def _numbers(y: Any) -> FloatArray:
         ) from None
     assert_all_finite(y, input_name="y")
     return np.asarray(y)
-
-
-def codes_of(y: Any, classes: Any) -> IntArray:
-    """Return the position of each label in the classes."""
-    known = {label: code for code, label in enumerate(np.asarray(classes).tolist())}
-    labels = np.asarray(y).tolist()
-    strange = [label for label in labels if label not in known]
-    if strange:
-        raise ValueError(
-            f"y holds the label {strange[0]!r}, which the ensemble does not know; its "
-            f"classes are {list(known)[:10]}."
-        )
-    return np.array([known[label] for label in labels], dtype=np.intp)

@@ -1,4 +1,4 @@
-"""Every committee on the way."""
+"""Every committee on the path of prune()."""
 
 import copy
 import pickle
@@ -77,22 +77,42 @@ def test_limits_are_kept_and_made_use_of(cancer):
     for name, cost in (
         ("max_members", path.size),
         ("max_bytes", path.n_bytes),
-        ("max_seconds_per_row", path.seconds_per_row),
+        ("max_seconds", path.seconds_per_row),
     ):
         limit = float(np.median(cost))
         allowed = cost <= limit
         largest = allowed & (path.size == path.size[allowed].max())
         at = int(np.where(largest, path.own_error, np.inf).argmin())
         chosen = path.choose(**{name: limit})
-        np.testing.assert_array_equal(chosen.support_, path.steps[at].members)
+        np.testing.assert_array_equal(chosen.support_, path.members[at])
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_out_of_bag_a_limit_is_made_use_of(seed):
-    """Few trees are heard on a row, which must not make still fewer look better."""
+    """Few trees have a vote on a row, which must not make still fewer look better."""
     X, y = load_wine(return_X_y=True)
     forest = RandomForestClassifier(100, random_state=seed).fit(X, y)
     assert prune(forest, X, y, oob=True).path_.choose(max_members=8).n_members_ >= 7
+
+
+def test_nothing_is_measured_that_nobody_asked_for(cancer, monkeypatch):
+    """prune() predicts by every member once and fits its combiner once."""
+    forest, X, y = cancer
+    predicted, fits = [], []
+    tree, fit = type(forest.estimators_[0]), EPPruner.fit
+    predict_proba = tree.predict_proba
+    monkeypatch.setattr(
+        tree,
+        "predict_proba",
+        lambda self, *a, **k: predicted.append(1) or predict_proba(self, *a, **k),
+    )
+    monkeypatch.setattr(
+        EPPruner, "fit", lambda self, *a, **k: fits.append(1) or fit(self, *a, **k)
+    )
+    small = prune(forest, X, y)
+    assert (len(predicted), len(fits)) == (40, 1)
+    small.summary()
+    assert len(fits) == 6
 
 
 def test_within_standard_errors_is_never_larger(cancer):
@@ -131,12 +151,11 @@ def test_bytes_that_members_share_are_counted_once():
     X, y = load_breast_cancer(return_X_y=True)
     model = HistGradientBoostingClassifier(max_iter=30, random_state=0)
     small = prune(model.fit(X[:300], y[:300]), X[300:], y[300:])
-    (at,) = [
+    at = [
         i
-        for i, step in enumerate(small.path_.steps)
-        if np.array_equal(step.members, small.support_)
-        and np.array_equal(step.weights, small.weights_)
-    ]
+        for i, w in enumerate(small.path_.weights)
+        if np.array_equal(np.flatnonzero(w), small.support_)
+    ][0]
     assert small.path_.n_bytes[at] == pytest.approx(
         small.summary().bytes_after, rel=0.25
     )
@@ -147,10 +166,18 @@ def test_copies_and_pickles_keep_the_numbers_only(cancer):
     small = prune(forest, X, y)
     for other in (pickle.loads(pickle.dumps(small)), copy.deepcopy(small)):
         np.testing.assert_array_equal(other.predict_proba(X), small.predict_proba(X))
-        np.testing.assert_array_equal(other.path_.error, small.path_.error)
-        assert str(other.summary()) == str(small.summary())
-        with pytest.raises(ValueError, match="prune again"):
-            other.path_.choose(max_members=2)
+        np.testing.assert_array_equal(other.path_.weights, small.path_.weights)
+        np.testing.assert_array_equal(other.path_.own_error, small.path_.own_error)
+        assert other.path_.n_bytes is None
+        for use in (other.summary, lambda path=other.path_: path.choose(max_members=2)):
+            with pytest.raises(ValueError, match="prune again"):
+                use()
+    small.summary()
+    small.path_.n_bytes  # noqa: B018 (measured on first use)
+    other = pickle.loads(pickle.dumps(small))
+    np.testing.assert_array_equal(other.path_.error, small.path_.error)
+    np.testing.assert_array_equal(other.path_.n_bytes, small.path_.n_bytes)
+    assert str(other.summary()) == str(small.summary())
     whole = len(pickle.dumps(forest))
     assert len(pickle.dumps(small)) < whole * (small.n_members_ + 3) / 40
 
@@ -160,13 +187,13 @@ def test_the_measure_is_named():
     forest = RandomForestRegressor(20, random_state=0).fit(X, y)
     path = prune(forest, X, y, oob=True).path_
     assert path.measure == "cross-fitted mean squared error"
-    assert path.steps[0].measure == "leave-one-out mean squared error"
+    assert path.own_measure == "leave-one-out mean squared error"
     assert len(path) == len(path.size)
 
 
 def test_errors_of_the_path_are_those_of_fresh_rows():
     """Out of bag and with noisy labels, where the combiner's own error is no guide."""
-    own, judged, true = [], [], []
+    own, fair, true = [], [], []
     for seed in range(4):
         X, y = make_classification(
             2300, 20, n_informative=5, flip_y=0.2, random_state=seed
@@ -174,13 +201,10 @@ def test_errors_of_the_path_are_those_of_fresh_rows():
         forest = RandomForestClassifier(60, random_state=seed).fit(X[:300], y[:300])
         path = prune(forest, X[300:600], y[300:600]).path_
         for at in range(0, len(path), 4):
-            step = path.steps[at]
-            F = member_predictions(
-                [forest.estimators_[m] for m in step.members], X[600:]
-            )
-            wrong = combine(F, step.weights).argmax(axis=1) != y[600:]
+            F = member_predictions(forest, X[600:])
+            wrong = combine(F, path.weights[at]).argmax(axis=1) != y[600:]
             own.append(path.own_error[at])
-            judged.append(path.error[at])
+            fair.append(path.error[at])
             true.append(wrong.mean())
     assert np.mean(own) < np.mean(true) - 0.02
-    assert abs(np.mean(judged) - np.mean(true)) < 0.02
+    assert abs(np.mean(fair) - np.mean(true)) < 0.02

@@ -5,8 +5,8 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from committee.ensembles import Roster, roster_of
-from committee.predictions import ask
-from committee.pruning.rows import Rows, checked_rows
+from committee.predictions import predict_members
+from committee.pruning.weighing_rows import WeighingRows, checked_rows
 
 
 def test_labels_become_positions():
@@ -39,10 +39,10 @@ def test_members_abstain_where_they_were_trained(rng):
     F = rng.uniform(size=(20, 4, 3))
     mask = rng.uniform(size=(20, 4)) < 0.4
     w = rng.uniform(size=4)
-    rows = Rows(np.zeros(20, dtype=int), None, mask)
-    output, speaks = rows.output(F, w, np.arange(4))
-    np.testing.assert_array_equal(speaks, mask.any(axis=1))
-    for n in np.flatnonzero(speaks):
+    rows = WeighingRows(np.zeros(20, dtype=int), None, mask)
+    output, counted = rows.output(F, w, np.arange(4))
+    np.testing.assert_array_equal(counted, mask.any(axis=1))
+    for n in np.flatnonzero(counted):
         v = w * mask[n]
         np.testing.assert_allclose(output[n], w.sum() * (v @ F[n]) / v.sum())
 
@@ -51,18 +51,20 @@ def test_errors_and_their_spread(rng):
     F = rng.normal(size=(50, 3))
     y = rng.normal(size=50)
     s = rng.integers(1, 4, size=50)
-    error, se = Rows(y, s.astype(float), None).error_of(F)(np.array([0.5, 0.0, 0.5]))
+    w = np.array([0.5, 0.0, 0.5])
+    error, se = WeighingRows(y, s.astype(float), None).error(F, w)
     losses = (F[:, [0, 2]].mean(axis=1) - y) ** 2
     assert error == pytest.approx(np.repeat(losses, s).mean())
     assert se > 0
-    error, se = Rows(y, None, None).error_of(F)(np.array([0.5, 0.0, 0.5]))
+    error, se = WeighingRows(y, None, None).error(F, w)
     assert se == pytest.approx(losses.std() / np.sqrt(50))
 
 
-def test_a_guess_without_members():
-    assert Rows(np.array([0, 2, 2]), None, None).guess() == 2
-    assert Rows(np.array([0, 2, 2]), np.array([3.0, 1, 1]), None).guess() == 0
-    assert Rows(np.array([0.0, 3.0]), np.array([1.0, 2]), None).guess() == 2
+def test_the_prediction_without_members():
+    codes, s = np.array([0, 2, 2]), np.array([3.0, 1, 1])
+    assert WeighingRows(codes, None, None).baseline() == 2
+    assert WeighingRows(codes, s, None).baseline() == 0
+    assert WeighingRows(np.array([0.0, 3.0]), np.array([1.0, 2]), None).baseline() == 2
 
 
 @pytest.mark.parametrize("forest", [RandomForestClassifier, RandomForestRegressor])
@@ -73,12 +75,12 @@ def test_rows_in_another_order_are_recognised(forest, rng):
     roster = roster_of(model)
     for order, is_same in ((np.arange(80), True), (rng.permutation(80), False)):
         rows = checked_rows(roster, X[order], y[order], oob=True, sample_weight=None)
-        F = ask(roster, X[order])
+        F = predict_members(roster, X[order])
         if is_same:
-            rows.refuse_strangers(roster, F)
+            rows.check_oob(roster, F)
         else:
             with pytest.raises(ValueError, match="in their order"):
-                rows.refuse_strangers(roster, F)
+                rows.check_oob(roster, F)
 
 
 def test_oob_where_nothing_is_known_says_what_to_do(rng):

@@ -1,0 +1,119 @@
+"""One path, one rule to choose from it."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from committee import BestPruner, EPPruner, GreedyPruner
+from committee.path import Path, as_equal_votes
+
+
+def make_path(error, se, size=None):
+    """A path whose k-th committee has `size[k]` members."""
+    size = np.arange(1, len(error) + 1) if size is None else np.array(size)
+    W = np.tri(max(size))[size - 1] / size[:, None]
+    return Path(W, np.array(error, float), np.array(se, float), "error rate")
+
+
+def chosen(path, **limits):
+    return int(np.count_nonzero(path.choose(**limits)))
+
+
+def test_the_largest_is_taken_unless_a_smaller_is_clearly_better():
+    """Three standard errors of the difference make it clear."""
+    near = make_path([0.30, 0.20, 0.22, 0.21], [0.02] * 4)
+    assert chosen(near) == 4
+    assert chosen(near, max_members=3) == 3
+    clear = make_path([0.30, 0.10, 0.22, 0.21], [0.02] * 4)
+    assert chosen(clear) == 2
+    assert chosen(clear, max_members=1) == 1
+
+
+def test_without_a_spread_the_least_error_decides():
+    path = make_path([0.3, 0.1, 0.2], [np.nan] * 3)
+    assert chosen(path) == 2
+
+
+def test_size_is_given_up_while_the_error_is_near():
+    """From the largest downwards; one that passes below one that fails was lucky."""
+    path = make_path([0.205, 0.30, 0.24, 0.21, 0.20], [0.02] * 5)
+    assert [chosen(path, within_se=t) for t in (0.0, 0.4, 1.0, 2.0, 9.0)] == [
+        5,
+        5,
+        4,
+        3,
+        1,
+    ]
+
+
+def test_of_one_size_the_least_error_is_taken():
+    path = make_path([0.3, 0.2, 0.1, 0.2], [0.5] * 4, size=[1, 2, 2, 2])
+    at = int(np.flatnonzero((path.weights == path.choose()).all(axis=1))[0])
+    assert path.size.tolist() == [1, 2, 2, 2]
+    assert at in (1, 2, 3)
+    assert path._preferred(np.ones(4, bool), 0.0) == 2
+
+
+def test_infinite_errors_and_unknown_ones():
+    """No row counts at size one: any other size is as good as it gets."""
+    path = make_path([np.inf, 0.2, np.nan], [np.nan, 0.1, np.nan])
+    assert chosen(path, max_members=2) == 2
+    assert chosen(path, max_members=1) == 1
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ({"max_members": 0}, "max_members must be a positive number"),
+        ({"within_se": -1.0}, "within_se must be at least 0"),
+        ({"max_bytes": 10}, "max_bytes needs the members themselves"),
+        ({"max_seconds": 1.0}, "max_seconds needs the members themselves"),
+    ],
+)
+def test_wrong_limits(limits, message):
+    with pytest.raises(ValueError, match=message):
+        make_path([0.1, 0.2], [0.1, 0.1]).choose(**limits)
+
+
+def test_no_committee_is_small_enough():
+    path = make_path([0.1, 0.2], [0.1, 0.1], size=[3, 4])
+    with pytest.raises(ValueError, match="max_members=2; the least is 3"):
+        path.choose(max_members=2)
+
+
+@pytest.mark.parametrize(
+    ("combiner", "measure"),
+    [
+        (EPPruner(), "leave-one-out error rate"),
+        (EPPruner(votes="equal"), "leave-one-out error rate"),
+        (BestPruner(3), "error rate"),
+        (GreedyPruner(), "squared error of probabilities"),
+        (GreedyPruner(scoring="accuracy"), "minus accuracy"),
+    ],
+    ids=repr,
+)
+def test_every_pruner_has_the_same_path(combiner, measure, rng):
+    y = rng.integers(0, 2, 80)
+    right = rng.random((80, 6)) < 0.75
+    F = np.eye(2)[np.where(right, y[:, None], 1 - y[:, None])]
+    path = combiner.fit(F, y).path_
+    S = len(path)
+    assert path.weights.shape == (S, 6)
+    for values in (path.error, path.error_se, path.log_evidence, path.size):
+        assert values.shape == (S,)
+    assert path.measure == measure
+    assert np.isnan(path.log_evidence).all() == (not isinstance(combiner, EPPruner))
+    assert path.n_bytes is path.seconds_per_row is None
+    most = path.choose()
+    assert most.shape == (6,)
+    assert np.count_nonzero(path.choose(max_members=2)) <= 2
+    assert "6 members" not in repr(path) or path.size.max() == 6
+    again = pickle.loads(pickle.dumps(path))
+    np.testing.assert_array_equal(again.weights, path.weights)
+
+
+def test_equal_votes():
+    W = np.array([[0.0, 0.3, 0.1], [2.0, 0.0, 0.0]])
+    assert as_equal_votes(W).tolist() == [[0, 0.5, 0.5], [1, 0, 0]]
+    assert as_equal_votes(W[0]).tolist() == [0, 0.5, 0.5]
