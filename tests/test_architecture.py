@@ -9,8 +9,8 @@ MODULES = {str(p.relative_to(SOURCE)): p for p in sorted(SOURCE.rglob("*.py"))}
 
 LAYERS = [
     {"_typing"},
-    {"_validation", "_progress", "_parallel", "_files", "_notebook"},
-    {"linalg"},
+    {"_validation", "_progress", "_parallel", "_files", "_format"},
+    {"_notebook", "linalg"},
     {"kernels", "distributed"},
     {"ep"},
     {"bayes"},

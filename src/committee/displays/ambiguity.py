@@ -8,7 +8,12 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee.diagnostics import error_correlation
-from committee.displays.sources import core_of, predictions_of, weights_of
+from committee.displays.sources import (
+    core_of,
+    numbers_of,
+    predictions_of,
+    weights_of,
+)
 from committee.displays.style import BLUE, GREEN, ORANGE, legend_above, open_axes
 from committee.ensembles import roster_of
 
@@ -121,16 +126,28 @@ class AmbiguityDisplay:
         -------
         display : AmbiguityDisplay
         """
-        C = error_correlation(F, y)
+        return cls.from_correlation(error_correlation(F, y), order).plot(ax, **kwargs)
+
+    @classmethod
+    def from_correlation(cls, C: FloatArray, order: Any = None) -> Self:
+        """Return the display of an error correlation C of shape (M, M), not drawn yet.
+
+        Parameters
+        ----------
+        C : array of shape (M, M)
+        order : array of member numbers, optional
+
+        Returns
+        -------
+        display : AmbiguityDisplay
+        """
         order = np.arange(len(C)) if order is None else _check_order(order, len(C))
         C = C[np.ix_(order, order)]
         k = np.arange(1, len(order) + 1)
         member = np.diag(C).cumsum() / k
         ensemble = np.diag(C.cumsum(axis=0).cumsum(axis=1)) / k**2
         # A sum of squares, whatever the sums round to.
-        return cls(member, np.clip(ensemble, 0.0, member), order=order).plot(
-            ax, **kwargs
-        )
+        return cls(member, np.clip(ensemble, 0.0, member), order=order)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw the three terms against the size.
@@ -150,26 +167,13 @@ class AmbiguityDisplay:
 
         ax = open_axes(self, ax)
         few = len(self.size) <= _MOST_MARKERS
-        ax.plot(
-            self.size,
-            self.member_error,
-            ls="--",
-            marker="s" if few else None,
-            ms=4,
-            color=ORANGE,
-            label="member error",
-        )
-        ax.plot(
-            self.size,
-            self.diversity,
-            ls=":",
-            marker="^" if few else None,
-            ms=4,
-            color=GREEN,
-            label="diversity",
-        )
-        style: dict[str, Any] = {"color": BLUE, "lw": 2.2, "ms": 4}
-        style["marker"] = "o" if few else None
+        for curve, label, color, line, marker in (
+            (self.member_error, "member error", ORANGE, "--", "s"),
+            (self.diversity, "diversity", GREEN, ":", "^"),
+        ):
+            style: dict[str, Any] = {"marker": marker if few else None, "ms": 4}
+            ax.plot(self.size, curve, color=color, ls=line, label=label, **style)
+        style = {"color": BLUE, "lw": 2.2, "ms": 4, "marker": "o" if few else None}
         style["label"] = "ensemble error"
         ax.plot(self.size, self.ensemble_error, **{**style, **kwargs})
         ax.set(xlabel="number of members", ylabel="mean squared error")
@@ -180,21 +184,25 @@ class AmbiguityDisplay:
 
 
 def _refuse_scores(estimator: Any) -> None:
-    """Refuse members whose distance from the targets says nothing."""
+    """Refuse members whose distance from the targets has no meaning."""
     if roster_of(estimator).votes == "scores":
         raise ValueError(
-            "The rounds of a boosted classifier speak by scores, and the distance of a "
-            "score from a class says nothing: there is no decomposition. Look at "
+            "The rounds of a boosted classifier give scores, and the distance of a score "
+            "from a class has no meaning: there is no decomposition. Look at "
             "PruningPathDisplay or KappaErrorDisplay instead."
         )
 
 
 def _own_order(estimator: Any, n_members: int) -> IntArray:
     """Return the order of an ordering pruner, or largest weights first."""
-    if hasattr(core_of(estimator), "combiner_"):
-        order = getattr(core_of(estimator).combiner_, "order_", None)
-        if order is not None and np.array_equal(np.sort(order), np.arange(n_members)):
-            return np.asarray(order)
+    core = core_of(estimator)
+    order = getattr(getattr(core, "combiner_", None), "order_", None)
+    if order is not None:
+        numbers = numbers_of(core, n_members)
+        kept = order[np.isin(order, numbers)]
+        if np.array_equal(np.sort(kept), numbers):
+            places: IntArray = np.searchsorted(numbers, kept)
+            return places
     w = weights_of(estimator)
     if w is None:
         return np.arange(n_members)

@@ -144,15 +144,15 @@ class CouplingDisplay:
         tried = np.unique([0.0, own, *couplings])
         X_test, y_test = (X, y) if X_test is None else (X_test, y_test)
         copies = _fit_copies(estimator, tried, X, y, X_coupling)
-        asked = [predictions_of(copy, X_test, y_test) for copy in copies]
+        found = [predictions_of(copy, X_test, y_test) for copy in copies]
         rows = np.asarray(X_test)
         return cls.from_predictions(
-            [F for F, _ in asked],
-            asked[0][1],
+            [F for F, _ in found],
+            found[0][1],
             tried,
             [copy.weights_ for copy in copies],
             chosen=own,
-            x=rows[:, 0] if rows.shape[1] == 1 and asked[0][0].ndim == 2 else None,
+            x=rows[:, 0] if rows.shape[1] == 1 and found[0][0].ndim == 2 else None,
             kind=kind,
             ax=ax,
             **kwargs,

@@ -7,15 +7,10 @@ from typing import Any, Self
 import numpy as np
 
 from committee._typing import FloatArray, IntArray
-from committee._validation import (
-    check_held_out,
-    check_predictions,
-    check_targets,
-)
-from committee.combiners.ballots import Ballots
+from committee._validation import check_predictions
 from committee.combiners.hull import lower_left_hull
-from committee.combiners.likeness import kappa as kappa_of_pairs
-from committee.combiners.problem import Problem
+from committee.diagnostics import pairwise_kappa
+from committee.diagnostics.agreement import vote_errors
 from committee.displays.sources import predictions_of
 from committee.displays.style import BLUE, VERMILION, legend_inside, open_axes
 
@@ -74,7 +69,7 @@ class KappaErrorDisplay:
             )
         if len(self.kappa) == 0:
             raise ValueError(
-                "A kappa-error diagram needs a pair of members that both speak on some "
+                "A kappa-error diagram needs a pair of members that both vote on some "
                 "row. Got no such pair."
             )
         self.pairs: IntArray | None = None if pairs is None else np.asarray(pairs)
@@ -125,6 +120,26 @@ class KappaErrorDisplay:
         -------
         display : KappaErrorDisplay
         """
+        return cls.compute(F, y, held_out=held_out).plot(ax, **kwargs)
+
+    @classmethod
+    def compute(
+        cls, F: Any, y: Any, *, held_out: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Return the display of members whose votes are given, not drawn yet.
+
+        Parameters
+        ----------
+        F : array of shape (N, M, K)
+        y : array of shape (N,)
+            Class codes 0..K-1.
+        held_out : bool array of shape (N, M), optional
+        sample_weight : array of shape (N,), optional
+
+        Returns
+        -------
+        display : KappaErrorDisplay
+        """
         F = check_predictions(F)
         if F.ndim != 3:
             raise ValueError(
@@ -136,13 +151,10 @@ class KappaErrorDisplay:
                 "A kappa-error diagram is one of pairs and needs at least two members. "
                 "Got 1."
             )
-        mask = check_held_out(held_out, F.shape)
-        ballots = Ballots(Problem(F, check_targets(F, y), mask, None))
-        value, known = kappa_of_pairs(ballots)
-        i, j = np.nonzero(np.triu(known, k=1))
-        e = ballots.errors()
-        display = cls(value[i, j], (e[i] + e[j]) / 2, pairs=np.column_stack([i, j]))
-        return display.plot(ax, **kwargs)
+        kappa = pairwise_kappa(F, held_out=held_out, sample_weight=sample_weight)
+        e = vote_errors(F, y, held_out=held_out, sample_weight=sample_weight)
+        i, j = np.nonzero(np.triu(~np.isnan(kappa), k=1))
+        return cls(kappa[i, j], (e[i] + e[j]) / 2, pairs=np.column_stack([i, j]))
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw a point for each pair, or shade hexagons where there are thousands.

@@ -93,7 +93,7 @@ class WeightsDisplay:
                 "no weights to draw."
             )
         if names is None:
-            names = _known_names(core, combiner)
+            names = known_names(core, combiner)
         display = cls(w, std=posterior_std(combiner), names=names)
         return display.plot(ax, **kwargs)
 
@@ -183,8 +183,8 @@ class WeightsDisplay:
             ax.hlines(place, w - spread, w + spread, color=BLUE, alpha=0.4, **style)
 
 
-def _known_names(estimator: Any, combiner: Any) -> Any:
-    """Return the names that members already have, or None."""
+def known_names(estimator: Any, combiner: Any) -> Any:
+    """Return the names that all members already have, or None."""
     generator = getattr(estimator, "generator", None)
     if isinstance(generator, Pool):
         return generator.names

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from committee import disagreement, pairwise_kappa
+from committee import disagreement
 from committee.combiners.ballots import Ballots
-from committee.combiners.base import Problem
-from committee.combiners.likeness import agreement, kappa, symmetric_divergence
+from committee.combiners.problem import Problem
+from committee.combiners.similarity import agreement, symmetric_divergence
 from tests.reference.problems import make_problem
 from tests.reference.pruners import Rows, divergence, kappa_of, vote_problems
 
@@ -19,24 +19,14 @@ def pairs(rows):
 @given(case=vote_problems)
 def test_pairs_against_plain_loops(case):
     rows, ballots = Rows(*case), Ballots(Problem(*case))
-    value, known = kappa(ballots)
+    kappa = agreement(ballots).kappa
     J = symmetric_divergence(ballots, 0.05)
     for i, j in pairs(rows):
         expected = kappa_of(rows, i, j)
-        assert known[i, j] == (expected is not None)
+        assert np.isnan(kappa[i, j]) == (expected is None)
         if expected is not None:
-            assert value[i, j] == pytest.approx(expected, abs=1e-10)
+            assert kappa[i, j] == pytest.approx(expected, abs=1e-10)
             assert J[i, j] == pytest.approx(divergence(rows, i, j, 0.05), abs=1e-10)
-
-
-@pytest.mark.parametrize("kind", ["binary", "multiclass"])
-def test_without_a_mask_they_are_those_of_the_diagnostics(kind):
-    F, y = make_problem(kind, N=300)
-    ballots = Ballots(Problem(F, y, None, None))
-    A, _, n = agreement(ballots)
-    np.testing.assert_allclose(1 - A, disagreement(F), atol=1e-12)
-    np.testing.assert_allclose(kappa(ballots)[0], pairwise_kappa(F), atol=1e-12)
-    np.testing.assert_allclose(n, 300)
 
 
 def test_blocks_of_rows_add_up(monkeypatch):
@@ -44,7 +34,8 @@ def test_blocks_of_rows_add_up(monkeypatch):
     mask = np.random.default_rng(0).random((40, 7)) < 0.5
     ballots = Ballots(Problem(F, y, mask, None))
     whole = (*agreement(ballots), symmetric_divergence(ballots, 0.1))
-    monkeypatch.setattr("committee.combiners.likeness._BLOCK", 50)
+    monkeypatch.setattr("committee.combiners.similarity._BLOCK", 50)
+    monkeypatch.setattr("committee.diagnostics.agreement._BLOCK", 50)
     parts = (*agreement(ballots), symmetric_divergence(ballots, 0.1))
     for a, b in zip(whole, parts, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-12)

@@ -2,14 +2,14 @@
 
 import pytest
 
-from committee.reporting.words import (
+from committee._format import (
+    byte_size,
     change,
     count,
     cut,
     duration,
     figures,
     percent,
-    size,
 )
 
 
@@ -29,9 +29,9 @@ def test_figures(x, text):
 
 
 def test_the_smallest_and_largest_units():
-    assert size(0) == "0 B"
-    assert size(999.6) == "1 kB"
-    assert size(5e15) == "5,000 TB"
+    assert byte_size(0) == "0 B"
+    assert byte_size(999.6) == "1 kB"
+    assert byte_size(5e15) == "5,000 TB"
     assert duration(0.9) == "900 ms"
     assert duration(0.99999) == "1 s"
 

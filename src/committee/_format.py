@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Numbers and tables as people read them: bytes, shares, spreads, columns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def figures(x: float, digits: int = 3) -> str:
 
     Examples
     --------
-    >>> from committee.reporting.words import figures
+    >>> from committee._format import figures
     >>> figures(0.012345), figures(2900.4), figures(12.0), figures(1e-9)
     ('0.0123', '2,900', '12', '1e-09')
     """
@@ -30,7 +30,7 @@ def change(x: float, se: float, unit: str = "") -> str:
 
     Examples
     --------
-    >>> from committee.reporting.words import change
+    >>> from committee._format import change
     >>> change(-0.6667, 0.5, "points"), change(150.2, 113.7)
     ('-0.67 ± 0.5 points', '+150 ± 114')
     >>> change(0.0, 0.5), change(2.0, float("nan"))
@@ -48,20 +48,20 @@ def percent(x: float) -> str:
 
     Examples
     --------
-    >>> from committee.reporting.words import percent
+    >>> from committee._format import percent
     >>> percent(0.0345), percent(0.2), percent(1.0)
     ('3.45 %', '20 %', '100 %')
     """
     return f"{figures(100 * x)} %"
 
 
-def size(n_bytes: float) -> str:
+def byte_size(n_bytes: float) -> str:
     """Return a number of bytes in a unit that fits.
 
     Examples
     --------
-    >>> from committee.reporting.words import size
-    >>> size(812), size(12_345_678)
+    >>> from committee._format import byte_size
+    >>> byte_size(812), byte_size(12_345_678)
     ('812 B', '12.3 MB')
     """
     return _in_units(n_bytes, ("B", "kB", "MB", "GB", "TB"))
@@ -72,7 +72,7 @@ def duration(seconds: float) -> str:
 
     Examples
     --------
-    >>> from committee.reporting.words import duration
+    >>> from committee._format import duration
     >>> duration(0.00125), duration(2e-8), duration(2500.0)
     ('1.25 ms', '20 ns', '2,500 s')
     """
@@ -86,7 +86,7 @@ def count(n: int, noun: str) -> str:
 
     Examples
     --------
-    >>> from committee.reporting.words import count
+    >>> from committee._format import count
     >>> count(1, "member"), count(1200, "row")
     ('1 member', '1,200 rows')
     """
@@ -98,11 +98,41 @@ def cut(text: str, most: int = 60) -> str:
 
     Examples
     --------
-    >>> from committee.reporting.words import cut
+    >>> from committee._format import cut
     >>> cut("a long name", 7), cut("short", 7)
     ('a long…', 'short')
     """
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def text_table(rows: Sequence[Sequence[str]], align: str = "<>") -> str:
+    """Return rows of text in columns, two spaces apart.
+
+    Parameters
+    ----------
+    rows : sequence of rows
+        The header first, if there is one.
+    align : str, default="<>"
+        The side of each column, "<" or ">"; the last one also holds for all further
+        columns.
+
+    Examples
+    --------
+    >>> from committee._format import text_table
+    >>> print(text_table([("member", "weight"), ("3", "0.5"), ("12", "0.25")]))
+    member  weight
+    3          0.5
+    12        0.25
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    sides = align.ljust(len(widths), align[-1])
+    return "\n".join(
+        "  ".join(
+            f"{cell:{side}{width}}"
+            for cell, side, width in zip(row, sides, widths, strict=True)
+        ).rstrip()
+        for row in rows
+    )
 
 
 def _in_units(x: float, units: Sequence[str]) -> str:

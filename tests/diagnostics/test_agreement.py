@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from committee import disagreement, double_fault, pairwise_kappa, q_statistic
+from committee.diagnostics.agreement import vote_errors
 from tests.reference import diversity as reference
+from tests.reference.pruners import Rows, kappa_of, random_votes
 
 
 @st.composite
@@ -99,3 +101,29 @@ def test_members_that_never_waver():
     kappa = pairwise_kappa(always)
     assert kappa[0, 1] == 1.0  # the same class on every row
     assert kappa[0, 2] == 0.0  # never the same, and chance says never
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_kappa_and_errors_of_held_out_votes_with_weights(seed):
+    """Against plain loops; a whole weight counts as so many rows."""
+    F, y, mask, _ = random_votes(seed)
+    s = np.random.default_rng(seed).integers(0, 4, len(y)).astype(float)
+    F3 = np.asarray(F)
+    kappa = pairwise_kappa(F3, held_out=mask, sample_weight=s)
+    error = vote_errors(F3, y, held_out=mask, sample_weight=s)
+    times = s.astype(int)
+    again = None if mask is None else mask.repeat(times, axis=0)
+    np.testing.assert_allclose(
+        kappa, pairwise_kappa(F3.repeat(times, axis=0), held_out=again), **close
+    )
+    rows = Rows(F3.repeat(times, axis=0), y.repeat(times), again, None)
+    for i in range(rows.M):
+        for j in range(i):
+            expected = kappa_of(rows, i, j)
+            assert kappa[i, j] == pytest.approx(
+                np.nan if expected is None else expected, abs=1e-10, nan_ok=True
+            )
+        votes = F3[:, i].argmax(axis=1)
+        counts = s if mask is None else s * mask[:, i]
+        expected = counts @ (votes != y) / counts.sum() if counts.sum() else np.nan
+        assert error[i] == pytest.approx(expected, nan_ok=True)

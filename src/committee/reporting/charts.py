@@ -1,4 +1,4 @@
-"""The numbers behind the pictures, ready for JSON, and what they show in words."""
+"""The numbers of the displays, ready for JSON, and what they show in words."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import confusion_matrix
 
+from committee._format import count, figures
 from committee._typing import FloatArray, IntArray
-from committee.combiners.ballots import Ballots
-from committee.combiners.hull import lower_left_hull
-from committee.combiners.likeness import kappa
-from committee.combiners.problem import Problem
+from committee.displays import AmbiguityDisplay, KappaErrorDisplay, WeightsDisplay
+from committee.displays.sources import numbers_of
+from committee.displays.style import thin
 from committee.displays.weights import posterior_std
-from committee.reporting.evaluation import Hearing
-from committee.reporting.pathway import numbers_of
-from committee.reporting.words import count, figures
+from committee.reporting.evaluation import EvaluatedMembers
 
 _MOST_BARS = 30
 _MOST_POINTS = 1500
@@ -32,83 +30,88 @@ def weights(core: Any, names: list[str]) -> dict[str, Any] | None:
     w = getattr(core, "weights_", None)
     if w is None:
         return None
-    kept = int(np.count_nonzero(w))
-    order = np.argsort(-np.abs(w), kind="stable")[: min(kept, _MOST_BARS)]
-    spread = posterior_std(getattr(core, "combiner_", None))
-    std = None if spread is None else spread[numbers_of(core)[order]].tolist()
-    largest = f"{names[order[0]]} has the largest, {figures(w[order[0]])}"
+    std = posterior_std(getattr(core, "combiner_", None))
+    if std is not None:
+        std = std[numbers_of(core, len(w))]
+    display = WeightsDisplay(w, std=std, names=names)
+    order = display.order[:_MOST_BARS]
     return {
-        "names": [names[m] for m in order],
+        "names": [display.names[m] for m in order],
         "weight": w[order].tolist(),
-        "std": std,
-        "more": kept - len(order),
-        "alt": f"Weights of {count(len(order), 'member')}; {largest}.",
+        "std": None if std is None else std[order].tolist(),
+        "more": len(display.order) - len(order),
+        "alt": f"Weights of {count(len(order), 'member')}; {names[order[0]]} has the "
+        f"largest, {figures(w[order[0]])}.",
     }
 
 
-def pairs(hearing: Hearing, kept: IntArray) -> dict[str, Any] | None:
+def pairs(evaluated: EvaluatedMembers, kept: IntArray) -> dict[str, Any] | None:
     """Return how alike the pairs of members are, and how good.
 
     For classes kappa against the mean error of the pair; for regression the
     correlation of their errors against their mean squared error.
     """
-    leading, e = hearing.leading, hearing.errors[hearing.leading]
+    leading = evaluated.leading
     if len(leading) < 2:
         return None
-    if hearing.together.ndim == 2:
-        alike = _weighted_kappa(hearing)
+    if evaluated.output.ndim == 2:
         label = "kappa: agreement beyond chance"
+        display = KappaErrorDisplay.compute(
+            evaluated.F[:, leading],
+            evaluated.drawn_y,
+            sample_weight=evaluated.drawn_weight,
+        )
     else:
-        C = hearing.correlation
-        scale = np.sqrt(np.diag(C))
-        scale = np.where(scale > 0, scale, 1.0)
-        alike, label = C / np.outer(scale, scale), "correlation of the errors"
-    i, j = np.triu_indices(len(leading), k=1)
-    x, y = alike[i, j], (e[i] + e[j]) / 2
-    ours = np.isin(leading[i], kept) & np.isin(leading[j], kept)
-    hull = lower_left_hull(x, y)
+        label = "correlation of the errors"
+        display = _correlated_pairs(evaluated)
+    x, y, hull = display.kappa, display.error, display.hull
+    ours = np.isin(leading[display.pairs], kept).all(axis=1)
     return {
         "x_label": label,
-        "y_label": f"{hearing.measure}, mean of the pair",
+        "y_label": f"{evaluated.measure}, mean of the pair",
         "n_pairs": len(x),
         "n_others": int(np.count_nonzero(~ours)),
         **_cloud(x[~ours], y[~ours]),
         "kept": _points(x[ours], y[ours]),
         "hull": np.column_stack([x[hull], y[hull]]).tolist(),
         "alt": f"{count(len(x), 'pair')} of members by their {label.split(':')[0]}, "
-        f"from {figures(x.min())} to {figures(x.max())}, and the mean "
-        f"of their {hearing.measure}s, from {figures(y.min())} to {figures(y.max())}.",
+        f"from {figures(x.min())} to {figures(x.max())}, and the mean of their "
+        f"{evaluated.measure}s, from {figures(y.min())} to {figures(y.max())}.",
     }
 
 
-def _weighted_kappa(hearing: Hearing) -> FloatArray:
-    """Return kappa of the leading members on the drawn rows, by their weights."""
-    rows, s = hearing.drawn, hearing.rows.weight
-    F, y = hearing.F[:, hearing.leading], hearing.rows.y[rows]
-    return kappa(Ballots(Problem(F, y, None, None if s is None else s[rows])))[0]
+def _correlated_pairs(evaluated: EvaluatedMembers) -> KappaErrorDisplay:
+    """Return the pairs of regressors, with the correlation of errors for kappa."""
+    C, e = evaluated.correlation, evaluated.errors[evaluated.leading]
+    scale = np.sqrt(np.diag(C))
+    scale = np.where(scale > 0, scale, 1.0)
+    i, j = np.triu_indices(len(C), k=1)
+    alike = C[i, j] / (scale[i] * scale[j])
+    return KappaErrorDisplay(alike, (e[i] + e[j]) / 2, pairs=np.column_stack([i, j]))
 
 
-def ambiguity(hearing: Hearing, w: FloatArray | None) -> dict[str, Any] | None:
+def ambiguity(
+    evaluated: EvaluatedMembers, w: FloatArray | None
+) -> dict[str, Any] | None:
     """Return the ambiguity decomposition of the committee and of growing ones.
 
         ensemble error = member error - diversity:   w'Cw = sum_m w_m C_mm - diversity
 
-    None where members speak by scores, whose distance from the targets says nothing.
+    None where members give scores, whose distance from the targets has no meaning.
     """
-    if hearing.roster.votes == "scores":
+    if evaluated.roster.votes == "scores":
         return None
-    C, M = hearing.correlation, len(hearing.leading)
-    own = np.ones(M) if w is None else w[hearing.leading]
+    C, M = evaluated.correlation, len(evaluated.leading)
+    own = np.ones(M) if w is None else w[evaluated.leading]
     order = np.argsort(-np.abs(own), kind="stable")
-    D, k = C[np.ix_(order, order)], np.arange(1, M + 1)
-    member = np.diag(D).cumsum() / k
-    ensemble = np.diag(D.cumsum(axis=0).cumsum(axis=1)) / k**2
-    shown = np.unique(np.linspace(0, M - 1, min(M, _MOST_SIZES)).round().astype(int))
+    display = AmbiguityDisplay.from_correlation(C, order)
+    shown = thin(M, _MOST_SIZES)
+    member, ensemble = display.member_error, display.ensemble_error
     return {
-        "size": k[shown].tolist(),
+        "size": display.size[shown].tolist(),
         "member": member[shown].tolist(),
         "ensemble": ensemble[shown].tolist(),
-        "diversity": (member - ensemble)[shown].tolist(),
+        "diversity": display.diversity[shown].tolist(),
         "total": _own_terms(C, None if w is None else own),
         "alt": "Line chart of member error, diversity and ensemble error of growing "
         f"committees, largest weights first: with all {M} the members err by "
@@ -133,14 +136,14 @@ def _own_terms(C: FloatArray, w: FloatArray | None) -> dict[str, Any] | None:
     }
 
 
-def confusion(hearing: Hearing) -> dict[str, Any]:
+def confusion(evaluated: EvaluatedMembers) -> dict[str, Any]:
     """Return how many rows of each class were taken for which, rarest ones joined.
 
     Rows of a rare class that were taken for a rare class may be right or wrong: only
     the first `n_named` labels have a cell of right ones.
     """
-    y, said = hearing.rows.y, hearing.together.argmax(axis=1)
-    labels = [str(label) for label in hearing.roster.classes]
+    y, predicted = evaluated.rows.y, evaluated.output.argmax(axis=1)
+    labels = [str(label) for label in evaluated.roster.classes]
     n_named = min(len(labels), _MOST_CLASSES)
     frequent = np.argsort(-np.bincount(y, minlength=len(labels)), kind="stable")
     if len(labels) > _MOST_CLASSES:
@@ -148,10 +151,10 @@ def confusion(hearing: Hearing) -> dict[str, Any]:
         place = np.full(len(labels), len(shown))
         place[shown] = np.arange(len(shown))
         rest = len(labels) - len(shown)
-        y, said = place[y], place[said]
+        y, predicted = place[y], place[predicted]
         labels = [labels[k] for k in shown] + [f"{rest} others"]
     counts = confusion_matrix(
-        y, said, labels=np.arange(len(labels)), sample_weight=hearing.rows.weight
+        y, predicted, labels=np.arange(len(labels)), sample_weight=evaluated.rows.weight
     )
     total = counts.sum(axis=1, keepdims=True)
     share = np.divide(counts, total, out=np.zeros(counts.shape), where=total > 0)
@@ -164,12 +167,12 @@ def confusion(hearing: Hearing) -> dict[str, Any]:
     }
 
 
-def residuals(hearing: Hearing) -> dict[str, Any]:
+def residuals(evaluated: EvaluatedMembers) -> dict[str, Any]:
     """Return predictions and what is left of the targets, for some of the rows."""
-    said, left = hearing.together, hearing.rows.y - hearing.together
+    predicted, left = evaluated.output, evaluated.rows.y - evaluated.output
     return {
-        "points": _points(said, left),
-        "n_rows": len(said),
+        "points": _points(predicted, left),
+        "n_rows": len(predicted),
         "alt": "Residuals against predictions: half of them lie between "
         f"{figures(np.quantile(left, 0.25))} and {figures(np.quantile(left, 0.75))}, "
         f"all between {figures(left.min())} and {figures(left.max())}.",

@@ -1,4 +1,4 @@
-"""What stands on the page in words: headlines, tables, settings."""
+"""The text of the page: headlines, tables, settings."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ import sklearn
 from sklearn.base import BaseEstimator
 
 import committee
-from committee.displays.measures import UNHEARD
-from committee.reporting.evaluation import Hearing, Score
-from committee.reporting.member_table import Roll, summary_of
-from committee.reporting.words import change, count, duration, figures, percent, size
+from committee._format import byte_size, change, count, duration, figures, percent
+from committee.reporting.evaluation import EvaluatedMembers, Score
+from committee.reporting.member_table import MemberTable, summary_of
 
 #: Rows of the members' table, and names of columns that are listed.
 _MOST_MEMBERS = 1000
@@ -27,70 +26,78 @@ _LONGEST = 10_000
 _ROUNDING = 1e-9
 
 
-def headlines(core: Any, hearing: Hearing, roll: Roll) -> list[dict[str, str]]:
+def headlines(
+    core: Any, evaluated: EvaluatedMembers, table: MemberTable
+) -> list[dict[str, str]]:
     """Return what a person wants to know at a glance."""
     return [
-        _members_card(roll),
-        _error_card(hearing),
-        _gain_card(core, hearing),
-        *_cost_cards(core, roll),
+        _members_card(table),
+        _error_card(evaluated),
+        _gain_card(core, evaluated),
+        *_cost_cards(core, table),
     ]
 
 
-def _cost_cards(core: Any, roll: Roll) -> list[dict[str, str]]:
+def _cost_cards(core: Any, table: MemberTable) -> list[dict[str, str]]:
     """Return bytes and time, beside those of the ensemble before pruning."""
-    summary, kept = summary_of(core), roll.kept
-    mine, all_ = roll.costs.total(kept), roll.costs.total(np.arange(len(roll.numbers)))
-    share = f"{percent(mine / all_)} of the {size(all_)} of all"
-    slow, fast = roll.seconds.sum(), roll.seconds[kept].sum()
+    summary, kept = summary_of(core), table.kept
+    mine, all_ = (
+        table.costs.total(kept),
+        table.costs.total(np.arange(len(table.numbers))),
+    )
+    share, speed = "", "when up to 1,000 rows are predicted at once"
+    slow, fast = table.seconds.sum(), table.seconds[kept].sum()
     if summary is not None:
         before, after = summary.bytes_before, summary.bytes_after
         slow, fast = summary.seconds_before, summary.seconds_after
-        share = f"the whole model: {percent(after / before)} of {size(before)} before"
-    speed = f"{figures(slow / fast)} times as fast as all members"
-    if len(kept) == roll.n_before:
-        share, speed = "", "when up to 1,000 rows are asked at once"
+        share = (
+            f"the whole model: {percent(after / before)} of {byte_size(before)} before"
+        )
+    elif len(kept) < len(table.numbers):
+        share = f"{percent(mine / all_)} of the {byte_size(all_)} of all"
+    if share:
+        speed = f"{figures(slow / fast)} times as fast as all members"
     return [
-        {"label": "bytes of its members", "value": size(mine), "note": share},
+        {"label": "bytes of its members", "value": byte_size(mine), "note": share},
         {"label": "time to predict a row", "value": duration(fast), "note": speed},
     ]
 
 
-def _members_card(roll: Roll) -> dict[str, str]:
-    kept = len(roll.kept)
+def _members_card(table: MemberTable) -> dict[str, str]:
+    kept = len(table.kept)
     return {
         "label": "members",
-        "value": f"{kept:,} of {roll.n_before:,}",
+        "value": f"{kept:,} of {table.n_before:,}",
         "note": "none left out"
-        if kept == roll.n_before
-        else f"{percent(1 - kept / roll.n_before)} left out",
+        if kept == table.n_before
+        else f"{percent(1 - kept / table.n_before)} left out",
     }
 
 
-def _error_card(hearing: Hearing) -> dict[str, str]:
-    own = hearing.scores()[0]
+def _error_card(evaluated: EvaluatedMembers) -> dict[str, str]:
+    own = evaluated.scores()[0]
     return {
-        "label": f"{hearing.measure} on {count(len(hearing.rows.y), 'row')}",
-        "value": shown(own.error, hearing),
-        "note": f"95 % interval {_interval(own, hearing)}",
+        "label": f"{evaluated.measure} on {count(len(evaluated.rows.y), 'row')}",
+        "value": shown(own.error, evaluated),
+        "note": f"95 % interval {_interval(own, evaluated)}",
     }
 
 
-def _gain_card(core: Any, hearing: Hearing) -> dict[str, str]:
+def _gain_card(core: Any, evaluated: EvaluatedMembers) -> dict[str, str]:
     """Compare with the ensemble before pruning, or with equal votes."""
-    _, equal, _ = hearing.scores()
+    _, equal, _ = evaluated.scores()
     summary = summary_of(core)
     if summary is not None:
         before, after = summary.error_before, summary.error_after
         how = "cross-fitted on" if summary.cross_fitted else "on"
         rows = f"{how} the {count(summary.n_rows, 'row')} it was pruned on"
         return {
-            "label": f"{hearing.measure} before and after pruning",
-            "value": f"{shown(before, hearing)} → {shown(after, hearing)}",
+            "label": f"{evaluated.measure} before and after pruning",
+            "value": f"{shown(before, evaluated)} → {shown(after, evaluated)}",
             "note": f"{_pruning_gap(summary)}, {rows}",
         }
-    scale, unit = _unit(hearing)
-    label = f"{hearing.measure} against equal votes"
+    scale, unit = _unit(evaluated)
+    label = f"{evaluated.measure} against equal votes"
     if _is_rounding(equal):
         return {"label": label, "value": "the same", "note": ""}
     value = change(-scale * equal.gap, np.nan, unit)
@@ -113,21 +120,21 @@ def _pruning_gap(s: Any) -> str:
     return change(scale * s.difference, scale * s.difference_se, unit)
 
 
-def comparison(hearing: Hearing, roll: Roll) -> list[dict[str, str]]:
+def comparison(evaluated: EvaluatedMembers, table: MemberTable) -> list[dict[str, str]]:
     """Return the committee beside simpler answers, all on the same rows."""
     names = (
         "this committee",
-        f"equal votes of {count(len(roll.numbers), 'member')}",
-        f"best member, {roll.names[hearing.best]} (picked on these rows)",
+        f"equal votes of {count(len(table.numbers), 'member')}",
+        f"best member, {table.names[evaluated.best]} (picked on these rows)",
     )
     return [
         {
             "name": name,
-            "error": shown(score.error, hearing),
-            "interval": _interval(score, hearing),
-            "gap": "" if not i else _gap(score, hearing),
+            "error": shown(score.error, evaluated),
+            "interval": _interval(score, evaluated),
+            "gap": "" if not i else _gap(score, evaluated),
         }
-        for i, (name, score) in enumerate(zip(names, hearing.scores(), strict=True))
+        for i, (name, score) in enumerate(zip(names, evaluated.scores(), strict=True))
     ]
 
 
@@ -136,7 +143,6 @@ def pruning(core: Any) -> list[tuple[str, str, str, str]]:
     s = summary_of(core)
     if s is None:
         return []
-    halves = s.oob and s.loo is not None and s.loo_measure == "error rate"
     return [
         ("members", f"{s.n_members_before:,}", f"{s.n_members_after:,}", ""),
         (
@@ -149,9 +155,14 @@ def pruning(core: Any) -> list[tuple[str, str, str, str]]:
             f"leave-one-out {s.loo_measure}",
             "",
             "-" if s.loo is None else _as(s.loo_measure, s.loo),
-            UNHEARD if halves else "",
+            "" if s.loo is None else core.path_.note,
         ),
-        ("bytes of the whole model", size(s.bytes_before), size(s.bytes_after), ""),
+        (
+            "bytes of the whole model",
+            byte_size(s.bytes_before),
+            byte_size(s.bytes_after),
+            "",
+        ),
         ("a row takes", duration(s.seconds_before), duration(s.seconds_after), ""),
         (
             "rows that change",
@@ -162,25 +173,30 @@ def pruning(core: Any) -> list[tuple[str, str, str, str]]:
     ]
 
 
-def members_table(hearing: Hearing, roll: Roll) -> list[dict[str, Any]]:
+def members_table(
+    evaluated: EvaluatedMembers, table: MemberTable
+) -> list[dict[str, Any]]:
     """Return a line for each member, largest weights first."""
-    order = np.argsort(-np.abs(roll.weights), kind="stable")[:_MOST_MEMBERS]
+    order = np.argsort(-np.abs(table.weights), kind="stable")[:_MOST_MEMBERS]
     return [
         {
-            "number": int(roll.numbers[m]),
-            "name": roll.names[m],
-            "kind": roll.kinds[m],
-            "weight": (float(roll.weights[m]), figures(roll.weights[m])),
-            "error": (float(hearing.errors[m]), shown(hearing.errors[m], hearing)),
-            "bytes": (float(roll.bytes[m]), size(roll.bytes[m])),
-            "seconds": (float(roll.seconds[m]), duration(roll.seconds[m])),
+            "number": int(table.numbers[m]),
+            "name": table.names[m],
+            "kind": table.kinds[m],
+            "weight": (float(table.weights[m]), figures(table.weights[m])),
+            "error": (
+                float(evaluated.errors[m]),
+                shown(evaluated.errors[m], evaluated),
+            ),
+            "bytes": (float(table.bytes[m]), byte_size(table.bytes[m])),
+            "seconds": (float(table.seconds[m]), duration(table.seconds[m])),
         }
         for m in order
     ]
 
 
 def settings(
-    ensemble: Any, core: Any, hearing: Hearing, notes: Mapping[str, Any]
+    ensemble: Any, core: Any, evaluated: EvaluatedMembers, notes: Mapping[str, Any]
 ) -> list[tuple[str, str]]:
     """Return what is needed to do it again, by lines."""
     now = datetime.datetime.now(datetime.UTC)
@@ -189,8 +205,8 @@ def settings(
         **notes,
         "model": _written(ensemble),
         "combiner": None if combiner is None else _written(combiner),
-        "rows of this page": f"{len(hearing.rows.y):,}",
-        "classes": _listed(hearing.roster.classes),
+        "rows of this page": f"{len(evaluated.rows.y):,}",
+        "classes": _listed(evaluated.roster.classes),
         "columns": _columns(ensemble, core),
         "written": now.isoformat(sep=" ", timespec="seconds"),
         "versions": f"committee {committee.__version__}, scikit-learn "
@@ -200,31 +216,31 @@ def settings(
     return [(name, str(text)) for name, text in lines.items() if text is not None]
 
 
-def shown(error: float, hearing: Hearing) -> str:
+def shown(error: float, evaluated: EvaluatedMembers) -> str:
     """Return an error in percent, or in the squared units of y."""
-    return _as(hearing.measure, error)
+    return _as(evaluated.measure, error)
 
 
 def _as(measure: str, error: float) -> str:
     return percent(error) if measure == "error rate" else figures(error, 4)
 
 
-def _interval(score: Score, hearing: Hearing) -> str:
+def _interval(score: Score, evaluated: EvaluatedMembers) -> str:
     if np.isnan(score.low):
         return "-"
-    return f"{shown(score.low, hearing)} to {shown(score.high, hearing)}"
+    return f"{shown(score.low, evaluated)} to {shown(score.high, evaluated)}"
 
 
-def _gap(score: Score, hearing: Hearing) -> str:
+def _gap(score: Score, evaluated: EvaluatedMembers) -> str:
     if _is_rounding(score):
         return "the same"
-    scale, unit = _unit(hearing)
+    scale, unit = _unit(evaluated)
     return change(scale * score.gap, scale * score.gap_se, unit)
 
 
-def _unit(hearing: Hearing) -> tuple[int, str]:
+def _unit(evaluated: EvaluatedMembers) -> tuple[int, str]:
     """Return what differences of errors are counted in."""
-    return (100, "points") if hearing.together.ndim == 2 else (1, "")
+    return (100, "points") if evaluated.output.ndim == 2 else (1, "")
 
 
 def _written(model: Any) -> str:
