@@ -72,7 +72,7 @@ TESTED_ELSEWHERE = {
     "combiners/evidence_pruner.py": "what EPPruner and ARDPruner share: test_bayesian.py",
     "pruning/workshop.py": "what prune() puts together: test_prune and test_path",
     "compare/table.py": "how a comparison prints: test_comparison",
-    "export/finish.py": "labels and inputs of the files: tests/export/test_onnx.py",
+    "ensembles/hist_boosting.py": "test_rounds.py, test_gradient_boosting.py",
     "export/graph.py": "what onnxruntime runs: tests/export/test_onnx.py",
     "combiners/base.py": "the contract of all combiners: tests/test_combiners.py",
 }

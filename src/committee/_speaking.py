@@ -10,9 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from committee._typing import BoolArray, FloatArray, Member, Votes
 from committee.distributed import is_dask, map_rows
-from committee.ensembles import Roster
-from committee.ensembles.rounds import Round
-from committee.ensembles.together import Together, together
+from committee.ensembles import Rebuilt, Roster, Round, rebuilt
 from committee.predictions import iter_predictions, predict_all
 
 
@@ -88,12 +86,12 @@ class Speaking:
         # Equal votes are counted first and scaled once, so that ties stay ties.
         return total * w[0] if equal else total
 
-    def _joined(self) -> Together | None:
+    def _joined(self) -> Rebuilt | None:
         """Return the booster that the rounds of one make up, built at first use."""
         if not isinstance(self.members_[0], Round):
             return None
         if "_whole" not in self.__dict__:
-            self._whole = together(self.members_, self.weights_)
+            self._whole = rebuilt(self.members_, self.weights_)
         return self._whole
 
     def __getstate__(self) -> Any:

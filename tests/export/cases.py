@@ -32,7 +32,7 @@ TASKS = ("binary", "multiclass", "regression")
 LABELS = np.array(["no", "yes", "maybe"])
 TREES = ("forest", "extra trees", "bagging", "subspaces", "few rows", "adaboost")
 OTHERS = ("linear subspaces", "voting", "stacking", "list", "pipeline")
-BOOSTERS = ("gradient", "histogram", "lightgbm", "xgboost")
+BOOSTERS = ("gradient", "histogram", "lightgbm", "xgboost", "catboost")
 
 
 def rows(task):
@@ -74,6 +74,11 @@ def _boosters(name, task):
         kinds = library.LGBMClassifier, library.LGBMRegressor
         options |= {"n_estimators": 12, "min_child_samples": 5, "verbose": -1}
         options |= {"n_jobs": 1}
+    elif name == "catboost":
+        library = pytest.importorskip("catboost")
+        kinds = library.CatBoostClassifier, library.CatBoostRegressor
+        options |= {"n_estimators": 12, "depth": 4, "verbose": 0, "thread_count": 1}
+        options |= {"allow_writing_files": False}
     else:
         library = pytest.importorskip("xgboost")
         kinds = library.XGBClassifier, library.XGBRegressor

@@ -1,4 +1,4 @@
-"""Fitted boosters of every library, task and kind of X, and what they say."""
+"""Fitted boosters of every library, task and kind of X, and their predictions."""
 
 from functools import cache
 
@@ -12,11 +12,14 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
 )
 
+from committee.ensembles import roster_of
+
 LIBRARIES = (
     "gradient",
     "histogram",
     "lightgbm",
     "xgboost",
+    "catboost",
     "lgb.Booster",
     "xgb.Booster",
 )
@@ -51,7 +54,7 @@ def as_frame(X):
 def fit_booster(library, task, *, frame=False):
     """Return a fitted booster with M rounds, and the X that it takes: to be read."""
     X, y = make_rows(task, missing=library != "gradient")
-    if frame and library == "gradient":
+    if frame and library in ("gradient", "catboost"):  # numbers only
         pd = pytest.importorskip("pandas")
         X = pd.DataFrame(X, columns=list("abcde"))
     elif frame:
@@ -68,8 +71,8 @@ def output(model, X, task):
             X = xgb.DMatrix(X, enable_categorical=True)
         p = np.asarray(model.predict(X), dtype=np.float64)
         return np.column_stack([1.0 - p, p]) if task == "binary" else p
-    speak = model.predict if task == "regression" else model.predict_proba
-    return np.asarray(speak(X), dtype=np.float64)
+    method = model.predict if task == "regression" else model.predict_proba
+    return np.asarray(method(X), dtype=np.float64)
 
 
 def member_values(members, X, task):
@@ -82,6 +85,19 @@ def combined(F, w):
     """Return sum_m w_m f_m, for class scores softmax(K sum_m w_m F_m)."""
     f = np.tensordot(F, w, axes=(1, 0))
     return f if f.ndim == 1 else softmax(f.shape[1] * f, axis=1)
+
+
+def assert_mean_is_the_booster(model, X, task):
+    """Return the roster, whose members predict with equal weights as the booster."""
+    roster = roster_of(model)
+    F = member_values(roster.members, X, task)
+    np.testing.assert_allclose(
+        combined(F, roster.weights), output(model, X, task), rtol=2e-6, atol=1e-6
+    )
+    np.testing.assert_allclose(
+        np.stack(list(roster.staged_predictions(X)), 1), F, rtol=1e-9
+    )
+    return roster
 
 
 def tolerance(library):
@@ -119,6 +135,15 @@ def _xgboost(task, X, y):
     return model.fit(X, y)
 
 
+def _catboost(task, X, y):
+    cat = pytest.importorskip("catboost")
+    options = {"iterations": M, "depth": 3, "verbose": 0, "thread_count": 1}
+    options["allow_writing_files"] = False
+    if task == "regression":
+        return cat.CatBoostRegressor(**options).fit(X, y)
+    return cat.CatBoostClassifier(**options).fit(X, LABELS[y])
+
+
 def _lightgbm_booster(task, X, y):
     return _lightgbm(task, X, y).booster_
 
@@ -132,6 +157,7 @@ _FITTERS = {
     "histogram": _histogram,
     "lightgbm": _lightgbm,
     "xgboost": _xgboost,
+    "catboost": _catboost,
     "lgb.Booster": _lightgbm_booster,
     "xgb.Booster": _xgboost_booster,
 }

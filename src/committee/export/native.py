@@ -1,4 +1,4 @@
-"""The committee as a plain scikit-learn, LightGBM or XGBoost model."""
+"""The committee as a plain model of scikit-learn or of the booster's library."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray, Member
+from committee.ensembles import Round, rebuild
 from committee.ensembles.columns import OnColumns
-from committee.ensembles.rebuild import rebuild
-from committee.ensembles.rounds import Round
-from committee.export.forest import classification_forest, is_tree, regression_forest
-from committee.export.voting import (
+from committee.ensembles.forests import (
+    classification_forest,
+    is_tree,
+    regression_forest,
+)
+from committee.ensembles.voting import (
     on_all_columns,
     picked_columns,
     voting_classifier,
@@ -42,10 +45,10 @@ def to_sklearn(committee: Any) -> Any:
     -------
     model : fitted estimator
         `RandomForest*` or `ExtraTrees*` for trees; `GradientBoosting*`,
-        `HistGradientBoosting*`, LightGBM's or XGBoost's for rounds; `VotingClassifier`,
-        `VotingRegressor` or `StackingRegressor` for others; or a `Pipeline` that ends
-        in one of these. Members that only vote, and are no trees, give a
-        `VotingClassifier` without `predict_proba`.
+        `HistGradientBoosting*`, LightGBM's, XGBoost's or CatBoost's for rounds;
+        `VotingClassifier`, `VotingRegressor` or `StackingRegressor` for others; or a
+        `Pipeline` that ends in one of these. Members that only vote, and are no trees,
+        give a `VotingClassifier` without `predict_proba`.
 
     Raises
     ------
@@ -85,7 +88,7 @@ def _native(committee: Any, members: list[Member], w: FloatArray) -> Any:
     if is_classifier(committee):
         how = {
             "classes": committee.classes_,
-            "spoken": committee._spoken,
+            "member_classes": committee._spoken,
             "votes": committee._votes,
         }
     if not all(is_tree(member) for member in members):
