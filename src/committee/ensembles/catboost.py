@@ -37,9 +37,10 @@ _LOSSES = Losses(
 class CatBoostRound(Round):
     """A round of a CatBoost model; `model` is one with a single tree and no bias."""
 
-    def raw(self, X: Any) -> FloatArray:
-        """Return start + M h_m, of shape (N, T)."""
-        return self.shared.raw(_raw(self.model, X))
+    @staticmethod
+    def predict_raw(model: Any, X: Any) -> Any:
+        """Return what a model predicts before its link."""
+        return model.predict(X, prediction_type="RawFormulaVal")
 
     @staticmethod
     def rebuild(rounds: Sequence[Round], w: FloatArray) -> Any:
@@ -58,11 +59,6 @@ class CatBoostRound(Round):
         model = type(booster)()
         model.__setstate__(state)
         return model
-
-    @staticmethod
-    def raw_predictions(booster: Any, shared: Shared, X: Any) -> Any:
-        """Return what a rebuilt booster predicts before its link."""
-        return _raw(booster, X)
 
 
 def catboost_roster(model: Any) -> Roster:
@@ -105,10 +101,6 @@ def catboost_trees(model: Any) -> TreeSum:
         else:
             tables.append(nested_table(tree, partial(_node, features, scale), T))
     return make_sum(model, tables, base, slope=1.0, n_features=len(features))
-
-
-def _raw(model: Any, X: Any) -> Any:
-    return model.predict(X, prediction_type="RawFormulaVal")
 
 
 def _stages(model: Any, shared: Shared, X: Any) -> Iterator[FloatArray]:

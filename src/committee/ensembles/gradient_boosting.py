@@ -26,8 +26,13 @@ _LOSSES = Losses(
 class GradientRound(Round):
     """A round of GradientBoosting*; start(x) is the model's own `init_`."""
 
+    @staticmethod
+    def predict_raw(model: Any, X: Any) -> FloatArray:
+        """Return what a model predicts before its link."""
+        return raw_predictions(model, X)
+
     def raw(self, X: Any) -> FloatArray:
-        """Return start + M h_m, of shape (N, T)."""
+        """Return start + M h_m, of shape (N, T), also for a start that depends on x."""
         scaled = copy.copy(self.model)
         scaled.learning_rate = self.shared.n_rounds * self.model.learning_rate
         return raw_predictions(scaled, X)
@@ -54,11 +59,6 @@ class GradientRound(Round):
         booster.estimators_ = trees
         booster.n_estimators = booster.n_estimators_ = len(trees)
         return booster
-
-    @staticmethod
-    def raw_predictions(booster: Any, shared: Shared, X: Any) -> FloatArray:
-        """Return what a rebuilt booster predicts before its link."""
-        return raw_predictions(booster, X)
 
 
 def gradient_roster(model: Any) -> Roster:

@@ -32,9 +32,10 @@ _LOSSES = Losses(
 class HistGradientRound(Round):
     """A round of HistGradientBoosting*, cut down to start at zero."""
 
-    def raw(self, X: Any) -> FloatArray:
-        """Return start + M h_m, of shape (N, T)."""
-        return self.shared.raw(raw_predictions(self.model, X))
+    @staticmethod
+    def predict_raw(model: Any, X: Any) -> FloatArray:
+        """Return what a model predicts before its link."""
+        return raw_predictions(model, X)
 
     @staticmethod
     def rebuild(rounds: Sequence[Round], w: FloatArray) -> Any:
@@ -51,11 +52,6 @@ class HistGradientRound(Round):
         booster = with_histogram_rounds(rounds[0].model, scaled, start)
         booster.max_iter = len(scaled)
         return booster
-
-    @staticmethod
-    def raw_predictions(booster: Any, shared: Shared, X: Any) -> FloatArray:
-        """Return what a rebuilt booster predicts before its link."""
-        return raw_predictions(booster, X)
 
 
 def hist_roster(model: Any) -> Roster:

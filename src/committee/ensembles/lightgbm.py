@@ -34,21 +34,27 @@ _LOSSES = Losses(
 class LightGBMRound(Round):
     """A round of a LightGBM model; `model` is a lightgbm.Booster."""
 
-    def raw(self, X: Any) -> FloatArray:
-        """Return start + M h_m, of shape (N, T)."""
-        return self.shared.raw(self.model.predict(X, raw_score=True))
+    @staticmethod
+    def predict_raw(model: Any, X: Any) -> Any:
+        """Return what a model predicts before its link."""
+        return model.predict(X, raw_score=True)
 
     @staticmethod
     def rebuild(rounds: Sequence[Round], w: FloatArray) -> Any:
-        """Put the trees into one text, then write their leaves."""
+        """Put the trees into one text, with their leaves rewritten."""
         from lightgbm import Booster
 
         shared = rounds[0].shared
-        text = _joined([member.model.model_to_string() for member in rounds])
-        booster = Booster(model_str=text)
-        T = booster.num_model_per_iteration()
-        _change_leaves(booster, np.repeat(shared.n_rounds * w, T))
-        _change_leaves(booster, np.ones(T), w.sum() * np.asarray(shared.start))
+        texts = [member.model.model_to_string() for member in rounds]
+        shift = w.sum() * np.asarray(shared.start)
+        trees = []
+        for text, weight in zip(texts, w, strict=True):
+            factor = shared.n_rounds * weight
+            trees += [
+                _changed(t, factor, b) for t, b in zip(_trees(text), shift, strict=True)
+            ]
+            shift = np.zeros_like(shift)
+        booster = Booster(model_str=_with_trees(texts[0], trees))
         if shared.wrapper is None:
             return booster
         # LightGBM has no public way to give its estimators a booster.
@@ -58,21 +64,17 @@ class LightGBMRound(Round):
         model.n_estimators = len(rounds)
         return model
 
-    @staticmethod
-    def raw_predictions(booster: Any, shared: Shared, X: Any) -> Any:
-        """Return what a rebuilt booster predicts before its link."""
-        return booster.predict(X, raw_score=True)
-
 
 def lightgbm_roster(model: Any) -> Roster:
     """Return boosters that were read back from the text of one round."""
     booster = getattr(model, "booster_", model)
-    classes, slope = _link(model, booster.model_to_string(num_iteration=1))
+    text = booster.model_to_string(num_iteration=1)
+    classes, slope = _link(model, text)
     M = booster.current_iteration()
     if booster.best_iteration > 0:
         M = min(M, booster.best_iteration)
-    trees = booster.dump_model(num_iteration=1)["tree_info"]
-    start = np.array([_mean_leaf(tree["tree_structure"]) for tree in trees])
+    # LightGBM adds the start of boosting to the first trees: their mean, as a rule.
+    start = np.array([_mean_leaf(tree) for tree in _trees(text)])
     shared = Shared(M, start, classes, slope, _wrapper(model))
     members = [LightGBMRound(_cut(booster, m, start), shared) for m in range(M)]
     return rounds_roster(members, partial(_stages, booster, shared))
@@ -128,19 +130,38 @@ def _line(text: str, key: str) -> str:
     )
 
 
-def _mean_leaf(node: dict[str, Any]) -> float:
-    """Return the mean output of a tree on its training rows.
+def _trees(text: str) -> list[str]:
+    """Return the texts of the trees of a model, without their first lines."""
+    body = text[text.index("\nTree=") : text.index("end of trees")]
+    return re.split(r"^Tree=\d+\n", body, flags=re.MULTILINE)[1:]
 
-    LightGBM adds the start of boosting to the first tree; this takes it out again.
+
+def _with_trees(text: str, trees: list[str]) -> str:
+    """Return the text of a model with other trees.
+
+    Without the line of their sizes they are read one after the other.
     """
-    leaves, waiting = [], [node]
-    for found in waiting:  # grows on the way
-        if "leaf_value" in found:
-            leaves.append((found["leaf_value"], found.get("leaf_count", 1)))
-        else:
-            waiting += [found["left_child"], found["right_child"]]
-    values, counts = np.array(leaves, dtype=np.float64).T
-    return float(np.average(values, weights=counts if counts.any() else None))
+    head, _, rest = text.partition("tree_sizes=")
+    numbered = "".join(f"Tree={i}\n{tree}" for i, tree in enumerate(trees))
+    return f"{head}\n{numbered}{rest[rest.index('end of trees') :]}"
+
+
+def _leaves(tree: str, name: str = "leaf_value") -> FloatArray:
+    return np.array(_line(tree, f"{name}=").split(), dtype=np.float64)
+
+
+def _changed(tree: str, factor: float, shift: float) -> str:
+    """Return the text of a tree that predicts factor * h + shift."""
+    values = (factor * _leaves(tree) + shift).tolist()
+    line = f"leaf_value={' '.join(map(repr, values))}"
+    return re.sub(r"^leaf_value=.*$", line, tree, flags=re.MULTILINE)
+
+
+def _mean_leaf(tree: str) -> float:
+    """Return the mean output of a tree on its training rows."""
+    values, counts = _leaves(tree), _leaves(tree, "leaf_count")
+    known = len(counts) == len(values) and counts.any()
+    return float(np.average(values, weights=counts if known else None))
 
 
 def _cut(booster: Any, m: int, start: FloatArray) -> Any:
@@ -148,21 +169,12 @@ def _cut(booster: Any, m: int, start: FloatArray) -> Any:
     from lightgbm import Booster
 
     text = booster.model_to_string(start_iteration=m, num_iteration=1)
+    if m == 0:
+        pairs = zip(_trees(text), start, strict=True)
+        text = _with_trees(text, [_changed(tree, 1.0, -b) for tree, b in pairs])
     one = Booster(model_str=text)
     one.params = {}  # what training was like: not needed, larger than a small tree
-    if m == 0:
-        _change_leaves(one, np.ones(len(start)), -start)
     return one
-
-
-def _change_leaves(booster: Any, factor: FloatArray, shift: Any = 0.0) -> None:
-    """Let the first trees k predict factor_k h_k + shift_k, in place."""
-    shift = np.broadcast_to(shift, factor.shape)
-    for info in booster.dump_model()["tree_info"][: len(factor)]:
-        k = info["tree_index"]
-        for leaf in range(info["num_leaves"]):
-            h = booster.get_leaf_output(k, leaf)
-            booster.set_leaf_output(k, leaf, factor[k] * h + shift[k])
 
 
 def _wrapper(model: Any) -> Any:
@@ -178,39 +190,13 @@ def _wrapper(model: Any) -> Any:
 def _stages(booster: Any, shared: Shared, X: Any) -> Iterator[FloatArray]:
     """Send the rows down all trees at once, and look up the leaves."""
     M, start = shared.n_rounds, np.asarray(shared.start)
-    leaves = booster.predict(X, pred_leaf=True, num_iteration=M)
-    leaves = leaves.reshape(-1, M, len(start))
+    values = [_leaves(t) for t in _trees(booster.model_to_string(num_iteration=M))]
+    reached = booster.predict(X, pred_leaf=True, num_iteration=M)
+    reached = reached.reshape(len(reached), M, len(start))
     for m in range(M):
-        h = np.column_stack(
-            [
-                _leaf_outputs(booster, m * len(start) + k, leaves[:, m, k])
-                for k in range(len(start))
-            ]
-        )
+        trees = values[m * len(start) : (m + 1) * len(start)]
+        h = np.column_stack([v[reached[:, m, k]] for k, v in enumerate(trees)])
         yield shared.raw(h - start if m == 0 else h)
-
-
-def _leaf_outputs(booster: Any, tree: int, leaves: Any) -> FloatArray:
-    """Return the outputs of the leaves that rows have reached in one tree."""
-    outputs = [booster.get_leaf_output(tree, i) for i in range(leaves.max() + 1)]
-    reached: FloatArray = np.array(outputs)[leaves]
-    return reached
-
-
-def _joined(texts: Sequence[str]) -> str:
-    """Return LightGBM's text of one model with the trees of many.
-
-    The lines of a tree begin with Tree=number; without the line of their sizes they
-    are read one after the other.
-    """
-    head, _, rest = texts[0].partition("tree_sizes=")
-    tail = rest[rest.index("end of trees") :]
-    trees: list[str] = []
-    for text in texts:
-        body = text[text.index("\nTree=") : text.index("end of trees")]
-        trees += re.split(r"^Tree=\d+\n", body, flags=re.MULTILINE)[1:]
-    numbered = "".join(f"Tree={i}\n{tree}" for i, tree in enumerate(trees))
-    return f"{head}\n{numbered}{tail}"
 
 
 def _node(model: Any, node: dict[str, Any]) -> Node:

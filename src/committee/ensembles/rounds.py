@@ -96,19 +96,19 @@ class Round(ABC, BaseEstimator):
         self.model = model
         self.shared = shared
 
+    @staticmethod
     @abstractmethod
-    def raw(self, X: Any) -> FloatArray:
-        """Return start + M h_m, of shape (N, T)."""
+    def predict_raw(model: Any, X: Any) -> Any:
+        """Return what a model of this library predicts before its link."""
 
     @staticmethod
     @abstractmethod
     def rebuild(rounds: Sequence[Round], w: FloatArray) -> Any:
-        """Return the booster of these rounds; see `rebuild`."""
+        """Return the booster of weighted rounds, as `rebuild` below has it."""
 
-    @staticmethod
-    @abstractmethod
-    def raw_predictions(booster: Any, shared: Shared, X: Any) -> Any:
-        """Return what a rebuilt booster predicts before its link."""
+    def raw(self, X: Any) -> FloatArray:
+        """Return start + M h_m, of shape (N, T)."""
+        return self.shared.raw(self.predict_raw(self.model, X))
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Do nothing: a round is trained with its booster."""
@@ -188,17 +188,6 @@ def rebuild(rounds: Sequence[Any], weights: FloatArray) -> Any:
     start, (sum_m w_m - 1) start, goes into a constant of the booster or into the leaves
     of the first round that is kept. Rounds of weight zero are left out.
 
-    Parameters
-    ----------
-    rounds : sequence of Round
-        Rounds of one booster.
-    weights : array of shape (M,)
-
-    Returns
-    -------
-    booster : fitted estimator, lightgbm.Booster or xgboost.Booster
-        Of the kind that the rounds came from.
-
     Examples
     --------
     >>> import numpy as np
@@ -230,10 +219,8 @@ class Rebuilt:
 
     def __call__(self, X: Any) -> FloatArray:
         """Return sum_m w_m F_m, of shape (N,) or (N, K)."""
-        shared = self.first.shared
-        raw = self.first.raw_predictions(self.booster, shared, X)
-        raw = np.asarray(raw, dtype=np.float64)
-        f: FloatArray = shared.predictions(raw.reshape(len(raw), -1))
+        raw = np.asarray(self.first.predict_raw(self.booster, X), dtype=np.float64)
+        f: FloatArray = self.first.shared.predictions(raw.reshape(len(raw), -1))
         if f.ndim == 2:
             # Each F_m sums to one over the classes, and here one of them is counted.
             f += (self.total - 1.0) / f.shape[1]
@@ -255,23 +242,15 @@ def rebuilt(members: Sequence[Member], weights: FloatArray) -> Rebuilt | None:
 
 @dataclass(frozen=True)
 class Losses:
-    """The losses of a library whose rounds add up to something that is known.
+    """The losses of a library whose rounds add up to something that is known."""
 
-    Attributes
-    ----------
-    option : str
-        What the library calls the choice of a loss.
-    regression : set of str
-        Rounds add up to the prediction itself.
-    classification : set of str
-        Rounds add up to log odds.
-    unweighable : set of str
-        Rounds add up to the prediction itself, but are not to be weighed anew.
-    """
-
+    #: What the library calls the choice of a loss.
     option: str
+    #: Rounds add up to the prediction itself.
     regression: frozenset[str]
+    #: Rounds add up to log odds.
     classification: frozenset[str]
+    #: Rounds add up to the prediction itself, but are not to be weighed anew.
     unweighable: frozenset[str] = frozenset({"quantile"})
 
     def classes(self, model: Any, loss: str) -> Any:

@@ -37,21 +37,15 @@ _LOSSES = Losses(
 class XGBoostRound(Round):
     """A round of an XGBoost model; `model` is an xgboost.Booster."""
 
+    @staticmethod
+    def predict_raw(model: Any, X: Any) -> Any:
+        """Return what a model predicts before its link."""
+        rows = X if hasattr(model, "get_booster") else _matrix(model, X)
+        return model.predict(rows, output_margin=True)
+
     def raw(self, X: Any) -> FloatArray:
         """Return start + M h_m, of shape (N, T)."""
-        shared = self.shared
-        try:
-            h = self.model.inplace_predict(
-                X,
-                predict_type="margin",
-                base_margin=_zeros(shared, X),
-                missing=_missing(shared),
-            )
-        except TypeError:  # the faster way does not take all kinds of X
-            h = self.model.predict(
-                _from_zero(self.model, shared, X), output_margin=True
-            )
-        return shared.raw(h)
+        return next(_stages(self.model, self.shared, X))
 
     @staticmethod
     def rebuild(rounds: Sequence[Round], w: FloatArray) -> Any:
@@ -85,13 +79,6 @@ class XGBoostRound(Round):
         estimator.load_model(text)
         estimator.n_estimators = len(rounds)
         return estimator
-
-    @staticmethod
-    def raw_predictions(booster: Any, shared: Shared, X: Any) -> Any:
-        """Return what a rebuilt booster predicts before its link."""
-        bare = not hasattr(booster, "get_booster")
-        rows = _matrix(booster, shared, X) if bare else X
-        return booster.predict(rows, output_margin=True)
 
 
 def xgboost_roster(model: Any) -> Roster:
@@ -182,22 +169,7 @@ def _as_bytes(document: dict[str, Any]) -> bytearray:
     return bytearray(json.dumps(document).encode())
 
 
-def _missing(shared: Shared) -> Any:
-    """Return what XGBoost takes for a missing value."""
-    return getattr(shared.wrapper, "missing", np.nan)
-
-
-def _zeros(shared: Shared, X: Any) -> FloatArray:
-    """Return a start of zeros as XGBoost takes it, (N,) or (N, T).
-
-    It stands in for the base score: in single precision a small h would drown in a
-    large start.
-    """
-    T = len(np.asarray(shared.start))
-    return np.zeros((n_rows(X), T) if T > 1 else n_rows(X), dtype=np.float32)
-
-
-def _matrix(booster: Any, shared: Shared, X: Any) -> Any:
+def _matrix(booster: Any, X: Any, missing: float = np.nan) -> Any:
     """Return X as an xgboost.DMatrix."""
     from xgboost import DMatrix
 
@@ -207,14 +179,7 @@ def _matrix(booster: Any, shared: Shared, X: Any) -> Any:
             "feature_names": booster.feature_names,
             "feature_types": booster.feature_types,
         }
-    return DMatrix(X, missing=_missing(shared), enable_categorical=True, **names)
-
-
-def _from_zero(booster: Any, shared: Shared, X: Any) -> Any:
-    """Return X as an xgboost.DMatrix from which predictions start at zero."""
-    rows = _matrix(booster, shared, X)
-    rows.set_base_margin(_zeros(shared, X))
-    return rows
+    return DMatrix(X, missing=missing, enable_categorical=True, **names)
 
 
 def _start(booster: Any) -> FloatArray:
@@ -227,8 +192,13 @@ def _start(booster: Any) -> FloatArray:
 
 
 def _stages(booster: Any, shared: Shared, X: Any) -> Iterator[FloatArray]:
-    """Read X once and predict the margins of one round after the other."""
-    rows = _from_zero(booster, shared, X)
+    """Read X once and predict the margins of one round after the other.
+
+    Zeros stand in for the base score: in single precision a small h would drown in a
+    large start.
+    """
+    rows = _matrix(booster, X, getattr(shared.wrapper, "missing", np.nan))
+    rows.set_base_margin(np.zeros((n_rows(X), len(np.asarray(shared.start)))))
     for m in range(shared.n_rounds):
         h = booster.predict(rows, output_margin=True, iteration_range=(m, m + 1))
         yield shared.raw(h)
