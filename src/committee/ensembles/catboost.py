@@ -77,7 +77,7 @@ def catboost_roster(model: Any) -> Roster:
     document["model_info"] = _metadata(document)
     document["scale_and_bias"] = [scale, [0.0] * len(start)]
     members = [
-        CatBoostRound(_loaded(type(model), {**document, trees: [tree]}), shared)
+        CatBoostRound(_loaded(type(model), _cut(document, trees, tree)), shared)
         for tree in document[trees]
     ]
     return rounds_roster(members, partial(_stages, model, shared))
@@ -128,6 +128,28 @@ def _loaded(kind: type, document: dict[str, Any]) -> Any:
         path = Path(folder, "model.json")
         path.write_text(json.dumps(document), encoding="utf-8")
         return kind().load_model(str(path), format="json")
+
+
+def _cut(document: dict[str, Any], trees: str, tree: Any) -> dict[str, Any]:
+    """Return the JSON of one tree, with the borders that it uses."""
+    borders = sorted({(s["float_feature_index"], s["border"]) for s in _splits(tree)})
+    for split in _splits(tree):
+        place = split["float_feature_index"], split["border"]
+        split["split_index"] = borders.index(place)
+    features = [
+        {**feature, "borders": [border for i, border in borders if i == number]}
+        for number, feature in enumerate(document["features_info"]["float_features"])
+    ]
+    return {**document, trees: [tree], "features_info": {"float_features": features}}
+
+
+def _splits(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the splits of a tree, symmetric or not."""
+    yield from tree.get("splits", [])
+    if "split" in tree:
+        yield tree["split"]
+        yield from _splits(tree["left"])
+        yield from _splits(tree["right"])
 
 
 def _trees_of(document: dict[str, Any]) -> str:

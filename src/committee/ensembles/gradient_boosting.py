@@ -23,13 +23,16 @@ _LOSSES = Losses(
 )
 
 
+def raw_predictions(model: Any, X: Any) -> FloatArray:
+    """Return what a booster of scikit-learn predicts before its link, (N, T)."""
+    raw: FloatArray = getattr(model, "decision_function", model.predict)(X)
+    return raw.reshape(len(raw), -1)
+
+
 class GradientRound(Round):
     """A round of GradientBoosting*; start(x) is the model's own `init_`."""
 
-    @staticmethod
-    def predict_raw(model: Any, X: Any) -> FloatArray:
-        """Return what a model predicts before its link."""
-        return raw_predictions(model, X)
+    predict_raw = staticmethod(raw_predictions)
 
     def raw(self, X: Any) -> FloatArray:
         """Return start + M h_m, of shape (N, T), also for a start that depends on x."""
@@ -85,12 +88,6 @@ def gradient_trees(model: Any) -> TreeSum:
         for k, tree in enumerate(trees)
     ]
     return make_sum(model, tables, start, slope=_slope(model))
-
-
-def raw_predictions(model: Any, X: Any) -> FloatArray:
-    """Return what a booster of scikit-learn predicts before its link, (N, T)."""
-    raw: FloatArray = getattr(model, "decision_function", model.predict)(X)
-    return raw.reshape(len(raw), -1)
 
 
 def staged(model: Any, start: FloatArray, M: int, X: Any) -> Iterator[FloatArray]:

@@ -32,10 +32,7 @@ _LOSSES = Losses(
 class HistGradientRound(Round):
     """A round of HistGradientBoosting*, cut down to start at zero."""
 
-    @staticmethod
-    def predict_raw(model: Any, X: Any) -> FloatArray:
-        """Return what a model predicts before its link."""
-        return raw_predictions(model, X)
+    predict_raw = staticmethod(raw_predictions)
 
     @staticmethod
     def rebuild(rounds: Sequence[Round], w: FloatArray) -> Any:

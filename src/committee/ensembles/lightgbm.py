@@ -46,14 +46,10 @@ class LightGBMRound(Round):
 
         shared = rounds[0].shared
         texts = [member.model.model_to_string() for member in rounds]
-        shift = w.sum() * np.asarray(shared.start)
-        trees = []
-        for text, weight in zip(texts, w, strict=True):
-            factor = shared.n_rounds * weight
-            trees += [
-                _changed(t, factor, b) for t, b in zip(_trees(text), shift, strict=True)
-            ]
-            shift = np.zeros_like(shift)
+        factors, shift = shared.n_rounds * w, w.sum() * np.asarray(shared.start)
+        trees = _changed(texts[0], factors[0], shift)
+        for text, factor in zip(texts[1:], factors[1:], strict=True):
+            trees += _changed(text, factor, 0 * shift)
         booster = Booster(model_str=_with_trees(texts[0], trees))
         if shared.wrapper is None:
             return booster
@@ -150,11 +146,14 @@ def _leaves(tree: str, name: str = "leaf_value") -> FloatArray:
     return np.array(_line(tree, f"{name}=").split(), dtype=np.float64)
 
 
-def _changed(tree: str, factor: float, shift: float) -> str:
-    """Return the text of a tree that predicts factor * h + shift."""
-    values = (factor * _leaves(tree) + shift).tolist()
-    line = f"leaf_value={' '.join(map(repr, values))}"
-    return re.sub(r"^leaf_value=.*$", line, tree, flags=re.MULTILINE)
+def _changed(text: str, factor: float, shift: FloatArray) -> list[str]:
+    """Return the trees of one round, so that they predict factor * h + shift."""
+    changed = []
+    for tree, by in zip(_trees(text), shift, strict=True):
+        values = " ".join(map(repr, (factor * _leaves(tree) + by).tolist()))
+        line = f"leaf_value={values}"
+        changed.append(re.sub(r"^leaf_value=.*$", line, tree, flags=re.MULTILINE))
+    return changed
 
 
 def _mean_leaf(tree: str) -> float:
@@ -170,8 +169,7 @@ def _cut(booster: Any, m: int, start: FloatArray) -> Any:
 
     text = booster.model_to_string(start_iteration=m, num_iteration=1)
     if m == 0:
-        pairs = zip(_trees(text), start, strict=True)
-        text = _with_trees(text, [_changed(tree, 1.0, -b) for tree, b in pairs])
+        text = _with_trees(text, _changed(text, 1.0, -start))
     one = Booster(model_str=text)
     one.params = {}  # what training was like: not needed, larger than a small tree
     return one

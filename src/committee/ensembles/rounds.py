@@ -18,6 +18,9 @@ from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from committee._typing import FloatArray, Member
 from committee.ensembles.roster import Roster
 
+#: Given X, yields the raw values (N, T) of all rounds in order, faster than one by one.
+Stages = Callable[[Any], Iterator[FloatArray]]
+
 
 @dataclass(frozen=True)
 class Shared:
@@ -49,6 +52,10 @@ class Shared:
         h = np.asarray(h, dtype=np.float64)
         raw: FloatArray = np.asarray(self.start) + self.n_rounds * h.reshape(len(h), -1)
         return raw
+
+    def staged(self, stages: Stages, X: Any) -> Iterator[FloatArray]:
+        """Yield the predictions of one round after the other."""
+        return map(self.predictions, stages(X))
 
     def predictions(self, raw: FloatArray) -> FloatArray:
         """Return raw values (N, T) as predictions (N,) or class scores (N, K).
@@ -146,18 +153,8 @@ class Round(ABC, BaseEstimator):
         return tags
 
 
-def rounds_roster(
-    members: list[Any], stages: Callable[[Any], Iterator[FloatArray]]
-) -> Roster:
-    """Return the roster of a booster's rounds.
-
-    Parameters
-    ----------
-    members : list of Round
-    stages : callable
-        Given X, yields the raw values (N, T) of the members one after the other,
-        faster than one member at a time.
-    """
+def rounds_roster(members: list[Any], stages: Stages) -> Roster:
+    """Return the roster of a booster's rounds."""
     shared = members[0].shared
     return Roster(
         members,
@@ -169,14 +166,8 @@ def rounds_roster(
             "Boosted rounds learn from all rows. Give rows that the booster was not "
             "trained on, without oob."
         ),
-        staged_predictions=partial(_staged_predictions, shared, stages),
+        staged_predictions=partial(shared.staged, stages),
     )
-
-
-def _staged_predictions(
-    shared: Shared, stages: Callable[[Any], Iterator[FloatArray]], X: Any
-) -> Iterator[FloatArray]:
-    return map(shared.predictions, stages(X))
 
 
 def rebuild(rounds: Sequence[Any], weights: FloatArray) -> Any:
