@@ -1,30 +1,28 @@
 """LightGBM: early stopping, categories, odd options, refusals."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
-from committee.ensembles import rebuild, roster_of, trees_of
+from committee.ensembles import roster_of, trees_of
 from tests.ensembles.test_tree_tables import assert_same
 from tests.export.cases import rows
 from tests.reference.boosters import (
     as_frame,
     assert_mean_is_the_booster,
-    fit_booster,
+    make_booster,
     make_rows,
 )
 
-
-def small(kind="LGBMRegressor", **options):
-    library = pytest.importorskip("lightgbm")
-    options = {"n_estimators": 6, "min_child_samples": 5, "verbose": -1} | options
-    return getattr(library, kind)(n_jobs=1, **options)
+small = partial(make_booster, "lightgbm")
 
 
 @pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
 def test_early_stopping():
     lgb = pytest.importorskip("lightgbm")
     X, y = make_rows("binary")
-    model = lgb.LGBMClassifier(n_estimators=200, verbose=-1, learning_rate=0.5)
+    model = small("binary", n_estimators=200, learning_rate=0.5)
     model.fit(
         X[:80],
         y[:80],
@@ -35,24 +33,9 @@ def test_early_stopping():
     assert_mean_is_the_booster(model.booster_, X, "binary")
 
 
-def test_categories_may_come_in_another_order():
-    model, frame = fit_booster("lightgbm", "regression", frame=True)
-    frame = frame.assign(e=frame["e"].cat.reorder_categories(["w", "s", "n", "e"]))
-    roster = assert_mean_is_the_booster(model, frame, "regression")
-    whole = rebuild(roster.members, roster.weights)
-    np.testing.assert_allclose(whole.predict(frame), model.predict(frame), rtol=1e-5)
-
-
-def test_sparse_rows():
-    sparse = pytest.importorskip("scipy.sparse")
-    model, X = fit_booster("lightgbm", "multiclass")
-    X = sparse.csr_matrix(np.nan_to_num(X))
-    assert_mean_is_the_booster(model, X, "multiclass")
-
-
 def test_slope_of_the_sigmoid():
     X, y = rows("binary")
-    model = small("LGBMClassifier", sigmoid=2.0).fit(X, y == "yes")
+    model = small("binary", sigmoid=2.0).fit(X, y == "yes")
     assert_mean_is_the_booster(model, X, "binary")
     assert_same(model, X, 1e-12)
 
@@ -95,10 +78,8 @@ def test_rounds_that_cannot_be_re_weighed(options, named):
 
 
 def test_own_objectives_are_refused():
-    lgb = pytest.importorskip("lightgbm")
     X, y = make_rows("regression")
-    model = lgb.LGBMRegressor(objective=lambda y, f: (f - y, np.ones_like(y)))
-    model.set_params(n_estimators=2, verbose=-1).fit(X, y)
+    model = small(objective=lambda y, f: (f - y, np.ones_like(y))).fit(X, y)
     with pytest.raises(ValueError, match="objective='a function'"):
         roster_of(model)
 

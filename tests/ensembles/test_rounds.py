@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.base import is_classifier, is_regressor
 from sklearn.linear_model import Ridge
 from sklearn.utils.validation import check_is_fitted
@@ -13,6 +14,7 @@ from tests.reference.boosters import (
     LIBRARIES,
     TASKS,
     M,
+    assert_mean_is_the_booster,
     combined,
     fit_booster,
     member_values,
@@ -128,6 +130,22 @@ def test_a_rebuilt_booster_has_rounds_and_labels_again(library):
         whole = rebuild(members, np.full(M, 1 / M))
         np.testing.assert_array_equal(whole.predict(X), model.predict(X))
         assert whole.get_params().keys() == model.get_params().keys()
+
+
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
+def test_categories_may_come_in_another_order(library):
+    model, frame = fit_booster(library, "regression", frame=True)
+    frame = frame.assign(e=frame["e"].cat.reorder_categories(["w", "s", "n", "e"]))
+    roster = assert_mean_is_the_booster(model, frame, "regression")
+    whole = rebuild(roster.members, roster.weights)
+    np.testing.assert_allclose(whole.predict(frame), model.predict(frame), rtol=1e-5)
+
+
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost", "catboost"])
+def test_sparse_rows(library):
+    model, X = fit_booster(library, "multiclass")
+    X = csr_matrix(np.nan_to_num(X))
+    assert_mean_is_the_booster(model, X, "multiclass")
 
 
 def test_no_round_is_no_booster():

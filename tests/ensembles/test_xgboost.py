@@ -1,5 +1,7 @@
 """XGBoost: early stopping, categories, odd options, refusals."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -7,19 +9,17 @@ from committee.ensembles import rebuild, roster_of, trees_of
 from tests.ensembles.test_tree_tables import assert_same
 from tests.export.cases import rows
 from tests.reference.boosters import (
+    M,
     as_frame,
     assert_mean_is_the_booster,
     combined,
-    fit_booster,
+    make_booster,
     make_rows,
     member_values,
     output,
 )
 
-
-def small(kind="XGBRegressor", **options):
-    library = pytest.importorskip("xgboost")
-    return getattr(library, kind)(**{"n_estimators": 6, "n_jobs": 1} | options)
+small = partial(make_booster, "xgboost")
 
 
 def test_early_stopping():
@@ -36,42 +36,25 @@ def test_early_stopping():
     assert len(assert_mean_is_the_booster(booster, X, "regression")) > len(roster)
 
 
-def test_categories_may_come_in_another_order():
-    model, frame = fit_booster("xgboost", "regression", frame=True)
-    frame = frame.assign(e=frame["e"].cat.reorder_categories(["w", "s", "n", "e"]))
-    roster = assert_mean_is_the_booster(model, frame, "regression")
-    whole = rebuild(roster.members, roster.weights)
-    np.testing.assert_allclose(whole.predict(frame), model.predict(frame), rtol=1e-5)
-
-
-def test_sparse_rows():
-    sparse = pytest.importorskip("scipy.sparse")
-    model, X = fit_booster("xgboost", "multiclass")
-    X = sparse.csr_array(np.nan_to_num(X))
-    assert_mean_is_the_booster(model, X, "multiclass")
-
-
 def test_base_score():
     X, y = rows("regression")
     assert_same(small(base_score=5.0).fit(X, y + 4), X, 1e-5)
 
 
 def test_a_mark_for_missing_values():
-    xgb = pytest.importorskip("xgboost")
     X, y = make_rows("regression")
     X = np.nan_to_num(X, nan=-999.0)
-    model = xgb.XGBRegressor(n_estimators=5, missing=-999.0).fit(X, y)
+    model = small(missing=-999.0).fit(X, y)
     assert_mean_is_the_booster(model, X, "regression")
 
 
 @pytest.mark.parametrize("task", ["regression", "multiclass"])
 def test_several_trees_for_each_round(task):
     X, y = make_rows(task)
-    kind = "XGBRegressor" if task == "regression" else "XGBClassifier"
-    model = small(kind, num_parallel_tree=3, subsample=0.5).fit(X, y)
+    model = small(task, num_parallel_tree=3, subsample=0.5).fit(X, y)
     roster = assert_mean_is_the_booster(model, X, task)
-    assert len(roster) == 6
-    w = np.linspace(0, 0.5, 6)
+    assert len(roster) == M
+    w = np.linspace(0, 0.5, M)
     np.testing.assert_allclose(
         output(rebuild(roster.members, w), X, task),
         combined(member_values(roster.members, X, task), w),

@@ -5,27 +5,55 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy.special import softmax
-from sklearn.ensemble import (
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-)
 
 from committee.ensembles import roster_of
 
-LIBRARIES = (
-    "gradient",
-    "histogram",
-    "lightgbm",
-    "xgboost",
-    "catboost",
-    "lgb.Booster",
-    "xgb.Booster",
-)
+M = 12
+#: Module, class and settings of small boosters with M rounds.
+_KINDS = {
+    "gradient": (
+        "sklearn.ensemble",
+        "GradientBoosting",
+        {"n_estimators": M, "random_state": 0},
+    ),
+    "histogram": (
+        "sklearn.ensemble",
+        "HistGradientBoosting",
+        {"max_iter": M, "min_samples_leaf": 5, "random_state": 0},
+    ),
+    "lightgbm": (
+        "lightgbm",
+        "LGBM",
+        {"n_estimators": M, "min_child_samples": 5, "verbose": -1, "n_jobs": 1},
+    ),
+    "xgboost": (
+        "xgboost",
+        "XGB",
+        {"n_estimators": M, "max_depth": 4, "enable_categorical": True, "n_jobs": 1},
+    ),
+    "catboost": (
+        "catboost",
+        "CatBoost",
+        {
+            "iterations": M,
+            "depth": 3,
+            "verbose": 0,
+            "thread_count": 1,
+            "allow_writing_files": False,
+        },
+    ),
+}
+BOOSTERS = tuple(_KINDS)
+LIBRARIES = (*BOOSTERS, "lgb.Booster", "xgb.Booster")
 TASKS = ("regression", "binary", "multiclass")
 LABELS = np.array(["low", "mid", "top"])
-M = 12
+
+
+def make_booster(library, task="regression", **options):
+    """Return an estimator of a library that is not yet fitted."""
+    module, name, own = _KINDS[library]
+    end = "Regressor" if task == "regression" else "Classifier"
+    return getattr(pytest.importorskip(module), name + end)(**{**own, **options})
 
 
 def make_rows(task, *, missing=True, N=160, seed=0):
@@ -59,7 +87,13 @@ def fit_booster(library, task, *, frame=False):
         X = pd.DataFrame(X, columns=list("abcde"))
     elif frame:
         X = as_frame(X)
-    return _FITTERS[library](task, X, y), X
+    name = {"lgb.Booster": "lightgbm", "xgb.Booster": "xgboost"}.get(library, library)
+    if task != "regression" and name != "xgboost":  # which takes codes only
+        y = LABELS[y]
+    model = make_booster(name, task).fit(X, y)
+    if library == "lgb.Booster":
+        return model.booster_, X
+    return (model.get_booster() if library == "xgb.Booster" else model), X
 
 
 def output(model, X, task):
@@ -105,59 +139,3 @@ def tolerance(library):
     if library.startswith("xg"):
         return {"rtol": 2e-6, "atol": 1e-6}
     return {"rtol": 1e-12, "atol": 1e-13}
-
-
-def _gradient(task, X, y):
-    if task == "regression":
-        return GradientBoostingRegressor(n_estimators=M, random_state=0).fit(X, y)
-    model = GradientBoostingClassifier(n_estimators=M, random_state=0)
-    return model.fit(X, LABELS[y])
-
-
-def _histogram(task, X, y):
-    if task == "regression":
-        return HistGradientBoostingRegressor(max_iter=M).fit(X, y)
-    return HistGradientBoostingClassifier(max_iter=M).fit(X, LABELS[y])
-
-
-def _lightgbm(task, X, y):
-    lgb = pytest.importorskip("lightgbm")
-    options = {"n_estimators": M, "verbose": -1, "min_child_samples": 5, "n_jobs": 1}
-    if task == "regression":
-        return lgb.LGBMRegressor(**options).fit(X, y)
-    return lgb.LGBMClassifier(**options).fit(X, LABELS[y])
-
-
-def _xgboost(task, X, y):
-    xgb = pytest.importorskip("xgboost")
-    kind = xgb.XGBRegressor if task == "regression" else xgb.XGBClassifier
-    model = kind(n_estimators=M, max_depth=4, n_jobs=1, enable_categorical=True)
-    return model.fit(X, y)
-
-
-def _catboost(task, X, y):
-    cat = pytest.importorskip("catboost")
-    options = {"iterations": M, "depth": 3, "verbose": 0, "thread_count": 1}
-    options["allow_writing_files"] = False
-    if task == "regression":
-        return cat.CatBoostRegressor(**options).fit(X, y)
-    return cat.CatBoostClassifier(**options).fit(X, LABELS[y])
-
-
-def _lightgbm_booster(task, X, y):
-    return _lightgbm(task, X, y).booster_
-
-
-def _xgboost_booster(task, X, y):
-    return _xgboost(task, X, y).get_booster()
-
-
-_FITTERS = {
-    "gradient": _gradient,
-    "histogram": _histogram,
-    "lightgbm": _lightgbm,
-    "xgboost": _xgboost,
-    "catboost": _catboost,
-    "lgb.Booster": _lightgbm_booster,
-    "xgb.Booster": _xgboost_booster,
-}

@@ -69,8 +69,9 @@ def catboost_roster(model: Any) -> Roster:
     M = len(document[trees])
     if M == 0:
         raise ValueError(f"The {type(model).__name__} has no rounds to weigh.")
-    for features in document["features_info"].keys() - {"float_features"}:
-        raise refusal(model, "features", features, "their splits are not on numbers")
+    others = sorted(document["features_info"].keys() - {"float_features"})
+    if others:
+        raise refusal(model, "features", others[0], "their splits are not on numbers")
     scale, start = document["scale_and_bias"]
     wrapper = type(model)(**model.get_params())
     shared = Shared(M, np.array(start, dtype=np.float64), classes, wrapper=wrapper)
