@@ -1,5 +1,6 @@
 """CatBoost: trees of any shape, scaled models, labels, refusals."""
 
+import pickle
 from functools import partial
 
 import numpy as np
@@ -97,6 +98,19 @@ def test_features_other_than_numbers_are_refused():
         roster_of(model)
     with pytest.raises(ValueError, match="no splits on categories"):
         trees_of(model)
+
+
+@pytest.mark.parametrize("frame", [False, True])
+def test_columns_are_known_also_after_pickling(frame):
+    pd = pytest.importorskip("pandas")
+    X, y = rows("regression")
+    X = pd.DataFrame(X, columns=list("uvwxyz")) if frame else X
+    model = pickle.loads(pickle.dumps(small().fit(X[:60], y[:60])))
+    committee = prune(model, X[60:120], y[60:120], combiner=SimplexWeights())
+    assert committee.n_features_in_ == 6
+    assert hasattr(committee, "feature_names_in_") == frame
+    f = committee.predict(X[120:])
+    np.testing.assert_allclose(to_sklearn(committee).predict(X[120:]), f, rtol=1e-12)
 
 
 def test_from_prune_to_a_file(tmp_path):

@@ -14,7 +14,7 @@ from sklearn.tree import (
     ExtraTreeClassifier,
 )
 
-from committee import Bagging, CommitteeClassifier, SimplexWeights
+from committee import Bagging, CommitteeClassifier, SimplexWeights, member_predictions
 from committee.ensembles import roster_of
 from committee.ensembles.columns import OnColumns
 from committee.ensembles.forests import (
@@ -22,7 +22,6 @@ from committee.ensembles.forests import (
     is_tree,
     regression_forest,
 )
-from committee.predictions import ask
 from tests.export.cases import rows
 
 WEIGHTS = np.array([0.6, 0.3, 0.1])
@@ -171,7 +170,7 @@ def test_members_know_the_rows_that_they_were_trained_on(ensemble):
     unseen = roster.held_out(len(X))
     assert unseen.shape == (180, 5)
     codes = np.searchsorted(roster.classes, y)
-    right = ask(roster, X).argmax(axis=2) == codes[:, None]
+    right = member_predictions(ensemble, X).argmax(axis=2) == codes[:, None]
     assert np.all(right[~unseen])
     assert not np.all(right[unseen])
 

@@ -8,6 +8,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from committee import member_predictions
 from committee.ensembles import roster_of
 from committee.ensembles.columns import OnColumns
 from committee.ensembles.voting import (
@@ -15,7 +16,6 @@ from committee.ensembles.voting import (
     voting_classifier,
     voting_regressor,
 )
-from committee.predictions import ask
 from tests.export.cases import LABELS, rows
 
 TWO = [("linear", LogisticRegression()), ("tree", DecisionTreeClassifier(max_depth=3))]
@@ -94,17 +94,16 @@ def test_stacking_gives_its_first_layer(prefit):
         stacking = StackingClassifier(layer, cv="prefit").fit(X, y)
     else:
         stacking = StackingClassifier(TWO).fit(X, y)
-    roster = roster_of(stacking)
-    assert roster.weights is None
-    F = ask(roster, X)
+    assert roster_of(stacking).weights is None
+    F = member_predictions(stacking, X)
     for m, (_, model) in enumerate(TWO):
         np.testing.assert_allclose(F[:, m], model.fit(X, y).predict_proba(X))
 
 
 def test_stacking_of_regressors():
     X, y = rows("regression")
-    roster = roster_of(StackingRegressor(TWO_NUMBERS).fit(X, y))
-    np.testing.assert_allclose(ask(roster, X)[:, 0], Ridge().fit(X, y).predict(X))
+    F = member_predictions(StackingRegressor(TWO_NUMBERS).fit(X, y), X)
+    np.testing.assert_allclose(F[:, 0], Ridge().fit(X, y).predict(X))
 
 
 def test_a_list_holds_estimators_of_one_task():

@@ -104,6 +104,19 @@ def catboost_trees(model: Any) -> TreeSum:
     return make_sum(model, tables, base, slope=1.0, n_features=len(features))
 
 
+def catboost_columns(model: Any) -> dict[str, Any]:
+    """Return the number of columns, and the names of a frame's.
+
+    CatBoost names the columns of an array by their numbers, and does not know how many
+    there are once a model was read from a file or a pickle.
+    """
+    names = model.feature_names_
+    columns: dict[str, Any] = {"n_features_in_": len(names)}
+    if not all(name.isdigit() for name in names):
+        columns["feature_names_in_"] = np.array(names, dtype=object)
+    return columns
+
+
 def _stages(model: Any, shared: Shared, X: Any) -> Iterator[FloatArray]:
     """Send the rows down all trees at once, and look up the leaves."""
     T = len(np.asarray(shared.start))

@@ -14,7 +14,11 @@ from typing import Any, NamedTuple
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from committee.ensembles.catboost import catboost_roster, catboost_trees
+from committee.ensembles.catboost import (
+    catboost_columns,
+    catboost_roster,
+    catboost_trees,
+)
 from committee.ensembles.forests import (
     adaboost_roster,
     bagging_roster,
@@ -41,6 +45,8 @@ class Adapter(NamedTuple):
     names: str
     roster: Callable[[Any], Roster] | None
     trees: Callable[[Any], TreeSum] | None = None
+    #: Where a model does not have scikit-learn's attributes: see `known_columns`.
+    columns: Callable[[Any], dict[str, Any]] | None = None
 
 
 ADAPTERS = (
@@ -54,7 +60,7 @@ ADAPTERS = (
     Adapter("sklearn", "HistGradientBoosting*", hist_roster, hist_trees),
     Adapter("lightgbm", "LGBMModel Booster", lightgbm_roster, lightgbm_trees),
     Adapter("xgboost", "XGBModel Booster", xgboost_roster, xgboost_trees),
-    Adapter("catboost", "CatBoost*", catboost_roster, catboost_trees),
+    Adapter("catboost", "CatBoost*", catboost_roster, catboost_trees, catboost_columns),
 )
 
 KNOWN = (
@@ -137,6 +143,16 @@ def trees_of(model: Any) -> TreeSum | None:
     """
     adapter = adapter_of(model)
     return None if adapter is None or adapter.trees is None else adapter.trees(model)
+
+
+def known_columns(ensemble: Any) -> dict[str, Any]:
+    """Return n_features_in_ and feature_names_in_, as far as they are known."""
+    model = getattr(ensemble, "best_estimator_", ensemble)
+    adapter = adapter_of(model)
+    if adapter is not None and adapter.columns is not None:
+        return adapter.columns(model)
+    names = ("n_features_in_", "feature_names_in_")
+    return {name: getattr(model, name) for name in names if hasattr(model, name)}
 
 
 def adapter_of(ensemble: Any) -> Adapter | None:

@@ -12,7 +12,7 @@ from scipy.special import log_softmax
 
 from committee._typing import FloatArray, IntArray, Member
 from committee.combiners import Combiner
-from committee.ensembles import Roster
+from committee.ensembles import Roster, known_columns
 from committee.estimators import CommitteeClassifier, CommitteeRegressor
 from committee.members import Pool
 from committee.pruning.costs import few_rows, seconds_per_row, stored_bytes
@@ -179,9 +179,8 @@ def empty_committee(
     empty = kind(combiner=combiner, n_jobs=n_jobs)
     if roster.classes is not None:
         empty.classes_ = np.asarray(roster.classes)
-    for name in ("n_features_in_", "feature_names_in_"):
-        if hasattr(ensemble, name):
-            setattr(empty, name, getattr(ensemble, name))
+    for name, value in known_columns(ensemble).items():
+        setattr(empty, name, value)
     columns = [str(column) for column in getattr(X, "columns", [])]
     # LightGBM knows "a b" as "a_b".
     if columns and [c.replace(" ", "_") for c in columns] == list(
