@@ -70,7 +70,7 @@ TESTED_ELSEWHERE = {
     "combiners/evidence_pruner.py": "what EPPruner and ARDPruner share: test_ep_pruner",
     "pruning/workshop.py": "what prune() puts together: test_prune and test_path",
     "compare/table.py": "how a comparison prints: test_comparison",
-    "export/finish.py": "labels and inputs of the files: tests/export/test_onnx.py",
+    "ensembles/hist_boosting.py": "test_rounds.py, test_gradient_boosting.py",
     "export/graph.py": "what onnxruntime runs: tests/export/test_onnx.py",
     "combiners/problem.py": "what combiners are given: tests/test_combiners.py",
 }

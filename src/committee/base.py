@@ -31,10 +31,8 @@ from committee._validation import (
 )
 from committee.combiners import Combiner
 from committee.distributed import lazy_rows
-from committee.ensembles import Roster
+from committee.ensembles import Rebuilt, Roster, Round, rebuilt
 from committee.ensembles.roster import training_rows
-from committee.ensembles.rounds import Round
-from committee.ensembles.together import Together, together
 from committee.export import to_sklearn
 from committee.growing import grow
 from committee.members import Bagging, Generation, Generator, Pool, TrainingData
@@ -372,12 +370,12 @@ class BaseCommittee(BaseEstimator):
             return rebuilt(X)
         return combined(self.roster_, X, n_jobs=self.n_jobs)
 
-    def _rebuilt(self) -> Together | None:
+    def _rebuilt(self) -> Rebuilt | None:
         """Return the booster that its weighted rounds make up, built on first use."""
         if not isinstance(self.members_[0], Round):
             return None
         if "_whole" not in self.__dict__:
-            self._whole = together(self.members_, self.weights_)
+            self._whole = rebuilt(self.members_, self.weights_)
         return self._whole
 
     def _prepared(self, X: Any) -> Any:

@@ -1,16 +1,27 @@
-"""Weights folded into leaves: a forest in every respect, and for other tools."""
+"""Rows that trees have not seen; weights folded into the leaves of a forest."""
 
 import numpy as np
 import pytest
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import (
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     ExtraTreeClassifier,
 )
 
+from committee import Bagging, CommitteeClassifier, SimplexWeights, member_predictions
+from committee.ensembles import roster_of
 from committee.ensembles.columns import OnColumns
-from committee.export.forest import classification_forest, is_tree, regression_forest
+from committee.ensembles.forests import (
+    classification_forest,
+    is_tree,
+    regression_forest,
+)
 from tests.export.cases import rows
 
 WEIGHTS = np.array([0.6, 0.3, 0.1])
@@ -22,7 +33,7 @@ def _codes():
 
 
 def _how(K, votes="soft"):
-    return {"classes": np.arange(K) + 7, "spoken": np.arange(K), "votes": votes}
+    return {"classes": np.arange(K) + 7, "member_classes": np.arange(K), "votes": votes}
 
 
 def _weighted_forest(task):
@@ -116,8 +127,10 @@ def test_a_refit_grows_as_many_trees():
 def test_shap_explains_the_weighted_sum(task):
     shap = pytest.importorskip("shap")
     X, output, forest = _weighted_forest(task)
-    told = shap.TreeExplainer(forest)(X[:5])
-    total = told.values.sum(axis=1) + told.base_values.reshape(5, -1).squeeze()
+    explained = shap.TreeExplainer(forest)(X[:5])
+    total = (
+        explained.values.sum(axis=1) + explained.base_values.reshape(5, -1).squeeze()
+    )
     np.testing.assert_allclose(total, output[:5], atol=1e-10)
 
 
@@ -126,12 +139,54 @@ def test_treelite_predicts_the_weighted_sum(task):
     treelite = pytest.importorskip("treelite")
     X, output, forest = _weighted_forest(task)
     model = treelite.sklearn.import_model(forest)
-    told = treelite.gtil.predict(model, X)
-    np.testing.assert_allclose(told.reshape(output.shape), output, atol=1e-10)
+    explained = treelite.gtil.predict(model, X)
+    np.testing.assert_allclose(explained.reshape(output.shape), output, atol=1e-10)
 
 
-def test_trees_are_told_from_estimators_that_hold_one():
+def test_trees_are_explained_from_estimators_that_hold_one():
     tree = ExtraTreeClassifier()
     assert is_tree(tree)
     assert is_tree(OnColumns(tree, np.arange(2)))
     assert not is_tree(RandomForestClassifier())
+
+
+@pytest.mark.parametrize(
+    "ensemble",
+    [
+        RandomForestClassifier(5, random_state=0),
+        ExtraTreesClassifier(5, bootstrap=True, max_samples=0.5, random_state=0),
+        BaggingClassifier(n_estimators=5, random_state=0),
+        BaggingClassifier(
+            n_estimators=5, bootstrap=False, max_samples=0.5, random_state=0
+        ),
+    ],
+    ids=repr,
+)
+def test_members_know_the_rows_that_they_were_trained_on(ensemble):
+    """A fully grown tree is right on all rows it saw, and wrong on some others."""
+    X, y = rows("multiclass")
+    ensemble.fit(X, y)
+    roster = roster_of(ensemble)
+    unseen = roster.held_out(len(X))
+    assert unseen.shape == (180, 5)
+    codes = np.searchsorted(roster.classes, y)
+    right = member_predictions(ensemble, X).argmax(axis=2) == codes[:, None]
+    assert np.all(right[~unseen])
+    assert not np.all(right[unseen])
+
+
+def test_held_out_rows_of_a_committee_are_its_own():
+    X, y = rows("multiclass")
+    committee = CommitteeClassifier(
+        generator=Bagging(5), combiner=SimplexWeights(), random_state=0
+    ).fit(X, y)
+    np.testing.assert_array_equal(
+        roster_of(committee).held_out(len(X)), committee.held_out_
+    )
+
+
+def test_another_number_of_rows_cannot_be_the_training_rows():
+    X, y = rows("multiclass")
+    forest = RandomForestClassifier(5).fit(X, y)
+    with pytest.raises(ValueError, match=r"the 180 rows .* Got 89 rows"):
+        roster_of(forest).held_out(89)

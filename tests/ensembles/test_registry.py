@@ -1,4 +1,7 @@
-"""Fitted ensembles of all kinds, taken apart."""
+"""Fitted ensembles of all kinds: their members, or why there are none."""
+
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -10,11 +13,11 @@ from sklearn.ensemble import (
     BaggingRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
     IsolationForest,
     RandomForestClassifier,
     RandomForestRegressor,
-    StackingClassifier,
-    StackingRegressor,
     VotingClassifier,
     VotingRegressor,
 )
@@ -26,9 +29,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from committee import Bagging, CommitteeClassifier, SimplexWeights, member_predictions
+from committee import Bagging, CommitteeClassifier, member_predictions
 from committee.ensembles import roster_of
-from committee.predictions import ask
+from committee.ensembles.registry import adapter_of
+from tests.reference.boosters import LIBRARIES, fit_booster
 
 TWO = [("linear", LogisticRegression()), ("tree", DecisionTreeClassifier(max_depth=3))]
 TWO_NUMBERS = [("linear", Ridge()), ("tree", DecisionTreeRegressor(max_depth=3))]
@@ -73,7 +77,7 @@ def test_the_weighted_members_are_the_ensemble(ensemble, blobs):
     X, y = blobs
     ensemble.fit(X, y)
     roster = roster_of(ensemble)
-    F = ask(roster, roster.prepared(X))
+    F = member_predictions(ensemble, X)
     np.testing.assert_array_equal(roster.classes, ["a", "b", "c"])
     np.testing.assert_allclose(F.sum(axis=2), 1.0, rtol=1e-12)
     np.testing.assert_allclose(
@@ -82,7 +86,6 @@ def test_the_weighted_members_are_the_ensemble(ensemble, blobs):
         rtol=1e-12,
         atol=1e-15,
     )
-    np.testing.assert_array_equal(F, member_predictions(ensemble, X))
 
 
 @pytest.mark.parametrize(
@@ -101,7 +104,7 @@ def test_the_weighted_regressors_are_the_ensemble(ensemble, line):
     ensemble.fit(X, y)
     roster = roster_of(ensemble)
     assert roster.classes is None
-    F = ask(roster, roster.prepared(X))
+    F = member_predictions(ensemble, X)
     np.testing.assert_allclose(F @ roster.weights, ensemble.predict(X), rtol=1e-12)
 
 
@@ -118,7 +121,7 @@ def test_votes_decide_as_the_ensemble_does(ensemble, blobs):
     X, y = blobs
     ensemble.fit(X, y)
     roster = roster_of(ensemble)
-    F = ask(roster, roster.prepared(X))
+    F = member_predictions(ensemble, X)
     assert set(np.unique(F)) <= {0.0, 1.0}
     S = np.tensordot(F, roster.weights, axes=(1, 0))
     clear = np.ptp(np.sort(S, axis=1)[:, -2:], axis=1) > 1e-9
@@ -127,74 +130,11 @@ def test_votes_decide_as_the_ensemble_does(ensemble, blobs):
     )
 
 
-@pytest.mark.parametrize("prefit", [False, True])
-def test_stacking_gives_its_first_layer(prefit, blobs):
-    X, y = blobs
-    if prefit:
-        layer = [(name, model.fit(X, y)) for name, model in TWO]
-        stacking = StackingClassifier(layer, cv="prefit").fit(X, y)
-    else:
-        stacking = StackingClassifier(TWO).fit(X, y)
-    roster = roster_of(stacking)
-    assert roster.weights is None
-    F = ask(roster, X)
-    for m, (_, model) in enumerate(TWO):
-        np.testing.assert_allclose(F[:, m], model.fit(X, y).predict_proba(X))
-
-
-def test_stacking_of_regressors(line):
-    X, y = line
-    roster = roster_of(StackingRegressor(TWO_NUMBERS).fit(X, y))
-    np.testing.assert_allclose(ask(roster, X)[:, 0], Ridge().fit(X, y).predict(X))
-
-
 def test_adaboost_of_regressors_takes_a_median_so_has_no_weights(line):
     X, y = line
-    roster = roster_of(AdaBoostRegressor(n_estimators=5, random_state=0).fit(X, y))
-    assert roster.weights is None
-    assert ask(roster, X).shape == (90, 5)
-
-
-@pytest.mark.parametrize(
-    "ensemble",
-    [
-        RandomForestClassifier(5, random_state=0),
-        ExtraTreesClassifier(5, bootstrap=True, max_samples=0.5, random_state=0),
-        BaggingClassifier(n_estimators=5, random_state=0),
-        BaggingClassifier(
-            n_estimators=5, bootstrap=False, max_samples=0.5, random_state=0
-        ),
-    ],
-    ids=repr,
-)
-def test_members_know_the_rows_that_they_were_trained_on(ensemble, blobs):
-    """A fully grown tree is right on all rows it saw, and wrong on some others."""
-    X, y = blobs
-    ensemble.fit(X, y)
-    roster = roster_of(ensemble)
-    unseen = roster.held_out(len(X))
-    assert unseen.shape == (90, 5)
-    codes = np.searchsorted(roster.classes, y)
-    right = ask(roster, X).argmax(axis=2) == codes[:, None]
-    assert np.all(right[~unseen])
-    assert not np.all(right[unseen])
-
-
-def test_held_out_rows_of_a_committee_are_its_own(blobs):
-    X, y = blobs
-    committee = CommitteeClassifier(
-        generator=Bagging(5), combiner=SimplexWeights(), random_state=0
-    ).fit(X, y)
-    np.testing.assert_array_equal(
-        roster_of(committee).held_out(len(X)), committee.held_out_
-    )
-
-
-def test_another_number_of_rows_cannot_be_the_training_rows(blobs):
-    X, y = blobs
-    forest = RandomForestClassifier(5).fit(X, y)
-    with pytest.raises(ValueError, match=r"the 90 rows .* Got 89 rows"):
-        roster_of(forest).held_out(89)
+    ensemble = AdaBoostRegressor(n_estimators=5, random_state=0).fit(X, y)
+    assert roster_of(ensemble).weights is None
+    assert member_predictions(ensemble, X).shape == (90, 5)
 
 
 def test_several_targets_are_refused(blobs):
@@ -206,7 +146,12 @@ def test_several_targets_are_refused(blobs):
 
 @pytest.mark.parametrize(
     "ensemble",
-    [RandomForestClassifier(), make_pipeline(RandomForestClassifier()), [Ridge()]],
+    [
+        RandomForestClassifier(),
+        GradientBoostingRegressor(),
+        make_pipeline(HistGradientBoostingRegressor()),
+        [Ridge()],
+    ],
     ids=repr,
 )
 def test_unfitted_ensembles_are_refused(ensemble):
@@ -224,11 +169,26 @@ def test_a_search_without_a_best_estimator_is_refused(blobs):
         roster_of(GridSearchCV(forest, {"max_depth": [1]}))
 
 
-def test_what_is_no_ensemble_of_predictors_is_refused(blobs):
-    with pytest.raises(TypeError, match="Got IsolationForest instead"):
-        roster_of(IsolationForest(n_estimators=5).fit(blobs[0]))
+@pytest.mark.parametrize(
+    "other", [IsolationForest(), Ridge(), [], "lightgbm"], ids=repr
+)
+def test_what_is_no_ensemble_of_predictors_is_refused(other):
+    with pytest.raises(TypeError, match=f"Got {type(other).__name__} instead"):
+        roster_of(other)
 
 
-def test_a_list_of_something_else_is_refused():
-    with pytest.raises(TypeError, match="A list must hold fitted scikit-learn"):
-        roster_of([object()])
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_boosters_are_recognised_also_behind_a_pipeline(library):
+    model, _ = fit_booster(library, "binary")
+    assert adapter_of(model).trees is not None
+    if hasattr(model, "fit"):
+        assert len(roster_of(make_pipeline(model))) == len(roster_of(model))
+
+
+def test_other_libraries_are_not_imported_to_find_out():
+    code = (
+        "import sys; from committee.ensembles.registry import adapter_of\n"
+        "adapter_of(3)\n"
+        "sys.exit(any(n in sys.modules for n in ('lightgbm', 'xgboost', 'catboost')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

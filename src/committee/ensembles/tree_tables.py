@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.base import (
@@ -46,7 +47,7 @@ class TreeTable:
 
 
 class TreeSum(BaseEstimator):
-    """A sum of trees and what is made of it.
+    """A sum of trees and its link.
 
         s(x) = base + sum_m h_m(x),    output = link(s)
 
@@ -85,10 +86,16 @@ class TreeSumRegressor(RegressorMixin, TreeSum):
 
 
 def make_sum(
-    model: Any, trees: list[TreeTable], base: FloatArray, *, slope: float | None = None
+    model: Any,
+    trees: list[TreeTable],
+    base: FloatArray,
+    *,
+    slope: float | None = None,
+    n_features: int | None = None,
 ) -> TreeSum:
     """Return the sum of these trees; `slope` is that of log odds, None for none."""
-    n, base = int(model.n_features_in_), np.asarray(base, dtype=np.float64)
+    n = int(model.n_features_in_ if n_features is None else n_features)
+    base = np.asarray(base, dtype=np.float64)
     if not is_classifier(model):
         return TreeSumRegressor(trees, base, "identity", n)
     link: Literal["identity", "sigmoid", "softmax"] = "identity"
@@ -99,11 +106,61 @@ def make_sum(
     return TreeSumClassifier(trees, base, link, n, model.classes_)
 
 
+class Node(NamedTuple):
+    """A node as a library describes it; leaves have no children."""
+
+    value: Sequence[float] = ()
+    children: tuple[Any, ...] = ()
+    feature: int = 0
+    threshold: float = 0.0
+    missing_left: bool = False
+
+
+def nested_table(
+    root: Any, read: Callable[[Any], Node], n_values: int = 1, target: int = 0
+) -> TreeTable:
+    """Return the table of a tree whose nodes hold their children.
+
+    Parameters
+    ----------
+    root : what the library has for a node
+    read : callable
+        Returns the Node that this stands for.
+    n_values : int
+        The length of a leaf's value.
+    target : int
+    """
+    waiting, nodes, left = [root], [], []
+    for found in waiting:  # grows on the way
+        node = read(found)
+        nodes.append(node)
+        left.append(len(waiting) if node.children else -1)
+        waiting.extend(node.children)
+    first = np.array(left, dtype=np.intp)
+    return TreeTable(
+        np.array([node.feature for node in nodes], dtype=np.intp),
+        rounded_down([node.threshold for node in nodes]),
+        first,
+        np.where(first < 0, -1, first + 1),
+        np.array([node.missing_left for node in nodes], dtype=bool),
+        np.array([node.value or (0.0,) * n_values for node in nodes], dtype=np.float64),
+        target,
+    )
+
+
 def rounded_down(threshold: Any) -> FloatArray:
     """Return the largest float32 that is no larger: x <= t means the same for it."""
     t = np.asarray(threshold, dtype=np.float64)
     with np.errstate(over="ignore"):
         single = t.astype(np.float32)
-    below = np.nextafter(single, np.float32(-np.inf))
+        below = np.nextafter(single, np.float32(-np.inf))
     down: FloatArray = np.where(single > t, below, single)
     return down
+
+
+def refuse_categories(model: Any) -> ValueError:
+    """Return the error about splits that tables do not have."""
+    return ValueError(
+        f"ONNX has no splits on categories. Got a {type(model).__name__} with "
+        "categorical features; encode them in a pipeline instead."
+    )

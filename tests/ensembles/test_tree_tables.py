@@ -1,7 +1,9 @@
-"""Tables of nodes, walked step by step, say what the models say."""
+"""Tables of nodes, walked step by step, predict what the models predict."""
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.special import expit, softmax
 from sklearn.ensemble import (
     GradientBoostingClassifier,
@@ -12,7 +14,8 @@ from sklearn.ensemble import (
 from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeClassifier
 
-from committee.export.trees import read_trees
+from committee.ensembles import trees_of
+from committee.ensembles.tree_tables import rounded_down
 from tests.export.cases import BOOSTERS, TASKS, fitted, rows
 
 
@@ -41,22 +44,24 @@ def output(trees, X):
 
 
 def assert_same(model, X, tol):
-    told = output(read_trees(model), X.astype(np.float32))
+    found = output(trees_of(model), X.astype(np.float32))
     if hasattr(model, "predict_proba"):
-        np.testing.assert_allclose(told, model.predict_proba(X), atol=tol)
+        np.testing.assert_allclose(found, model.predict_proba(X), atol=tol)
     else:
-        np.testing.assert_allclose(told[:, 0], model.predict(X), atol=tol)
+        np.testing.assert_allclose(found[:, 0], model.predict(X), atol=tol)
 
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("name", ["forest", "extra trees", *BOOSTERS])
-def test_tables_say_what_the_model_says(name, task):
+def test_tables_predict_what_the_model_predicts(name, task):
     model, _, _, X = fitted(name, task)
     assert_same(model, X, 1e-5 if name == "xgboost" else 1e-12)
 
 
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("name", ["histogram", "lightgbm", "xgboost", "forest"])
+@pytest.mark.parametrize(
+    "name", ["histogram", "lightgbm", "xgboost", "catboost", "forest"]
+)
 @pytest.mark.parametrize("trained", [False, True])
 def test_missing_values_take_the_same_branches(name, task, trained):
     """Whether or not there were any in training."""
@@ -85,18 +90,40 @@ def test_a_single_tree_is_a_forest_of_one():
 
 
 def test_other_models_are_left_to_others():
-    assert read_trees(Ridge()) is None
+    assert trees_of(Ridge()) is None
 
 
-def test_what_tables_cannot_say_is_refused():
+def test_what_tables_cannot_hold_is_refused():
     X, y = rows("regression")
     model = GradientBoostingRegressor(n_estimators=2, init=Ridge()).fit(X, y)
     with pytest.raises(ValueError, match="Got init=Ridge"):
-        read_trees(model)
+        trees_of(model)
     model = HistGradientBoostingRegressor(loss="poisson", max_iter=2).fit(X, y**2)
-    with pytest.raises(ValueError, match="Got loss='poisson'"):
-        read_trees(model)
+    with pytest.raises(ValueError, match="loss='poisson'"):
+        trees_of(model)
     X[:, 0] = X[:, 0] > 0
     model = HistGradientBoostingClassifier(max_iter=2, categorical_features=[0])
     with pytest.raises(ValueError, match="no splits on categories"):
-        read_trees(model.fit(X, y > 0))
+        trees_of(model.fit(X, y > 0))
+
+
+FINITE = st.floats(-(2.0**100), 2.0**100)
+
+
+@given(t=FINITE, x=st.floats(-(2.0**100), 2.0**100, width=32))
+def test_single_x_takes_the_same_branch(t, x):
+    assert (np.float32(x) <= rounded_down(t)) == (float(np.float32(x)) <= t)
+
+
+@given(t=FINITE)
+def test_the_nearest_values_take_the_same_branch(t):
+    near = np.float32(t)
+    x = np.array([np.nextafter(near, np.float32(s)) for s in (-np.inf, near, np.inf)])
+    np.testing.assert_array_equal(x <= rounded_down(t), x.astype(np.float64) <= t)
+
+
+def test_thresholds_beyond_single_precision():
+    largest = np.finfo(np.float32).max
+    t = np.array([1e300, np.inf, -1e300, -np.inf])
+    assert rounded_down(t).tolist() == [largest, np.inf, -np.inf, -np.inf]
+    assert rounded_down(t).dtype == np.float32

@@ -1,19 +1,25 @@
-"""Members of any kind inside scikit-learn's own ensembles."""
+"""Voting, stacking and lists: their members, and votes of weighted members."""
 
 import numpy as np
 import pytest
-from sklearn.ensemble import StackingRegressor, VotingRegressor
+from sklearn.ensemble import StackingClassifier, StackingRegressor, VotingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from committee import member_predictions
+from committee.ensembles import roster_of
 from committee.ensembles.columns import OnColumns
-from committee.export.voting import (
+from committee.ensembles.voting import (
     on_all_columns,
     voting_classifier,
     voting_regressor,
 )
 from tests.export.cases import LABELS, rows
+
+TWO = [("linear", LogisticRegression()), ("tree", DecisionTreeClassifier(max_depth=3))]
+TWO_NUMBERS = [("linear", Ridge()), ("tree", DecisionTreeRegressor(max_depth=3))]
 
 
 def _classifiers(*members):
@@ -23,7 +29,7 @@ def _classifiers(*members):
 
 
 def _how(votes="soft"):
-    return {"classes": np.sort(LABELS), "spoken": np.arange(3), "votes": votes}
+    return {"classes": np.sort(LABELS), "member_classes": np.arange(3), "votes": votes}
 
 
 @pytest.mark.parametrize(
@@ -75,6 +81,34 @@ def test_what_cannot_be_averaged_is_refused():
     two = GaussianNB().fit(X[codes < 2], codes[codes < 2])
     with pytest.raises(ValueError, match="Got a GaussianNB that knows 2"):
         voting_classifier([members[0], two], [1, 1], **_how())
-    spoken = {**_how("hard"), "spoken": np.sort(LABELS)}
+    labels = {**_how("hard"), "member_classes": np.sort(LABELS)}
     with pytest.raises(ValueError, match=r"codes 0..2. Got members that vote for"):
-        voting_classifier(members, [1, 1], **spoken)
+        voting_classifier(members, [1, 1], **labels)
+
+
+@pytest.mark.parametrize("prefit", [False, True])
+def test_stacking_gives_its_first_layer(prefit):
+    X, y = rows("multiclass")
+    if prefit:
+        layer = [(name, model.fit(X, y)) for name, model in TWO]
+        stacking = StackingClassifier(layer, cv="prefit").fit(X, y)
+    else:
+        stacking = StackingClassifier(TWO).fit(X, y)
+    assert roster_of(stacking).weights is None
+    F = member_predictions(stacking, X)
+    for m, (_, model) in enumerate(TWO):
+        np.testing.assert_allclose(F[:, m], model.fit(X, y).predict_proba(X))
+
+
+def test_stacking_of_regressors():
+    X, y = rows("regression")
+    F = member_predictions(StackingRegressor(TWO_NUMBERS).fit(X, y), X)
+    np.testing.assert_allclose(F[:, 0], Ridge().fit(X, y).predict(X))
+
+
+def test_a_list_holds_estimators_of_one_task():
+    X, y = rows("regression")
+    with pytest.raises(TypeError, match="A list must hold fitted scikit-learn"):
+        roster_of([object()])
+    with pytest.raises(ValueError, match="Got both kinds"):
+        roster_of([Ridge().fit(X, y), GaussianNB().fit(X, y > 0)])
