@@ -26,7 +26,7 @@ LAYERS = [
     {"pruning", "persistence", "compare"},
     {"displays"},
     {"reporting"},
-    {"studies", "demo"},
+    {"demo"},
     {"shell"},
     {"cli"},
 ]
