@@ -20,7 +20,6 @@ from studies.claims import (
     standard_error,
 )
 from studies.printed import figure as printed_figure
-from studies.printed import printed
 from studies.study import BOTH, PAPER, Entry, Results, Table
 from studies.votes import SIZES
 
@@ -51,13 +50,9 @@ class Printed:
         self, ensemble: str, name: str, method: str, column: str = ""
     ) -> float | None:
         """Return what is printed for a method on a data set."""
-        where = {"ensemble": ensemble, "dataset": name, "method": method}
-        column, known = column or self.column, printed(self.file)[0]
-        if column not in known:
-            return None
-        where = {key: value for key, value in where.items() if key in known}
-        where["dataset"] = _SHORT.get(name, name) if "ensemble" not in known else name
-        return printed_figure(self.file, column, **where)
+        dataset = _SHORT.get(name, name) if self.number == "seconds" else name
+        where = {"ensemble": ensemble, "dataset": dataset, "method": method}
+        return printed_figure(self.file, column or self.column, **where)
 
     def table(
         self, results: Results, ensemble: str, sets: Iterable[str], *protocols: str
@@ -140,14 +135,9 @@ class TreeStudy:
         """Return the claims that EP has the lower error, and keeps fewer members."""
 
         def pairs(rival: str, number: str) -> list[tuple[FloatArray, FloatArray]]:
+            names = f"ep.{number}", f"{rival}.{number}"
             cells = [f"{ensemble}/{name}" for name in self.sets]
-            return [
-                (
-                    results.values(protocol, cell, f"ep.{number}"),
-                    results.values(protocol, cell, f"{rival}.{number}"),
-                )
-                for cell in cells
-            ]
+            return [results.pair(protocol, cell, *names) for cell in cells]
 
         claims = [
             lower_on_most(
@@ -186,13 +176,13 @@ class TreeStudy:
 
 def _same_tables(ensemble: str, errors: Table, sizes: Table) -> list[Claim]:
     """Return whether errors and sizes of one kind of ensemble are the printed ones."""
-    texts = {
-        "Unpruned": "the errors of Unpruned are those of the table.",
-        "EP": "the errors of EP are those of the table.",
-    }
     claims = [
-        _same_figures(f"{ensemble}: {text}", errors, column)
-        for column, text in texts.items()
+        _same_figures(
+            f"{ensemble}: the errors of {column} are those of the table.",
+            errors,
+            column,
+        )
+        for column in ("Unpruned", "EP")
     ]
     text = f"{ensemble}: EP keeps as many members as in the table."
     return [*claims, _same_figures(text, sizes, "EP")]

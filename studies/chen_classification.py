@@ -35,32 +35,15 @@ TREES = TreeStudy(
     "chen-classification",
     tuple(SETS),
     ("bagging", "adaboost", "random-forest"),
-    Printed(
-        "Table 6, {}: test error in %",
-        "chen_table6_classification_error",
-        "error_percent",
-        "error",
-        ("ep", "ard", "em", "kappa", "cp", "ls", "random", "unpruned"),
-        2,
-    ),
-    Printed(
-        "Table 7, {}: members kept",
-        "chen_table7_classification_size",
-        "size",
-        "size",
-        (*SIZED, "unpruned"),
-        1,
-    ),
-    Printed(
-        "Table 11: seconds to prune, bagging",
-        "chen_table11_classification_seconds",
-        "seconds",
-        "seconds",
-        ("ep", "em", "ard", "kappa", "cp"),
-        3,
-    ),
+    Printed("Table 6, {}: test error in %", "chen_table6_classification_error",
+            "error_percent", "error",
+            ("ep", "ard", "em", "kappa", "cp", "ls", "random", "unpruned"), 2),
+    Printed("Table 7, {}: members kept", "chen_table7_classification_size", "size",
+            "size", (*SIZED, "unpruned"), 1),
+    Printed("Table 11: seconds to prune, bagging", "chen_table11_classification_seconds",
+            "seconds", "seconds", ("ep", "em", "ard", "kappa", "cp"), 3),
     _ranks,
-)
+)  # fmt: skip
 
 
 def run(job: Job, *, n_members: int = 100) -> Outcome:

@@ -12,7 +12,7 @@ from studies import chen_classification, chen_regression
 from studies.chen import NAMES
 from studies.claims import SHARES, Claim, Verdict, by_parts, by_share, decide
 from studies.printed import figure as printed_figure
-from studies.study import PAPER, Entry, Job, Numbers, Outcome, Results, Study, Table
+from studies.study import PAPER, Job, Numbers, Outcome, Results, Study, Table
 from studies.votes import Votes
 
 CELLS = ("sinc", "house", "cancer", "diabetics")
@@ -72,56 +72,46 @@ def sample(votes: Votes, n_samples: int, seed: int) -> Any:
 def report(results: Results) -> list[Table | Claim]:
     """Return Table 1, the distance of EP's moments, and claims."""
     tables = [
-        Table(f"Table 1: {title}", _places(results, number), digits)
+        Table(
+            f"Table 1: {title}",
+            results.entries(
+                CELLS,
+                {NAMES[method]: f"{method}.{number}" for method in METHODS},
+                _printed,
+            ),
+            digits,
+        )
         for title, number, digits in (
             ("test error (mean squared, or in %)", "error", 4),
             ("members kept", "size", 1),
             ("seconds", "seconds", 2),
         )
     ]
-    moments = [
-        Entry(cell, label, protocol, results.values(protocol, cell, number))
-        for protocol in STUDY.protocols
-        for cell in CELLS
-        for label, number in (
-            ("mean, in standard deviations", "off.mean"),
-            ("log ratio of standard deviations", "off.sd"),
-        )
-    ]
+    moments = {
+        "mean, in standard deviations": "off.mean",
+        "log ratio of standard deviations": "off.sd",
+    }
     note = (
         "The largest over members, of one draw of the chains; Monte Carlo error is in "
         "it. MCMC samples the members that EP chose, at the same alphas."
     )
-    far = Table("Figure 5: EP's moments against the draws", moments, 3, note)
+    title = "Figure 5: EP's moments against the draws"
+    far = Table(title, results.entries(CELLS, moments), 3, note)
     return [*tables, far, *(c for p in STUDY.protocols for c in _claims(results, p))]
 
 
-def _places(results: Results, number: str) -> list[Entry]:
-    return [
-        Entry(
-            cell,
-            NAMES[method],
-            protocol,
-            results.values(protocol, cell, f"{method}.{number}"),
-            printed_figure(
-                "chen_table1_ep_vs_mcmc", number, dataset=cell, method=method
-            ),
-        )
-        for protocol in STUDY.protocols
-        for cell in CELLS
-        for method in METHODS
-    ]
+def _printed(cell: str, name: str) -> float | None:
+    method, number = name.split(".")
+    table = "chen_table1_ep_vs_mcmc"
+    return printed_figure(table, number, dataset=cell, method=method)
 
 
 def _claims(results: Results, protocol: str) -> list[Claim]:
     """Return what the paper says: as good as MCMC, faster, better than all members."""
 
     def ratios(name: str, rival: str, *cells: str) -> dict[str, float]:
-        means = {
-            cell: [results.values(protocol, cell, n).mean() for n in (name, rival)]
-            for cell in cells
-        }
-        return {cell: float(ours / theirs) for cell, (ours, theirs) in means.items()}
+        pairs = {cell: results.pair(protocol, cell, name, rival) for cell in cells}
+        return {cell: float(a.mean() / b.mean()) for cell, (a, b) in pairs.items()}
 
     def percent(ratios: dict[str, float]) -> str:
         return ", ".join(f"{cell} {100 * (r - 1):+.1f} %" for cell, r in ratios.items())

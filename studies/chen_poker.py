@@ -144,30 +144,24 @@ def _numbers(
 
 def report(results: Results) -> list[Table | Claim]:
     """Return Table 12 and what the paper says about it."""
-    tables = [
-        Table(f"Table 12: {title}", _places(results, number, column), digits, note)
-        for title, number, column, digits, note in (
-            ("test error in %", "error", "error_percent", 2, ""),
-            ("members kept", "size", "size", 1, ""),
-            ("seconds to prune", "train_seconds", "train_seconds", 1, ""),
-            ("seconds to ask about all test hands", "test_seconds", "test_seconds", 1,
-             "Measured for each tree, and added up for those that are kept."),
+
+    def places(number: str, column: str) -> list[Entry]:
+        names = {LABELS[method]: f"{method}.{number}" for method in METHODS}
+        return results.entries(
+            STUDY.cells,
+            names,
+            lambda _, name: printed_figure(TABLE, column, method=name.split(".")[0]),
         )
-    ]  # fmt: skip
-    return [*tables, *(c for p in STUDY.protocols for c in _claims(results, p))]
 
-
-def _places(results: Results, number: str, column: str) -> list[Entry]:
+    note = "Measured for each tree, and added up for those that are kept."
+    asked = "Table 12: seconds to ask about all test hands"
+    seconds = "train_seconds", "test_seconds"
     return [
-        Entry(
-            "poker",
-            LABELS[method],
-            protocol,
-            results.values(protocol, "poker", f"{method}.{number}"),
-            printed_figure(TABLE, column, method=method),
-        )
-        for protocol in STUDY.protocols
-        for method in METHODS
+        Table("Table 12: test error in %", places("error", "error_percent"), 2),
+        Table("Table 12: members kept", places("size", "size"), 1),
+        Table("Table 12: seconds to prune", places(seconds[0], seconds[0]), 1),
+        Table(asked, places(seconds[1], seconds[1]), 1, note),
+        *(c for p in STUDY.protocols for c in _claims(results, p)),
     ]
 
 
@@ -191,7 +185,9 @@ def _claims(results: Results, protocol: str) -> list[Claim]:
         return f"{size:.1f} (in print 11.6)", by_parts(size <= 20)
 
     def faster() -> tuple[str, Verdict]:
-        ours, whole = runs("ep.total_seconds"), runs("unpruned.total_seconds")
+        ours, whole = results.pair(
+            protocol, "poker", "ep.total_seconds", "unpruned.total_seconds"
+        )
         gap = whole - ours
         saved, se = gap.mean(), standard_error(gap)
         found = (

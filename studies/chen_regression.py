@@ -28,32 +28,14 @@ TREES = TreeStudy(
     "chen-regression",
     ("sinc", "friedman", "gabor", "multi", "plane", "polynomial", "house"),
     ("bagging", "random-forest"),
-    Printed(
-        "Table 3, {}: test mean squared error",
-        "chen_table3_regression_mse",
-        "mse",
-        "error",
-        ("ep", "ard", "em", "ls", "random", "unpruned"),
-        4,
-    ),
-    Printed(
-        "Table 4, {}: members kept",
-        "chen_table4_regression_size",
-        "size",
-        "size",
-        SIZED,
-        1,
-    ),
-    Printed(
-        "Table 10: seconds to prune, bagging",
-        "chen_table10_regression_seconds",
-        "seconds",
-        "seconds",
-        ("ep", "em", "ard"),
-        3,
-    ),
+    Printed("Table 3, {}: test mean squared error", "chen_table3_regression_mse", "mse",
+            "error", ("ep", "ard", "em", "ls", "random", "unpruned"), 4),
+    Printed("Table 4, {}: members kept", "chen_table4_regression_size", "size",
+            "size", SIZED, 1),
+    Printed("Table 10: seconds to prune, bagging", "chen_table10_regression_seconds",
+            "seconds", "seconds", ("ep", "em", "ard"), 3),
     _ranks,
-)
+)  # fmt: skip
 
 
 def run(job: Job, *, n_members: int = 100, n_test: int = 1000) -> Outcome:

@@ -14,7 +14,7 @@ from committee.predictions import predict_all
 from studies import chen_classification
 from studies.claims import Claim, Verdict, by_parts, decide, standard_error
 from studies.datasets import load
-from studies.study import HELD_OUT, PAPER, Entry, Job, Outcome, Results, Study, Table
+from studies.study import HELD_OUT, PAPER, Job, Outcome, Results, Study, Table
 from studies.votes import Split, Votes, bagged, boosted, measure, one_hot, signed
 
 CELLS = ("sinc", "synth", "banana")
@@ -86,26 +86,18 @@ def draw_split(job: Job, n_test: int = 1000) -> Split:
 
 def report(results: Results) -> list[Table | Claim]:
     """Return errors and sizes, and what the paper says about them."""
-
-    def places(number: str, printed: dict[str, float]) -> list[Entry]:
-        return [
-            Entry(
-                cell,
-                method,
-                protocol,
-                results.values(protocol, cell, f"{method.lower()}.{number}"),
-                printed.get(cell) if method == "EP" else None,
-            )
-            for protocol in STUDY.protocols
-            for cell in CELLS
-            for method in ("EP", "Unpruned")
-        ]
-
-    errors = "Figures 6 and 7: test error (mean squared, or in %)"
+    errors, sizes = (
+        results.entries(
+            CELLS,
+            {"EP": f"ep.{number}", "Unpruned": f"unpruned.{number}"},
+            lambda cell, name: PRINTED[cell] if name == "ep.size" else None,
+        )
+        for number in ("error", "size")
+    )
     note = "Printed: the committees of one run."
     return [
-        Table(errors, places("error", {}), 4),
-        Table("Figures 6 and 7: members kept", places("size", PRINTED), 1, note),
+        Table("Figures 6 and 7: test error (mean squared, or in %)", errors, 4),
+        Table("Figures 6 and 7: members kept", sizes, 1, note),
         *(_claim(results, protocol) for protocol in STUDY.protocols),
     ]
 

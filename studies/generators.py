@@ -27,46 +27,39 @@ class Surface:
     noise: float
 
 
-def _sinc(x: FloatArray) -> FloatArray:
-    return np.sinc(x / np.pi)
-
-
-def _friedman(
-    a: FloatArray, b: FloatArray, c: FloatArray, d: FloatArray, e: FloatArray
-) -> FloatArray:
-    return 10 * np.sin(np.pi * a * b) + 20 * (c - 0.5) ** 2 + 10 * d + 5 * e
-
-
-def _gabor(a: FloatArray, b: FloatArray) -> FloatArray:
-    wave = np.cos(2 * np.pi * (a + b))
-    return np.asarray(np.pi / 2 * np.exp(-2 * (a**2 + b**2)) * wave)
-
-
-def _multi(
-    a: FloatArray, b: FloatArray, c: FloatArray, d: FloatArray, e: FloatArray
-) -> FloatArray:
-    return 0.79 + 1.27 * a * b + 1.56 * a * d + 3.42 * b * e + 2.06 * c * d * e
-
-
-def _plane(a: FloatArray, b: FloatArray) -> FloatArray:
-    return 0.6 * a + 0.3 * b
-
-
-def _polynomial(x: FloatArray) -> FloatArray:
-    return 1 + 2 * x + 3 * x**2 + 4 * x**3 + 5 * x**4
-
-
 #: The noise is a third of the standard deviation of f(x), integrated over the cube;
 #: for the sine, which Hamers draws without figures, it is what our example takes.
 SURFACES = {
-    "sinc": Surface(_sinc, 1, -2 * np.pi, 2 * np.pi, 0.4319047484 / 3),
-    "friedman": Surface(_friedman, 5, 0.0, 1.0, 4.8812358857 / 3),
-    "gabor": Surface(_gabor, 2, 0.0, 1.0, 0.4788945920 / 3),
-    "multi": Surface(_multi, 5, 0.0, 1.0, 1.1547267995 / 3),
-    "plane": Surface(_plane, 2, 0.0, 1.0, 0.1936491673 / 3),
-    "polynomial": Surface(_polynomial, 1, 0.0, 1.0, 3.8750320019 / 3),
+    "sinc": Surface(
+        lambda x: np.sinc(x / np.pi), 1, -2 * np.pi, 2 * np.pi, 0.4319047484 / 3
+    ),
+    "friedman": Surface(
+        lambda a, b, c, d, e: (
+            10 * np.sin(np.pi * a * b) + 20 * (c - 0.5) ** 2 + 10 * d + 5 * e
+        ),
+        5, 0.0, 1.0, 4.8812358857 / 3,
+    ),
+    "gabor": Surface(
+        lambda a, b: (
+            np.pi / 2 * np.exp(-2 * (a**2 + b**2)) * np.cos(2 * np.pi * (a + b))
+        ),
+        2, 0.0, 1.0, 0.4788945920 / 3,
+    ),
+    "multi": Surface(
+        lambda a, b, c, d, e: (
+            0.79 + 1.27 * a * b + 1.56 * a * d + 3.42 * b * e + 2.06 * c * d * e
+        ),
+        5, 0.0, 1.0, 1.1547267995 / 3,
+    ),
+    "plane": Surface(
+        lambda a, b: 0.6 * a + 0.3 * b, 2, 0.0, 1.0, 0.1936491673 / 3
+    ),
+    "polynomial": Surface(
+        lambda x: 1 + 2 * x + 3 * x**2 + 4 * x**3 + 5 * x**4,
+        1, 0.0, 1.0, 3.8750320019 / 3,
+    ),
     "sine": Surface(np.sin, 1, 0.0, 4 * np.pi, 0.1),
-}
+}  # fmt: skip
 
 
 def sample_surface(

@@ -110,10 +110,7 @@ def claims(results: Results, protocol: str) -> list[Claim]:
     """Return what the paper says about coupling on Boston housing."""
 
     def pairs(a: str, b: str) -> Pairs:
-        return {
-            cell: (results.values(protocol, cell, a), results.values(protocol, cell, b))
-            for cell in CELLS
-        }
+        return {cell: results.pair(protocol, cell, a, b) for cell in CELLS}
 
     return [
         significantly_lower(

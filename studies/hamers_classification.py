@@ -19,17 +19,18 @@ from studies.hamers import (
     rank_sum,
     significantly_lower,
 )
-from studies.study import PAPER, Entry, Job, Outcome, Results, Study, Table
+from studies.study import PAPER, Job, Outcome, Results, Study, Table
 
 CELLS = ("tic-tac-toe", "australian", "adult", "adult-sparse")
 KINDS = ("uncoupled", "coupled")
-#: Printed for one split each.
-AREAS = {("tic-tac-toe", "uncoupled"): 0.77, ("tic-tac-toe", "coupled"): 0.86}
-KEPT = {
-    ("tic-tac-toe", "uncoupled"): 4.0,
-    ("tic-tac-toe", "coupled"): 4.0,
-    ("adult-sparse", "uncoupled"): 5.0,
-    ("adult-sparse", "coupled"): 5.0,
+#: Printed for one split each: the area under the curve, and members with a weight.
+PRINTED = {
+    ("tic-tac-toe", "uncoupled.auc"): 0.77,
+    ("tic-tac-toe", "coupled.auc"): 0.86,
+    ("tic-tac-toe", "uncoupled.size"): 4.0,
+    ("tic-tac-toe", "coupled.size"): 4.0,
+    ("adult-sparse", "uncoupled.size"): 5.0,
+    ("adult-sparse", "coupled.size"): 5.0,
 }
 
 Runs = tuple[FloatArray, FloatArray]
@@ -80,28 +81,19 @@ def report(results: Results) -> list[Table | Claim]:
             dataset=cell,
         )
     ]
+    areas, sizes = (
+        results.entries(
+            CELLS,
+            {kind: f"{kind}.{number}" for kind in KINDS},
+            lambda cell, name: PRINTED.get((cell, name)),
+        )
+        for number in ("auc", "size")
+    )
     return [
         Table("Table 2: misclassification rates", rates, 4, "adult-sparse: eq. 7."),
-        Table("Figure 7: area under the ROC curve", _places(results, "auc", AREAS), 3),
-        Table("Figure 8: members with a weight", _places(results, "size", KEPT), 1),
+        Table("Figure 7: area under the ROC curve", areas, 3),
+        Table("Figure 8: members with a weight", sizes, 1),
         *(c for protocol in STUDY.protocols for c in claims(results, protocol)),
-    ]
-
-
-def _places(
-    results: Results, number: str, printed: dict[tuple[str, str], float]
-) -> list[Entry]:
-    return [
-        Entry(
-            cell,
-            kind,
-            protocol,
-            results.values(protocol, cell, f"{kind}.{number}"),
-            printed.get((cell, kind)),
-        )
-        for protocol in STUDY.protocols
-        for cell in CELLS
-        for kind in KINDS
     ]
 
 
@@ -109,10 +101,7 @@ def claims(results: Results, protocol: str) -> list[Claim]:
     """Return what the paper says about coupled classifiers."""
 
     def runs(cell: str, number: str) -> Runs:
-        return (
-            results.values(protocol, cell, f"coupled.{number}"),
-            results.values(protocol, cell, f"uncoupled.{number}"),
-        )
+        return results.pair(protocol, cell, f"coupled.{number}", f"uncoupled.{number}")
 
     return [
         significantly_lower(

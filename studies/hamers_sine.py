@@ -99,10 +99,8 @@ def report(results: Results) -> list[Table | Claim]:
 
 def _claim(results: Results, name: str, text: str) -> Claim:
     """Return the claim that coupled submodels have the smaller error."""
-    coupled, uncoupled = (
-        results.values(PAPER, "sine", f"{kind}.{name}")
-        for kind in ("coupled", "uncoupled")
-    )
+    names = f"coupled.{name}", f"uncoupled.{name}"
+    coupled, uncoupled = results.pair(PAPER, "sine", *names)
     smaller = coupled < uncoupled
     found = f"in {smaller.sum()} of {len(coupled)} runs"
     rule = f"the smaller error {SHARES.replace('places', 'runs')}"

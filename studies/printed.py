@@ -17,8 +17,11 @@ def printed(name: str) -> tuple[dict[str, str], ...]:
 
 
 def figure(name: str, column: str, **where: str) -> float | None:
-    """Return the figure in the row where columns have these values, None for none."""
+    """Return the figure in the row where columns have these values, None for none.
+
+    Columns that the table does not have match everything, and hold nothing.
+    """
     for row in printed(name):
-        if all(row[key] == value for key, value in where.items()):
-            return float(row[column]) if row[column] else None
+        if all(row.get(key, value) == value for key, value in where.items()):
+            return float(row[column]) if row.get(column) else None
     return None

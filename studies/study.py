@@ -76,6 +76,35 @@ class Results:
         found = [runs[run][name] for run in sorted(runs) if name in runs[run]]
         return np.array(found, dtype=np.float64)
 
+    def pair(
+        self, protocol: str, cell: str, name: str, rival: str
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return two numbers of every run."""
+        return self.values(protocol, cell, name), self.values(protocol, cell, rival)
+
+    def entries(
+        self,
+        cells: Sequence[str],
+        columns: Mapping[str, str],
+        printed: Callable[[str, str], float | None] = lambda cell, name: None,
+    ) -> list[Entry]:
+        """Return a line for each cell, from labels of columns and the names of numbers.
+
+        `printed` returns what is in print for a cell and the name of a number.
+        """
+        return [
+            Entry(
+                cell,
+                label,
+                protocol,
+                self.values(protocol, cell, name),
+                printed(cell, name),
+            )
+            for protocol in BOTH
+            for cell in cells
+            for label, name in columns.items()
+        ]
+
     def n_runs(self, study: Study) -> dict[str, int]:
         """Return the runs of each cell of a study that are there in all protocols."""
         return {
