@@ -24,7 +24,7 @@ LAYERS = [
     {"pruning", "persistence", "compare"},
     {"displays"},
     {"reporting"},
-    {"studies", "demo"},
+    {"demo"},
     {"shell"},
     {"cli"},
 ]

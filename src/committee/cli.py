@@ -12,7 +12,6 @@ from committee.shell import (
     predict_command,
     prune_command,
     report_command,
-    studying,
     train_command,
 )
 from committee.shell import options as opt
@@ -33,8 +32,6 @@ app = typer.Typer(
 )
 #: Files that a pattern without quotes became are refused in our own words.
 _MORE = {"allow_extra_args": True}
-
-app.add_typer(studying.app, name="study")
 
 
 def main() -> None:
