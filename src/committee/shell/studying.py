@@ -9,7 +9,7 @@ import typer
 
 from committee.shell import options as opt
 from committee.shell.errors import USAGE, ShellError, explained
-from committee.shell.output import Voice, columns
+from committee.shell.messages import Messages, columns
 
 app = typer.Typer(
     help="Rerun the papers' experiments, and read ours beside what is in print.",
@@ -109,23 +109,23 @@ def run(
     with explained(debug=debug, quiet=quiet):
         if jobs == 0:
             raise ShellError("--jobs is a number of processes, or -1 for all.", USAGE)
-        voice = Voice(quiet=quiet)
+        messages = Messages(quiet=quiet)
         studies = [get_study(name) for name in _chosen(names, every)]
         count, wrong = 0, []
         for study in studies:
             if not study.cells:
-                voice.note(f"{study.name} is made of the results of other studies.")
+                messages.note(f"{study.name} is made of the results of other studies.")
                 continue
             try:
                 count += run_study(
                     study, Store(store), runs=runs, jobs=jobs, data=data,
-                    shown=voice.progress, note=lambda text: voice.note(_shell(text)),
+                    shown=not quiet, note=lambda text: messages.note(_shell(text)),
                 )  # fmt: skip
             except (FileNotFoundError, FailedRunsError) as error:
                 wrong.append(_shell(str(error)))
         if wrong:
             raise ShellError(" ".join(wrong))
-        voice.result({"runs": count, "store": store})
+        messages.result({"runs": count, "store": store})
 
 
 @app.command()
@@ -180,7 +180,9 @@ def figure(
                 f"There are no runs of {name} in {store!r}: `committee study run {name}` "
                 "makes them."
             )
-        Voice(quiet=quiet).result({"figure": str(draw(name, found, output, data=data))})
+        Messages(quiet=quiet).result(
+            {"figure": str(draw(name, found, output, data=data))}
+        )
 
 
 def _chosen(names: list[str] | None, every: bool) -> list[str]:
