@@ -73,6 +73,8 @@ TESTED_ELSEWHERE = {
     "ensembles/hist_boosting.py": "test_rounds.py, test_gradient_boosting.py",
     "export/graph.py": "what onnxruntime runs: tests/export/test_onnx.py",
     "combiners/problem.py": "what combiners are given: tests/test_combiners.py",
+    "shell/demo_command.py": "what it prints: tests/test_cli.py",
+    "shell/options.py": "help and completion: tests/test_cli.py",
 }
 
 

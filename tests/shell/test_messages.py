@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from committee.shell.output import Voice, columns
+from committee.shell.messages import Messages, columns
 
 REPORT = {
     "model": "m.skops",
@@ -17,7 +17,7 @@ REPORT = {
 
 
 def test_a_reader_gets_a_line_for_each_plain_entry(capsys):
-    Voice().result(REPORT, "a table")
+    Messages().result(REPORT, "a table")
     assert capsys.readouterr().out.splitlines() == [
         "model                  m.skops",
         "members with a weight  1,234",
@@ -30,17 +30,15 @@ def test_a_reader_gets_a_line_for_each_plain_entry(capsys):
 
 def test_a_machine_gets_everything(capsys):
     values = {"w": np.float64(0.5), "v": np.arange(2), "s": {"loo": float("nan")}}
-    Voice(as_json=True).result(REPORT | values, "a table")
+    Messages(as_json=True).result(REPORT | values, "a table")
     plain = {"w": 0.5, "v": [0, 1], "s": {"loo": None}}
     assert json.loads(capsys.readouterr().out) == REPORT | plain
 
 
 def test_notes_go_to_standard_error_unless_quiet(capsys):
-    Voice().note("hello")
-    Voice(quiet=True).note("hello")
+    Messages().note("hello")
+    Messages(quiet=True).note("hello")
     assert capsys.readouterr() == ("", "Note: hello\n")
-    assert Voice().progress
-    assert not Voice(quiet=True).progress
 
 
 def test_words_stand_left_and_numbers_right():

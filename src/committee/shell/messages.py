@@ -1,4 +1,4 @@
-"""What a command says: notes on standard error, one result on standard output."""
+"""What a command prints: notes on standard error, one result on standard output."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Voice:
-    """How much a command says, and to whom.
+class Messages:
+    """How much a command prints, and in which form.
 
     Parameters
     ----------
@@ -23,21 +23,16 @@ class Voice:
 
     Examples
     --------
-    >>> from committee.shell.output import Voice
-    >>> Voice(as_json=True).result({"members": 3, "task": "regression"})
+    >>> from committee.shell.messages import Messages
+    >>> Messages(as_json=True).result({"members": 3, "task": "regression"})
     {"members": 3, "task": "regression"}
     """
 
     quiet: bool = False
     as_json: bool = False
 
-    @property
-    def progress(self) -> bool:
-        """Whether long work shows how far it is."""
-        return not self.quiet
-
     def note(self, text: str) -> None:
-        """Say something that is good to know."""
+        """Print something that is good to know."""
         if not self.quiet:
             print(f"Note: {text}", file=sys.stderr)
 
@@ -55,7 +50,7 @@ class Voice:
             print(json.dumps(_plain(report)))
             return
         lines = {
-            key.replace("_", " "): _cell(key, value)
+            key.replace("_", " "): _cell(value)
             for key, value in report.items()
             if value is not None and not isinstance(value, (list, dict))
         }
@@ -71,13 +66,13 @@ def columns(header: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
 
     Examples
     --------
-    >>> from committee.shell.output import columns
+    >>> from committee.shell.messages import columns
     >>> print(columns(("member", "weight"), [("3", 0.5), ("12", 0.25)]))
     member  weight
     3          0.5
     12        0.25
     """
-    cells = [header, *(tuple(_cell("", value) for value in row) for row in rows)]
+    cells = [header, *(tuple(map(_cell, row)) for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     sides = ["<" if isinstance(value, str) else ">" for value in rows[0]]
     return "\n".join(
@@ -89,14 +84,12 @@ def columns(header: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
     )
 
 
-def _cell(key: str, value: Any) -> str:
+def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.4g}"
-    if isinstance(value, int) and key != "seed":
-        return f"{value:,}"
-    return str(value)
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _plain(value: Any) -> Any:
