@@ -66,6 +66,11 @@ class BaseCommittee(BaseEstimator):
 
     _default_estimator: ClassVar[type]
 
+    #: Set before `fit` by whoever wants `_weighing`: F, the rows and the mask that all
+    #: members were weighed on, of which the committee keeps a part.
+    _keeps_weighing: bool = False
+    _weighing: tuple[FloatArray, TrainingData, BoolArray | None]
+
     #: Who the members are and how they predict; `members_`, `weights_` are its own.
     roster_: Roster
     combiner_: Combiner | None
@@ -266,6 +271,8 @@ class BaseCommittee(BaseEstimator):
         combiner.fit(
             F, rows.y, held_out=generation.held_out, sample_weight=rows.sample_weight
         )
+        if self._keeps_weighing:
+            self._weighing = F, rows, generation.held_out
         return combiner, combiner.weights_
 
     def _hold(

@@ -7,12 +7,14 @@ import os
 import sys
 import warnings
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from types import FunctionType
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from committee._files import replaced_atomically
@@ -74,10 +76,20 @@ def save(
             f"{type(committee).__name__}."
         )
     check_is_fitted(committee)
+    _measure(committee)
     description = describe(committee, metadata)
     archive = _pack(committee, description)
     with replaced_atomically(path) as target:
         target.write(archive)
+
+
+def _measure(model: Any) -> None:
+    """Make the summary of a pruned committee: a file holds no rows to make it from."""
+    core = model[-1] if isinstance(model, Pipeline) else model
+    if hasattr(core, "path_") and hasattr(core, "summary"):
+        # A copy that was made before has nothing to measure, and is saved all the same.
+        with suppress(ValueError):
+            core.summary()
 
 
 def load(

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from committee.combiners import Average
 from committee.estimators import CommitteeClassifier, CommitteeRegressor
 from committee.pruning.crossfit import CrossFit
-from committee.pruning.weighing_rows import checked_rows
+from committee.pruning.weighing_rows import WeighingRows
 from committee.shell.choices import (
     CLASSIFICATION,
     REGRESSION,
@@ -60,7 +59,9 @@ def train(options: Train) -> None:
             "target": options.target,
             "rows": n_rows,
             "columns": len(encoding.columns.names),
-            "members": len(committee.members_),
+            "members": len(
+                getattr(committee.combiner_, "weights_", committee.members_)
+            ),
             "members_with_a_weight": committee.n_members_,
             "measure": None if None in errors.values() else MEASURES[encoding.task],
             **errors,
@@ -101,13 +102,12 @@ def _fit_in_memory(options: Train, files: list[str]) -> _Fit:
         messages=options.messages,
     )
     X, y = encoding.X(frame), encoding.y(frame)
-    committee = _committee(options, encoding.task, verbose=not options.quiet).fit(X, y)
-    return (
-        encoding,
-        committee,
-        len(y),
-        {"held_out_error": held_out_error(committee, X, y)},
-    )
+    committee = _committee(options, encoding.task, verbose=not options.quiet)
+    committee._keeps_weighing = True
+    committee.fit(X, y)
+    error = held_out_error(committee)
+    del committee._keeps_weighing
+    return encoding, committee, len(y), {"held_out_error": error}
 
 
 def _fit_on_workers(options: Train, files: list[str]) -> _Fit:
@@ -145,18 +145,16 @@ def _leave_one_out_error(committee: Any) -> float | None:
     return error if len(classes) == 2 else None
 
 
-def held_out_error(committee: Any, X: Any, y: Any) -> float | None:
+def held_out_error(committee: Any) -> float | None:
     """Return the error on rows that neither members nor weights have seen.
 
     Members count only on rows that they were not trained on, and they are chosen and
-    weighed again without each fold of the rows.
+    weighed again, among all that were trained, without each fold of the rows.
 
     Parameters
     ----------
-    committee : fitted CommitteeClassifier or CommitteeRegressor
-    X : array of shape (N, n_features)
-        Its training rows.
-    y : array of shape (N,)
+    committee : CommitteeClassifier or CommitteeRegressor
+        Fitted while it kept what its members were weighed on, which is given up here.
 
     Returns
     -------
@@ -165,13 +163,12 @@ def held_out_error(committee: Any, X: Any, y: Any) -> float | None:
         have seen all rows, or where weights are negative: then a member cannot
         take the place of another.
     """
-    mask = committee.held_out_
-    if mask is None or len(mask) != len(y) or committee.weights_.min() < 0:
+    F, data, mask = committee.__dict__.pop("_weighing", (None, None, None))
+    if mask is None or committee.weights_.min() < 0:
         return None
-    rows = checked_rows(committee._as_roster(), X, y, oob=True, sample_weight=None)
-    F = committee.member_predictions(X)
-    judged = CrossFit(committee.combiner_ or Average(), F, rows).own
-    if judged is None or not judged.speaks.any():
+    rows = WeighingRows(data.y, data.sample_weight, mask)
+    fair = CrossFit(committee.combiner_, F, rows).own
+    if fair is None or not fair.counted.any():
         return None
-    error = rows.mean(rows.losses(judged.said), judged.speaks)[0]
+    error = rows.mean(rows.losses(fair.values), fair.counted)[0]
     return error if hasattr(committee, "classes_") else float(np.sqrt(error))
