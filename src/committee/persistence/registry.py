@@ -20,20 +20,21 @@ import committee
 #: Parts of fitted models: the name in files, and where the class is today.
 _PARTS = {
     "Assessment": "pruning.assessment.Assessment",
-    "GradientRound": "ensembles.rounds.GradientRound",
-    "HistGradientRound": "ensembles.rounds.HistGradientRound",
+    "CatBoostRound": "ensembles.catboost.CatBoostRound",
+    "GradientRound": "ensembles.gradient_boosting.GradientRound",
+    "HistGradientRound": "ensembles.hist_boosting.HistGradientRound",
     "Inclusion": "combiners.evidence_pruner.Inclusion",
     "Kernel": "kernels.Kernel",
     "KernelMember": "coupled.expansion.KernelMember",
     "Layout": "coupled.gram.Layout",
-    "LightGBMRound": "ensembles.rounds.LightGBMRound",
+    "LightGBMRound": "ensembles.lightgbm.LightGBMRound",
     "OnColumns": "ensembles.columns.OnColumns",
     "Path": "path.Path",
     "PathStep": "ep.steps.PathStep",
     "Roster": "ensembles.roster.Roster",
     "SharedRound": "ensembles.rounds.Shared",
     "Summary": "pruning.summary.Summary",
-    "XGBoostRound": "ensembles.rounds.XGBoostRound",
+    "XGBoostRound": "ensembles.xgboost.XGBoostRound",
 }
 
 
