@@ -10,10 +10,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from committee._typing import FloatArray, IntArray
+from committee._validation import label_codes
 from committee.combiners import Combiner, EPPruner
 from committee.ensembles import roster_of
 from committee.predictions import member_predictions
-from committee.pruning.weighing_rows import codes_of
 
 
 def core_of(ensemble: Any) -> Any:
@@ -67,7 +67,7 @@ def predictions_of(
     F = member_predictions(estimator, X)
     if F.ndim == 2:
         return F, y.astype(np.float64)
-    return F, codes_of(y, classes_of(estimator))
+    return F, label_codes(y, classes_of(estimator))
 
 
 def classes_of(estimator: Any) -> Any:
