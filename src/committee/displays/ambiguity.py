@@ -14,14 +14,14 @@ from committee.displays.sources import (
     predictions_of,
     weights_of,
 )
-from committee.displays.style import BLUE, GREEN, ORANGE, legend_above, open_axes
+from committee.displays.style import BLUE, GREEN, ORANGE, Display, legend_above
 from committee.ensembles import roster_of
 
 #: Lines with more points have no markers.
 _MOST_MARKERS = 40
 
 
-class AmbiguityDisplay:
+class AmbiguityDisplay(Display):
     """Member error, diversity and ensemble error of the first k members.
 
         ensemble error = member error - diversity       (equal votes of k members)
@@ -44,8 +44,6 @@ class AmbiguityDisplay:
         Their difference.
     size : array of shape (M,)
         1, 2, ... M.
-    ax_, figure_
-        Where it was drawn.
 
     Examples
     --------
@@ -93,10 +91,6 @@ class AmbiguityDisplay:
         ax : matplotlib Axes, optional
         **kwargs
             For the line of the ensemble error.
-
-        Returns
-        -------
-        display : AmbiguityDisplay
         """
         _refuse_scores(estimator)
         F, y = predictions_of(estimator, X, y)
@@ -121,10 +115,6 @@ class AmbiguityDisplay:
         ax : matplotlib Axes, optional
         **kwargs
             For the line of the ensemble error.
-
-        Returns
-        -------
-        display : AmbiguityDisplay
         """
         return cls.from_correlation(error_correlation(F, y), order).plot(ax, **kwargs)
 
@@ -136,10 +126,6 @@ class AmbiguityDisplay:
         ----------
         C : array of shape (M, M)
         order : array of member numbers, optional
-
-        Returns
-        -------
-        display : AmbiguityDisplay
         """
         order = np.arange(len(C)) if order is None else _check_order(order, len(C))
         C = C[np.ix_(order, order)]
@@ -149,23 +135,10 @@ class AmbiguityDisplay:
         # A sum of squares, whatever the sums round to.
         return cls(member, np.clip(ensemble, 0.0, member), order=order)
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw the three terms against the size.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            A new figure unless given.
-        **kwargs
-            For the line of the ensemble error, as in `Axes.plot`.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
+        """Draw the three terms against the size."""
         from matplotlib.ticker import MaxNLocator
 
-        ax = open_axes(self, ax)
         few = len(self.size) <= _MOST_MARKERS
         for curve, label, color, line, marker in (
             (self.member_error, "member error", ORANGE, "--", "s"),
@@ -180,7 +153,6 @@ class AmbiguityDisplay:
         ax.set_ylim(bottom=0.0)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         legend_above(ax)
-        return self
 
 
 def _refuse_scores(estimator: Any) -> None:

@@ -12,13 +12,13 @@ from committee.combiners.hull import lower_left_hull
 from committee.diagnostics import pairwise_kappa
 from committee.diagnostics.agreement import vote_errors
 from committee.displays.sources import predictions_of
-from committee.displays.style import BLUE, VERMILION, legend_inside, open_axes
+from committee.displays.style import BLUE, VERMILION, Display, legend_inside
 
 #: More pairs than these are counted in hexagons.
 _MOST_POINTS = 5000
 
 
-class KappaErrorDisplay:
+class KappaErrorDisplay(Display):
     """Every pair of members as a point, and the hull on which pruning keeps pairs.
 
         x_ij = kappa_ij,   y_ij = (e_i + e_j) / 2
@@ -42,8 +42,6 @@ class KappaErrorDisplay:
     hull : array
         The pairs on the hull, from the most diverse to the most accurate; those
         that `KappaErrorHullPruner` keeps.
-    ax_, figure_
-        Where it was drawn.
 
     References
     ----------
@@ -91,10 +89,6 @@ class KappaErrorDisplay:
         ax : matplotlib Axes, optional
         **kwargs
             For the cloud.
-
-        Returns
-        -------
-        display : KappaErrorDisplay
         """
         F, codes = predictions_of(estimator, X, y)
         return cls.from_predictions(F, codes, ax=ax, **kwargs)
@@ -115,10 +109,6 @@ class KappaErrorDisplay:
         ax : matplotlib Axes, optional
         **kwargs
             For the cloud.
-
-        Returns
-        -------
-        display : KappaErrorDisplay
         """
         return cls.compute(F, y, held_out=held_out).plot(ax, **kwargs)
 
@@ -135,10 +125,6 @@ class KappaErrorDisplay:
             Class codes 0..K-1.
         held_out : bool array of shape (N, M), optional
         sample_weight : array of shape (N,), optional
-
-        Returns
-        -------
-        display : KappaErrorDisplay
         """
         F = check_predictions(F)
         if F.ndim != 3:
@@ -156,25 +142,13 @@ class KappaErrorDisplay:
         i, j = np.nonzero(np.triu(~np.isnan(kappa), k=1))
         return cls(kappa[i, j], (e[i] + e[j]) / 2, pairs=np.column_stack([i, j]))
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw a point for each pair, or shade hexagons where there are thousands.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            A new figure unless given.
-        **kwargs
-            For the cloud, as in `Axes.scatter`, or `Axes.hexbin` above 5000 pairs.
-
-        Returns
-        -------
-        self
-        """
-        own = ax is None
-        ax = open_axes(self, ax)
+    def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
+        """Draw a point for each pair, or shade hexagons where there are thousands."""
         if len(self.kappa) > _MOST_POINTS:
             cells = self._plot_cells(ax, kwargs)
-            if own:  # a colour bar takes its room from the axes it belongs to
+            if (
+                self._has_new_figure
+            ):  # a colour bar takes its room from the axes it belongs to
                 ax.figure.colorbar(cells, ax=ax, label="pairs in a cell")
         else:
             self._plot_points(ax, kwargs)
@@ -191,7 +165,6 @@ class KappaErrorDisplay:
         )
         ax.set(xlabel="kappa: agreement beyond chance", ylabel="mean error of the pair")
         legend_inside(ax, "upper right")
-        return self
 
     def _plot_points(self, ax: Any, kwargs: dict[str, Any]) -> None:
         """Draw one point for each pair."""

@@ -21,8 +21,8 @@ from committee.displays.style import (
     GREEN,
     GREY,
     VERMILION,
+    Display,
     legend_above,
-    open_axes,
     twin_axes,
 )
 from committee.path import Path
@@ -31,7 +31,7 @@ from committee.path import Path
 _MOST_BARS = 40
 
 
-class PruningPathDisplay:
+class PruningPathDisplay(Display):
     """Size of a committee against its error, its evidence and its test error.
 
     The test error is measured as the error is, and the y axis says how.
@@ -65,8 +65,6 @@ class PruningPathDisplay:
     error_name, error_label, note : str
     best : array
         For each size, in rising order, the step of least error.
-    ax_, figure_
-        Where it was drawn.
     evidence_ax_ : matplotlib Axes or None
         The axes of the evidence, on the right.
 
@@ -127,10 +125,6 @@ class PruningPathDisplay:
         sample_weight : array of shape (N,), optional
             Of the test rows.
         chosen : int, optional
-
-        Returns
-        -------
-        display : PruningPathDisplay
         """
         _check_both("F_test", F_test, "y_test", y_test)
         test_error = None
@@ -180,10 +174,6 @@ class PruningPathDisplay:
         ax : matplotlib Axes, optional
         **kwargs
             For the line of the error.
-
-        Returns
-        -------
-        display : PruningPathDisplay
         """
         display = cls.compute(path, F_test=F_test, y_test=y_test, chosen=chosen)
         return display.plot(ax, **kwargs)
@@ -212,10 +202,6 @@ class PruningPathDisplay:
         ax : matplotlib Axes, optional
         **kwargs
             For the line of the error.
-
-        Returns
-        -------
-        display : PruningPathDisplay
         """
         _check_both("X_test", X_test, "y_test", y_test)
         core = core_of(estimator)
@@ -265,10 +251,6 @@ class PruningPathDisplay:
         ax : matplotlib Axes, optional
         **kwargs
             For the line of the error.
-
-        Returns
-        -------
-        display : PruningPathDisplay
         """
         fitted: Any = fit_combiner(combiner, F, y, held_out, sample_weight)
         if not hasattr(fitted, "path_"):
@@ -277,23 +259,10 @@ class PruningPathDisplay:
         display = cls.compute(fitted.path_, F_test=F_test, y_test=y_test, chosen=chosen)
         return display.plot(ax, **kwargs)
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw error and test error on the left scale, evidence on the right.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            A new figure unless given.
-        **kwargs
-            For the line of the error, as in `Axes.plot`.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
+        """Draw error and test error on the left scale, evidence on the right."""
         from matplotlib.ticker import MaxNLocator
 
-        ax = open_axes(self, ax)
         few = len(self.best) <= _MOST_BARS
         self.evidence_ax_ = None
         if self.log_evidence is not None:
@@ -311,7 +280,6 @@ class PruningPathDisplay:
         ax.set(xlabel="number of members", ylabel=name)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         legend_above(ax, self.evidence_ax_)
-        return self
 
     def _plot_error(self, ax: Any, few: bool, kwargs: dict[str, Any]) -> None:
         """Draw the error of the best committee of each size, and dots for others."""

@@ -48,8 +48,9 @@ def types() -> dict[str, type]:
     >>> types()["Average"]
     <class 'committee.combiners.average.Average'>
     """
-    classes = [name for name in committee.__all__ if name[0].isupper()]
-    public = {name: getattr(committee, name) for name in classes}
+    # Displays load on first use, and are in no model.
+    kinds = [n for n in committee.__all__ if n[0].isupper() and n[-7:] != "Display"]
+    public = {name: getattr(committee, name) for name in kinds}
     registered = {
         name: kind for name, kind in public.items() if issubclass(kind, BaseEstimator)
     }
