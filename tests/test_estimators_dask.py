@@ -139,13 +139,15 @@ def test_weights_are_those_of_the_same_members_and_mask_in_memory(
     rows = np.column_stack([np.arange(N), X[:, 1:]])  # members know rows by number
     model = committee(generator, SimplexWeights())
     model.set_params(estimator=_seeing(model.estimator)).fit(*spread(rows, y))
+    everyone = clone(model).set_params(combiner=None).fit(*spread(rows, y))
     mask = np.ones((N, 8), dtype=bool)
-    for m, member in enumerate(model.members_):
+    for m, member in enumerate(everyone.members_):
         mask[member.seen_, m] = False
         chunks = np.searchsorted(np.cumsum(SIZES), member.seen_, side="right")
         assert len(set(chunks)) == 1
-    expected = SimplexWeights().fit(model.member_predictions(rows), y, held_out=mask)
-    np.testing.assert_allclose(model.weights_, expected.weights_, rtol=0, atol=1e-8)
+    expected = SimplexWeights().fit(everyone.member_predictions(rows), y, held_out=mask)
+    found = model.combiner_.weights_
+    np.testing.assert_allclose(found, expected.weights_, rtol=0, atol=1e-8)
 
 
 def _seeing(tree):
