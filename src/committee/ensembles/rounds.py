@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
@@ -238,11 +239,11 @@ class Losses:
     #: What the library calls the choice of a loss.
     option: str
     #: Rounds add up to the prediction itself.
-    regression: frozenset[str]
+    regression: AbstractSet[str]
     #: Rounds add up to log odds.
-    classification: frozenset[str]
+    classification: AbstractSet[str]
     #: Rounds add up to the prediction itself, but are not to be weighed anew.
-    unweighable: frozenset[str] = frozenset({"quantile"})
+    unweighable: AbstractSet[str] = frozenset({"quantile"})
 
     def classes(self, model: Any, loss: str) -> Any:
         """Return the classes, None for regression; refuse what cannot be re-weighed.
@@ -271,7 +272,7 @@ class Losses:
 
 
 def refusal(model: Any, option: str, value: Any, reason: str) -> ValueError:
-    """Return the error that says which option is in the way, and why."""
+    """Return the error that names the option in the way, and the reason."""
     return ValueError(
         f"The rounds of a {type(model).__name__} with {option}={value!r} cannot be "
         f"re-weighed: {reason}. Train it with plain boosting and squared error, "

@@ -75,7 +75,7 @@ def list_roster(members: list[Any]) -> Roster:
         classes,
         classes,
         no_oob_reason=(
-            "A list does not tell which rows each member was trained on. Give rows "
+            "A list does not record which rows each member was trained on. Give rows "
             "that none of them has seen, without oob."
         ),
     )
