@@ -61,6 +61,9 @@ def test_public_methods_are_documented(name):
 
 
 HEAVY = [
+    "lightgbm",
+    "xgboost",
+    "catboost",
     "matplotlib",
     "pandas",
     "polars",

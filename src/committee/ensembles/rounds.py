@@ -85,19 +85,6 @@ class Round(ABC, BaseEstimator):
     model : the booster, cut down to this round
     shared : Shared
         What it shares with the other rounds.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn.ensemble import GradientBoostingRegressor
-    >>> from committee.ensembles import roster_of
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = GradientBoostingRegressor(n_estimators=5).fit(X, y)
-    >>> rounds = roster_of(model).members
-    >>> f = np.mean([member.predict(X) for member in rounds], axis=0)
-    >>> bool(np.allclose(f, model.predict(X)))
-    True
     """
 
     def __init__(self, model: Any, shared: Shared) -> None:
