@@ -139,8 +139,8 @@ def test_treelite_predicts_the_weighted_sum(task):
     treelite = pytest.importorskip("treelite")
     X, output, forest = _weighted_forest(task)
     model = treelite.sklearn.import_model(forest)
-    explained = treelite.gtil.predict(model, X)
-    np.testing.assert_allclose(explained.reshape(output.shape), output, atol=1e-10)
+    predicted = treelite.gtil.predict(model, X)
+    np.testing.assert_allclose(predicted.reshape(output.shape), output, atol=1e-10)
 
 
 def test_trees_are_explained_from_estimators_that_hold_one():

@@ -1,5 +1,7 @@
 """Small fitted ensembles of every kind, and rows that nobody has seen."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from sklearn.ensemble import (
@@ -102,8 +104,8 @@ def fitted(name, task, frame=False):
     return ensemble, X[60:120], y[60:120], X[120:]
 
 
-def pruned(name, task, combiner=None, frame=False):
-    """Return a committee with unequal weights, and rows to test it on."""
+@cache
+def pruned(name, task, combiner=SimplexWeights, frame=False):
+    """Return a committee with unequal weights, and rows to test it on: to be read."""
     ensemble, X, y, X_test = fitted(name, task, frame)
-    combiner = SimplexWeights() if combiner is None else combiner
-    return prune(ensemble, X, y, combiner=combiner), X_test
+    return prune(ensemble, X, y, combiner=combiner()), X_test

@@ -74,13 +74,13 @@ def test_frames_are_taken_without_a_warning(name, task):
 @pytest.mark.parametrize("name", ["forest", "linear subspaces"])
 def test_weights_need_not_sum_to_one(name, task):
     """Weights of EP for regression are free; its votes are shares all the same."""
-    committee, X = pruned(name, task, EPPruner())
+    committee, X = pruned(name, task, EPPruner)
     assert_same(to_sklearn(committee), committee, X)
 
 
 def test_regression_takes_negative_weights():
     for name in ("forest", "voting"):
-        committee, X = pruned(name, "regression", LeastSquares())
+        committee, X = pruned(name, "regression", LeastSquares)
         assert committee.weights_.min() < 0
         assert_same(to_sklearn(committee), committee, X)
 
@@ -98,7 +98,7 @@ def test_kinds_are_those_of_the_members():
 
 
 def test_the_native_model_is_as_small_as_the_committee():
-    committee, _ = pruned("forest", "binary", EPPruner())
+    committee, _ = pruned("forest", "binary", EPPruner)
     forest = to_sklearn(committee)
     assert len(forest.estimators_) == committee.n_members_ < 15
     assert forest.n_estimators == committee.n_members_

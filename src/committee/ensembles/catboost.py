@@ -28,9 +28,9 @@ from committee.ensembles.tree_tables import (
 
 _LOSSES = Losses(
     "loss_function",
-    regression=frozenset({"RMSE", "MAE", "Huber"}),
-    classification=frozenset({"Logloss", "MultiClass"}),
-    unweighable=frozenset({"Quantile"}),
+    regression={"RMSE", "MAE", "Huber"},
+    classification={"Logloss", "MultiClass"},
+    unweighable={"Quantile"},
 )
 
 

@@ -154,14 +154,6 @@ def regression_forest(
         v_m <- k w_m v_m,   as a forest divides by its k trees
 
     Trees may look at some of the columns only.
-
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeRegressor
-    >>> from committee.ensembles.forests import regression_forest
-    >>> tree = DecisionTreeRegressor().fit([[0.0], [1.0]], [0.0, 1.0])
-    >>> regression_forest([tree, tree], [0.5, 1.0], 1).predict([[1.0]]).tolist()
-    [1.5]
     """
     k = len(members)
     trees = [
@@ -201,17 +193,6 @@ def classification_forest(
     classes, member_classes : array of shape (K,)
         The labels, and what the members call them.
     votes : {"soft", "hard"}
-
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from committee.ensembles.forests import classification_forest
-    >>> X = [[0.0], [1.0]]
-    >>> trees = [DecisionTreeClassifier().fit(X, y) for y in ([0, 1], [1, 0])]
-    >>> how = {"classes": ["no", "yes"], "member_classes": [0, 1], "votes": "soft"}
-    >>> forest = classification_forest(trees, [0.25, 0.75], 1, **how)
-    >>> forest.predict_proba(X).tolist(), forest.predict(X).tolist()
-    ([[0.25, 0.75], [0.75, 0.25]], ['yes', 'no'])
     """
     K = len(classes)
     w = np.asarray(weights, dtype=np.float64)

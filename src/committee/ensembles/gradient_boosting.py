@@ -18,8 +18,8 @@ from committee.ensembles.tree_tables import TreeSum, make_sum
 
 _LOSSES = Losses(
     "loss",
-    regression=frozenset({"squared_error", "absolute_error", "huber"}),
-    classification=frozenset({"log_loss", "exponential"}),
+    regression={"squared_error", "absolute_error", "huber"},
+    classification={"log_loss", "exponential"},
 )
 
 
@@ -70,7 +70,6 @@ def gradient_roster(model: Any) -> Roster:
     M = len(model.estimators_)
     shared = Shared(M, _constant_start(model), classes, _slope(model))
     members = [GradientRound(_cut(model, m), shared) for m in range(M)]
-
     return rounds_roster(members, partial(_stages, model))
 
 

@@ -24,8 +24,8 @@ from committee.ensembles.tree_tables import (
 
 _LOSSES = Losses(
     "loss",
-    regression=frozenset({"squared_error", "absolute_error"}),
-    classification=frozenset({"log_loss"}),
+    regression={"squared_error", "absolute_error"},
+    classification={"log_loss"},
 )
 
 

@@ -26,8 +26,8 @@ from committee.ensembles.tree_tables import (
 
 _LOSSES = Losses(
     "objective",
-    regression=frozenset({"regression", "regression_l1", "huber", "fair", "mape"}),
-    classification=frozenset({"binary", "multiclass"}),
+    regression={"regression", "regression_l1", "huber", "fair", "mape"},
+    classification={"binary", "multiclass"},
 )
 
 

@@ -122,25 +122,7 @@ def roster_of(ensemble: Any) -> Roster:
 
 
 def trees_of(model: Any) -> TreeSum | None:
-    """Return the trees of a fitted model, None where it is made of something else.
-
-    Parameters
-    ----------
-    model : fitted estimator
-        A tree, a forest or a booster of scikit-learn, LightGBM, XGBoost or CatBoost.
-
-    Returns
-    -------
-    trees : TreeSumClassifier, TreeSumRegressor or None
-
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeRegressor
-    >>> from committee.ensembles.registry import trees_of
-    >>> trees = trees_of(DecisionTreeRegressor().fit([[0.0], [1.0]], [2.0, 4.0]))
-    >>> trees.trees[0].threshold.tolist()[0], trees.trees[0].value.ravel().tolist()
-    (0.5, [3.0, 2.0, 4.0])
-    """
+    """Return the trees of a fitted model, None where it is made of something else."""
     adapter = adapter_of(model)
     return None if adapter is None or adapter.trees is None else adapter.trees(model)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
@@ -84,19 +85,6 @@ class Round(ABC, BaseEstimator):
     model : the booster, cut down to this round
     shared : Shared
         What it shares with the other rounds.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn.ensemble import GradientBoostingRegressor
-    >>> from committee.ensembles import roster_of
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = GradientBoostingRegressor(n_estimators=5).fit(X, y)
-    >>> rounds = roster_of(model).members
-    >>> f = np.mean([member.predict(X) for member in rounds], axis=0)
-    >>> bool(np.allclose(f, model.predict(X)))
-    True
     """
 
     def __init__(self, model: Any, shared: Shared) -> None:
@@ -238,11 +226,11 @@ class Losses:
     #: What the library calls the choice of a loss.
     option: str
     #: Rounds add up to the prediction itself.
-    regression: frozenset[str]
+    regression: AbstractSet[str]
     #: Rounds add up to log odds.
-    classification: frozenset[str]
+    classification: AbstractSet[str]
     #: Rounds add up to the prediction itself, but are not to be weighed anew.
-    unweighable: frozenset[str] = frozenset({"quantile"})
+    unweighable: AbstractSet[str] = frozenset({"quantile"})
 
     def classes(self, model: Any, loss: str) -> Any:
         """Return the classes, None for regression; refuse what cannot be re-weighed.
@@ -271,7 +259,7 @@ class Losses:
 
 
 def refusal(model: Any, option: str, value: Any, reason: str) -> ValueError:
-    """Return the error that says which option is in the way, and why."""
+    """Return the error that names the option in the way, and the reason."""
     return ValueError(
         f"The rounds of a {type(model).__name__} with {option}={value!r} cannot be "
         f"re-weighed: {reason}. Train it with plain boosting and squared error, "

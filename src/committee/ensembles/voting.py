@@ -75,7 +75,7 @@ def list_roster(members: list[Any]) -> Roster:
         classes,
         classes,
         no_oob_reason=(
-            "A list does not tell which rows each member was trained on. Give rows "
+            "A list does not record which rows each member was trained on. Give rows "
             "that none of them has seen, without oob."
         ),
     )
@@ -90,16 +90,6 @@ def voting_regressor(members: Sequence[Member], weights: FloatArray) -> Any:
 
     Where the weights sum to one this is their mean; otherwise a linear second layer
     on top of the members, with the weights for coefficients.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import Ridge
-    >>> from committee.ensembles.voting import voting_regressor
-    >>> members = [Ridge(alpha=a).fit([[0.0], [1.0]], [0.0, 1.0]) for a in (0.0, 1.0)]
-    >>> voting_regressor(members, [0.5, 0.5])
-    VotingRegressor(...)
-    >>> voting_regressor(members, [1.0, 1.5]).predict([[1.0]]).round(3).tolist()
-    [2.0]
     """
     w = np.asarray(weights, dtype=np.float64)
     # np.average divides by the sum of the weights: harmless only if it is one.
@@ -134,15 +124,6 @@ def voting_classifier(
     classes, member_classes : array of shape (K,)
         The labels, and what the members call them.
     votes : {"soft", "hard"}
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from committee.ensembles.voting import voting_classifier
-    >>> member = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
-    >>> how = {"classes": ["no", "yes"], "member_classes": [0, 1], "votes": "soft"}
-    >>> voting_classifier([member], [1.0], **how).predict([[0.9]]).tolist()
-    ['yes']
     """
     probable = any(hasattr(member, "predict_proba") for member in members)
     if votes == "hard" or not probable:

@@ -26,11 +26,9 @@ from committee.ensembles.tree_tables import (
 
 _LOSSES = Losses(
     "objective",
-    regression=frozenset(
-        {"reg:squarederror", "reg:absoluteerror", "reg:pseudohubererror"}
-    ),
-    classification=frozenset({"binary:logistic", "multi:softprob", "multi:softmax"}),
-    unweighable=frozenset({"reg:squaredlogerror", "reg:quantileerror"}),
+    regression={"reg:squarederror", "reg:absoluteerror", "reg:pseudohubererror"},
+    classification={"binary:logistic", "multi:softprob", "multi:softmax"},
+    unweighable={"reg:squaredlogerror", "reg:quantileerror"},
 )
 
 

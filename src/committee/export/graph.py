@@ -86,18 +86,7 @@ def _write_sum(scope: Any, operator: Any, container: Any, output: str) -> None:
 
 
 def tree_attributes(trees: TreeSum) -> dict[str, Any]:
-    """Return the attributes of ONNX's TreeEnsembleRegressor.
-
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeRegressor
-    >>> from committee.ensembles import trees_of
-    >>> from committee.export.graph import tree_attributes
-    >>> tree = DecisionTreeRegressor().fit([[0.0], [1.0]], [2.0, 4.0])
-    >>> attributes = tree_attributes(trees_of(tree))
-    >>> attributes["nodes_modes"], attributes["target_weights"]
-    (['BRANCH_LEQ', 'LEAF', 'LEAF'], [2.0, 4.0])
-    """
+    """Return the attributes of ONNX's TreeEnsembleRegressor."""
     nodes: dict[str, list[Any]] = {}
     for i, tree in enumerate(trees.trees):
         leaf = np.asarray(tree.left) < 0

@@ -101,7 +101,7 @@ def _written(committee: Any, native: Any, labels: Any, X: Any, double: bool) -> 
 
 
 def _problem(model: Any) -> str | None:
-    """Return what onnxruntime, if it is there, says against the model."""
+    """Return the error of onnxruntime, if it is installed and cannot run the model."""
     try:
         from onnxruntime import InferenceSession
     except ImportError:
@@ -164,7 +164,7 @@ def _inputs(committee: Any, X: Any, double: bool) -> list[tuple[str, Any]]:
 
 
 def _converted(native: Any, inputs: list[tuple[str, Any]]) -> Any:
-    """Return what skl2onnx makes of the model, or say what it could not read."""
+    """Return what skl2onnx makes of the model, or name what it could not read."""
     from skl2onnx import convert_sklearn
 
     register_trees()
@@ -184,7 +184,7 @@ def _converted(native: Any, inputs: list[tuple[str, Any]]) -> Any:
 
 
 def _writable(native: Any) -> Any:
-    """Return the native model with its trees, and its ensemble, as skl2onnx likes.
+    """Return the native model with its trees, and its ensemble, as skl2onnx takes them.
 
     What comes before the model in a pipeline works in double precision, as it does
     here; the model itself takes single precision, as trees do.
