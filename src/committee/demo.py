@@ -142,6 +142,7 @@ def _outcome(
     # The same seeds without a combiner: members that are left out are there, too.
     everyone = clone(committee).set_params(combiner=None).fit(X, y)
     F = everyone.member_predictions(X_test)
+    assert committee.combiner_ is not None
     w = committee.combiner_.weights_
     codes = committee.classes_.searchsorted(y_test)
 
