@@ -101,11 +101,8 @@ def _measure(
         made.members, X_test, classes=data.classes, votes=generator.votes
     )
     M = F_test.shape[1]
-    w = (
-        np.full(M, 1.0 / M)
-        if made.weights is None
-        else made.weights / made.weights.sum()
-    )
+    w = np.ones(M) if made.weights is None else made.weights
+    w = w / w.sum()
     parts = ambiguity(F_test, y_test, w)
     numbers: Numbers = {
         "error": _error(F_test, w, y_test),
@@ -115,10 +112,8 @@ def _measure(
         "seconds": seconds,
     }
     if resampled:
-        for name, combiner in (
-            ("simplex", SimplexWeights()),
-            ("optimal", OptimalWeights()),
-        ):
+        combiners = {"simplex": SimplexWeights(), "optimal": OptimalWeights()}
+        for name, combiner in combiners.items():
             combiner.fit(made.F, data.y, held_out=made.held_out)
             numbers[name] = _error(F_test, combiner.weights_, y_test)
     return numbers
@@ -134,14 +129,14 @@ def _error(F: FloatArray, w: FloatArray, y: FloatArray | IntArray) -> float:
 
 #: Numbers of a run; "committee" is the member error less the diversity.
 NUMBERS = {
-    "error": ("test error of the mean (mean squared, or in %)", 3),
-    "member": ("mean squared error of the members", 3),
-    "diversity": ("diversity, the mean squared distance to the committee", 3),
-    "committee": ("mean squared error of their mean, what diversity leaves", 3),
-    "size": ("members", 0),
-    "simplex": ("test error with the best weights >= 0 that sum to one", 3),
-    "optimal": ("test error with the best weights that sum to one", 3),
-    "seconds": ("seconds to train", 2),
+    "error": ("Test error of the mean (mean squared, or in %)", 3),
+    "member": ("Mean squared error of the members", 3),
+    "diversity": ("Diversity, the mean squared distance to the committee", 3),
+    "committee": ("Mean squared error of their mean, what diversity leaves", 3),
+    "size": ("Members", 0),
+    "simplex": ("Test error with the best weights >= 0 that sum to one", 3),
+    "optimal": ("Test error with the best weights that sum to one", 3),
+    "seconds": ("Seconds to train", 2),
 }
 
 
@@ -149,7 +144,7 @@ def report(results: Results) -> list[Table | Claim]:
     """Return a table for each number, and what the chapter says."""
     tables = [
         Table(
-            title[:1].upper() + title[1:],
+            title,
             [
                 Entry(cell, name, HELD_OUT, _values(results, cell, name, key))
                 for cell in CELLS
@@ -258,12 +253,10 @@ def _no_worse(results: Results, name: str, rival: str, text: str) -> Claim:
     return _decide(results, text, rule, "error", (name, rival), judge)
 
 
-def figure(results: Results, data: str | None) -> Any:
+def figure(results: Results, data: str | None, fig: Any) -> None:
     """Draw member error and diversity of every way, relative to bagging."""
-    from matplotlib.figure import Figure
-
-    drawn = Figure(figsize=(9, 4), layout="constrained")
-    left, right = drawn.subplots(1, 2)
+    fig.set_size_inches(9, 4)
+    left, right = fig.subplots(1, 2)
     for k, name in enumerate(generators()):
         ratios = {"error": [], "diversity": []}  # type: dict[str, list[float]]
         for number, values in ratios.items():
@@ -278,7 +271,6 @@ def figure(results: Results, data: str | None) -> Any:
         ax.set_xticks(np.arange(len(CELLS)), CELLS, rotation=30)
         ax.set_ylabel(f"{label} / that of Bagging")
     left.legend(frameon=False, fontsize="small")
-    return drawn
 
 
 STUDY = Study(

@@ -29,6 +29,8 @@ NAMES = {
 }  # fmt: skip
 #: The methods of Tables 8 and 9; the first is the control.
 RANKED = ("ep", "ard", "em", "unpruned")
+#: Methods that choose the size by themselves.
+WEIGHED = ("ep", "ard", "em", "ls")
 #: Runs behind a printed standard deviation.
 PRINTED_RUNS = 100
 #: Names of data sets in the table of seconds of regression.
@@ -158,20 +160,15 @@ class TreeStudy:
                 )
         return claims
 
-    def figure(
-        self, results: Results, orders: Sequence[str], points: Sequence[str]
-    ) -> Any:
+    def figure(self, results: Results, fig: Any, *, orders: Sequence[str]) -> None:
         """Draw errors against sizes: a panel for each kind of ensemble, on PAPER."""
-        from matplotlib.figure import Figure
-
         n = len(self.ensembles)
-        drawn = Figure(figsize=(1.5 + 3.6 * n, 3.8), layout="constrained")
-        axes = drawn.subplots(1, n, sharey=True)
+        fig.set_size_inches(1.5 + 3.6 * n, 3.8)
+        axes = fig.subplots(1, n, sharey=True)
         for ax, ensemble in zip(axes, self.ensembles, strict=True):
             cells = [f"{ensemble}/{name}" for name in self.sets]
-            _draw_sizes(results, cells, orders=orders, points=points, ax=ax)
+            _draw_sizes(results, cells, orders=orders, ax=ax)
             ax.set_title(ensemble, fontsize="medium")
-        return drawn
 
 
 def _same_tables(ensemble: str, errors: Table, sizes: Table) -> list[Claim]:
@@ -291,11 +288,10 @@ def _draw_sizes(
     cells: Sequence[str],
     *,
     orders: Sequence[str],
-    points: Sequence[str],
     ax: Any,
 ) -> None:
     """Draw the unpruned error over that of each method, against the size."""
-    for k, name in enumerate([*orders, *points]):
+    for k, name in enumerate([*orders, *WEIGHED]):
         number = f"{name}.curve" if name in orders else f"{name}.error"
         finished = [c for c in cells if len(results.values(PAPER, c, number))]
         if not finished:

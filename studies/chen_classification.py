@@ -8,10 +8,10 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
-from studies.chen import Printed, TreeStudy
+from studies.chen import WEIGHED, Printed, TreeStudy
 from studies.datasets import load
 from studies.study import HELD_OUT, PAPER, Job, Outcome, Results, Study
-from studies.votes import Split, Votes, bagged, boosted, measure, pruners
+from studies.votes import Split, Votes, bagged_trees, boosted, measure, pruners
 
 #: The names of the paper, and those of the files.
 SETS = {
@@ -20,7 +20,6 @@ SETS = {
     "ringnorm": "ringnorm", "splice": "splice", "thyroid": "thyroid",
     "titanic": "titanic", "twonorm": "twonorm", "waveform": "waveform",
 }  # fmt: skip
-SIZED = ("ep", "ard", "em", "ls")
 
 
 def _ranks(ensemble: str) -> tuple[str, tuple[bool, bool, bool]]:
@@ -39,7 +38,7 @@ TREES = TreeStudy(
             "error_percent", "error",
             ("ep", "ard", "em", "kappa", "cp", "ls", "random", "unpruned"), 2),
     Printed("Table 7, {}: members kept", "chen_table7_classification_size", "size",
-            "size", (*SIZED, "unpruned"), 1),
+            "size", (*WEIGHED, "unpruned"), 1),
     Printed("Table 11: seconds to prune, bagging", "chen_table11_classification_seconds",
             "seconds", "seconds", ("ep", "em", "ard", "kappa", "cp"), 3),
     _ranks,
@@ -49,12 +48,14 @@ TREES = TreeStudy(
 def run(job: Job, *, n_members: int = 100) -> Outcome:
     """Train the members once for a split, and give the same votes to all combiners."""
     ensemble, name = job.cell.split("/")
-    make = boosted_trees if ensemble == "adaboost" else bagged_trees
+    split = draw_split(name, job)
+    if ensemble == "adaboost":
+        made = boosted_trees(split, n_members, job.seed)
+    else:
+        made = bagged_trees(ensemble, split, 2, n_members, job.seed)
     return {
         protocol: measure(votes, pruners(True, job.seed))
-        for protocol, votes in make(
-            draw_split(name, job), ensemble, n_members, job.seed
-        ).items()
+        for protocol, votes in made.items()
     }
 
 
@@ -73,18 +74,7 @@ def draw_split(name: str, job: Job) -> Split:
     return data.X[train], data.y[train], data.X[test], data.y[test]
 
 
-def bagged_trees(
-    split: Split, ensemble: str, n_members: int, seed: int
-) -> dict[str, Votes]:
-    """Return the votes of bagged trees; those of a forest try some features."""
-    features = "sqrt" if ensemble == "random-forest" else None
-    tree = DecisionTreeClassifier(min_samples_split=10, max_features=features)
-    return bagged(tree, split, 2, n_members, seed)
-
-
-def boosted_trees(
-    split: Split, ensemble: str, n_members: int, seed: int
-) -> dict[str, Votes]:
+def boosted_trees(split: Split, n_members: int, seed: int) -> dict[str, Votes]:
     """Weigh on all training rows, or on a quarter that the trees do not see."""
     tree, y = DecisionTreeClassifier(max_depth=4), split[1]
     rows = np.arange(len(y))
@@ -95,9 +85,9 @@ def boosted_trees(
     }
 
 
-def figure(results: Results, data: str | None) -> Any:
+def figure(results: Results, data: str | None, fig: Any) -> None:
     """Draw Figure 9."""
-    return TREES.figure(results, orders=("random", "kappa", "cp"), points=SIZED)
+    TREES.figure(results, fig, orders=("random", "kappa", "cp"))
 
 
 STUDY = Study(

@@ -13,7 +13,7 @@ from studies.chen import NAMES
 from studies.claims import SHARES, Claim, Verdict, by_parts, by_share, decide
 from studies.printed import figure as printed_figure
 from studies.study import PAPER, Job, Numbers, Outcome, Results, Study, Table
-from studies.votes import Votes
+from studies.votes import Votes, bagged_trees
 
 CELLS = ("sinc", "house", "cancer", "diabetics")
 METHODS = ("mcmc", "ep", "unpruned")
@@ -34,9 +34,9 @@ def make_votes(job: Job, n_members: int = 100) -> dict[str, Votes]:
     """Return the predictions of bagged trees, as in the two large studies."""
     if job.cell in chen_regression.TREES.sets:
         split = chen_regression.draw_split(job.cell, job)
-        return chen_regression.bagged_trees(split, "bagging", n_members, job.seed)
+        return bagged_trees("bagging", split, None, n_members, job.seed)
     split = chen_classification.draw_split(job.cell, job)
-    return chen_classification.bagged_trees(split, "bagging", n_members, job.seed)
+    return bagged_trees("bagging", split, 2, n_members, job.seed)
 
 
 def measure(votes: Votes, n_samples: int, seed: int) -> Numbers:
@@ -156,19 +156,16 @@ def _claims(results: Results, protocol: str) -> list[Claim]:
     ]
 
 
-def figure(results: Results, data: str | None) -> Any:
+def figure(results: Results, data: str | None, fig: Any) -> None:
     """Draw Figure 5 from the first run: draws and EP's ellipses on two axes."""
-    from matplotlib.figure import Figure
-
     from committee.displays import PosteriorDisplay
 
-    drawn = Figure(figsize=(9, 4.2), layout="constrained")
-    for ax, cell in zip(drawn.subplots(1, 2), ("sinc", "cancer"), strict=True):
+    fig.set_size_inches(9, 4.2)
+    for ax, cell in zip(fig.subplots(1, 2), ("sinc", "cancer"), strict=True):
         job = Job(STUDY.name, cell, 0, data)
         sampler = sample(make_votes(job)[PAPER], 1000, job.seed)
         PosteriorDisplay.from_estimator(sampler, ax=ax)
         ax.annotate(cell, (0.03, 0.94), xycoords="axes fraction")
-    return drawn
 
 
 STUDY = Study(

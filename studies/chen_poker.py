@@ -202,12 +202,10 @@ def _claims(results: Results, protocol: str) -> list[Claim]:
     ]
 
 
-def figure(results: Results, data: str | None) -> Any:
+def figure(results: Results, data: str | None, fig: Any) -> None:
     """Draw Figure 10: seconds in all against the number of test hands."""
-    from matplotlib.figure import Figure
-
-    drawn = Figure(figsize=(6, 4.2), layout="constrained")
-    ax = drawn.subplots()
+    fig.set_size_inches(6, 4.2)
+    ax = fig.subplots()
     hands = np.linspace(0, 1e6, 50)
     for k, method in enumerate(METHODS):
         train = results.values(PAPER, "poker", f"{method}.train_seconds")
@@ -218,7 +216,6 @@ def figure(results: Results, data: str | None) -> Any:
     ax.set_xlabel("test hands")
     ax.set_ylabel("seconds to prune and to ask")
     ax.legend(frameon=False, fontsize="small")
-    return drawn
 
 
 STUDY = Study(

@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.tree import DecisionTreeRegressor
 
-from studies.chen import Printed, TreeStudy
+from studies.chen import WEIGHED, Printed, TreeStudy
 from studies.datasets import load
 from studies.study import Job, Outcome, Results, Study
-from studies.votes import Split, Votes, bagged, measure, pruners
-
-SIZED = ("ep", "ard", "em", "ls")
+from studies.votes import Split, bagged_trees, measure, pruners
 
 
 def _ranks(ensemble: str) -> tuple[str, tuple[bool, bool, bool]]:
@@ -31,7 +28,7 @@ TREES = TreeStudy(
     Printed("Table 3, {}: test mean squared error", "chen_table3_regression_mse", "mse",
             "error", ("ep", "ard", "em", "ls", "random", "unpruned"), 4),
     Printed("Table 4, {}: members kept", "chen_table4_regression_size", "size",
-            "size", SIZED, 1),
+            "size", WEIGHED, 1),
     Printed("Table 10: seconds to prune, bagging", "chen_table10_regression_seconds",
             "seconds", "seconds", ("ep", "em", "ard"), 3),
     _ranks,
@@ -45,7 +42,7 @@ def run(job: Job, *, n_members: int = 100, n_test: int = 1000) -> Outcome:
     return {
         protocol: measure(votes, pruners(False, job.seed))
         for protocol, votes in bagged_trees(
-            split, ensemble, n_members, job.seed
+            ensemble, split, None, n_members, job.seed
         ).items()
     }
 
@@ -63,18 +60,9 @@ def draw_split(name: str, job: Job, n_test: int = 1000) -> Split:
     return boston.X[train], y[train], boston.X[test], y[test]
 
 
-def bagged_trees(
-    split: Split, ensemble: str, n_members: int, seed: int
-) -> dict[str, Votes]:
-    """Return the outputs of bagged trees; those of a forest try some features."""
-    features = "sqrt" if ensemble == "random-forest" else None
-    tree = DecisionTreeRegressor(min_samples_split=10, max_features=features)
-    return bagged(tree, split, None, n_members, seed)
-
-
-def figure(results: Results, data: str | None) -> Any:
+def figure(results: Results, data: str | None, fig: Any) -> None:
     """Draw Figure 8."""
-    return TREES.figure(results, orders=("random",), points=SIZED)
+    TREES.figure(results, fig, orders=("random",))
 
 
 STUDY = Study(

@@ -133,12 +133,10 @@ def _claim(results: Results, protocol: str) -> Claim:
     )
 
 
-def figure(results: Results, data: str | None) -> Any:
+def figure(results: Results, data: str | None, fig: Any) -> None:
     """Draw Figures 6 and 7 from the first run: curves and boundaries."""
-    from matplotlib.figure import Figure
-
-    drawn = Figure(figsize=(12, 4), layout="constrained")
-    for ax, cell in zip(drawn.subplots(1, 3), CELLS, strict=True):
+    fig.set_size_inches(12, 4)
+    for ax, cell in zip(fig.subplots(1, 3), CELLS, strict=True):
         job = Job(STUDY.name, cell, 0, data)
         votes = make_votes(job)[PAPER]
         w = EPPruner().fit(votes.F, votes.y).weights_
@@ -147,7 +145,6 @@ def figure(results: Results, data: str | None) -> Any:
         else:
             _draw_boundary(ax, job, votes, w)
         ax.set_title(f"{cell}: EP keeps {np.count_nonzero(w)}", fontsize="medium")
-    return drawn
 
 
 def _draw_curve(ax: Any, votes: Votes, w: FloatArray) -> None:

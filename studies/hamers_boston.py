@@ -155,21 +155,18 @@ def _less_variance(protocol: str, pairs: Pairs) -> Claim:
     return decide(text, rule, protocol, runs, judge)
 
 
-def figure(results: Results, data: str | None) -> Any:
+def figure(results: Results, data: str | None, fig: Any) -> None:
     """Draw Figure 4: box plots of eight members, on training rows."""
-    from matplotlib.figure import Figure
-
     from committee.displays import PairedRunsDisplay
 
-    drawn = Figure(figsize=(9, 4), layout="constrained")
+    fig.set_size_inches(9, 4)
     names = ("uncoupled", "zero", "train", "test")
     labels = ["uncoupled", "coupling 0", "on train", "on test"]
-    for ax, cell in zip(drawn.subplots(1, 2), ("nox-8", "medv-8"), strict=True):
+    for ax, cell in zip(fig.subplots(1, 2), ("nox-8", "medv-8"), strict=True):
         scores = np.stack([results.values(PAPER, cell, n) for n in names], axis=1)
         if len(scores):
             PairedRunsDisplay(scores, names=labels, ylabel="MSE x 10").plot(ax)
         ax.set_title(cell, fontsize="medium")
-    return drawn
 
 
 STUDY = Study(

@@ -145,18 +145,16 @@ def _larger_area(protocol: str, runs: Runs) -> Claim:
     return decide(text, rule, protocol, runs, judge)
 
 
-def figure(results: Results, data: str | None) -> Any:
+def figure(results: Results, data: str | None, fig: Any) -> None:
     """Draw Figures 7 (one split, made anew) and 9 (box plots)."""
-    from matplotlib.figure import Figure
-
     from committee.displays import (
         PairedRunsDisplay,
         RocCommitteeDisplay,
         WeightsDisplay,
     )
 
-    drawn = Figure(figsize=(10, 11), layout="constrained")
-    axes = drawn.subplots(3, 2)
+    fig.set_size_inches(10, 11)
+    axes = fig.subplots(3, 2)
     job = Job(STUDY.name, "tic-tac-toe", 0, data)
     problem = PROBLEMS[job.cell]
     split = draw_split(problem, job.seed, data)
@@ -174,7 +172,6 @@ def figure(results: Results, data: str | None) -> Any:
             scores = np.stack(runs, axis=1)
             PairedRunsDisplay(scores, names=KINDS, ylabel="wrong").plot(ax)
         ax.set_title(cell, fontsize="medium")
-    return drawn
 
 
 STUDY = Study(

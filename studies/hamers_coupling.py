@@ -152,13 +152,11 @@ def _minimum(protocol: str, errors: FloatArray) -> Claim:
     return decide(text, rule, protocol, [errors.T], judge)
 
 
-def figure(results: Results, data: str | None) -> Any:
+def figure(results: Results, data: str | None, fig: Any) -> None:
     """Draw Figures 5 and 6: runs as points, their mean as a line."""
-    from matplotlib.figure import Figure
-
-    drawn = Figure(figsize=(12, 3.8), layout="constrained")
+    fig.set_size_inches(12, 3.8)
     place = np.arange(len(COUPLINGS))
-    for ax, cell in zip(drawn.subplots(1, 3), CELLS, strict=True):
+    for ax, cell in zip(fig.subplots(1, 3), CELLS, strict=True):
         errors = _curves(results, PAPER, cell)
         for run_errors in errors.T:
             ax.plot(place, run_errors, ".", color="0.6", ms=3)
@@ -169,7 +167,6 @@ def figure(results: Results, data: str | None) -> Any:
             ax.set_yscale("log")
         ax.set_xlabel("coupling")
         ax.set_title(cell, fontsize="medium")
-    return drawn
 
 
 STUDY = Study(

@@ -107,13 +107,11 @@ def _claim(results: Results, name: str, text: str) -> Claim:
     return decide(text, rule, PAPER, [coupled], lambda: (found, by_share(smaller)))
 
 
-def figure(results: Results, data: str | None) -> Any:
+def figure(results: Results, data: str | None, fig: Any) -> None:
     """Draw Figure 3 from the first run: submodels above, their weighted mean below."""
-    from matplotlib.figure import Figure
-
     X, y = sample(Job(STUDY.name, "sine", 0).seed)
-    drawn = Figure(figsize=(9, 5), layout="constrained")
-    axes = drawn.subplots(2, 2, sharex=True, sharey=True)
+    fig.set_size_inches(9, 5)
+    axes = fig.subplots(2, 2, sharex=True, sharey=True)
     for column, (kind, coupling) in enumerate(KINDS.items()):
         curves, w = submodels(X, y, coupling)
         top, bottom = axes[:, column]
@@ -125,7 +123,6 @@ def figure(results: Results, data: str | None) -> Any:
             ax.plot(GRID, np.sin(GRID), ":", color="0.5")
             ax.set_ylim(-1.6, 1.6)
         top.set_title(kind, fontsize="medium")
-    return drawn
 
 
 STUDY = Study(

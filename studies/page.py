@@ -227,6 +227,7 @@ def draw(
     `data` is the folder of data sets, for figures that show a single run.
     """
     import matplotlib as mpl
+    from matplotlib.figure import Figure
 
     target = Path(f"{name}.svg" if path is None else path)
     endings = (".svg", ".png", ".pdf")
@@ -235,9 +236,10 @@ def draw(
             f"A figure ends in one of {', '.join(endings)}. Got {str(target)!r}."
         )
     with mpl.rc_context({"svg.hashsalt": "committee", "svg.fonttype": "none"}):
+        fig = Figure(layout="constrained")
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # networks that stop before they converge
-            drawn = get_study(name).figure(store.results(name), data)
+            get_study(name).figure(store.results(name), data, fig)
         facts = {"CreationDate" if target.suffix == ".pdf" else "Date": None}
-        drawn.savefig(target, metadata=None if target.suffix == ".png" else facts)
+        fig.savefig(target, metadata=None if target.suffix == ".png" else facts)
     return target

@@ -11,12 +11,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from math import isnan
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
+from committee import __version__
 from studies.study import Job, Numbers, Outcome, Results
 
 #: What the file is, and the layout of its table.
@@ -68,7 +68,7 @@ class Store:
                 job.cell,
                 job.run,
                 job.seed,
-                json.dumps(_plain(numbers)),
+                json.dumps(numbers, default=lambda array: array.tolist()),
                 json.dumps(made_by),
                 finished.seconds,
                 finished.peak_mb,
@@ -155,27 +155,5 @@ class Store:
 
 def versions() -> dict[str, str]:
     """Return the versions that numbers may depend on."""
-    import numpy
-    import scipy
-    import sklearn
-
-    import committee
-
-    return {
-        "committee": committee.__version__,
-        "python": platform.python_version(),
-        "numpy": numpy.__version__,
-        "scipy": scipy.__version__,
-        "scikit-learn": sklearn.__version__,
-    }
-
-
-def _plain(value: Any) -> Any:
-    """Return Python's own numbers, which JSON keeps exactly; null for NaN."""
-    if isinstance(value, dict):
-        return {key: _plain(entry) for key, entry in value.items()}
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, list):
-        return [_plain(entry) for entry in value]
-    return None if isinstance(value, float) and isnan(value) else value
+    ours = {"committee": __version__, "python": platform.python_version()}
+    return ours | {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}

@@ -166,7 +166,7 @@ class Study:
     report : callable
         Results -> tables and claims.
     figure : callable
-        (Results, folder of data) -> matplotlib Figure.
+        Draws on a matplotlib Figure: (results, folder of data, figure).
     setup : str
         What was done, in a sentence or two.
     protocols : tuple of str
@@ -184,7 +184,7 @@ class Study:
     cells: tuple[str, ...]
     run: Callable[..., Outcome]
     report: Callable[[Results], list[Table | Claim]]
-    figure: Callable[[Results, str | None], Any]
+    figure: Callable[[Results, str | None, Any], None]
     setup: str
     protocols: tuple[str, ...] = BOTH
     datasets: Mapping[str, str] = field(default_factory=dict)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from committee._typing import BoolArray, FloatArray, IntArray, Member
 from committee.combiners import (
@@ -120,6 +121,16 @@ def bagged(
         F, F_test = one_hot(made.members, X), signed(one_hot(made.members, X_test))
     votes = Votes(F, y, F_test, y_test, members=made.members)
     return {PAPER: votes, HELD_OUT: replace(votes, held_out=made.held_out)}
+
+
+def bagged_trees(
+    ensemble: str, split: Split, n_classes: int | None, n_members: int, seed: int
+) -> dict[str, Votes]:
+    """Bag CART trees; those of a "random-forest" try some features at each split."""
+    kind = DecisionTreeRegressor if n_classes is None else DecisionTreeClassifier
+    features = "sqrt" if ensemble == "random-forest" else None
+    tree = kind(min_samples_split=10, max_features=features)
+    return bagged(tree, split, n_classes, n_members, seed)
 
 
 def boosted(

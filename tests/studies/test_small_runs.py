@@ -5,7 +5,7 @@ import pytest
 
 from studies.page import draw, show
 from studies.store import Store
-from tests.studies.small import finished
+from tests.studies.small import finished, folder
 
 SMALL = {
     "chen-regression": {"n_members": 6, "n_test": 20},
@@ -71,7 +71,8 @@ def test_a_study_runs_is_shown_and_drawn(tmp_path, name, cell):
 @pytest.mark.parametrize("name", DRAWN_FROM_ONE_RUN)
 def test_figures_of_one_run_at_full_size(tmp_path, name):
     finished("chen-classification", "bagging/banana", n_members=1)  # skips without data
-    assert draw(name, Store(tmp_path / "s.sqlite"), tmp_path / "a.png").exists()
+    store = Store(tmp_path / "s.sqlite")
+    assert draw(name, store, tmp_path / "a.png", data=folder()).exists()
 
 
 def test_a_run_repeats_itself_and_both_protocols_have_the_same_members():

@@ -3,6 +3,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from threading import Barrier
 
+import numpy as np
 import pytest
 
 from studies.store import Finished, Store
@@ -24,9 +25,11 @@ def finished(run=0, **numbers):
 
 
 def test_numbers_come_back_as_they_were(store):
-    store.add(finished(x=0.1 + 0.2, curve=[1.0, float("nan")], size=3))
-    (numbers,) = store.results("toy").rows["paper", "a"].values()
-    assert numbers == {"x": 0.1 + 0.2, "curve": [1.0, None], "size": 3}
+    store.add(finished(x=0.1 + 0.2, curve=np.array([1.0, np.nan]), size=np.int64(3)))
+    results = store.results("toy")
+    assert results.rows["paper", "a"][0]["size"] == 3
+    assert results.values("paper", "a", "x").tolist() == [0.1 + 0.2]
+    np.testing.assert_array_equal(results.values("paper", "a", "curve"), [[1, np.nan]])
     (cost,) = store.costs("toy").itertuples()
     assert (cost.seconds, cost.peak_mb) == (0.5, 100.0)
     assert "scikit-learn" in cost.versions
