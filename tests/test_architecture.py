@@ -74,6 +74,7 @@ TESTED_ELSEWHERE = {
     "compare/table.py": "how a comparison prints: test_comparison",
     "export/finish.py": "labels and inputs of the files: tests/export/test_onnx.py",
     "export/graph.py": "what onnxruntime runs: tests/export/test_onnx.py",
+    "shell/columns.py": "which columns there are: tests/shell/test_encoding.py",
     "shell/demo_command.py": "what it prints: tests/test_cli.py",
     "shell/options.py": "help and completion: tests/test_cli.py",
     "combiners/base.py": "the contract of all combiners: tests/test_combiners.py",
