@@ -7,11 +7,13 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from committee import prune, save
 from committee.shell import dask_tables as module
+from committee.shell.columns import row_numbers
 from committee.shell.dask_tables import labelled_rows, training_rows
-from committee.shell.encoding import TableEncoding, row_numbers
+from committee.shell.encoding import TableEncoding
 from committee.shell.errors import ShellError
 from committee.shell.file_parts import files_of, parts_of
 from committee.shell.messages import Messages
+from committee.shell.options import Train
 from committee.shell.table_model import read_model
 from committee.shell.target import split_target
 from tests.shell.conftest import QUIET, in_files
@@ -28,34 +30,32 @@ def parts(frame, *cuts, ending="csv"):
     return parts_of(files_of(in_files(frame, *cuts, ending=ending)))
 
 
-def training(found, target="grade", for_trees=True, messages=QUIET):
-    options = {"task": None, "for_trees": for_trees, "messages": messages}
-    return training_rows(found, target, **options)
+def training(found, target="grade", estimator="tree", quiet=True):
+    return training_rows(found, options(target, estimator, quiet))
 
 
-def in_memory(frame, target, for_trees):
+def options(target, estimator, quiet=True):
+    return Train(data="", target=target, output="", estimator=estimator, quiet=quiet)
+
+
+def in_memory(frame, target, estimator):
     rows, y = split_target(frame, target)
+    numbering = row_numbers(rows)
     return TableEncoding.fit(
-        rows,
-        y,
-        task=None,
-        for_trees=for_trees,
-        numbering=row_numbers(rows),
-        n_rows=len(frame),
-        messages=QUIET,
+        rows, y, options(target, estimator), numbering=numbering, n_rows=len(frame)
     )
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-@pytest.mark.parametrize("for_trees", [True, False])
+@pytest.mark.parametrize("estimator", ["tree", "linear"])
 @pytest.mark.parametrize("target", ["grade", "price", "member"])
-def test_training_rows_are_those_of_memory(target, for_trees, ending, table):
+def test_training_rows_are_those_of_memory(target, estimator, ending, table):
     table["name"] = [f"row {i}" for i in range(len(table))]
     found = parts(table, 0, 40, 40, 90, ending=ending)
-    rows, encoding = training(found, target, for_trees)
-    expected = in_memory(table, target, for_trees)
+    rows, encoding = training(found, target, estimator)
+    expected = in_memory(table, target, estimator)
     assert (encoding.task, encoding.columns) == (expected.task, expected.columns)
-    assert encoding.columns.left_out == ["name"]
+    assert "name" not in encoding.columns.names
     np.testing.assert_allclose(rows.X.compute(), expected.X(table), rtol=1e-12)
     np.testing.assert_array_equal(rows.y.compute(), expected.y(table))
     assert rows.X.chunks[0] == (40, 50, 30)
@@ -75,14 +75,14 @@ def test_columns_may_stand_in_any_order_and_row_numbers_begin_again(table):
     later = table[60:].reset_index(drop=True)
     later[later.columns[::-1]].to_csv("part-1.csv")
     rows, encoding = training(parts_of(files_of("part-*.csv")))
-    assert encoding.columns.left_out == ["Unnamed: 0"]
-    expected = in_memory(table, "grade", True).X(table)
+    assert "Unnamed: 0" not in encoding.columns.names
+    expected = in_memory(table, "grade", "tree").X(table)
     np.testing.assert_allclose(rows.X.compute(), expected, rtol=1e-12)
 
 
 def test_large_tables_are_read_by_a_sample(table, monkeypatch, capsys):
     monkeypatch.setattr(module, "SAMPLED_ROWS", 50)
-    rows, encoding = training(parts(table, 70), "price", False, Messages())
+    rows, encoding = training(parts(table, 70), "price", "linear", quiet=False)
     assert "what is in 49 of the rows" in capsys.readouterr().err
     sample = pd.concat([table[:70:3], table[70::2]])
     scaler = encoding.transformer.named_transformers_["numbers"][-1]

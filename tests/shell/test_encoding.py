@@ -6,23 +6,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from committee.shell.encoding import FEW, Columns, TableEncoding, row_numbers, unseen
+from committee.shell.columns import FEW, row_numbers
+from committee.shell.encoding import TableEncoding, unseen
 from committee.shell.errors import ShellError
-from committee.shell.messages import Messages
-from tests.shell.conftest import QUIET
+from committee.shell.options import Train
 
 
-def fitted(frame, for_trees=True, task=None, messages=QUIET, y=None):
+def fitted(frame, estimator="tree", quiet=True, y=None):
     """The encoding of a table whose target, unless given, does not matter."""
     y = pd.Series(np.arange(len(frame)) % 2 if y is None else y, name="y")
+    options = Train(data="", target="y", output="", estimator=estimator, quiet=quiet)
     return TableEncoding.fit(
-        frame,
-        y,
-        task=task,
-        for_trees=for_trees,
-        numbering=row_numbers(frame),
-        n_rows=len(frame),
-        messages=messages,
+        frame, y, options, numbering=row_numbers(frame), n_rows=len(frame)
     )
 
 
@@ -40,15 +35,14 @@ def test_columns_are_numbers_or_words_and_are_taken_by_name(table):
     assert columns.take(pd.DataFrame({"size": [1], "town": [2], "member": [True]}))[
         "town"
     ].tolist() == ["2"]
-    assert Columns(**columns.to_dict()) == columns
     pd.testing.assert_frame_equal(table, before)
 
 
 def test_text_that_names_the_row_is_left_out_with_a_note(capsys):
     frame = pd.DataFrame({"id": [f"n{i}" for i in range(30)], "a": range(30)})
-    assert fitted(frame, messages=Messages()).columns.left_out == ["id"]
+    assert fitted(frame, quiet=False).columns.names == ["a"]
     assert "Note: 'id' left out: text that is" in capsys.readouterr().err
-    assert fitted(frame.head(10)).columns.left_out == []
+    assert fitted(frame.head(10)).columns.names == ["id", "a"]
     with pytest.raises(ShellError, match="no columns to predict from"):
         fitted(frame[["id"]])
 
@@ -60,7 +54,7 @@ def written(frame, **options):
 
 def test_row_numbers_that_pandas_writes_are_left_out(table):
     numbered = written(table)
-    assert fitted(numbered).columns.left_out == ["Unnamed: 0"]
+    assert fitted(numbered).columns.names == table.columns.tolist()
     shuffled = written(table.sample(frac=0.5, random_state=0))
     assert row_numbers(shuffled) == ["Unnamed: 0"]
     twice = written(numbered)
@@ -97,11 +91,11 @@ def test_missing_is_a_value_and_unseen_is_none_and_counted(table):
 
 
 @pytest.mark.parametrize(
-    ("n", "for_trees", "width"),
-    [(FEW, True, FEW), (FEW, False, FEW), (60, True, 1), (60, False, FEW + 1)],
+    ("n", "estimator", "width"),
+    [(FEW, "tree", FEW), (FEW, "svm", FEW), (60, "tree", 1), (60, "svm", FEW + 1)],
 )
-def test_many_words_stay_few_columns(n, for_trees, width):
-    X = fitted(many(n), for_trees).X(many(n))
+def test_many_words_stay_few_columns(n, estimator, width):
+    X = fitted(many(n), estimator).X(many(n))
     assert X.shape == (2 * n, width)
     assert np.isfinite(X).all()
 
@@ -109,7 +103,7 @@ def test_many_words_stay_few_columns(n, for_trees, width):
 def test_trees_see_gaps_and_others_see_scaled_medians():
     frame = pd.DataFrame({"a": [1.0, 2.0, np.nan, 9.0], "gone": [np.nan] * 4})
     assert np.isnan(fitted(frame).X(frame)[2, 0])
-    X = fitted(frame, for_trees=False).X(frame)
+    X = fitted(frame, "linear").X(frame)
     assert np.isfinite(X).all()
     assert X[2, 0] == X[1, 0]
     np.testing.assert_allclose(X[:, 0].mean(), 0, atol=1e-12)
@@ -126,7 +120,7 @@ def test_what_is_no_number_is_refused_with_its_row(table, value):
 
 def test_the_task_is_guessed_with_a_note(capsys):
     frame = pd.DataFrame({"a": [1.0, 2.0], "y": [0.5, 1.5]})
-    encoding = fitted(frame[["a"]], messages=Messages(), y=[0.5, 1.5])
+    encoding = fitted(frame[["a"]], quiet=False, y=[0.5, 1.5])
     assert "Note: regression, since the target 'y' has 2" in capsys.readouterr().err
     assert (encoding.task, encoding.n_classes) == ("regression", None)
     assert encoding.y(frame).tolist() == [0.5, 1.5]

@@ -9,16 +9,12 @@ from typing import Any
 import numpy as np
 
 from committee.distributed import Chunks
-from committee.shell.encoding import (
-    Columns,
-    TableEncoding,
-    as_numbers,
-    is_text,
-    row_numbers,
-)
+from committee.shell.columns import Columns, as_numbers, is_text, row_numbers
+from committee.shell.encoding import TableEncoding
 from committee.shell.errors import ShellError, listed
 from committee.shell.file_parts import Part, as_chunks
 from committee.shell.messages import Messages
+from committee.shell.options import Train
 from committee.shell.table_model import Findings, TableModel
 from committee.shell.target import refuse_constant, split_target
 
@@ -48,43 +44,33 @@ class PartRows:
 
 
 def training_rows(
-    parts: Sequence[Part],
-    target: str,
-    *,
-    task: str | None,
-    for_trees: bool,
-    messages: Messages,
+    parts: Sequence[Part], options: Train
 ) -> tuple[PartRows, TableEncoding]:
     """Return the rows of files as Dask arrays, and the encoding they are read by.
 
     The encoding is fitted on up to 100,000 rows, taken evenly from all parts.
     """
-    samples, words = _samples(parts, target)
-    rows = [sample.rows for sample in samples]
-    n_rows = sum(sample.n_rows for sample in samples)
-    numbering = set.intersection(*(set(sample.numbering) for sample in samples))
     from pandas import concat
 
+    samples, words = _samples(parts, options.target)
+    n_rows = sum(sample.n_rows for sample in samples)
+    rows = concat([sample.rows for sample in samples], ignore_index=True)
+    numbering = set.intersection(*(set(sample.numbering) for sample in samples))
+    values = concat([sample.target for sample in samples]).drop_duplicates()
     encoding = TableEncoding.fit(
-        concat(rows, ignore_index=True),
-        concat([sample.target for sample in samples]).drop_duplicates(),
-        task=task,
-        for_trees=for_trees,
-        numbering=sorted(numbering),
-        n_rows=n_rows,
-        messages=messages,
+        rows, values, options, numbering=sorted(numbering), n_rows=n_rows
     )
-    if len(rows) and sum(map(len, rows)) < n_rows:
-        messages.note(
-            f"columns are read by what is in {sum(map(len, rows)):,} of the rows; "
-            "other texts count as none of the known ones."
+    if len(rows) < n_rows:
+        options.messages.note(
+            f"columns are read by what is in {len(rows):,} of the rows; other texts "
+            "count as none of the known ones."
         )
     filled = [sample.part for sample in samples]
     sizes = [sample.n_rows for sample in samples]
-    frames = as_chunks(filled).map(Part.read, words)
-    width = encoding.X(rows[0][:1]).shape[1]
-    X = as_chunks(filled).map(_encoded, frames, encoding.X)
-    y = as_chunks(filled).map(_encoded, frames, encoding.y)
+    chunks, width = as_chunks(filled), encoding.X(rows[:1]).shape[1]
+    frames = chunks.map(Part.read, words)
+    X = chunks.map(_encoded, frames, encoding.X)
+    y = chunks.map(_encoded, frames, encoding.y)
     return (
         PartRows(
             _as_array(X, sizes, (width,), np.float64),
@@ -149,6 +135,8 @@ def _sample(part: Part, target: str, words: list[str], quota: int) -> _Sample:
         rows, y = split_target(frame, target)
         kinds = {n: _kind(frame[n]) for n in frame.columns if frame[n].notna().any()}
         numbering = row_numbers(rows)
+        # Infinite numbers are refused while their file is known.
+        as_numbers(rows[[n for n in rows.columns if kinds.get(n) == "numbers"]])
     distinct = y.drop_duplicates()
     if kinds.get(target) == "numbers":
         distinct = distinct[:MOST_NUMBERS]
@@ -159,7 +147,6 @@ def _sample(part: Part, target: str, words: list[str], quota: int) -> _Sample:
 def _kind(column: Any) -> str:
     if is_text(column):
         return "text"
-    as_numbers(column)  # infinite ones are refused while their file is known
     return "booleans" if column.dtype == bool else "numbers"
 
 

@@ -13,7 +13,7 @@ from committee.shell.file_parts import files_of, is_for_dask, naming_files, part
 from committee.shell.options import Prune
 from committee.shell.table_model import (
     TableModel,
-    read_model_with_target,
+    read_model,
     write_model,
 )
 from committee.shell.table_output import check_output
@@ -30,7 +30,7 @@ def prune(options: Prune) -> None:
     make_combiner(options.combiner)  # a wrong name should not wait for the model
     if on_dask:
         _refuse_options(options)
-    model = read_model_with_target(options.model, options.target)
+    model = read_model(options.model, options.target, labelled=True)
     weigh = _on_workers if on_dask else _in_memory
     small, n_rows = weigh(options, model, files)
     limits = {name: getattr(options, name) for name in _LIMITS}

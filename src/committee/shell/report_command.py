@@ -8,7 +8,7 @@ from committee.reporting import report as write_page
 from committee.shell.errors import USAGE, ShellError
 from committee.shell.file_parts import is_for_dask
 from committee.shell.options import Report
-from committee.shell.table_model import read_model_with_target, source_name
+from committee.shell.table_model import read_model, source_name
 from committee.shell.table_output import check_output
 
 
@@ -21,7 +21,7 @@ def report(options: Report) -> None:
             USAGE,
         )
     check_output(options.output, inputs=[options.model, options.data])
-    model = read_model_with_target(options.model, options.target)
+    model = read_model(options.model, options.target, labelled=True)
     X, y = model.read_labelled(options.data, options.messages)
     file, data = Path(options.model).name, source_name(options.data)
     html = write_page(

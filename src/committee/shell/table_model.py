@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from glob import has_magic
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,8 @@ from sklearn.pipeline import Pipeline
 
 from committee.persistence import load, read_metadata, save
 from committee.shell.choices import CLASSIFICATION, REGRESSION
-from committee.shell.encoding import ROW_NUMBERS, Columns, unseen
+from committee.shell.columns import ROW_NUMBERS, Columns
+from committee.shell.encoding import unseen
 from committee.shell.errors import USAGE, ShellError, listed
 from committee.shell.messages import Messages
 from committee.shell.tables import read_table
@@ -147,7 +148,9 @@ class TableModel:
         return before
 
 
-def read_model(path: str, target: str | None = None) -> TableModel:
+def read_model(
+    path: str, target: str | None = None, *, labelled: bool = False
+) -> TableModel:
     """Load a model that can predict, safely.
 
     Parameters
@@ -156,39 +159,30 @@ def read_model(path: str, target: str | None = None) -> TableModel:
         A file of `committee train`, `committee prune`, `committee.save` or skops.
     target : str, optional
         The column to predict, where it is not the one the model was trained for.
+    labelled : bool, default=False
+        Whether the target must be known.
     """
-    estimator = load(path)
-    description = read_metadata(path)
+    estimator, description = load(path), read_metadata(path)
     if not (is_classifier(estimator) or is_regressor(estimator)):
         raise ShellError(
             f"'{path}' must hold a classifier or a regressor. It holds a "
             f"{type(estimator).__name__}."
         )
     facts = description.get("metadata") or {}
+    target = target or facts.get("target")
+    if labelled and target is None:
+        raise ShellError(f"'{path}' does not name its target: give --target.", USAGE)
     columns = facts.get("columns") or {
         "names": list(map(str, getattr(estimator, "feature_names_in_", ()))),
         "width": getattr(estimator, "n_features_in_", None),
     }
-    return TableModel(
-        estimator,
-        Columns(**columns),
-        target=target or facts.get("target"),
-        source=facts.get("source"),
-        description=description,
-    )
-
-
-def read_model_with_target(path: str, target: str | None) -> TableModel:
-    """Load a model for rows with targets, whose column must be known."""
-    model = read_model(path, target)
-    if model.target is None:
-        raise ShellError(f"'{path}' does not name its target: give --target.", USAGE)
-    return model
+    source = facts.get("source")
+    return TableModel(estimator, Columns(**columns), target, source, description)
 
 
 def write_model(model: TableModel, path: str) -> int:
     """Save a model with the facts about its table; return the bytes of the file."""
-    columns = None if model.columns.words is None else model.columns.to_dict()
+    columns = None if model.columns.words is None else asdict(model.columns)
     facts = {"columns": columns, "target": model.target, "source": model.source}
     save(model.estimator, path, metadata=facts)
     return os.path.getsize(path)

@@ -117,9 +117,11 @@ def as_frame(table: Any, name: str) -> Any:
             f"{name} has more than one column named {listed(twins)}: give every "
             "column a name of its own."
         )
-    for i, header in enumerate(table.schema.names):
-        table = table.set_column(i, header, _simplified(table.column(i)))
-    frame = table.to_pandas()
+    columns = [_simplified(column) for column in table.columns]
+    fields = zip(table.schema.names, (column.type for column in columns), strict=True)
+    # The metadata of Parquet tell pandas which column is the index, if any.
+    schema = pyarrow().schema(list(fields), metadata=table.schema.metadata)
+    frame = pyarrow().Table.from_arrays(columns, schema=schema).to_pandas()
     frame.columns = frame.columns.map(str)
     return frame.reset_index(drop=True)
 

@@ -15,16 +15,16 @@ from committee.shell.choices import (
     CLASSIFICATION,
     REGRESSION,
     TASKS,
-    TREES,
     check_on_dask,
     known,
     make_combiner,
     make_estimator,
     make_generator,
 )
+from committee.shell.columns import row_numbers
 from committee.shell.dask_client import refuse_jobs, watched, workers
 from committee.shell.dask_tables import training_rows
-from committee.shell.encoding import TableEncoding, row_numbers
+from committee.shell.encoding import TableEncoding
 from committee.shell.file_parts import files_of, is_for_dask, naming_files, parts_of
 from committee.shell.options import Train
 from committee.shell.table_model import TableModel, source_name, write_model
@@ -93,13 +93,7 @@ def _fit_in_memory(options: Train, files: list[str]) -> _Fit:
     frame = read_table(files[0])
     rows, target = split_target(frame, options.target)
     encoding = TableEncoding.fit(
-        rows,
-        target,
-        task=options.task,
-        for_trees=options.estimator in TREES,
-        numbering=row_numbers(rows),
-        n_rows=len(frame),
-        messages=options.messages,
+        rows, target, options, numbering=row_numbers(rows), n_rows=len(frame)
     )
     X, y = encoding.X(frame), encoding.y(frame)
     committee = _committee(options, encoding.task, verbose=not options.quiet)
@@ -117,13 +111,7 @@ def _fit_on_workers(options: Train, files: list[str]) -> _Fit:
     parts, messages = parts_of(files), options.messages
     with workers(options.scheduler, messages) as client:
         with watched(client, "reading", messages):
-            rows, encoding = training_rows(
-                parts,
-                options.target,
-                task=options.task,
-                for_trees=options.estimator in TREES,
-                messages=messages,
-            )
+            rows, encoding = training_rows(parts, options)
         check_on_dask(options.combiner, encoding.n_classes)
         committee = _committee(options, encoding.task)
         with naming_files(rows.parts), watched(client, "training", messages):
