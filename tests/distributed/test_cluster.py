@@ -45,7 +45,7 @@ def spread(array, rows):
 def assert_same(found, expected):
     np.testing.assert_allclose(found.weights_, expected.weights_, rtol=0, atol=1e-8)
     if hasattr(expected, "path_"):
-        for name in ("weights", "loo_error", "loo_se", "log_evidence"):
+        for name in ("weights", "error", "error_se", "log_evidence"):
             np.testing.assert_allclose(
                 getattr(found.path_, name),
                 getattr(expected.path_, name),
