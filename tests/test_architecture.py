@@ -1,6 +1,7 @@
 """Imports point downwards, modules stay small, every module has its tests."""
 
 import ast
+import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -112,6 +113,13 @@ def test_imports_point_to_lower_layers():
         if imported != home and HEIGHT[imported] >= HEIGHT[home]
     ]
     assert not wrong
+
+
+def test_only_two_packages_know_dask():
+    """Another engine's collections would be another file of distributed/."""
+    known = re.compile(r"^ *(import|from) (dask|distributed)\b", re.MULTILINE)
+    homes = {_home(n) for n, p in MODULES.items() if known.search(p.read_text("utf-8"))}
+    assert homes == {"distributed", "shell"}
 
 
 def test_modules_are_small_and_finished_and_say_what_they_are_for():

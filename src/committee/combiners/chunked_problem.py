@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import validate_data
@@ -60,6 +60,7 @@ class ChunkedProblem(Problem):
     chunks: Chunks
     bare: Chunks
     marks: tuple[int, int | None, bool, bool]
+    in_memory: ClassVar[bool] = False
 
     def __init__(
         self, chunks: Chunks, bare: Chunks, marks: tuple[int, int | None, bool, bool]
@@ -89,11 +90,6 @@ class ChunkedProblem(Problem):
     def counted(self) -> Problem:
         """Return the problem itself: chunks come without rows of weight zero."""
         return self
-
-    @property
-    def in_memory(self) -> bool:
-        """Whether the arrays are there, and not only sums over their rows."""
-        return False
 
     def kept(self, rows: Any, memory: Any, chunked: Any) -> Any:
         """Return rows that are gone through again and again, in chunks."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -47,6 +47,9 @@ class Problem:
     held_out: BoolArray | None
     sample_weight: FloatArray | None
 
+    #: False for `ChunkedProblem`: there are only sums over rows.
+    in_memory: ClassVar[bool] = True
+
     @property
     def n_members(self) -> int:
         """M."""
@@ -70,11 +73,6 @@ class Problem:
             check_held_out(held_out, self.F[rows].shape),
             s[rows],
         )
-
-    @property
-    def in_memory(self) -> bool:
-        """Whether the arrays are there, and not only sums over their rows."""
-        return True
 
     @property
     def masked(self) -> bool:

@@ -7,6 +7,7 @@ collections would need their own `chunks` and `collections`.
 from committee.distributed.chunks import Chunks, deferred, shared
 from committee.distributed.collections import (
     aligned,
+    blank_rows,
     check_block,
     check_chunk_weight,
     check_lead,
@@ -27,6 +28,7 @@ __all__ = [
     "Chunks",
     "ScoreMixin",
     "aligned",
+    "blank_rows",
     "check_block",
     "check_chunk_weight",
     "check_lead",

@@ -6,9 +6,10 @@ sum:  f(v_1) + ... + f(v_C)    in a tree; only the sums travel
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import reduce
 from typing import Any
 
@@ -62,12 +63,25 @@ class Chunks:
         rows = zip(self.parts, *columns, strict=True)
         return Chunks([deferred(_call, function, *row) for row in rows])
 
-    def kept(self) -> Chunks:
-        """Begin to compute the values, which then stay on their workers."""
-        from dask import persist
+    def kept(self, *, verbose: bool = False) -> Chunks:
+        """Begin to compute the values, which then stay on their workers.
 
-        with _scheduler():
+        Parameters
+        ----------
+        verbose : bool, default=False
+            Show a progress bar on standard error, of Dask's threads, which end their
+            work here; that of a cluster only begins.
+        """
+        from dask import persist
+        from dask.diagnostics import ProgressBar
+
+        progress = ProgressBar(out=sys.stderr) if verbose else nullcontext()
+        with _scheduler(), progress:
             return Chunks(list(persist(*self.parts)))
+
+    def listed(self) -> Chunks:
+        """Return the list of all values as one value, not yet computed."""
+        return Chunks([deferred(_listed, *self.parts)])
 
     def sum(self, function: Callable[..., Any], *args: Any) -> Any:
         """Return the sum of function(v_c, *args) over chunks; None if all are empty.
@@ -101,6 +115,10 @@ def deferred(function: Callable[..., Any], *args: Any) -> Any:
 
 def _call(function: Callable[..., Any], value: Any, *args: Any) -> Any:
     return None if value is None else function(value, *args)
+
+
+def _listed(*values: Any) -> list[Any]:
+    return list(values)
 
 
 def _add(*values: Any) -> Any:

@@ -139,6 +139,13 @@ def map_rows(
     return da.Array(graph, name, chunks, dtype=dtype)
 
 
+def blank_rows(sizes: list[int]) -> Any:
+    """Return a lazy array of zeros with chunks of the given sizes, to map over."""
+    import dask.array as da
+
+    return da.zeros(sum(sizes), chunks=(tuple(sizes),), dtype=bool)
+
+
 def computed(*values: Any) -> tuple[Any, ...]:
     """Return values in memory, computing those that are Dask collections."""
     # One after the other: Dask warns where arrays and frames are computed at once.

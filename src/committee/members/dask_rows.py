@@ -15,6 +15,7 @@ from committee._typing import IntArray
 from committee._validation import check_sample_weight, n_rows
 from committee.distributed import (
     Chunks,
+    blank_rows,
     check_chunk_weight,
     check_lead,
     check_same_rows,
@@ -91,10 +92,7 @@ class ChunkedData:
 
         Of `args` that are `Chunks` each call gets the value of its chunk.
         """
-        import dask.array as da
-
-        sizes = tuple(self.sizes.tolist())
-        lead = da.zeros(sum(sizes), chunks=(sizes,), dtype=bool)
+        lead = blank_rows(self.sizes.tolist())
         return map_rows(_of_chunk, lead, tail, dtype, function, *args)
 
 

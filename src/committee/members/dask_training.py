@@ -27,7 +27,6 @@ from committee.members.training import (
     Configured,
     begin_on_chunks,
     fit_member,
-    listed,
     run_on_chunks,
 )
 from committee.predictions import predict_all
@@ -170,7 +169,7 @@ def generate_in_chunks(
     tail = (M,) if K is None else (M, K)
     # Members stay on the workers until they are weighed: to send them once more, from
     # here and for every pass over the rows, would take longer than their predictions.
-    there = listed(begun).map(_members).kept().parts[0]
+    there = begun.listed().map(_members).kept().parts[0]
     predict = Configured(_predict)
     F = rows.lazily(predict, tail, np.float64, rows.data, there, generator.votes, cut)
     mask = None

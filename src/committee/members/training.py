@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -176,13 +175,7 @@ def begin_on_chunks(
     """
     numbers, job = numbered(len(data)), Configured(function)
     tasks = numbers.map(_guarded, job, estimator, data, numbers, *args)
-    if not verbose:
-        return tasks.kept()
-    from dask.diagnostics import ProgressBar
-
-    # Of Dask's threads, which end their work here; that of a cluster only begins.
-    with ProgressBar(out=sys.stderr):
-        return tasks.kept()
+    return tasks.kept(verbose=verbose)
 
 
 def run_on_chunks(begun: Chunks, *, label: str, verbose: bool) -> Iterator[Any]:
@@ -192,17 +185,6 @@ def run_on_chunks(begun: Chunks, *, label: str, verbose: bool) -> Iterator[Any]:
     feed = _Feed((Chunks(begun.parts[start : start + size]),) for start in starts)
     results = (result for _, (some,) in feed for result in some.values())
     yield from _checked(results, feed, len(begun), label, verbose)
-
-
-def listed(results: Chunks) -> Chunks:
-    """Return the list of all results as one value, not yet computed."""
-    from dask import delayed
-
-    return Chunks([delayed(_listed, pure=False, traverse=False)(*results.parts)])
-
-
-def _listed(*results: Any) -> list[Any]:
-    return list(results)
 
 
 class _Feed:
