@@ -19,7 +19,7 @@ LAYERS = [
     {"predictions"},
     {"diagnostics", "export"},
     {"members", "coupled", "combiners"},
-    {"growing"},
+    {"weighing"},
     {"base"},
     {"estimators"},
     {"pruning", "persistence", "compare"},

@@ -9,7 +9,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.tree import BaseDecisionTree
 from sklearn.utils import check_random_state, estimator_html_repr, get_tags
 from sklearn.utils.metadata_routing import (
@@ -34,12 +34,12 @@ from committee.distributed import lazy_rows
 from committee.ensembles import Rebuilt, Roster, Round, rebuilt
 from committee.ensembles.roster import training_rows
 from committee.export import to_sklearn
-from committee.growing import grow
 from committee.members import Bagging, Generation, Generator, Pool, TrainingData
 from committee.members.dask_rows import ChunkedData, training_data
 from committee.members.dask_training import check_generator, generate_members
 from committee.path import Path
-from committee.predictions import combined, predict_all, predict_members
+from committee.predictions import combined, predict_members
+from committee.weighing import grow, weigh
 
 
 def _member_axes(committee: BaseCommittee) -> tuple[int, ...]:
@@ -184,11 +184,19 @@ class BaseCommittee(BaseEstimator):
             weigh_on=weigh_on if self._needs_rows() else None,
             **self._how(rng),
         )
-        combiner, weights = self._weigh(generation, rows)
+        weighed = weigh(
+            self.combiner,
+            generation,
+            rows,
+            votes=self._generator().votes,
+            n_jobs=self.n_jobs,
+        )
+        if self._keeps_weighing and weighed.F is not None:
+            self._weighing = weighed.F, rows, generation.held_out
         if not data.in_memory:
             # The mask would bring the whole graph, and maybe all rows, along.
             generation = replace(generation, held_out=None)
-        return self._hold(generation, combiner, weights, rows.classes)
+        return self._hold(generation, weighed.combiner, weighed.weights, rows.classes)
 
     def _training_data(
         self,
@@ -245,35 +253,6 @@ class BaseCommittee(BaseEstimator):
             "random_state": rng,
             "verbose": bool(self.verbose),
         }
-
-    def _weigh(
-        self, generation: Generation, rows: TrainingData
-    ) -> tuple[Combiner | None, FloatArray]:
-        """Fit the combiner on the generation's F, or on F of the given rows."""
-        M = len(generation.members)
-        if self.combiner is None:
-            own = generation.weights
-            return None, np.full(M, 1.0 / M) if own is None else own
-        combiner = clone(self.combiner)
-        if not combiner.needs_rows:
-            shape = () if rows.n_classes is None else (rows.n_classes,)
-            combiner.fit(np.zeros((1, M, *shape)), np.zeros(1))
-            return combiner, combiner.weights_
-        F = generation.F
-        if F is None:
-            F = predict_all(
-                generation.members,
-                rows.X,
-                classes=rows.classes,
-                votes=self._generator().votes,
-                n_jobs=self.n_jobs,
-            )
-        combiner.fit(
-            F, rows.y, held_out=generation.held_out, sample_weight=rows.sample_weight
-        )
-        if self._keeps_weighing:
-            self._weighing = F, rows, generation.held_out
-        return combiner, combiner.weights_
 
     def _hold(
         self,

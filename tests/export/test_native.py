@@ -1,6 +1,7 @@
 """Native models predict what the committees predict, on rows nobody has seen."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -153,7 +154,8 @@ def test_negative_votes_are_refused():
     X, y = rows("binary")
     members = [GaussianNB().fit(X[a : a + 30], y[a : a + 30]) for a in (0, 30, 60)]
     committee = prune(members, X[90:], y[90:], combiner=OptimalWeights())
-    committee.weights_ = np.array([0.7, 0.7, -0.4])
+    weights = np.array([0.7, 0.7, -0.4])
+    committee.roster_ = replace(committee.roster_, weights=weights)
     with pytest.raises(ValueError, match="1 negative weights"):
         to_sklearn(committee)
 

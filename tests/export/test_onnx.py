@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -202,7 +203,9 @@ def test_a_refusal_leaves_the_old_file(tmp_path):
     members = [("a", LinearSVC()), ("b", GaussianNB())]
     voting = VotingClassifier(members, voting="hard").fit(X[:60], y[:60])
     committee = prune(voting, X[60:], y[60:], combiner=SimplexWeights())
-    committee.members_, committee.weights_ = voting.estimators_, np.array([0.5, 0.5])
+    committee.roster_ = replace(
+        committee.roster_, members=voting.estimators_, weights=np.array([0.5, 0.5])
+    )
     with pytest.raises(ValueError, match="with predict_proba only"):
         to_onnx(committee, path)
     assert path.read_bytes() == b"old"

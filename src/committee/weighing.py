@@ -1,16 +1,17 @@
-"""Growing instead of cutting: train members until the evidence stops to rise."""
+"""From trained members to weights: all at once, or in batches as evidence rises."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
-from committee._typing import FloatArray, Member
+from committee._typing import FloatArray, Member, Votes
 from committee.combiners import Combiner
 from committee.combiners.evidence_pruner import EvidencePruner
 from committee.members import Generation, Generator, TrainingData
+from committee.predictions import predict_all
 
 #: Members that are trained between two looks at the evidence.
 BATCH = 20
@@ -19,6 +20,50 @@ BATCH = 20
 STRONG = 3.0
 #: Batches in a row that may fail to.
 PATIENCE = 2
+
+
+class Weighed(NamedTuple):
+    """A fitted combiner or None, the weights of all members, and F if it was needed."""
+
+    combiner: Combiner | None
+    weights: FloatArray
+    F: FloatArray | None = None
+
+
+def weigh(
+    combiner: Combiner | None,
+    generation: Generation,
+    rows: TrainingData,
+    *,
+    votes: Votes,
+    n_jobs: int | None,
+) -> Weighed:
+    """Fit a clone of the combiner on the generation's F, or on F of the given rows.
+
+    Without a combiner the generator's own weights are taken, equal ones as a rule.
+    """
+    M = len(generation.members)
+    if combiner is None:
+        own = generation.weights
+        return Weighed(None, np.full(M, 1.0 / M) if own is None else own)
+    combiner = clone(combiner)
+    if not combiner.needs_rows:
+        shape = () if rows.n_classes is None else (rows.n_classes,)
+        combiner.fit(np.zeros((1, M, *shape)), np.zeros(1))
+        return Weighed(combiner, combiner.weights_)
+    F = generation.F
+    if F is None:
+        F = predict_all(
+            generation.members,
+            rows.X,
+            classes=rows.classes,
+            votes=votes,
+            n_jobs=n_jobs,
+        )
+    combiner.fit(
+        F, rows.y, held_out=generation.held_out, sample_weight=rows.sample_weight
+    )
+    return Weighed(combiner, combiner.weights_, F)
 
 
 def grow(
