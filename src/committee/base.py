@@ -31,7 +31,7 @@ from committee._validation import (
 )
 from committee.combiners import Combiner
 from committee.distributed import lazy_rows
-from committee.ensembles import Roster, Round, rebuilt
+from committee.ensembles import Roster, rebuilt
 from committee.ensembles.roster import training_rows
 from committee.export import to_sklearn
 from committee.members import Bagging, Generation, Generator, Pool, TrainingData
@@ -351,12 +351,12 @@ class BaseCommittee(BaseEstimator):
         """Return sum_m w_m f_m."""
         check_is_fitted(self)
         X = self._prepared(X)
-        if not isinstance(self.members_[0], Round):
-            return combined(self.roster_, X, n_jobs=self.n_jobs)
         if "_whole" not in self.__dict__:
-            # The booster of the weighted rounds: one call instead of one for each.
+            # Rounds of a booster make one up again: one call instead of many.
             self._whole = rebuilt(self.members_, self.weights_)
-        return self._whole(X)
+        if self._whole is not None:
+            return self._whole(X)
+        return combined(self.roster_, X, n_jobs=self.n_jobs)
 
     def _prepared(self, X: Any) -> Any:
         """Check X and return it as the members take it."""
