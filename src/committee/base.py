@@ -31,7 +31,7 @@ from committee._validation import (
 )
 from committee.combiners import Combiner
 from committee.distributed import lazy_rows
-from committee.ensembles import Roster, rebuilt
+from committee.ensembles import Roster, Round, rebuilt
 from committee.ensembles.roster import training_rows
 from committee.export import to_sklearn
 from committee.members import Bagging, Generation, Generator, Pool, TrainingData
@@ -343,19 +343,19 @@ class BaseCommittee(BaseEstimator):
             Classes in the order of `classes_`.
         """
         check_is_fitted(self)
-        roster = self.roster_
         n_jobs = self.n_jobs if n_jobs is None else n_jobs
-        return predict_members(roster, self._prepared(X), n_jobs=n_jobs)
+        return predict_members(self.roster_, self._prepared(X), n_jobs=n_jobs)
 
     def _combined(self, X: Any) -> FloatArray:
         """Return sum_m w_m f_m."""
         check_is_fitted(self)
         X = self._prepared(X)
-        if "_whole" not in self.__dict__:
+        if isinstance(self.members_[0], Round) and "_whole" not in self.__dict__:
             # Rounds of a booster make one up again: one call instead of many.
             self._whole = rebuilt(self.members_, self.weights_)
-        if self._whole is not None:
-            return self._whole(X)
+        whole = self.__dict__.get("_whole")
+        if whole is not None:
+            return whole(X)  # type: ignore[no-any-return]
         return combined(self.roster_, X, n_jobs=self.n_jobs)
 
     def _prepared(self, X: Any) -> Any:
