@@ -27,8 +27,13 @@ def test_a_committee_is_pruned_on_the_rows_it_was_trained_on(model, data, folder
     printed, small = prune(model, data, "--oob", "--max-members", 3, "--json")
     report = json.loads(printed.stdout)
     assert report["members"] == len(small.last.members_) <= 3
-    assert report["summary"]["n_members_before"] == 8
+    kept = read_model(f"{model}.skops").last.n_members_
+    assert report["summary"]["n_members_before"] == kept
     assert report["summary"]["oob"] is True
+    # The file knows it, for its page.
+    assert small.last.summary().to_dict() == report["summary"]
+    assert small.last.path_.measure.startswith("cross-fitted")
+    assert (small.last.path_.n_bytes > 0).all()
     before = read_model(f"{model}.skops")
     assert (small.columns, small.target) == (before.columns, before.target)
     assert small.source == before.source

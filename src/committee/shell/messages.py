@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from committee._format import text_table
+
 
 @dataclass(frozen=True)
 class Messages:
@@ -54,9 +56,8 @@ class Messages:
             for key, value in report.items()
             if value is not None and not isinstance(value, (list, dict))
         }
-        width = max(map(len, lines), default=0)
-        for label, cell in lines.items():
-            print(f"{label:<{width}}  {cell}")
+        if lines:
+            print(text_table(list(lines.items()), "<"))
         if tables:
             print(f"\n{tables}")
 
@@ -73,15 +74,8 @@ def columns(header: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
     12        0.25
     """
     cells = [header, *(tuple(map(_cell, row)) for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     sides = ["<" if isinstance(value, str) else ">" for value in rows[0]]
-    return "\n".join(
-        "  ".join(
-            f"{cell:{side}{width}}"
-            for cell, side, width in zip(row, sides, widths, strict=True)
-        ).rstrip()
-        for row in cells
-    )
+    return text_table(cells, "".join(sides))
 
 
 def _cell(value: Any) -> str:

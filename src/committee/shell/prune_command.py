@@ -39,8 +39,9 @@ def prune(options: Prune) -> None:
         small = small.path_.choose(**given)
     small.set_params(n_jobs=None)
     kept = TableModel(small, model.columns, model.target, model.source)
+    # A file holds what was measured before: its page shows the summary and the path.
+    summary, *_ = small.summary(), small.path_.error, small.path_.n_bytes
     n_bytes = write_model(kept, options.output)
-    summary = small.summary()
     options.messages.result(
         {
             "model": options.output,
