@@ -81,7 +81,7 @@ NUMBERS = (
     *("objective_", "bound_", "contribution_", "cosine_", "distance_"),
 )
 NUMBERS_OF_PATHS = (
-    *("weights", "loo_error", "loo_se", "loo_density", "log_evidence"),
+    *("weights", "error", "error_se", "log_evidence"),
     *("error", "error_se"),
 )
 
@@ -110,7 +110,7 @@ def assert_same(found, expected):
             )
     if hasattr(expected, "_spread"):
         assert found._spread == pytest.approx(expected._spread, rel=1e-8)
-        assert found._heard == pytest.approx(expected._heard, rel=1e-8)
+        assert found._vote_share == pytest.approx(expected._vote_share, rel=1e-8)
 
 
 @pytest.mark.parametrize("chunks", CHUNKS)

@@ -39,8 +39,8 @@ class Counted(Votes):
 
 def same_path(found, expected):
     np.testing.assert_array_equal(found.weights, expected.weights)
-    np.testing.assert_allclose(found.loo_error, expected.loo_error, rtol=1e-14)
-    np.testing.assert_allclose(found.loo_se, expected.loo_se, rtol=1e-12)
+    np.testing.assert_allclose(found.error, expected.error, rtol=1e-14)
+    np.testing.assert_allclose(found.error_se, expected.error_se, rtol=1e-12)
 
 
 @pytest.mark.parametrize("n", [1, 3, 5])

@@ -38,7 +38,7 @@ def test_moments_and_path_are_those_of_one_array(rng, weighted, unit):
     np.testing.assert_allclose(moments.G, one.G, rtol=1e-12)
     found = moments_path(moments, rows=rows)
     expected = moments_path(one, rows=Targets(F, y, weight))
-    for name in ("weights", "loo_error", "loo_se", "loo_density", "log_evidence"):
+    for name in ("weights", "error", "error_se", "log_evidence"):
         np.testing.assert_allclose(
             getattr(found, name), getattr(expected, name), rtol=1e-9, atol=1e-12
         )
