@@ -27,8 +27,8 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks._data import load, poker
 from committee import EPPruner, Pool, SimplexWeights
-from committee.combiners.base import Problem
 from committee.combiners.likelihoods import centred_rows, signed_rows
+from committee.combiners.problem import Problem
 from committee.ep import PRICE, classification_path, preferred, regression_path
 from committee.members import TrainingData
 from committee.predictions import predict_all

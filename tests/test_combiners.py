@@ -87,7 +87,7 @@ EXEMPT: dict[str, dict[str, str]] = {
 }
 
 #: Combiners that say "identical members share what one of them would get".
-SHARES_AMONG_TWINS = {"LeastSquares", "OptimalWeights", "SimplexWeights"}
+SHARES_AMONG_TWINS = ("LeastSquares", "OptimalWeights", "SimplexWeights")
 
 #: Kinds of problem that need all rows at once, of combiners that take Dask otherwise.
 ALL_ROWS = {

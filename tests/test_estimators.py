@@ -158,8 +158,9 @@ def test_weighing_on_held_out_rows():
     ).fit(X, y)
     problem = committee.combiner_.problem_
     np.testing.assert_array_equal(problem.y, y)
-    np.testing.assert_array_equal(problem.held_out, committee.held_out_)
-    for m, member in enumerate(committee.members_):
+    kept = problem.held_out[:, committee.support_]
+    np.testing.assert_array_equal(kept, committee.held_out_)
+    for m, member in zip(committee.support_, committee.members_, strict=True):
         unseen = np.setdiff1d(np.arange(N), member.rows_)
         np.testing.assert_array_equal(np.flatnonzero(problem.held_out[:, m]), unseen)
         np.testing.assert_array_equal(problem.F[unseen, m], X[unseen, 0] / 2)
@@ -505,7 +506,7 @@ def test_grid_search_over_combiner_and_members():
     search = GridSearchCV(committee, grid, cv=2).fit(X, y)
     assert len(search.cv_results_["params"]) == 8
     best = search.best_estimator_
-    assert len(best.members_) == search.best_params_["generator__n_members"]
+    assert len(best.combiner_.weights_) == search.best_params_["generator__n_members"]
     assert type(best.combiner_) is type(search.best_params_["combiner"])
 
 
@@ -585,7 +586,7 @@ def test_each_member_of_a_pool_gets_what_it_asked_for():
                 _TakesNames().set_fit_request(names=False),
             ]
         )
-        committee = CommitteeClassifier(generator=pool, combiner=SimplexWeights())
+        committee = CommitteeClassifier(generator=pool)
         committee.fit(X, np.arange(N) % 2, names=names)
     _, asked, did_not = committee.members_
     np.testing.assert_array_equal(asked.names_, names)
@@ -727,18 +728,19 @@ def test_verbose_shows_a_bar_on_standard_error_only(capsys, generator, combiner)
 # --- predictions -------------------------------------------------------------
 
 
-def test_members_of_weight_zero_are_never_asked():
+def test_members_of_weight_zero_are_not_kept():
     X, y = _targets()
     committee = CommitteeRegressor(
         generator=Bagging(30), combiner=SimplexWeights(), random_state=0
     ).fit(X, y)
-    zero = np.flatnonzero(committee.weights_ == 0)
-    assert 0 < len(zero) < 30
-    assert committee.n_members_ == 30 - len(zero)
-    before = committee.predict(X)
-    for m in zero:
-        committee.members_[m] = None
-    np.testing.assert_array_equal(committee.predict(X), before)
+    w = committee.combiner_.weights_
+    assert 0 < committee.n_members_ == len(committee.members_) < 30
+    np.testing.assert_array_equal(committee.support_, np.flatnonzero(w))
+    np.testing.assert_array_equal(committee.weights_, w[committee.support_])
+    assert committee.held_out_.shape == (len(y), committee.n_members_)
+    np.testing.assert_allclose(
+        committee.predict(X), committee.member_predictions(X) @ committee.weights_
+    )
 
 
 @pytest.mark.parametrize("combiner", COMBINERS, ids=repr)
@@ -761,7 +763,8 @@ def test_probabilities_stay_probabilities_under_negative_weights(weights):
     committee = CommitteeClassifier(
         DecisionTreeClassifier(max_depth=2), generator=Bagging(2), random_state=0
     ).fit(X, y)
-    committee.weights_ = np.array(weights, dtype=float)
+    everyone = np.arange(2)
+    committee.roster_ = committee.roster_.only(everyone, np.array(weights, float))
     p = committee.predict_proba(X)
     assert p.min() >= 0
     np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)

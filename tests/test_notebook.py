@@ -9,6 +9,7 @@ from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 
 from committee import Average, Bagging, CommitteeClassifier, EPPruner, prune
+from committee._format import figures
 
 X, Y = load_iris(return_X_y=True)
 
@@ -29,13 +30,14 @@ def test_a_committee_tells_members_and_leave_one_out_error():
     committee = fitted(EPPruner())
     assert f"<b>{committee.n_members_} of 8</b> members" in shown(committee)
     step = committee.combiner_.posterior_
-    assert f"{step.loo_error:.3g} ± {step.loo_se:.1g}" in shown(committee)
+    assert f"{figures(step.loo_error)} ± {figures(step.loo_se, 1)}" in shown(committee)
 
 
 def test_a_pruned_ensemble_tells_its_bytes_too():
     forest = RandomForestClassifier(30, max_depth=2, random_state=0).fit(X, Y)
     small = prune(forest, X, Y, oob=True)
     assert f"<b>{small.n_members_} of 30</b> members" in shown(small)
+    assert "of the bytes" not in shown(small)  # nothing is measured for a headline
     share = small.summary().bytes_after / small.summary().bytes_before
     assert f"<b>{100 * share:.3g} %</b> of the bytes" in shown(small)
 
@@ -66,7 +68,10 @@ def test_names_of_columns_stay_text(name):
 
 def test_an_error_of_prune_is_told_to_be_cross_fitted():
     forest = RandomForestClassifier(20, max_depth=2, random_state=0).fit(X, Y)
-    assert "cross-fitted error rate" in shown(prune(forest, X, Y, oob=True))
+    small = prune(forest, X, Y, oob=True)
+    assert "leave-one-out" in shown(small)
+    small.summary()
+    assert "cross-fitted error rate" in shown(small)
 
 
 def test_a_spread_of_nothing_is_left_out():

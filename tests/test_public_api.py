@@ -72,6 +72,9 @@ def test_public_methods_are_documented():
 
 
 HEAVY = [
+    "lightgbm",
+    "xgboost",
+    "catboost",
     "matplotlib",
     "pandas",
     "polars",

@@ -45,7 +45,7 @@ def _expected_failures(committee):
     return {} if draws_no_rows else dict.fromkeys(_EQUIVALENCE, _RANDOM_ROWS)
 
 
-#: Every generator once, every way of weighing once, on either kind of committee.
+#: Every generator and every way of weighing, on one kind of committee or the other.
 COMMITTEES = [
     CommitteeClassifier(generator=Bagging(3), combiner=SimplexWeights()),
     CommitteeClassifier(

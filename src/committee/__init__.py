@@ -150,8 +150,8 @@ __all__ = [
 
 def __getattr__(name: str) -> typing.Any:
     """Load on first use what a fitted committee does not need."""
-    if name in {"compare", "studies"}:
-        return importlib.import_module(f"committee.{name}")
+    if name == "compare":
+        return importlib.import_module("committee.compare")
     if name in __all__ and name.endswith("Display"):
         return getattr(importlib.import_module("committee.displays"), name)
     if name == "report":

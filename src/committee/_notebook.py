@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from committee._format import figures, percent
+
 _STYLE = "display:inline-block;margin:0 1.6em .5em 0;font-family:sans-serif"
 
 
@@ -19,7 +21,7 @@ def headline_html(committee: Any) -> str:
     Parameters
     ----------
     committee : committee
-        Nothing is said about one that is not fitted.
+        One that is not fitted has none.
 
     Returns
     -------
@@ -47,25 +49,27 @@ def headline_html(committee: Any) -> str:
 
 
 def _members(committee: Any) -> tuple[str, str]:
-    summary = getattr(committee, "_summary", None)
-    whole = len(committee.weights_) if summary is None else summary.n_members_before
+    combiner = getattr(committee, "combiner_", None)
+    whole = len((committee if combiner is None else combiner).weights_)
     return f"{np.count_nonzero(committee.weights_):,} of {whole:,}", "members"
 
 
 def _error(committee: Any) -> tuple[str, str] | None:
-    """Return the error that is known: cross-fitted by `prune`, or leave-one-out."""
+    """Return the error that is known: cross-fitted by `summary`, or leave-one-out."""
     summary = getattr(committee, "_summary", None)
     if summary is not None:
         how = "cross-fitted " if summary.cross_fitted else ""
-        return f"{summary.error_after:.3g}", (
-            f"{how}{summary.measure}, {summary.error_before:.3g} before"
+        return figures(summary.error_after), (
+            f"{how}{summary.measure}, {figures(summary.error_before)} before"
         )
     combiner: Any = getattr(committee, "combiner_", None)
-    if not hasattr(combiner, "loo_measure_"):
+    step = getattr(combiner, "posterior_", None)
+    # Another committee of the path is not the one that the posterior is of.
+    if step is None or not np.array_equal(step.active, committee.support_):
         return None
-    step = combiner.posterior_
-    spread = f" ± {step.loo_se:.1g}" if step.loo_se > 0 else ""
-    return f"{step.loo_error:.3g}{spread}", f"leave-one-out {combiner.loo_measure_}"
+    spread = f" ± {figures(step.loo_se, 1)}" if step.loo_se > 0 else ""
+    error = f"{figures(step.loo_error)}{spread}"
+    return error, f"leave-one-out {combiner.loo_measure_}"
 
 
 def _bytes(committee: Any) -> tuple[str, str] | None:
@@ -77,4 +81,4 @@ def _bytes(committee: Any) -> tuple[str, str] | None:
         summary.bytes_after / summary.bytes_before,
         summary.seconds_before / summary.seconds_after,
     )
-    return f"{100 * size:.3g} %", f"of the bytes, {speed:.2g} times as fast"
+    return percent(size), f"of the bytes, {figures(speed, 2)} times as fast"

@@ -9,7 +9,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.tree import BaseDecisionTree
 from sklearn.utils import check_random_state, estimator_html_repr, get_tags
 from sklearn.utils.metadata_routing import (
@@ -31,17 +31,15 @@ from committee._validation import (
 )
 from committee.combiners import Combiner
 from committee.distributed import lazy_rows
-from committee.ensembles import Roster
+from committee.ensembles import Roster, rebuilt
 from committee.ensembles.roster import training_rows
-from committee.ensembles.rounds import Round
-from committee.ensembles.together import Together, together
 from committee.export import to_sklearn
-from committee.growing import grow
 from committee.members import Bagging, Generation, Generator, Pool, TrainingData
 from committee.members.dask_rows import ChunkedData, training_data
 from committee.members.dask_training import check_generator, generate_members
 from committee.path import Path
-from committee.predictions import combined, predict_all, predict_members
+from committee.predictions import combined, predict_members
+from committee.weighing import grow, weigh
 
 
 def _member_axes(committee: BaseCommittee) -> tuple[int, ...]:
@@ -67,6 +65,11 @@ class BaseCommittee(BaseEstimator):
     }
 
     _default_estimator: ClassVar[type]
+
+    #: Set before `fit` by whoever wants `_weighing`: F, the rows and the mask that all
+    #: members were weighed on, of which the committee keeps a part.
+    _keeps_weighing: bool = False
+    _weighing: tuple[FloatArray, TrainingData, BoolArray | None]
 
     #: Who the members are and how they predict; `members_`, `weights_` are its own.
     roster_: Roster
@@ -181,11 +184,19 @@ class BaseCommittee(BaseEstimator):
             weigh_on=weigh_on if self._needs_rows() else None,
             **self._how(rng),
         )
-        combiner, weights = self._weigh(generation, rows)
+        weighed = weigh(
+            self.combiner,
+            generation,
+            rows,
+            votes=self._generator().votes,
+            n_jobs=self.n_jobs,
+        )
+        if self._keeps_weighing and weighed.F is not None:
+            self._weighing = weighed.F, rows, generation.held_out
         if not data.in_memory:
             # The mask would bring the whole graph, and maybe all rows, along.
             generation = replace(generation, held_out=None)
-        return self._hold(generation, combiner, weights, rows.classes)
+        return self._hold(generation, weighed.combiner, weighed.weights, rows.classes)
 
     def _training_data(
         self,
@@ -242,33 +253,6 @@ class BaseCommittee(BaseEstimator):
             "random_state": rng,
             "verbose": bool(self.verbose),
         }
-
-    def _weigh(
-        self, generation: Generation, rows: TrainingData
-    ) -> tuple[Combiner | None, FloatArray]:
-        """Fit the combiner on the generation's F, or on F of the given rows."""
-        M = len(generation.members)
-        if self.combiner is None:
-            own = generation.weights
-            return None, np.full(M, 1.0 / M) if own is None else own
-        combiner = clone(self.combiner)
-        if not combiner.needs_rows:
-            shape = () if rows.n_classes is None else (rows.n_classes,)
-            combiner.fit(np.zeros((1, M, *shape)), np.zeros(1))
-            return combiner, combiner.weights_
-        F = generation.F
-        if F is None:
-            F = predict_all(
-                generation.members,
-                rows.X,
-                classes=rows.classes,
-                votes=self._generator().votes,
-                n_jobs=self.n_jobs,
-            )
-        combiner.fit(
-            F, rows.y, held_out=generation.held_out, sample_weight=rows.sample_weight
-        )
-        return combiner, combiner.weights_
 
     def _hold(
         self,
@@ -367,18 +351,12 @@ class BaseCommittee(BaseEstimator):
         """Return sum_m w_m f_m."""
         check_is_fitted(self)
         X = self._prepared(X)
-        rebuilt = self._rebuilt()
-        if rebuilt is not None:
-            return rebuilt(X)
-        return combined(self.roster_, X, n_jobs=self.n_jobs)
-
-    def _rebuilt(self) -> Together | None:
-        """Return the booster that its weighted rounds make up, built on first use."""
-        if not isinstance(self.members_[0], Round):
-            return None
         if "_whole" not in self.__dict__:
-            self._whole = together(self.members_, self.weights_)
-        return self._whole
+            # Rounds of a booster make one up again: one call instead of many.
+            self._whole = rebuilt(self.members_, self.weights_)
+        if self._whole is not None:
+            return self._whole(X)
+        return combined(self.roster_, X, n_jobs=self.n_jobs)
 
     def _prepared(self, X: Any) -> Any:
         """Check X and return it as the members take it."""

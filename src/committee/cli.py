@@ -1,29 +1,16 @@
-"""The shell: thin commands, progress on standard error, results on standard output."""
+"""The shell: every record of options is a command, which is imported when it is run."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import inspect
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
 import committee
-from committee.shell import (
-    inspect_command,
-    predict_command,
-    prune_command,
-    report_command,
-    studying,
-    train_command,
-)
-from committee.shell import options as opt
-from committee.shell.errors import explained
-from committee.shell.output import Voice
-from committee.shell.parts import refuse_more
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from committee.demo import Outcome
+from committee.shell.errors import USAGE, ShellError, explained, listed
+from committee.shell.options import COMMANDS, Options
 
 app = typer.Typer(
     name="committee",
@@ -31,10 +18,6 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-#: Files that a pattern without quotes became are refused in our own words.
-_MORE = {"allow_extra_args": True}
-
-app.add_typer(studying.app, name="study")
 
 
 def main() -> None:
@@ -63,192 +46,39 @@ def _options(
     """Hold the options that come before a command."""
 
 
-@app.command(context_settings=_MORE)
-def train(
-    context: typer.Context,
-    data: opt.ManyData,
-    target: opt.Target,
-    output: opt.ModelOutput,
-    members: opt.Members = 100,
-    generator: opt.Generator = "bagging",
-    combiner: opt.Combiner = "ep",
-    estimator: opt.Estimator = "tree",
-    task: opt.Task = None,
-    seed: opt.Seed = 0,
-    jobs: opt.Jobs = 1,
-    scheduler: opt.Scheduler = None,
-    as_json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
-) -> None:
-    """Train a committee on a table, and save it with its reading of the columns."""
-    with explained(debug=debug, quiet=quiet):
-        refuse_more(context.args)
-        recipe = train_command.Recipe(
-            members, generator, combiner, estimator, task, seed, jobs
-        )
-        voice = Voice(quiet=quiet, as_json=as_json)
-        train_command.train(
-            data,
-            target=target,
-            output=output,
-            recipe=recipe,
-            scheduler=scheduler,
-            voice=voice,
-        )
+def _add_command(kind: type[Options]) -> None:
+    """Make a command of a record: `Train` runs `shell.train_command.train`."""
+    name = kind.__name__.lower()
 
+    def run(context: typer.Context, **values: Any) -> None:
+        options = kind(**values)
+        with explained(debug=options.debug, quiet=options.quiet):
+            _refuse_more(context.args)
+            module = import_module(f"committee.shell.{name}_command")
+            getattr(module, name)(options)
 
-@app.command(context_settings=_MORE)
-def prune(
-    context: typer.Context,
-    model: opt.Model,
-    data: opt.ManyData,
-    output: opt.ModelOutput,
-    target: opt.OwnTarget = None,
-    oob: opt.Oob = False,
-    max_members: opt.MaxMembers = None,
-    max_bytes: opt.MaxBytes = None,
-    max_seconds_per_row: opt.MaxSeconds = None,
-    within_se: opt.WithinSe = None,
-    combiner: opt.Combiner = "ep",
-    seed: opt.Seed = 0,
-    jobs: opt.Jobs = 1,
-    scheduler: opt.Scheduler = None,
-    as_json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
-) -> None:
-    """Keep the members that matter, and say what that costs and gains."""
-    with explained(debug=debug, quiet=quiet):
-        refuse_more(context.args)
-        prune_command.prune(
-            model,
-            data,
-            output=output,
-            target=target,
-            combiner=combiner,
-            oob=oob,
-            limits={
-                "max_members": max_members,
-                "max_bytes": max_bytes,
-                "max_seconds_per_row": max_seconds_per_row,
-                "within_se": within_se,
-            },
-            seed=seed,
-            jobs=jobs,
-            scheduler=scheduler,
-            voice=Voice(quiet=quiet, as_json=as_json),
-        )
-
-
-@app.command(context_settings=_MORE)
-def predict(
-    context: typer.Context,
-    model: opt.Model,
-    data: opt.ManyData,
-    output: opt.TableOutput = "-",
-    proba: opt.Proba = False,
-    jobs: opt.Jobs = 1,
-    scheduler: opt.Scheduler = None,
-    as_json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
-) -> None:
-    """Predict the rows of a table; its columns may stand in any order."""
-    with explained(debug=debug, quiet=quiet):
-        refuse_more(context.args)
-        voice = Voice(quiet=quiet, as_json=as_json)
-        predict_command.predict(
-            model,
-            data,
-            output=output,
-            proba=proba,
-            jobs=jobs,
-            scheduler=scheduler,
-            voice=voice,
-        )
-
-
-@app.command()
-def inspect(
-    model: opt.Model,
-    as_json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
-) -> None:
-    """Say what a model file holds: members, weights, columns, versions."""
-    with explained(debug=debug, quiet=quiet):
-        inspect_command.inspect(model, voice=Voice(quiet=quiet, as_json=as_json))
-
-
-@app.command()
-def report(
-    model: opt.Model,
-    data: opt.Data,
-    output: opt.PageOutput,
-    target: opt.OwnTarget = None,
-    jobs: opt.Jobs = 1,
-    as_json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
-) -> None:
-    """Write a page about a model on rows it has not seen: one HTML file."""
-    with explained(debug=debug, quiet=quiet):
-        voice = Voice(quiet=quiet, as_json=as_json)
-        report_command.report(
-            model, data, output=output, target=target, jobs=jobs, voice=voice
-        )
-
-
-@app.command()
-def demo(
-    output: opt.PageOutput = "committee-demo.html",
-    seed: Annotated[int, typer.Option(help="Seed of the split and members.")] = 0,
-    jobs: Annotated[
-        int, typer.Option(help="Members trained at the same time; -1 for all cores.")
-    ] = -1,
-) -> None:
-    """Prune 25 unlike models and 100 trees on digits: a table, and a page."""
-    from rich.console import Console
-
-    from committee.demo import run_demo
-    from committee.shell.tables import check_output
-
-    console = Console()
-    with explained():
-        check_output(output)
-        console.print(
-            "Two committees on scikit-learn's digits: 1,198 rows to learn from, 599 to "
-            "test."
-        )
-        outcomes = run_demo(seed=seed, n_jobs=jobs, verbose=True, page=output)
-        console.print(_table(outcomes))
-        console.print(
-            "The best member is picked in hindsight, on the test rows. Member error "
-            "and diversity are squared distances of probabilities."
-        )
-        typer.echo(f"More about the unlike models, for a browser: {output}")
-
-
-def _table(outcomes: list[Outcome]) -> Table:
-    """Lay the outcomes out, a column for each committee."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table("", box=box.SIMPLE_HEAD, header_style="bold")
-    for o in outcomes:
-        table.add_column(o.name, justify="right")
-    lines = {
-        "members kept": [f"{o.n_kept} of {o.n_members}" for o in outcomes],
-        "test error of the best member": [f"{o.best_member:.1%}" for o in outcomes],
-        "test error of the plain mean": [f"{o.plain_mean:.1%}" for o in outcomes],
-        "test error of the committee": [f"{o.committee:.1%}" for o in outcomes],
-        "mean member error": [f"{o.ambiguity.member_error:.3f}" for o in outcomes],
-        "- diversity": [f"{o.ambiguity.diversity:.3f}" for o in outcomes],
-        "= committee's error": [f"{o.ambiguity.ensemble_error:.3f}" for o in outcomes],
-        "predicting is faster by": [f"{o.speed_up:.1f} x" for o in outcomes],
-        "seconds to train and prune": [f"{o.seconds:.1f}" for o in outcomes],
+    # typer reads the options off the signature, in this order.
+    context, *_ = inspect.signature(run, eval_str=True).parameters.values()
+    common = inspect.signature(Options).parameters
+    own = {
+        n: p for n, p in inspect.signature(kind).parameters.items() if n not in common
     }
-    for label, cells in lines.items():
-        table.add_row(label, *cells)
-    return table
+    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [context, *own.values(), *common.values()]
+    )
+    settings = {"allow_extra_args": "data" in own}
+    app.command(name, help=kind.__doc__, context_settings=settings)(run)
+
+
+def _refuse_more(files: list[str]) -> None:
+    """Refuse further files, into which a shell turns a pattern without quotes."""
+    if files:
+        raise ShellError(
+            f"DATA is one file or one pattern, and {listed(files, limit=3)} came "
+            "after it: put a pattern in quotes, such as 'rows/*.csv'.",
+            USAGE,
+        )
+
+
+for _kind in COMMANDS:
+    _add_command(_kind)

@@ -7,6 +7,7 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
@@ -24,7 +25,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
-from committee._typing import FloatArray
+from committee._typing import FloatArray, Member
 from committee.combiners import EPPruner
 from committee.diagnostics import Ambiguity, ambiguity
 from committee.estimators import CommitteeClassifier
@@ -138,7 +139,11 @@ def _outcome(
     start = time.perf_counter()
     committee.fit(X, y)
     seconds = time.perf_counter() - start
-    F = committee.member_predictions(X_test)
+    # The same seeds without a combiner: members that are left out are there, too.
+    everyone = clone(committee).set_params(combiner=None).fit(X, y)
+    F = everyone.member_predictions(X_test)
+    assert committee.combiner_ is not None
+    w = committee.combiner_.weights_
     codes = committee.classes_.searchsorted(y_test)
 
     def error(scores: FloatArray) -> float:
@@ -146,24 +151,21 @@ def _outcome(
 
     return Outcome(
         name,
-        n_members=len(committee.members_),
+        n_members=len(w),
         n_kept=committee.n_members_,
         best_member=min(error(F[:, m]) for m in range(F.shape[1])),
         plain_mean=error(F.mean(axis=1)),
         committee=error(committee.predict_proba(X_test)),
-        ambiguity=ambiguity(F, codes, committee.weights_ / committee.weights_.sum()),
-        speed_up=_speed_up(committee, X_test),
+        ambiguity=ambiguity(F, codes, w / w.sum()),
+        speed_up=_speed_up(everyone.members_, committee.members_, X_test),
         seconds=seconds,
     )
 
 
-def _speed_up(committee: CommitteeClassifier, X: Any) -> float:
+def _speed_up(everyone: list[Member], kept: list[Member], X: Any) -> float:
     """Return how much faster the kept members predict than all of them."""
     seconds = []
-    for members in (
-        committee.members_,
-        [committee.members_[m] for m in committee.weights_.nonzero()[0]],
-    ):
+    for members in (everyone, kept):
         start = time.perf_counter()
         member_predictions(members, X)
         seconds.append(time.perf_counter() - start)

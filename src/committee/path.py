@@ -275,7 +275,10 @@ class Path:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the fields."""
-        self.__dict__.update(state, weights=state["weights"].toarray())
+        weights = state["weights"]
+        # toarray() would write wherever the indices of a forged file lead.
+        weights.check_format(full_check=True)
+        self.__dict__.update(state, weights=weights.toarray())
 
     @classmethod
     def of_steps(cls, steps: Any, **options: Any) -> Self:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from committee.combiners.ballots import Ballots, Tally, grid, least, places
-from committee.combiners.base import Problem
+from committee.combiners.problem import Problem
 from tests.reference.pruners import Rows, vote_problems
 
 

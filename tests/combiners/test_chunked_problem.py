@@ -80,10 +80,7 @@ NUMBERS = (
     *("weights_", "loo_", "log_evidence_", "error_", "noise_", "evolved_", "G_"),
     *("objective_", "bound_", "contribution_", "cosine_", "distance_"),
 )
-NUMBERS_OF_PATHS = (
-    *("weights", "error", "error_se", "log_evidence"),
-    *("error", "error_se"),
-)
+NUMBERS_OF_PATHS = (*("weights", "error", "error_se", "log_evidence"),)
 
 
 def spread(array, rows, columns=-1):

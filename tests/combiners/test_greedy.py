@@ -75,7 +75,7 @@ def test_path_chooses_by_size(multiclass_problem):
     assert np.all(np.diff(path.size) >= 0)
     assert np.count_nonzero(path.choose(max_members=2)) <= 2
     assert path.choose().sum() == pytest.approx(1)
-    with pytest.raises(ValueError, match="at most 0 members; the smallest has 1"):
+    with pytest.raises(ValueError, match="max_members must be a positive number"):
         path.choose(max_members=0)
 
 

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from committee.combiners.base import Problem
 from committee.combiners.likelihoods import (
     centred_rows,
     held_out_moments,
     offset_dominates,
     signed_rows,
 )
+from committee.combiners.problem import Problem
 from tests.reference.problems import make_held_out, make_problem
 
 

@@ -3,8 +3,8 @@ import pytest
 from sklearn.metrics import accuracy_score, get_scorer, log_loss, make_scorer, r2_score
 
 from committee import GreedyPruner
-from committee.combiners.base import Problem
 from committee.combiners.objectives import row_score
+from committee.combiners.problem import Problem
 from tests.reference import search
 from tests.reference.problems import KINDS, make_held_out, make_problem
 

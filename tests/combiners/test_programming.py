@@ -4,7 +4,7 @@ from hypothesis import given, settings
 
 from committee import LPBoostWeights
 from committee.combiners import programming
-from committee.combiners.base import Problem
+from committee.combiners.problem import Problem
 from tests.reference import search
 from tests.reference.hostile import fit_or_refuse, hostile_regression, hostile_votes
 from tests.reference.problems import KINDS, make_held_out, make_problem

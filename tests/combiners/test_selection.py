@@ -6,7 +6,7 @@ from hypothesis import given, settings
 
 import committee
 from committee import BestPruner
-from committee.combiners.base import Problem
+from committee.combiners.problem import Problem
 from committee.combiners.selection import (
     SelectionPath,
     VotePruner,

@@ -49,7 +49,7 @@ def test_the_order_is_that_of_the_pruner_or_of_the_weights(rng):
         AmbiguityDisplay.from_estimator(committee, X, y).order
         for committee in (best, simplex, average)
     ]
-    assert np.array_equal(orders[0], best.combiner_.order_)
+    assert np.array_equal(best.support_[orders[0]], best.combiner_.order_[:2])
     assert np.all(np.diff(simplex.weights_[orders[1]]) <= 0)
     assert np.array_equal(orders[2], np.arange(6))
     given = AmbiguityDisplay.from_estimator(average, X, y, order=[5, 2])
@@ -93,7 +93,7 @@ def test_scores_of_a_booster_are_refused(rng):
     y = (X[:, 0] > 0).astype(int)
     booster = GradientBoostingClassifier(n_estimators=4, random_state=0).fit(X, y)
     for model in (booster, prune(booster, X, y)):
-        with pytest.raises(ValueError, match=r"speak by scores.* no decomposition"):
+        with pytest.raises(ValueError, match=r"give scores.* no decomposition"):
             AmbiguityDisplay.from_estimator(model, X, y)
 
 
@@ -104,4 +104,5 @@ def test_the_order_is_found_in_a_pipeline(rng):
     )
     pipeline = make_pipeline(StandardScaler(), committee).fit(X, X[:, 0])
     display = AmbiguityDisplay.from_estimator(pipeline, X, X[:, 0])
-    assert np.array_equal(display.order, pipeline[-1].combiner_.order_)
+    inner = pipeline[-1]
+    assert np.array_equal(inner.support_[display.order], inner.combiner_.order_[:2])

@@ -66,7 +66,7 @@ def test_what_is_wrong_is_said(regression_problem, binary_problem):
     with pytest.raises(ValueError, match=r"at least two members. Got 1"):
         KappaErrorDisplay.from_predictions(F[:, :1], y)
     apart = np.eye(2, dtype=bool)[np.arange(len(y)) % 2]
-    with pytest.raises(ValueError, match=r"both speak on some row. Got no such pair"):
+    with pytest.raises(ValueError, match=r"both vote on some row. Got no such pair"):
         KappaErrorDisplay.from_predictions(F[:, :2], y, held_out=apart)
     with pytest.raises(ValueError, match=r"one number for each pair"):
         KappaErrorDisplay([0.1], [0.2, 0.3])

@@ -1,85 +1,66 @@
-"""What the errors of a path are, and the same errors on other rows."""
-
-from types import SimpleNamespace
+"""Errors on other rows are of the kind that the errors of the path are."""
 
 import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score
 
-from committee import (
-    ARDPruner,
-    BestPruner,
-    EPPruner,
-    GreedyPruner,
-    combine,
-)
-from committee.displays import measures
-from committee.displays.measures import UNHEARD, Measure, measure_of
-from tests.reference.problems import make_held_out
+from committee import BestPruner, EPPruner, GreedyPruner, combine
+from committee.displays.measures import error_of, path_errors, split_measure
 
 
 def test_errors_of_votes_and_numbers():
-    assert measures.error_of(np.eye(2), np.array([0, 0])) == 0.5
-    assert measures.error_of(np.eye(2), np.array([0, 0]), squared=True) == 1.0
-    assert measures.error_of(np.array([1.0, 3.0]), np.zeros(2)) == 5.0
+    assert error_of(np.eye(2), np.array([0, 0])) == 0.5
+    assert error_of(np.eye(2), np.array([0, 0]), sample_weight=[3.0, 1.0]) == 0.25
+    assert error_of(np.eye(2), np.array([0, 0]), squared=True) == 1.0
+    assert error_of(np.array([1.0, 3.0]), np.zeros(2)) == 5.0
+
+
+@pytest.mark.parametrize("how", ["leave-one-out", "cross-fitted"])
+def test_how_stands_before_what(how):
+    assert split_measure(f"{how} error rate") == ("error rate", how)
 
 
 @pytest.mark.parametrize(
-    ("combiner", "kind", "name"),
-    [
-        (EPPruner(), "binary_problem", "leave-one-out error rate"),
-        (ARDPruner(), "regression_problem", "leave-one-out mean squared error"),
-        (BestPruner(), "binary_problem", "error rate on the weighing rows"),
-        (BestPruner(), "regression_problem", "mean squared error on the weighing rows"),
-        (
-            GreedyPruner(3),
-            "multiclass_problem",
-            "squared error of probabilities on the weighing rows",
-        ),
-        (
-            GreedyPruner(3, scoring="accuracy"),
-            "binary_problem",
-            "minus accuracy on the weighing rows",
-        ),
-    ],
-    ids=lambda value: value if isinstance(value, str) else repr(value),
+    "combiner",
+    [EPPruner(), EPPruner(votes="equal"), BestPruner(3), GreedyPruner(10)],
+    ids=repr,
 )
-def test_names(combiner, kind, name, request):
-    combiner.fit(*request.getfixturevalue(kind))
-    measure = measure_of(combiner.path_, combiner)
-    assert measure.name == name
-    assert measure.note == ""
+@pytest.mark.parametrize("kind", ["regression_problem", "multiclass_problem"])
+def test_path_errors_are_those_of_the_weights(combiner, kind, request):
+    F, y = request.getfixturevalue(kind)
+    path = combiner.fit(F, y).path_
+    squared = "squared" in path.measure
+    plain = [error_of(combine(F, w), y, squared=squared) for w in path.weights]
+    assert path_errors(path, F, y) == pytest.approx(plain, rel=1e-12)
 
 
-def test_without_the_combiner_less_is_known(binary_problem):
+def test_path_errors_of_a_selection_are_its_own_on_its_rows(binary_problem):
     F, y = binary_problem
-    assert measure_of(EPPruner().fit(F, y).path_).name == "leave-one-out error"
-    assert measure_of(BestPruner().fit(F, y).path_).name == "error on the weighing rows"
-
-
-def test_only_votes_that_were_held_out_have_a_note(binary_problem, multiclass_problem):
-    mask = make_held_out()
-    pruner = EPPruner().fit(*binary_problem, held_out=mask)
-    assert measure_of(pruner.path_, pruner).note == UNHEARD
-    squared = EPPruner().fit(*multiclass_problem, held_out=mask)
-    assert measure_of(squared.path_, squared).note == ""
-    assert measure_of(squared.path_, squared).squared
+    path = BestPruner().fit(F, y).path_
+    assert path_errors(path, F, y) == pytest.approx(path.error, rel=1e-12)
 
 
 def test_scores_of_other_rows(binary_problem):
     F, y = binary_problem
-    measure = Measure("minus accuracy", "on the weighing rows", scoring="accuracy")
-    (error,) = measure.errors(F, y, [(np.array([1, 4]), np.array([0.3, 0.7]))])
-    said = combine(F[:, [1, 4]], np.array([0.3, 0.7])).argmax(axis=1)
-    assert error == pytest.approx(-accuracy_score(y, said))
+    path = GreedyPruner(5, scoring="accuracy").fit(F, y).path_
+    votes = [combine(F[::2], w).argmax(axis=1) for w in path.weights]
+    plain = [-accuracy_score(y[::2], vote) for vote in votes]
+    assert path_errors(path, F[::2], y[::2]) == pytest.approx(plain)
 
 
-def test_a_path_of_prune_says_itself_what_its_error_is(binary_problem):
-    pruner = EPPruner().fit(*binary_problem, held_out=make_held_out())
-    judged = measure_of(SimpleNamespace(measure="cross-fitted error rate"), pruner)
-    assert (judged.name, judged.note) == ("cross-fitted error rate", "")
-    # With too few rows for folds it is the combiner's own, gaps and all.
-    own = measure_of(SimpleNamespace(measure="leave-one-out error rate"), pruner)
-    assert (own.name, own.note) == ("leave-one-out error rate", UNHEARD)
-    plain = measure_of(SimpleNamespace(measure=""), BestPruner().fit(*binary_problem))
-    assert plain.name == "error rate on the weighing rows"
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+def test_scores_that_need_two_classes_are_not_known_on_one(binary_problem):
+    F, y = binary_problem
+    path = GreedyPruner(5, scoring="roc_auc").fit(F, y).path_
+    assert np.isnan(path_errors(path, F[y == 1], y[y == 1])).all()
+
+
+def test_committees_with_members_that_are_not_at_hand(binary_problem):
+    F, y = binary_problem
+    path = BestPruner().fit(F, y).path_
+    kept = np.flatnonzero(path.weights[2])
+    errors = path_errors(path, F[:, kept], y, members=kept)
+    assert errors[:3] == pytest.approx(path.error[:3], rel=1e-12)
+    assert np.isnan(errors[3:]).all()
+    with pytest.raises(ValueError, match=r"F_test of the whole ensemble to from_path"):
+        path_errors(path, F[:, kept], y)

@@ -24,6 +24,7 @@ from committee import (
     member_predictions,
     prune,
 )
+from committee.path import Path
 
 
 def labels(display):
@@ -35,8 +36,8 @@ def test_numbers_of_an_evidence_path(pruner, binary_problem, drawn):
     path = pruner.fit(*binary_problem).path_
     display = drawn(PruningPathDisplay.from_estimator(pruner))
     assert np.array_equal(display.size, path.size)
-    assert np.array_equal(display.error, path.loo_error)
-    assert np.array_equal(display.error_se, path.loo_se)
+    assert np.array_equal(display.error, path.error)
+    assert np.array_equal(display.error_se, path.error_se)
     assert np.array_equal(display.log_evidence, path.log_evidence)
     assert display.chosen == len(pruner.support_)
     assert display.ax_.get_xlabel() == "number of members"
@@ -68,15 +69,6 @@ def test_numbers_of_a_greedy_path(regression_problem, drawn):
     assert display.error_se is None
 
 
-def test_any_object_with_the_columns_is_a_path(drawn):
-    path = SimpleNamespace(
-        size=[1, 2], error=[0.3, 0.2], error_se=[0.1, 0.1], log_evidence=[np.nan] * 2
-    )
-    display = drawn(PruningPathDisplay.from_path(path, chosen=2))
-    assert display.error.tolist() == [0.3, 0.2]
-    assert display.log_evidence is None
-
-
 def test_a_pruned_committee_and_the_test_error_of_its_forest(rng, drawn):
     X = rng.normal(size=(120, 4))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
@@ -92,8 +84,11 @@ def test_a_pruned_committee_and_the_test_error_of_its_forest(rng, drawn):
     assert len(display.test_error) == len(small.path_)
     marked = drawn(PruningPathDisplay.from_estimator(small))
     assert marked.chosen == small.n_members_
-    with pytest.raises(ValueError, match=r"needs the predictions of all of them"):
-        PruningPathDisplay.from_estimator(small, X[80:], y[80:])
+    partly = drawn(PruningPathDisplay.from_estimator(small, X[80:], y[80:]))
+    kept = ~np.delete(small.path_.weights, small.support_, axis=1).any(axis=1)
+    assert np.array_equal(np.isfinite(partly.test_error), kept)
+    assert kept.any()
+    assert np.array_equal(partly.test_error[kept], display.test_error[kept])
 
 
 def test_test_error_of_a_committee(rng, drawn):
@@ -103,12 +98,10 @@ def test_test_error_of_a_committee(rng, drawn):
         generator=Bagging(8), combiner=EPPruner(), random_state=0
     ).fit(X[:60], y[:60])
     display = drawn(PruningPathDisplay.from_estimator(committee, X[60:], y[60:]))
-    F = committee.member_predictions(X[60:])
-    for w, error in zip(
-        committee.combiner_.path_.weights, display.test_error, strict=True
-    ):
-        wrong = committee.classes_[combine(F, w).argmax(axis=1)] != y[60:]
-        assert error == pytest.approx(wrong.mean())
+    path = committee.combiner_.path_
+    chosen = [np.array_equal(m, committee.support_) for m in path.members].index(True)
+    wrong = committee.predict(X[60:]) != y[60:]
+    assert display.test_error[chosen] == pytest.approx(wrong.mean())
     assert "test error" in labels(display)
 
 
@@ -158,19 +151,22 @@ def test_classes_weighed_out_of_bag_have_one_measure(rng, drawn):
     assert committee.combiner_.loo_measure_ == "squared error of probabilities"
     display = drawn(PruningPathDisplay.from_estimator(committee, X[100:], y[100:]))
     assert display.ax_.get_ylabel() == "squared error of probabilities"
-    F = committee.member_predictions(X[100:])
-    for w, error in zip(
-        committee.combiner_.path_.weights, display.test_error, strict=True
-    ):
+    F, path = committee.member_predictions(X[100:]), committee.combiner_.path_
+    known = np.flatnonzero(np.isfinite(display.test_error))
+    assert len(known)
+    for step in known:
+        w = path.weights[step, committee.support_]
         distance = combine(F, w) - np.eye(3)[y[100:]]
-        assert error == pytest.approx((distance**2).sum(axis=1).mean())
+        assert display.test_error[step] == pytest.approx(
+            (distance**2).sum(axis=1).mean()
+        )
 
 
 def test_greedy_errors_are_squared_or_minus_a_score(binary_problem, drawn):
     F, y = binary_problem
     plain = GreedyPruner(6).fit(F, y)
     test = {"F_test": F, "y_test": y}
-    display = drawn(PruningPathDisplay.from_path(plain.path_, combiner=plain, **test))
+    display = drawn(PruningPathDisplay.from_path(plain.path_, **test))
     assert display.ax_.get_ylabel() == "squared error of probabilities"
     # On the rows of the fit both curves are the same.
     assert display.test_error == pytest.approx(display.error)
@@ -183,14 +179,14 @@ def test_greedy_errors_are_squared_or_minus_a_score(binary_problem, drawn):
     )
 
 
-def test_rows_on_which_nobody_is_heard_are_spoken_of(rng, binary_problem):
+def test_rows_without_a_vote_have_a_note(rng, binary_problem):
     X = rng.normal(size=(80, 2))
     y = (X[:, 0] > 0).astype(int)
     committee = CommitteeClassifier(
         generator=Bagging(6), combiner=EPPruner(), random_state=0
     ).fit(X, y)
     display = PruningPathDisplay.from_estimator(committee)
-    note = "rows on which nobody is heard count half"
+    note = "rows on which no member has a vote count half"
     assert display.note == note
     assert display.ax_.get_ylabel() == f"error rate\n({note})"
     everybody = PruningPathDisplay.from_predictions(*binary_problem)
@@ -221,7 +217,13 @@ def test_rows_need_targets_and_targets_rows(binary_problem):
 
 
 def test_of_equal_errors_the_line_goes_through_what_the_pruner_prefers():
-    path = SimpleNamespace(
-        size=[1, 1, 2], error=[0.2, 0.2, 0.1], own_error=[0.3, 0.1, 0.2]
+    path = Path(
+        np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]),
+        np.array([0.3, 0.1, 0.2]),
+        np.full(3, np.nan),
+        "error rate",
+        assessment=SimpleNamespace(
+            errors=(np.array([0.2, 0.2, 0.1]), np.full(3, np.nan), "error rate")
+        ),
     )
     assert PruningPathDisplay.from_path(path).best.tolist() == [1, 2]

@@ -1,138 +1,159 @@
-"""Rounds of boosters as members: their mean is the booster."""
+"""The contract of all boosters: rounds are members, weighted rounds a booster."""
 
 import pickle
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.base import is_classifier, is_regressor
-from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import Ridge
 from sklearn.utils.validation import check_is_fitted
 
-from committee.ensembles.boosters import booster_roster
+from committee.ensembles import rebuild, rebuilt, roster_of
 from tests.reference.boosters import (
-    LABELS,
     LIBRARIES,
     TASKS,
     M,
+    assert_mean_is_the_booster,
     combined,
     fit_booster,
-    make_rows,
     member_values,
     output,
     tolerance,
 )
 
-EQUAL = np.full(M, 1.0 / M)
+
+def weights_on(*kept, total):
+    """Positive weights of unequal size on some rounds."""
+    w = np.zeros(M)
+    w[list(kept)] = np.arange(1, len(kept) + 1)
+    return total * w / w.sum()
+
+
+WEIGHTS = {
+    "with the first round": weights_on(0, 3, 7, total=1.3),
+    "without the first round": weights_on(2, 5, 6, 11, total=0.8),
+    "one round": weights_on(4, total=1.0),
+}
 
 
 @pytest.mark.parametrize("frame", [False, True])
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_equal_weights_are_the_booster_itself(library, task, frame):
-    """mean_m f_m = raw, and softmax(K mean_m F_m) = predict_proba."""
+def test_rounds_make_up_the_booster(library, task, frame):
+    """mean_m f_m = raw, softmax(K mean_m F_m) = predict_proba; staged or one by one."""
     model, X = fit_booster(library, task, frame=frame)
-    F = member_values(booster_roster(model).members, X, task)
-    np.testing.assert_allclose(
-        combined(F, EQUAL), output(model, X, task), **tolerance(library)
-    )
-
-
-@pytest.mark.parametrize("task", ["binary", "multiclass"])
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_scores_of_a_row_sum_to_one(library, task):
-    model, X = fit_booster(library, task)
-    for member in booster_roster(model).members:
-        scores = member.scores(X)
-        np.testing.assert_allclose(scores.sum(axis=1), 1.0, rtol=1e-12)
-        np.testing.assert_array_equal(
-            member.predict(X), member.classes_[scores.argmax(axis=1)]
-        )
-
-
-@pytest.mark.parametrize("library", ["gradient", "histogram", "lightgbm"])
-def test_rounds_speak_the_labels(library):
-    model, X = fit_booster(library, "multiclass")
-    for member in booster_roster(model).members:
-        assert set(member.predict(X)) <= set(LABELS)
-
-
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_a_round_differs_from_the_start_by_its_trees_times_m(library):
-    """Removing round m from the sum: M (raw - mean of the others') = f_m - start."""
-    model, X = fit_booster(library, "regression")
-    roster = booster_roster(model)
-    F = member_values(roster.members, X, "regression")
-    start = roster.members[0].shared.start
-    h = (F - start) / M
-    np.testing.assert_allclose(
-        start + h.sum(axis=1), output(model, X, "regression"), **tolerance(library)
-    )
-    # A start near the mean of y: no round has to carry it alone.
-    assert np.abs(h[:, 0]).max() < 50 < start[0]
-
-
-@pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_rounds_survive_pickling(library, task):
-    model, X = fit_booster(library, task)
-    members = booster_roster(model).members[:2]
-    again = pickle.loads(pickle.dumps(members))
-    np.testing.assert_array_equal(
-        member_values(again, X, task), member_values(members, X, task)
-    )
-
-
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_a_round_does_not_carry_the_others(library):
-    model, _ = fit_booster(library, "multiclass")
-    members = booster_roster(model).members
-    one, all_of_them = (len(pickle.dumps(part)) for part in (members[3], members))
-    assert one < all_of_them / 3
-
-
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_rounds_are_fitted_estimators_of_their_task(library):
-    regressor = booster_roster(fit_booster(library, "regression")[0]).members[0]
-    classifier = booster_roster(fit_booster(library, "binary")[0]).members[0]
-    check_is_fitted(regressor)
-    check_is_fitted(classifier)
-    assert is_regressor(regressor)
-    assert is_classifier(classifier)
-    assert not hasattr(regressor, "classes_")
-
-
-def test_exponential_loss_has_twice_the_slope():
-    X, y = make_rows("binary", missing=False)
-    model = GradientBoostingClassifier(loss="exponential", n_estimators=M).fit(X, y)
-    F = member_values(booster_roster(model).members, X, "binary")
-    np.testing.assert_allclose(
-        combined(F, EQUAL), model.predict_proba(X), rtol=1e-12, atol=1e-13
-    )
-
-
-@pytest.mark.parametrize("init", ["zero", "estimator"])
-@pytest.mark.parametrize("task", ["regression", "binary"])
-def test_boosting_on_top_of_something_else(task, init):
-    X, y = make_rows(task, missing=False)
-    kind, below = GradientBoostingRegressor, LinearRegression()
-    if task == "binary":
-        kind, below = GradientBoostingClassifier, LogisticRegression()
-    model = kind(n_estimators=M, init="zero" if init == "zero" else below).fit(X, y)
-    roster = booster_roster(model)
+    before = output(model, X, task)
+    roster = roster_of(model)
     F = member_values(roster.members, X, task)
+    assert len(roster) == M
     np.testing.assert_allclose(
-        combined(F, EQUAL), output(model, X, task), rtol=1e-12, atol=1e-13
+        combined(F, roster.weights), before, **tolerance(library)
     )
     np.testing.assert_allclose(
         np.stack(list(roster.staged_predictions(X)), 1), F, rtol=1e-9
     )
+    for w in WEIGHTS.values():
+        booster = rebuild(roster.members, w)
+        assert type(booster) is type(model)
+        np.testing.assert_allclose(
+            output(booster, X, task), combined(F, w), **tolerance(library)
+        )
+        np.testing.assert_allclose(
+            rebuilt(roster.members, w)(X),
+            np.tensordot(F, w, axes=(1, 0)),
+            **tolerance(library),
+        )
+    np.testing.assert_array_equal(output(model, X, task), before)
+    np.testing.assert_array_equal(member_values(roster.members, X, task), F)
 
 
-def test_inputs_are_left_alone():
-    model, X = fit_booster("lightgbm", "regression")
-    before, own = X.copy(), model.predict(X)
-    members = booster_roster(model).members
-    member_values(members, X, "regression")
-    np.testing.assert_array_equal(X, before)
-    np.testing.assert_array_equal(model.predict(X), own)
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_rounds_are_estimators_of_the_boosters_task(library, task):
+    model, X = fit_booster(library, task)
+    roster = roster_of(model)
+    member = roster.members[0]
+    check_is_fitted(member)
+    if task == "regression":
+        assert is_regressor(member)
+        assert not hasattr(member, "classes_")
+        assert roster.classes is None
+        # A start near the mean of y: no round has to carry it alone.
+        start = member.shared.start
+        assert np.abs((member.predict(X) - start) / M).max() < 50 < start[0]
+        return
+    n_classes = 2 if task == "binary" else 3
+    known = getattr(model, "classes_", np.arange(n_classes))
+    assert is_classifier(member)
+    assert roster.votes == "scores"
+    np.testing.assert_array_equal(roster.classes, known)
+    scores = member.scores(X)
+    np.testing.assert_allclose(scores.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_array_equal(member.predict(X), known[scores.argmax(axis=1)])
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_parts_are_small_and_survive_pickling(library):
+    model, X = fit_booster(library, "multiclass")
+    members = roster_of(model).members
+    one, all_of_them = (len(pickle.dumps(part)) for part in (members[3], members))
+    assert one < all_of_them / 3
+    again = pickle.loads(pickle.dumps(members[:2]))
+    np.testing.assert_array_equal(
+        member_values(again, X, "multiclass"),
+        member_values(members[:2], X, "multiclass"),
+    )
+    small = rebuild(members, WEIGHTS["one round"])
+    text = pickle.dumps(small)
+    assert len(text) < len(pickle.dumps(model))
+    np.testing.assert_array_equal(
+        output(pickle.loads(text), X, "multiclass"), output(small, X, "multiclass")
+    )
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_rebuilt_booster_has_rounds_and_labels_again(library):
+    model, X = fit_booster(library, "multiclass")
+    members, w = roster_of(model).members, WEIGHTS["without the first round"]
+    booster = rebuild(members, w)
+    again = roster_of(booster)
+    assert len(again) == np.count_nonzero(w)
+    np.testing.assert_array_equal(again.classes, roster_of(model).classes)
+    np.testing.assert_allclose(
+        combined(member_values(again.members, X, "multiclass"), again.weights),
+        combined(member_values(members, X, "multiclass"), w),
+        rtol=1e-5,
+        atol=1e-6,
+    )
+    if hasattr(model, "classes_"):
+        whole = rebuild(members, np.full(M, 1 / M))
+        np.testing.assert_array_equal(whole.predict(X), model.predict(X))
+        assert whole.get_params().keys() == model.get_params().keys()
+
+
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
+def test_categories_may_come_in_another_order(library):
+    model, frame = fit_booster(library, "regression", frame=True)
+    frame = frame.assign(e=frame["e"].cat.reorder_categories(["w", "s", "n", "e"]))
+    roster = assert_mean_is_the_booster(model, frame, "regression")
+    whole = rebuild(roster.members, roster.weights)
+    np.testing.assert_allclose(whole.predict(frame), model.predict(frame), rtol=1e-5)
+
+
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost", "catboost"])
+def test_sparse_rows(library):
+    model, X = fit_booster(library, "multiclass")
+    X = csr_matrix(np.nan_to_num(X))
+    assert_mean_is_the_booster(model, X, "multiclass")
+
+
+def test_no_round_is_no_booster():
+    members = roster_of(fit_booster("gradient", "regression")[0]).members
+    with pytest.raises(ValueError, match="nonzero weight"):
+        rebuild(members, np.zeros(M))
+
+
+def test_other_members_have_no_booster():
+    X = np.eye(3)
+    assert rebuilt([Ridge().fit(X, X[0])], np.ones(1)) is None

@@ -80,7 +80,7 @@ def test_columns_of_any_size(S):
     path = votes_path(rows, unit=rows.unit, rule="min-loo")
     expected = votes_path(Votes(S), rule="min-loo")
     np.testing.assert_allclose(
-        path.weights[-1] * scale, expected.weights[-1], rtol=1e-3
+        path.steps[-1].weights * scale, expected.steps[-1].weights, rtol=1e-3
     )
 
 

@@ -15,6 +15,7 @@ from committee.ep import (
     error_moments,
     given_moments,
     moments_path,
+    preferred,
     regression_path,
     regression_posterior,
 )
@@ -78,9 +79,9 @@ def test_a_member_of_negative_use_never_enters():
 
 def check_path(path, truncated=True):
     """What holds for every path; a silent member's weight is zero without truncation."""
-    objective = np.array([step.objective for step in path])
+    objective = np.array([step.objective for step in path.steps])
     assert np.all(np.diff(objective) > 0)
-    for step in path:
+    for step in path.steps:
         assert step.size == len(step.active)
         assert set(np.flatnonzero(step.weights)) <= set(step.active)
         assert not truncated or np.all(step.weights[step.active] > 0)
@@ -101,13 +102,13 @@ def check_path(path, truncated=True):
 def test_no_state_comes_twice(rng):
     path = classification_path(votes(rng, M=30))
     check_path(path)
-    states = {(step.active.tobytes(), step.alpha.tobytes()) for step in path}
+    states = {(step.active.tobytes(), step.alpha.tobytes()) for step in path.steps}
     assert len(states) == len(path)
     assert path.converged
 
 
 def test_objective_is_evidence_less_price(rng):
-    for step in classification_path(votes(rng)):
+    for step in classification_path(votes(rng)).steps:
         assert_allclose(step.objective, step.log_evidence - PRICE * step.size)
 
 
@@ -118,7 +119,7 @@ def test_every_step_is_a_posterior(rng):
     of 300 rows it is within 300 x 0.01^2 of the fixed point.
     """
     S = votes(rng)
-    step = classification_path(S)[-1]
+    step = classification_path(S).steps[-1]
     posterior = classification_posterior(S[:, step.active], step.alpha)
     sd = np.sqrt(np.diag(posterior.cov))
     assert np.all(np.abs(step.weights[step.active] - posterior.mean) <= 0.05 * sd)
@@ -128,7 +129,7 @@ def test_every_step_is_a_posterior(rng):
 
 def test_regression_steps_are_exact_posteriors(rng):
     F, y = predictions(rng)
-    step = regression_path(F, y)[-1]
+    step = regression_path(F, y).steps[-1]
     F = F[:, step.active]
     posterior = regression_posterior(F, y, step.alpha, step.noise)
     sd = np.sqrt(np.diag(posterior.cov))
@@ -140,7 +141,7 @@ def test_regression_steps_are_exact_posteriors(rng):
 
 def test_good_members_are_found_and_noise_is_learned(rng):
     F, y = predictions(rng, N=400)
-    step = regression_path(F, y).step("max-evidence")
+    step = preferred(regression_path(F, y).steps, "max-evidence")
     assert {0, 1} <= set(step.active)
     assert step.weights[:2].sum() > 0.9 * step.weights.sum()
     # The precisions of y and of the members' errors add up; a variance is known from
@@ -151,7 +152,7 @@ def test_good_members_are_found_and_noise_is_learned(rng):
 
 def test_noise_can_be_given(rng):
     F, y = predictions(rng)
-    assert all(step.noise == 0.5 for step in regression_path(F, y, noise=0.5))
+    assert all(step.noise == 0.5 for step in regression_path(F, y, noise=0.5).steps)
 
 
 def test_ard_takes_either_sign(rng):
@@ -159,11 +160,11 @@ def test_ard_takes_either_sign(rng):
     F[:, 0] *= -1
     free = regression_path(F, y, truncated=False)
     check_path(free, truncated=False)
-    assert free[-1].weights[0] < 0
-    assert np.all(regression_path(F, y)[-1].weights >= 0)
+    assert free.steps[-1].weights[0] < 0
+    assert np.all(regression_path(F, y).steps[-1].weights >= 0)
     S = votes(rng)
     S[:, 0] *= -1
-    assert classification_path(S, truncated=False)[-1].weights[0] < 0
+    assert classification_path(S, truncated=False).steps[-1].weights[0] < 0
 
 
 def test_order_does_not_matter(rng):
@@ -173,27 +174,32 @@ def test_order_does_not_matter(rng):
     order = rng.permutation(300)
     one, other = classification_path(S), classification_path(S[order][:, members])
     assert len(one) == len(other)
-    assert_allclose(other[-1].weights, one[-1].weights[members], rtol=1e-6)
+    assert_allclose(other.steps[-1].weights, one.steps[-1].weights[members], rtol=1e-6)
     members, order = rng.permutation(8), rng.permutation(200)
     one, other = regression_path(F, y), regression_path(F[order][:, members], y[order])
-    assert_allclose(other[-1].weights, one[-1].weights[members], rtol=1e-6)
+    assert_allclose(other.steps[-1].weights, one.steps[-1].weights[members], rtol=1e-6)
 
 
 @pytest.mark.parametrize("factor", [1e-150, 1e-7, 1e150])
 def test_units_do_not_matter(rng, factor):
     F, y = predictions(rng)
     one, other = regression_path(F, y), regression_path(F * factor, y * factor)
-    assert_allclose(other[-1].weights, one[-1].weights, rtol=1e-6)
-    assert_allclose(other[-1].loo_error / factor**2, one[-1].loo_error, rtol=1e-6)
+    assert_allclose(other.steps[-1].weights, one.steps[-1].weights, rtol=1e-6)
+    assert_allclose(
+        other.steps[-1].loo_error / factor**2, one.steps[-1].loo_error, rtol=1e-6
+    )
     S = votes(rng)
     one, other = classification_path(S), classification_path(S * factor)
-    assert_allclose(other[-1].weights * factor, one[-1].weights, rtol=1e-6)
+    assert_allclose(other.steps[-1].weights * factor, one.steps[-1].weights, rtol=1e-6)
 
 
 def test_duplicates_do_not_add_up(rng):
     """A copy tells nothing new: the total weight stays, within the steps' tolerance."""
     F, y = predictions(rng)
-    one, two = regression_path(F, y)[-1], regression_path(np.hstack([F, F]), y)[-1]
+    one, two = (
+        regression_path(F, y).steps[-1],
+        regression_path(np.hstack([F, F]), y).steps[-1],
+    )
     total = two.weights[:8] + two.weights[8:]
     assert_allclose(total, one.weights, atol=0.05)
     check_path(classification_path(np.repeat(votes(rng, M=3), 5, axis=1)))
@@ -201,13 +207,13 @@ def test_duplicates_do_not_add_up(rng):
 
 def test_integer_weights_are_repeated_rows(rng):
     S, s = votes(rng, N=100), rng.integers(0, 3, size=100)
-    weighted = classification_path(S, sample_weight=s)[-1]
-    repeated = classification_path(np.repeat(S, s, axis=0))[-1]
+    weighted = classification_path(S, sample_weight=s).steps[-1]
+    repeated = classification_path(np.repeat(S, s, axis=0)).steps[-1]
     assert_allclose(weighted.weights, repeated.weights, rtol=1e-6)
     assert_allclose(weighted.loo_error, repeated.loo_error)
     F, y = predictions(rng, N=100)
-    weighted = regression_path(F, y, sample_weight=s)[-1]
-    repeated = regression_path(np.repeat(F, s, axis=0), np.repeat(y, s))[-1]
+    weighted = regression_path(F, y, sample_weight=s).steps[-1]
+    repeated = regression_path(np.repeat(F, s, axis=0), np.repeat(y, s)).steps[-1]
     assert_allclose(weighted.weights, repeated.weights, rtol=1e-6)
 
 
@@ -216,18 +222,24 @@ def test_moments_are_enough(rng):
     from_rows = regression_path(F, y)
     moments = given_moments(F.T @ F, F.T @ y, float(y @ y), len(y))
     from_moments = moments_path(moments)
-    assert_allclose(from_moments[-1].weights, from_rows[-1].weights, rtol=1e-6)
+    assert_allclose(
+        from_moments.steps[-1].weights, from_rows.steps[-1].weights, rtol=1e-6
+    )
     # Without rows the error is cross-validation by the mean leverage.
-    assert_allclose(from_moments[-1].loo_error, from_rows[-1].loo_error, rtol=0.05)
-    assert_allclose(from_moments[-1].loo_density, from_rows[-1].loo_density, atol=0.05)
-    assert_allclose(from_moments[-1].loo_se, from_rows[-1].loo_se, rtol=0.5)
+    assert_allclose(
+        from_moments.steps[-1].loo_error, from_rows.steps[-1].loo_error, rtol=0.05
+    )
+    assert_allclose(
+        from_moments.steps[-1].loo_density, from_rows.steps[-1].loo_density, atol=0.05
+    )
+    assert_allclose(from_moments.steps[-1].loo_se, from_rows.steps[-1].loo_se, rtol=0.5)
 
 
 def test_error_correlations_give_weights_of_sum_one(rng):
     """As C^-1 1 / (1' C^-1 1), where the prior is weak and no weight is at zero."""
     E = rng.normal(size=(2000, 3)) * [1.0, 1.2, 1.5] + rng.normal(size=(2000, 1))
     C = E.T @ E / len(E)
-    step = moments_path(error_moments(C, len(E)))[-1]
+    step = moments_path(error_moments(C, len(E))).steps[-1]
     expected = np.linalg.solve(C, np.ones(3))
     assert_allclose(step.weights.sum(), 1, rtol=2e-3)
     assert_allclose(step.weights, expected / expected.sum(), atol=0.02)
@@ -238,8 +250,8 @@ def test_error_correlations_give_weights_of_sum_one(rng):
 def test_cases_of_several_rows(rng):
     S = votes(rng)
     single, grouped = classification_path(S), classification_path(S, group=3)
-    assert_allclose(grouped[-1].weights, single[-1].weights)
-    assert grouped[-1].loo_error >= single[-1].loo_error
+    assert_allclose(grouped.steps[-1].weights, single.steps[-1].weights)
+    assert grouped.steps[-1].loo_error >= single.steps[-1].loo_error
 
 
 def test_loss_of_stacked_probabilities(rng):
@@ -252,7 +264,7 @@ def test_loss_of_stacked_probabilities(rng):
     def wrong(prediction):
         return (prediction.reshape(100, 3).argmax(axis=1) != label).astype(float)
 
-    step = regression_path(stacked, target.ravel(), loss=wrong)[-1]
+    step = regression_path(stacked, target.ravel(), loss=wrong).steps[-1]
     plain = wrong(stacked @ step.weights).mean()
     assert abs(step.loo_error - plain) <= 0.05
 
@@ -261,14 +273,16 @@ def test_blocks_of_rows_do_not_matter(rng, monkeypatch):
     S = votes(rng)
     whole = classification_path(S)
     monkeypatch.setattr(rows, "_BLOCK_ELEMENTS", 1)
-    assert_allclose(classification_path(S)[-1].weights, whole[-1].weights, rtol=1e-6)
+    assert_allclose(
+        classification_path(S).steps[-1].weights, whole.steps[-1].weights, rtol=1e-6
+    )
 
 
 def test_callback_and_limits(rng):
     S = votes(rng, M=30)
     seen = []
     path = classification_path(S, callback=seen.append)
-    assert seen == list(path)
+    assert seen == list(path.steps)
     short = classification_path(S, max_iter=3)
     assert len(short) == short.n_iter == 3
     assert not short.converged
@@ -279,24 +293,24 @@ def test_callback_and_limits(rng):
 
 def test_price_makes_committees_smaller(rng):
     S = votes(rng, M=30, right=0.6)
-    sizes = [classification_path(S, price=p)[-1].size for p in (0.0, PRICE, 3.0)]
+    sizes = [classification_path(S, price=p).steps[-1].size for p in (0.0, PRICE, 3.0)]
     assert sizes[0] >= sizes[1] > sizes[2]
 
 
 def test_rules(rng):
     path = classification_path(votes(rng, M=30))
-    error, size = path.loo_error, path.size
-    assert path.step() is path[int(error.argmin())]
-    best = path.step("max-evidence")
+    error, size = path.error, path.size
+    assert preferred(path.steps) is path.steps[int(error.argmin())]
+    best = preferred(path.steps, "max-evidence")
     assert best.log_evidence == path.log_evidence.max()
-    small = path.step("one-se")
-    assert small.size <= path.step().size
-    assert small.loo_error <= error.min() + path.step().loo_se
-    assert path.step("one-se", within_se=0.0).loo_error == error.min()
-    assert path.step(max_members=3).size <= 3
+    small = preferred(path.steps, "one-se")
+    assert small.size <= preferred(path.steps).size
+    assert small.loo_error <= error.min() + preferred(path.steps).loo_se
+    assert preferred(path.steps, "one-se", within_se=0.0).loo_error == error.min()
+    assert preferred(path.steps, max_members=3).size <= 3
     assert size[0] == 1
     with pytest.raises(ValueError, match="at most 0 members"):
-        path.step(max_members=0)
+        preferred(path.steps, max_members=0)
 
 
 @pytest.mark.parametrize("S", [-np.ones((20, 3)), np.zeros((4, 2))])
@@ -304,7 +318,7 @@ def test_the_best_single_member_where_none_helps(S):
     path = classification_path(S)
     check_path(path)
     assert len(path) == 1
-    assert path[0].size == 1
+    assert path.steps[0].size == 1
     assert path.converged
 
 

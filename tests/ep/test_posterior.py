@@ -314,8 +314,8 @@ def test_inputs_of_any_number_type_are_untouched(rng):
         ({"alpha": 0.0}, "positive and finite"),
         ({"noise": -1.0}, "positive and finite"),
         ({"alpha": 1e-200}, "too far apart"),
-        ({"sample_weight": np.array([1.0, -1.0])}, "2 finite numbers >= 0"),
-        ({"sample_weight": np.zeros(2)}, "must not be zero for every row"),
+        ({"sample_weight": np.array([1.0, -1.0])}, "must be non-negative"),
+        ({"sample_weight": np.zeros(2)}, "at least one non-zero number"),
     ],
 )
 def test_what_is_wrong_is_said(change, message):

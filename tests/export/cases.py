@@ -1,5 +1,7 @@
 """Small fitted ensembles of every kind, and rows that nobody has seen."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from sklearn.ensemble import (
@@ -9,10 +11,6 @@ from sklearn.ensemble import (
     BaggingRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
     StackingClassifier,
@@ -27,12 +25,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from committee import SimplexWeights, prune
+from tests.reference.boosters import BOOSTERS, make_booster
 
 TASKS = ("binary", "multiclass", "regression")
 LABELS = np.array(["no", "yes", "maybe"])
 TREES = ("forest", "extra trees", "bagging", "subspaces", "few rows", "adaboost")
 OTHERS = ("linear subspaces", "voting", "stacking", "list", "pipeline")
-BOOSTERS = ("gradient", "histogram", "lightgbm", "xgboost")
 
 
 def rows(task):
@@ -59,26 +57,6 @@ def unlike(task):
         ("b", DecisionTreeClassifier(max_depth=4, random_state=0)),
         ("c", make_pipeline(StandardScaler(), LogisticRegression())),
     ]
-
-
-def _boosters(name, task):
-    options = {"random_state": 0}
-    if name == "gradient":
-        kinds = GradientBoostingClassifier, GradientBoostingRegressor
-        options |= {"n_estimators": 12}
-    elif name == "histogram":
-        kinds = HistGradientBoostingClassifier, HistGradientBoostingRegressor
-        options |= {"max_iter": 12, "min_samples_leaf": 5}
-    elif name == "lightgbm":
-        library = pytest.importorskip("lightgbm")
-        kinds = library.LGBMClassifier, library.LGBMRegressor
-        options |= {"n_estimators": 12, "min_child_samples": 5, "verbose": -1}
-        options |= {"n_jobs": 1}
-    else:
-        library = pytest.importorskip("xgboost")
-        kinds = library.XGBClassifier, library.XGBRegressor
-        options |= {"n_estimators": 12, "n_jobs": 1}
-    return kinds[task == "regression"](**options)
 
 
 def _scikit(name, task):
@@ -121,13 +99,13 @@ def fitted(name, task, frame=False):
     if name == "list":
         ensemble = [member.fit(X[:60], y[:60]) for _, member in unlike(task)]
     else:
-        make = _boosters if name in BOOSTERS else _scikit
+        make = make_booster if name in BOOSTERS else _scikit
         ensemble = make(name, task).fit(X[:60], y[:60])
     return ensemble, X[60:120], y[60:120], X[120:]
 
 
-def pruned(name, task, combiner=None, frame=False):
-    """Return a committee with unequal weights, and rows to test it on."""
+@cache
+def pruned(name, task, combiner=SimplexWeights, frame=False):
+    """Return a committee with unequal weights, and rows to test it on: to be read."""
     ensemble, X, y, X_test = fitted(name, task, frame)
-    combiner = SimplexWeights() if combiner is None else combiner
-    return prune(ensemble, X, y, combiner=combiner), X_test
+    return prune(ensemble, X, y, combiner=combiner()), X_test

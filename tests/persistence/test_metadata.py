@@ -26,6 +26,7 @@ from committee import (
     save,
 )
 from committee.persistence import read_metadata
+from committee.persistence.metadata import FORMAT
 
 X = np.arange(24.0).reshape(12, 2) % 7
 Y = np.array(["no", "yes", "maybe"])[np.arange(12) % 3]
@@ -36,7 +37,7 @@ def path(tmp_path):
     return tmp_path / "model.skops"
 
 
-def retold(path, **changes):
+def described_again(path, **changes):
     """Write the file again with another description."""
     data = path.read_bytes()
     buffer = io.BytesIO()
@@ -62,19 +63,19 @@ def fitted():
 def test_a_committee_is_described(path):
     before = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
     save(fitted(), path, metadata={"data": "toy", "seed": 1, "tags": [None, True]})
-    said = read_metadata(path)
-    assert said["format"] == 1
-    assert said["committee"] == committee.__version__
-    assert said["scikit-learn"] == sklearn.__version__
-    assert said["numpy"] == np.__version__
-    assert said["kind"] == "classifier"
-    assert said["class"] == "committee.estimators.CommitteeClassifier"
-    assert said["n_members"] == 2
-    assert said["n_features"] == 2
-    assert said["feature_names"] == ["width", "height"]
-    assert said["classes"] == ["maybe", "no", "yes"]
-    assert said["metadata"] == {"data": "toy", "seed": 1, "tags": [None, True]}
-    created = datetime.datetime.fromisoformat(said["created"])
+    found = read_metadata(path)
+    assert found["format"] == FORMAT
+    assert found["committee"] == committee.__version__
+    assert found["scikit-learn"] == sklearn.__version__
+    assert found["numpy"] == np.__version__
+    assert found["kind"] == "classifier"
+    assert found["class"] == "committee.CommitteeClassifier"
+    assert found["n_members"] == 2
+    assert found["n_features"] == 2
+    assert found["feature_names"] == ["width", "height"]
+    assert found["classes"] == ["maybe", "no", "yes"]
+    assert found["metadata"] == {"data": "toy", "seed": 1, "tags": [None, True]}
+    created = datetime.datetime.fromisoformat(found["created"])
     assert before <= created <= datetime.datetime.now(datetime.UTC)
 
 
@@ -93,10 +94,10 @@ def test_a_committee_is_described(path):
 )
 def test_other_models_are_described_too(path, model, kind, n_members):
     save(model.fit(X, np.arange(12) % 2), path)
-    said = read_metadata(path)
-    assert (said["kind"], said["n_members"]) == (kind, n_members)
-    assert said["n_features"] == 2
-    assert said["feature_names"] is None
+    found = read_metadata(path)
+    assert (found["kind"], found["n_members"]) == (kind, n_members)
+    assert found["n_features"] == 2
+    assert found["feature_names"] is None
 
 
 @pytest.mark.parametrize("value", [np.zeros(2), float("nan"), {1, 2}, object()])
@@ -115,20 +116,27 @@ def test_a_file_of_skops_alone_has_no_description(path):
 
 def test_a_newer_format_is_refused_with_both_versions(path):
     save(fitted(), path)
-    retold(path, format=3, committee="9.1")
-    assert read_metadata(path)["format"] == 3
+    described_again(path, format=FORMAT + 1, committee="9.1")
+    assert read_metadata(path)["format"] == FORMAT + 1
     with pytest.raises(
         ModelFileError,
-        match=r"written by committee 9\.1, format 3; this is committee "
-        r".* reads up to format 1: upgrade",
+        match=rf"written by committee 9\.1, format {FORMAT + 1}; this is committee "
+        rf".* reads up to format {FORMAT}: upgrade",
     ):
+        load(path)
+
+
+def test_files_from_before_the_first_release_are_refused(path):
+    save(fitted(), path)
+    described_again(path, format=1)
+    with pytest.raises(ModelFileError, match=r"no longer read: fit and save.*again\.$"):
         load(path)
 
 
 @pytest.mark.parametrize("number", [None, "1", 0, -1, 1.5])
 def test_a_format_must_be_a_number(path, number):
     save(fitted(), path)
-    retold(path, format=number)
+    described_again(path, format=number)
     with pytest.raises(ModelFileError, match="format must be a whole number"):
         load(path)
 
@@ -148,7 +156,7 @@ def test_a_description_must_be_an_object(path):
             reader(path)
 
 
-def test_another_scikit_learn_is_said_once(path, monkeypatch):
+def test_another_scikit_learn_is_warned_of_once(path, monkeypatch):
     """Not once for each member, as scikit-learn itself would."""
     monkeypatch.setattr("sklearn.__version__", "0.1.2")
     monkeypatch.setattr("sklearn.base.__version__", "0.1.2")
@@ -163,7 +171,7 @@ def test_another_scikit_learn_is_said_once(path, monkeypatch):
     assert warning.filename == __file__
 
 
-def test_another_patch_of_scikit_learn_is_not_worth_a_word(path):
+def test_another_patch_of_scikit_learn_is_no_warning(path):
     save(fitted(), path)
-    retold(path, **{"scikit-learn": sklearn.__version__ + "9"})
+    described_again(path, **{"scikit-learn": sklearn.__version__ + "9"})
     load(path)

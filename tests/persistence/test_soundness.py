@@ -12,7 +12,15 @@ from sklearn.ensemble import (
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from committee import Bagging, CommitteeClassifier, ModelFileError, load, save
+from committee import (
+    Bagging,
+    CommitteeClassifier,
+    EPPruner,
+    ModelFileError,
+    load,
+    save,
+)
+from committee.path import Path
 from committee.persistence.soundness import check_sound, walk
 
 RNG = np.random.default_rng(0)
@@ -86,7 +94,9 @@ def test_a_tree_that_leaves_its_nodes_is_refused(tmp_path, kind):
 def test_a_member_of_a_committee_is_looked_into():
     model = CommitteeClassifier(generator=Bagging(3), random_state=0).fit(X, Y)
     model.members_[1] = tree_with(BAD_TREES["a loop"])
-    with pytest.raises(ModelFileError, match=r"Classifier\.members_\[1\] has nodes"):
+    with pytest.raises(
+        ModelFileError, match=r"Classifier\.roster_.members\[1\] has nodes"
+    ):
         check_sound(model)
 
 
@@ -207,3 +217,20 @@ def test_saved_models_are_sound(tmp_path):
     save(forest, tmp_path / "forest.skops")
     again = load(tmp_path / "forest.skops")
     assert np.array_equal(again.predict_proba(X), forest.predict_proba(X))
+
+
+@pytest.mark.parametrize("index", [10**7, -(10**7)])
+def test_weights_of_a_path_stay_inside_it(tmp_path, monkeypatch, index):
+    """A path keeps them sparse, and is unpacked while the file is read."""
+    model = CommitteeClassifier(generator=Bagging(4), combiner=EPPruner()).fit(X, Y)
+    whole = Path.__getstate__
+
+    def forged(path):
+        state = whole(path)
+        state["weights"].indices[0] = index
+        return state
+
+    monkeypatch.setattr(Path, "__getstate__", forged)
+    skops.io.dump(model, tmp_path / "m.skops")
+    with pytest.raises(ModelFileError, match="is damaged"):
+        load(tmp_path / "m.skops")

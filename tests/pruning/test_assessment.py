@@ -151,11 +151,11 @@ def test_bytes_that_members_share_are_counted_once():
     X, y = load_breast_cancer(return_X_y=True)
     model = HistGradientBoostingClassifier(max_iter=30, random_state=0)
     small = prune(model.fit(X[:300], y[:300]), X[300:], y[300:])
-    at = [
+    at = next(
         i
-        for i, w in enumerate(small.path_.weights)
-        if np.array_equal(np.flatnonzero(w), small.support_)
-    ][0]
+        for i, members in enumerate(small.path_.members)
+        if np.array_equal(members, small.support_)
+    )
     assert small.path_.n_bytes[at] == pytest.approx(
         small.summary().bytes_after, rel=0.25
     )

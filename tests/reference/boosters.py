@@ -1,28 +1,59 @@
-"""Fitted boosters of every library, task and kind of X, and what they say."""
+"""Fitted boosters of every library, task and kind of X, and their predictions."""
 
 from functools import cache
 
 import numpy as np
 import pytest
 from scipy.special import softmax
-from sklearn.ensemble import (
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-)
 
-LIBRARIES = (
-    "gradient",
-    "histogram",
-    "lightgbm",
-    "xgboost",
-    "lgb.Booster",
-    "xgb.Booster",
-)
+from committee.ensembles import roster_of
+
+M = 12
+#: Module, class and settings of small boosters with M rounds.
+_KINDS = {
+    "gradient": (
+        "sklearn.ensemble",
+        "GradientBoosting",
+        {"n_estimators": M, "random_state": 0},
+    ),
+    "histogram": (
+        "sklearn.ensemble",
+        "HistGradientBoosting",
+        {"max_iter": M, "min_samples_leaf": 5, "random_state": 0},
+    ),
+    "lightgbm": (
+        "lightgbm",
+        "LGBM",
+        {"n_estimators": M, "min_child_samples": 5, "verbose": -1, "n_jobs": 1},
+    ),
+    "xgboost": (
+        "xgboost",
+        "XGB",
+        {"n_estimators": M, "max_depth": 4, "enable_categorical": True, "n_jobs": 1},
+    ),
+    "catboost": (
+        "catboost",
+        "CatBoost",
+        {
+            "iterations": M,
+            "depth": 3,
+            "verbose": 0,
+            "thread_count": 1,
+            "allow_writing_files": False,
+        },
+    ),
+}
+BOOSTERS = tuple(_KINDS)
+LIBRARIES = (*BOOSTERS, "lgb.Booster", "xgb.Booster")
 TASKS = ("regression", "binary", "multiclass")
 LABELS = np.array(["low", "mid", "top"])
-M = 12
+
+
+def make_booster(library, task="regression", **options):
+    """Return an estimator of a library that is not yet fitted."""
+    module, name, own = _KINDS[library]
+    end = "Regressor" if task == "regression" else "Classifier"
+    return getattr(pytest.importorskip(module), name + end)(**{**own, **options})
 
 
 def make_rows(task, *, missing=True, N=160, seed=0):
@@ -51,12 +82,18 @@ def as_frame(X):
 def fit_booster(library, task, *, frame=False):
     """Return a fitted booster with M rounds, and the X that it takes: to be read."""
     X, y = make_rows(task, missing=library != "gradient")
-    if frame and library == "gradient":
+    if frame and library in ("gradient", "catboost"):  # numbers only
         pd = pytest.importorskip("pandas")
         X = pd.DataFrame(X, columns=list("abcde"))
     elif frame:
         X = as_frame(X)
-    return _FITTERS[library](task, X, y), X
+    name = {"lgb.Booster": "lightgbm", "xgb.Booster": "xgboost"}.get(library, library)
+    if task != "regression" and name != "xgboost":  # which takes codes only
+        y = LABELS[y]
+    model = make_booster(name, task).fit(X, y)
+    if library == "lgb.Booster":
+        return model.booster_, X
+    return (model.get_booster() if library == "xgb.Booster" else model), X
 
 
 def output(model, X, task):
@@ -68,8 +105,8 @@ def output(model, X, task):
             X = xgb.DMatrix(X, enable_categorical=True)
         p = np.asarray(model.predict(X), dtype=np.float64)
         return np.column_stack([1.0 - p, p]) if task == "binary" else p
-    speak = model.predict if task == "regression" else model.predict_proba
-    return np.asarray(speak(X), dtype=np.float64)
+    method = model.predict if task == "regression" else model.predict_proba
+    return np.asarray(method(X), dtype=np.float64)
 
 
 def member_values(members, X, task):
@@ -84,54 +121,21 @@ def combined(F, w):
     return f if f.ndim == 1 else softmax(f.shape[1] * f, axis=1)
 
 
+def assert_mean_is_the_booster(model, X, task):
+    """Return the roster, whose members predict with equal weights as the booster."""
+    roster = roster_of(model)
+    F = member_values(roster.members, X, task)
+    np.testing.assert_allclose(
+        combined(F, roster.weights), output(model, X, task), rtol=2e-6, atol=1e-6
+    )
+    np.testing.assert_allclose(
+        np.stack(list(roster.staged_predictions(X)), 1), F, rtol=1e-9
+    )
+    return roster
+
+
 def tolerance(library):
     """XGBoost sums in single precision."""
     if library.startswith("xg"):
         return {"rtol": 2e-6, "atol": 1e-6}
     return {"rtol": 1e-12, "atol": 1e-13}
-
-
-def _gradient(task, X, y):
-    if task == "regression":
-        return GradientBoostingRegressor(n_estimators=M, random_state=0).fit(X, y)
-    model = GradientBoostingClassifier(n_estimators=M, random_state=0)
-    return model.fit(X, LABELS[y])
-
-
-def _histogram(task, X, y):
-    if task == "regression":
-        return HistGradientBoostingRegressor(max_iter=M).fit(X, y)
-    return HistGradientBoostingClassifier(max_iter=M).fit(X, LABELS[y])
-
-
-def _lightgbm(task, X, y):
-    lgb = pytest.importorskip("lightgbm")
-    options = {"n_estimators": M, "verbose": -1, "min_child_samples": 5, "n_jobs": 1}
-    if task == "regression":
-        return lgb.LGBMRegressor(**options).fit(X, y)
-    return lgb.LGBMClassifier(**options).fit(X, LABELS[y])
-
-
-def _xgboost(task, X, y):
-    xgb = pytest.importorskip("xgboost")
-    kind = xgb.XGBRegressor if task == "regression" else xgb.XGBClassifier
-    model = kind(n_estimators=M, max_depth=4, n_jobs=1, enable_categorical=True)
-    return model.fit(X, y)
-
-
-def _lightgbm_booster(task, X, y):
-    return _lightgbm(task, X, y).booster_
-
-
-def _xgboost_booster(task, X, y):
-    return _xgboost(task, X, y).get_booster()
-
-
-_FITTERS = {
-    "gradient": _gradient,
-    "histogram": _histogram,
-    "lightgbm": _lightgbm,
-    "xgboost": _xgboost,
-    "lgb.Booster": _lightgbm_booster,
-    "xgb.Booster": _xgboost_booster,
-}

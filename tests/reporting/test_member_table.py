@@ -10,36 +10,37 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from committee import CommitteeRegressor, Pool
-from committee.reporting.evaluation import hear
-from committee.reporting.member_table import call_the_roll, core_of
+from committee.displays.sources import core_of
+from committee.reporting.evaluation import evaluate_members
+from committee.reporting.member_table import member_table
 
 
-def test_the_roll_has_an_entry_for_every_member(classifier):
+def test_there_is_an_entry_for_every_member(classifier):
     committee, X, y = classifier
-    roll = call_the_roll(committee, hear(committee, X, y))
-    np.testing.assert_array_equal(roll.weights, committee.weights_)
-    assert roll.n_before == 20
-    assert set(roll.kinds) == {"DecisionTreeClassifier"}
-    assert roll.bytes[3] == len(pickle.dumps(committee.members_[3], protocol=5))
-    assert roll.seconds.shape == (20,)
-    assert np.all(roll.seconds > 0)
+    table = member_table(committee, evaluate_members(committee, X, y))
+    np.testing.assert_array_equal(table.weights, committee.weights_)
+    assert table.n_before == 20
+    assert set(table.kinds) == {"DecisionTreeClassifier"}
+    assert table.bytes[1] == len(pickle.dumps(committee.members_[1], protocol=5))
+    assert table.seconds.shape == (committee.n_members_,)
+    assert np.all(table.seconds > 0)
 
 
 def test_members_of_a_pool_have_names(regressor):
     _, X, y = regressor
     pool = Pool([("line", LinearRegression()), ("near", KNeighborsRegressor())])
     committee = CommitteeRegressor(generator=pool, random_state=0).fit(X, y)
-    roll = call_the_roll(committee, hear(committee, X, y))
-    assert roll.names == ["#0 line", "#1 near"]
-    assert roll.kinds == ["LinearRegression", "KNeighborsRegressor"]
+    table = member_table(committee, evaluate_members(committee, X, y))
+    assert table.names == ["#0 line", "#1 near"]
+    assert table.kinds == ["LinearRegression", "KNeighborsRegressor"]
 
 
 def test_members_of_one_kind_have_numbers(pruned):
     small, X, y = pruned
-    roll = call_the_roll(small, hear(small, X, y))
-    assert roll.names == [f"#{number}" for number in small.support_]
-    assert roll.n_before == 30
-    assert roll.kept.tolist() == list(range(small.n_members_))
+    table = member_table(small, evaluate_members(small, X, y))
+    assert table.names == [f"#{number}" for number in small.support_]
+    assert table.n_before == 30
+    assert table.kept.tolist() == list(range(small.n_members_))
 
 
 def test_a_pipeline_or_a_search_is_looked_through(regressor):

@@ -97,9 +97,9 @@ def test_nothing_is_asked_for(hostile):
 
 def test_pictures_have_words_and_headers_can_be_reached(hostile):
     reader = read(hostile)
-    pictures = [a for _, a in reader.tags if a.get("role") == "img"]
-    assert len(pictures) == 4
-    assert all(len(a["aria-label"]) > 30 for a in pictures)
+    charts = [a for _, a in reader.tags if a.get("role") == "img"]
+    assert len(charts) == 4
+    assert all(len(a["aria-label"]) > 30 for a in charts)
     assert sum(tag == "button" for tag, _ in reader.tags) == 7
     tags = dict(reader.tags)
     assert tags["html"]["lang"] == "en"
@@ -124,10 +124,10 @@ def test_rounding_keeps_words_whole_numbers_and_short_ones():
 def test_rounding_keeps_what_lies_far_from_zero_apart():
     """By columns of points, and of lists: an offset must not eat the differences."""
     rng = np.random.default_rng(0)
-    said = 1e8 + rng.normal(size=50)
+    predicted = 1e8 + rng.normal(size=50)
     left = rng.normal(size=50)
-    points = np.array(rounded(np.column_stack([said, left]).tolist()))
-    assert points == pytest.approx(np.column_stack([said, left]), abs=5e-4)
+    points = np.array(rounded(np.column_stack([predicted, left]).tolist()))
+    assert points == pytest.approx(np.column_stack([predicted, left]), abs=5e-4)
     assert len(np.unique(points[:, 0])) == 50
     column = rounded((5e-7 * left + 3).tolist())
     assert column == pytest.approx(5e-7 * left + 3, abs=5e-10)

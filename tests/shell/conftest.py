@@ -1,14 +1,17 @@
-"""A table with all that tables have, and models trained on it once."""
+"""A table with all that tables have, models trained on it once, and the shell."""
+
+import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
-from committee.shell.output import Voice
-from committee.shell.train_command import Recipe, train
+from committee.cli import app
+from committee.shell.messages import Messages
 
-#: Says nothing.
-QUIET = Voice(quiet=True)
+QUIET = Messages(quiet=True)
 
 
 def make_table(n=120, seed=0):
@@ -32,6 +35,23 @@ def make_table(n=120, seed=0):
     return frame
 
 
+def run(*words, status=0, **options):
+    """Run a command and check its status; nothing ever shows a traceback."""
+    result = CliRunner().invoke(app, [str(word) for word in words], **options)
+    assert result.exit_code == status, result.output
+    assert "Traceback" not in result.output
+    return result
+
+
+def refused(*words, status=1):
+    """Run a command that fails, and return the one sentence that it prints."""
+    result = run(*words, "--quiet", status=status)
+    assert result.stdout == ""
+    assert result.stderr.startswith("Error: ")
+    assert len(result.stderr.splitlines()) == 1
+    return result.stderr
+
+
 @pytest.fixture
 def table():
     return make_table()
@@ -47,11 +67,40 @@ def trained(tmp_path_factory):
         ("grades", "grade", "classifier"),
         ("prices", "price", "regressor"),
     ):
-        train(
-            str(folder / f"{data}.csv"),
-            target=target,
-            output=str(folder / f"{name}.skops"),
-            recipe=Recipe(members=8),
-            voice=Voice(quiet=True, as_json=True),
-        )
+        output = folder / f"{name}.skops"
+        words = ("--target", target, "-o", output, "--members", 8, "--quiet")
+        run("train", folder / f"{data}.csv", *words)
     return folder
+
+
+@pytest.fixture
+def folder(trained, tmp_path, monkeypatch):
+    """A working folder with those models and tables."""
+    for path in trained.iterdir():
+        shutil.copy(path, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def on_dask(two_workers):
+    """Options that give the work to two workers."""
+    return "--scheduler", two_workers.scheduler.address
+
+
+def in_files(frame, *cuts, ending="csv"):
+    """Write a table as files of the working folder, and return their pattern."""
+    for number, rows in enumerate(np.split(np.arange(len(frame)), cuts)):
+        part, name = frame.iloc[rows], f"part-{number}.{ending}"
+        if ending == "csv":
+            part.to_csv(name, index=False)
+        else:
+            part.to_parquet(name)
+    return f"part-*.{ending}"
+
+
+def stdin(data):
+    """Standard input that holds some bytes."""
+    import io
+
+    return SimpleNamespace(buffer=io.BytesIO(data))

@@ -17,32 +17,24 @@ from committee.shell.choices import (
 from committee.shell.errors import ShellError
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
-def test_estimators_are_made_for_their_task(name):
-    assert is_classifier(make_estimator(name, "classification"))
-    assert is_regressor(make_estimator(name, "regression"))
+def test_estimators_are_made_for_their_task_and_trees_take_gaps():
+    for name in ESTIMATORS:
+        assert is_classifier(make_estimator(name, "classification"))
+        regressor = make_estimator(name, "regression")
+        assert is_regressor(regressor)
+        assert regressor.__sklearn_tags__().input_tags.allow_nan == (name in TREES)
 
 
-def test_only_learners_that_take_gaps_get_them():
-    for name in TREES:
-        tags = make_estimator(name, "regression").__sklearn_tags__()
-        assert tags.input_tags.allow_nan
+def test_generators_make_as_many_members_as_asked():
+    for name in GENERATORS:
+        assert make_generator(name, 30, "classification").n_members == 30
 
 
-@pytest.mark.parametrize("name", GENERATORS)
-def test_generators_make_as_many_members_as_asked(name):
-    assert make_generator(name, 30, "classification").n_members == 30
-
-
-@pytest.mark.parametrize("name", COMBINERS)
-def test_combiners_get_the_seed_where_they_draw(name):
-    combiner = make_combiner(name, seed=7)
-    assert combiner.get_params().get("random_state", 7) == 7
-
-
-def test_every_combiner_of_the_library_has_a_name():
-    classes = {type(make_combiner(name)).__name__ for name in COMBINERS}
-    assert classes == set(combiners.__all__) - {"Combiner", "Inclusion"}
+def test_every_combiner_of_the_library_has_a_name_and_the_seed_if_it_draws():
+    made = [make_combiner(name, seed=7) for name in COMBINERS]
+    names = {type(combiner).__name__ for combiner in made}
+    assert names == set(combiners.__all__) - {"Combiner", "Inclusion"}
+    assert {c.get_params().get("random_state", 7) for c in made} == {7}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import committee
 from committee.shell import dask_client as module
 from committee.shell.dask_client import refuse_jobs, watched, workers
 from committee.shell.errors import USAGE, ShellError
-from committee.shell.output import Voice
+from committee.shell.messages import Messages
 from tests.shell.conftest import QUIET
 
 pytest.importorskip("distributed")
@@ -18,7 +18,7 @@ pytest.importorskip("distributed")
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense", "foo://x:1", ""])
 def test_a_scheduler_that_is_not_there(address, monkeypatch):
-    monkeypatch.setattr(module, "PATIENCE", 0.2)
+    monkeypatch.setattr(module, "SCHEDULER_TIMEOUT", 0.2)
     with (
         pytest.raises(ShellError, match="No Dask scheduler answers at") as caught,
         workers(address, QUIET),
@@ -28,7 +28,7 @@ def test_a_scheduler_that_is_not_there(address, monkeypatch):
 
 
 def test_somebody_else_may_listen_there(monkeypatch):
-    monkeypatch.setattr(module, "PATIENCE", 0.2)
+    monkeypatch.setattr(module, "SCHEDULER_TIMEOUT", 0.2)
     with (
         socket.create_server(("127.0.0.1", 0)) as mute,
         pytest.raises(ShellError, match="No Dask scheduler answers at"),
@@ -61,13 +61,13 @@ def test_a_scheduler_is_left_as_it_was(two_workers):
 
 
 def test_work_is_watched_on_standard_error(two_workers, capsys):
-    with watched(two_workers, "squaring", shown=True):
+    with watched(two_workers, "squaring", Messages()):
         two_workers.gather(two_workers.map(abs, range(3)))
     printed = capsys.readouterr()
     assert printed.out == ""
     assert "squaring" in printed.err
     assert "Dask tasks" in printed.err
-    with watched(two_workers, "squaring", shown=False):
+    with watched(two_workers, "squaring", QUIET):
         pass
     assert capsys.readouterr().err == ""
 
@@ -75,12 +75,12 @@ def test_work_is_watched_on_standard_error(two_workers, capsys):
 def test_a_scheduler_without_workers_is_not_waited_for_without_end(capsys, monkeypatch):
     from distributed import LocalCluster
 
-    monkeypatch.setattr(module, "WORKERS_PATIENCE", 0.2)
+    monkeypatch.setattr(module, "WORKERS_TIMEOUT", 0.2)
     options = {"dashboard_address": ":0", "silence_logs": 50}
     with (
         LocalCluster(n_workers=0, processes=False, **options) as empty,
         pytest.raises(ShellError, match=r"no workers: start some with 'dask worker "),
-        workers(empty.scheduler_address, Voice()),
+        workers(empty.scheduler_address, Messages()),
     ):
         pytest.fail("there is nobody to work")
     assert "has no workers yet" in capsys.readouterr().err

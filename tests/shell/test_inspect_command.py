@@ -6,19 +6,13 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
 from committee import Average, CommitteeRegressor, save
-from committee.shell.inspect_command import described, inspect, tables_of
-from committee.shell.model_files import Model, read_model
-from committee.shell.output import Voice
-from committee.shell.prune_command import prune
-from tests.shell.conftest import QUIET
+from committee.shell.table_model import read_model
+from tests.shell.conftest import run
 
 
-def test_a_reader_sees_members_weights_and_columns(trained, capsys):
-    path = str(trained / "classifier.skops")
-    inspect(path, voice=Voice())
-    out = capsys.readouterr().out
-    committee = read_model(path).last
-    heaviest = committee.weights_.argmax()
+def test_a_reader_sees_members_weights_and_columns(folder):
+    out = run("inspect", "classifier.skops").stdout
+    heaviest = read_model("classifier.skops").last.weights_.argmax()
     assert "CommitteeClassifier" in out
     assert "grades.csv, 120 rows" in out
     assert "classes: no, yes" in out
@@ -29,55 +23,39 @@ def test_a_reader_sees_members_weights_and_columns(trained, capsys):
     assert max(map(len, out.splitlines())) <= 100
 
 
-def test_a_machine_sees_every_weight(trained, capsys):
-    path = str(trained / "regressor.skops")
-    inspect(path, voice=Voice(as_json=True))
-    report = json.loads(capsys.readouterr().out)
-    committee = read_model(path).last
+def test_a_machine_sees_every_weight(folder):
+    report = json.loads(run("inspect", "regressor.skops", "--json").stdout)
+    committee = read_model("regressor.skops").last
     np.testing.assert_array_equal(report["weights"], committee.weights_)
-    assert report["classes"] is None
-    assert report["summary"] is None
-    assert report["bytes"] == (trained / "regressor.skops").stat().st_size
+    assert report["classes"] is report["summary"] is None
+    assert report["bytes"] == (folder / "regressor.skops").stat().st_size
     assert "scikit-learn" in report["saved_with"]
 
 
-def test_a_pruned_model_tells_what_it_was_pruned_from(trained, tmp_path, capsys):
-    small = str(tmp_path / "small.skops")
-    prune(
-        str(trained / "classifier.skops"),
-        str(trained / "grades.csv"),
-        output=small,
-        oob=True,
-        limits={"max_members": 2},
-        voice=QUIET,
-    )
-    capsys.readouterr()
-    inspect(small, voice=Voice())
-    out = capsys.readouterr().out
+def test_a_pruned_model_tells_what_it_was_pruned_from(folder):
+    words = ("-o", "small.skops", "--oob", "--max-members", 2)
+    run("prune", "classifier.skops", "grades.csv", *words)
+    out = run("inspect", "small.skops").stdout
     assert "pruned from            8" in out
     assert "seconds per row" in out
-    facts = described(read_model(small))
-    assert facts["members"] <= 2
-    assert facts["summary"]["n_members_before"] == 8
 
 
-def test_a_model_of_somebody_else_is_told_as_far_as_it_goes(tmp_path, capsys):
+def test_a_model_of_somebody_else_is_told_as_far_as_it_goes(folder):
     X = np.arange(40.0).reshape(20, 2)
-    path = str(tmp_path / "forest.skops")
-    save(RandomForestClassifier(4).fit(X, np.arange(20) % 2), path)
-    inspect(path, voice=Voice())
-    out = capsys.readouterr().out
+    save(RandomForestClassifier(4).fit(X, np.arange(20) % 2), "forest.skops")
+    out = run("inspect", "forest.skops").stdout
     assert "RandomForestClassifier" in out
     assert "members     4" in out
     assert "weight" not in out
 
 
-def test_many_members_and_columns_are_cut(rng):
-    X, y = rng.normal(size=(30, 2)), rng.normal(size=30)
+def test_many_members_and_classes_are_cut(folder, rng):
+    X, y = rng.normal(size=(30, 13)), rng.normal(size=30)
     committee = CommitteeRegressor(combiner=Average(), random_state=0).fit(X, y)
-    facts = described(Model(committee))
-    text = "\n".join(
-        tables_of(facts | {"words": list("abcdefghijklm")}, Model(committee))
+    save(committee, "m.skops")
+    assert "and 90 more" in run("inspect", "m.skops").stdout
+    forest = RandomForestClassifier(4).fit(X, np.arange(30) % 13)
+    save(forest, "forest.skops")
+    assert "classes: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ... (13)" in (
+        run("inspect", "forest.skops").stdout
     )
-    assert "and 90 more" in text
-    assert "j, ... (13)" in text

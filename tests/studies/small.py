@@ -4,10 +4,8 @@ import os
 
 import numpy as np
 
-from committee.studies.catalogue import get_study
-from committee.studies.runner import perform
-from committee.studies.store import Store
-from committee.studies.study import Job, Results, Study
+from studies.runner import perform
+from studies.study import Job, Results, Study, get_study
 from tests.reference.data import BESIDE, load_or_skip
 
 
@@ -16,7 +14,7 @@ def folder():
     return os.environ.get("COMMITTEE_DATA", str(BESIDE))
 
 
-def outcome(name, cell, run=0, **options):
+def finished(name, cell, run=0, **options):
     """Return one small run of a study, or skip where its data are not at hand."""
     study = get_study(name)
     if cell in study.datasets:
@@ -24,34 +22,24 @@ def outcome(name, cell, run=0, **options):
     return perform(study.run, Job(name, cell, run, folder()), **options)
 
 
-def fill(store, name, cells, runs=3, **options):
-    """Put small runs of some cells into a store, and return it."""
-    store = Store(store)
-    for cell in cells:
-        for run in range(runs):
-            store.add(outcome(name, cell, run, **options))
-    return store
-
-
-def verdicts(name, store):
-    """Return the verdicts of a study by the text and protocol of the claim."""
-    return {key: claim.verdict for key, claim in claims(name, store.results).items()}
+def no_results(name=""):
+    return Results({}, no_results)
 
 
 def made_up(name, numbers, runs=10):
-    """Return a shelf with `numbers(protocol, cell, run)` for every cell of a study."""
+    """Return results with `numbers(protocol, cell, run)` for every cell of a study."""
     study = get_study(name)
     rows = {
         (protocol, cell): {run: numbers(protocol, cell, run) for run in range(runs)}
         for protocol in study.protocols
         for cell in study.cells
     }
-    return lambda other: Results(other, rows if other == name else {})
+    return Results(rows, no_results)
 
 
-def claims(name, shelf):
+def claims(name, results):
     """Return the claims of a study by their text and protocol."""
-    parts = get_study(name).report(shelf)
+    parts = get_study(name).report(results)
     return {(p.text, p.protocol): p for p in parts if hasattr(p, "verdict")}
 
 
@@ -61,8 +49,8 @@ def toy_run(job):
 
 
 TOY = Study(
-    "toy", "A toy", "nothing", ("a", "b", "c"), toy_run, lambda shelf: [],
-    lambda shelf, data: None, "Numbers are drawn.", runs=5,
+    "toy", "A toy", "nothing", ("a", "b", "c"), toy_run, lambda results: [],
+    lambda results, data, fig: None, "Numbers are drawn.", runs=5,
 )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import integrate, stats
 from sklearn.datasets import make_friedman1
 
-from committee.studies import generators as gen
+from studies import generators as gen
 from tests.reference.data import load_or_skip
 
 

@@ -1,3 +1,4 @@
+import json
 import signal
 import subprocess
 import sys
@@ -6,36 +7,33 @@ from pathlib import Path
 
 import pytest
 
-from committee.studies.runner import FailedRunsError, run_study
-from committee.studies.store import Store
+from studies.runner import FailedRunsError, run_study
+from studies.store import Store
 from tests.reference.data import load_or_skip
 from tests.studies.small import TOY, folder, rows, toy_run
 
-ROOT = Path(__file__).parents[2]
-
-#: Runs the toy; a run may kill the whole of it once so many others are finished.
+#: Runs the toy; the first of two processes is killed once so many runs are finished.
 SCRIPT = """
 import os, signal, sys
 from dataclasses import replace
-from committee.studies.runner import run_study
-from committee.studies.store import Store
+from studies.runner import run_study
+from studies.store import Store
 from tests.studies.small import TOY, toy_run
 
-store, (jobs, fatal) = Store(sys.argv[1]), map(int, sys.argv[2:])
-main = os.getpid()
+store, fatal = Store(sys.argv[1]), int(sys.argv[2])
 
 def run(job):
-    if fatal and len(store.done("toy", TOY.protocols)) >= fatal:
-        os.kill(main, signal.SIGKILL)
+    if len(store.done("toy", TOY.protocols)) >= fatal:
+        os.kill(os.getpid(), signal.SIGKILL)
     return toy_run(job)
 
-print(run_study(replace(TOY, run=run), store, runs=6, jobs=jobs))
+run_study(replace(TOY, run=run), store, runs=6)
 """
 
 
-def start(path, jobs=1, fatal=0):
-    arguments = [sys.executable, "-c", SCRIPT, str(path), str(jobs), str(fatal)]
-    return subprocess.Popen(arguments, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+def start(path, fatal):
+    arguments = [sys.executable, "-c", SCRIPT, str(path), str(fatal)]
+    return subprocess.Popen(arguments, cwd=Path(__file__).parents[2])
 
 
 @pytest.fixture
@@ -45,31 +43,32 @@ def undisturbed(tmp_path):
     return rows(store)
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_killed_in_mid_run_and_started_again_the_table_is_the_same(
-    tmp_path, undisturbed, jobs
-):
+def test_two_processes_share_a_store_are_killed_and_it_goes_on(tmp_path, undisturbed):
     path = tmp_path / "killed.sqlite"
-    with start(path, jobs, fatal=7) as process:
-        assert process.wait() == -signal.SIGKILL
+    with start(path, fatal=7) as one, start(path, fatal=9) as other:
+        assert {one.wait(), other.wait()} == {-signal.SIGKILL}
     finished = len(Store(path).done("toy", TOY.protocols))
     assert 7 <= finished < 18
     assert run_study(TOY, Store(path), runs=6) == 18 - finished
     assert rows(Store(path)) == undisturbed
 
 
-def test_two_processes_share_a_store(tmp_path, undisturbed):
-    path = tmp_path / "shared.sqlite"
-    with start(path) as one, start(path) as other:
-        counts = [int(p.communicate()[0]) for p in (one, other)]
-        assert (one.returncode, other.returncode) == (0, 0)
-    assert sum(counts) >= 18
-    assert rows(Store(path)) == undisturbed
+def fails_once(job):
+    if (job.cell, job.run) == ("b", 1):
+        raise ZeroDivisionError("no such number")
+    return toy_run(job)
 
 
-def test_the_numbers_do_not_depend_on_the_jobs(tmp_path, undisturbed):
-    store = Store(tmp_path / "parallel.sqlite")
-    assert run_study(TOY, store, runs=6, jobs=2) == 18
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_run_that_fails_is_noted_and_the_others_go_on(tmp_path, undisturbed, jobs):
+    """The numbers are the same for any number of jobs."""
+    store, notes = Store(tmp_path / "s.sqlite"), []
+    study = replace(TOY, run=fails_once)
+    with pytest.raises(FailedRunsError, match="1 of 18 runs of toy failed"):
+        run_study(study, store, runs=6, jobs=jobs, note=notes.append)
+    assert notes == ["Run 1 of toy, b, failed (ZeroDivisionError: no such number)."]
+    assert len(store.done("toy", TOY.protocols)) == 17
+    assert run_study(TOY, store, runs=6) == 1
     assert rows(store) == undisturbed
 
 
@@ -83,39 +82,18 @@ def test_more_runs_continue_and_fewer_do_nothing(tmp_path):
 def test_cells_without_data_are_left_out_with_a_note(tmp_path):
     study = replace(TOY, datasets={"b": "raetsch_banana"})
     store, notes = Store(tmp_path / "s.sqlite"), []
-    count = run_study(study, store, runs=2, data=str(tmp_path), note=notes.append)
-    assert count == 4
-    assert len(notes) == 1
-    assert "raetsch_banana.npz" in notes[0]
-
-
-def test_a_study_without_any_data_says_what_it_needs(tmp_path):
-    study = replace(TOY, cells=("b",), datasets={"b": "raetsch_banana"})
+    assert run_study(study, store, runs=2, data=tmp_path, note=notes.append) == 4
+    (note,) = notes
+    assert "raetsch_banana.npz" in note
+    study = replace(study, cells=("b",))
     with pytest.raises(FileNotFoundError, match=r"raetsch_banana\.npz"):
-        run_study(study, Store(tmp_path / "s.sqlite"), data=str(tmp_path))
-
-
-def fails_once_in_a_while(job):
-    if (job.cell, job.run) == ("b", 1):
-        raise ZeroDivisionError("no such number")
-    return toy_run(job)
-
-
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_run_that_fails_is_told_and_the_others_go_on(tmp_path, undisturbed, jobs):
-    store, notes = Store(tmp_path / "s.sqlite"), []
-    study = replace(TOY, run=fails_once_in_a_while)
-    with pytest.raises(FailedRunsError, match="1 of 18 runs of toy failed"):
-        run_study(study, store, runs=6, jobs=jobs, note=notes.append)
-    assert notes == ["Run 1 of toy, b, failed (ZeroDivisionError: no such number)."]
-    assert len(store.done("toy", TOY.protocols)) == 17
-    assert run_study(TOY, store, runs=6) == 1
-    assert rows(store) == undisturbed
+        run_study(study, store, data=tmp_path)
 
 
 def test_the_source_of_data_is_stored_without_the_folder(tmp_path):
     load_or_skip("raetsch_banana")
     store = Store(tmp_path / "s.sqlite")
-    study = replace(TOY, datasets={"b": "raetsch_banana"})
+    study = replace(TOY, cells=("b",), datasets={"b": "raetsch_banana"})
     run_study(study, store, runs=1, data=folder())
-    assert store.costs("toy")["sources"] == ["raetsch_banana.npz"]
+    (versions,) = store.costs("toy").versions
+    assert json.loads(versions)["data"] == "raetsch_banana.npz"

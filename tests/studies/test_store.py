@@ -3,79 +3,59 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from threading import Barrier
 
+import numpy as np
 import pytest
 
-from committee.studies.store import Finished, Store
-from committee.studies.study import Job
+from studies.store import Finished, Store
+from studies.study import Job
 
 
-def finished(cell="a", run=0, **numbers):
-    return Finished(Job("toy", cell, run), {"paper": numbers}, 0.5, 100.0)
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "s.sqlite"
 
 
-def test_numbers_come_back_as_they_were(tmp_path):
-    store = Store(tmp_path / "s.sqlite")
-    store.add(finished(x=0.1 + 0.2, curve=[1.0, float("nan")], size=3))
-    (numbers,) = store.results("toy").rows["paper", "a"].values()
-    assert numbers == {"x": 0.1 + 0.2, "curve": [1.0, None], "size": 3}
-    cost = store.costs("toy")
-    assert (cost["runs"], cost["seconds"], cost["peak_mb"]) == (1, 0.5, 100.0)
-    assert "scikit-learn" in cost["versions"][0]
+@pytest.fixture
+def store(path):
+    return Store(path)
 
 
-def test_a_run_that_is_there_stays(tmp_path):
-    store = Store(tmp_path / "s.sqlite")
+def finished(run=0, **numbers):
+    return Finished(Job("toy", "a", run), {"paper": numbers}, 0.5, 100.0, "a.npz")
+
+
+def test_numbers_come_back_as_they_were(store):
+    store.add(finished(x=0.1 + 0.2, curve=np.array([1.0, np.nan]), size=np.int64(3)))
+    results = store.results("toy")
+    assert results.rows["paper", "a"][0]["size"] == 3
+    assert results.values("paper", "a", "x").tolist() == [0.1 + 0.2]
+    np.testing.assert_array_equal(results.values("paper", "a", "curve"), [[1, np.nan]])
+    (cost,) = store.costs("toy").itertuples()
+    assert (cost.seconds, cost.peak_mb) == (0.5, 100.0)
+    assert "scikit-learn" in cost.versions
+    assert "a.npz" in cost.versions
+
+
+def test_a_run_that_is_there_stays(store):
     store.add(finished(x=1.0))
     store.add(finished(x=2.0))
     assert store.results("toy").values("paper", "a", "x").tolist() == [1.0]
 
 
-def test_a_run_is_done_under_all_protocols_or_not(tmp_path):
-    store = Store(tmp_path / "s.sqlite")
-    store.add(finished(x=1.0))
-    assert store.done("toy", ("paper",)) == {("a", 0)}
-    assert store.done("toy", ("paper", "held-out")) == set()
-
-
-def test_other_protocols_do_not_make_a_run_done(tmp_path):
-    store = Store(tmp_path / "s.sqlite")
+def test_a_run_is_done_under_all_protocols_or_not(store):
     both = {"paper": {"x": 1.0}, "of old": {"x": 1.0}}
     store.add(Finished(Job("toy", "a", 0), both, 0.5, None))
-    assert store.done("toy", ("paper", "held-out")) == set()
     assert store.done("toy", ("paper",)) == {("a", 0)}
-
-
-def test_where_data_came_from_is_kept_apart_from_versions(tmp_path):
-    store = Store(tmp_path / "s.sqlite")
-    for run, source in enumerate(("b.npz", "a.npz", "")):
-        job = Job("toy", "a", run)
-        store.add(Finished(job, {"paper": {"x": 1.0}}, 0.5, None, source))
-    cost = store.costs("toy")
-    assert cost["sources"] == ["a.npz", "b.npz"]
-    assert len(cost["versions"]) == 1
-
-
-def test_a_locked_store_is_not_called_broken(tmp_path, monkeypatch):
-    path = tmp_path / "s.sqlite"
-    store = Store(path)
-    store.add(finished(x=1.0))
-    connect = sqlite3.connect
-    monkeypatch.setattr(sqlite3, "connect", lambda p, timeout: connect(p, timeout=0.0))
-    with closing(connect(path)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(ValueError, match=r"cannot be used just now.*locked"):
-            store.add(finished(run=1, x=1.0))
-    store.add(finished(run=1, x=1.0))
-    assert len(store.done("toy", ("paper",))) == 2
+    assert store.done("toy", ("paper", "held-out")) == set()
 
 
 def test_a_store_may_be_made_by_several_at_once(tmp_path):
-    n_threads, n_stores = 6, 30
-    together = Barrier(n_threads)
+    n_threads, n_stores = 4, 10
+    barrier = Barrier(n_threads)
 
     def open_all(_):
         for k in range(n_stores):
-            together.wait()
+            barrier.wait()
             assert Store(tmp_path / f"{k}.sqlite").done("toy", ("paper",)) == set()
         return True
 
@@ -83,23 +63,25 @@ def test_a_store_may_be_made_by_several_at_once(tmp_path):
         assert all(pool.map(open_all, range(n_threads)))
 
 
-def test_the_file_is_in_write_ahead_mode(tmp_path):
-    path = tmp_path / "s.sqlite"
-    Store(path).add(finished(x=1.0))
-    with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+def test_a_locked_store_is_not_called_broken(path, store, monkeypatch):
+    store.add(finished(x=1.0))
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda p, timeout: connect(p, timeout=0.0))
+    with closing(connect(path)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(ValueError, match=r"cannot be used.*locked"):
+            store.add(finished(run=1, x=1.0))
+    store.add(finished(run=1, x=1.0))
+    assert len(store.done("toy", ("paper",))) == 2
 
 
-def test_a_corrupted_store_is_one_sentence(tmp_path):
-    path = tmp_path / "s.sqlite"
+def test_a_file_that_is_no_database_is_one_sentence(path, store):
     path.write_text("this is no database, and long enough to be sure of it " * 9)
     with pytest.raises(ValueError, match=r"is not a sound store.*name another file\.$"):
-        Store(path).results("toy")
+        store.results("toy")
 
 
-def test_a_store_with_a_broken_page_is_one_sentence(tmp_path):
-    path = tmp_path / "s.sqlite"
-    store = Store(path)
+def test_a_store_with_a_broken_page_is_one_sentence(path, store):
     store.add(finished(x=[0.5] * 5000))
     content = bytearray(path.read_bytes())
     content[4096:] = b"\x55" * (len(content) - 4096)
@@ -108,23 +90,23 @@ def test_a_store_with_a_broken_page_is_one_sentence(tmp_path):
         store.results("toy")
 
 
-def test_a_store_of_another_layout_is_one_sentence(tmp_path):
-    path = tmp_path / "s.sqlite"
-    Store(path).add(finished(x=1.0))
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA user_version = 99")
-    with pytest.raises(ValueError, match="has layout 99; this version"):
-        Store(path).add(finished(run=1, x=1.0))
-
-
-def test_a_database_of_something_else_is_left_alone(tmp_path):
-    path = tmp_path / "other.sqlite"
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("PRAGMA user_version = 99", "has layout 99; this version"),
+        ("PRAGMA application_id = 0", "a database of something else"),
+    ],
+)
+def test_another_layout_or_database_is_left_alone(path, store, command, message):
+    store.add(finished(x=1.0))
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("CREATE TABLE mine (x)")
-    with pytest.raises(ValueError, match="a database of something else"):
-        Store(path).results("toy")
+        connection.execute(command)
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=message):
+        store.add(finished(run=1, x=1.0))
+    assert path.read_bytes() == before
 
 
 def test_a_folder_that_is_not_there_is_one_sentence(tmp_path):
-    with pytest.raises(ValueError, match="cannot be opened"):
+    with pytest.raises(ValueError, match=r"cannot be used.*its folder"):
         Store(tmp_path / "no" / "s.sqlite").results("toy")

@@ -1,60 +1,215 @@
+"""What the studies conclude from made-up runs: each rule holds, and can fail."""
+
 import numpy as np
 import pytest
 
-from committee.studies.study import Entry
-from committee.studies.verdicts import (
-    agrees,
-    by_parts,
-    by_share,
-    lower_on_most,
-    same_figures,
-)
+from studies.chapter_generators import generators
+from studies.chen_poker import METHODS
+from studies.chen_ranks import LINES, PRINTED, STUDY, comparisons
+from studies.hamers_coupling import COUPLINGS
+from studies.study import Results
+from tests.studies.small import claims, made_up, no_results
 
-RUNS = np.array([0.9, 1.0, 1.1, 1.0])  # standard error 0.0408
-TEN = np.linspace(0.9, 1.1, 10)
+TREES = ("ep", "ard", "em", "ls", "random", "unpruned")
+
+
+def tree_numbers(errors):
+    """Return numbers in which the methods have these errors on all sets but for noise."""
+
+    def numbers(protocol, cell, run):
+        found = {}
+        for method, error in zip(TREES, errors, strict=True):
+            found |= {
+                f"{method}.error": error + 0.001 * run,
+                f"{method}.size": error + 0.001 * run,
+                f"{method}.seconds": 1 / error,
+            }
+        return found
+
+    return numbers
 
 
 @pytest.mark.parametrize(
-    ("printed", "sd", "expected"),
-    [(1.08, 0.0, True), (1.09, 0.0, False), (1.09, 0.4, True)],
+    ("errors", "bagging", "forest"),
+    [
+        ((1, 3, 2, 5, 5, 4), "partly", "reproduced"),  # ranks 1, 3, 2, 4
+        ((1, 2, 4, 5, 5, 3), "partly", "partly"),  # EM is significantly worse
+        ((3, 1, 4, 5, 5, 2), "not", "not"),  # no more than "not significant"
+    ],
 )
-def test_two_joint_standard_errors(printed, sd, expected):
-    assert agrees(Entry("l", "c", "paper", RUNS, printed, sd)) is expected
+def test_a_difference_that_is_not_significant_is_no_support(errors, bagging, forest):
+    found = claims("chen-regression", made_up("chen-regression", tree_numbers(errors)))
+    text = "over the 7 sets EP is significantly better than ARD"
+    verdicts = {
+        key[0].split(":")[0]: claim.verdict
+        for key, claim in found.items()
+        if text in key[0] and key[1] == "paper"
+    }
+    assert verdicts == {"bagging": bagging, "random-forest": forest}
 
 
-def test_shares_and_parts():
-    assert by_share(0, 0) == "undecided"
-    assert [by_share(n, 5) for n in (5, 4, 3, 2)] == [
-        "reproduced", "reproduced", "partly", "not",
-    ]  # fmt: skip
-    assert by_parts(False, False) == "not"
-    assert by_parts(True, True) == "reproduced"
-
-
-def test_a_place_with_fewer_than_ten_runs_leaves_a_claim_open():
-    full, few, empty = (
-        Entry("l", "c", "paper", values, 1.0, 0.1) for values in (TEN, TEN[:9], TEN[:0])
+def test_a_report_of_trees():
+    numbers = tree_numbers((1, 2, 3, 4, 5, 6))
+    found = claims("chen-regression", made_up("chen-regression", numbers))
+    wins = found["bagging: EP has a lower error than ARD.", "paper"]
+    assert wins.verdict == "reproduced"
+    assert wins.found == "wins 7, losses 0 (in print 7, 0); by a t-test 7, 0"
+    kept = found["random-forest: EP keeps fewer members than ARD.", "held-out"]
+    assert kept.verdict == "reproduced"
+    assert found["EP takes more time to prune than EM and ARD.", "paper"].found == (
+        "in 14 of 14 places"
     )
-    assert same_figures("text", [full]).verdict == "reproduced"
-    for other in (few, empty):
-        assert same_figures("text", [full, other]).verdict == "undecided"
-    pairs = [(TEN, TEN + 1), (TEN[:9], TEN)]
-    assert lower_on_most("text", "paper", pairs, (2, 0)).verdict == "undecided"
+    few = claims("chen-regression", made_up("chen-regression", numbers, runs=9))
+    assert {claim.verdict for claim in few.values()} == {"undecided"}
 
 
-def test_wins_and_losses_of_means_and_by_a_test():
-    pairs = [(TEN, TEN + 1), (TEN, TEN), (TEN + 0.01, TEN)]
-    claim = lower_on_most("text", "paper", pairs, (3, 0))
-    assert claim.found == "wins 1, losses 1 (in print 3, 0); by a t-test 1, 0"
-    assert claim.verdict == "not"
+def test_printed_scores_give_the_printed_ranks_but_for_one():
+    table, tests, *_ = STUDY.report(no_results())
+    off = {(e.line, e.column) for e in table.entries if abs(e.difference) > 6e-5}
+    assert off == {("regression-random-forest", "EM")}
+    off = {(e.line, e.column) for e in tests.entries if abs(e.difference) > 6e-3}
+    assert off == {("regression-random-forest", "EM - EP")}
+    text = "EP has the best mean rank of EP, ARD, EM and the unpruned ensemble."
+    found = claims("chen-ranks", no_results())
+    assert found[text, PRINTED].verdict == "reproduced"
+
+
+def test_our_runs_are_ranked_once_all_sets_are_there():
+    line, (trees, ensemble) = next(iter(LINES.items()))
+    numbers = {"ep.error": 1, "ard.error": 2, "em.error": 3, "unpruned.error": 4}
+    cells = [f"{ensemble}/{name}" for name in trees.sets]
+    runs = {("paper", cell): dict.fromkeys(range(10), numbers) for cell in cells}
+    full = Results({}, lambda name: Results(runs, no_results))
+    ranks = comparisons(full)[line, "paper"].mean_ranks
+    np.testing.assert_array_equal(list(ranks.values()), [1, 2, 3, 4])
+    runs.popitem()
+    assert (line, "paper") not in comparisons(full)
 
 
 @pytest.mark.parametrize(
-    ("wins", "printed", "verdict"),
-    [(7, 8, "reproduced"), (7, 9, "partly"), (6, 7, "not"), (13, 8, "reproduced")],
+    ("ratio", "verdict"), [(1.06, "reproduced"), (0.92, "reproduced"), (1.2, "not")]
 )
-def test_as_often_as_in_print_but_for_one(wins, printed, verdict):
-    pairs = [(TEN, TEN + 1)] * wins + [(TEN + 1, TEN)] * (13 - wins)
-    claim = lower_on_most("text", "paper", pairs, (printed, 13 - printed))
+def test_as_good_as_mcmc_is_within_a_tenth(ratio, verdict):
+    """In print the errors on sinc are 6 % apart: the paper must pass its own rule."""
+
+    def numbers(protocol, cell, run):
+        errors = {"ep.error": ratio, "mcmc.error": 1.0, "unpruned.error": 2.0}
+        return errors | {"ep.seconds": 1.0, "mcmc.seconds": 20.0}
+
+    found = claims("chen-mcmc", made_up("chen-mcmc", numbers))
+    text = "EP is about as good as MCMC, here of the same members."
+    assert found[text, "paper"].verdict == verdict
+    text = "MCMC takes many times longer than EP."
+    assert found[text, "paper"].verdict == "reproduced"
+
+
+@pytest.mark.parametrize(
+    ("gaps", "verdict"),
+    [
+        ((-1, -1, -1), "reproduced"),
+        ((-1, 0.1, 0.1), "partly"),
+        ((0.1, 0.1, 0.1), "not"),
+        ((-1, -1, 1), "not"),
+    ],
+)
+def test_significantly_worse_on_one_set_is_not_partly(gaps, verdict):
+    gap = dict(zip(("sinc", "synth", "banana"), gaps, strict=True))
+
+    def numbers(protocol, cell, run):
+        noise = 0.3 if run % 2 else -0.3  # standard error 0.1 of ten runs
+        error = 5.0 + gap[cell] + noise
+        return {"ep.error": error, "unpruned.error": 5.0, "ep.size": 3}
+
+    (claim, _) = claims("chen-synthetic", made_up("chen-synthetic", numbers)).values()
     assert claim.verdict == verdict
-    assert lower_on_most("text", "paper", [], (1, 0)).verdict == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "errors", "verdicts"),
+    [
+        ((9, 0.1), {"ep": 20.0, "ep12": 10.0}, ["reproduced"] * 3),
+        ((9.9, 1.0), {"ep": 29.0, "cp": 28.0}, ["partly", "reproduced", "partly"]),
+        ((11, 0.1), {"ep": 31.0, "ep12": 10.0}, ["not", "reproduced", "not"]),
+    ],
+)
+def test_poker(seconds, errors, verdicts):
+    """Less time by two standard errors; EP with 12 members decides nothing."""
+
+    def numbers(protocol, cell, run):
+        found = {f"{m}.error": errors.get(m, 30.0) for m in METHODS}
+        found |= {f"{m}.total_seconds": 10.0 for m in METHODS}
+        mean, spread = seconds
+        total = mean + (spread if run % 2 else -spread)
+        return found | {"ep.size": 12, "ep.total_seconds": total}
+
+    found = claims("chen-poker", made_up("chen-poker", numbers))
+    assert [c.verdict for c in found.values() if c.protocol == "paper"] == verdicts
+
+
+def test_boston():
+    def numbers(protocol, cell, run):
+        ours = {"lssvm": run + 9, "uncoupled": 2 * run + 20, "zero": run}
+        return ours | {"train": run, "test": run}
+
+    found = claims("hamers-boston", made_up("hamers-boston", numbers))
+    verdicts = [c.verdict for c in found.values() if c.protocol == "paper"]
+    assert verdicts == ["reproduced", "not", "reproduced", "reproduced"]
+
+
+def test_couplings_without_a_minimum_are_counted():
+    def numbers(protocol, cell, run):
+        errors = [abs(np.log10(nu / 0.1)) if nu > 0 else 4.0 for nu in COUPLINGS]
+        if run >= 4:
+            errors[COUPLINGS.index(-0.1)] = None
+        return {"error": errors}
+
+    results = made_up("hamers-coupling", numbers)
+    found = claims("hamers-coupling", results)
+    text = "Boston: a small negative coupling lowers the error as well."
+    assert "-0.1: a minimum in 4 of 10 runs" in found[text, "paper"].found
+    assert found[text, "paper"].verdict == "not"
+    text = "Tic-tac-toe: the error has a clear minimum between 0.01 and 1."
+    assert found[text, "paper"].verdict == "reproduced"
+
+
+@pytest.mark.parametrize(
+    ("auc", "verdict"), [(0.8, "reproduced"), (0.72, "partly"), (0.7, "not")]
+)
+def test_classification(auc, verdict):
+    def numbers(protocol, cell, run):
+        noise = 0.001 * run
+        return {
+            "coupled.error": 0.1 + noise,
+            "uncoupled.error": 0.1 + noise if cell == "adult-sparse" else 0.3 + noise,
+            "coupled.auc": auc + noise,
+            "uncoupled.auc": 0.7 + 0.5 * noise,
+        }
+
+    found = claims("hamers-classification", made_up("hamers-classification", numbers))
+    verdicts = [c.verdict for c in found.values() if c.protocol == "paper"]
+    assert verdicts[:2] == ["reproduced", "reproduced"]
+    assert verdicts[2] == verdict or auc == 0.7
+
+
+@pytest.mark.parametrize(("bias", "verdict"), [(1.5, "reproduced"), (0.5, "not")])
+def test_bias_is_what_averaging_leaves_and_not_the_error_of_members(bias, verdict):
+    def numbers(protocol, cell, run):
+        found = {}
+        for name in generators():
+            batches = name == "MiniBatches"
+            squared, diversity = (bias, 2.0) if batches else (1.0, 0.5)
+            found |= {
+                f"{name}.error": squared,
+                f"{name}.member": squared + diversity,
+                f"{name}.diversity": diversity,
+                f"{name}.size": 40 if name == "CrossSplits" else 30,
+                f"{name}.seconds": 6.0,
+            }
+        return found
+
+    found = claims("chapter-generators", made_up("chapter-generators", numbers))
+    text = "On small data sets, mini-batches have too large a bias."
+    assert found[text, "held-out"].verdict == verdict
+    text = "Cross-splitting is faster than bagging: a member sees fewer rows."
+    assert found[text, "held-out"].verdict == "reproduced"
+    assert "150 ms against 200 ms" in found[text, "held-out"].found

@@ -2,13 +2,12 @@ import numpy as np
 import pytest
 
 from committee import Average, BestPruner
-from committee.studies.votes import (
+from studies.votes import (
     Votes,
     curve,
     measure,
     pruners,
     signed,
-    sizes_of,
     wrong,
 )
 
@@ -52,7 +51,7 @@ def test_a_curve_ends_at_the_whole_ensemble(classes):
     order = np.arange(20)[::-1]
     points = curve(classes, order)
     assert points[-1] == pytest.approx(measure(classes, {})["unpruned.error"])
-    three = classes.F_test[:, order[: sizes_of(20)[2]]].sum(axis=1)
+    three = classes.F_test[:, order[:3]].sum(axis=1)
     assert points[2] == pytest.approx(float(wrong(three, classes.y)))
 
 

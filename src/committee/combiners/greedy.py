@@ -143,7 +143,8 @@ class GreedyPruner(Combiner):
             self._measure(problem.n_classes),
             scoring=self.scoring,
         )
-        return weights[int(error.argmin())].copy()
+        best: FloatArray = weights[int(error.argmin())].copy()
+        return best
 
     def _measure(self, n_classes: int | None) -> str:
         """Return what is minimised."""

@@ -9,9 +9,9 @@ import numpy as np
 from committee._typing import FloatArray, IntArray
 from committee.combiners.ballots import TIE, grid
 from committee.combiners.base import Combiner
-from committee.combiners.likeness import kappa
 from committee.combiners.problem import Problem
 from committee.combiners.selection import ballots_of, equal_weights, votes_tags
+from committee.combiners.similarity import agreement
 
 
 class KappaErrorHullPruner(Combiner):
@@ -56,10 +56,10 @@ class KappaErrorHullPruner(Combiner):
 
     def _weigh(self, problem: Problem) -> FloatArray:
         ballots = ballots_of(self, problem)
-        value, known = kappa(ballots)
-        i, j = np.nonzero(np.triu(known, k=1))
+        kappa = agreement(ballots).kappa
+        i, j = np.nonzero(np.triu(~np.isnan(kappa), k=1))
         error = ballots.errors()
-        hull = lower_left_hull(value[i, j], (error[i] + error[j]) / 2)
+        hull = lower_left_hull(kappa[i, j], (error[i] + error[j]) / 2)
         self.pairs_ = np.column_stack([i, j])[hull]
         chosen = np.unique(self.pairs_)
         if len(chosen) == 0:

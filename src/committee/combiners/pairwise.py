@@ -10,8 +10,8 @@ import numpy as np
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee._validation import Interval
 from committee.combiners.ballots import Ballots, Tally, grid, least
-from committee.combiners.likeness import agreement, kappa, symmetric_divergence
 from committee.combiners.selection import OrderingPruner, VotePruner
+from committee.combiners.similarity import agreement, symmetric_divergence
 
 
 class KappaPruner(VotePruner):
@@ -57,13 +57,13 @@ class KappaPruner(VotePruner):
     takes_chunks: ClassVar[bool] = True
 
     def _order_votes(self, ballots: Ballots) -> IntArray:
-        value, known = kappa(ballots)
-        i, j = np.triu_indices(len(value), k=1)
-        score = np.where(known[i, j], grid(value[i, j]), np.inf)
+        kappa = agreement(ballots).kappa
+        i, j = np.triu_indices(len(kappa), k=1)
+        score = np.nan_to_num(grid(kappa[i, j]), nan=np.inf)
         rank = ballots.rank
         first, second = np.where(rank[i] < rank[j], (i, j), (j, i))
         pairs = np.argsort(score, kind="stable")
-        return _first_met(np.column_stack([first, second])[pairs], len(value))
+        return _first_met(np.column_stack([first, second])[pairs], len(kappa))
 
 
 class KLPruner(VotePruner):
@@ -197,9 +197,8 @@ class DREPPruner(VotePruner):
         self.rho = rho
 
     def _order_votes(self, ballots: Ballots) -> IntArray:
-        A, _, n = agreement(ballots)
-        diff = np.where(n > 0, 2 * A - 1, 0.0)
-        M, rank, tally = len(A), ballots.rank, Tally(ballots)
+        diff = np.nan_to_num(2 * agreement(ballots).observed - 1)
+        M, rank, tally = len(diff), ballots.rank, Tally(ballots)
         free = np.ones(M, dtype=bool)
         order = np.empty(M, dtype=np.intp)
         order[0] = rank.argmin()

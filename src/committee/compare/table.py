@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
+from committee._format import text_table
+
 if TYPE_CHECKING:
     from committee.compare.comparison import Comparison
 
@@ -74,12 +76,7 @@ def _columns(table: dict[Hashable, dict[str, Any]]) -> str:
     cells = [["method", *header]]
     for method, row in table.items():
         cells.append([str(method), *(_cell(row.get(name), name) for name in header)])
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = (
-        [name.ljust(widths[0]), *map(str.rjust, rest, widths[1:])]
-        for name, *rest in cells
-    )
-    return "\n".join("  ".join(line).rstrip() for line in lines)
+    return text_table(cells)
 
 
 def _cell(value: Any, name: str) -> str:

@@ -1,13 +1,13 @@
 """Look inside: functions of F, y and w that never see X or an estimator."""
 
-from committee.diagnostics.correlation import error_correlation
-from committee.diagnostics.decomposition import Ambiguity, ambiguity
-from committee.diagnostics.diversity import (
+from committee.diagnostics.agreement import (
     disagreement,
     double_fault,
     pairwise_kappa,
     q_statistic,
 )
+from committee.diagnostics.correlation import error_correlation
+from committee.diagnostics.decomposition import Ambiguity, ambiguity
 from committee.diagnostics.margins import margins
 
 __all__ = [

@@ -8,15 +8,20 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee.diagnostics import error_correlation
-from committee.displays.sources import core_of, predictions_of, weights_of
-from committee.displays.style import BLUE, GREEN, ORANGE, legend_above, open_axes
+from committee.displays.sources import (
+    core_of,
+    numbers_of,
+    predictions_of,
+    weights_of,
+)
+from committee.displays.style import BLUE, GREEN, ORANGE, Display, legend_above
 from committee.ensembles import roster_of
 
 #: Lines with more points have no markers.
 _MOST_MARKERS = 40
 
 
-class AmbiguityDisplay:
+class AmbiguityDisplay(Display):
     """Member error, diversity and ensemble error of the first k members.
 
         ensemble error = member error - diversity       (equal votes of k members)
@@ -39,8 +44,6 @@ class AmbiguityDisplay:
         Their difference.
     size : array of shape (M,)
         1, 2, ... M.
-    ax_, figure_
-        Where it was drawn.
 
     Examples
     --------
@@ -88,10 +91,6 @@ class AmbiguityDisplay:
         ax : matplotlib Axes, optional
         **kwargs
             For the line of the ensemble error.
-
-        Returns
-        -------
-        display : AmbiguityDisplay
         """
         _refuse_scores(estimator)
         F, y = predictions_of(estimator, X, y)
@@ -116,85 +115,66 @@ class AmbiguityDisplay:
         ax : matplotlib Axes, optional
         **kwargs
             For the line of the ensemble error.
-
-        Returns
-        -------
-        display : AmbiguityDisplay
         """
-        C = error_correlation(F, y)
+        return cls.from_correlation(error_correlation(F, y), order).plot(ax, **kwargs)
+
+    @classmethod
+    def from_correlation(cls, C: FloatArray, order: Any = None) -> Self:
+        """Return the display of an error correlation C of shape (M, M), not drawn yet.
+
+        Parameters
+        ----------
+        C : array of shape (M, M)
+        order : array of member numbers, optional
+        """
         order = np.arange(len(C)) if order is None else _check_order(order, len(C))
         C = C[np.ix_(order, order)]
         k = np.arange(1, len(order) + 1)
         member = np.diag(C).cumsum() / k
         ensemble = np.diag(C.cumsum(axis=0).cumsum(axis=1)) / k**2
         # A sum of squares, whatever the sums round to.
-        return cls(member, np.clip(ensemble, 0.0, member), order=order).plot(
-            ax, **kwargs
-        )
+        return cls(member, np.clip(ensemble, 0.0, member), order=order)
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw the three terms against the size.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            A new figure unless given.
-        **kwargs
-            For the line of the ensemble error, as in `Axes.plot`.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
+        """Draw the three terms against the size."""
         from matplotlib.ticker import MaxNLocator
 
-        ax = open_axes(self, ax)
         few = len(self.size) <= _MOST_MARKERS
-        ax.plot(
-            self.size,
-            self.member_error,
-            ls="--",
-            marker="s" if few else None,
-            ms=4,
-            color=ORANGE,
-            label="member error",
-        )
-        ax.plot(
-            self.size,
-            self.diversity,
-            ls=":",
-            marker="^" if few else None,
-            ms=4,
-            color=GREEN,
-            label="diversity",
-        )
-        style: dict[str, Any] = {"color": BLUE, "lw": 2.2, "ms": 4}
-        style["marker"] = "o" if few else None
+        for curve, label, color, line, marker in (
+            (self.member_error, "member error", ORANGE, "--", "s"),
+            (self.diversity, "diversity", GREEN, ":", "^"),
+        ):
+            style: dict[str, Any] = {"marker": marker if few else None, "ms": 4}
+            ax.plot(self.size, curve, color=color, ls=line, label=label, **style)
+        style = {"color": BLUE, "lw": 2.2, "ms": 4, "marker": "o" if few else None}
         style["label"] = "ensemble error"
         ax.plot(self.size, self.ensemble_error, **{**style, **kwargs})
         ax.set(xlabel="number of members", ylabel="mean squared error")
         ax.set_ylim(bottom=0.0)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         legend_above(ax)
-        return self
 
 
 def _refuse_scores(estimator: Any) -> None:
-    """Refuse members whose distance from the targets says nothing."""
+    """Refuse members whose distance from the targets has no meaning."""
     if roster_of(estimator).votes == "scores":
         raise ValueError(
-            "The rounds of a boosted classifier speak by scores, and the distance of a "
-            "score from a class says nothing: there is no decomposition. Look at "
+            "The rounds of a boosted classifier give scores, and the distance of a score "
+            "from a class has no meaning: there is no decomposition. Look at "
             "PruningPathDisplay or KappaErrorDisplay instead."
         )
 
 
 def _own_order(estimator: Any, n_members: int) -> IntArray:
     """Return the order of an ordering pruner, or largest weights first."""
-    if hasattr(core_of(estimator), "combiner_"):
-        order = getattr(core_of(estimator).combiner_, "order_", None)
-        if order is not None and np.array_equal(np.sort(order), np.arange(n_members)):
-            return np.asarray(order)
+    core = core_of(estimator)
+    order = getattr(getattr(core, "combiner_", None), "order_", None)
+    if order is not None:
+        numbers = numbers_of(core, n_members)
+        kept = order[np.isin(order, numbers)]
+        if np.array_equal(np.sort(kept), numbers):
+            places: IntArray = np.searchsorted(numbers, kept)
+            return places
     w = weights_of(estimator)
     if w is None:
         return np.arange(n_members)

@@ -18,8 +18,8 @@ from committee.displays.style import (
     BLUE,
     GREY,
     ORANGE,
+    Display,
     legend_above,
-    open_axes,
     thin,
     thin_lines,
 )
@@ -31,7 +31,7 @@ _MOST_POINTS = 1000
 KINDS = ("submodels", "error")
 
 
-class CouplingDisplay:
+class CouplingDisplay(Display):
     """Submodels before and after coupling, and errors against the coupling nu.
 
         member error(nu)   = mean_j error(f_j)
@@ -56,8 +56,6 @@ class CouplingDisplay:
     ----------
     couplings, member_error, ensemble_error, chosen, x, before, after, ensemble
         As given; curves in the order of x.
-    ax_, figure_
-        Where it was drawn.
 
     Examples
     --------
@@ -130,10 +128,6 @@ class CouplingDisplay:
         ax : matplotlib Axes, optional
         **kwargs
             For the line of the ensemble.
-
-        Returns
-        -------
-        display : CouplingDisplay
         """
         if not isinstance(estimator, (CoupledKernelRegressor, CoupledKernelClassifier)):
             raise TypeError(
@@ -144,15 +138,15 @@ class CouplingDisplay:
         tried = np.unique([0.0, own, *couplings])
         X_test, y_test = (X, y) if X_test is None else (X_test, y_test)
         copies = _fit_copies(estimator, tried, X, y, X_coupling)
-        asked = [predictions_of(copy, X_test, y_test) for copy in copies]
+        found = [predictions_of(copy, X_test, y_test) for copy in copies]
         rows = np.asarray(X_test)
         return cls.from_predictions(
-            [F for F, _ in asked],
-            asked[0][1],
+            [F for F, _ in found],
+            found[0][1],
             tried,
             [copy.weights_ for copy in copies],
             chosen=own,
-            x=rows[:, 0] if rows.shape[1] == 1 and asked[0][0].ndim == 2 else None,
+            x=rows[:, 0] if rows.shape[1] == 1 and found[0][0].ndim == 2 else None,
             kind=kind,
             ax=ax,
             **kwargs,
@@ -192,10 +186,6 @@ class CouplingDisplay:
         ax : matplotlib Axes, optional
         **kwargs
             For the line of the ensemble.
-
-        Returns
-        -------
-        display : CouplingDisplay
         """
         nu = np.asarray(couplings, dtype=np.float64)
         if len(F) != len(nu):
@@ -249,10 +239,14 @@ class CouplingDisplay:
             raise ValueError(
                 "Submodels are drawn for regression on one input; use kind='error'."
             )
-        ax = open_axes(self, ax)
-        (self._plot_submodels if kind == "submodels" else self._plot_error)(ax, kwargs)
+        self._kind = kind
+        return super().plot(ax, **kwargs)
+
+    def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
+        """Draw the kind of picture that was given to `plot`."""
+        is_error = self._kind == "error"
+        (self._plot_error if is_error else self._plot_submodels)(ax, kwargs)
         legend_above(ax)
-        return self
 
     def _plot_submodels(self, ax: Any, kwargs: dict[str, Any]) -> None:
         """Draw every submodel before and after, and the ensemble."""

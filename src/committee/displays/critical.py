@@ -11,17 +11,17 @@ from committee._typing import FloatArray, IntArray
 from committee.displays.style import (
     BLACK,
     VERMILION,
+    Display,
     check_names,
     literal,
     number_of,
-    open_axes,
 )
 
 #: Height of a row of text in inches, and the row of the bar above the scale.
 _ROW, _BAR = 0.26, 2.6
 
 
-class CriticalDifferenceDisplay:
+class CriticalDifferenceDisplay(Display):
     """Mean ranks of methods over data sets; bars join those that are close.
 
         i and j differ  if  |R_i - R_j| >= CD = q_alpha sqrt(k (k + 1) / (6 N))
@@ -50,8 +50,6 @@ class CriticalDifferenceDisplay:
     groups : list of arrays
         The largest sets of methods, best first, that do not differ among themselves,
         or from the control.
-    ax_, figure_
-        Where it was drawn.
 
     References
     ----------
@@ -113,10 +111,6 @@ class CriticalDifferenceDisplay:
         ax : matplotlib Axes, optional
         **kwargs
             For the bars that join methods.
-
-        Returns
-        -------
-        display : CriticalDifferenceDisplay
         """
         display = cls(
             comparison.mean_ranks,
@@ -125,24 +119,14 @@ class CriticalDifferenceDisplay:
         )
         return display.plot(ax, **kwargs)
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw ranks on a line, names on both sides, and bars for the groups.
+    def _figsize(self) -> tuple[float, float]:
+        rows = (len(self.order) + 1) // 2
+        return 7.0, _ROW * (rows + 0.5 * len(self.groups) + _BAR + 2)
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            A new figure unless given.
-        **kwargs
-            For the bars that join methods, as in `Axes.plot`.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
+        """Draw ranks on a line, names on both sides, and bars for the groups."""
         k = len(self.order)
         rows, bars = (k + 1) // 2, len(self.groups)
-        height = _ROW * (rows + 0.5 * bars + _BAR + 2)
-        ax = open_axes(self, ax, figsize=(7.0, height))
         for g, group in enumerate(self.groups):
             style = {"color": VERMILION, "lw": 4, "solid_capstyle": "butt"}
             ends = self.mean_ranks[group[[0, -1]]] + [-0.02 * k / 5, 0.02 * k / 5]
@@ -151,7 +135,6 @@ class CriticalDifferenceDisplay:
         self._plot_names(ax, -0.5 - 0.5 * bars)
         self._plot_difference(ax)
         self._frame(ax, -0.5 - 0.5 * bars - rows)
-        return self
 
     def _groups(self) -> list[IntArray]:
         """Return the largest runs of sorted ranks that are closer than the difference."""

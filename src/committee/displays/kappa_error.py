@@ -7,23 +7,18 @@ from typing import Any, Self
 import numpy as np
 
 from committee._typing import FloatArray, IntArray
-from committee._validation import (
-    check_held_out,
-    check_predictions,
-    check_targets,
-)
-from committee.combiners.ballots import Ballots
+from committee._validation import check_predictions
 from committee.combiners.hull import lower_left_hull
-from committee.combiners.likeness import kappa as kappa_of_pairs
-from committee.combiners.problem import Problem
+from committee.diagnostics import pairwise_kappa
+from committee.diagnostics.agreement import vote_errors
 from committee.displays.sources import predictions_of
-from committee.displays.style import BLUE, VERMILION, legend_inside, open_axes
+from committee.displays.style import BLUE, VERMILION, Display, legend_inside
 
 #: More pairs than these are counted in hexagons.
 _MOST_POINTS = 5000
 
 
-class KappaErrorDisplay:
+class KappaErrorDisplay(Display):
     """Every pair of members as a point, and the hull on which pruning keeps pairs.
 
         x_ij = kappa_ij,   y_ij = (e_i + e_j) / 2
@@ -47,8 +42,6 @@ class KappaErrorDisplay:
     hull : array
         The pairs on the hull, from the most diverse to the most accurate; those
         that `KappaErrorHullPruner` keeps.
-    ax_, figure_
-        Where it was drawn.
 
     References
     ----------
@@ -74,7 +67,7 @@ class KappaErrorDisplay:
             )
         if len(self.kappa) == 0:
             raise ValueError(
-                "A kappa-error diagram needs a pair of members that both speak on some "
+                "A kappa-error diagram needs a pair of members that both vote on some "
                 "row. Got no such pair."
             )
         self.pairs: IntArray | None = None if pairs is None else np.asarray(pairs)
@@ -96,10 +89,6 @@ class KappaErrorDisplay:
         ax : matplotlib Axes, optional
         **kwargs
             For the cloud.
-
-        Returns
-        -------
-        display : KappaErrorDisplay
         """
         F, codes = predictions_of(estimator, X, y)
         return cls.from_predictions(F, codes, ax=ax, **kwargs)
@@ -120,10 +109,22 @@ class KappaErrorDisplay:
         ax : matplotlib Axes, optional
         **kwargs
             For the cloud.
+        """
+        return cls.compute(F, y, held_out=held_out).plot(ax, **kwargs)
 
-        Returns
-        -------
-        display : KappaErrorDisplay
+    @classmethod
+    def compute(
+        cls, F: Any, y: Any, *, held_out: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Return the display of members whose votes are given, not drawn yet.
+
+        Parameters
+        ----------
+        F : array of shape (N, M, K)
+        y : array of shape (N,)
+            Class codes 0..K-1.
+        held_out : bool array of shape (N, M), optional
+        sample_weight : array of shape (N,), optional
         """
         F = check_predictions(F)
         if F.ndim != 3:
@@ -136,33 +137,18 @@ class KappaErrorDisplay:
                 "A kappa-error diagram is one of pairs and needs at least two members. "
                 "Got 1."
             )
-        mask = check_held_out(held_out, F.shape)
-        ballots = Ballots(Problem(F, check_targets(F, y), mask, None))
-        value, known = kappa_of_pairs(ballots)
-        i, j = np.nonzero(np.triu(known, k=1))
-        e = ballots.errors()
-        display = cls(value[i, j], (e[i] + e[j]) / 2, pairs=np.column_stack([i, j]))
-        return display.plot(ax, **kwargs)
+        kappa = pairwise_kappa(F, held_out=held_out, sample_weight=sample_weight)
+        e = vote_errors(F, y, held_out=held_out, sample_weight=sample_weight)
+        i, j = np.nonzero(np.triu(~np.isnan(kappa), k=1))
+        return cls(kappa[i, j], (e[i] + e[j]) / 2, pairs=np.column_stack([i, j]))
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw a point for each pair, or shade hexagons where there are thousands.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            A new figure unless given.
-        **kwargs
-            For the cloud, as in `Axes.scatter`, or `Axes.hexbin` above 5000 pairs.
-
-        Returns
-        -------
-        self
-        """
-        own = ax is None
-        ax = open_axes(self, ax)
+    def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
+        """Draw a point for each pair, or shade hexagons where there are thousands."""
         if len(self.kappa) > _MOST_POINTS:
             cells = self._plot_cells(ax, kwargs)
-            if own:  # a colour bar takes its room from the axes it belongs to
+            if (
+                self._has_new_figure
+            ):  # a colour bar takes its room from the axes it belongs to
                 ax.figure.colorbar(cells, ax=ax, label="pairs in a cell")
         else:
             self._plot_points(ax, kwargs)
@@ -179,7 +165,6 @@ class KappaErrorDisplay:
         )
         ax.set(xlabel="kappa: agreement beyond chance", ylabel="mean error of the pair")
         legend_inside(ax, "upper right")
-        return self
 
     def _plot_points(self, ax: Any, kwargs: dict[str, Any]) -> None:
         """Draw one point for each pair."""

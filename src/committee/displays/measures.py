@@ -1,97 +1,57 @@
-"""What the errors of a pruning path are, so that others can be measured alike."""
+"""Errors of committees on other rows, measured as those of a pruning path are."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from committee._typing import FloatArray, IntArray
-from committee._validation import check_class_codes
-from committee.combiners.evidence_pruner import EvidencePruner
-from committee.combiners.greedy import GreedyPruner
-
-GreedyPath = GreedyPruner
-from committee.combiners.objectives import Scoring, row_score
+from committee._validation import check_class_codes, check_predictions, check_targets
+from committee.combiners.objectives import row_score
 from committee.combiners.problem import Problem
+from committee.path import Path
 
-#: Why the first members of a path seem to help more than they do.
-UNHEARD = "rows on which nobody is heard count half"
-#: How errors are found that are not left out or cross-fitted.
-_WEIGHING = "on the weighing rows"
+#: Numbers that are predicted in one product: 32 MB.
+_BLOCK = 2**22
 
 
-@dataclass(frozen=True)
-class Measure:
-    """What the errors of a path are.
+def split_measure(measure: str) -> tuple[str, str]:
+    """Return what the errors of a path are, and how or on which rows they were found.
 
-    Attributes
-    ----------
-    kind : str
-        "error rate", "mean squared error", "squared error of probabilities" or
-        "minus ..." a score; "error" where it is not known.
-    how : str
-        "leave-one-out", "cross-fitted" or "on the weighing rows".
-    note : str
-        What else a reader should know; empty if nothing.
-    scoring : str, callable or None
-        The score, where the error is minus a score.
+    Examples
+    --------
+    >>> from committee.displays.measures import split_measure
+    >>> split_measure("leave-one-out error rate"), split_measure("mean squared error")
+    (('error rate', 'leave-one-out'), ('mean squared error', 'on the weighing rows'))
     """
-
-    kind: str
-    how: str
-    note: str = ""
-    scoring: Scoring | None = None
-
-    @property
-    def name(self) -> str:
-        """Kind and how, in the order of speech."""
-        if self.how == _WEIGHING:
-            return f"{self.kind} {self.how}"
-        return f"{self.how} {self.kind}"
-
-    @property
-    def squared(self) -> bool:
-        """Whether the error of classes is that of their probabilities."""
-        return "squared" in self.kind
-
-    def errors(self, F: FloatArray, y: Any, committees: Sequence[Any]) -> FloatArray:
-        """Return the error of each of many committees on other rows.
-
-        Parameters
-        ----------
-        F : array of shape (N, M) or (N, M, K)
-        y : array of shape (N,)
-        committees : sequence of (members, weights)
-
-        Returns
-        -------
-        error : array of shape (S,)
-        """
-        if self.scoring is not None:
-            W = np.zeros((len(committees), F.shape[1]))
-            for row, (m, w) in zip(W, committees, strict=True):
-                row[m] = w
-            return minus_scores(F, y, W, self.scoring)
-        outputs = (np.tensordot(F[:, m], w, axes=(1, 0)) for m, w in committees)
-        return np.array([error_of(f, y, squared=self.squared) for f in outputs])
+    for how in ("leave-one-out", "cross-fitted"):
+        if measure.startswith(how):
+            return measure.removeprefix(how).strip(), how
+    return measure, "on the weighing rows"
 
 
 def error_of(
-    output: FloatArray, y: FloatArray | IntArray, *, squared: bool = False
+    output: FloatArray,
+    y: FloatArray | IntArray,
+    *,
+    squared: bool = False,
+    sample_weight: FloatArray | None = None,
 ) -> float:
     """Return the share of wrong rows of (N, K) scores, or the mean squared error.
 
     With `squared` that of scores is their squared distance from the one-hot targets.
     """
     if output.ndim == 1:
-        return float(np.mean((output - y) ** 2))
-    codes = check_class_codes(y, output.shape[1])
-    if not squared:
-        return float(np.mean(output.argmax(axis=1) != codes))
-    return float(np.mean(((output - np.eye(output.shape[1])[codes]) ** 2).sum(axis=1)))
+        losses = (output - y) ** 2
+    else:
+        codes = check_class_codes(y, output.shape[1])
+        if squared:
+            losses = ((output - np.eye(output.shape[1])[codes]) ** 2).sum(axis=1)
+        else:
+            losses = output.argmax(axis=1) != codes
+    return float(np.average(losses, weights=sample_weight))
 
 
 def error_name(F: FloatArray) -> str:
@@ -99,74 +59,66 @@ def error_name(F: FloatArray) -> str:
     return "share of wrong rows" if F.ndim == 3 else "mean squared error"
 
 
-def minus_scores(
-    F: FloatArray,
+def path_errors(
+    path: Path,
+    F: Any,
     y: Any,
-    W: FloatArray,
-    scoring: Scoring,
+    *,
+    members: IntArray | None = None,
     sample_weight: FloatArray | None = None,
 ) -> FloatArray:
-    """Return minus the score of many committees, W of shape (S, M)."""
-    score = row_score(Problem(F, y, None, sample_weight), scoring)
-    return np.array([score.error(w) for w in W])
+    """Return the error of every committee of a path on other rows.
 
-
-def measure_of(path: Any, combiner: Any = None) -> Measure:
-    """Return what the errors of a path are.
+    It is of the kind that the path's own error is.
 
     Parameters
     ----------
-    path : path
-        Of a pruner or of a pruned committee.
-    combiner : fitted combiner, optional
-        The pruner that made it; without it less is known.
+    path : Path
+    F : array of shape (N, M) or (N, M, K)
+    y : array of shape (N,)
+    members : array of shape (M,), optional
+        Numbers of the members that F is of, where these are not all that the path was
+        made from.
+    sample_weight : array of shape (N,), optional
 
     Returns
     -------
-    measure : Measure
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from committee import EPPruner
-    >>> from committee.displays.measures import measure_of
-    >>> F = np.random.default_rng(0).normal(size=(30, 4))
-    >>> pruner = EPPruner().fit(F, F.mean(axis=1))
-    >>> measure_of(pruner.path_, pruner).name
-    'leave-one-out mean squared error'
+    error : array of shape (S,)
+        NaN for committees with other members, and where a score is not known.
     """
-    known = getattr(path, "measure", "")
-    for how in ("leave-one-out", "cross-fitted"):
-        if known.startswith(how):
-            note = _note(combiner) if how == "leave-one-out" else ""
-            return Measure(known.removeprefix(how).strip(), how, note)
-    if isinstance(path, GreedyPath):
-        return _greedy_measure(combiner)
-    if hasattr(path, "loo_error"):
-        kind = getattr(combiner, "loo_measure_", "error")
-        return Measure(kind, "leave-one-out", _note(combiner))
-    return Measure(known or _plain_kind(combiner), _WEIGHING)
+    F = check_predictions(F)
+    y = check_targets(F, y)
+    n_members = path.weights.shape[1]
+    if members is None:
+        members = np.arange(F.shape[1])
+        if F.shape[1] != n_members:
+            raise ValueError(
+                f"The path goes through {n_members} members, and the test error needs "
+                f"the predictions of all of them. Got those of {F.shape[1]}: pass "
+                "F_test of the whole ensemble to from_path."
+            )
+    missing = np.setdiff1d(np.arange(n_members), members)
+    W = path.weights[:, members]
+    known = ~path.weights[:, missing].any(axis=1)
+    errors = np.full(len(W), np.nan)
+    if path.scoring is not None:
+        score = row_score(Problem(F, y, None, sample_weight), path.scoring)
+        try:
+            errors[known] = [score.error(w) for w in W[known]]
+        except ValueError:  # some scores are not known on rows of one class
+            return errors
+    else:
+        weight, squared = sample_weight, "squared" in path.measure
+        errors[known] = [
+            error_of(output, y, squared=squared, sample_weight=weight)
+            for output in _outputs(F, W[known])
+        ]
+    return errors
 
 
-def _greedy_measure(combiner: Any) -> Measure:
-    """Return the squared error, or minus the score."""
-    scoring = combiner.scoring if isinstance(combiner, GreedyPruner) else None
-    if scoring is not None:
-        name = scoring if isinstance(scoring, str) else "the score"
-        return Measure(f"minus {name}", _WEIGHING, "", scoring)
-    of_votes = getattr(combiner, "_n_classes", None) is not None
-    kind = "squared error of probabilities" if of_votes else "mean squared error"
-    return Measure(kind, _WEIGHING)
-
-
-def _plain_kind(combiner: Any) -> str:
-    """Return the error of equal votes."""
-    if combiner is None:
-        return "error"
-    return "mean squared error" if combiner._n_classes is None else "error rate"
-
-
-def _note(combiner: Any) -> str:
-    """Say where votes were held out: a small committee is silent on many rows."""
-    masked = isinstance(combiner, EvidencePruner) and combiner._heard < 1
-    return UNHEARD if masked else ""
+def _outputs(F: FloatArray, W: FloatArray) -> Iterator[FloatArray]:
+    """Yield the weighted sums of many committees, W of shape (S, M)."""
+    slabs = np.ascontiguousarray(np.moveaxis(F, 1, 0))
+    at_once = max(1, _BLOCK * slabs.shape[0] // slabs.size)
+    for start in range(0, len(W), at_once):
+        yield from np.tensordot(W[start : start + at_once], slabs, axes=(1, 0))

@@ -7,13 +7,13 @@ from typing import Any, Self
 import numpy as np
 
 from committee._typing import IntArray
-from committee.displays.measures import measure_of
+from committee.displays.measures import path_errors, split_measure
 from committee.displays.sources import (
     combiner_of,
     core_of,
     fit_combiner,
     kind_of,
-    path_errors,
+    numbers_of,
     predictions_of,
 )
 from committee.displays.style import (
@@ -21,16 +21,17 @@ from committee.displays.style import (
     GREEN,
     GREY,
     VERMILION,
+    Display,
     legend_above,
-    open_axes,
     twin_axes,
 )
+from committee.path import Path
 
 #: More sizes than these have a band instead of bars, and no markers.
 _MOST_BARS = 40
 
 
-class PruningPathDisplay:
+class PruningPathDisplay(Display):
     """Size of a committee against its error, its evidence and its test error.
 
     The test error is measured as the error is, and the y axis says how.
@@ -64,8 +65,6 @@ class PruningPathDisplay:
     error_name, error_label, note : str
     best : array
         For each size, in rising order, the step of least error.
-    ax_, figure_
-        Where it was drawn.
     evidence_ax_ : matplotlib Axes or None
         The axes of the evidence, on the right.
 
@@ -104,11 +103,56 @@ class PruningPathDisplay:
         self.best: IntArray = _first_of_each_size(self.size, self.error)
 
     @classmethod
+    def compute(
+        cls,
+        path: Path,
+        *,
+        F_test: Any = None,
+        y_test: Any = None,
+        members: IntArray | None = None,
+        sample_weight: Any = None,
+        chosen: int | None = None,
+    ) -> Self:
+        """Return the display of a path, not drawn yet.
+
+        Parameters
+        ----------
+        path : Path
+        F_test : array of shape (N, M) or (N, M, K), optional
+        y_test : array of shape (N,), optional
+        members : array of shape (M,), optional
+            Numbers of the members that F_test is of; all of the path unless given.
+        sample_weight : array of shape (N,), optional
+            Of the test rows.
+        chosen : int, optional
+        """
+        _check_both("F_test", F_test, "y_test", y_test)
+        test_error = None
+        if F_test is not None:
+            test_error = path_errors(
+                path, F_test, y_test, members=members, sample_weight=sample_weight
+            )
+        name, label = split_measure(path.measure)
+        display = cls(
+            path.size,
+            path.error,
+            error_se=_known(path.error_se),
+            log_evidence=_known(path.log_evidence),
+            test_error=test_error,
+            chosen=chosen,
+            error_name=name,
+            error_label=label,
+            note=path.note if path.measure == path.own_measure else "",
+        )
+        # Of equals, the one that its combiner prefers.
+        display.best = _first_of_each_size(path.size, path.error, path.own_error)
+        return display
+
+    @classmethod
     def from_path(
         cls,
-        path: Any,
+        path: Path,
         *,
-        combiner: Any = None,
         F_test: Any = None,
         y_test: Any = None,
         chosen: int | None = None,
@@ -119,12 +163,7 @@ class PruningPathDisplay:
 
         Parameters
         ----------
-        path : path
-            Has `size`, and `loo_error` or `error`; `loo_se` or `error_se` and
-            `log_evidence` are drawn where it has them.
-        combiner : fitted combiner, optional
-            The pruner that made the path: it knows what its errors are. The path of
-            a pruned committee knows this itself.
+        path : Path
         F_test : array of shape (N, M) or (N, M, K), optional
             Predictions of all members on other rows, for the test error. It is
             measured as the error of the path is.
@@ -135,31 +174,8 @@ class PruningPathDisplay:
         ax : matplotlib Axes, optional
         **kwargs
             For the line of the error.
-
-        Returns
-        -------
-        display : PruningPathDisplay
         """
-        _check_both("F_test", F_test, "y_test", y_test)
-        loo, measure = hasattr(path, "loo_error"), measure_of(path, combiner)
-        test_error = None
-        if F_test is not None:
-            test_error = path_errors(path, F_test, y_test, measure)
-        display = cls(
-            path.size,
-            path.loo_error if loo else path.error,
-            error_se=getattr(path, "loo_se" if loo else "error_se", None),
-            log_evidence=_known(getattr(path, "log_evidence", None)),
-            test_error=test_error,
-            chosen=chosen,
-            error_name=measure.kind,
-            error_label=measure.how,
-            note=measure.note,
-        )
-        if hasattr(path, "own_error"):  # of equals, the one that its combiner prefers
-            display.best = _first_of_each_size(
-                display.size, display.error, path.own_error
-            )
+        display = cls.compute(path, F_test=F_test, y_test=y_test, chosen=chosen)
         return display.plot(ax, **kwargs)
 
     @classmethod
@@ -179,16 +195,13 @@ class PruningPathDisplay:
         estimator : committee or combiner
             One that has a `path_`; a pipeline or a search may be around it.
         X_test : array-like of shape (N, n_features), optional
-            Rows that were not used, for the test error.
+            Rows that were not used, for the test error of the committees whose members
+            it has kept; `from_path` takes the predictions of all.
         y_test : array-like of shape (N,), optional
             Their targets or labels.
         ax : matplotlib Axes, optional
         **kwargs
             For the line of the error.
-
-        Returns
-        -------
-        display : PruningPathDisplay
         """
         _check_both("X_test", X_test, "y_test", y_test)
         core = core_of(estimator)
@@ -199,18 +212,15 @@ class PruningPathDisplay:
                 "A pruning path is kept by EPPruner, ARDPruner, GreedyPruner and the "
                 f"orderings such as ReduceErrorPruner. Got {kind_of(core)}."
             )
-        F_test = None
+        F_test = members = None
         if X_test is not None:
             F_test, y_test = predictions_of(estimator, X_test, y_test)
-        return cls.from_path(
-            path,
-            combiner=combiner,
-            F_test=F_test,
-            y_test=y_test,
-            chosen=int(np.count_nonzero(core.weights_)),
-            ax=ax,
-            **kwargs,
+            members = numbers_of(core, F_test.shape[1])
+        chosen = int(np.count_nonzero(core.weights_))
+        display = cls.compute(
+            path, F_test=F_test, y_test=y_test, members=members, chosen=chosen
         )
+        return display.plot(ax, **kwargs)
 
     @classmethod
     def from_predictions(
@@ -241,41 +251,18 @@ class PruningPathDisplay:
         ax : matplotlib Axes, optional
         **kwargs
             For the line of the error.
-
-        Returns
-        -------
-        display : PruningPathDisplay
         """
         fitted: Any = fit_combiner(combiner, F, y, held_out, sample_weight)
         if not hasattr(fitted, "path_"):
             return cls.from_estimator(fitted)
-        return cls.from_path(
-            fitted.path_,
-            combiner=fitted,
-            F_test=F_test,
-            y_test=y_test,
-            chosen=int(np.count_nonzero(fitted.weights_)),
-            ax=ax,
-            **kwargs,
-        )
+        chosen = len(fitted.support_)
+        display = cls.compute(fitted.path_, F_test=F_test, y_test=y_test, chosen=chosen)
+        return display.plot(ax, **kwargs)
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw error and test error on the left scale, evidence on the right.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            A new figure unless given.
-        **kwargs
-            For the line of the error, as in `Axes.plot`.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
+        """Draw error and test error on the left scale, evidence on the right."""
         from matplotlib.ticker import MaxNLocator
 
-        ax = open_axes(self, ax)
         few = len(self.best) <= _MOST_BARS
         self.evidence_ax_ = None
         if self.log_evidence is not None:
@@ -293,7 +280,6 @@ class PruningPathDisplay:
         ax.set(xlabel="number of members", ylabel=name)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         legend_above(ax, self.evidence_ax_)
-        return self
 
     def _plot_error(self, ax: Any, few: bool, kwargs: dict[str, Any]) -> None:
         """Draw the error of the best committee of each size, and dots for others."""
@@ -359,4 +345,4 @@ def _column(name: str, values: Any, n: int) -> Any:
 
 def _known(values: Any) -> Any:
     """Return the values, or None where none of them is known."""
-    return None if values is None or np.isnan(values).all() else values
+    return None if np.isnan(values).all() else values

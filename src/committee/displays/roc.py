@@ -14,9 +14,9 @@ from committee.displays.style import (
     BLACK,
     BLUE,
     GREY,
+    Display,
     legend_inside,
     literal,
-    open_axes,
     thin,
     thin_lines,
 )
@@ -26,7 +26,7 @@ from committee.predictions import combine
 _MOST_POINTS = 400
 
 
-class RocCommitteeDisplay:
+class RocCommitteeDisplay(Display):
     """ROC curves: thin lines for the members, a thick one for the committee.
 
         AUC = mean over pairs (i, j) of [s_i > s_j] + 1/2 [s_i = s_j]
@@ -51,8 +51,6 @@ class RocCommitteeDisplay:
     ----------
     fpr, tpr, auc, auc_se, member_curves, member_auc, pos_label
         As given.
-    ax_, figure_
-        Where it was drawn.
 
     References
     ----------
@@ -113,10 +111,6 @@ class RocCommitteeDisplay:
         ax : matplotlib Axes, optional
         **kwargs
             For the committee's line.
-
-        Returns
-        -------
-        display : RocCommitteeDisplay
         """
         F, codes = predictions_of(estimator, X, y)
         _check_votes(F)
@@ -157,10 +151,6 @@ class RocCommitteeDisplay:
         ax : matplotlib Axes, optional
         **kwargs
             For the committee's line.
-
-        Returns
-        -------
-        display : RocCommitteeDisplay
         """
         F = check_predictions(F)
         _check_votes(F)
@@ -198,21 +188,11 @@ class RocCommitteeDisplay:
             pos_label=k,
         )
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw the members' curves, then the committee's over them.
+    def _figsize(self) -> tuple[float, float]:
+        return 5.2, 5.0
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            A new figure unless given.
-        **kwargs
-            For the committee's line, as in `Axes.plot`.
-
-        Returns
-        -------
-        self
-        """
-        ax = open_axes(self, ax, figsize=(5.2, 5.0))
+    def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
+        """Draw the members' curves, then the committee's over them."""
         ax.plot([0, 1], [0, 1], ls=":", color=GREY, lw=1, label="chance")
         M = len(self.member_curves)
         if M:
@@ -228,7 +208,6 @@ class RocCommitteeDisplay:
         ax.set_xlabel(f"false positive rate ({kind})")
         ax.set_ylabel(f"true positive rate ({kind})")
         legend_inside(ax, "lower right")
-        return self
 
 
 def _check_votes(F: FloatArray) -> None:

@@ -11,18 +11,18 @@ from committee.displays.style import (
     BLUE,
     GREY,
     VERMILION,
+    Display,
     check_names,
     line_alpha,
     literal,
     number_of,
-    open_axes,
 )
 
 #: More runs than these are not joined by lines.
 _MOST_LINES = 60
 
 
-class PairedRunsDisplay:
+class PairedRunsDisplay(Display):
     """Scores of methods on the same runs as box plots, run by run joined by lines.
 
     Boxes alone hide the pairing: methods with the same box can differ in every run.
@@ -50,8 +50,6 @@ class PairedRunsDisplay:
         Mean of `values` and its standard error.
     quartiles : array of shape (3, methods)
         First quartile, median and third quartile of `values`.
-    ax_, figure_
-        Where it was drawn.
 
     Examples
     --------
@@ -119,30 +117,16 @@ class PairedRunsDisplay:
         ax : matplotlib Axes, optional
         **kwargs
             For the boxes.
-
-        Returns
-        -------
-        display : PairedRunsDisplay
         """
         display = cls(scores, names=names, control=control, ylabel=ylabel)
         return display.plot(ax, **kwargs)
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw a box for each method, and a line for each run.
+    def _figsize(self) -> tuple[float, float]:
+        return max(4.0, 1.8 + 0.55 * len(self.names)), 4.2
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            A new figure unless given.
-        **kwargs
-            For the boxes, as in `Axes.boxplot`.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
+        """Draw a box for each method, and a line for each run."""
         runs, methods = self.values.shape
-        ax = open_axes(self, ax, figsize=(max(4.0, 1.8 + 0.55 * methods), 4.2))
         place = np.arange(methods)
         if self.control is not None:
             ax.axhline(0.0, color=GREY, lw=0.8)
@@ -171,7 +155,6 @@ class PairedRunsDisplay:
         ax.set_xlim(-0.6, methods - 0.4)
         ax.set_ylabel(self._value_name())
         ax.set_title(f"{runs} paired runs", fontsize="medium")
-        return self
 
     def _value_name(self) -> str:
         """Return what is drawn, in words."""

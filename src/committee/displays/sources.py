@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from committee._typing import FloatArray, IntArray
-from committee._validation import check_predictions, check_targets
+from committee._validation import label_codes
 from committee.combiners import Combiner, EPPruner
-from committee.displays.measures import Measure, error_of, measure_of
 from committee.ensembles import roster_of
 from committee.predictions import member_predictions
 
@@ -39,8 +37,14 @@ def combiner_of(estimator: Any) -> Any:
     return getattr(estimator, "combiner_", None)
 
 
+def numbers_of(estimator: Any, n_members: int) -> IntArray:
+    """Return the numbers of the members among all that were trained or pruned from."""
+    numbers: IntArray = getattr(estimator, "support_", np.arange(n_members))
+    return numbers
+
+
 def kind_of(estimator: Any) -> str:
-    """Return a committee and its combiner in words, for an error."""
+    """Return the names of a committee and its combiner, for an error."""
     combiner = combiner_of(estimator)
     if combiner is None:
         return f"{type(estimator).__name__} without a combiner"
@@ -63,7 +67,7 @@ def predictions_of(
     F = member_predictions(estimator, X)
     if F.ndim == 2:
         return F, y.astype(np.float64)
-    return F, codes_of(classes_of(estimator), y)
+    return F, label_codes(y, classes_of(estimator))
 
 
 def classes_of(estimator: Any) -> Any:
@@ -73,83 +77,9 @@ def classes_of(estimator: Any) -> Any:
     return roster_of(estimator).classes
 
 
-def codes_of(classes: Any, y: Any) -> IntArray:
-    """Return where the labels stand among the classes, or name a stranger."""
-    position = {label: k for k, label in enumerate(np.asarray(classes).tolist())}
-    labels = np.asarray(y).tolist()
-    strange = [label for label in labels if label not in position]
-    if strange:
-        raise ValueError(
-            f"y has the label {strange[0]!r}, which is not among the classes "
-            f"{list(position)[:10]} of the ensemble."
-        )
-    return np.array([position[label] for label in labels], dtype=np.intp)
-
-
 def weights_of(estimator: Any) -> FloatArray | None:
     """Return the weights of an ensemble; None where it does not average."""
     if hasattr(estimator, "weights_"):
         weights: FloatArray = estimator.weights_
         return weights
     return roster_of(estimator).weights
-
-
-def path_errors(
-    path: Any, F: Any, y: Any, measure: Measure | None = None
-) -> FloatArray:
-    """Return the error of every committee of a path on other rows.
-
-    Parameters
-    ----------
-    path : path
-        Of EP, of a greedy or ordering pruner, or of a pruned committee.
-    F : array of shape (N, M) or (N, M, K)
-        Predictions of all members that the path was made from.
-    y : array of shape (N,)
-    measure : Measure, optional
-        What the error is: that of the path unless given.
-
-    Returns
-    -------
-    error : array of shape (steps,)
-    """
-    F = check_predictions(F)
-    y = check_targets(F, y)
-    measure = measure_of(path) if measure is None else measure
-    if hasattr(path, "order"):
-        return _ordered_errors(path, F, y)
-    return measure.errors(F, y, list(_steps(path, F.shape[1])))
-
-
-def _ordered_errors(path: Any, F: FloatArray, y: Any) -> FloatArray:
-    """Return the errors of the first 1, 2, ... members, which vote as equals."""
-    _check_width(path.n_members, F.shape[1])
-    total = np.zeros_like(F[:, 0])
-    errors = np.empty(len(path.order))
-    for k, m in enumerate(path.order):
-        total += F[:, m]
-        errors[k] = error_of(total / (k + 1), y)
-    return errors
-
-
-def _steps(path: Any, width: int) -> Iterator[tuple[IntArray, FloatArray]]:
-    """Yield the members and the weights of every committee."""
-    if hasattr(path, "weights"):
-        _check_width(path.weights.shape[1], width)
-        for w in path.weights:
-            m = np.flatnonzero(w)
-            equal = getattr(path, "equal_votes", False)
-            yield m, np.full(len(m), 1.0 / len(m)) if equal else w[m]
-    else:
-        _check_width(1 + max(step.members.max() for step in path.steps), width)
-        yield from ((step.members, step.weights) for step in path.steps)
-
-
-def _check_width(n_members: int, width: int) -> None:
-    """Refuse predictions of fewer members than the path has."""
-    if width < n_members:
-        raise ValueError(
-            f"The path goes through {n_members} members, and the test error needs the "
-            f"predictions of all of them. Got those of {width}: pass F_test of the "
-            "whole ensemble to from_path."
-        )

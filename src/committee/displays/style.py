@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -14,53 +14,57 @@ BLUE, ORANGE, GREEN, VERMILION = "#0072b2", "#e69f00", "#009e73", "#d55e00"
 _WIDTH = 32
 
 
-def require_pyplot(name: str) -> Any:
-    """Return matplotlib.pyplot, or say how to get it."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise ImportError(
-            f"{name}.plot needs matplotlib: pip install 'committee[plot]'."
-        ) from None
-    return plt
+class Display:
+    """Numbers that can be drawn, in scikit-learn's style.
 
-
-def open_axes(
-    display: Any, ax: Any, *, figsize: tuple[float, float] = (6.0, 4.2)
-) -> Any:
-    """Return the axes to draw on, a new figure's unless given, and remember them.
-
-    Parameters
+    Attributes
     ----------
-    display : display
-        Gets `ax_` and `figure_`.
-    ax : matplotlib Axes or None
-    figsize : (float, float)
-        Of a new figure, in inches.
-
-    Returns
-    -------
-    ax : matplotlib Axes
+    ax_, figure_
+        Where it was drawn.
     """
-    plt = require_pyplot(type(display).__name__)
-    if ax is None:
-        _, ax = plt.subplots(figsize=figsize, layout="constrained")
-    display.ax_, display.figure_ = ax, ax.figure
-    return ax
+
+    ax_: Any
+    figure_: Any
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw the numbers.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure unless given.
+        **kwargs
+            Style of what the picture is about; see `from_estimator` or its like.
+
+        Returns
+        -------
+        self
+        """
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError:
+            raise ImportError(
+                f"{type(self).__name__}.plot needs matplotlib: "
+                "pip install 'committee[plot]'."
+            ) from None
+        self._has_new_figure = ax is None
+        if ax is None:
+            _, ax = plt.subplots(figsize=self._figsize(), layout="constrained")
+        self.ax_, self.figure_ = ax, ax.figure
+        self._draw(ax, kwargs)
+        return self
+
+    def _figsize(self) -> tuple[float, float]:
+        """Return the size of a new figure, in inches."""
+        return 6.0, 4.2
+
+    def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
+        """Draw on the axes."""
+        raise NotImplementedError
 
 
 def twin_axes(ax: Any, name: str) -> Any:
-    """Return the axes of that name that share x with `ax`, the old ones if any.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-    name : str
-
-    Returns
-    -------
-    twin : matplotlib Axes
-    """
+    """Return the axes of that name that share x with `ax`, the old ones if any."""
     for other in ax.get_shared_x_axes().get_siblings(ax):
         if other.get_gid() == name:
             return other
@@ -136,19 +140,7 @@ def literal(text: Any) -> str:
 
 
 def check_names(names: Any, n: int, what: str) -> list[str]:
-    """Return n names as text, the numbers 0..n-1 unless given.
-
-    Parameters
-    ----------
-    names : sequence or None
-    n : int
-    what : str
-        What they are names of, for the error.
-
-    Returns
-    -------
-    names : list of str
-    """
+    """Return n names, of `what`, as text; the numbers 0..n-1 unless given."""
     if names is None:
         return [str(i) for i in range(n)]
     texts = [str(name) for name in names]
@@ -160,17 +152,7 @@ def check_names(names: Any, n: int, what: str) -> list[str]:
 
 
 def number_of(method: Any, names: list[str]) -> int:
-    """Return the number of a method that is given by name or number.
-
-    Parameters
-    ----------
-    method : name or int
-    names : list of str
-
-    Returns
-    -------
-    number : int
-    """
+    """Return the number of a method that is given by name or number."""
     if str(method) in names:
         return names.index(str(method))
     if isinstance(method, (int, np.integer)) and 0 <= method < len(names):
@@ -193,16 +175,7 @@ def line_alpha(n: int) -> float:
 
 
 def thin_lines(ax: Any, curves: Any, color: str, label: str, **kwargs: Any) -> None:
-    """Draw many thin lines, fainter the more there are, under one label.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-    curves : sequence of arrays of shape (n, 2)
-    color, label : str
-    **kwargs
-        For the `LineCollection`.
-    """
+    """Draw many curves of shape (n, 2), fainter the more there are, under one label."""
     from matplotlib.collections import LineCollection
 
     n = len(curves)

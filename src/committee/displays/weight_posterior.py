@@ -13,8 +13,8 @@ from committee.displays.style import (
     BLACK,
     GREY,
     VERMILION,
+    Display,
     legend_above,
-    open_axes,
     thin,
 )
 
@@ -24,7 +24,7 @@ _MOST_POINTS = 4000
 _MASS = (0.5, 0.95)
 
 
-class PosteriorDisplay:
+class PosteriorDisplay(Display):
     """The Gaussian of EP as ellipses over draws of the exact posterior.
 
         V = U diag(l) U',   l_1 >= l_2 >= ...,    z = (u_1, u_2)'(w - mean)
@@ -53,8 +53,6 @@ class PosteriorDisplay:
         The draws on these axes, from EP's mean.
     sample_mean : array of shape (2,)
     sample_cov : array of shape (2, 2)
-    ax_, figure_
-        Where it was drawn.
 
     Examples
     --------
@@ -96,10 +94,6 @@ class PosteriorDisplay:
         ax : matplotlib Axes, optional
         **kwargs
             For the draws.
-
-        Returns
-        -------
-        display : PosteriorDisplay
         """
         combiner = combiner_of(estimator)
         if not isinstance(combiner, MCMCPruner):
@@ -136,31 +130,17 @@ class PosteriorDisplay:
         ax : matplotlib Axes, optional
         **kwargs
             For the draws.
-
-        Returns
-        -------
-        display : PosteriorDisplay
         """
         if combiner is None:
             combiner = MCMCPruner(random_state=0)
         fitted = fit_combiner(combiner, F, y, held_out, sample_weight)
         return cls.from_estimator(fitted, ax=ax, **kwargs)
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw the draws, EP's ellipses of 50 % and 95 %, and both means.
+    def _figsize(self) -> tuple[float, float]:
+        return 5.6, 5.0
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            A new figure unless given.
-        **kwargs
-            For the draws, as in `Axes.scatter`.
-
-        Returns
-        -------
-        self
-        """
-        ax = open_axes(self, ax, figsize=(5.6, 5.0))
+    def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
+        """Draw the draws, EP's ellipses of 50 % and 95 %, and both means."""
         shown = self.samples[thin(len(self.samples), _MOST_POINTS)]
         style = {"s": 5, "color": GREY, "alpha": 0.35, "linewidths": 0}
         style |= {"rasterized": True, "label": f"{len(self.samples)} exact draws"}
@@ -174,7 +154,6 @@ class PosteriorDisplay:
         ax.set_xlabel(f"first principal axis (both: {self.share:.0%} of the variance)")
         ax.set_ylabel("second principal axis")
         legend_above(ax)
-        return self
 
     def _ellipse(self, mass: float) -> FloatArray:
         """Return points around the given mass of a Gaussian in the plane, (2, n)."""

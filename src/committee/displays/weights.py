@@ -14,14 +14,14 @@ from committee.displays.sources import (
     fit_combiner,
     weights_of,
 )
-from committee.displays.style import BLUE, GREY, check_names, literal, open_axes
+from committee.displays.style import BLUE, GREY, Display, check_names, literal
 from committee.members import Pool
 
 #: Rows that can carry a name each.
 _MOST_NAMES = 50
 
 
-class WeightsDisplay:
+class WeightsDisplay(Display):
     """Sparse weights, largest first, with the spread of their posterior.
 
         w_m +- sqrt(V_mm)    for the members with w_m != 0
@@ -41,8 +41,6 @@ class WeightsDisplay:
     names : list of str
     order : array
         Members with a nonzero weight, largest weight first.
-    ax_, figure_
-        Where it was drawn.
 
     Examples
     --------
@@ -79,10 +77,6 @@ class WeightsDisplay:
         ax : matplotlib Axes, optional
         **kwargs
             For the points.
-
-        Returns
-        -------
-        display : WeightsDisplay
         """
         core = core_of(estimator)
         combiner = combiner_of(core)
@@ -93,7 +87,7 @@ class WeightsDisplay:
                 "no weights to draw."
             )
         if names is None:
-            names = _known_names(core, combiner)
+            names = known_names(core, combiner)
         display = cls(w, std=posterior_std(combiner), names=names)
         return display.plot(ax, **kwargs)
 
@@ -124,32 +118,18 @@ class WeightsDisplay:
         ax : matplotlib Axes, optional
         **kwargs
             For the points.
-
-        Returns
-        -------
-        display : WeightsDisplay
         """
         fitted = fit_combiner(combiner, F, y, held_out, sample_weight)
         return cls.from_estimator(fitted, names=names, ax=ax, **kwargs)
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw the kept members from top to bottom.
+    def _figsize(self) -> tuple[float, float]:
+        n = len(self.order)
+        return 6.0, (1.2 + 0.2 * max(n, 5) if n <= _MOST_NAMES else 5.0)
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            A new figure unless given.
-        **kwargs
-            For the points, as in `Axes.plot`.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
+        """Draw the kept members from top to bottom."""
         n = len(self.order)
         named = n <= _MOST_NAMES
-        height = 1.2 + 0.2 * max(n, 5) if named else 5.0
-        ax = open_axes(self, ax, figsize=(6.0, height))
         ax.axvline(0.0, color=GREY, lw=0.8)
         (self._plot_stems if named else self._plot_bands)(ax)
         style = {"color": BLUE, "ms": 6 if named else 2.5, "marker": "o", "ls": "none"}
@@ -162,7 +142,6 @@ class WeightsDisplay:
         if named:
             ax.set_yticks(place, [literal(self.names[m]) for m in self.order])
         ax.set_ylabel("member" if named else "members, largest weight first")
-        return self
 
     def _plot_stems(self, ax: Any) -> None:
         """Draw a stem for each weight, and a bar for its spread."""
@@ -183,8 +162,8 @@ class WeightsDisplay:
             ax.hlines(place, w - spread, w + spread, color=BLUE, alpha=0.4, **style)
 
 
-def _known_names(estimator: Any, combiner: Any) -> Any:
-    """Return the names that members already have, or None."""
+def known_names(estimator: Any, combiner: Any) -> Any:
+    """Return the names that all members already have, or None."""
     generator = getattr(estimator, "generator", None)
     if isinstance(generator, Pool):
         return generator.names

@@ -1,6 +1,16 @@
-"""Any fitted ensemble as a roster: its members and how they speak."""
+"""Any fitted ensemble as a roster of its members; one adapter for each library."""
 
-from committee.ensembles.dissect import roster_of
+from committee.ensembles.registry import known_columns, roster_of, trees_of
 from committee.ensembles.roster import Roster
+from committee.ensembles.rounds import Rebuilt, Round, rebuild, rebuilt
 
-__all__ = ["Roster", "roster_of"]
+__all__ = [
+    "Rebuilt",
+    "Roster",
+    "Round",
+    "known_columns",
+    "rebuild",
+    "rebuilt",
+    "roster_of",
+    "trees_of",
+]

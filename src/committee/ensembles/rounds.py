@@ -1,40 +1,31 @@
-"""A round of a booster as a member of a committee."""
+"""Rounds of a booster as members of a committee, whichever library trained it.
+
+A booster is raw(x) = start(x) + sum_m h_m(x). Member m is its round m, scaled to
+predict for the whole, f_m = start + M h_m, so that equal weights give back the booster.
+"""
 
 from __future__ import annotations
 
-import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
-from committee._typing import FloatArray
+from committee._typing import FloatArray, Member
+from committee.ensembles.roster import Roster
 
-#: Yields the raw values (N, T) of the rounds, one after the other.
+#: Given X, yields the raw values (N, T) of all rounds in order, faster than one by one.
 Stages = Callable[[Any], Iterator[FloatArray]]
-
-#: Losses and objectives whose rounds add up to the prediction itself.
-_REGRESSION = {
-    *("squared_error", "absolute_error", "huber"),
-    *("regression", "regression_l1", "fair", "mape"),
-    *("reg:squarederror", "reg:absoluteerror", "reg:pseudohubererror"),
-}
-#: Those whose rounds add up to log odds.
-_CLASSIFICATION = {
-    *("log_loss", "exponential"),
-    *("binary", "multiclass"),
-    *("binary:logistic", "multi:softprob", "multi:softmax"),
-}
 
 
 @dataclass(frozen=True)
 class Shared:
     """What all rounds of one booster share.
-
-        raw(x) = start(x) + sum_m h_m(x)
 
     Attributes
     ----------
@@ -46,7 +37,7 @@ class Shared:
         None for regression.
     slope : float
         Log odds for each unit of raw.
-    shell : estimator or None
+    wrapper : estimator or None
         The user's estimator without its rounds, where the library keeps these in an
         object of their own.
     """
@@ -55,24 +46,19 @@ class Shared:
     start: FloatArray | None
     classes: Any = None
     slope: float = 1.0
-    shell: Any = None
+    wrapper: Any = None
 
-    @property
-    def missing(self) -> Any:
-        """What XGBoost takes for a missing value."""
-        return getattr(self.shell, "missing", np.nan)
+    def raw(self, h: Any) -> FloatArray:
+        """Return start + M h, of shape (N, T), for a start that is a constant."""
+        h = np.asarray(h, dtype=np.float64)
+        raw: FloatArray = np.asarray(self.start) + self.n_rounds * h.reshape(len(h), -1)
+        return raw
 
-    def zeros(self, X: Any) -> FloatArray:
-        """Return a start of zeros as XGBoost takes it, (N,) or (N, T).
+    def staged(self, stages: Stages, X: Any) -> Iterator[FloatArray]:
+        """Yield the predictions of one round after the other."""
+        return map(self.predictions, stages(X))
 
-        It stands in for the base score: in single precision a small h would drown
-        in a large start.
-        """
-        N = X.shape[0] if hasattr(X, "shape") else len(X)
-        K = 0 if self.classes is None else len(self.classes)
-        return np.zeros((N, K) if K > 2 else N, dtype=np.float32)
-
-    def spoken(self, raw: FloatArray) -> FloatArray:
+    def predictions(self, raw: FloatArray) -> FloatArray:
         """Return raw values (N, T) as predictions (N,) or class scores (N, K).
 
         With s the raw scores of the classes, centred,
@@ -92,35 +78,32 @@ class Shared:
 
 
 class Round(ABC, BaseEstimator):
-    """One round of a booster, raised to speak for the whole.
-
-        f_m(x) = start(x) + M h_m(x)
-
-    The mean of the M rounds is the booster: equal weights give its own predictions.
+    """One round of a booster: f_m(x) = start(x) + M h_m(x).
 
     Parameters
     ----------
     model : the booster, cut down to this round
     shared : Shared
         What it shares with the other rounds.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn.ensemble import GradientBoostingRegressor
-    >>> from committee.ensembles.boosters import booster_roster
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = GradientBoostingRegressor(n_estimators=5).fit(X, y)
-    >>> rounds = booster_roster(model).members
-    >>> f = np.mean([member.predict(X) for member in rounds], axis=0)
-    >>> bool(np.allclose(f, model.predict(X)))
-    True
     """
 
     def __init__(self, model: Any, shared: Shared) -> None:
         self.model = model
         self.shared = shared
+
+    @staticmethod
+    @abstractmethod
+    def predict_raw(model: Any, X: Any) -> Any:
+        """Return what a model of this library predicts before its link."""
+
+    @staticmethod
+    @abstractmethod
+    def rebuild(rounds: Sequence[Round], w: FloatArray) -> Any:
+        """Return the booster of weighted rounds, as `rebuild` below has it."""
+
+    def raw(self, X: Any) -> FloatArray:
+        """Return start + M h_m, of shape (N, T)."""
+        return self.shared.raw(self.predict_raw(self.model, X))
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Do nothing: a round is trained with its booster."""
@@ -128,18 +111,14 @@ class Round(ABC, BaseEstimator):
 
     def scores(self, X: Any) -> FloatArray:
         """Return F of a classifier, (N, K): rows sum to one, entries may be negative."""
-        return self.shared.spoken(self.raw(X))
+        return self.shared.predictions(self.raw(X))
 
     def predict(self, X: Any) -> Any:
         """Return f_m, or the class with the largest score."""
-        spoken = self.shared.spoken(self.raw(X))
+        predictions = self.scores(X)
         if self.shared.classes is None:
-            return spoken
-        return self.shared.classes[spoken.argmax(axis=1)]
-
-    @abstractmethod
-    def raw(self, X: Any) -> FloatArray:
-        """Return start + M h_m, of shape (N, T)."""
+            return predictions
+        return self.shared.classes[predictions.argmax(axis=1)]
 
     @property
     def classes_(self) -> Any:
@@ -162,105 +141,125 @@ class Round(ABC, BaseEstimator):
         return tags
 
 
-class GradientRound(Round):
-    """A round of GradientBoosting*; start(x) is the model's own `init_`."""
-
-    def raw(self, X: Any) -> FloatArray:
-        """Return start + M h_m, of shape (N, T)."""
-        raised = copy.copy(self.model)
-        raised.learning_rate = self.shared.n_rounds * self.model.learning_rate
-        return raw_predictions(raised, X)
-
-
-class IncrementRound(Round):
-    """A round that says h_m by itself; start is a constant."""
-
-    def raw(self, X: Any) -> FloatArray:
-        """Return start + M h_m, of shape (N, T)."""
-        h = np.asarray(self._increment(X), dtype=np.float64)
-        start = np.asarray(self.shared.start)
-        raw: FloatArray = start + self.shared.n_rounds * h.reshape(len(h), -1)
-        return raw
-
-    @abstractmethod
-    def _increment(self, X: Any) -> FloatArray:
-        """Return h_m."""
-
-
-class HistGradientRound(IncrementRound):
-    """A round of HistGradientBoosting*, cut down to start at zero."""
-
-    def _increment(self, X: Any) -> FloatArray:
-        return raw_predictions(self.model, X)
-
-
-class LightGBMRound(IncrementRound):
-    """A round of a LightGBM model; `model` is a lightgbm.Booster."""
-
-    def _increment(self, X: Any) -> FloatArray:
-        h: FloatArray = self.model.predict(X, raw_score=True)
-        return h
-
-
-class XGBoostRound(IncrementRound):
-    """A round of an XGBoost model; `model` is an xgboost.Booster."""
-
-    def _increment(self, X: Any) -> FloatArray:
-        h: FloatArray
-        try:
-            h = self.model.inplace_predict(
-                X,
-                predict_type="margin",
-                base_margin=self.shared.zeros(X),
-                missing=self.shared.missing,
-            )
-        except TypeError:  # the faster way does not take all kinds of X
-            rows = margin_rows(self.model, self.shared, X)
-            h = self.model.predict(rows, output_margin=True)
-        return h
-
-
-def margin_rows(booster: Any, shared: Shared, X: Any, *, from_zero: bool = True) -> Any:
-    """Return X as an xgboost.DMatrix, from which a model may start at zero."""
-    from xgboost import DMatrix
-
-    names = {}
-    if not hasattr(X, "columns"):
-        names = {
-            "feature_names": booster.feature_names,
-            "feature_types": booster.feature_types,
-        }
-    return DMatrix(
-        X,
-        base_margin=shared.zeros(X) if from_zero else None,
-        missing=shared.missing,
-        enable_categorical=True,
-        **names,
+def rounds_roster(members: list[Any], stages: Stages) -> Roster:
+    """Return the roster of a booster's rounds."""
+    shared = members[0].shared
+    return Roster(
+        members,
+        np.full(len(members), 1.0 / len(members)),
+        shared.classes,
+        shared.classes,
+        votes="soft" if shared.classes is None else "scores",
+        no_oob_reason=(
+            "Boosted rounds learn from all rows. Give rows that the booster was not "
+            "trained on, without oob."
+        ),
+        staged_predictions=partial(shared.staged, stages),
     )
 
 
-def raw_predictions(model: Any, X: Any) -> FloatArray:
-    """Return what a booster of scikit-learn says before its link, (N, T)."""
-    speak = getattr(model, "decision_function", model.predict)
-    raw: FloatArray = speak(X)
-    return raw.reshape(len(raw), -1)
+def rebuild(rounds: Sequence[Any], weights: FloatArray) -> Any:
+    """Return a booster of the rounds' own library that predicts their weighted sum.
+
+        raw(x) = sum_m w_m (start + M h_m(x))
+
+    The leaves of round m are multiplied by M w_m. What the weights change about the
+    start, (sum_m w_m - 1) start, goes into a constant of the booster or into the leaves
+    of the first round that is kept. Rounds of weight zero are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.ensemble import GradientBoostingRegressor
+    >>> from committee.ensembles import rebuild, roster_of
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = GradientBoostingRegressor(n_estimators=20).fit(X, y)
+    >>> rounds = roster_of(model).members
+    >>> small = rebuild(rounds[:2], np.array([0.7, 0.3]))
+    >>> f = 0.7 * rounds[0].predict(X) + 0.3 * rounds[1].predict(X)
+    >>> len(small.estimators_), bool(np.allclose(small.predict(X), f))
+    (2, True)
+    """
+    weights = np.asarray(weights, dtype=np.float64)
+    kept = np.flatnonzero(weights)
+    if len(kept) == 0:
+        raise ValueError("A booster needs a round with a nonzero weight. Got none.")
+    return rounds[0].rebuild([rounds[int(m)] for m in kept], weights[kept])
 
 
-def checked_classes(model: Any, option: str, value: str) -> Any:
-    """Return the classes, None for regression; refuse what cannot be re-weighed."""
-    bare = not hasattr(model, "fit")  # a library's own object, for any task
-    if value in _REGRESSION and (bare or is_regressor(model)):
+class Rebuilt:
+    """The booster that weighted rounds make up: one call instead of one for each."""
+
+    def __init__(self, rounds: Sequence[Any], weights: FloatArray) -> None:
+        self.first = rounds[0]
+        self.booster = rebuild(rounds, weights)
+        self.total = float(np.sum(weights))
+
+    def __call__(self, X: Any) -> FloatArray:
+        """Return sum_m w_m F_m, of shape (N,) or (N, K)."""
+        raw = np.asarray(self.first.predict_raw(self.booster, X), dtype=np.float64)
+        f: FloatArray = self.first.shared.predictions(raw.reshape(len(raw), -1))
+        if f.ndim == 2:
+            # Each F_m sums to one over the classes, and here one of them is counted.
+            f += (self.total - 1.0) / f.shape[1]
+        return f
+
+
+def rebuilt(members: Sequence[Member], weights: FloatArray) -> Rebuilt | None:
+    """Return the booster of weighted rounds, None for other members or no booster.
+
+    A start that depends on x has no booster unless the weights sum to one.
+    """
+    if not all(isinstance(member, Round) for member in members):
         return None
-    if value in _CLASSIFICATION and (bare or is_classifier(model)):
-        return () if bare else model.classes_
-    reason = "they add up to its predictions neither directly nor as log odds"
-    if "quantile" in value:
-        reason = "weights for the mean would not keep the quantile"
-    raise refusal(model, option, value, reason)
+    try:
+        return Rebuilt(members, weights)
+    except ValueError:
+        return None
+
+
+@dataclass(frozen=True)
+class Losses:
+    """The losses of a library whose rounds add up to something that is known."""
+
+    #: What the library calls the choice of a loss.
+    option: str
+    #: Rounds add up to the prediction itself.
+    regression: AbstractSet[str]
+    #: Rounds add up to log odds.
+    classification: AbstractSet[str]
+    #: Rounds add up to the prediction itself, but are not to be weighed anew.
+    unweighable: AbstractSet[str] = frozenset({"quantile"})
+
+    def classes(self, model: Any, loss: str) -> Any:
+        """Return the classes, None for regression; refuse what cannot be re-weighed.
+
+        A library's own object, which has no task, has `()` for classes.
+        """
+        bare = not hasattr(model, "fit")
+        if loss in self.regression and (bare or is_regressor(model)):
+            return None
+        if loss in self.classification and (bare or is_classifier(model)):
+            return () if bare else model.classes_
+        reason = "they add up to its predictions neither directly nor as log odds"
+        if "quantile" in loss.lower():
+            reason = "weights for the mean would not keep the quantile"
+        raise refusal(model, self.option, loss, reason)
+
+    def check_sum(self, model: Any, loss: str, *, plain: bool = True) -> None:
+        """Refuse to make tables of trees that do not add up to the predictions."""
+        known = self.regression | self.classification | self.unweighable
+        if loss not in known or not plain:
+            raise ValueError(
+                "ONNX needs a booster whose trees add up to its predictions or to log "
+                f"odds, with NaN for missing values. Got a {type(model).__name__} with "
+                f"{self.option}={loss!r}."
+            )
 
 
 def refusal(model: Any, option: str, value: Any, reason: str) -> ValueError:
-    """Return the error that says which option is in the way, and why."""
+    """Return the error that names the option in the way, and the reason."""
     return ValueError(
         f"The rounds of a {type(model).__name__} with {option}={value!r} cannot be "
         f"re-weighed: {reason}. Train it with plain boosting and squared error, "

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from committee.export.tables import TreeSum, TreeSumClassifier, TreeSumRegressor
-
-_ML = "ai.onnx.ml"
+from committee.ensembles.tree_tables import (
+    TreeSum,
+    TreeSumClassifier,
+    TreeSumRegressor,
+)
 
 
 def register_trees() -> None:
@@ -76,7 +78,7 @@ def _write_sum(scope: Any, operator: Any, container: Any, output: str) -> None:
         "TreeEnsembleRegressor",
         operator.inputs[0].full_name,
         output,
-        op_domain=_ML,
+        op_domain="ai.onnx.ml",
         op_version=1,
         name=scope.get_unique_operator_name("TreeEnsembleRegressor"),
         **tree_attributes(operator.raw_operator),
@@ -84,26 +86,7 @@ def _write_sum(scope: Any, operator: Any, container: Any, output: str) -> None:
 
 
 def tree_attributes(trees: TreeSum) -> dict[str, Any]:
-    """Return the attributes of ONNX's TreeEnsembleRegressor.
-
-    Parameters
-    ----------
-    trees : TreeSum
-
-    Returns
-    -------
-    attributes : dict
-
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeRegressor
-    >>> from committee.export.graph import tree_attributes
-    >>> from committee.export.trees import read_trees
-    >>> tree = DecisionTreeRegressor().fit([[0.0], [1.0]], [2.0, 4.0])
-    >>> attributes = tree_attributes(read_trees(tree))
-    >>> attributes["nodes_modes"], attributes["target_weights"]
-    (['BRANCH_LEQ', 'LEAF', 'LEAF'], [2.0, 4.0])
-    """
+    """Return the attributes of ONNX's TreeEnsembleRegressor."""
     nodes: dict[str, list[Any]] = {}
     for i, tree in enumerate(trees.trees):
         leaf = np.asarray(tree.left) < 0

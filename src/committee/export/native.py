@@ -1,4 +1,4 @@
-"""The committee as a plain scikit-learn, LightGBM or XGBoost model."""
+"""The committee as a plain model of scikit-learn or of the booster's library."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray, Member
+from committee.ensembles import Round, rebuild
 from committee.ensembles.columns import OnColumns
-from committee.ensembles.rebuild import rebuild
-from committee.ensembles.rounds import Round
-from committee.export.forest import classification_forest, is_tree, regression_forest
-from committee.export.voting import (
+from committee.ensembles.forests import (
+    classification_forest,
+    is_tree,
+    regression_forest,
+)
+from committee.ensembles.voting import (
     on_all_columns,
     picked_columns,
     voting_classifier,
@@ -42,10 +45,10 @@ def to_sklearn(committee: Any) -> Any:
     -------
     model : fitted estimator
         `RandomForest*` or `ExtraTrees*` for trees; `GradientBoosting*`,
-        `HistGradientBoosting*`, LightGBM's or XGBoost's for rounds; `VotingClassifier`,
-        `VotingRegressor` or `StackingRegressor` for others; or a `Pipeline` that ends
-        in one of these. Members that only vote, and are no trees, give a
-        `VotingClassifier` without `predict_proba`.
+        `HistGradientBoosting*`, LightGBM's, XGBoost's or CatBoost's for rounds;
+        `VotingClassifier`, `VotingRegressor` or `StackingRegressor` for others; or a
+        `Pipeline` that ends in one of these. Members that only vote, and are no trees,
+        give a `VotingClassifier` without `predict_proba`.
 
     Raises
     ------
@@ -85,8 +88,8 @@ def _native(committee: Any, members: list[Member], w: FloatArray) -> Any:
     if is_classifier(committee):
         how = {
             "classes": committee.classes_,
-            "spoken": committee._spoken,
-            "votes": committee._votes,
+            "member_classes": committee.roster_.member_classes,
+            "votes": committee.roster_.votes,
         }
     if not all(is_tree(member) for member in members):
         return _voting(committee, members, w, how)
@@ -112,7 +115,7 @@ def _voting(
     )
     if (names := _names(committee)) is None:
         return voting
-    if not committee._arrays:
+    if not committee.roster_.arrays:
         voting.feature_names_in_ = names
         return voting
     as_array = picked_columns(np.arange(len(names)), len(names))
@@ -133,7 +136,7 @@ def _check(committee: Any) -> None:
         raise ValueError(
             "All members of this committee have weight zero: there is nothing to export."
         )
-    if not is_classifier(committee) or committee._votes == "scores":
+    if not is_classifier(committee) or committee.roster_.votes == "scores":
         return
     if np.any(w < 0):
         raise ValueError(
@@ -152,7 +155,7 @@ def _check(committee: Any) -> None:
 
 def _is_mean(committee: Any) -> bool:
     """Whether probabilities are the weighted mean: by definition, or on trial."""
-    if committee._link == "mean" or committee.combiner_ is None:
+    if committee.roster_.link == "mean" or committee.combiner_ is None:
         return True
     K, total = len(committee.classes_), committee.weights_.sum()
     scores = np.vstack([np.eye(K), np.linspace(1, 2, K) / np.linspace(1, 2, K).sum()])

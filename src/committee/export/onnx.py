@@ -13,10 +13,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import Bunch
 
 from committee._files import replaced_atomically
-from committee.export.finish import drop_unused, fix_inputs, with_labels
+from committee.ensembles import trees_of
 from committee.export.graph import register_trees
 from committee.export.native import to_sklearn
-from committee.export.trees import read_trees
 
 #: Operators that onnxruntime 1.19 and all later ones know.
 _OPSETS = {"": 18, "ai.onnx.ml": 3}
@@ -90,9 +89,9 @@ def _written(committee: Any, native: Any, labels: Any, X: Any, double: bool) -> 
     """Return the model; its pipeline works in double where onnxruntime can."""
     model = _converted(_writable(native), _inputs(committee, X, double))
     if labels is not None:
-        model = with_labels(model, labels)
-    fix_inputs(model, single=X is None or committee.transformer_ is None)
-    drop_unused(model)
+        model = _with_labels(model, labels)
+    _fix_inputs(model, single=X is None or committee.transformer_ is None)
+    _drop_unused(model)
     problem = _problem(model)
     if problem is None:
         return model
@@ -102,7 +101,7 @@ def _written(committee: Any, native: Any, labels: Any, X: Any, double: bool) -> 
 
 
 def _problem(model: Any) -> str | None:
-    """Return what onnxruntime, if it is there, says against the model."""
+    """Return the error of onnxruntime, if it is installed and cannot run the model."""
     try:
         from onnxruntime import InferenceSession
     except ImportError:
@@ -165,7 +164,7 @@ def _inputs(committee: Any, X: Any, double: bool) -> list[tuple[str, Any]]:
 
 
 def _converted(native: Any, inputs: list[tuple[str, Any]]) -> Any:
-    """Return what skl2onnx makes of the model, or say what it could not read."""
+    """Return what skl2onnx makes of the model, or name what it could not read."""
     from skl2onnx import convert_sklearn
 
     register_trees()
@@ -185,7 +184,7 @@ def _converted(native: Any, inputs: list[tuple[str, Any]]) -> Any:
 
 
 def _writable(native: Any) -> Any:
-    """Return the native model with its trees, and its ensemble, as skl2onnx likes.
+    """Return the native model with its trees, and its ensemble, as skl2onnx takes them.
 
     What comes before the model in a pipeline works in double precision, as it does
     here; the model itself takes single precision, as trees do.
@@ -198,7 +197,7 @@ def _writable(native: Any) -> Any:
         return Pipeline([*before, ("single", single), (name, _writable(model))])
     if isinstance(native, (VotingClassifier, VotingRegressor, StackingRegressor)):
         return _writable_votes(native)
-    return read_trees(native) or native
+    return trees_of(native) or native
 
 
 def _writable_votes(native: Any) -> Any:
@@ -219,3 +218,56 @@ def _writable_votes(native: Any) -> Any:
         votes.flatten_transform = False
         votes.classes_ = np.arange(len(native.classes_))
     return votes
+
+
+def _with_labels(model: Any, labels: Any) -> Any:
+    """Return the model with labels that are looked up at the largest probability."""
+    from onnx import TensorProto, helper, numpy_helper
+    from skl2onnx.helpers.onnx_helper import select_model_inputs_outputs
+
+    model = select_model_inputs_outputs(model, outputs=["probabilities"])
+    graph = model.graph
+    kind = TensorProto.STRING if labels.dtype == object else TensorProto.INT64
+    graph.initializer.append(numpy_helper.from_array(labels, "committee_labels"))
+    graph.node.append(
+        helper.make_node(
+            "ArgMax", ["probabilities"], ["committee_code"], axis=1, keepdims=0
+        )
+    )
+    graph.node.append(
+        helper.make_node("Gather", ["committee_labels", "committee_code"], ["label"])
+    )
+    probabilities = helper.make_tensor_value_info(
+        "probabilities", TensorProto.FLOAT, [None, len(labels)]
+    )
+    del graph.output[:]
+    graph.output.append(helper.make_tensor_value_info("label", kind, [None]))
+    graph.output.append(probabilities)
+    return model
+
+
+def _fix_inputs(model: Any, single: bool) -> None:
+    """Let numbers come in one type, whichever precision the graph works in."""
+    from onnx import TensorProto, helper
+
+    wanted = TensorProto.FLOAT if single else TensorProto.DOUBLE
+    graph = model.graph
+    for number in graph.input:
+        kind, name = number.type.tensor_type, number.name
+        if kind.elem_type not in {TensorProto.FLOAT, TensorProto.DOUBLE} - {wanted}:
+            continue
+        inner = f"committee_{name}"
+        for node in graph.node:
+            node.input[:] = [inner if i == name else i for i in node.input]
+        graph.node.insert(
+            0, helper.make_node("Cast", [name], [inner], to=kind.elem_type)
+        )
+        kind.elem_type = wanted
+
+
+def _drop_unused(model: Any) -> None:
+    """Remove constants that no node reads: onnxruntime warns about them."""
+    read = {name for node in model.graph.node for name in node.input}
+    kept = [c for c in model.graph.initializer if c.name in read]
+    del model.graph.initializer[:]
+    model.graph.initializer.extend(kept)

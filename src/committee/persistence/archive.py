@@ -125,7 +125,7 @@ def _is_old_pickle(data: bytes) -> bool:
     """Whether this is a pickle of protocol 0 or 1, which have no mark.
 
     Its opcodes are looked at, not run. They must name something to import and, in a
-    short file, add up: no stack is asked for what it does not hold.
+    short file, add up: nothing is taken from an empty stack.
     """
     try:
         opcodes = list(islice(pickletools.genops(data), _MANY))

@@ -22,9 +22,11 @@ from committee.persistence.archive import (
     read_archive,
     read_member,
 )
+from committee.persistence.registry import public_name
 
-#: The number of the file format that this library writes; it reads all up to it.
-FORMAT = 1
+#: The number of the file format that this library writes. Files of format 1 named
+#: modules of a library that had not been released.
+FORMAT = 2
 
 #: The file of the archive that holds the description.
 MEMBER = "committee.json"
@@ -43,7 +45,7 @@ def describe(model: Any, metadata: Mapping[str, Any] | None) -> bytes:
         "python": platform.python_version(),
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "kind": _kind(model),
-        "class": f"{type(model).__module__}.{type(model).__qualname__}",
+        "class": public_name(type(model)),
         "n_members": _n_members(model),
         "n_features": None if width is None else int(width),
         "feature_names": None if names is None else [str(name) for name in names],
@@ -74,7 +76,7 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
         format, committee, scikit-learn, numpy, python (versions), created (UTC),
         kind, class, n_members, n_features, feature_names, classes (as text) and
         metadata (as given to `save`). Empty for a file that skops wrote by itself.
-        It is what the writer of the file said, not what was checked.
+        It is what the writer of the file claims, and was not checked.
 
     Examples
     --------
@@ -109,7 +111,7 @@ def description_of(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
 def check_versions(
     description: Mapping[str, Any], path: str | os.PathLike[str]
 ) -> None:
-    """Refuse a newer format; warn of another scikit-learn."""
+    """Refuse other formats; warn of another scikit-learn."""
     if not description:
         return
     number = description.get("format")
@@ -123,6 +125,11 @@ def check_versions(
             f"{path} was written by committee {description.get('committee')}, format "
             f"{number}; this is committee {committee.__version__}, which reads up to "
             f"format {FORMAT}: upgrade committee to read it."
+        )
+    if number < FORMAT:
+        raise ModelFileError(
+            f"{path} was written before the first release of committee, in a format "
+            "that is no longer read: fit and save the model again."
         )
     theirs, ours = str(description.get("scikit-learn")), sklearn.__version__
     if theirs.split(".")[:2] != ours.split(".")[:2]:
@@ -141,7 +148,7 @@ def _kind(model: Any) -> str:
 
 
 def _n_members(model: Any) -> int | None:
-    """Return how many members have a say, None for what is no ensemble."""
+    """Return how many members have a weight, None for what is no ensemble."""
     if isinstance(model, Pipeline):
         model = model[-1]
     if hasattr(model, "weights_"):

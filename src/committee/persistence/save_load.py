@@ -7,23 +7,31 @@ import os
 import sys
 import warnings
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from types import FunctionType
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from committee._files import replaced_atomically
-from committee.persistence.archive import ModelFileError, explained, read_archive
+from committee.persistence.archive import (
+    SCHEMA,
+    ModelFileError,
+    explained,
+    read_archive,
+)
 from committee.persistence.metadata import (
     MEMBER,
     check_versions,
     describe,
     description_of,
 )
-from committee.persistence.soundness import NAMED, check_sound, walk
+from committee.persistence.registry import with_registered_names
+from committee.persistence.soundness import NAMED, attributes, check_sound, walk
 from committee.persistence.trust import is_trusted, type_names
 
 
@@ -35,8 +43,8 @@ def save(
 ) -> None:
     """Write a fitted model to a file that cannot run code.
 
-    The file is a zip archive in the format of skops: names of classes, and arrays,
-    but no pickles. It is read back before it takes the place of an older one, which
+    The file is a zip archive in the format of skops: public names of classes,
+    and arrays, but no pickles. It is read back before it takes the place of an older one, which
     stays whole should anything fail.
 
     Parameters
@@ -68,12 +76,20 @@ def save(
             f"{type(committee).__name__}."
         )
     check_is_fitted(committee)
+    _measure(committee)
     description = describe(committee, metadata)
-    archive = _pack(committee)
-    with ZipFile(archive, "a", ZIP_DEFLATED) as file:
-        file.writestr(MEMBER, description)
+    archive = _pack(committee, description)
     with replaced_atomically(path) as target:
-        target.write(archive.getbuffer())
+        target.write(archive)
+
+
+def _measure(model: Any) -> None:
+    """Make the summary of a pruned committee: a file holds no rows to make it from."""
+    core = model[-1] if isinstance(model, Pipeline) else model
+    if hasattr(core, "path_") and hasattr(core, "summary"):
+        # A copy that was made before has nothing to measure, and is saved all the same.
+        with suppress(ValueError):
+            core.summary()
 
 
 def load(
@@ -109,18 +125,19 @@ def load(
     ...     print(load(Path(folder) / "forest.skops"))
     RandomForestClassifier(n_estimators=3, random_state=0)
     """
+    import skops.io
+
     allowed = type_names(trusted)
-    skops = _import_skops()
     data = read_archive(path)
     description = description_of(data, path)
     check_versions(description, path)
     with explained(path):
-        unknown = skops.get_untrusted_types(data=data)
+        unknown = skops.io.get_untrusted_types(data=data)
     _refuse(path, [n for n in unknown if n not in allowed and not is_trusted(n)])
     with explained(path), warnings.catch_warnings():
-        if description:  # then this has been said already, once for all members
+        if description:  # then this has been stated already, once for all members
             warnings.simplefilter("ignore", InconsistentVersionWarning)
-        model = skops.loads(data, trusted=unknown)
+        model = skops.io.loads(data, trusted=unknown)
         check_sound(model)
     if not isinstance(model, BaseEstimator):
         raise ModelFileError(
@@ -139,19 +156,36 @@ def _refuse(path: str | os.PathLike[str], names: list[str]) -> None:
         )
 
 
-def _pack(model: BaseEstimator) -> io.BytesIO:
+def _pack(model: BaseEstimator, description: bytes) -> bytes:
     """Return the archive of a model, once it has been read back."""
-    skops = _import_skops()
+    import skops.io
+
     _refuse_nameless(model)
     try:
-        data = skops.dumps(model, compression=ZIP_DEFLATED)
-        skops.loads(data, trusted=skops.get_untrusted_types(data=data))
+        data = _finished(skops.io.dumps(model), description)
+        skops.io.loads(data, trusted=skops.io.get_untrusted_types(data=data))
     except Exception as error:
         raise ModelFileError(
             f"{type(model).__name__} cannot be saved, for it holds something that "
             f"skops cannot write and read: {type(error).__name__}: {error}"
         ) from error
-    return io.BytesIO(data)
+    return data
+
+
+def _finished(data: bytes, description: bytes) -> bytes:
+    """Return the archive of skops compressed, described and with registered names."""
+    buffer = io.BytesIO()
+    with (
+        ZipFile(io.BytesIO(data)) as raw,
+        ZipFile(buffer, "w", ZIP_DEFLATED) as archive,
+    ):
+        for name in raw.namelist():
+            content = raw.read(name)
+            archive.writestr(
+                name, with_registered_names(content) if name == SCHEMA else content
+            )
+        archive.writestr(MEMBER, description)
+    return buffer.getvalue()
 
 
 def _refuse_nameless(model: BaseEstimator) -> None:
@@ -159,26 +193,21 @@ def _refuse_nameless(model: BaseEstimator) -> None:
 
     A file holds names, and a name finds what stands at the top level of a module.
     """
-    for way, value in walk(model):
+    for place, value in walk(model, _saved_attributes):
         named = value if isinstance(value, (FunctionType, type)) else type(value)
         is_instance = hasattr(value, "__dict__") and not isinstance(value, NAMED)
         if named is value or is_instance:
-            home = sys.modules.get(named.__module__)
-            if getattr(home, named.__name__, None) is not named:
+            module = sys.modules.get(named.__module__)
+            if getattr(module, named.__name__, None) is not named:
                 raise ModelFileError(
-                    f"{way} cannot be saved: {named.__module__}.{named.__qualname__} "
+                    f"{place} cannot be saved: {named.__module__}.{named.__qualname__} "
                     "is not at the top level of a module, and a safe file holds names "
                     "instead of code. Define it there (def or class, no lambda), and "
                     "fit again."
                 )
 
 
-def _import_skops() -> Any:
-    """Return skops.io, or say how to get it."""
-    try:
-        import skops.io
-    except ImportError:
-        raise ImportError(
-            "save() and load() need skops: pip install 'committee[io]'."
-        ) from None
-    return skops.io
+def _saved_attributes(value: Any) -> dict[str, Any]:
+    """Return the attributes that go into the file: some classes leave out others."""
+    state = value.__getstate__() if hasattr(value, "__dict__") else None
+    return state if isinstance(state, dict) else attributes(value)

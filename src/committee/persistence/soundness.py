@@ -7,7 +7,7 @@ whatever comes out of a file is checked here before it is handed out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -59,24 +59,32 @@ _HISTOGRAMS = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
 _TWISTER = 624
 
 
-def walk(model: Any) -> Iterator[tuple[str, Any]]:
-    """Yield everything a model is made of, once, with the way that leads to it."""
+def attributes(value: Any) -> dict[str, Any]:
+    """Return the attributes of an instance, if it has any."""
+    found = getattr(value, "__dict__", None)
+    return found if isinstance(found, dict) else {}
+
+
+def walk(
+    model: Any, attributes: Callable[[Any], dict[str, Any]] = attributes
+) -> Iterator[tuple[str, Any]]:
+    """Yield everything a model is made of, once, with its place in the model."""
     seen: dict[int, Any] = {}
     waiting = [(type(model).__name__, model)]
     while waiting:
-        way, value = waiting.pop()
+        place, value = waiting.pop()
         if id(value) not in seen:
             seen[id(value)] = value  # kept, so that no other gets its id
-            yield way, value
-            waiting.extend(_parts(way, value))
+            yield place, value
+            waiting.extend(_parts(place, value, attributes))
 
 
 def check_sound(model: Any) -> None:
     """Refuse a model in which compiled code would leave its arrays."""
-    for way, value in walk(model):
+    for place, value in walk(model):
         problem = _problem(value)
         if problem:
-            raise _refusal(way, problem)
+            raise _refusal(place, problem)
     _check_starts(model, set())
 
 
@@ -85,39 +93,35 @@ def _check_starts(model: Any, checked: set[int]) -> None:
 
     A booster asks its `init_`, so those in there come first.
     """
-    for way, value in walk(model):
+    for place, value in walk(model):
         if isinstance(value, _BOOSTERS) and id(value) not in checked:
             checked.add(id(value))
             _check_starts(getattr(value, "init_", None), checked)
             if not starts_in_its_columns(value):
-                raise _refusal(way, "has an init_ without a column for each tree")
+                raise _refusal(place, "has an init_ without a column for each tree")
 
 
-def _refusal(way: str, problem: str) -> ModelFileError:
+def _refusal(place: str, problem: str) -> ModelFileError:
     """Return the error that says what is wrong, and where."""
     return ModelFileError(
-        f"{way} {problem}: the file is damaged, or was made to do harm."
+        f"{place} {problem}: the file is damaged, or was made to do harm."
     )
 
 
-def _parts(way: str, value: Any) -> Iterable[tuple[str, Any]]:
+def _parts(
+    place: str, value: Any, attributes: Callable[[Any], dict[str, Any]] = attributes
+) -> Iterable[tuple[str, Any]]:
     """Return what a value holds directly."""
     if isinstance(value, NAMED):
         return []
-    parts = [(f"{way}.{key}", part) for key, part in _attributes(value).items()]
+    parts = [(f"{place}.{key}", part) for key, part in attributes(value).items()]
     if isinstance(value, dict):
-        parts += [(f"{way}[{key!r}]", part) for key, part in value.items()]
+        parts += [(f"{place}[{key!r}]", part) for key, part in value.items()]
     elif isinstance(value, (list, tuple, set, frozenset)):
-        parts += [(f"{way}[{i}]", part) for i, part in enumerate(value)]
+        parts += [(f"{place}[{i}]", part) for i, part in enumerate(value)]
     elif isinstance(value, np.ndarray) and value.dtype == object:
-        parts += [(f"{way}[{i}]", part) for i, part in enumerate(value.flat)]
+        parts += [(f"{place}[{i}]", part) for i, part in enumerate(value.flat)]
     return parts
-
-
-def _attributes(value: Any) -> dict[str, Any]:
-    """Return the attributes of an instance, if it has any."""
-    found = getattr(value, "__dict__", None)
-    return found if isinstance(found, dict) else {}
 
 
 def _is_a(name: str, value: Any) -> bool:
@@ -150,7 +154,7 @@ def _problem(value: Any) -> str | None:
 
 
 def _forest_problem(forest: Any) -> str | None:
-    """Return what is wrong with trees that are asked past every check of theirs."""
+    """Return what is wrong with trees that predict past every check of theirs."""
     whole = not isinstance(forest, IsolationForest)
     if not (share_features if whole else share_parts_of_features)(forest):
         return "has trees for another number of features than its own"

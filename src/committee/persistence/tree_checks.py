@@ -70,7 +70,7 @@ def add_to_their_columns(booster: Any) -> bool:
 def starts_in_its_columns(booster: Any) -> bool:
     """Whether GradientBoosting* adds its trees to an array of shape (N, T).
 
-    The array comes from `init_`, which may be any estimator. It is asked, so this is
+    The array comes from `init_`, which may be any estimator. It predicts here, so this is
     for models whose parts have all been found sound.
     """
     if not hasattr(booster, "estimators_"):

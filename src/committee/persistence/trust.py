@@ -1,4 +1,4 @@
-"""Which types a model file may hold: a short list, and a rule for our own.
+"""Which types a model file may hold: a short list, and those of the registry.
 
 skops calls or fills in whatever carries a trusted name. So a name is trusted only if
 that is harmless whatever the file says: classes that keep what they are given, and
@@ -8,39 +8,15 @@ estimators; what is added here are the parts these are made of.
 
 from __future__ import annotations
 
-import dataclasses
-import importlib
 from collections.abc import Iterable
-from typing import Any
 
-from sklearn.base import BaseEstimator
-
-#: Packages whose estimators and records make up a committee. Those that write
-#: files, draw or run commands are not among them.
-_PACKAGES = frozenset(
-    {
-        "_committee",
-        "bayes",
-        "combiners",
-        "coupled",
-        "diagnostics",
-        "ensembles",
-        "ep",
-        "estimators",
-        "kernels",
-        "linalg",
-        "members",
-        "predictions",
-        "pruning",
-    }
-)
+from committee.persistence.registry import trusted_names
 
 #: Parts of fitted estimators, one by one. `soundness` checks the content of those that
 #: compiled code reads without looking.
 _PARTS = frozenset(
     {
         "collections.OrderedDict",
-        "committee.pruning.path.CommitteePath",
         "numpy.dtype",
         "scipy.sparse._csc.csc_array",
         "scipy.sparse._csc.csc_matrix",
@@ -84,7 +60,7 @@ _PARTS = frozenset(
 
 
 def is_trusted(name: str) -> bool:
-    """Whether a file may hold this type without being asked.
+    """Whether a file may hold this type without the consent of its user.
 
     Parameters
     ----------
@@ -97,7 +73,7 @@ def is_trusted(name: str) -> bool:
     >>> is_trusted("committee.combiners.average.Average"), is_trusted("os.system")
     (True, False)
     """
-    return name in _PARTS or _is_ours(name)
+    return name in _PARTS or name in trusted_names()
 
 
 def type_names(trusted: Iterable[str | type]) -> set[str]:
@@ -111,31 +87,3 @@ def type_names(trusted: Iterable[str | type]) -> set[str]:
         name if isinstance(name, str) else f"{name.__module__}.{name.__name__}"
         for name in trusted
     }
-
-
-def _is_ours(name: str) -> bool:
-    """Whether this is an estimator or a record that a model package defines.
-
-    Functions are not, nor methods, nor what a module merely imports.
-    """
-    module, _, attribute = name.rpartition(".")
-    root, _, rest = module.partition(".")
-    if root != "committee" or rest.split(".")[0] not in _PACKAGES:
-        return False
-    try:
-        found = getattr(importlib.import_module(module), attribute, None)
-    except ImportError:
-        return False
-    defined = isinstance(found, type) and (
-        (found.__module__, found.__qualname__) == (module, attribute)
-    )
-    return defined and _keeps_what_it_is_given(found)
-
-
-def _keeps_what_it_is_given(kind: Any) -> bool:
-    """Whether the class is an estimator, a data class or a named tuple."""
-    return (
-        issubclass(kind, BaseEstimator)
-        or dataclasses.is_dataclass(kind)
-        or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
-    )

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from committee.combiners import Combiner, EPPruner
 from committee.distributed import is_dask
-from committee.ensembles import Roster, roster_of
+from committee.ensembles import Roster, known_columns, roster_of
 from committee.estimators import CommitteeClassifier, CommitteeRegressor
 from committee.members import Pool
 from committee.predictions import predict_members
@@ -40,8 +40,8 @@ def prune(
     ----------
     ensemble : fitted ensemble
         RandomForest*, ExtraTrees*, Bagging*, AdaBoost*, Voting*, Stacking* (its
-        first layer), GradientBoosting*, HistGradientBoosting*, LightGBM or XGBoost
-        (their rounds are the members); a committee; a Pipeline or a search around
+        first layer), GradientBoosting*, HistGradientBoosting*, LightGBM, XGBoost
+        or CatBoost (their rounds are the members); a committee; a Pipeline or a search around
         one of these; or a list of fitted estimators of mixed kinds.
     X : array-like, sparse matrix or frame of shape (N, n_features)
         Rows that the ensemble was not trained on; with `oob` those it was trained
@@ -166,9 +166,8 @@ def _template(
     made = kind(combiner=combiner, n_jobs=n_jobs)
     if roster.classes is not None:
         made.classes_ = np.asarray(roster.classes)
-    for name in ("n_features_in_", "feature_names_in_"):
-        if hasattr(ensemble, name):
-            setattr(made, name, getattr(ensemble, name))
+    for name, value in known_columns(ensemble).items():
+        setattr(made, name, value)
     columns = [str(column) for column in getattr(X, "columns", [])]
     # LightGBM knows "a b" as "a_b".
     if columns and [c.replace(" ", "_") for c in columns] == list(

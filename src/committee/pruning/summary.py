@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
+from committee._format import byte_size, percent, text_table
 from committee._typing import BoolArray, FloatArray
 
 #: Confidence of the bound on the disagreement.
@@ -84,7 +85,8 @@ class Summary:
     def __str__(self) -> str:
         """Lay the entries out in a table."""
         rows = [
-            ("members", self.n_members_before, self.n_members_after, ""),
+            ("", "before", "after", ""),
+            ("members", f"{self.n_members_before:,}", f"{self.n_members_after:,}", ""),
             (
                 self.measure,
                 f"{self.error_before:.4g}",
@@ -105,31 +107,30 @@ class Summary:
             ),
             (
                 "bytes",
-                _short(self.bytes_before),
-                _short(self.bytes_after),
-                _share(self.bytes_after / self.bytes_before),
+                byte_size(self.bytes_before),
+                byte_size(self.bytes_after),
+                percent(self.bytes_after / self.bytes_before),
             ),
             (
                 "seconds per row",
                 f"{self.seconds_before:.2g}",
                 f"{self.seconds_after:.2g}",
-                _share(self.seconds_after / self.seconds_before),
+                percent(self.seconds_after / self.seconds_before),
             ),
             (
                 "disagreement",
                 "",
-                _share(self.disagreement),
-                f"below {_share(self.disagreement_upper)} at {_share(CONFIDENCE)}",
+                percent(self.disagreement),
+                f"below {percent(self.disagreement_upper)} at {percent(CONFIDENCE)}",
             ),
         ]
-        lines = [f"{'':<20}{'before':>10}{'after':>10}"]
-        for name, before, after, note in rows:
-            lines.append(f"{name:<20}{before:>10}{after:>10}  {note}".rstrip())
         kind = "rows"
         if self.oob:
             kind = "out-of-bag rows (about a third of the members speak on each)"
         how = "cross-fitted" if self.cross_fitted else "as weighed: too few for folds"
-        return "\n".join([*lines, f"on {self.n_rows:,} {kind}, {how}"])
+        return "\n".join(
+            [text_table(rows, "<>><"), f"on {self.n_rows:,} {kind}, {how}"]
+        )
 
 
 def disagreement(differs: BoolArray) -> tuple[float, float]:
@@ -151,16 +152,3 @@ def paired_difference(
     s, gap = s / s.sum(), after - before
     mean = float(s @ gap)
     return mean, float(np.sqrt((s**2) @ (gap - mean) ** 2))
-
-
-def _short(size: float) -> str:
-    """Return 12,345,678 as 12.3 MB."""
-    for unit in ("B", "kB", "MB"):
-        if not size >= 1000:
-            return f"{size:.3g} {unit}"
-        size /= 1000
-    return f"{size:.3g} GB"
-
-
-def _share(x: float) -> str:
-    return f"{100 * x:.3g} %"

@@ -1,4 +1,4 @@
-"""Every member is asked once: what a page is made of."""
+"""Every member predicts once: what a page is made of."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee.base import BaseCommittee
-from committee.combiners.objectives import Scoring
 from committee.diagnostics import error_correlation
-from committee.displays.measures import minus_scores
 from committee.ensembles import Roster, roster_of
 from committee.predictions import iter_predictions
 from committee.pruning.summary import paired_difference
@@ -51,8 +49,8 @@ class Score:
 
 
 @dataclass(frozen=True, eq=False)
-class Hearing:
-    """What the members said on N rows, alone and together.
+class EvaluatedMembers:
+    """The predictions of the members on N rows, alone and combined.
 
     F as a whole may not fit into memory: sums over all rows are kept, and F itself
     for rows drawn at random.
@@ -63,8 +61,8 @@ class Hearing:
     X : as the members take it
     rows : Rows
         Targets and weights.
-    together : array of shape (N,) or (N, K)
-        What the ensemble says.
+    output : array of shape (N,) or (N, K)
+        What the ensemble predicts.
     losses : array of shape (3, N)
         By row: of the ensemble, of equal votes, of the member of least error.
     errors : array of shape (M,)
@@ -78,7 +76,7 @@ class Hearing:
     roster: Roster
     X: Any
     rows: Rows
-    together: FloatArray
+    output: FloatArray
     losses: FloatArray
     errors: FloatArray
     drawn: IntArray
@@ -87,7 +85,7 @@ class Hearing:
     @property
     def measure(self) -> str:
         """What the errors are."""
-        return "error rate" if self.together.ndim == 2 else "mean squared error"
+        return "error rate" if self.output.ndim == 2 else "mean squared error"
 
     @property
     def best(self) -> int:
@@ -98,6 +96,17 @@ class Hearing:
     def F(self) -> FloatArray:
         """Predictions on the drawn rows, (n, M) or (n, M, K)."""
         return np.moveaxis(self.slabs, 0, 1)
+
+    @property
+    def drawn_y(self) -> FloatArray | IntArray:
+        """Targets of the drawn rows."""
+        return self.rows.y[self.drawn]
+
+    @property
+    def drawn_weight(self) -> FloatArray | None:
+        """Weights of the drawn rows."""
+        s = self.rows.weight
+        return None if s is None else s[self.drawn]
 
     @cached_property
     def leading(self) -> IntArray:
@@ -111,41 +120,12 @@ class Hearing:
     @cached_property
     def correlation(self) -> FloatArray:
         """The error correlation C of the leading members on the drawn rows."""
-        s = self.rows.weight
-        return error_correlation(
-            self.F[:, self.leading],
-            self.rows.y[self.drawn],
-            sample_weight=None if s is None else s[self.drawn],
-        )
+        F = self.F[:, self.leading]
+        return error_correlation(F, self.drawn_y, sample_weight=self.drawn_weight)
 
     def scores(self) -> list[Score]:
         """Return the errors of the ensemble, of equal votes and of the best member."""
         return [self._score(losses) for losses in self.losses]
-
-    def step_errors(
-        self, W: FloatArray, *, squared: bool = False, scoring: Scoring | None = None
-    ) -> FloatArray:
-        """Return the errors on the drawn rows of many committees, W of shape (S, M).
-
-        For classes the share of wrong rows, or with `squared` the squared distance
-        of the probabilities from the one-hot targets; with `scoring` minus a score.
-        """
-        y, s = self.rows.y[self.drawn], self.rows.weight
-        if scoring is not None:
-            weight = None if s is None else s[self.drawn]
-            try:
-                return minus_scores(self.F, y, W, scoring, weight)
-            except ValueError:  # some scores are not known on rows of one class
-                return np.full(len(W), np.nan)
-        said = np.tensordot(W, self.slabs, axes=(1, 0))
-        if said.ndim == 2:
-            losses = (said - y) ** 2
-        elif squared:
-            said[:, np.arange(len(y)), y] -= 1.0
-            losses = (said**2).sum(axis=2)
-        else:
-            losses = said.argmax(axis=2) != y
-        return np.average(losses, axis=1, weights=None if s is None else s[self.drawn])
 
     def _score(self, losses: FloatArray) -> Score:
         error, se = self.rows.mean(losses, np.ones(len(losses), dtype=bool))
@@ -153,7 +133,7 @@ class Hearing:
         n = self._effective_rows()
         if n < 1 + 1e-9:
             return Score(error, np.nan, np.nan, gap, np.nan)
-        if self.together.ndim == 2:
+        if self.output.ndim == 2:
             return Score(error, *_wilson(error, n), gap, gap_se)
         low = max(0.0, error - _NORMAL * se)
         return Score(error, low, error + _NORMAL * se, gap, gap_se)
@@ -176,10 +156,10 @@ def _wilson(p: float, n: float) -> tuple[float, float]:
     return max(0.0, float(low)), min(1.0, float(high))
 
 
-def hear(
+def evaluate_members(
     ensemble: Any, X: Any, y: Any, *, sample_weight: Any = None, n_jobs: Any = None
-) -> Hearing:
-    """Ask every member of a fitted ensemble once.
+) -> EvaluatedMembers:
+    """Let every member of a fitted ensemble predict once.
 
     Parameters
     ----------
@@ -192,15 +172,15 @@ def hear(
 
     Returns
     -------
-    hearing : Hearing
+    evaluated : EvaluatedMembers
 
     Examples
     --------
     >>> from sklearn.linear_model import Ridge
-    >>> from committee.reporting.evaluation import hear
+    >>> from committee.reporting.evaluation import evaluate_members
     >>> members = [Ridge(alpha=a).fit([[0.0], [1.0]], [0.0, 1.0]) for a in (0.0, 1.0)]
-    >>> hearing = hear(members, [[1.0], [1.0]], [1.0, 1.0])
-    >>> hearing.errors.round(3).tolist(), hearing.best
+    >>> evaluated = evaluate_members(members, [[1.0], [1.0]], [1.0, 1.0])
+    >>> evaluated.errors.round(3).tolist(), evaluated.best
     ([0.0, 0.111], 0)
     """
     roster = roster_of(ensemble)
@@ -217,30 +197,30 @@ def hear(
         votes=roster.votes,
         n_jobs=n_jobs,
     )
-    together, losses, errors, drawn, slabs = _sums(roster, rows, stream)
+    output, losses, errors, drawn, slabs = _sums(roster, rows, stream)
     if roster.weights is None:
-        together = _own_answer(ensemble, roster, X)
-        losses[0] = rows.losses(decided(together))
-    return Hearing(roster, ready, rows, together, losses, errors, drawn, slabs)
+        output = _own_prediction(ensemble, roster, X)
+        losses[0] = rows.losses(decided(output))
+    return EvaluatedMembers(roster, ready, rows, output, losses, errors, drawn, slabs)
 
 
 def _sums(
     roster: Roster, rows: Rows, stream: Iterator[FloatArray]
 ) -> tuple[FloatArray, FloatArray, FloatArray, IntArray, FloatArray]:
-    """Add up what members say, one after the other."""
+    """Add up what members predict, one after the other."""
     N, M = len(rows.y), len(roster)
     K = () if roster.classes is None else (len(roster.classes),)
     drawn = _drawn(N, M * (K[0] if K else 1))
     w = np.zeros(M) if roster.weights is None else roster.weights
     # Equal votes are counted first and scaled once, so that ties stay ties.
     equal = len(set(w[w != 0])) == 1
-    together, mean = np.zeros((N, *K)), np.zeros((N, *K))
+    output, mean = np.zeros((N, *K)), np.zeros((N, *K))
     slabs, errors = np.empty((M, len(drawn), *K)), np.full(M, np.inf)
     everywhere, best = np.ones(N, dtype=bool), np.zeros(N)
     for m, P in enumerate(stream):
         mean += P
         if w[m]:
-            together += P if equal else w[m] * P
+            output += P if equal else w[m] * P
         slabs[m] = P[drawn]
         losses = rows.losses(decided(P))
         error = rows.mean(losses, everywhere)[0]
@@ -248,10 +228,10 @@ def _sums(
             best = losses
         errors[m] = error
     if equal:
-        together *= w[np.flatnonzero(w)[0]]
+        output *= w[np.flatnonzero(w)[0]]
     mean *= 1.0 / M
-    answers = [rows.losses(decided(said)) for said in (together, mean)]
-    return together, np.stack([*answers, best]), errors, drawn, slabs
+    combined = [rows.losses(decided(sums)) for sums in (output, mean)]
+    return output, np.stack([*combined, best]), errors, drawn, slabs
 
 
 def _drawn(n_rows: int, width: int) -> IntArray:
@@ -262,10 +242,10 @@ def _drawn(n_rows: int, width: int) -> IntArray:
     return np.sort(np.random.default_rng(0).choice(n_rows, most, replace=False))
 
 
-def _own_answer(ensemble: Any, roster: Roster, X: Any) -> FloatArray:
-    """Return what an ensemble says that does not average its members."""
-    said = np.asarray(ensemble.predict(X))
+def _own_prediction(ensemble: Any, roster: Roster, X: Any) -> FloatArray:
+    """Return what an ensemble predicts that does not average its members."""
+    predicted = np.asarray(ensemble.predict(X))
     if roster.classes is None:
-        return said.astype(np.float64)
-    named: FloatArray = (said[:, None] == np.asarray(roster.classes)).astype(np.float64)
-    return named
+        return predicted.astype(np.float64)
+    votes: FloatArray = predicted[:, None] == np.asarray(roster.classes)
+    return votes.astype(np.float64)

@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 
 from committee._typing import FloatArray, IntArray
-from committee.displays.sources import core_of
+from committee.displays.sources import core_of, numbers_of
+from committee.displays.weights import known_names
 from committee.ensembles import Roster
-from committee.members import Pool
 from committee.pruning.costs import MemberBytes, few_rows, member_seconds
-from committee.reporting.evaluation import Hearing
-from committee.reporting.pathway import numbers_of
+from committee.reporting.evaluation import EvaluatedMembers
 
 
 @dataclass(frozen=True, eq=False)
-class Roll:
+class MemberTable:
     """The members one by one.
 
     Attributes
@@ -53,44 +52,50 @@ class Roll:
         return np.flatnonzero(self.weights)
 
 
-def call_the_roll(core: Any, hearing: Hearing) -> Roll:
-    """Look at every member of an ensemble."""
-    roster = hearing.roster
+def member_table(core: Any, evaluated: EvaluatedMembers) -> MemberTable:
+    """Return what is known of every member of an ensemble."""
+    roster = evaluated.roster
     M = len(roster)
-    numbers = numbers_of(core) if hasattr(core, "members_") else np.arange(M)
+    numbers = numbers_of(core, M)
     kinds = [_kind(member) for member in roster.members]
-    generator = getattr(core, "generator", None)
-    called = generator.names if isinstance(generator, Pool) else kinds
-    if len(set(called)) == 1:
-        called = [""] * M  # what is the same for all tells nothing
+    combiner = getattr(core, "combiner_", None)
+    known = known_names(core, combiner)
+    if known is not None:
+        labels = [known[m] for m in numbers]
+    else:  # what is the same for all tells nothing
+        labels = kinds if len(set(kinds)) > 1 else [""] * M
     names = [
-        f"#{number} {name}".rstrip()
-        for number, name in zip(numbers.tolist(), called, strict=True)
+        f"#{number} {label}".rstrip()
+        for number, label in zip(numbers.tolist(), labels, strict=True)
     ]
-    summary = summary_of(core)
-    return Roll(
+    return MemberTable(
         numbers,
         names,
         kinds,
         np.full(M, 1.0 / M) if roster.weights is None else roster.weights,
         MemberBytes.of(list(roster.members)),
-        _seconds(roster, few_rows(hearing.X)),
-        M if summary is None else summary.n_members_before,
+        _seconds(roster, few_rows(evaluated.X)),
+        M if combiner is None else len(combiner.weights_),
     )
 
 
 def summary_of(core: Any) -> Any:
     """Return what pruning cost and gained, None for what was not made by prune()."""
-    return core.summary() if getattr(core, "_summary", None) is not None else None
+    if not hasattr(core, "path_"):
+        return None
+    try:
+        return core.summary()
+    except ValueError:  # a file or a copy from before the summary was made
+        return None
 
 
 def _seconds(roster: Roster, X: Any) -> FloatArray:
     """Return the time of each member for a row of X.
 
-    The first is asked twice, since at first X is made ready for all of them.
+    The first predicts twice, since at first X is made ready for all of them.
     """
-    asked = replace(roster, members=[roster.members[0], *roster.members])
-    return member_seconds(asked, X)[1:]
+    twice = replace(roster, members=[roster.members[0], *roster.members])
+    return member_seconds(twice, X)[1:]
 
 
 def _kind(member: Any) -> str:

@@ -1,4 +1,4 @@
-"""From facts to one HTML file that asks for nothing else."""
+"""From text and numbers to one HTML file that needs nothing else."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from committee.reporting.words import cut, figures
+from committee._format import cut, figures
 
 _SCRIPTS = ("d3.min.js", "plot.min.js", "page.js")
 
 
-def render(facts: dict[str, Any], numbers: dict[str, Any]) -> str:
+def render(text: dict[str, Any], numbers: dict[str, Any]) -> str:
     """Return the page.
 
     Text is escaped by Jinja2 wherever it stands, numbers for the pictures travel as
@@ -23,7 +23,7 @@ def render(facts: dict[str, Any], numbers: dict[str, Any]) -> str:
 
     Parameters
     ----------
-    facts : dict
+    text : dict
         What the template shows as text.
     numbers : dict
         What the pictures are drawn from.
@@ -34,7 +34,7 @@ def render(facts: dict[str, Any], numbers: dict[str, Any]) -> str:
     """
     scripts = [_asset(name) for name in _SCRIPTS]
     html: str = _template().render(
-        **facts,
+        **text,
         numbers=rounded(numbers),
         style=_asset("page.css"),
         scripts=scripts,

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from committee._files import replaced_atomically
+from committee._format import count
 from committee.displays.sources import core_of
-from committee.reporting import facts, pictures
-from committee.reporting.evaluation import hear
-from committee.reporting.member_table import call_the_roll
+from committee.reporting import charts, page_text
+from committee.reporting.evaluation import evaluate_members
+from committee.reporting.member_table import member_table
 from committee.reporting.page import render
-from committee.reporting.pathway import pathway
-from committee.reporting.words import count
+from committee.reporting.path_chart import path_chart
 
 
 def report(
@@ -29,7 +29,7 @@ def report(
 ) -> str:
     """Return a page about a committee, and write it to a file.
 
-    One HTML file that opens from disk and asks for nothing else: what the committee
+    One HTML file that opens from disk and needs nothing else: what the committee
     costs and gains, its pruning path with a slider, weights, pairs, ambiguity, where
     it errs, its members, settings and versions.
 
@@ -47,7 +47,7 @@ def report(
     notes : dict, optional
         Further lines for the table of settings, such as the name of the data.
     n_jobs : int, optional
-        Members asked at the same time.
+        Members that predict at the same time.
 
     Returns
     -------
@@ -69,34 +69,36 @@ def report(
     >>> "<h1>Diabetes</h1>" in html
     True
     """
-    hearing = hear(committee, X, y, sample_weight=sample_weight, n_jobs=n_jobs)
+    evaluated = evaluate_members(
+        committee, X, y, sample_weight=sample_weight, n_jobs=n_jobs
+    )
     core = core_of(committee)
-    roll = call_the_roll(core, hearing)
-    is_classifier = hearing.together.ndim == 2
+    members = member_table(core, evaluated)
+    is_classifier = evaluated.output.ndim == 2
     numbers = {
-        "names": dict(zip(roll.numbers.tolist(), roll.names, strict=True)),
-        "path": pathway(core, hearing),
-        "weights": pictures.weights(core, roll.names),
-        "pairs": pictures.pairs(hearing, roll.kept),
-        "ambiguity": pictures.ambiguity(hearing, hearing.roster.weights),
-        "residuals": None if is_classifier else pictures.residuals(hearing),
+        "names": dict(zip(members.numbers.tolist(), members.names, strict=True)),
+        "path": path_chart(core, evaluated),
+        "weights": charts.weights(core, members.names),
+        "pairs": charts.pairs(evaluated, members.kept),
+        "ambiguity": charts.ambiguity(evaluated, evaluated.roster.weights),
+        "residuals": None if is_classifier else charts.residuals(evaluated),
     }
-    words = {
-        "title": title or f"A committee of {count(len(roll.kept), 'member')}",
+    text = {
+        "title": title or f"A committee of {count(len(members.kept), 'member')}",
         "kind": type(core).__name__,
-        "measure": hearing.measure,
-        "n_rows": len(hearing.rows.y),
-        "n_drawn": len(hearing.drawn),
-        "n_members": len(roll.numbers),
-        "n_leading": len(hearing.leading),
-        "headlines": facts.headlines(core, hearing, roll),
-        "comparison": facts.comparison(hearing, roll),
-        "pruning": facts.pruning(core),
-        "confusion": pictures.confusion(hearing) if is_classifier else None,
-        "members": facts.members_table(hearing, roll),
-        "settings": facts.settings(committee, core, hearing, notes or {}),
+        "measure": evaluated.measure,
+        "n_rows": len(evaluated.rows.y),
+        "n_drawn": len(evaluated.drawn),
+        "n_members": len(members.numbers),
+        "n_leading": len(evaluated.leading),
+        "headlines": page_text.headlines(core, evaluated, members),
+        "comparison": page_text.comparison(evaluated, members),
+        "pruning": page_text.pruning(core),
+        "confusion": charts.confusion(evaluated) if is_classifier else None,
+        "members": page_text.members_table(evaluated, members),
+        "settings": page_text.settings(committee, core, evaluated, notes or {}),
     }
-    html = render(words, numbers)
+    html = render(text, numbers)
     if path is not None:
         with replaced_atomically(path) as file:
             file.write(html.encode())

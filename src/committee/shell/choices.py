@@ -1,101 +1,82 @@
-"""The names that the shell knows, and what they stand for."""
+"""The names that the shell knows, and what they stand for.
+
+Help and completion show these names: nothing here imports a learner until it is made.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from typing import Any
+from collections.abc import Collection
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
 
-from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from sklearn.neural_network import MLPClassifier, MLPRegressor
-from sklearn.svm import SVC, SVR
-from sklearn.tree import (
-    DecisionTreeClassifier,
-    DecisionTreeRegressor,
-    ExtraTreeClassifier,
-    ExtraTreeRegressor,
-)
-
-from committee import combiners as c
-from committee.combiners import Combiner
-from committee.members import (
-    AdaBoost,
-    Bagging,
-    CrossSplits,
-    Generator,
-    MiniBatches,
-    RandomInits,
-)
 from committee.shell.errors import USAGE, ShellError, close_to
-from committee.shell.target import CLASSIFICATION
+
+if TYPE_CHECKING:
+    from committee.combiners import Combiner
+    from committee.members import Generator
+
+CLASSIFICATION, REGRESSION = TASKS = ("classification", "regression")
 
 #: Parts of the random splits of cross-splits and mini-batches.
 N_SPLITS = 10
 
-GENERATORS: dict[str, Callable[[int], Generator]] = {
-    "bagging": Bagging,
-    "cross-splits": lambda M: CrossSplits(N_SPLITS, _repeats(M, "cross-splits")),
-    "mini-batches": lambda M: MiniBatches(N_SPLITS, _repeats(M, "mini-batches")),
-    "random-inits": RandomInits,
-    "adaboost": AdaBoost,
+#: Of `committee.members`.
+GENERATORS = {
+    "bagging": "Bagging",
+    "cross-splits": "CrossSplits",
+    "mini-batches": "MiniBatches",
+    "random-inits": "RandomInits",
+    "adaboost": "AdaBoost",
 }
 
-COMBINERS: dict[str, Callable[[], Combiner]] = {
-    "ep": c.EPPruner,
-    "ard": c.ARDPruner,
-    "em": c.EMPruner,
-    "mcmc": c.MCMCPruner,
-    "average": c.Average,
-    "optimal": c.OptimalWeights,
-    "simplex": c.SimplexWeights,
-    "least-squares": c.LeastSquares,
-    "lpboost": c.LPBoostWeights,
-    "greedy": c.GreedyPruner,
-    "reduce-error": c.ReduceErrorPruner,
-    "best": c.BestPruner,
-    "random": c.RandomPruner,
-    "kappa": c.KappaPruner,
-    "kappa-error-hull": c.KappaErrorHullPruner,
-    "kl": c.KLPruner,
-    "concurrency": c.ConcurrencyPruner,
-    "orientation": c.OrientationPruner,
-    "margin-distance": c.MarginDistancePruner,
-    "complementarity": c.ComplementarityPruner,
-    "boosting-order": c.BoostingOrderPruner,
-    "drep": c.DREPPruner,
-    "contribution": c.ContributionPruner,
-    "cluster": c.ClusterPruner,
-    "genetic": c.GeneticPruner,
-    "sdp": c.SDPPruner,
+#: Of `committee.combiners`.
+COMBINERS = {
+    "ep": "EPPruner",
+    "ard": "ARDPruner",
+    "em": "EMPruner",
+    "mcmc": "MCMCPruner",
+    "average": "Average",
+    "optimal": "OptimalWeights",
+    "simplex": "SimplexWeights",
+    "least-squares": "LeastSquares",
+    "lpboost": "LPBoostWeights",
+    "greedy": "GreedyPruner",
+    "reduce-error": "ReduceErrorPruner",
+    "best": "BestPruner",
+    "random": "RandomPruner",
+    "kappa": "KappaPruner",
+    "kappa-error-hull": "KappaErrorHullPruner",
+    "kl": "KLPruner",
+    "concurrency": "ConcurrencyPruner",
+    "orientation": "OrientationPruner",
+    "margin-distance": "MarginDistancePruner",
+    "complementarity": "ComplementarityPruner",
+    "boosting-order": "BoostingOrderPruner",
+    "drep": "DREPPruner",
+    "contribution": "ContributionPruner",
+    "cluster": "ClusterPruner",
+    "genetic": "GeneticPruner",
+    "sdp": "SDPPruner",
 }
 
-#: The classifier and the regressor of each name.
-ESTIMATORS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
-    "tree": (DecisionTreeClassifier, DecisionTreeRegressor),
-    "random-tree": (ExtraTreeClassifier, ExtraTreeRegressor),
-    "stump": (
-        lambda: DecisionTreeClassifier(max_depth=1),
-        lambda: DecisionTreeRegressor(max_depth=1),
-    ),
-    "linear": (lambda: LogisticRegression(max_iter=1000), Ridge),
-    "neighbours": (KNeighborsClassifier, KNeighborsRegressor),
-    "svm": (SVC, SVR),
-    "network": (MLPClassifier, MLPRegressor),
+#: The classifier and the regressor of each name, of scikit-learn.
+ESTIMATORS = {
+    "tree": ("tree:DecisionTreeClassifier", "tree:DecisionTreeRegressor"),
+    "random-tree": ("tree:ExtraTreeClassifier", "tree:ExtraTreeRegressor"),
+    "stump": ("tree:DecisionTreeClassifier", "tree:DecisionTreeRegressor"),
+    "linear": ("linear_model:LogisticRegression", "linear_model:Ridge"),
+    "neighbours": ("neighbors:KNeighborsClassifier", "neighbors:KNeighborsRegressor"),
+    "svm": ("svm:SVC", "svm:SVR"),
+    "network": ("neural_network:MLPClassifier", "neural_network:MLPRegressor"),
 }
+_SETTINGS = {"stump": {"max_depth": 1}, "linear": {"max_iter": 1000}}
 
 #: Learners that split on one column at a time: no scaling, missing values welcome.
 TREES = ("tree", "random-tree", "stump")
 
 
 def known(name: str, names: Collection[str], what: str) -> str:
-    """Return a name that is known, or say which ones are.
-
-    Parameters
-    ----------
-    name : str
-    names : collection of str
-    what : str
-        The option.
+    """Return a name that is known, or list those that are.
 
     Examples
     --------
@@ -114,8 +95,9 @@ def known(name: str, names: Collection[str], what: str) -> str:
 
 def make_estimator(name: str, task: str) -> Any:
     """Return the learner of a name, for a task."""
-    classifier, regressor = ESTIMATORS[known(name, ESTIMATORS, "--estimator")]
-    return classifier() if task == CLASSIFICATION else regressor()
+    pair = ESTIMATORS[known(name, ESTIMATORS, "--estimator")]
+    learner = resolve_name(f"sklearn.{pair[task == REGRESSION]}")
+    return learner(**_SETTINGS.get(name, {}))
 
 
 def make_generator(name: str, n_members: int, task: str) -> Generator:
@@ -127,10 +109,20 @@ def make_generator(name: str, n_members: int, task: str) -> Generator:
     >>> make_generator("cross-splits", 30, "regression").repeats
     3
     """
-    known(name, GENERATORS, "--generator")
+    kind = GENERATORS[known(name, GENERATORS, "--generator")]
     if name == "adaboost" and task != CLASSIFICATION:
         raise ShellError("--generator adaboost is for classification only.", USAGE)
-    return GENERATORS[name](n_members)
+    counts: tuple[int, ...] = (n_members,)
+    if name in ("cross-splits", "mini-batches"):
+        counts = (N_SPLITS, n_members // N_SPLITS)
+        if n_members % N_SPLITS:
+            raise ShellError(
+                f"--generator {name} makes {N_SPLITS} members of each split: --members "
+                f"must be a multiple of {N_SPLITS}. Got {n_members}.",
+                USAGE,
+            )
+    made: Generator = resolve_name(f"committee.members:{kind}")(*counts)
+    return made
 
 
 def make_combiner(name: str, seed: int | None = None) -> Combiner:
@@ -142,7 +134,8 @@ def make_combiner(name: str, seed: int | None = None) -> Combiner:
     >>> make_combiner("random", seed=3)
     RandomPruner(random_state=3)
     """
-    combiner = COMBINERS[known(name, COMBINERS, "--combiner")]()
+    kind = COMBINERS[known(name, COMBINERS, "--combiner")]
+    combiner: Combiner = resolve_name(f"committee.combiners:{kind}")()
     if "random_state" in combiner.get_params():
         combiner.set_params(random_state=seed)
     return combiner
@@ -156,11 +149,6 @@ def check_on_dask(name: str, n_classes: int | None = None) -> None:
     name : str
     n_classes : int or None
         K; None for regression, and while the task is not known.
-
-    Examples
-    --------
-    >>> from committee.shell.choices import check_on_dask
-    >>> check_on_dask("ep", 3)
     """
     able = [other for other in COMBINERS if _takes_chunks(other, n_classes)]
     problem = f" with {n_classes} classes" if n_classes else ""
@@ -169,17 +157,7 @@ def check_on_dask(name: str, n_classes: int | None = None) -> None:
 
 def _takes_chunks(name: str, n_classes: int | None) -> bool:
     try:
-        COMBINERS[name]().check_chunks(n_classes)
+        make_combiner(name).check_chunks(n_classes)
     except ValueError:
         return False
     return True
-
-
-def _repeats(n_members: int, name: str) -> int:
-    if n_members % N_SPLITS:
-        raise ShellError(
-            f"--generator {name} makes {N_SPLITS} members of each split: --members "
-            f"must be a multiple of {N_SPLITS}. Got {n_members}.",
-            USAGE,
-        )
-    return n_members // N_SPLITS

@@ -12,58 +12,57 @@ from pkgutil import resolve_name
 from typing import Any
 
 from committee.shell.errors import USAGE, ShellError
-from committee.shell.output import Voice
+from committee.shell.messages import Messages
 
 #: Seconds to wait for a scheduler to answer, and for the first of its workers.
-PATIENCE, WORKERS_PATIENCE = 5, 10
+SCHEDULER_TIMEOUT, WORKERS_TIMEOUT = 5, 10
+
 #: Seconds between two looks at what the scheduler has done.
-_BEAT = 0.25
+_INTERVAL = 0.25
 
 #: Models travel with the first task of each worker, and that is all right.
 _SETTINGS = {"distributed.admin.large-graph-warning-threshold": "1 TiB"}
 
 
 @contextmanager
-def workers(scheduler: str | None, voice: Voice) -> Iterator[Any]:
+def workers(scheduler: str | None, messages: Messages) -> Iterator[Any]:
     """Give a client of Dask workers, and close what was opened.
 
     Parameters
     ----------
     scheduler : str or None
         Its address; None for one process on each core of this machine.
-    voice : Voice
+    messages : Messages
 
     Yields
     ------
     client : distributed.Client
     """
-    _require_dask()
-    import dask
-    from distributed import Client
-
-    with _silence(), dask.config.set(_SETTINGS), _losses(scheduler):
+    try:
+        import dask.dataframe
+        from distributed import Client
+    except ImportError as error:
+        raise ShellError(
+            f"Tables in many files need {error.name or 'dask'}, which is not "
+            "installed: pip install 'committee[shell,dask]'."
+        ) from error
+    with _no_log(), dask.config.set(_SETTINGS), _losses(scheduler):
         if scheduler is None:
             with _local_cluster() as cluster, Client(cluster) as client:
                 client.run(_ignore_interrupts)
                 yield client
             return
-        with _connected(scheduler) as client:
-            _wait_for_workers(client, scheduler, voice)
+        _check_answers(scheduler)
+        with Client(scheduler) as client:
+            _wait_for_workers(client, scheduler, messages)
             _refuse_other_versions(client)
             yield client
 
 
 @contextmanager
-def watched(client: Any, label: str, *, shown: bool) -> Iterator[None]:
-    """Show on standard error how many tasks of Dask are done, while they are.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    label : str
-    shown : bool
-    """
-    if not shown:
+def watched(client: Any, label: str, messages: Messages) -> Iterator[None]:
+    """Show on standard error how many tasks of Dask are done, while they are."""
+    if messages.quiet:
         yield
         return
     from rich.console import Console
@@ -88,7 +87,7 @@ def watched(client: Any, label: str, *, shown: bool) -> Iterator[None]:
         line = bar.add_task(label, total=None)
 
         def look() -> None:
-            while not finished.wait(_BEAT):
+            while not finished.wait(_INTERVAL):
                 done, known = _counts(client)
                 if known:
                     bar.update(line, completed=done, total=known)
@@ -105,13 +104,7 @@ def watched(client: Any, label: str, *, shown: bool) -> Iterator[None]:
 
 
 def refuse_jobs(jobs: int) -> None:
-    """Refuse --jobs where workers share the rows.
-
-    Examples
-    --------
-    >>> from committee.shell.dask_client import refuse_jobs
-    >>> refuse_jobs(1)
-    """
+    """Refuse --jobs where workers share the rows."""
     if jobs != 1:
         raise ShellError(
             f"--jobs {jobs} is for a table in memory: on Dask its workers share the "
@@ -124,21 +117,10 @@ def _counts(client: Any) -> tuple[int, int]:
     """Return how many tasks are done, and how many the scheduler knows of."""
     try:
         states = client.sync(client.scheduler.get_task_prefix_states)
-    except (OSError, RuntimeError):  # what is wrong, the work itself will say
+    except (OSError, RuntimeError):  # the work itself will fail with the reason
         return 0, 0
     done = sum(prefix["memory"] + prefix["released"] for prefix in states.values())
     return done, sum(sum(prefix.values()) for prefix in states.values())
-
-
-def _require_dask() -> None:
-    try:
-        import dask.dataframe  # noqa: F401
-        import distributed  # noqa: F401
-    except ImportError as error:
-        raise ShellError(
-            f"Tables in many files need {error.name or 'dask'}, which is not "
-            "installed: pip install 'committee[shell,dask]'."
-        ) from error
 
 
 def _local_cluster() -> Any:
@@ -158,41 +140,39 @@ def _local_cluster() -> Any:
 
 
 def _ignore_interrupts() -> None:
-    """Leave Ctrl-C, which every process hears, to the one that started the others."""
+    """Leave Ctrl-C, which every process gets, to the one that started the others."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _connected(scheduler: str) -> Any:
-    """Return a client of a scheduler that answers."""
-    from distributed import Client
+def _check_answers(scheduler: str) -> None:
+    """Refuse an address at which no scheduler answers.
+
+    A client that connects to nothing is not easily closed: this tries first.
+    """
+    from distributed import Security
+    from distributed.core import coerce_to_address, connect
+
+    async def connect_once() -> None:
+        options = Security().get_connection_args("client")
+        comm = await connect(coerce_to_address(scheduler), **options)
+        await comm.close()
 
     try:
-        # A client that finds nobody is not easily got rid of: knock first.
-        asyncio.run(asyncio.wait_for(_knock(scheduler), PATIENCE))
+        asyncio.run(asyncio.wait_for(connect_once(), SCHEDULER_TIMEOUT))
     except (OSError, ValueError) as error:
         raise ShellError(
             f"No Dask scheduler answers at {scheduler!r}: --scheduler takes an "
             "address such as tcp://10.0.0.1:8786, as 'dask scheduler' prints it."
         ) from error
-    return Client(scheduler)
 
 
-async def _knock(scheduler: str) -> None:
-    from distributed import Security
-    from distributed.core import coerce_to_address, connect
-
-    options = Security().get_connection_args("client")
-    comm = await connect(coerce_to_address(scheduler), **options)
-    await comm.close()
-
-
-def _wait_for_workers(client: Any, scheduler: str, voice: Voice) -> None:
+def _wait_for_workers(client: Any, scheduler: str, messages: Messages) -> None:
     """Give workers that are about to start some seconds to appear."""
     if client.scheduler_info()["workers"]:
         return
-    voice.note(f"the Dask scheduler at {scheduler} has no workers yet.")
+    messages.note(f"the Dask scheduler at {scheduler} has no workers yet.")
     try:
-        client.wait_for_workers(1, timeout=WORKERS_PATIENCE)
+        client.wait_for_workers(1, timeout=WORKERS_TIMEOUT)
     except TimeoutError as error:
         raise ShellError(
             f"The Dask scheduler at {scheduler} has no workers: start some with "
@@ -203,32 +183,32 @@ def _wait_for_workers(client: Any, scheduler: str, voice: Voice) -> None:
 def _refuse_other_versions(client: Any) -> None:
     """Refuse a scheduler or workers that cannot read what they will be sent.
 
-    They are asked by a function of Python's own, which all of them have.
+    They run a function of Python's own, which all of them have.
     """
-    ask = resolve_name, "committee:__version__"
-    own = ask[0](ask[1])
+    version = resolve_name, "committee:__version__"
+    own = version[0](version[1])
+    found: dict[str, Any] = {}
     try:
-        answers = {"scheduler": client.run_on_scheduler(*ask)}
+        found["scheduler"] = client.run_on_scheduler(*version)
     except Exception as error:  # noqa: BLE001 (whatever an import there may raise)
-        answers = {"scheduler": error}
-    found = client.run(*ask, on_error="return")
-    answers |= {f"worker at {where}": answer for where, answer in found.items()}
-    for who, answer in answers.items():
-        if answer == own:
-            continue
-        has = (
-            f"committee {answer}"
-            if isinstance(answer, str)
-            else f"no committee that can be imported ({answer})"
-        )
-        raise ShellError(
-            f"The Dask {who} has {has}: install committee {own} there, the version "
-            "that is here."
-        )
+        found["scheduler"] = error
+    for where, answer in client.run(*version, on_error="return").items():
+        found[f"worker at {where}"] = answer
+    for who, answer in found.items():
+        if answer != own:
+            has = (
+                f"committee {answer}"
+                if isinstance(answer, str)
+                else f"no committee that can be imported ({answer})"
+            )
+            raise ShellError(
+                f"The Dask {who} has {has}: install committee {own} there, the version "
+                "that is here."
+            )
 
 
 @contextmanager
-def _silence() -> Iterator[None]:
+def _no_log() -> Iterator[None]:
     """Keep Dask's log off standard error: what matters comes as an exception."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)

@@ -14,26 +14,12 @@ from typing import Any
 #: An error in the data or the model; a command that was called wrongly; Ctrl-C.
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
 
-
 #: What an exception has to offer to a program that catches it.
 _FOR_PYTHON = re.compile(r" \([^()]*'members' attribute of this exception\.\)")
 
 
 class ShellError(Exception):
-    """One sentence for the user, and the status to leave with.
-
-    Parameters
-    ----------
-    message : str
-    status : int, default=1
-        1 for an error in the data or the model, 2 for one in the call.
-
-    Examples
-    --------
-    >>> from committee.shell.errors import ShellError
-    >>> ShellError("No such column.", status=2).status
-    2
-    """
+    """One sentence for the user, and the status to leave with: 1, or 2 for usage."""
 
     def __init__(self, message: str, status: int = FAILED) -> None:
         super().__init__(message)
@@ -49,43 +35,33 @@ def explained(*, debug: bool = False, quiet: bool = False) -> Iterator[None]:
     debug : bool, default=False
         Let the exception through, with its traceback.
     quiet : bool, default=False
-        Say nothing about warnings.
-
-    Examples
-    --------
-    >>> from committee.shell.errors import ShellError, explained
-    >>> with explained():  # doctest: +SKIP
-    ...     raise ShellError("The table has no rows.")
+        Print no warnings.
     """
     try:
         with _warnings_as_notes(quiet):
             yield
             sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read us has seen enough. What is left in the buffer goes nowhere,
+        # Whoever reads us has seen enough. What is left in the buffer goes nowhere,
         # or the interpreter would complain about it on its way out.
         _drop_output()
         raise SystemExit(FAILED) from None
     except KeyboardInterrupt:
         if debug:
             raise
-        _say("Interrupted.")
+        print("Interrupted.", file=sys.stderr)
         raise SystemExit(INTERRUPTED) from None
     except Exception as error:
         if debug:
             raise
-        _drop_output_if_full(error)
-        _say(f"Error: {sentence(error)}")
+        if isinstance(error, OSError) and not error.filename:
+            _drop_output()  # it may have been standard output that failed
+        print(f"Error: {sentence(error)}", file=sys.stderr)
         raise SystemExit(getattr(error, "status", FAILED)) from None
 
 
 def sentence(error: Exception) -> str:
     """Return what happened in one line.
-
-    Parameters
-    ----------
-    error : exception
-        Of this library, a reader of files, or anything unforeseen.
 
     Examples
     --------
@@ -138,20 +114,16 @@ def listed(names: list[str], limit: int = 10) -> str:
     return text + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 
-def _say(line: str) -> None:
-    print(line, file=sys.stderr)
-
-
 @contextmanager
 def _warnings_as_notes(quiet: bool) -> Iterator[None]:
     """Print each warning once, without the place in the source."""
-    said: set[str] = set()
+    printed: set[str] = set()
 
     def show(message: Any, *_: Any, **__: Any) -> None:
         text = " ".join(str(message).split())
-        if not quiet and text not in said:
-            said.add(text)
-            _say(f"Note: {text}")
+        if not quiet and text not in printed:
+            printed.add(text)
+            print(f"Note: {text}", file=sys.stderr)
 
     with warnings.catch_warnings():
         warnings.simplefilter("default")
@@ -162,14 +134,8 @@ def _warnings_as_notes(quiet: bool) -> Iterator[None]:
         yield
 
 
-def _drop_output_if_full(error: Exception) -> None:
-    """Drop what waits for standard output where it was that which failed."""
-    if isinstance(error, OSError) and not error.filename:
-        _drop_output()
-
-
 def _drop_output() -> None:
-    """Send what is still to be written nowhere."""
+    """Send what is still to be written to standard output nowhere."""
     try:
         number = sys.stdout.fileno()
     except (OSError, ValueError, AttributeError):

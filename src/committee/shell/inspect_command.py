@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from committee.shell.model_files import Model, read_model
-from committee.shell.output import Voice, columns
+from committee.shell.messages import columns
+from committee.shell.options import Inspect
+from committee.shell.table_model import TableModel, read_model
 
 #: Members shown in the table of weights; --json has them all.
 _SHOWN = 10
@@ -16,40 +17,23 @@ _SHOWN = 10
 _VERSIONS = ("committee", "scikit-learn", "numpy", "python")
 
 
-def inspect(model: str, *, voice: Voice) -> None:
-    """Say what a model file holds; nothing in it is run.
-
-    Parameters
-    ----------
-    model : str
-    voice : Voice
-    """
-    loaded = read_model(model)
-    report = {"model": model, **described(loaded), "bytes": os.path.getsize(model)}
-    voice.result(report, "\n\n".join(tables_of(report, loaded)))
+def inspect(options: Inspect) -> None:
+    """Say what a model file holds; nothing in it is run."""
+    model = read_model(options.model)
+    n_bytes = os.path.getsize(options.model)
+    report = {"model": options.model, **_described(model), "bytes": n_bytes}
+    options.messages.result(report, "\n\n".join(_tables(report, model)))
 
 
-def described(model: Model) -> dict[str, Any]:
-    """Return the facts about a model, ready for JSON.
-
-    Parameters
-    ----------
-    model : Model
-
-    Examples
-    --------
-    >>> from committee import Bagging, CommitteeRegressor
-    >>> from committee.shell.inspect_command import described
-    >>> from committee.shell.model_files import Model
-    >>> committee = CommitteeRegressor(generator=Bagging(3), random_state=0)
-    >>> facts = described(Model(committee.fit([[0.0], [1.0]], [0.0, 1.0])))
-    >>> facts["task"], facts["members"], facts["columns"]
-    ('regression', 3, 1)
-    """
-    last, description = model.last, model.description or {}
+def _described(model: TableModel) -> dict[str, Any]:
+    """Return the facts about a model, ready for JSON."""
+    last, description, source = model.last, model.description, model.source
     weights = getattr(last, "weights_", None)
-    classes = getattr(model.estimator, "classes_", None)
+    combiner = getattr(last, "combiner_", None)
     summary = _summary(last)
+    # Where the shell did not train the model, nothing is known about its columns.
+    words = model.columns.words or []
+    numbers = [name for name in model.columns.names if name not in words]
     return {
         "kind": type(last).__name__,
         "task": model.task,
@@ -57,23 +41,23 @@ def described(model: Model) -> dict[str, Any]:
         "members": _n_members(last),
         "members_with_a_weight": None if weights is None else np.count_nonzero(weights),
         "pruned_from": None if summary is None else summary.n_members_before,
-        "combiner": _name(getattr(last, "combiner_", None)),
+        "combiner": None if combiner is None else type(combiner).__name__,
         "columns": getattr(model.estimator, "n_features_in_", None),
-        "trained_on": _origin(model),
+        "trained_on": source and f"{source['file']}, {source['rows']:,} rows",
         "saved_with": ", ".join(
             f"{name} {description[name]}" for name in _VERSIONS if name in description
         )
         or None,
         "created": description.get("created"),
-        "classes": None if classes is None else classes.tolist(),
-        "numbers": _features(model, words=False),
-        "words": _features(model, words=True),
+        "classes": None if model.classes is None else model.classes.tolist(),
+        "numbers": numbers or None,
+        "words": words or None,
         "weights": None if weights is None else weights.tolist(),
         "summary": None if summary is None else summary.to_dict(),
     }
 
 
-def tables_of(report: dict[str, Any], model: Model) -> list[str]:
+def _tables(report: dict[str, Any], model: TableModel) -> list[str]:
     """Return what a reader sees of the lists."""
     tables = []
     for label in ("classes", "numbers", "words"):
@@ -118,22 +102,3 @@ def _n_members(committee: Any) -> int | None:
         if hasattr(committee, name):
             return len(getattr(committee, name))
     return None
-
-
-def _name(combiner: Any) -> str | None:
-    return None if combiner is None else type(combiner).__name__
-
-
-def _origin(model: Model) -> str | None:
-    if not model.source:
-        return None
-    return f"{model.source['file']}, {model.source['rows']:,} rows"
-
-
-def _features(model: Model, *, words: bool) -> list[str] | None:
-    """Return the names of the columns of one kind."""
-    if model.columns is not None:
-        held = set(model.columns.words)
-        return [name for name in model.columns.names if (name in held) == words]
-    names = getattr(model.estimator, "feature_names_in_", None)
-    return None if words or names is None else [str(name) for name in names]

@@ -1,40 +1,62 @@
-"""The arguments and options of the commands, with their help and completion."""
+"""The options of each command: one record, from which help and completion are made.
 
-from __future__ import annotations
+A command NAME is the record of its options here and the function of `NAME_command.py`.
+Annotations are objects, not text, since typer reads them off the records.
+"""
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
-from committee.shell.choices import COMBINERS, ESTIMATORS, GENERATORS
-from committee.shell.target import TASKS
+from committee.shell.choices import COMBINERS, ESTIMATORS, GENERATORS, TASKS
+from committee.shell.messages import Messages
 
 
-def _completer(names: Iterable[str]) -> Callable[[str], list[str]]:
-    """Return a function that completes one of the names."""
+def _names(help_text: str, names: Iterable[str]) -> typer.models.OptionInfo:
+    """Return an option that is one of some names, and completes them."""
 
     def complete(incomplete: str) -> list[str]:
         return [name for name in names if name.startswith(incomplete)]
 
-    return complete
+    option: Callable[..., typer.models.OptionInfo] = typer.Option
+    return option(help=help_text, autocompletion=complete)
 
 
-Data = Annotated[
+_TABLE = "CSV or Parquet, plain or as .gz, .bz2, .xz, .zst; - for standard input."
+_PAGE = typer.Option("--output", "-o", help="File of the page, such as report.html.")
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+Model = Annotated[
     str,
-    typer.Argument(
-        metavar="DATA",
-        help="CSV or Parquet, plain or as .gz, .bz2, .xz, .zst; - for standard input.",
-    ),
+    typer.Argument(metavar="MODEL", help="A file of train, prune or committee.save."),
 ]
+Data = Annotated[str, typer.Argument(metavar="DATA", help=_TABLE)]
 ManyData = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="CSV or Parquet, plain or as .gz, .bz2, .xz, .zst; - for standard input. "
-        "A pattern in quotes, such as 'rows/*.parquet', or a folder of Parquet files "
-        "is read by Dask's workers.",
+        help=f"{_TABLE} A pattern in quotes, such as 'rows/*.parquet', or a folder of "
+        "Parquet files is read by Dask's workers.",
     ),
+]
+OwnTarget = Annotated[
+    str | None,
+    typer.Option(help="The column to predict; the model's own unless given."),
+]
+ModelOutput = Annotated[
+    str, typer.Option("--output", "-o", help="File of the model, such as m.skops.")
+]
+Combiner = Annotated[
+    str, _names(f"How members are weighed: {', '.join(COMBINERS)}.", COMBINERS)
+]
+Seed = Annotated[
+    int, typer.Option(min=0, max=2**32 - 1, help="Seed of all that is random.")
+]
+Jobs = Annotated[
+    int, typer.Option(help="Members at work at the same time; -1 for all cores.")
 ]
 Scheduler = Annotated[
     str | None,
@@ -44,88 +66,135 @@ Scheduler = Annotated[
         "each core of this machine unless given.",
     ),
 ]
-Model = Annotated[
-    str,
-    typer.Argument(metavar="MODEL", help="A file of train, prune or committee.save."),
-]
-Target = Annotated[str, typer.Option(help="The column to predict.")]
-OwnTarget = Annotated[
-    str | None,
-    typer.Option(help="The column to predict; the model's own unless given."),
-]
-ModelOutput = Annotated[
-    str, typer.Option("--output", "-o", help="File of the model, such as m.skops.")
-]
-TableOutput = Annotated[
-    str,
-    typer.Option(
-        "--output",
-        "-o",
-        help="A table: .csv, .tsv, .parquet, .csv.gz, ...; - for CSV on standard "
-        "output.",
-    ),
-]
-Members = Annotated[int, typer.Option(min=1, help="How many to train.")]
-Generator = Annotated[
-    str,
-    typer.Option(
-        help=f"How members are made: {', '.join(GENERATORS)}.",
-        autocompletion=_completer(GENERATORS),
-    ),
-]
-Combiner = Annotated[
-    str,
-    typer.Option(
-        help=f"How members are weighed: {', '.join(COMBINERS)}.",
-        autocompletion=_completer(COMBINERS),
-    ),
-]
-Estimator = Annotated[
-    str,
-    typer.Option(
-        help=f"What members are: {', '.join(ESTIMATORS)}.",
-        autocompletion=_completer(ESTIMATORS),
-    ),
-]
-Task = Annotated[
-    str | None,
-    typer.Option(
-        help=f"{' or '.join(TASKS)}; guessed from the target unless given.",
-        autocompletion=_completer(TASKS),
-    ),
-]
-Oob = Annotated[
-    bool,
-    typer.Option(
-        "--oob",
-        help="DATA are the rows the model was trained on: members speak only on those "
-        "they did not see.",
-    ),
-]
-MaxMembers = Annotated[int | None, typer.Option(min=1, help="Members at most.")]
-MaxBytes = Annotated[
-    float | None, typer.Option(min=0, help="Bytes of the members at most.")
-]
-MaxSeconds = Annotated[
-    float | None, typer.Option(min=0, help="Seconds to predict a row at most.")
-]
-WithinSe = Annotated[
-    float | None,
-    typer.Option(
-        min=0,
-        help="Take the smallest committee within so many standard errors of the best.",
-    ),
-]
-PageOutput = Annotated[
-    str, typer.Option("--output", "-o", help="File of the page, such as report.html.")
-]
-Proba = Annotated[
-    bool, typer.Option("--proba", help="A column for the probability of each class.")
-]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of all that is random.")]
-Jobs = Annotated[
-    int, typer.Option(help="Members at work at the same time; -1 for all cores.")
-]
-Json = Annotated[bool, typer.Option("--json", help="The result as one JSON object.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What all commands take."""
+
+    as_json: Annotated[
+        bool, typer.Option("--json", help="The result as one JSON object.")
+    ] = False
+    quiet: Quiet = False
+    debug: Debug = False
+
+    @property
+    def messages(self) -> Messages:
+        """How notes and results are printed."""
+        return Messages(quiet=self.quiet, as_json=self.as_json)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Train(Options):
+    """Train a committee on a table, and save it with its reading of the columns."""
+
+    data: ManyData
+    target: Annotated[str, typer.Option(help="The column to predict.")]
+    output: ModelOutput
+    members: Annotated[int, typer.Option(min=1, help="How many to train.")] = 100
+    generator: Annotated[
+        str, _names(f"How members are made: {', '.join(GENERATORS)}.", GENERATORS)
+    ] = "bagging"
+    combiner: Combiner = "ep"
+    estimator: Annotated[
+        str, _names(f"What members are: {', '.join(ESTIMATORS)}.", ESTIMATORS)
+    ] = "tree"
+    task: Annotated[
+        str | None,
+        _names(f"{' or '.join(TASKS)}; guessed from the target unless given.", TASKS),
+    ] = None
+    seed: Seed = 0
+    jobs: Jobs = 1
+    scheduler: Scheduler = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prune(Options):
+    """Keep the members that matter, and say what that costs and gains."""
+
+    model: Model
+    data: ManyData
+    output: ModelOutput
+    target: OwnTarget = None
+    oob: Annotated[
+        bool,
+        typer.Option(
+            "--oob",
+            help="DATA are the rows the model was trained on: members count only on "
+            "those they did not see.",
+        ),
+    ] = False
+    max_members: Annotated[int | None, typer.Option(min=1, help="Members at most.")] = (
+        None
+    )
+    max_bytes: Annotated[
+        float | None, typer.Option(min=0, help="Bytes of the members at most.")
+    ] = None
+    max_seconds_per_row: Annotated[
+        float | None, typer.Option(min=0, help="Seconds to predict a row at most.")
+    ] = None
+    within_se: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            help="Take the smallest committee within so many standard errors of the "
+            "best.",
+        ),
+    ] = None
+    combiner: Combiner = "ep"
+    seed: Seed = 0
+    jobs: Jobs = 1
+    scheduler: Scheduler = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Predict(Options):
+    """Predict the rows of a table; its columns may stand in any order."""
+
+    model: Model
+    data: ManyData
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            help="A table: .csv, .tsv, .parquet, .csv.gz, ...; - for CSV on standard "
+            "output.",
+        ),
+    ] = "-"
+    proba: Annotated[
+        bool,
+        typer.Option("--proba", help="A column for the probability of each class."),
+    ] = False
+    jobs: Jobs = 1
+    scheduler: Scheduler = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inspect(Options):
+    """Say what a model file holds: members, weights, columns, versions."""
+
+    model: Model
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report(Options):
+    """Write a page about a model on rows it has not seen: one HTML file."""
+
+    model: Model
+    data: Data
+    output: Annotated[str, _PAGE]
+    target: OwnTarget = None
+    jobs: Jobs = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demo(Options):
+    """Prune 25 unlike models and 100 trees on digits: a table, and a page."""
+
+    output: Annotated[str, _PAGE] = "committee-demo.html"
+    seed: Seed = 0
+    jobs: Jobs = -1
+
+
+COMMANDS: tuple[type[Options], ...] = (Train, Prune, Predict, Inspect, Report, Demo)

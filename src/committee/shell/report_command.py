@@ -4,52 +4,35 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from committee.reporting import report as page
+from committee.reporting import report as write_page
 from committee.shell.errors import USAGE, ShellError
-from committee.shell.model_files import read_model, source_of
-from committee.shell.output import Voice
-from committee.shell.parts import refuse_spread
-from committee.shell.prune_command import target_of
-from committee.shell.scoring_rows import labelled_rows
-from committee.shell.tables import check_output
+from committee.shell.file_parts import is_for_dask
+from committee.shell.options import Report
+from committee.shell.table_model import read_model, source_name
+from committee.shell.table_output import check_output
 
 
-def report(
-    model: str,
-    data: str,
-    *,
-    output: str,
-    target: str | None = None,
-    jobs: int = 1,
-    voice: Voice,
-) -> None:
-    """Write a page about a saved ensemble on the rows of a table.
-
-    Parameters
-    ----------
-    model, data, output : str
-        File of the ensemble, table with its target, file of the page.
-    target : str, optional
-        The column to predict; the one the model was trained for unless given.
-    jobs : int, default=1
-        Members asked at the same time.
-    voice : Voice
-    """
-    if output == "-":
-        raise ShellError("A page goes to a file: give its name with -o.", USAGE)
-    refuse_spread(data, "A page")
-    check_output(output, inputs=[model, data])
-    loaded = read_model(model)
-    target = target_of(loaded, target, model)
-    X, y = labelled_rows(loaded, data, target, voice)
-    data_name = source_of(data, len(y))["file"]
-    html = page(
-        loaded.estimator,
+def report(options: Report) -> None:
+    """Write a page about a saved ensemble on the rows of a table."""
+    if is_for_dask(options.data):
+        raise ShellError(
+            "A page is made from rows in memory: give one file instead of "
+            f"'{options.data}'.",
+            USAGE,
+        )
+    check_output(options.output, inputs=[options.model, options.data])
+    model = read_model(options.model, options.target, labelled=True)
+    X, y = model.read_labelled(options.data, options.messages)
+    file, data = Path(options.model).name, source_name(options.data)
+    html = write_page(
+        model.estimator,
         X,
         y,
-        output,
-        title=f"{Path(model).name} on {data_name}",
-        notes={"model file": Path(model).name, "data": data_name, "target": target},
-        n_jobs=jobs,
+        options.output,
+        title=f"{file} on {data}",
+        notes={"model file": file, "data": data, "target": str(model.target)},
+        n_jobs=options.jobs,
     )
-    voice.result({"report": output, "rows": len(y), "bytes": len(html.encode())})
+    options.messages.result(
+        {"report": options.output, "rows": len(y), "bytes": len(html.encode())}
+    )

@@ -1,4 +1,8 @@
-"""Tables in and out: CSV and Parquet, compressed or not, files or streams."""
+"""Tables to read: CSV and Parquet, compressed or not, files or streams.
+
+pyarrow reads: it refuses rows with too few or too many fields, and takes a column for
+text if one value is. What is decided here is what a first look at the bytes shows.
+"""
 
 from __future__ import annotations
 
@@ -7,43 +11,51 @@ import gzip
 import io
 import lzma
 import os
+import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
-from pathlib import Path
+import zlib
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from committee._files import replaced_atomically
-from committee.shell.errors import USAGE, ShellError
-from committee.shell.parsing import pandas, parse
+from committee.shell.errors import ShellError, listed
 
-#: The first bytes of a compressed file, and who reads it.
-_MAGIC: dict[bytes, Callable[[Any], Any]] = {
-    b"\x1f\x8b": lambda stream: gzip.GzipFile(fileobj=stream),
-    b"BZh": bz2.BZ2File,
-    b"\xfd7zXZ\x00": lzma.LZMAFile,
-    b"\x28\xb5\x2f\xfd": lambda stream: _pyarrow().CompressedInputStream(
-        stream, "zstd"
+#: What a CSV file writes where it has no value. "None" is a word: it names a class
+#: of some well-known data sets.
+MISSING = ("", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "?")
+
+#: Bytes of CSV that pyarrow parses at once: no row may be longer.
+_BLOCK = 1 << 26
+
+#: The first bytes of compressed data, and what takes the compression off.
+_DECOMPRESS: dict[bytes, Callable[[bytes], bytes]] = {
+    b"\x1f\x8b": gzip.decompress,
+    b"BZh": bz2.decompress,
+    b"\xfd7zXZ\x00": lzma.decompress,
+    b"\x28\xb5\x2f\xfd": lambda data: (
+        pyarrow().CompressedInputStream(pyarrow().BufferReader(data), "zstd").read()
     ),
 }
-#: What an ending asks for: who compresses what is written to a file.
-_PACKERS: dict[str, Callable[[Any], Any]] = {
-    ".gz": lambda file: gzip.GzipFile(fileobj=file, mode="wb"),
-    ".bz2": lambda file: bz2.BZ2File(file, "wb"),
-    ".xz": lambda file: lzma.LZMAFile(file, "wb"),  # noqa: SIM115
-    # pyarrow closes what it writes to: that may be another handle of the file.
-    ".zst": lambda file: _pyarrow().CompressedOutputStream(
-        os.fdopen(os.dup(file.fileno()), "wb"), "zstd"
-    ),
-}
-_SEPARATORS = {".csv": ",", ".txt": ",", ".tsv": "\t", ".tab": "\t"}
-_PARQUET = (".parquet", ".pq")
+
+
+def pyarrow() -> Any:
+    """Return pyarrow, or say how to get it and pandas."""
+    try:
+        import pandas  # noqa: F401
+        import pyarrow
+    except ImportError as error:
+        raise ShellError(
+            f"Tables need {error.name}, which is not installed: pip install "
+            "'committee[shell]'."
+        ) from error
+    return pyarrow
 
 
 def read_table(path: str, words: Sequence[str] = ()) -> Any:
-    r"""Return the rows of a file as a pandas DataFrame.
+    r"""Return the rows of a file as a pandas DataFrame of numbers, booleans and text.
 
-    What the file is, and how it is compressed, is read off its first bytes.
+    What the file is, and how it is compressed, is read off its first bytes. Dates and
+    times are numbers: days since 1970, and seconds for times of day and durations.
 
     Parameters
     ----------
@@ -79,155 +91,144 @@ def read_table(path: str, words: Sequence[str] = ()) -> Any:
 
 
 def read_rows(path: str, name: str, words: Sequence[str] = ()) -> Any:
-    """Return the rows of a file, if any, as `read_table` does.
-
-    Parameters
-    ----------
-    path : str
-    name : str
-        What errors call it.
-    words : sequence of str
-    """
-    pandas()
+    """Return the rows of a file, if any, as `read_table` does; errors call it `name`."""
+    pyarrow()
     with _opened(path) as file:
-        try:
-            frame = parse(_unpacked(file), name, words)
-        except (EOFError, lzma.LZMAError, gzip.BadGzipFile) as error:
-            raise ShellError(f"{name} is damaged: {error}.") from error
+        stream = _decompressed(file, name)
+        head = stream.read(1 << 16)
+        stream.seek(0)
+        if not head.strip():
+            raise ShellError(f"{name} is empty.")
+        if head.startswith(b"PAR1"):
+            return as_frame(_read_parquet(stream, name), name)
+        if b"\0" in head or head.startswith(b"PK\x03\x04"):
+            raise ShellError(
+                f"{name} is neither CSV nor Parquet (plain, or as .gz, .bz2, .xz or "
+                ".zst)."
+            )
+        return as_frame(_read_csv(stream, _separator(head), name, words), name)
+
+
+def as_frame(table: Any, name: str) -> Any:
+    """Return an Arrow table as a DataFrame of numbers, booleans and text."""
+    twins = [twin for twin, n in Counter(table.schema.names).items() if n > 1]
+    if twins:
+        raise ShellError(
+            f"{name} has more than one column named {listed(twins)}: give every "
+            "column a name of its own."
+        )
+    columns = [_simplified(column) for column in table.columns]
+    fields = zip(table.schema.names, (column.type for column in columns), strict=True)
+    # The metadata of Parquet tell pandas which column is the index, if any.
+    schema = pyarrow().schema(list(fields), metadata=table.schema.metadata)
+    frame = pyarrow().Table.from_arrays(columns, schema=schema).to_pandas()
     frame.columns = frame.columns.map(str)
     return frame.reset_index(drop=True)
 
 
-def check_output(path: str, *, table: bool = False, inputs: Sequence[str] = ()) -> None:
-    """Refuse, before any work is done, a file that cannot be written.
+def _simplified(column: Any) -> Any:
+    """Return dates, times, decimals, gaps and categories as numbers and text.
 
-    Parameters
-    ----------
-    path : str
-    table : bool, default=False
-        Whether its ending must tell how to write a table.
-    inputs : sequence of str
-        Files that are read, and that it must not take the place of.
+    Lists and the like stay as they are: a model may have no need of them.
     """
-    if path == "-":
-        if table:
-            return
-        raise ShellError("A model goes to a file: give its name with -o.", USAGE)
-    if table:
-        _format(path)
-    target = Path(path)
-    folder = target.parent
-    if target.exists() and not target.is_file():
-        raise ShellError(f"'{path}' is not a file that could be replaced.", USAGE)
-    for name in inputs:
-        if name != "-" and target.exists() and os.path.exists(name):
-            _refuse_same(path, name)
-    if not folder.is_dir():
-        raise ShellError(f"There is no folder '{folder}' to write '{path}' in.", USAGE)
-    if not os.access(folder, os.W_OK):
-        raise ShellError(f"The folder '{folder}' cannot be written to.")
+    pa = pyarrow()
+    is_a, kind = pa.types, column.type
+    if is_a.is_dictionary(kind):
+        return _simplified(column.cast(kind.value_type))
+    if is_a.is_null(kind) or is_a.is_decimal(kind):
+        return column.cast(pa.float64())
+    if is_a.is_boolean(kind) and column.null_count:
+        return column.cast(pa.int8())
+    if is_a.is_date(kind) or is_a.is_timestamp(kind):
+        ticks, per_unit = pa.timestamp("us", getattr(kind, "tz", None)), 86_400e6
+    elif is_a.is_time(kind):
+        ticks, per_unit = pa.time64("us"), 1e6
+    elif is_a.is_duration(kind):
+        ticks, per_unit = pa.duration("us"), 1e6
+    else:
+        return column
+    numbers = column.cast(ticks, safe=False).cast(pa.int64()).cast(pa.float64(), False)
+    return pa.compute.divide(numbers, per_unit)
 
 
-def _refuse_same(output: str, given: str) -> None:
-    """Refuse to write over what is read, under whatever name."""
-    if os.path.samefile(output, given):
-        raise ShellError(
-            f"The output '{output}' is the file '{given}' that is read: it would be "
-            "lost. Give another name with -o.",
-            USAGE,
-        )
+def _read_parquet(stream: Any, name: str) -> Any:
+    from pyarrow.parquet import read_table
+
+    try:
+        return read_table(stream)
+    except (OSError, ValueError) as error:
+        first = str(error).strip().splitlines()[0]
+        raise ShellError(f"{name} is Parquet that cannot be read: {first}") from error
 
 
-def write_table(frame: Any, path: str) -> None:
-    """Write a DataFrame; a file of that name stays whole until the new one is.
+def _read_csv(stream: Any, separator: str, name: str, words: Sequence[str]) -> Any:
+    pa = pyarrow()
+    from pyarrow import csv
 
-    Parameters
-    ----------
-    frame : DataFrame
-    path : str
-        Its ending decides: .csv or .tsv, .parquet, and for compressed text .gz,
-        .bz2, .xz or .zst behind it. "-" is CSV on standard output.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from committee.shell.tables import write_table
-    >>> write_table(pd.DataFrame({"prediction": [0.5, 2.0]}), "-")
-    prediction
-    0.5
-    2.0
-    """
-    write_tables([frame], path)
-
-
-def write_tables(frames: Iterable[Any], path: str) -> None:
-    """Write DataFrames of the same columns below each other, one at a time.
-
-    Parameters
-    ----------
-    frames : iterable of DataFrame
-        At least one.
-    path : str
-        As in `write_table`.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from committee.shell.tables import write_tables
-    >>> write_tables((pd.DataFrame({"prediction": [p]}) for p in (0.5, 2.0)), "-")
-    prediction
-    0.5
-    2.0
-    """
-    if path == "-":
-        for text in _as_csv(frames, ","):
-            sys.stdout.write(text)
-        return
-    separator, pack = _format(path)
-    with replaced_atomically(path) as file:
-        if separator is None:
-            _write_parquet(frames, file)
-            return
-        with pack(file) as packed:
-            for text in _as_csv(frames, separator):
-                packed.write(text.encode())
-
-
-def _as_csv(frames: Iterable[Any], separator: str) -> Iterator[str]:
-    """Yield the text of each table; only the first has a header."""
-    for number, frame in enumerate(frames):
-        yield frame.to_csv(
-            sep=separator, index=False, header=number == 0, lineterminator="\n"
-        )
-
-
-def _write_parquet(frames: Iterable[Any], file: Any) -> None:
-    """Write each table as a group of rows, in the types of the first."""
-    import pyarrow.parquet
-
-    tables = (
-        _pyarrow().Table.from_pandas(frame, preserve_index=False) for frame in frames
+    texts = [spelled for word in words for spelled in (word, f" {word}")]
+    convert = csv.ConvertOptions(
+        null_values=[spelled for gap in MISSING for spelled in (gap, f" {gap}")],
+        strings_can_be_null=True,
+        decimal_point="," if separator == ";" else ".",
+        column_types=dict.fromkeys(texts, pa.string()),
     )
-    first = next(tables)
-    with pyarrow.parquet.ParquetWriter(file, first.schema) as writer:
-        writer.write_table(first)
-        for table in tables:
-            writer.write_table(table)
-
-
-def _format(path: str) -> tuple[str | None, Callable[[Any], Any]]:
-    """Return the separator, None for Parquet, and who compresses it."""
-    outer = Path(path).suffix.lower()
-    if outer in _PARQUET:
-        return None, nullcontext
-    ending = Path(Path(path).stem).suffix.lower() if outer in _PACKERS else outer
-    if ending not in _SEPARATORS:
-        raise ShellError(
-            f"The output '{path}' must end in .csv, .tsv or .parquet (.csv.gz, "
-            ".csv.bz2, .csv.xz, .csv.zst for compressed text).",
-            USAGE,
+    try:
+        table = csv.read_csv(
+            stream,
+            # With threads, errors would not know the number of their row.
+            csv.ReadOptions(use_threads=False, block_size=_BLOCK),
+            csv.ParseOptions(delimiter=separator, newlines_in_values=True),
+            convert,
         )
-    return _SEPARATORS[ending], _PACKERS.get(outer, nullcontext)
+        # An empty name is what pandas writes above row numbers, and reads like this.
+        names = [n.strip() or f"Unnamed: {i}" for i, n in enumerate(table.schema.names)]
+    except UnicodeDecodeError as error:
+        raise ShellError(f"{name} is not UTF-8 text: {error}.") from error
+    except pa.ArrowInvalid as error:
+        what = str(error).removeprefix("CSV parse error: ").splitlines()[0][:200]
+        raise ShellError(f"{name} is not a table: {what}.") from error
+    if _ends_in_quotes(stream, table):
+        raise ShellError(f"{name} is not a table: its last quote is not closed.")
+    columns = []
+    for header, column in zip(names, table.columns, strict=True):
+        if pa.types.is_binary(column.type):
+            raise ShellError(f"{name} is not UTF-8 text: see the column {header!r}.")
+        points = separator == ";" and header not in words
+        columns.append(_trimmed(column, points=points))
+    return pa.table(columns, names)
+
+
+def _ends_in_quotes(stream: Any, table: Any) -> bool:
+    """Whether the last field is a quote that never ends: it may have eaten rows."""
+    last = table.column(table.num_columns - 1)[-1].as_py() if len(table) else None
+    raw = b'"' + str(last).encode()
+    if last is None or stream.seek(0, os.SEEK_END) < len(raw):
+        return False
+    stream.seek(-len(raw), os.SEEK_END)
+    return bool(stream.read() == raw)
+
+
+def _trimmed(column: Any, *, points: bool) -> Any:
+    """Return text without the blanks behind separators.
+
+    Where commas are decimal, text that is all numbers with `points` is numbers too.
+    """
+    pa = pyarrow()
+    if not pa.types.is_string(column.type):
+        return column
+    try:
+        if points:
+            return column.cast(pa.float64())
+    except pa.ArrowInvalid:
+        pass
+    return pa.compute.utf8_ltrim(column, " ")
+
+
+def _separator(head: bytes) -> str:
+    """Return what the header has most of, outside of quotes; a comma in doubt."""
+    header = head.decode("utf-8", "replace").lstrip("\ufeff\r\n").splitlines()[0]
+    bare = re.sub(r'"[^"]*"', "", header)
+    return max(",;\t|", key=bare.count)
 
 
 def _opened(path: str) -> Any:
@@ -241,19 +242,14 @@ def _opened(path: str) -> Any:
         return io.BytesIO(file.read())
 
 
-def _unpacked(file: Any) -> Any:
+def _decompressed(file: Any, name: str) -> Any:
     """Return the stream without its compression, if it has one."""
     head = file.read(8)
     file.seek(0)
-    for magic, unpack in _MAGIC.items():
+    for magic, decompress in _DECOMPRESS.items():
         if head.startswith(magic):
-            stream = unpack(file)
-            return io.BytesIO(stream.read())
+            try:
+                return io.BytesIO(decompress(file.read()))
+            except (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error) as error:
+                raise ShellError(f"{name} is damaged: {error}.") from error
     return file
-
-
-def _pyarrow() -> Any:
-    pandas()
-    import pyarrow
-
-    return pyarrow

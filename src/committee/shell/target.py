@@ -6,33 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from committee.shell.choices import CLASSIFICATION, REGRESSION
 from committee.shell.errors import USAGE, ShellError, close_to, listed
-from committee.shell.parsing import pandas
-
-CLASSIFICATION, REGRESSION = TASKS = ("classification", "regression")
 
 #: Whole numbers with at most so many distinct values are taken for classes.
 FEW = 10
 
 
 def split_target(frame: Any, name: str) -> tuple[Any, Any]:
-    """Return the table without its target column, and that column.
-
-    Parameters
-    ----------
-    frame : DataFrame
-    name : str
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from committee.shell.target import split_target
-    >>> X, y = split_target(pd.DataFrame({"a": [1, 2], "y": ["u", "v"]}), "y")
-    >>> X.columns.tolist(), y.tolist()
-    (['a'], ['u', 'v'])
-    """
+    """Return the table without its target column, and that column, which is whole."""
     if name not in frame.columns:
-        known = list(map(str, frame.columns))
+        known = frame.columns.tolist()
         raise ShellError(
             f"There is no column {name!r} to predict.{close_to(name, known)} The "
             f"columns are {listed(known)}.",
@@ -67,10 +51,18 @@ def guess_task(y: Any) -> str:
     >>> guess_task(pd.Series(["a", "b"])), guess_task(pd.Series([0.5, 1.0]))
     ('classification', 'regression')
     """
-    if not _is_number(y):
-        return CLASSIFICATION
-    whole = _are_whole(y) and y.nunique() <= FEW
-    return CLASSIFICATION if whole else REGRESSION
+    classes = not _is_number(y) or (_are_whole(y) and y.nunique() <= FEW)
+    return CLASSIFICATION if classes else REGRESSION
+
+
+def refuse_constant(y: Any, n_rows: int) -> None:
+    """Refuse a target, of which all distinct values are given, that has only one."""
+    values = y.unique().tolist()
+    if len(values) < 2:
+        raise ShellError(
+            f"The target {y.name!r} must have at least 2 distinct values. All {n_rows} "
+            f"rows have {values[0]!r}."
+        )
 
 
 def as_target(y: Any, task: str) -> Any:
@@ -85,30 +77,18 @@ def as_target(y: Any, task: str) -> Any:
     -------
     y : array of numbers, or of labels: text, booleans or whole numbers
     """
-    refuse_constant(y.unique().tolist(), y.name, len(y))
-    return as_values(y, task)
-
-
-def refuse_constant(values: list[Any], name: str, n_rows: int) -> None:
-    """Refuse a target that has one value only.
-
-    Parameters
-    ----------
-    values : list
-        The distinct ones.
-    name : str
-    n_rows : int
-    """
-    if len(values) < 2:
+    if task == REGRESSION:
+        return _numbers(y)
+    if y.dtype == bool:
+        return y.to_numpy()
+    if not _is_number(y):
+        return y.map(str).to_numpy(dtype=str)
+    if not _are_whole(y):
         raise ShellError(
-            f"The target {name!r} must have at least 2 distinct values. All {n_rows} "
-            f"rows have {values[0]!r}."
+            f"The target {y.name!r} must be text, booleans or whole numbers for "
+            "classification. It has fractions: use --task regression."
         )
-
-
-def as_values(y: Any, task: str) -> Any:
-    """Return some rows of a target as `as_target` does, whatever their values are."""
-    return _numbers(y) if task == REGRESSION else _labels(y)
+    return y.to_numpy(dtype=np.int64)
 
 
 def _numbers(y: Any) -> Any:
@@ -123,21 +103,9 @@ def _numbers(y: Any) -> Any:
     return numbers
 
 
-def _labels(y: Any) -> Any:
-    if pandas().api.types.is_bool_dtype(y):
-        return y.to_numpy(dtype=bool)
-    if not _is_number(y):
-        return y.map(str).to_numpy(dtype=str)
-    if not _are_whole(y):
-        raise ShellError(
-            f"The target {y.name!r} must be text, booleans or whole numbers for "
-            "classification. It has fractions: use --task regression."
-        )
-    return y.to_numpy(dtype=np.int64)
-
-
 def _is_number(y: Any) -> bool:
-    types = pandas().api.types
+    from pandas.api import types
+
     return bool(types.is_numeric_dtype(y) and not types.is_bool_dtype(y))
 
 

@@ -102,7 +102,7 @@
       const i = Number(slider.value);
       const facts = describe(steps[i]);
       slider.setAttribute("aria-valuetext", facts[0]);
-      $("path-facts").textContent = facts.join(", ") + (i === data.chosen ? " (chosen)." : ".");
+      $("path-text").textContent = facts.join(", ") + (i === data.chosen ? " (chosen)." : ".");
       const largest = Math.max(...data.weights[i].map(Math.abs));
       $("path-members").replaceChildren(...data.members[i].map((number, k) => {
         const item = document.createElement("li");

@@ -1,0 +1,281 @@
+"""How alike the members vote, pair by pair, from matrix products alone."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from committee._typing import BoolArray, FloatArray, IntArray
+from committee._validation import (
+    check_held_out,
+    check_predictions,
+    check_sample_weight,
+    check_targets,
+)
+
+#: Numbers in a row block: 1 MB, for the cache.
+_BLOCK = 2**17
+#: Agreement by chance that is as near to one is one: sums of N terms round.
+_ROUNDING = 1e-10
+
+
+class Agreement(NamedTuple):
+    """How alike every pair votes on the rows on which both do, as sums over rows.
+
+    Attributes
+    ----------
+    same : array of shape (M, M)
+        Weight of the rows on which both vote for the same class.
+    votes : array of shape (K, M, M), or (K, M, 1) where all vote on all rows
+        Weight of the rows on which i votes for k, and j votes at all.
+    n : array of shape (M, M), or (1, 1)
+        Weight of the rows on which both vote.
+    """
+
+    same: FloatArray
+    votes: FloatArray
+    n: FloatArray
+
+    @property
+    def observed(self) -> FloatArray:
+        """A_ij, the share of common rows with the same vote; NaN if there are none."""
+        return self.same / np.where(self.n > 0, self.n, np.nan)
+
+    @property
+    def kappa(self) -> FloatArray:
+        """Agreement beyond chance, as in `pairwise_kappa`."""
+        n = np.where(self.n > 0, self.n, np.nan)
+        chance = (self.votes * self.votes.transpose(0, 2, 1)).sum(axis=0) / n**2
+        beyond = 1.0 - chance
+        # Chance agreement is 1 only where both always name the same class.
+        always = beyond <= _ROUNDING
+        excess = self.observed - chance
+        kappa = np.where(always, 1.0, excess / np.where(always, 1.0, beyond))
+        kappa[np.diag_indices_from(kappa)] = 1.0
+        return kappa
+
+
+def count_agreement(
+    choice: npt.NDArray[np.integer[Any]],
+    n_classes: int,
+    held_out: BoolArray | None = None,
+    sample_weight: FloatArray | None = None,
+) -> Agreement:
+    """Count the rows on which pairs of members vote alike.
+
+    Parameters
+    ----------
+    choice : int array of shape (N, M)
+        The class that each member votes for.
+    n_classes : int
+    held_out : bool array of shape (N, M), optional
+        Where members vote; everywhere unless given.
+    sample_weight : array of shape (N,), optional
+
+    Returns
+    -------
+    agreement : Agreement
+        Those of blocks of rows add up.
+    """
+    N, M = choice.shape
+    width = 1 if held_out is None else M
+    same, n = np.zeros((M, M)), np.zeros((width, width))
+    votes = np.zeros((n_classes, M, width))
+    root = np.ones((N, 1)) if sample_weight is None else np.sqrt(sample_weight)[:, None]
+    for start in range(0, N, step := max(1, _BLOCK // M)):
+        rows = slice(start, start + step)
+        counted = root[rows] if held_out is None else held_out[rows] * root[rows]
+        n += counted.T @ counted
+        for k in range(n_classes):
+            V = counted * (choice[rows] == k)
+            same += V.T @ V
+            votes[k] += V.T @ counted
+    return Agreement(same, votes, n)
+
+
+def disagreement(F: Any) -> FloatArray:
+    """Return the fraction of rows on which two members vote differently.
+
+        D_ij = 1 - 1/N sum_n [ vote_i(n) = vote_j(n) ]
+
+    Parameters
+    ----------
+    F : array of shape (N, M, K)
+
+    Returns
+    -------
+    D : array of shape (M, M)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee import disagreement
+    >>> votes = np.array([[0, 0], [1, 0], [1, 1], [0, 0]])
+    >>> disagreement(np.eye(2)[votes]).tolist()
+    [[0.0, 0.25], [0.25, 0.0]]
+    """
+    choice, K = _choice(F)
+    D = 1.0 - count_agreement(choice, K).observed
+    D[np.diag_indices_from(D)] = 0.0
+    return D
+
+
+def pairwise_kappa(
+    F: Any, *, held_out: Any = None, sample_weight: Any = None
+) -> FloatArray:
+    """Return Cohen's kappa of every pair: agreement beyond chance.
+
+        kappa_ij = (A_ij - P_ij) / (1 - P_ij),   P_ij = sum_k p_ik p_jk
+
+    with A_ij the fraction of rows on which i and j vote alike and p_ik the
+    fraction of rows on which i votes for class k. Two members that vote for one
+    and the same class throughout have kappa 1.
+
+    Parameters
+    ----------
+    F : array of shape (N, M, K)
+    held_out : bool array of shape (N, M), optional
+        Members vote there only; a pair counts on the rows on which both do.
+    sample_weight : array of shape (N,), optional
+
+    Returns
+    -------
+    kappa : array of shape (M, M)
+        NaN for pairs without a common row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee import pairwise_kappa
+    >>> votes = np.array([[0, 0], [1, 0], [1, 1], [0, 0]])
+    >>> pairwise_kappa(np.eye(2)[votes]).tolist()
+    [[1.0, 0.5], [0.5, 1.0]]
+    """
+    choice, K = _choice(F)
+    mask = check_held_out(held_out, (*choice.shape, K))
+    return count_agreement(
+        choice, K, mask, check_sample_weight(sample_weight, choice)
+    ).kappa
+
+
+def q_statistic(F: Any, y: Any) -> FloatArray:
+    """Return Yule's Q of every pair of members' correctness.
+
+        Q_ij = (N11 N00 - N01 N10) / (N11 N00 + N01 N10)
+
+    N11 counts the rows on which both are right, N00 both wrong. Where the
+    denominator is zero nothing is known about the dependence and Q is 0; on the
+    diagonal it is 1.
+
+    Parameters
+    ----------
+    F : array of shape (N, M, K)
+    y : array of shape (N,)
+        Class codes 0..K-1.
+
+    Returns
+    -------
+    Q : array of shape (M, M)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee import q_statistic
+    >>> votes = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
+    >>> q_statistic(np.eye(2)[votes], [0, 0, 0, 0]).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    right = _correct(F, y)
+    wrong = 1.0 - right
+    same = (right.T @ right) * (wrong.T @ wrong)
+    other = (right.T @ wrong) * (wrong.T @ right)
+    total = same + other
+    Q = np.divide(same - other, total, out=np.zeros_like(total), where=total > 0)
+    Q[np.diag_indices_from(Q)] = 1.0
+    return Q
+
+
+def double_fault(F: Any, y: Any) -> FloatArray:
+    """Return the fraction of rows on which both members of a pair are wrong.
+
+        DF_ij = N00 / N
+
+    The diagonal holds each member's own error.
+
+    Parameters
+    ----------
+    F : array of shape (N, M, K)
+    y : array of shape (N,)
+        Class codes 0..K-1.
+
+    Returns
+    -------
+    DF : array of shape (M, M)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee import double_fault
+    >>> votes = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
+    >>> double_fault(np.eye(2)[votes], [0, 0, 0, 0]).tolist()
+    [[0.5, 0.25], [0.25, 0.5]]
+    """
+    wrong = 1.0 - _correct(F, y)
+    DF: FloatArray = wrong.T @ wrong / len(wrong)
+    return DF
+
+
+def vote_errors(
+    F: Any, y: Any, *, held_out: Any = None, sample_weight: Any = None
+) -> FloatArray:
+    """Return the share of wrong votes of each member, NaN for one that never votes.
+
+    Parameters
+    ----------
+    F : array of shape (N, M, K)
+    y : array of shape (N,)
+        Class codes 0..K-1.
+    held_out : bool array of shape (N, M), optional
+        Members vote there only.
+    sample_weight : array of shape (N,), optional
+
+    Returns
+    -------
+    error : array of shape (M,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee.diagnostics.agreement import vote_errors
+    >>> vote_errors(np.eye(2)[[[0, 0], [1, 0]]], [0, 0]).tolist()
+    [0.5, 0.0]
+    """
+    wrong = 1.0 - _correct(F, y)
+    mask = check_held_out(held_out, np.shape(F))
+    s = check_sample_weight(sample_weight, wrong)
+    counted = np.ones_like(wrong) if mask is None else mask.astype(np.float64)
+    counted *= 1.0 if s is None else s[:, None]
+    n = counted.sum(axis=0)
+    error: FloatArray = (counted * wrong).sum(axis=0) / np.where(n > 0, n, np.nan)
+    return error
+
+
+def _choice(F: Any) -> tuple[IntArray, int]:
+    """Return the class that each member votes for, (N, M), and how many there are."""
+    F = check_predictions(F)
+    if F.ndim != 3:
+        raise ValueError(
+            "Votes are defined for classification: F of shape (N, M, K). Got shape "
+            f"{F.shape}; for regression use error_correlation or ambiguity."
+        )
+    return F.argmax(axis=2), F.shape[2]
+
+
+def _correct(F: Any, y: Any) -> FloatArray:
+    """Return 1 where a member's vote is right, 0 elsewhere, (N, M)."""
+    choice, K = _choice(F)
+    codes = check_targets(np.empty((*choice.shape, K)), y)
+    right: FloatArray = (choice == codes[:, None]).astype(np.float64)
+    return right

@@ -1,0 +1,255 @@
+"""Forests, bagging and AdaBoost of scikit-learn; weighted trees as a forest."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_regressor
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.tree import BaseDecisionTree, ExtraTreeClassifier, ExtraTreeRegressor
+
+from committee._typing import BoolArray, FloatArray, Member
+from committee.ensembles.columns import OnColumns
+from committee.ensembles.roster import Roster, unseen_rows
+from committee.ensembles.tree_tables import TreeSum, TreeTable, make_sum, rounded_down
+
+#: Settings that trees and forests share, and that mean the same in both.
+_SETTINGS = (
+    *("criterion", "max_depth", "min_samples_split", "min_samples_leaf"),
+    *("min_weight_fraction_leaf", "max_features", "max_leaf_nodes"),
+    *("min_impurity_decrease", "ccp_alpha"),
+)
+
+
+def forest_roster(forest: Any) -> Roster:
+    """Trees predict codes and were trained on arrays, whatever the labels and X."""
+    return Roster(
+        list(forest.estimators_),
+        equal_weights(len(forest.estimators_)),
+        **coded_classes(forest),
+        arrays=True,
+        held_out=partial(_held_out, forest) if forest.bootstrap else None,
+        oob_prediction=_oob_prediction(forest),
+        no_oob_reason=(
+            "Its trees have seen all rows (bootstrap=False). Give rows that it was "
+            "not trained on, without oob, or train with bootstrap=True."
+        ),
+    )
+
+
+def bagging_roster(bagging: Any) -> Roster:
+    """Members predict codes, each from its own columns."""
+    everything = np.arange(bagging.n_features_in_)
+    members = [
+        member if np.array_equal(columns, everything) else OnColumns(member, columns)
+        for member, columns in zip(
+            bagging.estimators_, bagging.estimators_features_, strict=True
+        )
+    ]
+    leaves_rows_out = bagging.bootstrap or len(
+        set(bagging.estimators_samples_[0])
+    ) < getattr(bagging, "_n_samples", np.inf)
+    return Roster(
+        members,
+        equal_weights(len(members)),
+        **coded_classes(bagging),
+        arrays=True,
+        held_out=partial(_held_out, bagging) if leaves_rows_out else None,
+        oob_prediction=_oob_prediction(bagging),
+        no_oob_reason=(
+            "Its members have seen all rows (bootstrap=False, max_samples=1.0). Give "
+            "rows that it was not trained on, without oob, or train with "
+            "bootstrap=True."
+        ),
+    )
+
+
+def adaboost_roster(boosted: Any) -> Roster:
+    """Members predict labels; classifiers vote by weight, regressors by a median."""
+    members, classes = list(boosted.estimators_), getattr(boosted, "classes_", None)
+    own = np.asarray(boosted.estimator_weights_[: len(members)], dtype=np.float64)
+    return Roster(
+        members,
+        own / own.sum() if classes is not None and own.sum() > 0 else None,
+        classes,
+        classes,
+        votes="hard",
+        arrays=True,
+        no_oob_reason=(
+            "Boosted members learn from all rows. Give rows that it was not trained "
+            "on, without oob."
+        ),
+    )
+
+
+def equal_weights(n: int) -> FloatArray:
+    """Return n weights with sum one."""
+    return np.full(n, 1.0 / n)
+
+
+def coded_classes(ensemble: Any) -> dict[str, Any]:
+    """Return the classes of an ensemble whose members predict codes."""
+    if is_regressor(ensemble):
+        return {}
+    classes = ensemble.classes_
+    return {"classes": classes, "member_classes": np.arange(len(classes))}
+
+
+def _held_out(ensemble: Any, n_rows: int) -> BoolArray:
+    """Return the mask (N, M) from the rows that were drawn."""
+    trained_on = getattr(ensemble, "_n_samples", None)
+    if trained_on not in (None, n_rows):
+        raise ValueError(
+            f"oob=True needs the {trained_on} rows that the ensemble was trained on, "
+            f"in their order. Got {n_rows} rows."
+        )
+    return unseen_rows(ensemble.estimators_samples_, n_rows)
+
+
+def _oob_prediction(ensemble: Any) -> Any:
+    """Return the out-of-bag predictions of an ensemble that was fitted with them."""
+    name = "oob_prediction_" if is_regressor(ensemble) else "oob_decision_function_"
+    return getattr(ensemble, name, None)
+
+
+def forest_trees(model: Any) -> TreeSum:
+    """Return a tree, or the mean of a forest, as tables of nodes."""
+    trees = getattr(model, "estimators_", [model])
+    tables = [tree_table(tree.tree_, 1 / len(trees)) for tree in trees]
+    return make_sum(model, tables, np.zeros(tables[0].value.shape[1]))
+
+
+def tree_table(tree: Any, scale: float, target: int = 0) -> TreeTable:
+    """Return the table of a `tree_` of scikit-learn."""
+    return TreeTable(
+        tree.feature,
+        rounded_down(tree.threshold),
+        tree.children_left,
+        tree.children_right,
+        tree.missing_go_to_left.astype(bool),
+        scale * tree.value[:, 0, :],
+        target,
+    )
+
+
+def is_tree(member: Member) -> bool:
+    """Whether the member is a tree, on all of the columns or on some."""
+    return isinstance(_bare(member), BaseDecisionTree)
+
+
+def regression_forest(
+    members: Sequence[Member], weights: FloatArray, n_features: int
+) -> Any:
+    """Return the forest of k regression trees with sum_m w_m f_m.
+
+        v_m <- k w_m v_m,   as a forest divides by its k trees
+
+    Trees may look at some of the columns only.
+    """
+    k = len(members)
+    trees = [
+        _with_values(member, k * w * _bare(member).tree_.value, n_features)
+        for member, w in zip(members, weights, strict=True)
+    ]
+    extra = all(isinstance(tree, ExtraTreeRegressor) for tree in trees)
+    return _forest(ExtraTreesRegressor if extra else RandomForestRegressor, trees)
+
+
+def classification_forest(
+    members: Sequence[Member],
+    weights: FloatArray,
+    n_features: int,
+    *,
+    classes: Any,
+    member_classes: Any,
+    votes: str,
+) -> Any:
+    """Return the forest of k classification trees with sum_m w_m p_m / sum w.
+
+        v_m <- a_m p_m + (1 - a_m) e_0,    a_m = k w_m / sum w
+
+    p_m is a node's class probabilities, or its one vote. As the a_m have mean one,
+    the terms in e_0, the first class, cancel in the forest's mean. They are there
+    because many tools (SHAP, treelite, skl2onnx) scale the leaves of a classifier
+    to sum one, which would undo weights that are merely multiplied in; to e_0 and no
+    other, because onnxruntime wants the other class of two not to be negative.
+
+    Parameters
+    ----------
+    members : list of k fitted trees
+        Each may look at some of the columns only, and know some of the classes only.
+    weights : array of shape (k,)
+        Not negative.
+    n_features : int
+    classes, member_classes : array of shape (K,)
+        The labels, and what the members call them.
+    votes : {"soft", "hard"}
+    """
+    K = len(classes)
+    w = np.asarray(weights, dtype=np.float64)
+    # Exactly one where all are equal, so that ties stay ties.
+    shares = np.ones_like(w) if np.all(w == w[0]) else w / w.mean()
+    trees = []
+    for member, a in zip(members, shares, strict=True):
+        v = a * _class_values(member, member_classes, votes)
+        v[:, 0, 0] += 1 - a
+        tree = _with_values(member, v, n_features)
+        tree.classes_, tree.n_classes_ = np.arange(K, dtype=np.float64), K
+        trees.append(tree)
+    extra = all(isinstance(tree, ExtraTreeClassifier) for tree in trees)
+    forest = _forest(ExtraTreesClassifier if extra else RandomForestClassifier, trees)
+    forest.classes_, forest.n_classes_ = np.asarray(classes), K
+    return forest
+
+
+def _bare(member: Member) -> Any:
+    """Return the tree itself, without its choice of columns."""
+    return member.estimator if isinstance(member, OnColumns) else member
+
+
+def _class_values(member: Member, member_classes: Any, votes: str) -> FloatArray:
+    """Return each node's probabilities or vote, zero for classes never seen."""
+    tree = _bare(member)
+    p = np.zeros((tree.tree_.node_count, 1, len(member_classes)))
+    p[:, :, np.searchsorted(member_classes, tree.classes_)] = tree.tree_.value
+    return np.eye(len(member_classes))[p.argmax(axis=2)] if votes == "hard" else p
+
+
+def _with_values(member: Member, values: FloatArray, n_features: int) -> Any:
+    """Return a copy of the tree with other values, on all of the columns."""
+    other = copy.copy(_bare(member))
+    # The pickle protocol is the public way into a tree.
+    kind, (_, n_classes, _), state = other.tree_.__reduce__()
+    nodes = state["nodes"].copy()
+    if isinstance(member, OnColumns):
+        splits = nodes["left_child"] >= 0
+        columns = np.asarray(member.columns)
+        nodes["feature"][splits] = columns[nodes["feature"][splits]]
+    n_values = np.full_like(n_classes, values.shape[2])
+    other.tree_ = kind(n_features, n_values, 1)
+    other.tree_.__setstate__(
+        {**state, "nodes": nodes, "values": np.ascontiguousarray(values)}
+    )
+    other.n_features_in_ = n_features
+    other.__dict__.pop("feature_names_in_", None)  # a forest hands on plain arrays
+    return other
+
+
+def _forest(kind: type, trees: list[Any]) -> Any:
+    """Return a fitted forest of these trees, set up as they are."""
+    params = trees[0].get_params(deep=False)
+    forest = kind(len(trees), **{name: params[name] for name in _SETTINGS})
+    forest.estimators_ = trees
+    forest.estimator_ = type(trees[0])()
+    forest.n_features_in_ = trees[0].n_features_in_
+    forest.n_outputs_ = 1
+    return forest

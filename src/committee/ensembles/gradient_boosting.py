@@ -1,0 +1,141 @@
+"""GradientBoosting* of scikit-learn: its rounds, their booster, its trees."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.dummy import DummyClassifier, DummyRegressor
+
+from committee._typing import FloatArray
+from committee.ensembles.forests import tree_table
+from committee.ensembles.roster import Roster
+from committee.ensembles.rounds import Losses, Round, Shared, rounds_roster
+from committee.ensembles.tree_tables import TreeSum, make_sum
+
+_LOSSES = Losses(
+    "loss",
+    regression={"squared_error", "absolute_error", "huber"},
+    classification={"log_loss", "exponential"},
+)
+
+
+def raw_predictions(model: Any, X: Any) -> FloatArray:
+    """Return what a booster of scikit-learn predicts before its link, (N, T)."""
+    raw: FloatArray = getattr(model, "decision_function", model.predict)(X)
+    return raw.reshape(len(raw), -1)
+
+
+class GradientRound(Round):
+    """A round of GradientBoosting*; start(x) is the model's own `init_`."""
+
+    predict_raw = staticmethod(raw_predictions)
+
+    def raw(self, X: Any) -> FloatArray:
+        """Return start + M h_m, of shape (N, T), also for a start that depends on x."""
+        scaled = copy.copy(self.model)
+        scaled.learning_rate = self.shared.n_rounds * self.model.learning_rate
+        return raw_predictions(scaled, X)
+
+    @staticmethod
+    def rebuild(rounds: Sequence[Round], w: FloatArray) -> Any:
+        """Scale copies of the trees; `init_` and the learning rate stay."""
+        first, shared = rounds[0].model, rounds[0].shared
+        surplus = w.sum() - 1.0
+        if shared.start is None and abs(surplus) > 1e-12:
+            raise ValueError(
+                "Rounds on top of an `init` estimator fit into one booster only if "
+                f"their weights have sum one. Got {w.sum():g}; keep the committee "
+                "instead."
+            )
+        trees = np.vstack([member.model.estimators_ for member in rounds])
+        shift = np.zeros(trees.shape)
+        if shared.start is not None:
+            shift[0] = surplus * shared.start / first.learning_rate
+        for m, row in enumerate(trees):
+            for k, tree in enumerate(row):
+                row[k] = _scaled(tree, shared.n_rounds * w[m], shift[m, k])
+        booster = copy.copy(first)
+        booster.estimators_ = trees
+        booster.n_estimators = booster.n_estimators_ = len(trees)
+        return booster
+
+
+def gradient_roster(model: Any) -> Roster:
+    """Return copies that keep `init_` and one row of trees."""
+    classes = _LOSSES.classes(model, model.loss)
+    M = len(model.estimators_)
+    shared = Shared(M, _constant_start(model), classes, _slope(model))
+    members = [GradientRound(_cut(model, m), shared) for m in range(M)]
+    return rounds_roster(members, partial(_stages, model))
+
+
+def gradient_trees(model: Any) -> TreeSum:
+    """Return the trees as tables of nodes."""
+    start = _constant_start(model)
+    if start is None:
+        raise ValueError(
+            "The start of a booster must be a constant or zero for ONNX. Got "
+            f"init={type(model.init_).__name__}."
+        )
+    tables = [
+        tree_table(tree.tree_, model.learning_rate, k)
+        for trees in model.estimators_
+        for k, tree in enumerate(trees)
+    ]
+    return make_sum(model, tables, start, slope=_slope(model))
+
+
+def staged(model: Any, start: FloatArray, M: int, X: Any) -> Iterator[FloatArray]:
+    """Yield start + M h_m from the sums that a booster of scikit-learn stages."""
+    sums = getattr(model, "staged_decision_function", None) or model.staged_predict
+    before = start
+    for raw in sums(X):
+        after = raw.reshape(len(raw), -1)
+        yield start + M * (after - before)
+        before = after
+
+
+def _stages(model: Any, X: Any) -> Iterator[FloatArray]:
+    return staged(model, _start(model, X), len(model.estimators_), X)
+
+
+def _slope(model: Any) -> float:
+    # The exponential loss has p = 1 / (1 + exp(-2 raw)).
+    return 2.0 if model.loss == "exponential" else 1.0
+
+
+def _cut(model: Any, m: int) -> Any:
+    """Return a copy that has round m only; a view would keep all rounds alive."""
+    one = copy.copy(model)
+    one.estimators_ = model.estimators_[m : m + 1].copy()
+    one.n_estimators_ = 1
+    return one
+
+
+def _start(model: Any, X: Any) -> FloatArray:
+    """Return start(x), of shape (N, T): a model that learned nothing from its trees."""
+    unlearned = _cut(model, 0)
+    unlearned.learning_rate = 0.0
+    return raw_predictions(unlearned, X)
+
+
+def _constant_start(model: Any) -> FloatArray | None:
+    """Return the start that is the same for all x, of shape (T,), if it is."""
+    if not isinstance(model.init_, (str, DummyClassifier, DummyRegressor)):
+        return None
+    nameless = copy.copy(model)
+    vars(nameless).pop("feature_names_in_", None)
+    start: FloatArray = _start(nameless, np.zeros((1, model.n_features_in_)))[0]
+    return start
+
+
+def _scaled(tree: Any, factor: float, shift: float) -> Any:
+    """Return a regression tree that predicts factor * h + shift."""
+    scaled = copy.copy(tree)
+    scaled.tree_ = copy.deepcopy(tree.tree_)
+    scaled.tree_.value[...] = factor * tree.tree_.value + shift
+    return scaled

@@ -1,0 +1,171 @@
+"""Which ensembles are known, and which adapter knows what about them.
+
+One line for each kind makes it known to `prune` and `member_predictions` (its roster)
+and to `to_onnx` (its trees). What `to_sklearn` makes of rounds, and what `save` writes,
+is the Round of the adapter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from committee.ensembles.catboost import (
+    catboost_columns,
+    catboost_roster,
+    catboost_trees,
+)
+from committee.ensembles.forests import (
+    adaboost_roster,
+    bagging_roster,
+    forest_roster,
+    forest_trees,
+)
+from committee.ensembles.gradient_boosting import gradient_roster, gradient_trees
+from committee.ensembles.hist_boosting import hist_roster, hist_trees
+from committee.ensembles.lightgbm import lightgbm_roster, lightgbm_trees
+from committee.ensembles.roster import Roster
+from committee.ensembles.tree_tables import TreeSum
+from committee.ensembles.voting import list_roster, stacking_roster, voting_roster
+from committee.ensembles.xgboost import xgboost_roster, xgboost_trees
+
+
+class Adapter(NamedTuple):
+    """What is known about some classes of a library.
+
+    Classes are recognised by name, among the bases of an ensemble: no library is
+    imported to find out. In a name * stands for Classifier and for Regressor.
+    """
+
+    library: str
+    names: str
+    roster: Callable[[Any], Roster] | None
+    trees: Callable[[Any], TreeSum] | None = None
+    #: Where a model does not have scikit-learn's attributes: see `known_columns`.
+    columns: Callable[[Any], dict[str, Any]] | None = None
+
+
+ADAPTERS = (
+    Adapter("sklearn", "DecisionTree*", None, forest_trees),
+    Adapter("sklearn", "RandomForest* ExtraTrees*", forest_roster, forest_trees),
+    Adapter("sklearn", "Bagging*", bagging_roster),
+    Adapter("sklearn", "AdaBoost*", adaboost_roster),
+    Adapter("sklearn", "Voting*", voting_roster),
+    Adapter("sklearn", "Stacking*", stacking_roster),
+    Adapter("sklearn", "GradientBoosting*", gradient_roster, gradient_trees),
+    Adapter("sklearn", "HistGradientBoosting*", hist_roster, hist_trees),
+    Adapter("lightgbm", "LGBMModel Booster", lightgbm_roster, lightgbm_trees),
+    Adapter("xgboost", "XGBModel Booster", xgboost_roster, xgboost_trees),
+    Adapter("catboost", "CatBoost*", catboost_roster, catboost_trees, catboost_columns),
+)
+
+KNOWN = (
+    "RandomForest*, ExtraTrees*, Bagging*, AdaBoost*, Voting*, Stacking*, "
+    "GradientBoosting*, HistGradientBoosting*, LightGBM, XGBoost and CatBoost models, "
+    "a committee, a Pipeline or a search around one of these, or a list of fitted "
+    "estimators"
+)
+
+
+def roster_of(ensemble: Any) -> Roster:
+    """Return the members of a fitted ensemble, and how they predict.
+
+    Parameters
+    ----------
+    ensemble : fitted ensemble
+        Of scikit-learn, LightGBM, XGBoost or CatBoost; a committee; a pipeline or a
+        search around one of these; or a list of fitted estimators of one task.
+
+    Returns
+    -------
+    roster : Roster
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from committee.ensembles import roster_of
+    >>> X, y = load_iris(return_X_y=True)
+    >>> roster = roster_of(RandomForestClassifier(10, random_state=0).fit(X, y))
+    >>> len(roster), roster.votes
+    (10, 'soft')
+    """
+    if isinstance(ensemble, (list, tuple)) and ensemble:
+        return list_roster(list(ensemble))
+    if hasattr(ensemble, "_as_roster"):
+        roster: Roster = ensemble._as_roster()
+        return roster
+    if hasattr(ensemble, "best_estimator_"):
+        return roster_of(ensemble.best_estimator_)
+    adapter = adapter_of(ensemble)
+    if (isinstance(ensemble, Pipeline) or adapter) and hasattr(ensemble, "fit"):
+        check_is_fitted(ensemble)
+    if isinstance(ensemble, Pipeline):
+        return _pipeline_roster(ensemble)
+    if adapter is not None and adapter.roster is not None:
+        if adapter.library == "sklearn":
+            _refuse_many_outputs(ensemble)
+        return adapter.roster(ensemble)
+    if hasattr(ensemble, "refit"):
+        check_is_fitted(ensemble)
+        raise ValueError(
+            f"The {type(ensemble).__name__} has no best_estimator_: it was run with "
+            "refit=False, or did not finish."
+        )
+    raise TypeError(
+        f"The ensemble must be one of {KNOWN}. Got {type(ensemble).__name__} instead."
+    )
+
+
+def trees_of(model: Any) -> TreeSum | None:
+    """Return the trees of a fitted model, None where it is made of something else."""
+    adapter = adapter_of(model)
+    return None if adapter is None or adapter.trees is None else adapter.trees(model)
+
+
+def known_columns(ensemble: Any) -> dict[str, Any]:
+    """Return n_features_in_ and feature_names_in_, as far as they are known."""
+    model = getattr(ensemble, "best_estimator_", ensemble)
+    adapter = adapter_of(model)
+    if adapter is not None and adapter.columns is not None:
+        return adapter.columns(model)
+    names = ("n_features_in_", "feature_names_in_")
+    return {name: getattr(model, name) for name in names if hasattr(model, name)}
+
+
+def adapter_of(ensemble: Any) -> Adapter | None:
+    """Return the adapter for this ensemble, if there is one."""
+    bases = {
+        (base.__module__.partition(".")[0], base.__name__)
+        for base in type(ensemble).__mro__
+    }
+    for adapter in ADAPTERS:
+        for name in adapter.names.split():
+            for end in ("Classifier", "Regressor"):
+                if (adapter.library, name.replace("*", end)) in bases:
+                    return adapter
+    return None
+
+
+def _pipeline_roster(pipeline: Pipeline) -> Roster:
+    """Return the roster of the last step; the steps before it transform X."""
+    roster = roster_of(pipeline.steps[-1][1])
+    before = pipeline[:-1]
+    if roster.transformer is not None:
+        before = Pipeline([("outer", before), ("inner", roster.transformer)])
+    return replace(roster, transformer=before if len(before) else None)
+
+
+def _refuse_many_outputs(ensemble: Any) -> None:
+    """Refuse targets of several columns."""
+    if getattr(ensemble, "n_outputs_", 1) != 1 or isinstance(
+        getattr(ensemble, "classes_", None), list
+    ):
+        raise ValueError(
+            f"The {type(ensemble).__name__} predicts several targets at once; prune "
+            "one that was trained on one of them."
+        )

@@ -1,0 +1,189 @@
+"""Voting, stacking and lists of fitted estimators; weighted members as a vote."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import StackingRegressor, VotingClassifier, VotingRegressor
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import LabelEncoder
+from sklearn.utils import Bunch
+from sklearn.utils.validation import check_is_fitted
+
+from committee._typing import FloatArray, IntArray, Member
+from committee.ensembles.columns import OnColumns
+from committee.ensembles.forests import coded_classes, equal_weights
+from committee.ensembles.roster import Roster
+
+_ALL_ROWS = (
+    "Its members were trained on all rows. Give rows that it was not trained on, "
+    "without oob, or make a committee with Pool, which is weighed on cross-fitted "
+    "predictions."
+)
+
+
+def voting_roster(voting: Any) -> Roster:
+    """Members predict codes, by probabilities or by votes."""
+    members = list(voting.estimators_)
+    weights = equal_weights(len(members))
+    if voting.weights is not None:
+        pairs = zip(voting.estimators, voting.weights, strict=True)
+        kept = [w for (_, estimator), w in pairs if not isinstance(estimator, str)]
+        weights = np.asarray(kept, dtype=np.float64) / np.sum(kept)
+    return Roster(
+        members,
+        weights,
+        **coded_classes(voting),
+        votes="soft" if getattr(voting, "voting", "soft") == "soft" else "hard",
+        no_oob_reason=_ALL_ROWS,
+    )
+
+
+def stacking_roster(stacking: Any) -> Roster:
+    """Return the first layer; estimators that came fitted may predict labels."""
+    members = list(stacking.estimators_)
+    how = coded_classes(stacking)
+    if stacking.cv == "prefit" and how:
+        how["member_classes"] = _all_classes(members)
+    return Roster(members, None, **how, no_oob_reason=_ALL_ROWS)
+
+
+def list_roster(members: list[Any]) -> Roster:
+    """Return fitted estimators of one task as equals that predict labels."""
+    for member in members:
+        if not hasattr(member, "__sklearn_tags__"):
+            raise TypeError(
+                "A list must hold fitted scikit-learn estimators. Got "
+                f"{type(member).__module__}.{type(member).__name__}."
+            )
+    classify = is_classifier(members[0])
+    if any(is_classifier(member) != classify for member in members):
+        raise ValueError(
+            "An ensemble is made of classifiers or of regressors. Got both kinds."
+        )
+    for member in members:
+        check_is_fitted(member, "classes_" if classify else None)
+    classes = _all_classes(members) if classify else None
+    return Roster(
+        members,
+        equal_weights(len(members)),
+        classes,
+        classes,
+        no_oob_reason=(
+            "A list does not record which rows each member was trained on. Give rows "
+            "that none of them has seen, without oob."
+        ),
+    )
+
+
+def _all_classes(members: Sequence[Member]) -> Any:
+    return np.unique(np.concatenate([member.classes_ for member in members]))
+
+
+def voting_regressor(members: Sequence[Member], weights: FloatArray) -> Any:
+    """Return scikit-learn's regressor with sum_m w_m f_m.
+
+    Where the weights sum to one this is their mean; otherwise a linear second layer
+    on top of the members, with the weights for coefficients.
+    """
+    w = np.asarray(weights, dtype=np.float64)
+    # np.average divides by the sum of the weights: harmless only if it is one.
+    if abs(w.sum() - 1) < 1e-14 * len(w):
+        return _holding(members, VotingRegressor(_named(members), weights=w))
+    layer = LinearRegression(fit_intercept=False)
+    layer.coef_, layer.intercept_, layer.n_features_in_ = w, 0.0, len(w)
+    model = StackingRegressor(_named(members), layer, cv="prefit")
+    model.final_estimator_ = layer
+    model.stack_method_ = ["predict"] * len(w)
+    return _holding(members, model)
+
+
+def voting_classifier(
+    members: Sequence[Member],
+    weights: FloatArray,
+    *,
+    classes: Any,
+    member_classes: Any,
+    votes: str,
+) -> VotingClassifier:
+    """Return scikit-learn's classifier with sum_m w_m p_m / sum w.
+
+    Members without probabilities vote: then scikit-learn's model has no
+    `predict_proba` either, and gives the committee's labels only.
+
+    Parameters
+    ----------
+    members : list of fitted classifiers
+    weights : array of shape (k,)
+        Not negative.
+    classes, member_classes : array of shape (K,)
+        The labels, and what the members call them.
+    votes : {"soft", "hard"}
+    """
+    probable = any(hasattr(member, "predict_proba") for member in members)
+    if votes == "hard" or not probable:
+        if not np.array_equal(member_classes, np.arange(len(member_classes))):
+            raise ValueError(
+                "scikit-learn's VotingClassifier counts the votes of members that were "
+                f"trained on class codes 0..{len(member_classes) - 1}. Got members that vote "
+                f"for {np.asarray(member_classes)[:3].tolist()}; use committee.save instead."
+            )
+        voting = "hard"
+    else:
+        _check_probabilities(members, member_classes)
+        voting = "soft"
+    model = VotingClassifier(
+        _named(members), voting=voting, weights=np.asarray(weights, dtype=np.float64)
+    )
+    model.classes_ = np.asarray(classes)
+    model.le_ = LabelEncoder().fit(model.classes_)
+    return _holding(members, model)
+
+
+def on_all_columns(member: Member, n_features: int) -> Any:
+    """Return the member itself, or a pipeline that picks its columns for it."""
+    if not isinstance(member, OnColumns):
+        return member
+    picked = picked_columns(np.asarray(member.columns), n_features)
+    return Pipeline([("columns", picked), ("member", member.estimator)])
+
+
+def picked_columns(columns: IntArray, n_features: int) -> ColumnTransformer:
+    """Return a fitted transformer from X, array or frame, to some of its columns."""
+    picked = ColumnTransformer([("columns", "passthrough", columns.tolist())])
+    return picked.fit(np.zeros((1, n_features)))
+
+
+def _check_probabilities(members: Sequence[Member], member_classes: Any) -> None:
+    """Refuse what scikit-learn cannot average: no probabilities, other classes."""
+    for member in members:
+        kind = type(member).__name__
+        if not hasattr(member, "predict_proba"):
+            raise ValueError(
+                "scikit-learn's VotingClassifier needs predict_proba of all members or "
+                f"of none. Got a {kind} without it among others; use committee.save "
+                "instead."
+            )
+        if not np.array_equal(member.classes_, member_classes):
+            raise ValueError(
+                "scikit-learn's VotingClassifier needs members that know all of the "
+                f"{len(member_classes)} classes. Got a {kind} that knows "
+                f"{len(member.classes_)}; use committee.save instead."
+            )
+
+
+def _named(members: Sequence[Member]) -> list[tuple[str, Member]]:
+    """Return the members with the names that scikit-learn wants them to have."""
+    return [(f"member{m}", member) for m, member in enumerate(members)]
+
+
+def _holding(members: Sequence[Member], model: Any) -> Any:
+    """Return the model as if it had fitted the members itself."""
+    model.estimators_ = list(members)
+    model.named_estimators_ = Bunch(**dict(_named(members)))
+    return model

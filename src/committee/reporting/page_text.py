@@ -1,0 +1,267 @@
+"""The text of the page: headlines, tables, settings."""
+
+from __future__ import annotations
+
+import datetime
+import platform
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy
+import sklearn
+from sklearn.base import BaseEstimator
+
+import committee
+from committee._format import byte_size, change, count, duration, figures, percent
+from committee.reporting.evaluation import EvaluatedMembers, Score
+from committee.reporting.member_table import MemberTable, summary_of
+
+#: Rows of the members' table, and names of columns that are listed.
+_MOST_MEMBERS = 1000
+_MOST_NAMES = 200
+#: Letters of a constructor.
+_LONGEST = 10_000
+#: Share of the error below which a difference is rounding.
+_ROUNDING = 1e-9
+
+
+def headlines(
+    core: Any, evaluated: EvaluatedMembers, table: MemberTable
+) -> list[dict[str, str]]:
+    """Return what a person wants to know at a glance."""
+    return [
+        _members_card(table),
+        _error_card(evaluated),
+        _gain_card(core, evaluated),
+        *_cost_cards(core, table),
+    ]
+
+
+def _cost_cards(core: Any, table: MemberTable) -> list[dict[str, str]]:
+    """Return bytes and time, beside those of the ensemble before pruning."""
+    summary, kept = summary_of(core), table.kept
+    mine, all_ = (
+        table.costs.total(kept),
+        table.costs.total(np.arange(len(table.numbers))),
+    )
+    share, speed = "", "when up to 1,000 rows are predicted at once"
+    slow, fast = table.seconds.sum(), table.seconds[kept].sum()
+    if summary is not None:
+        before, after = summary.bytes_before, summary.bytes_after
+        slow, fast = summary.seconds_before, summary.seconds_after
+        share = (
+            f"the whole model: {percent(after / before)} of {byte_size(before)} before"
+        )
+    elif len(kept) < len(table.numbers):
+        share = f"{percent(mine / all_)} of the {byte_size(all_)} of all"
+    if share:
+        speed = f"{figures(slow / fast)} times as fast as all members"
+    return [
+        {"label": "bytes of its members", "value": byte_size(mine), "note": share},
+        {"label": "time to predict a row", "value": duration(fast), "note": speed},
+    ]
+
+
+def _members_card(table: MemberTable) -> dict[str, str]:
+    kept = len(table.kept)
+    return {
+        "label": "members",
+        "value": f"{kept:,} of {table.n_before:,}",
+        "note": "none left out"
+        if kept == table.n_before
+        else f"{percent(1 - kept / table.n_before)} left out",
+    }
+
+
+def _error_card(evaluated: EvaluatedMembers) -> dict[str, str]:
+    own = evaluated.scores()[0]
+    return {
+        "label": f"{evaluated.measure} on {count(len(evaluated.rows.y), 'row')}",
+        "value": shown(own.error, evaluated),
+        "note": f"95 % interval {_interval(own, evaluated)}",
+    }
+
+
+def _gain_card(core: Any, evaluated: EvaluatedMembers) -> dict[str, str]:
+    """Compare with the ensemble before pruning, or with equal votes."""
+    _, equal, _ = evaluated.scores()
+    summary = summary_of(core)
+    if summary is not None:
+        before, after = summary.error_before, summary.error_after
+        how = "cross-fitted on" if summary.cross_fitted else "on"
+        rows = f"{how} the {count(summary.n_rows, 'row')} it was pruned on"
+        return {
+            "label": f"{evaluated.measure} before and after pruning",
+            "value": f"{shown(before, evaluated)} → {shown(after, evaluated)}",
+            "note": f"{_pruning_gap(summary)}, {rows}",
+        }
+    scale, unit = _unit(evaluated)
+    label = f"{evaluated.measure} against equal votes"
+    if _is_rounding(equal):
+        return {"label": label, "value": "the same", "note": ""}
+    value = change(-scale * equal.gap, np.nan, unit)
+    known = not np.isnan(equal.gap_se)
+    se = f"± {figures(scale * equal.gap_se, 2)}, the standard error by rows"
+    return {"label": label, "value": value, "note": se if known else ""}
+
+
+def _is_rounding(score: Score) -> bool:
+    """Whether two errors differ, on any row, by no more than floats do."""
+    least = _ROUNDING * score.error
+    return abs(score.gap) <= least and not score.gap_se > least
+
+
+def _pruning_gap(s: Any) -> str:
+    """Return what pruning cost, with its standard error."""
+    scale, unit = (100, "points") if s.measure == "error rate" else (1, "")
+    if not s.difference and not s.difference_se:
+        return "the same on every row"
+    return change(scale * s.difference, scale * s.difference_se, unit)
+
+
+def comparison(evaluated: EvaluatedMembers, table: MemberTable) -> list[dict[str, str]]:
+    """Return the committee beside simpler answers, all on the same rows."""
+    names = (
+        "this committee",
+        f"equal votes of {count(len(table.numbers), 'member')}",
+        f"best member, {table.names[evaluated.best]} (picked on these rows)",
+    )
+    return [
+        {
+            "name": name,
+            "error": shown(score.error, evaluated),
+            "interval": _interval(score, evaluated),
+            "gap": "" if not i else _gap(score, evaluated),
+        }
+        for i, (name, score) in enumerate(zip(names, evaluated.scores(), strict=True))
+    ]
+
+
+def pruning(core: Any) -> list[tuple[str, str, str, str]]:
+    """Return what pruning cost and gained on its own rows, by lines."""
+    s = summary_of(core)
+    if s is None:
+        return []
+    return [
+        ("members", f"{s.n_members_before:,}", f"{s.n_members_after:,}", ""),
+        (
+            f"{s.measure}, cross-fitted" if s.cross_fitted else s.measure,
+            _as(s.measure, s.error_before),
+            _as(s.measure, s.error_after),
+            _pruning_gap(s),
+        ),
+        (
+            f"leave-one-out {s.loo_measure}",
+            "",
+            "-" if s.loo is None else _as(s.loo_measure, s.loo),
+            "" if s.loo is None else core.path_.note,
+        ),
+        (
+            "bytes of the whole model",
+            byte_size(s.bytes_before),
+            byte_size(s.bytes_after),
+            "",
+        ),
+        ("a row takes", duration(s.seconds_before), duration(s.seconds_after), ""),
+        (
+            "rows that change",
+            "",
+            percent(s.disagreement),
+            f"below {percent(s.disagreement_upper)} at 95 %",
+        ),
+    ]
+
+
+def members_table(
+    evaluated: EvaluatedMembers, table: MemberTable
+) -> list[dict[str, Any]]:
+    """Return a line for each member, largest weights first."""
+    order = np.argsort(-np.abs(table.weights), kind="stable")[:_MOST_MEMBERS]
+    return [
+        {
+            "number": int(table.numbers[m]),
+            "name": table.names[m],
+            "kind": table.kinds[m],
+            "weight": (float(table.weights[m]), figures(table.weights[m])),
+            "error": (
+                float(evaluated.errors[m]),
+                shown(evaluated.errors[m], evaluated),
+            ),
+            "bytes": (float(table.bytes[m]), byte_size(table.bytes[m])),
+            "seconds": (float(table.seconds[m]), duration(table.seconds[m])),
+        }
+        for m in order
+    ]
+
+
+def settings(
+    ensemble: Any, core: Any, evaluated: EvaluatedMembers, notes: Mapping[str, Any]
+) -> list[tuple[str, str]]:
+    """Return what is needed to do it again, by lines."""
+    now = datetime.datetime.now(datetime.UTC)
+    combiner = getattr(core, "combiner_", None)
+    lines = {
+        **notes,
+        "model": _written(ensemble),
+        "combiner": None if combiner is None else _written(combiner),
+        "rows of this page": f"{len(evaluated.rows.y):,}",
+        "classes": _listed(evaluated.roster.classes),
+        "columns": _columns(ensemble, core),
+        "written": now.isoformat(sep=" ", timespec="seconds"),
+        "versions": f"committee {committee.__version__}, scikit-learn "
+        f"{sklearn.__version__}, NumPy {np.__version__}, SciPy {scipy.__version__}, "
+        f"Python {platform.python_version()}",
+    }
+    return [(name, str(text)) for name, text in lines.items() if text is not None]
+
+
+def shown(error: float, evaluated: EvaluatedMembers) -> str:
+    """Return an error in percent, or in the squared units of y."""
+    return _as(evaluated.measure, error)
+
+
+def _as(measure: str, error: float) -> str:
+    return percent(error) if measure == "error rate" else figures(error, 4)
+
+
+def _interval(score: Score, evaluated: EvaluatedMembers) -> str:
+    if np.isnan(score.low):
+        return "-"
+    return f"{shown(score.low, evaluated)} to {shown(score.high, evaluated)}"
+
+
+def _gap(score: Score, evaluated: EvaluatedMembers) -> str:
+    if _is_rounding(score):
+        return "the same"
+    scale, unit = _unit(evaluated)
+    return change(scale * score.gap, scale * score.gap_se, unit)
+
+
+def _unit(evaluated: EvaluatedMembers) -> tuple[int, str]:
+    """Return what differences of errors are counted in."""
+    return (100, "points") if evaluated.output.ndim == 2 else (1, "")
+
+
+def _written(model: Any) -> str:
+    """Return the constructor of a model in one line."""
+    if isinstance(model, (list, tuple)):
+        return f"a list of {count(len(model), 'estimator')}"
+    if isinstance(model, BaseEstimator):
+        return " ".join(model.__repr__(N_CHAR_MAX=_LONGEST).split())
+    return repr(model)
+
+
+def _columns(ensemble: Any, core: Any) -> str | None:
+    """Return the names of the columns, or how many there are."""
+    names = getattr(ensemble, "feature_names_in_", None)
+    width = getattr(ensemble, "n_features_in_", getattr(core, "n_features_in_", None))
+    return _listed(names) if names is not None else width and f"{width:,}"
+
+
+def _listed(names: Any) -> str | None:
+    if names is None:
+        return None
+    text = ", ".join(str(name) for name in names[:_MOST_NAMES])
+    more = len(names) - _MOST_NAMES
+    return f"{len(names):,}: {text}" + (f" and {more:,} more" if more > 0 else "")

@@ -1,0 +1,130 @@
+"""From trained members to weights: all at once, or in batches as evidence rises."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from committee._typing import FloatArray, Member, Votes
+from committee.combiners import Combiner
+from committee.combiners.evidence_pruner import EvidencePruner
+from committee.members import Generation, Generator, TrainingData
+from committee.predictions import predict_all
+
+#: Members that are trained between two looks at the evidence.
+BATCH = 20
+#: A batch must raise the log evidence by this much, "strong" on the scale of Kass
+#: and Raftery (1995): odds of 20 to 1.
+STRONG = 3.0
+#: Batches in a row that may fail to.
+PATIENCE = 2
+
+
+class Weighed(NamedTuple):
+    """A fitted combiner or None, the weights of all members, and F if it was needed."""
+
+    combiner: Combiner | None
+    weights: FloatArray
+    F: FloatArray | None = None
+
+
+def weigh(
+    combiner: Combiner | None,
+    generation: Generation,
+    rows: TrainingData,
+    *,
+    votes: Votes,
+    n_jobs: int | None,
+) -> Weighed:
+    """Fit a clone of the combiner on the generation's F, or on F of the given rows.
+
+    Without a combiner the generator's own weights are taken, equal ones as a rule.
+    """
+    M = len(generation.members)
+    if combiner is None:
+        own = generation.weights
+        return Weighed(None, np.full(M, 1.0 / M) if own is None else own)
+    combiner = clone(combiner)
+    if not combiner.needs_rows:
+        shape = () if rows.n_classes is None else (rows.n_classes,)
+        combiner.fit(np.zeros((1, M, *shape)), np.zeros(1))
+        return Weighed(combiner, combiner.weights_)
+    F = generation.F
+    if F is None:
+        F = predict_all(
+            generation.members,
+            rows.X,
+            classes=rows.classes,
+            votes=votes,
+            n_jobs=n_jobs,
+        )
+    combiner.fit(
+        F, rows.y, held_out=generation.held_out, sample_weight=rows.sample_weight
+    )
+    return Weighed(combiner, combiner.weights_, F)
+
+
+def grow(
+    generator: Any,
+    estimator: Member,
+    data: TrainingData,
+    combiner: Combiner,
+    **options: Any,
+) -> tuple[Generation, Combiner]:
+    """Train members in batches until new ones no longer raise the evidence.
+
+        stop when  log p(y | F_1..m) <= best so far + 3  for two batches in a row
+
+    Parameters
+    ----------
+    generator : generator
+        One that trains its members independently of each other.
+    estimator : scikit-learn estimator
+    data : TrainingData
+    combiner : combiner
+        One with an evidence; it is cloned.
+    **options
+        Handed to the generator.
+
+    Returns
+    -------
+    generation : Generation
+        The members trained so far, at most those of `generator`.
+    combiner : Combiner
+        Fitted on all of them.
+    """
+    _refuse_others(generator, combiner)
+    best, failures, members = -np.inf, 0, []
+    parts: list[FloatArray] = []
+    masks: list[Any] = []
+    for batch in generator.batches(estimator, data, size=BATCH, **options):
+        members += batch.members
+        parts.append(batch.F)
+        masks.append(batch.held_out)
+        F, held_out = np.concatenate(parts, axis=1), np.concatenate(masks, axis=1)
+        fitted = clone(combiner).fit(
+            F, data.y, held_out=held_out, sample_weight=data.sample_weight
+        )
+        evidence = float(fitted.path_.log_evidence.max())
+        failures = 0 if evidence > best + STRONG else failures + 1
+        best = max(best, evidence)
+        if failures == PATIENCE:
+            break
+    return Generation(members, F, held_out), fitted
+
+
+def _refuse_others(generator: Generator, combiner: Combiner) -> None:
+    """Say before any work which generators and combiners can grow."""
+    if not hasattr(generator, "batches"):
+        raise ValueError(
+            'stop="evidence" needs members that are trained independently and leave '
+            "rows out: Bagging, CrossSplits or MiniBatches. Got "
+            f"{type(generator).__name__}."
+        )
+    if not isinstance(combiner, EvidencePruner):
+        raise TypeError(
+            'stop="evidence" needs a combiner with an evidence: EPPruner or ARDPruner. '
+            f"Got {type(combiner).__name__}."
+        )

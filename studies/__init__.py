@@ -1,0 +1,1 @@
+"""The papers' experiments, and the data that they are run on."""

@@ -1,0 +1,95 @@
+"""chen-regression: trees on seven regression sets (Tables 3, 4, 10, Figure 8)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from studies.chen import WEIGHED, Printed, TreeStudy
+from studies.datasets import load
+from studies.study import Job, Outcome, Results, Study
+from studies.votes import Split, bagged_trees, measure, pruners
+
+
+def _ranks(ensemble: str) -> tuple[str, tuple[bool, bool, bool]]:
+    rivals, worse = "ARD, EM and the unpruned ensemble", (True, True, True)
+    if ensemble == "random-forest":
+        rivals = "ARD and the unpruned ensemble, and not told apart from EM"
+        worse = (True, False, True)
+    text = f"{ensemble}: over the 7 sets EP is significantly better than {rivals}."
+    return text, worse
+
+
+TREES = TreeStudy(
+    "chen-regression",
+    ("sinc", "friedman", "gabor", "multi", "plane", "polynomial", "house"),
+    ("bagging", "random-forest"),
+    Printed("Table 3, {}: test mean squared error", "chen_table3_regression_mse", "mse",
+            "error", ("ep", "ard", "em", "ls", "random", "unpruned"), 4),
+    Printed("Table 4, {}: members kept", "chen_table4_regression_size", "size",
+            "size", WEIGHED, 1),
+    Printed("Table 10: seconds to prune, bagging", "chen_table10_regression_seconds",
+            "seconds", "seconds", ("ep", "em", "ard"), 3),
+    _ranks,
+)  # fmt: skip
+
+
+def run(job: Job, *, n_members: int = 100, n_test: int = 1000) -> Outcome:
+    """Train the members once, and give the same outputs to all combiners."""
+    ensemble, name = job.cell.split("/")
+    split = draw_split(name, job, n_test)
+    return {
+        protocol: measure(votes, pruners(False, job.seed))
+        for protocol, votes in bagged_trees(
+            ensemble, split, None, n_members, job.seed
+        ).items()
+    }
+
+
+def draw_split(name: str, job: Job, n_test: int = 1000) -> Split:
+    """Return 250 noisy rows and clean test rows, or 400 and 106 rows of Boston."""
+    if name != "house":
+        drawn = load(name, n=250 + n_test, seed=job.seed)
+        assert drawn.clean is not None
+        return drawn.X[:250], drawn.y[:250], drawn.X[250:], drawn.clean[250:]
+    boston = load("boston", data=job.data)
+    y = np.asarray(boston.y, dtype=np.float64)
+    order = np.random.default_rng(job.seed).permutation(len(y))
+    train, test = order[:400], order[400:]
+    return boston.X[train], y[train], boston.X[test], y[test]
+
+
+def figure(results: Results, data: str | None, fig: Any) -> None:
+    """Draw Figure 8."""
+    TREES.figure(results, fig, orders=("random",))
+
+
+STUDY = Study(
+    name=TREES.study,
+    title="100 trees on seven regression sets, pruned",
+    reruns="Chen, Tino and Yao, Tables 3, 4, 10 and Figure 8",
+    cells=TREES.cells,
+    run=run,
+    report=TREES.report,
+    figure=figure,
+    setup=(
+        "100 CART trees with at least 10 rows to split; a random forest tries the "
+        "square root of the features at each. 250 training rows with noise of a third "
+        "of the target's standard deviation, 1,000 clean test rows; house: Boston, 400 "
+        "and 106 rows. Random keeps 25. Paper: weights from the training rows. "
+        "Held-out: from out-of-bag rows."
+    ),
+    datasets={f"{ensemble}/house": "boston" for ensemble in TREES.ensembles},
+    why=(
+        "Why not: in print EP keeps fewer members than EM; here, on the training "
+        "rows, EP keeps more than in print, and EM about half of what is printed, so "
+        "that the order turns. How either was stopped is not in the paper. LS has 100 "
+        "members here because only an exact zero counts as left out; we guess that "
+        "the paper drops small weights. On sinc, plane and polynomial, which have one "
+        "or two inputs, EP on the training rows is worse than all trees, and better "
+        "with out-of-bag rows than with training rows. We guess that there the trees "
+        "follow the noise of the rows that weigh them; that the other sets turn the "
+        "other way is not explained."
+    ),
+)

@@ -1,0 +1,194 @@
+"""chen-synthetic: small neural networks on plain problems (Figures 6 and 7)."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.utils import check_random_state
+
+from committee._typing import FloatArray
+from committee.combiners import EPPruner
+from committee.predictions import predict_all
+from studies import chen_classification
+from studies.claims import Claim, Verdict, by_parts, decide, standard_error
+from studies.datasets import load
+from studies.study import HELD_OUT, PAPER, Job, Outcome, Results, Study, Table
+from studies.votes import Split, Votes, bagged, boosted, measure, one_hot, signed
+
+CELLS = ("sinc", "synth", "banana")
+#: Members that EP keeps in Figures 6 and 7.
+PRINTED = {"sinc": 9.0, "synth": 16.0, "banana": 12.0}
+
+
+class _AnySize:
+    """A network of three to six hidden units; its seed says how many."""
+
+    def fit(self, X: Any, y: Any, **options: Any) -> Self:
+        rng = check_random_state(self.random_state)  # type: ignore[has-type]
+        self.hidden_layer_sizes = (int(rng.randint(3, 7)),)
+        self.random_state = rng.randint(2**31 - 1)
+        super().fit(X, y, **options)  # type: ignore[misc]
+        return self
+
+
+class AnySizeRegressor(_AnySize, MLPRegressor):
+    """A regression network of three to six hidden units."""
+
+
+class AnySizeClassifier(_AnySize, MLPClassifier):
+    """A classification network of three to six hidden units."""
+
+
+NETWORK = {"activation": "tanh", "solver": "lbfgs", "alpha": 1e-3, "max_iter": 200}
+
+
+def run(job: Job, *, n_members: int = 100, n_test: int = 1000) -> Outcome:
+    """Train the networks, and prune them by EP on training rows and on others.
+
+    Sinc and synth have n_test test rows.
+    """
+    return {
+        protocol: measure(votes, {"ep": EPPruner()})
+        for protocol, votes in make_votes(job, n_members, n_test).items()
+    }
+
+
+def make_votes(job: Job, n_members: int = 100, n_test: int = 1000) -> dict[str, Votes]:
+    """Bag networks on sinc; boost them on all rows of the others, or on 3 quarters."""
+    split = draw_split(job, n_test)
+    if job.cell == "sinc":
+        return bagged(AnySizeRegressor(**NETWORK), split, None, n_members, job.seed)
+    rows = len(split[1])
+    order = np.random.default_rng([job.seed, 1]).permutation(rows)
+    train, weigh = np.split(order, [3 * rows // 4])
+    network = AnySizeClassifier(**NETWORK)
+    return {
+        PAPER: boosted(network, split, order, order, n_members, job.seed),
+        HELD_OUT: boosted(network, split, train, weigh, n_members, job.seed),
+    }
+
+
+def draw_split(job: Job, n_test: int = 1000) -> Split:
+    """Return 100 noisy rows of sinc, 250 of synth, or a split of banana."""
+    if job.cell == "banana":
+        return chen_classification.draw_split("banana", job)
+    n = 100 if job.cell == "sinc" else 250
+    drawn = load(job.cell, n=n + n_test, seed=job.seed)
+    X, X_test = drawn.X[:n], drawn.X[n:]
+    if drawn.clean is None:
+        return X, drawn.y[:n], X_test, drawn.y[n:]
+    # Not the stream that the points came from, or noise would follow them.
+    noise = 0.1 * np.random.default_rng([job.seed, 1]).standard_normal(n)
+    return X, drawn.clean[:n] + noise, X_test, drawn.clean[n:]
+
+
+def report(results: Results) -> list[Table | Claim]:
+    """Return errors and sizes, and what the paper says about them."""
+    errors, sizes = (
+        results.entries(
+            CELLS,
+            {"EP": f"ep.{number}", "Unpruned": f"unpruned.{number}"},
+            lambda cell, name: PRINTED[cell] if name == "ep.size" else None,
+        )
+        for number in ("error", "size")
+    )
+    note = "Printed: the committees of one run."
+    return [
+        Table("Figures 6 and 7: test error (mean squared, or in %)", errors, 4),
+        Table("Figures 6 and 7: members kept", sizes, 1, note),
+        *(_claim(results, protocol) for protocol in STUDY.protocols),
+    ]
+
+
+def _claim(results: Results, protocol: str) -> Claim:
+    runs = {
+        cell: [
+            results.values(protocol, cell, name)
+            for name in ("ep.error", "unpruned.error", "ep.size")
+        ]
+        for cell in CELLS
+    }
+
+    def judge() -> tuple[str, Verdict]:
+        found, better, worse = [], [], []
+        for cell, (ep, unpruned, size) in runs.items():
+            gap = ep - unpruned
+            found.append(
+                f"{cell} {ep.mean():.3g} ({size.mean():.0f}) against "
+                f"{unpruned.mean():.3g}"
+            )
+            better.append(bool(gap.mean() < 0))
+            worse.append(gap.mean() > 2 * standard_error(gap))
+        return "; ".join(found), "not" if any(worse) else by_parts(*better)
+
+    text = "EP is better than the whole ensemble, with a few members."
+    rule = (
+        "the lower mean error on all three sets; partly on some, and on none higher by "
+        "two standard errors of the paired difference"
+    )
+    return decide(
+        text, rule, protocol, [v for line in runs.values() for v in line], judge
+    )
+
+
+def figure(results: Results, data: str | None, fig: Any) -> None:
+    """Draw Figures 6 and 7 from the first run: curves and boundaries."""
+    fig.set_size_inches(12, 4)
+    for ax, cell in zip(fig.subplots(1, 3), CELLS, strict=True):
+        job = Job(STUDY.name, cell, 0, data)
+        votes = make_votes(job)[PAPER]
+        w = EPPruner().fit(votes.F, votes.y).weights_
+        if cell == "sinc":
+            _draw_curve(ax, votes, w)
+        else:
+            _draw_boundary(ax, job, votes, w)
+        ax.set_title(f"{cell}: EP keeps {np.count_nonzero(w)}", fontsize="medium")
+
+
+def _draw_curve(ax: Any, votes: Votes, w: FloatArray) -> None:
+    x = np.linspace(-2 * np.pi, 2 * np.pi, 200)[:, None]
+    F = predict_all(list(votes.members), x)
+    ax.plot(x, np.sinc(x / np.pi), ":", color="0.5", label="sinc")
+    ax.plot(x, F @ votes.unpruned, color="C0", label="all")
+    ax.plot(x, F @ w, color="C3", label="EP")
+    ax.legend(frameon=False)
+
+
+def _draw_boundary(ax: Any, job: Job, votes: Votes, w: FloatArray) -> None:
+    X, y, *_ = draw_split(job)
+    low, high = X.min(axis=0) - 0.1, X.max(axis=0) + 0.1
+    a, b = np.meshgrid(*(np.linspace(low[i], high[i], 150) for i in (0, 1)))
+    S = signed(one_hot(votes.members, np.column_stack([a.ravel(), b.ravel()])))
+    ax.scatter(*X.T, c=y, cmap="coolwarm", s=6, alpha=0.6)
+    for weights, colour in ((votes.unpruned, "C0"), (w, "black")):
+        ax.contour(a, b, (S @ weights).reshape(a.shape), levels=[0.0], colors=colour)
+
+
+STUDY = Study(
+    name="chen-synthetic",
+    title="Small neural networks on plain problems",
+    reruns="Chen, Tino and Yao, Figures 6 and 7",
+    cells=CELLS,
+    run=run,
+    report=report,
+    figure=figure,
+    setup=(
+        "100 networks of one hidden layer with three to six tanh units: bagged on 100 "
+        "points of sinc with noise 0.1, boosted on 250 points of synth and on the splits "
+        "of banana. Paper: weights from the training rows. Held-out: from out-of-bag "
+        "rows; boosting learns from three quarters of the rows and is weighed on the "
+        "others. A network without an error ends boosting, often before there are 100. "
+        "The paper shows one run of each."
+    ),
+    datasets={"banana": "raetsch_banana"},
+    runs=20,
+    why=(
+        "Why not: in print the whole ensemble follows the noise, and EP takes out "
+        "what does. Our networks are held back by a weight decay of 0.001 and 200 "
+        "steps, which the paper does not mention, and their mean is smooth already: "
+        "there is little to take out. That this is the reason is a guess. The paper "
+        "judges one run by its picture."
+    ),
+)

@@ -1,0 +1,184 @@
+"""The numbers of the charts are those of the diagnostics."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+
+from committee import (
+    Bagging,
+    CommitteeRegressor,
+    LeastSquares,
+    pairwise_kappa,
+    report,
+)
+from committee import ambiguity as terms_of
+from committee.reporting import charts, evaluation
+from committee.reporting.evaluation import evaluate_members
+
+
+def test_weights_are_the_largest_with_their_spread(classifier, regressor):
+    committee, _, _ = classifier
+    names = [f"#{m}" for m in committee.support_]
+    shown = charts.weights(committee, names)
+    order = np.argsort(-committee.weights_, kind="stable")[: committee.n_members_]
+    assert shown["names"] == [names[m] for m in order]
+    np.testing.assert_allclose(shown["weight"], committee.weights_[order])
+    assert shown["more"] == 0
+    assert shown["names"][0] in shown["alt"]
+    other = regressor[0]
+    spread = charts.weights(other, [str(m) for m in other.support_])["std"]
+    assert spread is None or min(spread) > 0
+    assert charts.weights(RandomForestClassifier(), names) is None
+
+
+def test_pairs_of_classifiers_have_kappa_and_error(classifier):
+    committee, X, y = classifier
+    evaluated = evaluate_members(committee, X, y)
+    shown = charts.pairs(evaluated, np.array([0, 1]))
+    M = committee.n_members_
+    assert shown["n_pairs"] == M * (M - 1) // 2
+    assert len(shown["points"]) == shown["n_others"] == shown["n_pairs"] - 1
+    kappa = pairwise_kappa(committee.member_predictions(X))
+    [[x, e]] = shown["kept"]
+    assert x == pytest.approx(kappa[0, 1])
+    assert e == pytest.approx(evaluated.errors[:2].mean())
+    assert [x for x, _ in shown["hull"]] == sorted(x for x, _ in shown["hull"])
+
+
+def test_kappa_counts_a_row_of_weight_two_twice(classifier):
+    committee, X, y = classifier
+    s = np.where(np.arange(len(y)) < 20, 2.0, 1.0)
+    shown = charts.pairs(
+        evaluate_members(committee, X, y, sample_weight=s), np.array([0, 1])
+    )
+    F = committee.member_predictions(np.vstack([X, X[:20]]))
+    assert shown["kept"][0][0] == pytest.approx(pairwise_kappa(F)[0, 1])
+
+
+def test_pairs_of_regressors_have_the_correlation_of_their_errors(regressor):
+    committee, X, y = regressor
+    shown = charts.pairs(evaluate_members(committee, X, y), np.array([0, 1]))
+    E = committee.member_predictions(X)[:, :2] - y[:, None]
+    cosine = (E[:, 0] @ E[:, 1]) / np.sqrt((E**2).sum(axis=0).prod())
+    assert shown["kept"][0][0] == pytest.approx(cosine)
+    assert shown["x_label"] == "correlation of the errors"
+
+
+def test_a_member_alone_is_no_pair():
+    X, y = load_digits(return_X_y=True)
+    forest = RandomForestClassifier(1, random_state=0).fit(X, y)
+    assert charts.pairs(evaluate_members(forest, X, y), np.array([0])) is None
+
+
+def test_many_pairs_are_counted_in_cells(classifier, monkeypatch):
+    committee, X, y = classifier
+    monkeypatch.setattr(charts, "_MOST_POINTS", 4)
+    shown = charts.pairs(evaluate_members(committee, X, y), np.arange(3))
+    assert shown["points"] is None
+    assert (
+        sum(cell[4] for cell in shown["cells"])
+        == shown["n_others"]
+        == shown["n_pairs"] - 3
+    )
+    assert len(shown["kept"]) == 3
+
+
+def test_of_very_many_members_some_are_compared(classifier, monkeypatch):
+    committee, X, y = classifier
+    monkeypatch.setattr(evaluation, "_MOST_IN_PAIRS", 4)
+    evaluated = evaluate_members(committee, X, y)
+    first, second = evaluated.leading[:2]
+    shown = charts.pairs(evaluated, np.array([first, second]))
+    assert shown["n_pairs"] == 6
+    kappa = pairwise_kappa(committee.member_predictions(X))
+    assert shown["kept"][0][0] == pytest.approx(kappa[first, second])
+    assert charts.ambiguity(evaluated, committee.weights_)["size"] == [1, 2, 3, 4]
+
+
+def test_ambiguity_is_an_identity_at_every_size(classifier):
+    committee, X, y = classifier
+    F, w = committee.member_predictions(X), committee.weights_
+    shown = charts.ambiguity(evaluate_members(committee, X, y), w)
+    total = terms_of(F, y, w / w.sum())
+    assert shown["total"]["ensemble"] == pytest.approx(total.ensemble_error)
+    assert shown["total"]["diversity"] == pytest.approx(total.diversity)
+    order = np.argsort(-w, kind="stable")
+    for k in (1, 3, len(w)):
+        plain = terms_of(F[:, order[:k]], y)
+        at = shown["size"].index(k)
+        assert shown["ensemble"][at] == pytest.approx(plain.ensemble_error)
+        assert shown["member"][at] == pytest.approx(plain.member_error)
+
+
+def test_weights_that_do_not_sum_to_one_are_said_to_be_scaled(regressor):
+    _, X, y = regressor
+    committee = CommitteeRegressor(
+        generator=Bagging(5), combiner=LeastSquares(), random_state=0
+    ).fit(X, y)
+    evaluated = evaluate_members(committee, X, y)
+    total = charts.ambiguity(evaluated, committee.weights_)["total"]
+    assert total["scaled"]
+    assert "its weights scaled to sum one" in report(committee, X, y)
+    assert not charts.ambiguity(evaluated, np.full(5, 0.2))["total"]["scaled"]
+    # A second layer or a negative sum has no such sentence.
+    assert charts.ambiguity(evaluated, None)["total"] is None
+    assert charts.ambiguity(evaluated, -committee.weights_)["total"] is None
+
+
+def test_scores_of_a_booster_have_no_ambiguity():
+    X, y = load_digits(return_X_y=True)
+    booster = GradientBoostingClassifier(n_estimators=2, max_depth=1).fit(X, y)
+    evaluated = evaluate_members(booster, X, y)
+    assert charts.ambiguity(evaluated, evaluated.roster.weights) is None
+
+
+def test_confusion_counts_rows(classifier):
+    committee, X, y = classifier
+    shown = charts.confusion(evaluate_members(committee, X, y))
+    counts = np.array(shown["counts"]).astype(float)
+    assert counts.sum() == len(y)
+    assert np.trace(counts) == np.sum(committee.predict(X) == y)
+    np.testing.assert_array_equal(counts.sum(axis=1), np.bincount(y))
+    np.testing.assert_allclose(np.sum(shown["share"], axis=1), 1.0, atol=0.002)
+
+
+def test_rare_classes_are_joined(classifier, monkeypatch):
+    committee, X, y = classifier
+    monkeypatch.setattr(charts, "_MOST_CLASSES", 1)
+    shown = charts.confusion(evaluate_members(committee, X, y))
+    most = np.bincount(y).argmax()
+    assert shown["labels"] == [str(committee.classes_[most]), "2 others"]
+    # Others that were taken for others may be wrong.
+    assert shown["n_named"] == 1
+    assert shown["share"][1][1] == 0
+    assert report(committee, X, y).count('class="number right"') == 1
+    assert np.array(shown["counts"], dtype=float).sum() == len(y)
+
+
+def test_residuals_are_targets_less_predictions(regressor):
+    committee, X, y = regressor
+    shown = charts.residuals(evaluate_members(committee, X, y))
+    predicted = committee.predict(X)
+    np.testing.assert_allclose(
+        shown["points"], np.column_stack([predicted, y - predicted])
+    )
+
+
+def test_everything_is_ready_for_json(classifier, regressor):
+    for committee, X, y in (classifier, regressor):
+        evaluated = evaluate_members(committee, X, y)
+        kept = np.flatnonzero(committee.weights_)
+        json.dumps(
+            [
+                charts.weights(committee, [str(m) for m in kept]),
+                charts.pairs(evaluated, kept),
+                charts.ambiguity(evaluated, committee.weights_),
+                (charts.confusion if evaluated.F.ndim == 3 else charts.residuals)(
+                    evaluated
+                ),
+            ],
+            allow_nan=False,
+        )

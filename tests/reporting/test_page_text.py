@@ -1,0 +1,158 @@
+"""The text of the page is what was measured."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.ensemble import AdaBoostRegressor, RandomForestClassifier
+
+from committee import Bagging, CommitteeRegressor, prune
+from committee._format import byte_size, change, percent
+from committee.reporting import page_text
+from committee.reporting.evaluation import evaluate_members
+from committee.reporting.member_table import core_of, member_table
+from committee.reporting.path_chart import path_chart
+
+
+def evaluated_parts(committee, X, y):
+    evaluated, core = evaluate_members(committee, X, y), core_of(committee)
+    return core, evaluated, member_table(core, evaluated)
+
+
+def test_headlines_of_a_weighed_committee(classifier):
+    core, evaluated, table = evaluated_parts(*classifier)
+    members, error, gain, bytes_, speed = page_text.headlines(core, evaluated, table)
+    assert members["value"] == f"{core.n_members_} of 20"
+    assert error["value"] == percent(evaluated.scores()[0].error)
+    assert "78 rows" in error["label"]
+    assert "against equal votes" in gain["label"]
+    # What the others would have cost is not known.
+    assert bytes_["note"] == ""
+    assert "fast" not in speed["note"]
+
+
+def test_costs_beside_members_without_a_weight(regressor):
+    _, X, y = regressor
+    boosted = AdaBoostRegressor(n_estimators=5, random_state=0).fit(X, y)
+    core, evaluated, table = evaluated_parts(boosted, X, y)
+    table = replace(table, weights=np.array([0.5, 0.5, 0.0, 0.0, 0.0]))
+    *_, bytes_, speed = page_text.headlines(core, evaluated, table)
+    assert "%" in bytes_["note"]
+    assert "times as fast" in speed["note"]
+
+
+def test_headlines_of_a_pruned_forest_are_those_of_its_summary(pruned):
+    core, evaluated, table = evaluated_parts(*pruned)
+    summary = core.summary()
+    members, _, gain, bytes_, _ = page_text.headlines(core, evaluated, table)
+    assert members["value"] == f"{core.n_members_} of 30"
+    before, after = gain["value"].split(" → ")
+    assert before == percent(summary.error_before)
+    assert after == percent(summary.error_after)
+    share = percent(summary.bytes_after / summary.bytes_before)
+    assert bytes_["note"].startswith(f"the whole model: {share} of ")
+    # The card, the slider and the table count the same bytes.
+    at = path_chart(core, evaluated)["chosen"]
+    assert bytes_["value"] == byte_size(path_chart(core, evaluated)["bytes"][at])
+    gap = change(100 * summary.difference, 100 * summary.difference_se, "points")
+    assert gain["note"].startswith((gap, "the same on every row"))
+    lines = {name: cells for name, *cells in page_text.pruning(core)}
+    assert lines["members"][:2] == ["30", str(core.n_members_)]
+    assert lines["error rate, cross-fitted"][0] == percent(summary.error_before)
+
+
+def test_where_nothing_was_pruned_nothing_is_claimed(regressor):
+    _, X, y = regressor
+    whole = CommitteeRegressor(generator=Bagging(3), random_state=0).fit(X, y)
+    core, evaluated, table = evaluated_parts(whole, X, y)
+    members, _, gain, bytes_, speed = page_text.headlines(core, evaluated, table)
+    assert members["value"] == "3 of 3"
+    assert members["note"] == "none left out"
+    assert gain["value"] == "the same"
+    assert bytes_["note"] == ""
+    assert "fast" not in speed["note"]
+    assert page_text.pruning(core) == []
+
+
+def test_the_comparison_names_the_best_member(regressor):
+    _, evaluated, table = evaluated_parts(*regressor)
+    own, equal, best = page_text.comparison(evaluated, table)
+    assert own["gap"] == ""
+    assert equal["name"] == f"equal votes of {len(table.numbers)} members"
+    assert f"#{table.numbers[evaluated.errors.argmin()]}" in best["name"]
+    assert best["gap"][0] in "+-"
+
+
+def test_the_table_starts_with_the_largest_weight(classifier):
+    core, evaluated, table = evaluated_parts(*classifier)
+    lines = page_text.members_table(evaluated, table)
+    assert len(lines) == core.n_members_
+    largest = core.weights_.argmax()
+    assert lines[0]["number"] == core.support_[largest]
+    assert lines[0]["kind"] == "DecisionTreeClassifier"
+    assert lines[0]["error"][0] == evaluated.errors[largest]
+    assert all(line["bytes"][0] > 0 and line["seconds"][0] > 0 for line in lines)
+
+
+def test_settings_tell_how_to_do_it_again(pruned, classifier):
+    core, evaluated, _ = evaluated_parts(*pruned)
+    lines = dict(page_text.settings(core, core, evaluated, {"data": "iris.csv"}))
+    assert lines["data"] == "iris.csv"
+    assert lines["combiner"] == "EPPruner()"
+    assert lines["columns"].startswith("4: ")
+    assert lines["classes"].startswith("3: ")
+    assert "scikit-learn" in lines["versions"]
+    committee, X, y = classifier
+    _, evaluated, _ = evaluated_parts(committee.members_, X, y)
+    lines = dict(page_text.settings(committee.members_, None, evaluated, {}))
+    assert lines["model"] == f"a list of {committee.n_members_} estimators"
+    assert "columns" not in lines
+
+
+@pytest.mark.parametrize("n", [200, 201])
+def test_long_lists_of_names_end(n):
+    text = page_text._listed(np.arange(n))
+    assert text.endswith("and 1 more") == (n > 200)
+
+
+def test_rounding_is_no_gain(regressor):
+    """Equal votes summed in another order differ by a few units in the last place."""
+    _, X, y = regressor
+    whole = CommitteeRegressor(generator=Bagging(3), random_state=0).fit(X, y)
+    core, evaluated, table = evaluated_parts(whole, X, y)
+    noisy = evaluated.losses * (1 + np.array([[0.0], [1e-14], [0.5]]))
+    evaluated = replace(evaluated, losses=noisy)
+    gain = page_text.headlines(core, evaluated, table)[2]
+    assert (gain["value"], gain["note"]) == ("the same", "")
+    _, equal, best = page_text.comparison(evaluated, table)
+    assert equal["gap"] == "the same"
+    # As many errors on other rows are not the same.
+    swapped = np.stack(
+        [evaluated.losses[0], evaluated.losses[0][::-1], evaluated.losses[2]]
+    )
+    _, equal, _ = page_text.comparison(replace(evaluated, losses=swapped), table)
+    assert equal["gap"].startswith("0 ± ")
+    assert best["gap"].startswith("+")
+
+
+def test_of_one_row_nothing_is_claimed(regressor):
+    committee, X, y = regressor
+    core, evaluated, table = evaluated_parts(committee, X[:1], y[:1])
+    _, error, gain, *_ = page_text.headlines(core, evaluated, table)
+    assert error["note"] == "95 % interval -"
+    assert "±" not in gain["note"] + gain["value"]
+    assert [line["interval"] for line in page_text.comparison(evaluated, table)] == [
+        "-"
+    ] * 3
+
+
+def test_rows_that_count_half_are_told_of_out_of_bag(rng):
+    X = rng.normal(size=(80, 2))
+    y = (X[:, 0] > 0).astype(int)
+    forest = RandomForestClassifier(12, random_state=0).fit(X, y)
+    lines = {
+        name: cells for name, *cells in page_text.pruning(prune(forest, X, y, oob=True))
+    }
+    assert "no member has a vote" in lines["leave-one-out error rate"][-1]
+    lines = {name: cells for name, *cells in page_text.pruning(prune(forest, X, y))}
+    assert lines["leave-one-out error rate"][-1] == ""

@@ -1,0 +1,112 @@
+"""Every study runs, is shown and drawn, at a size for tests."""
+
+import numpy as np
+import pytest
+
+from studies.page import draw, show
+from studies.store import Store
+from tests.studies.small import finished, folder
+
+SMALL = {
+    "chen-regression": {"n_members": 6, "n_test": 20},
+    "chen-classification": {"n_members": 6},
+    "chen-mcmc": {"n_members": 8, "n_samples": 50},
+    "chen-synthetic": {"n_members": 3, "n_test": 20},
+    "chen-poker": {"n_members": 4, "n_train": 90, "n_test": 50, "block": 20},
+    "hamers-sine": {},
+    "hamers-boston": {"n_rows": 60},
+    "hamers-coupling": {"n_rows": 60, "n_members": 3},
+    "hamers-classification": {"n_rows": 90, "n_members": 5},
+    "chapter-generators": {"times": 3, "n_test": 30},
+}
+#: One cell of each kind of member, data and target.
+CELLS = [
+    ("chen-regression", "random-forest/house"),
+    ("chen-classification", "bagging/heart"),
+    ("chen-classification", "adaboost/thyroid"),
+    ("chen-mcmc", "sinc"),
+    ("chen-mcmc", "cancer"),
+    ("chen-synthetic", "sinc"),
+    ("chen-synthetic", "synth"),
+    ("chen-poker", "poker"),
+    ("hamers-sine", "sine"),
+    ("hamers-boston", "nox-8"),
+    ("hamers-coupling", "tic-tac-toe"),
+    ("hamers-classification", "tic-tac-toe"),
+    ("hamers-classification", "adult"),
+    ("chapter-generators", "waveform"),
+]
+#: These show a single run at full size, made anew.
+DRAWN_FROM_ONE_RUN = ("chen-mcmc", "chen-synthetic", "hamers-classification")
+
+
+def seeded(outcome):
+    """The numbers that the seed decides."""
+    return {
+        (protocol, name): np.asarray(value, dtype=np.float64)
+        for protocol, numbers in outcome.items()
+        for name, value in numbers.items()
+        if not name.endswith("seconds")
+    }
+
+
+@pytest.mark.parametrize(("name", "cell"), CELLS)
+def test_a_study_runs_is_shown_and_drawn(tmp_path, name, cell):
+    store = Store(tmp_path / "s.sqlite")
+    done = finished(name, cell, **SMALL[name])
+    for (_, number), value in seeded(done.outcome).items():
+        if number.endswith("size"):
+            assert value >= 1
+        if number.endswith(".error"):
+            assert 0 <= value <= 200
+    store.add(done)
+    text = show([name], store, "md")
+    assert "There are no runs of" in text or "1 runs of each cell (1)" in text
+    if name not in DRAWN_FROM_ONE_RUN:
+        path = draw(name, store, tmp_path / "figure.svg")
+        assert path.read_text().startswith("<?xml")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DRAWN_FROM_ONE_RUN)
+def test_figures_of_one_run_at_full_size(tmp_path, name):
+    finished("chen-classification", "bagging/banana", n_members=1)  # skips without data
+    store = Store(tmp_path / "s.sqlite")
+    assert draw(name, store, tmp_path / "a.png", data=folder()).exists()
+
+
+def test_a_run_repeats_itself_and_both_protocols_have_the_same_members():
+    options = SMALL["chen-regression"]
+    outcome, again = (
+        finished("chen-regression", "bagging/plane", **options).outcome
+        for _ in range(2)
+    )
+    numbers = seeded(outcome)
+    for key, value in seeded(again).items():
+        np.testing.assert_array_equal(value, numbers[key])
+    assert outcome["paper"]["unpruned.error"] == outcome["held-out"]["unpruned.error"]
+    assert outcome["paper"]["ep.error"] != outcome["held-out"]["ep.error"]
+
+
+def test_couplings_that_are_too_negative_have_no_error():
+    outcome = finished(
+        "hamers-coupling", "tic-tac-toe", **SMALL["hamers-coupling"]
+    ).outcome
+    errors = np.array(outcome["paper"]["error"])
+    assert np.isnan(errors[0])
+    assert np.isfinite(errors[6:]).all()
+
+
+def test_coupling_helps_where_submodels_have_not_trained():
+    for run in range(3):
+        numbers = finished("hamers-sine", "sine", run).outcome["paper"]
+        assert numbers["coupled.away"] < numbers["uncoupled.away"]
+        assert numbers["uncoupled.member"] < numbers["uncoupled.away"]
+
+
+def test_the_error_of_a_regression_is_decomposed():
+    options = SMALL["chapter-generators"]
+    numbers = finished("chapter-generators", "multi", **options).outcome["held-out"]
+    left = numbers["Bagging.member"] - numbers["Bagging.diversity"]
+    assert left == pytest.approx(numbers["Bagging.error"])
+    assert "AdaBoost.error" not in numbers
