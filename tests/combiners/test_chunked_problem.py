@@ -107,7 +107,7 @@ def assert_same(found, expected):
             )
     if hasattr(expected, "_spread"):
         assert found._spread == pytest.approx(expected._spread, rel=1e-8)
-        assert found._heard == pytest.approx(expected._heard, rel=1e-8)
+        assert found._vote_share == pytest.approx(expected._vote_share, rel=1e-8)
 
 
 @pytest.mark.parametrize("chunks", CHUNKS)
