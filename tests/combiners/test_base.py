@@ -152,6 +152,12 @@ def test_labels_that_are_not_codes(kind, relabel):
         SimplexWeights().fit(F, relabel(y))
 
 
+def test_labels_where_numbers_are_due(regression_problem):
+    F, y = regression_problem
+    with pytest.raises(ValueError, match=r"y must hold numbers.*classes need F of"):
+        SimplexWeights().fit(F, np.where(y > 0, "yes", "no"))
+
+
 @regression_and_votes
 @pytest.mark.parametrize(
     ("mask", "message"),
