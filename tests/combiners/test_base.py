@@ -123,10 +123,12 @@ def test_predictions_of_another_shape(shape, message):
 
 
 @regression_and_votes
-def test_targets_of_another_length_or_not_finite(kind):
+def test_targets_that_are_missing_too_few_or_not_finite(kind):
     F, y = make_problem(kind)
     with pytest.raises(ValueError, match=r"39 targets for 40 rows"):
         SimplexWeights().fit(F, y[:-1])
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        SimplexWeights().fit(F, None)
     y = np.where(np.arange(40) == 5, np.nan, y)
     with pytest.raises(ValueError, match="y contains NaN"):
         SimplexWeights().fit(F, y)
@@ -148,6 +150,12 @@ def test_labels_that_are_not_codes(kind, relabel):
     F, y = make_problem(kind)
     with pytest.raises(ValueError, match=r"codes 0\.\.[12].*LabelEncoder"):
         SimplexWeights().fit(F, relabel(y))
+
+
+def test_labels_where_numbers_are_due(regression_problem):
+    F, y = regression_problem
+    with pytest.raises(ValueError, match=r"y must hold numbers.*classes need F of"):
+        SimplexWeights().fit(F, np.where(y > 0, "yes", "no"))
 
 
 @regression_and_votes
