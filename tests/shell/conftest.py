@@ -1,7 +1,6 @@
 """A table with all that tables have, models trained on it once, and the shell."""
 
 import shutil
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -97,10 +96,3 @@ def in_files(frame, *cuts, ending="csv"):
         else:
             part.to_parquet(name)
     return f"part-*.{ending}"
-
-
-def stdin(data):
-    """Standard input that holds some bytes."""
-    import io
-
-    return SimpleNamespace(buffer=io.BytesIO(data))

@@ -9,6 +9,7 @@ import lzma
 import os
 import sys
 from decimal import Decimal
+from types import SimpleNamespace
 
 import pandas as pd
 import pyarrow as pa
@@ -19,7 +20,6 @@ from pandas.testing import assert_frame_equal
 from committee.shell.errors import ShellError
 from committee.shell.tables import pyarrow as import_pyarrow
 from committee.shell.tables import read_rows, read_table
-from tests.shell.conftest import stdin
 
 FRAME = pd.DataFrame({"a": [1.5, None], "town": ["Bonn", "Köln, am Rhein"]})
 CSV = FRAME.to_csv(index=False).encode()
@@ -125,7 +125,7 @@ def test_standard_input_is_known_by_its_first_bytes(pack, parquet, monkeypatch):
     data = FRAME.to_parquet() if parquet else CSV
     if pack is not None:
         data = pack.compress(data)
-    monkeypatch.setattr(sys, "stdin", stdin(data))
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
     assert_frame_equal(read_table("-"), FRAME)
 
 
@@ -159,6 +159,8 @@ pa.parquet.write_table(pa.table([[1], [2]], names=["a", "a"]), TWINS)
         (b"PAR1 and then nothing", "Parquet that cannot be read"),
         *((pack.compress(CSV * 9)[:-9], "is damaged") for pack in (gzip, bz2, lzma)),
     ],
+    # Bytes of gzip hold the time of day.
+    ids=lambda value: "bytes" if isinstance(value, bytes) else None,
 )
 def test_what_is_no_table_is_refused_with_a_sentence(data, words, read):
     with pytest.raises(ShellError, match=r"^It ") as error:
