@@ -7,15 +7,13 @@ bytes, seconds and the summary are made here when somebody asks for them.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee.combiners import Combiner
-from committee.ensembles import Roster
 from committee.path import Path
 from committee.predictions import weighted_sum
 from committee.probabilities import fit_slope
@@ -26,8 +24,9 @@ from committee.pruning.costs import (
     stored_bytes,
 )
 from committee.pruning.crossfit import CrossFit, Predicted
+from committee.pruning.pruning_data import PruningData
 from committee.pruning.summary import Summary, disagreement, paired_difference
-from committee.pruning.weighing_rows import WeighingRows, decided
+from committee.pruning.weighing_rows import decided
 
 #: Rows on which the scale of a booster's scores is found.
 _SLOPE_ROWS = 2000
@@ -35,55 +34,19 @@ _SLOPE_ROWS = 2000
 _KEPT = ("errors", "n_bytes", "seconds_per_row")
 
 
-class Evaluation(NamedTuple):
-    """Rows to measure on.
-
-    Attributes
-    ----------
-    X : rows to time, 1,000 at most
-    F : array of shape (N, M) or (N, M, K)
-    rows : WeighingRows
-    predicted : array of shape (N,) or None
-        What the ensemble predicts, where that is no weighted sum of its members.
-    """
-
-    X: Any
-    F: FloatArray
-    rows: WeighingRows
-    predicted: FloatArray | IntArray | None
-
-
 class Assessment:
     """Makes committees of the steps of a path, and compares them with the ensemble.
 
     Parameters
     ----------
-    ensemble : fitted ensemble
-    roster : Roster
-        Its members.
+    data : PruningData
+        The ensemble, its members and the rows.
     combiner : Combiner
-        Fitted on their predictions.
-    template : committee
-        Knows its kind, labels and columns, but has no members.
-    evaluation : callable
-        Returns the `Evaluation`; called once, on first use.
+        Fitted on these rows.
     """
 
-    def __init__(
-        self,
-        ensemble: Any,
-        roster: Roster,
-        combiner: Combiner,
-        template: Any,
-        evaluation: Callable[[], Evaluation],
-    ) -> None:
-        self.ensemble, self.roster = ensemble, roster
-        self.combiner, self.template = combiner, template
-        self.evaluation = evaluation
-
-    @cached_property
-    def _rows(self) -> Evaluation:
-        return self.evaluation()
+    def __init__(self, data: PruningData, combiner: Combiner) -> None:
+        self.data, self.combiner = data, combiner
 
     @cached_property
     def _path(self) -> Path:
@@ -97,7 +60,9 @@ class Assessment:
 
     @cached_property
     def _crossfit(self) -> CrossFit:
-        return CrossFit(self.combiner, self._rows.F, self._rows.rows)
+        return CrossFit(
+            self.combiner, self.data.evaluation.F, self.data.evaluation.rows
+        )
 
     @cached_property
     def errors(self) -> tuple[FloatArray, FloatArray, str] | None:
@@ -107,7 +72,7 @@ class Assessment:
         """
         if not self._is_origin or self._crossfit.own is None:
             return None
-        rows = self._rows.rows
+        rows = self.data.evaluation.rows
         every = np.ones(len(rows.y), dtype=bool)
         found = {
             size: rows.mean(rows.losses(predicted.values), every)
@@ -123,7 +88,7 @@ class Assessment:
         """Bytes of the members at each step; None in a copy that was made before."""
         if not self._is_origin:
             return None
-        sizes = MemberBytes.of(self.roster.members)
+        sizes = MemberBytes.of(self.data.roster.members)
         return np.array([sizes.total(members) for members in self._path.members])
 
     @cached_property
@@ -131,9 +96,11 @@ class Assessment:
         """Seconds that the members of each step take for a row; None like `n_bytes`."""
         if not self._is_origin:
             return None
-        M = len(self.roster)
-        if self.roster.staged_predictions is None:
-            seconds = member_seconds(self.roster, self.roster.prepared(self._rows.X))
+        M = len(self.data.roster)
+        if self.data.roster.staged_predictions is None:
+            seconds = member_seconds(
+                self.data.roster, self.data.roster.prepared(self.data.evaluation.X)
+            )
         else:
             seconds = np.full(M, self._seconds_before / M)
         return np.array([seconds[members].sum() for members in self._path.members])
@@ -142,7 +109,7 @@ class Assessment:
         """Return error(step) - error(last step) on the same rows, and its spread."""
         if not self._is_origin or self.errors is None:
             return None
-        rows = self._rows.rows
+        rows = self.data.evaluation.rows
         losses = []
         for size in self._path.size[steps]:
             predicted = self._crossfit.of_size(int(size))
@@ -164,13 +131,16 @@ class Assessment:
         booster's rounds are scaled to the least log loss, since its scores are not
         shares.
         """
-        made, members = copy.copy(self.template), np.flatnonzero(w)
+        made, members = copy.copy(self.data.template), np.flatnonzero(w)
         kept = w[members]
-        if self.template.roster_.link == "softmax" and self.roster.classes is not None:
+        if (
+            self.data.template.roster_.link == "softmax"
+            and self.data.roster.classes is not None
+        ):
             kept = kept * self._slope(members, kept)
-        elif self.roster.classes is not None and np.all(kept > 0):
+        elif self.data.roster.classes is not None and np.all(kept > 0):
             kept = kept / kept.sum()
-        made.roster_ = self.template.roster_.only(members, kept)
+        made.roster_ = self.data.template.roster_.only(members, kept)
         made.support_ = members
         made.combiner_ = copy.copy(self.combiner)
         # The committee has the path, without a covariance at every step.
@@ -182,7 +152,7 @@ class Assessment:
 
     def _slope(self, members: IntArray, w: FloatArray) -> float:
         """Return t of least log loss of softmax(t K S), S = sum_m w_m F_m."""
-        _, F, rows, _ = self._rows
+        _, F, rows, _ = self.data.evaluation
         few = np.arange(0, len(F), -(-len(F) // _SLOPE_ROWS))
         if rows.weight is not None and not rows.weight[few].any():
             few = np.flatnonzero(rows.weight)
@@ -193,7 +163,7 @@ class Assessment:
     def summary(self, committee: Any) -> Summary:
         """Measure a committee of the path beside the ensemble."""
         self._check_origin()
-        _, F, rows, _ = self._rows
+        _, F, rows, _ = self.data.evaluation
         _ = self.errors  # from the same folds: a file then has both
         own = np.array_equal(committee.support_, np.flatnonzero(self.combiner.weights_))
         crossfit, before = self._crossfit, self._before
@@ -215,7 +185,7 @@ class Assessment:
         return Summary(
             measure=rows.measure,
             n_rows=int(both.sum()),
-            n_members_before=len(self.roster),
+            n_members_before=len(self.data.roster),
             n_members_after=len(committee.support_),
             error_before=error_before,
             error_after=rows.mean(loss_after, both)[0],
@@ -227,10 +197,10 @@ class Assessment:
             )[0],
             loo=self._loo(committee.support_, own),
             loo_measure=getattr(self.combiner, "loo_measure_", ""),
-            bytes_before=stored_bytes(self.ensemble),
+            bytes_before=stored_bytes(self.data.ensemble),
             bytes_after=stored_bytes(committee),
             seconds_before=self._seconds_before,
-            seconds_after=seconds_per_row(committee.predict, self._rows.X),
+            seconds_after=seconds_per_row(committee.predict, self.data.evaluation.X),
             disagreement=share,
             disagreement_upper=upper,
             oob=rows.held_out is not None,
@@ -248,28 +218,30 @@ class Assessment:
     @cached_property
     def _before(self) -> Predicted:
         """What the whole ensemble predicts on the rows, and where it has votes."""
-        _, F, rows, predicted = self._rows
+        _, F, rows, predicted = self.data.evaluation
         if predicted is not None:
             return Predicted(predicted, np.ones(len(F), dtype=bool))
-        weights = self.roster.weights
+        weights = self.data.roster.weights
         assert weights is not None
         output, counted = rows.output(F, weights, np.arange(len(weights)))
         return Predicted(decided(output), counted)
 
     @cached_property
     def _seconds_before(self) -> float:
-        whole = self.ensemble
+        whole = self.data.ensemble
         if not hasattr(whole, "get_params"):  # a list of members
-            whole = self.assemble(np.full(len(self.roster), 1.0 / len(self.roster)))
+            whole = self.assemble(
+                np.full(len(self.data.roster), 1.0 / len(self.data.roster))
+            )
         elif "n_jobs" in whole.get_params(deep=False):
             whole = copy.copy(whole)
-            whole.n_jobs = self.template.n_jobs
-        return seconds_per_row(whole.predict, self._rows.X)
+            whole.n_jobs = self.data.template.n_jobs
+        return seconds_per_row(whole.predict, self.data.evaluation.X)
 
     @property
     def _is_origin(self) -> bool:
         """Whether this is what `prune` made, and not a copy of its numbers."""
-        return "evaluation" in self.__dict__
+        return "data" in self.__dict__
 
     def _check_origin(self) -> None:
         """Say what a copy cannot do."""

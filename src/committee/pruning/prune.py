@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from committee.combiners import Combiner, EPPruner
-from committee.distributed import is_dask
 from committee.ensembles import Roster, known_columns, roster_of
 from committee.estimators import CommitteeClassifier, CommitteeRegressor
 from committee.members import Pool
-from committee.predictions import predict_members
-from committee.pruning.assessment import Assessment, Evaluation
-from committee.pruning.costs import few_rows
-from committee.pruning.partitions import fit_chunks, sample_rows
-from committee.pruning.weighing_rows import checked_rows
+from committee.pruning.assessment import Assessment
+from committee.pruning.chunked_data import kind_of_data
 
 
 def prune(
@@ -95,67 +90,17 @@ def prune(
     roster = roster_of(ensemble)
     combiner = EPPruner() if combiner is None else combiner
     template = _template(ensemble, roster, X, combiner=combiner, n_jobs=n_jobs)
-    evaluate = partial(
-        _evaluation, ensemble, template, roster, oob=oob, verbose=verbose
+    data = kind_of_data(X, y)(
+        ensemble, roster, template, oob, verbose, X, y, sample_weight
     )
-    if is_dask(X, y):
-        _refuse_oob(oob)
-        fitted = fit_chunks(ensemble, roster, clone(combiner), X, y, sample_weight)
-        rows = partial(_sampled, evaluate, X, y, sample_weight)
-    else:
-        found = evaluate(X, y, sample_weight)
-        fitted = clone(combiner).fit(
-            found.F,
-            found.rows.y,
-            held_out=found.rows.held_out,
-            sample_weight=found.rows.weight,
-        )
-        rows = partial(_same, found)
+    fitted = data.fit(clone(combiner))
     if isinstance(getattr(ensemble, "generator", None), Pool):
         # The columns of F have names, also those of members that are left out.
         names = np.array(ensemble.generator.names, dtype=object)
         fitted.feature_names_in_ = names[ensemble.support_]
-    assessment = Assessment(ensemble, roster, fitted, template, rows)
-    small: CommitteeClassifier | CommitteeRegressor = assessment.assemble(
-        fitted.weights_
-    )
+    small: CommitteeClassifier | CommitteeRegressor
+    small = Assessment(data, fitted).assemble(fitted.weights_)
     return small
-
-
-def _evaluation(
-    ensemble: Any,
-    template: Any,
-    roster: Roster,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    *,
-    oob: bool,
-    verbose: bool,
-) -> Evaluation:
-    """Check the rows and predict them by all members."""
-    X = template._check_X(X, reset=not hasattr(template, "n_features_in_"))
-    rows = checked_rows(roster, X, y, oob=oob, sample_weight=sample_weight)
-    F = predict_members(
-        roster, roster.prepared(X), n_jobs=template.n_jobs, verbose=verbose
-    )
-    rows.check_oob(roster, F)
-    predicted = None
-    if roster.weights is None:  # a median or a second layer: no sum of members
-        predicted = np.asarray(ensemble.predict(X))
-        if roster.classes is not None:
-            predicted = np.searchsorted(np.asarray(roster.classes), predicted)
-    return Evaluation(few_rows(X), F, rows, predicted)
-
-
-def _sampled(evaluate: Any, X: Any, y: Any, sample_weight: Any) -> Evaluation:
-    """Return some rows of Dask collections, predicted."""
-    found: Evaluation = evaluate(*sample_rows(X, y, sample_weight))
-    return found
-
-
-def _same(found: Evaluation) -> Evaluation:
-    return found
 
 
 def _template(
@@ -179,11 +124,3 @@ def _template(
     )
     made.held_out_ = None
     return made
-
-
-def _refuse_oob(oob: bool) -> None:
-    if oob:
-        raise ValueError(
-            "oob=True needs the training rows in memory, in their order. Give Dask "
-            "collections of rows that the ensemble was not trained on, without oob."
-        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,16 @@ from sklearn.utils import column_or_1d
 from committee._typing import IntArray
 from committee._validation import label_codes, n_rows, safe_indexing
 from committee.combiners import Combiner
-from committee.distributed import Chunks, aligned, check_lead, map_rows, row_chunks
-from committee.ensembles import Roster
+from committee.distributed import (
+    Chunks,
+    aligned,
+    check_lead,
+    is_dask,
+    map_rows,
+    row_chunks,
+)
 from committee.predictions import member_predictions
+from committee.pruning.pruning_data import Evaluation, PruningData
 
 #: Rows that errors, costs and the summary are measured on.
 SAMPLED_ROWS = 10_000
@@ -20,21 +28,33 @@ SAMPLED_ROWS = 10_000
 _SAMPLED_CHUNKS = 32
 
 
-def fit_chunks(
-    ensemble: Any,
-    roster: Roster,
-    combiner: Combiner,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-) -> Combiner:
-    """Fit the combiner to F of all rows, which is never put together."""
-    check_lead(X=X, y=y)
-    F = member_predictions(ensemble, X)
-    y = aligned("y", y, "X", X)
-    if roster.classes is not None:
-        y = map_rows(_codes, y, (), np.intp, np.asarray(roster.classes))
-    return combiner.fit(F, y, sample_weight=sample_weight)
+def kind_of_data(X: Any, y: Any) -> type[PruningData]:
+    """Return the class for rows in memory, or in chunks."""
+    return ChunkedPruningData if is_dask(X, y) else PruningData
+
+
+class ChunkedPruningData(PruningData):
+    """Rows of Dask collections: all are weighed, errors and costs are of a sample."""
+
+    @cached_property
+    def evaluation(self) -> Evaluation:
+        """Some rows from all over the collections, predicted by all members."""
+        return self.evaluate(*sample_rows(*self.given))
+
+    def fit(self, combiner: Combiner) -> Combiner:
+        """Fit a combiner on F of all rows, which is never gathered."""
+        if self.oob:
+            raise ValueError(
+                "oob=True needs the training rows in memory, in their order. Give Dask "
+                "collections of rows that the ensemble was not trained on, without oob."
+            )
+        X, y, sample_weight = self.given
+        check_lead(X=X, y=y)
+        F = member_predictions(self.ensemble, X)
+        y = aligned("y", y, "X", X)
+        if self.roster.classes is not None:
+            y = map_rows(_codes, y, (), np.intp, np.asarray(self.roster.classes))
+        return combiner.fit(F, y, sample_weight=sample_weight)
 
 
 def _codes(y: Any, classes: Any) -> IntArray:
