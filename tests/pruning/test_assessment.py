@@ -182,6 +182,19 @@ def test_copies_and_pickles_keep_the_numbers_only(cancer):
     assert len(pickle.dumps(small)) < whole * (small.n_members_ + 3) / 40
 
 
+def test_no_rows_are_in_a_pickle(rng):
+    """Neither X, y nor F; a row of X is found in the tree that kept it, if anywhere."""
+    X, y = rng.normal(size=(80, 3)), rng.normal(size=80)
+    forest = RandomForestRegressor(10, max_depth=2, random_state=0).fit(X, y)
+    small = prune(forest, X, y, oob=True)
+    small.summary()
+    data = pickle.dumps(small)
+    F = small.path_.assessment.data.evaluation.F
+    for rows in (X, y, F, F.T):
+        assert rows[:2].tobytes() in pickle.dumps(np.ascontiguousarray(rows))
+        assert rows[:2].tobytes() not in data
+
+
 def test_the_measure_is_named():
     X, y = load_diabetes(return_X_y=True)
     forest = RandomForestRegressor(20, random_state=0).fit(X, y)
