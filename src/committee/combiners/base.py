@@ -84,10 +84,7 @@ class Combiner(ABC, BaseEstimator):
     def check_chunks(self, n_classes: int | None) -> None:
         """Refuse Dask collections where sums over chunks are not enough.
 
-        Parameters
-        ----------
-        n_classes : int or None
-            K, or None for regression.
+        n_classes is K, or None for regression.
         """
         if not self.takes_chunks or self._sees_all(n_classes):
             raise refusal(self, self.needs_all)
@@ -169,10 +166,7 @@ class Combiner(ABC, BaseEstimator):
         """Refuse other members than those of the fit, by name or by number.
 
         These are the checks of `validate_data`, which would call members features.
-
-        Parameters
-        ----------
-        F : array or frame of shape (n, M) or (n, M, K)
+        F is an array or a frame of shape (n, M) or (n, M, K).
         """
         names, n_members = column_names(F), F.shape[1]
         combiner = f"this {type(self).__name__}"
