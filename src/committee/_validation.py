@@ -14,6 +14,7 @@ from sklearn.utils._metadata_requests import _routing_enabled as routing_enabled
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_method_params as index_params
 from sklearn.utils.validation import _check_sample_weight as sklearn_sample_weight
+from sklearn.utils.validation import _get_feature_names as column_names
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from committee._typing import BoolArray, FloatArray, IntArray
@@ -29,6 +30,7 @@ __all__ = [
     "check_sample_weight",
     "check_targets",
     "check_weights",
+    "column_names",
     "fit_context",
     "gradient_start",
     "histogram_parts",

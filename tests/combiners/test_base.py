@@ -70,10 +70,16 @@ def test_columns_of_a_frame_are_the_names_of_the_members(combiner, regression_pr
     fitted = combiner().fit(frame, pd.Series(y))
     assert fitted.feature_names_in_.tolist() == frame.columns.tolist()
     np.testing.assert_allclose(fitted.combine(frame), F @ fitted.weights_)
-    with pytest.raises(ValueError, match="feature names"):
-        fitted.combine(frame.rename(columns={"member 3": "stranger"}))
-    with pytest.raises(ValueError, match="feature names"):
+    with pytest.raises(ValueError, match=r"not seen.*\['other'\].*\['member 3'\]"):
+        fitted.combine(frame.rename(columns={"member 3": "other"}))
+    with pytest.raises(ValueError, match=r"missing: \['member 6'\]"):
+        fitted.combine(frame.iloc[:, :6])
+    with pytest.raises(ValueError, match=r"another order: \['member 6'"):
         fitted.combine(frame[frame.columns[::-1]])
+    with pytest.warns(UserWarning, match="F has no names of members"):
+        fitted.combine(F)
+    with pytest.warns(UserWarning, match="was fitted without names"):
+        combiner().fit(F, y).combine(frame)
 
 
 @every_combiner
@@ -88,7 +94,7 @@ def test_combine_before_fit(combiner, binary_problem):
 def test_combine_of_other_predictions_than_those_of_the_fit(combiner, kind):
     F, y = make_problem(kind)
     fitted = combiner().fit(F, y)
-    with pytest.raises(ValueError, match=r"6 features.*expecting 7"):
+    with pytest.raises(ValueError, match=r"F has 6 members.*was fitted on 7"):
         fitted.combine(F[:, :6])
     other = F[..., 0] if F.ndim == 3 else np.stack([F, F], axis=2)
     with pytest.raises(ValueError, match="was fitted on F of shape"):

@@ -271,6 +271,8 @@ def test_the_output_of_a_dask_array_is_lazy(binary_problem):
     output = combiner.combine(spread(F, (15, 0, 25)))
     assert output.chunks == ((15, 0, 25), (2,))
     np.testing.assert_allclose(output.compute(), combiner.combine(F), rtol=1e-12)
+    with pytest.raises(ValueError, match=r"F has 6 members.*was fitted on 7"):
+        combiner.combine(spread(F[:, :6], (15, 25)))
 
 
 def test_warnings_are_those_of_memory(regression_problem):

@@ -1,12 +1,30 @@
-"""KappaPruner, KLPruner and DREPPruner."""
+"""Pruners of pairs, the hull of the kappa-error diagram, and how alike pairs are."""
+
+from itertools import permutations
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial import ConvexHull
 
-from committee import DREPPruner, KappaPruner, KLPruner
+from committee import (
+    DREPPruner,
+    KappaErrorHullPruner,
+    KappaPruner,
+    KLPruner,
+    disagreement,
+)
+from committee.combiners.ballots import Ballots
+from committee.combiners.pairwise import (
+    agreement,
+    lower_left_hull,
+    symmetric_divergence,
+)
+from committee.combiners.problem import Problem
 from tests.reference import pruners as plain
 from tests.reference.hostile import votes
+from tests.reference.problems import make_problem
 
 
 @given(case=plain.vote_problems)
@@ -21,6 +39,11 @@ def test_against_plain_loops(case):
     for rho in (0.1, 0.4, 1.0):
         order = DREPPruner(rho=rho).fit(F, y, **known).order_
         assert order.tolist() == plain.drep(rows, rho)
+    hull = KappaErrorHullPruner().fit(F, y, **known)
+    pairs = plain.hull_pairs(rows)
+    assert {tuple(pair) for pair in hull.pairs_.tolist()} == pairs
+    members = sorted({m for pair in pairs for m in pair})
+    assert hull.support_.tolist() == (members or plain.best(rows)[:1])
 
 
 def test_kappa_takes_the_pair_that_agrees_least():
@@ -76,3 +99,95 @@ def test_rho_is_a_share(rho):
     F, y, _, _ = plain.random_votes(0)
     with pytest.raises(ValueError, match="'rho' parameter"):
         DREPPruner(rho=rho).fit(F, y)
+
+
+def test_a_diagram_by_hand():
+    """Corners (0, 4), (1, 1) and (4, 0); (2, 2/3) is on an edge, (3, 3) inside."""
+    x = np.array([3.0, 4.0, 1.0, 2.0, 0.0, 5.0, 0.0])
+    y = np.array([3.0, 0.0, 1.0, 2 / 3, 4.0, 0.0, 5.0])
+    assert lower_left_hull(x, y).tolist() == [4, 2, 3, 1]
+
+
+def test_one_point_and_equal_points():
+    assert lower_left_hull(np.array([]), np.array([])).tolist() == []
+    assert lower_left_hull(np.zeros(3), np.ones(3)).tolist() == [0, 1, 2]
+    # The lowest is also the leftmost: the hull is that point.
+    assert lower_left_hull(np.array([1.0, 0.0]), np.array([1.0, 0.0])).tolist() == [1]
+
+
+@given(st.integers(0, 10**6), st.integers(4, 60))
+def test_against_qhull(seed, n):
+    points = np.random.default_rng(seed).normal(size=(n, 2))
+    hull = ConvexHull(points)
+    left, low = points[:, 0].argmin(), points[:, 1].argmin()
+    # Vertices run counterclockwise: from the leftmost down to the lowest.
+    ring = np.roll(hull.vertices, -int(np.flatnonzero(hull.vertices == left)[0]))
+    expected = ring[: int(np.flatnonzero(ring == low)[0]) + 1]
+    assert lower_left_hull(*points.T).tolist() == expected.tolist()
+
+
+def test_accurate_and_diverse_pairs_are_kept_and_the_rest_is_not():
+    """0 and 1 err least, 1 and 2 agree least; 3 errs most and agrees."""
+    codes = np.array([[0, 0, 0, 1], [0, 0, 1, 0], [0, 0, 1, 1], [0, 1, 0, 1]])
+    fitted = KappaErrorHullPruner().fit(votes(codes), [0] * 4)
+    assert fitted.support_.tolist() == [0, 1, 2]
+
+
+def test_members_that_share_no_row():
+    F, y, _, _ = plain.random_votes(0)
+    N, M, _ = F.shape
+    held_out = np.zeros((N, M), dtype=bool)
+    held_out[np.arange(M) % N, np.arange(M)] = True
+    rows = plain.Rows(F, y, held_out)
+    assert not plain.hull_pairs(rows)
+    fitted = KappaErrorHullPruner().fit(F, y, held_out=held_out)
+    assert fitted.support_.tolist() == plain.best(rows)[:1]
+
+
+@given(case=plain.vote_problems)
+def test_pairs_against_plain_loops(case):
+    rows, ballots = plain.Rows(*case), Ballots(Problem(*case))
+    kappa = agreement(ballots).kappa
+    J = symmetric_divergence(ballots, 0.05)
+    for i, j in permutations(range(rows.M), 2):
+        expected = plain.kappa_of(rows, i, j)
+        assert np.isnan(kappa[i, j]) == (expected is None)
+        if expected is not None:
+            assert kappa[i, j] == pytest.approx(expected, abs=1e-10)
+            assert J[i, j] == pytest.approx(
+                plain.divergence(rows, i, j, 0.05), abs=1e-10
+            )
+
+
+def test_blocks_of_rows_add_up(monkeypatch):
+    F, y = make_problem("multiclass")
+    mask = np.random.default_rng(0).random((40, 7)) < 0.5
+    ballots = Ballots(Problem(F, y, mask, None))
+    whole = (*agreement(ballots), symmetric_divergence(ballots, 0.1))
+    monkeypatch.setattr("committee.combiners.pairwise._BLOCK", 50)
+    monkeypatch.setattr("committee.diagnostics.agreement._BLOCK", 50)
+    parts = (*agreement(ballots), symmetric_divergence(ballots, 0.1))
+    for a, b in zip(whole, parts, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-12)
+
+
+def test_divergence_of_two_coins():
+    """Smoothing 0 in the limit: (0.9 - 0.1) log 9 from each of the two classes."""
+    F = np.array([[[0.9, 0.1], [0.1, 0.9]]])
+    ballots = Ballots(Problem(F, np.zeros(1, dtype=int), None, None))
+    J = symmetric_divergence(ballots, 1e-12)
+    np.testing.assert_allclose(J, [[0, 1.6 * np.log(9)], [1.6 * np.log(9), 0]])
+
+
+def test_divergence_of_votes_is_proportional_to_disagreement():
+    F, y = make_problem("multiclass", N=100)
+    V = np.eye(3)[F.argmax(axis=2)]
+    J = symmetric_divergence(Ballots(Problem(1e150 * V, y, None, None)), 0.01)
+    share = disagreement(V)
+    np.testing.assert_allclose(J / J.max(), share / share.max(), atol=1e-12)
+
+
+def test_a_row_without_a_positive_entry_is_the_vote_it_casts():
+    F = np.array([[[-1.0, -2.0], [1.0, 0.0], [0.0, 0.0]]])
+    ballots = Ballots(Problem(F, np.zeros(1, dtype=int), None, None))
+    np.testing.assert_allclose(symmetric_divergence(ballots, 0.01), 0, atol=1e-12)

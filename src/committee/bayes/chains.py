@@ -23,24 +23,8 @@ def split_r_hat(draws: ArrayLike) -> FloatArray:
 
     W is the mean variance within the half chains and B / n the variance between
     their means, once for the normal scores of the draws and once for those of their
-    distance from the median, which finds chains that differ in scale only.
-
-    Parameters
-    ----------
-    draws : array of shape (chains, n, ...)
-        At least four draws per chain.
-
-    Returns
-    -------
-    r_hat : array of shape (...)
-        1 for draws that never move.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> draws = np.random.default_rng(0).normal(size=(4, 500))
-    >>> bool(split_r_hat(draws) < 1.01), bool(split_r_hat(draws.cumsum(1)) > 1.1)
-    (True, True)
+    distance from the median, which finds chains that differ in scale only. draws
+    (chains, n, ...) with n >= 4; 1 for draws that never move.
     """
     x = _halves(draws)
     flat = x.reshape(-1, *x.shape[2:])
@@ -54,24 +38,8 @@ def effective_sample_size(draws: ArrayLike) -> FloatArray:
         ESS = C n / (1 + 2 sum_t rho_t)
 
     The sum over lags ends where pairs of neighbouring autocorrelations, made to
-    decrease, reach zero (Geyer, 1992). Chains that disagree count for less.
-
-    Parameters
-    ----------
-    draws : array of shape (chains, n, ...)
-        At least four draws per chain.
-
-    Returns
-    -------
-    ess : array of shape (...)
-        At most C n log10(C n), for draws that alternate around their mean.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> draws = np.random.default_rng(0).normal(size=(4, 500))
-    >>> bool(1500 < effective_sample_size(draws) < 2500)
-    True
+    decrease, reach zero (Geyer, 1992). Chains that disagree count for less. At most
+    C n log10(C n), for draws that alternate around their mean.
     """
     x = _halves(draws)
     total = x.shape[0] * x.shape[1]
@@ -109,8 +77,8 @@ def _variances(x: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def _r_hat(x: FloatArray) -> FloatArray:
     within, pooled = _variances(x)
-    apart = np.where(pooled > 0.0, np.inf, 1.0)
-    ratio = np.divide(pooled, within, out=apart, where=within > 0.0)
+    diverged = np.where(pooled > 0.0, np.inf, 1.0)
+    ratio = np.divide(pooled, within, out=diverged, where=within > 0.0)
     return np.asarray(np.sqrt(ratio))
 
 

@@ -11,13 +11,14 @@ them: which of them EM finds depends on where it starts (Chen, Tino and Yao, 200
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
+from scipy.special import log_ndtr
 
-from committee._typing import FloatArray
-from committee.bayes.em_models import Gaussian, Model, Probit
+from committee._typing import FloatArray, IntArray
 from committee.ep.checks import in_units
+from committee.ep.gaussian import hazard, truncated_variance
 from committee.ep.moments import Moments, signed_scale
 from committee.ep.threads import one_thread
 from committee.linalg import solve_nnqp
@@ -28,23 +29,16 @@ Start = FloatArray | Literal["equal", "least-squares"]
 # below 1e-5 where the noise has sunk to its floor.
 _VANISHED = 1e-7
 _EPS = 1e-8
+# Noise below this share of the mean square of y is rounding of the moments.
+_LEAST_NOISE = 1e-10
 
 
 class EMFit(NamedTuple):
-    """Where EM has arrived.
+    """Where EM has arrived: weights (M,), exactly zero for members that were dropped.
 
-    Attributes
-    ----------
-    weights : array of shape (M,)
-        Never negative, exactly zero for members that were dropped.
-    noise : float
-        Noise variance of y; 1, the latent noise, for votes.
-    objective : array of shape (n_iter,)
-        J after each iteration; it never falls.
-    n_iter : int
-    converged : bool
-    change : float
-        The last change of a weight, relative to the largest weight.
+    noise is the variance of y about the sum, 1 for votes; objective (n_iter,) is J
+    after each iteration, which never falls; change the last one of a weight, relative
+    to the largest.
     """
 
     weights: FloatArray
@@ -64,31 +58,10 @@ def fit_gaussian(
         M-step:  min 1/2 w'(G / noise + diag alpha) w - w'g / noise,   w >= 0
                  noise = ||y - F w||^2 / N
 
-    Parameters
-    ----------
-    moments : Moments
-        From `committee.ep.row_moments` or its relatives.
-    start : {"equal", "least-squares"} or array of shape (M,)
-        Weights >= 0 to begin with; zeros stay zero. "equal" is the one multiple of
-        the sum of all members that fits best, "least-squares" the best non-negative
-        fit. The start decides which local maximum is found.
-    max_iter : int
-    tol : float
-        Change of a weight, relative to the largest, that ends the iteration.
-
-    Returns
-    -------
-    EMFit
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from committee.ep import row_moments
-    >>> rng = np.random.default_rng(0)
-    >>> y = rng.normal(size=200)
-    >>> F = y[:, None] + rng.normal(size=(200, 4)) * [0.3, 0.3, 3.0, 3.0]
-    >>> np.flatnonzero(fit_gaussian(row_moments(F, y)).weights).tolist()
-    [0, 1]
+    The start, weights >= 0 whose zeros stay zero, decides which maximum is found:
+    "equal" is the one multiple of the sum of all members that fits best,
+    "least-squares" the best non-negative fit. The iteration ends when no weight
+    changes by more than tol of the largest.
     """
     model = Gaussian(moments)
     first = _first_weights(start, moments.G, moments.g, moments.unit)
@@ -113,29 +86,9 @@ def fit_probit(
         E-step:  alpha_i = 1 / w_i^2,   the latent mean z_n = w'S_n + r(w'S_n)
         M-step:  min 1/2 w'(S'S + diag alpha) w - w'S'z,   w >= 0
 
-    Parameters
-    ----------
-    S : array of shape (N, M)
-        Signed rows y_n F_n; 0 is an abstention.
-    start : {"equal", "least-squares"} or array of shape (M,)
-        As in `fit_gaussian`, but "equal" is a weight of one for every member, the
-        standard deviation of the latent noise: from much smaller ones all vanish.
-    sample_weight : array of shape (N,), optional
-        Powers of the terms.
-    max_iter, tol
-        As in `fit_gaussian`.
-
-    Returns
-    -------
-    EMFit
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> S = np.where(rng.random((300, 3)) < [0.9, 0.5, 0.5], 1.0, -1.0)
-    >>> np.flatnonzero(fit_probit(S).weights).tolist()
-    [0]
+    S (N, M) holds the signed rows y_n F_n, 0 for an abstention; sample_weight (N,) are
+    powers of the terms. "equal" is here a weight of one for every member, the standard
+    deviation of the latent noise: from much smaller ones all vanish.
     """
     S, scale = signed_scale(S)
     model = Probit(S, sample_weight)
@@ -152,7 +105,7 @@ def _first_weights(
         return in_units(start, 1.0 / unit)
     if start == "equal":
         return np.asarray(unit.min() / unit)
-    # Equal members share equally, and silent ones get nothing.
+    # Equal members share equally, and those without votes get nothing.
     ridge = np.maximum(1e-10 * G.diagonal(), 1e-16 * G.diagonal().max() or 1.0)
     return solve_nnqp(G + np.diag(ridge), g)
 
@@ -161,8 +114,8 @@ def _climb(model: Model, start: FloatArray, max_iter: int, tol: float) -> EMFit:
     """Alternate both steps until no weight moves; drop the weights that vanish."""
     L, h = model.at_zero()
     root = np.sqrt(L)
-    silent = root == 0.0
-    eps = _EPS / np.where(silent, 1.0, root)
+    no_votes = root == 0.0
+    eps = _EPS / np.where(no_votes, 1.0, root)
     w = np.where(root * start > _VANISHED, start, 0.0)
     model.adapt(w)
     objective, change = [], 0.0
@@ -184,7 +137,7 @@ def _climb(model: Model, start: FloatArray, max_iter: int, tol: float) -> EMFit:
             break
     converged = not w.any() or change <= tol
     if not w.any():
-        w = _best_single(np.where(silent, 1.0, L), np.where(silent, -np.inf, h))
+        w = _best_single(np.where(no_votes, 1.0, L), np.where(no_votes, -np.inf, h))
         model.adapt(w)
     return EMFit(w, 1.0, np.array(objective), len(objective), converged, change)
 
@@ -198,3 +151,115 @@ def _best_single(L: FloatArray, h: FloatArray) -> FloatArray:
     best = int(np.argmax(h / np.sqrt(L)))
     w[best] = max(float(h[best] / L[best]), float(1.0 / np.sqrt(L[best])))
     return w
+
+
+class Model(Protocol):
+    """What EM needs of a likelihood, in units in which nothing overflows."""
+
+    def at_zero(self) -> tuple[FloatArray, FloatArray]:
+        """Return diag(L) and h of the first M-step from w = 0."""
+
+    def maximise(
+        self, active: IntArray, w: FloatArray, alpha: FloatArray
+    ) -> FloatArray:
+        """Raise log p(y | w) - 1/2 sum alpha w^2 over w >= 0, from w."""
+
+    def adapt(self, w: FloatArray) -> None:
+        """Re-estimate what the likelihood itself has to learn."""
+
+    def log_likelihood(self, w: FloatArray) -> float:
+        """Return log p(y | w) up to a constant."""
+
+
+class Gaussian:
+    """y_n = w'F_n + e from moments: L = G / noise, h = g / noise."""
+
+    def __init__(self, moments: Moments) -> None:
+        self.moments = moments
+        mean_square = moments.yy / moments.n
+        self.least = max(_LEAST_NOISE * mean_square, 1e-100)
+        self.noise = max(mean_square, self.least)
+
+    def at_zero(self) -> tuple[FloatArray, FloatArray]:
+        """Return diag(L) and h with all of y as noise."""
+        noise = max(self.moments.yy / self.moments.n, self.least)
+        return self.moments.G.diagonal() / noise, self.moments.g / noise
+
+    def maximise(
+        self, active: IntArray, w: FloatArray, alpha: FloatArray
+    ) -> FloatArray:
+        """Solve the quadratic problem exactly, from anywhere."""
+        L = self.moments.G[np.ix_(active, active)] / self.noise
+        return solve_nnqp(L + np.diag(alpha), self.moments.g[active] / self.noise)
+
+    def _rss(self, w: FloatArray) -> float:
+        m = self.moments
+        return max(float(m.yy - 2.0 * m.g @ w + w @ m.G @ w), 0.0)
+
+    def adapt(self, w: FloatArray) -> None:
+        """Set noise to ||y - F w||^2 / N."""
+        self.noise = max(self._rss(w) / self.moments.n, self.least)
+
+    def log_likelihood(self, w: FloatArray) -> float:
+        """Return -N/2 log noise - ||y - F w||^2 / (2 noise)."""
+        return -0.5 * float(
+            self.moments.n * np.log(self.noise) + self._rss(w) / self.noise
+        )
+
+
+class Probit:
+    """p(y_n | w) = Phi(w'S_n)^{s_n}, a row of weight s counting as s rows.
+
+    With a latent z_n ~ N(w'S_n, 1), z_n > 0, of mean w'S_n + r(w'S_n), r = N / Phi:
+
+        L = S' diag(s) S,   h = S' diag(s) (S w + r)
+
+    This step never fails to climb but is short where rows are easy. The step with the
+    curvature of the data itself, L = S' diag(s kappa) S, kappa = r (r + w'S_n), is
+    tried first.
+    """
+
+    def __init__(self, S: FloatArray, weight: FloatArray | None = None) -> None:
+        self.S = np.asarray(S, dtype=np.float64)
+        self.weight = np.ones(len(S)) if weight is None else weight
+        self.L = self._products(np.arange(self.S.shape[1]), self.weight)
+
+    def _products(self, active: IntArray, t: FloatArray) -> FloatArray:
+        S = self.S[:, active]
+        products: FloatArray = S.T @ (S * t[:, None])
+        return products
+
+    def at_zero(self) -> tuple[FloatArray, FloatArray]:
+        """Return diag(L) and h = sqrt(2 / pi) S' s."""
+        return self.L.diagonal(), np.sqrt(2.0 / np.pi) * (self.weight @ self.S)
+
+    def slope(self, active: IntArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return S' diag(s) r, the gradient of log p, and L = S' diag(s kappa) S."""
+        margin = self.S[:, active] @ w
+        r = hazard(margin)
+        kappa = 1.0 - truncated_variance(margin, r)
+        gradient: FloatArray = (self.weight * r) @ self.S[:, active]
+        return gradient, self._products(active, self.weight * kappa)
+
+    def maximise(
+        self, active: IntArray, w: FloatArray, alpha: FloatArray
+    ) -> FloatArray:
+        """Take one step with the data's curvature, or the latent Gaussian's."""
+
+        def gain(v: FloatArray) -> float:
+            margin = self.S[:, active] @ v
+            return float(self.weight @ log_ndtr(margin) - 0.5 * (alpha * v) @ v)
+
+        gradient, curvature = self.slope(active, w)
+        for L in (curvature, self.L[np.ix_(active, active)]):
+            new = solve_nnqp(L + np.diag(alpha), gradient + L @ w)
+            if gain(new) >= gain(w):
+                break
+        return new
+
+    def adapt(self, w: FloatArray) -> None:
+        """Do nothing: the latent noise is one by definition."""
+
+    def log_likelihood(self, w: FloatArray) -> float:
+        """Return sum_n s_n log Phi(w'S_n)."""
+        return float(self.weight @ log_ndtr(self.S @ w))

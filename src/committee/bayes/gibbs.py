@@ -47,27 +47,8 @@ def sample_truncated(
 
         p(w) ~ exp(-1/2 w'Pw + h'w) prod_i [w_i > 0]
 
-    Parameters
-    ----------
-    P : array of shape (a, a)
-        Precision, positive definite.
-    h : array of shape (a,)
-        Precision times mean of the Gaussian without the truncation.
-    n_samples, n_chains, n_warmup : int
-        Draws of each chain, chains, and draws before those that are returned.
-    rng : Generator
-
-    Returns
-    -------
-    samples : array of shape (n_chains, n_samples, a)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> w = sample_truncated(np.eye(1), np.zeros(1), rng=rng)
-    >>> bool(abs(w.mean() - np.sqrt(2 / np.pi)) < 0.05)
-    True
+    P (a, a) is the precision, h (a,) precision times mean of the Gaussian without the
+    truncation. Returns (n_chains, n_samples, a), after n_warmup draws of each chain.
     """
     with one_thread():
         return _walk([_Guide(P, h)], None, (n_chains, n_warmup, n_samples), rng)
@@ -87,20 +68,8 @@ def sample_probit(
 
         p(w) ~ prod_n Phi(w'S_n)^{s_n} prod_i N(w_i | 0, 1/alpha_i) [w_i > 0]
 
-    Parameters
-    ----------
-    S : array of shape (N, a)
-        Signed rows y_n F_n; 0 is an abstention.
-    alpha : array of shape (a,)
-        Inverse prior variances.
-    sample_weight : array of shape (N,), optional
-        Powers s_n of the terms.
-    n_samples, n_chains, n_warmup, rng
-        As in `sample_truncated`.
-
-    Returns
-    -------
-    samples : array of shape (n_chains, n_samples, a)
+    S (N, a) holds the signed rows y_n F_n, 0 for an abstention; sample_weight (N,) the
+    powers s_n. Returns (n_chains, n_samples, a).
     """
     with one_thread():
         S = np.asarray(S, dtype=np.float64)
@@ -142,7 +111,7 @@ class _Guide:
         return follow(w / self.unit, velocity, time, self.q) * self.unit
 
     def spread(self, n_chains: int, rng: np.random.Generator) -> FloatArray:
-        """Return starts for the chains, further apart than their draws will be."""
+        """Return starts for the chains, spread wider than their draws will be."""
         mode = solve_nnqp(self.P, self.h)
         steps = np.abs(rng.normal(size=(n_chains, len(mode))))
         return np.asarray(mode + 2.0 * steps * self.unit)
@@ -187,19 +156,8 @@ def follow(
 
         w(t) = m + (w - m) cos t + v sin t,    off wall i:  v - 2 v_i V_i / V_ii
 
-    Parameters
-    ----------
-    w, velocity : arrays of shape (chains, a)
-        Where each chain is, w >= 0, and how it moves.
-    time : array of shape (chains,)
-        How long, at most pi.
-    q : Normal
-        The Gaussian without walls.
-
-    Returns
-    -------
-    w : array of shape (chains, a)
-        Never negative.
+    w >= 0 and velocity (chains, a), time (chains,) of at most pi; q is the Gaussian
+    without walls. Never negative.
     """
     chains = np.arange(len(w))
     x, v, left = w - q.mean, velocity, time

@@ -8,11 +8,15 @@ from committee.combiners.em_pruner import EMPruner
 from committee.combiners.ep_pruner import ARDPruner, EPPruner
 from committee.combiners.evidence_pruner import Inclusion
 from committee.combiners.greedy import GreedyPruner
-from committee.combiners.hull import KappaErrorHullPruner
 from committee.combiners.mcmc_pruner import MCMCPruner
 from committee.combiners.optimal import LeastSquares, OptimalWeights, SimplexWeights
 from committee.combiners.ordering import BestPruner, ContributionPruner, RandomPruner
-from committee.combiners.pairwise import DREPPruner, KappaPruner, KLPruner
+from committee.combiners.pairwise import (
+    DREPPruner,
+    KappaErrorHullPruner,
+    KappaPruner,
+    KLPruner,
+)
 from committee.combiners.programming import LPBoostWeights
 from committee.combiners.sequential import (
     BoostingOrderPruner,

@@ -21,11 +21,11 @@ class ReduceErrorPruner(OrderingPruner):
         s_u = argmin_k  error( {s_1, ..., s_u-1, k} )
 
     After each addition the members chosen so far are taken out one at a time
-    and replaced by whoever makes the error smaller, until nobody is replaced,
+    and replaced by the one that makes the error smaller, until none is replaced,
     for at most 100 rounds (back-fitting).
 
     For classification the error is that of the vote of equals; a tie counts one
-    half and rows on which none of them speaks do not count. For regression it is
+    half and rows on which none of them votes do not count. For regression it is
     the squared error of the mean, w'Cw with equal weights and the error
     correlation C of `error_correlation` (with `held_out` from the rows that both
     members left out).
@@ -37,16 +37,12 @@ class ReduceErrorPruner(OrderingPruner):
 
     Attributes
     ----------
-    weights_ : array of shape (M,)
-        Equal on the chosen members.
     order_ : array of shape (M,)
         The chosen members, a replacement in the place of whom it replaced, then
         the others as they would be added, without back-fitting. Because of the
         replacements the first k need not be what `n_members=k` would choose.
-    path_ : Path
-        Error of the first 1, 2, ..., M members of the order.
-    support_ : array
-        The chosen members.
+    weights_, path_, support_
+        As in `BestPruner`.
 
     References
     ----------
@@ -83,7 +79,7 @@ class ReduceErrorPruner(OrderingPruner):
 
 
 class _Committee(Protocol):
-    """What back-fitting asks of a committee."""
+    """What back-fitting needs of a committee."""
 
     def add(self, m: int) -> None: ...
 
@@ -114,7 +110,7 @@ class _Chosen:
     def revise(self) -> None:
         """Replace members in turn while that makes the error smaller.
 
-        The newest member is the best in its place, and so is whoever was put or
+        The newest member is the best in its place, and so is the one that was put or
         stayed in a place since the last replacement: those are not tried again.
         """
         u = len(self.members)

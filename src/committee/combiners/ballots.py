@@ -21,25 +21,10 @@ _SHIFT = 1 / np.pi
 class Ballots:
     """Hard votes of a classification problem, with abstentions and row weights.
 
+    choice (N, M) is the class of each member's largest entry, present (N, M) False
+    where it abstains, s (N,) the row weights over `unit`, their mean unless given.
     Arrays with rows belong to problems in memory; of a problem in chunks there are
     only sums, by `total`.
-
-    Parameters
-    ----------
-    problem : Problem
-    unit : float, optional
-        The row weight that counts as one: the mean weight unless given.
-
-    Attributes
-    ----------
-    choice : int array of shape (N, M)
-        The class that each member votes for, its largest entry.
-    present : bool array of shape (N, M)
-        False where a member abstains.
-    right, wrong : float arrays of shape (N, M)
-        1 where a member votes for the right class, or for another one.
-    s : array of shape (N,)
-        Row weights, with mean one.
     """
 
     def __init__(self, problem: Problem, unit: float | None = None) -> None:
@@ -85,44 +70,44 @@ class Ballots:
 
     @cached_property
     def by_member(self) -> tuple[npt.NDArray[np.int16], BoolArray, BoolArray]:
-        """Choices, who speaks and who is right, members first: (M, N) each."""
+        """Choices, who votes and who is right, members first: (M, N) each."""
         choice, present = self.choice.T.copy(), self.present.T.copy()
         return choice, present, present & (choice == np.asarray(self.problem.y))
 
     @cached_property
-    def spoken(self) -> FloatArray:
-        """1 where a member speaks."""
+    def voting(self) -> FloatArray:
+        """1 where a member votes."""
         return self.present.astype(np.float64)
 
-    def heard_by(self, d: FloatArray) -> FloatArray:
-        """Return the weight, by d, of the rows that each member speaks on."""
+    def counted_by(self, d: FloatArray) -> FloatArray:
+        """Return the weight, by d, of the rows that each member votes on."""
         if self.problem.held_out is None:
             return np.full(self.choice.shape[1], d.sum())
-        return d @ self.spoken
+        return d @ self.voting
 
     @property
     def counts(self) -> FloatArray:
-        """Weight of the rows that each member speaks on, and is wrong on, (2, M)."""
-        # No cached_property here, nor for what asks for it: until Python 3.12 its lock
+        """Weight of the rows that each member votes on, and is wrong on, (2, M)."""
+        # No cached_property here, nor for what reads it: until Python 3.12 its lock
         # is one for all, and threads that count the chunks would wait for it.
         if self._counts is None:
             self._counts = self.total(_counts)
         return self._counts
 
     @property
-    def heard(self) -> FloatArray:
-        """Weight of the rows that each member speaks on, 1 if there are none."""
-        heard = self.counts[0]
-        return np.where(heard > 0, heard, 1.0)
+    def counted(self) -> FloatArray:
+        """Weight of the rows that each member votes on, 1 if there are none."""
+        counted = self.counts[0]
+        return np.where(counted > 0, counted, 1.0)
 
     def errors(self) -> FloatArray:
-        """Return each member's error on the rows that it speaks on.
+        """Return each member's error on the rows that it votes on.
 
-        A member that never speaks has the error of chance.
+        A member that never votes has the error of chance.
         """
-        heard, wrong = self.counts
+        counted, wrong = self.counts
         chance = 1.0 - 1.0 / self.n_classes
-        return np.where(heard > 0, wrong / self.heard, chance)
+        return np.where(counted > 0, wrong / self.counted, chance)
 
     @property
     def rank(self) -> IntArray:
@@ -131,7 +116,7 @@ class Ballots:
 
 
 def _counts(ballots: Ballots) -> FloatArray:
-    return np.array([ballots.heard_by(ballots.s), ballots.s @ ballots.wrong])
+    return np.array([ballots.counted_by(ballots.s), ballots.s @ ballots.wrong])
 
 
 def _counted_too(
@@ -164,19 +149,12 @@ def least(
 
 
 class Tally:
-    """The votes of a changing set of members, which speak as equals.
+    """The votes of a changing set of members, which vote as equals.
 
     The margin of a row is the number of votes for the right class minus the most
-    for any other. The committee is right above zero; a tie counts one half.
-
-    Attributes
-    ----------
-    own : int array of shape (N,)
-        Votes for the right class.
-    others : int array of shape (K, N)
-        Votes for wrong classes; zero for the right one.
-    top : int array of shape (N,)
-        The most votes for a wrong class.
+    for any other. The committee is right above zero; a tie counts one half. By row:
+    own, the votes for the right class; others (K, N), those for wrong classes; top,
+    the most of these; count, all votes.
     """
 
     def __init__(self, ballots: Ballots) -> None:
@@ -199,7 +177,7 @@ class Tally:
         self.top[wrong] = self.others[:, wrong].max(axis=0)
 
     def _change(self, m: int, by: int) -> tuple[IntArray, IntArray]:
-        """Count member m's votes; return its wrong rows and what it says there."""
+        """Count member m's votes; return its wrong rows and its votes there."""
         choice, present, right = (of[m] for of in self.ballots.by_member)
         change = np.add if by > 0 else np.subtract
         change(self.count, present, out=self.count)
@@ -213,26 +191,28 @@ class Tally:
 
     @property
     def failing(self) -> FloatArray:
-        """1 where the committee is wrong or silent, 1/2 at a tie, (N,)."""
+        """1 where the committee is wrong or has no vote, 1/2 at a tie, (N,)."""
         margin = self.own - self.top
         return np.where(self.count > 0, 0.5 - 0.5 * np.sign(margin), 1.0)
 
     def errors_with(self) -> FloatArray:
         """Return the error of the committee with each member added, (M,).
 
-        Rows on which nobody speaks do not count. Only rows at the edge, those of
+        Rows without votes do not count. Only rows at the edge, those of
         margin -1, 0 or 1, can change.
         """
         b = self.ballots
-        margin, spoken = self.own - self.top, self.count > 0
-        right = float(b.s @ (spoken * (0.5 + 0.5 * np.sign(margin))))
+        margin, voted = self.own - self.top, self.count > 0
+        right = float(b.s @ (voted * (0.5 + 0.5 * np.sign(margin))))
+        # A vote for the right class wins half a row at margins 0 and -1, a whole one
+        # where nobody has voted yet; a vote for the strongest rival loses half.
         rises = np.flatnonzero((margin == 0) | (margin == -1))
-        falls = np.flatnonzero(spoken & ((margin == 0) | (margin == 1)))
-        gain = b.s[rises] * np.where(spoken[rises], 0.5, 1.0)
+        falls = np.flatnonzero(voted & ((margin == 0) | (margin == 1)))
+        gain = b.s[rises] * np.where(voted[rises], 0.5, 1.0)
         rights = right + gain @ b.right[rises] - 0.5 * self._losses(falls)
-        silent = np.flatnonzero(~spoken)
-        heard = float(b.s @ spoken) + b.s[silent] @ b.spoken[silent]
-        return 1.0 - rights / np.where(heard > 0, heard, 1.0)
+        empty = np.flatnonzero(~voted)
+        counted = float(b.s @ voted) + b.s[empty] @ b.voting[empty]
+        return 1.0 - rights / np.where(counted > 0, counted, 1.0)
 
     def _losses(self, rows: IntArray) -> FloatArray:
         """Return the weight of rows on which a member adds to the strongest rival."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray, IntArray
-from committee._validation import check_predictions, fit_context
+from committee._validation import check_predictions, column_names, fit_context
 from committee.combiners.chunked_problem import problem_of, refusal
 from committee.combiners.problem import Problem
 from committee.distributed import lazy_rows
@@ -41,6 +42,7 @@ class Combiner(ABC, BaseEstimator):
     needs_all: ClassVar[str] = "has to see all rows at once"
 
     weights_: FloatArray
+    n_features_in_: int
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -82,10 +84,7 @@ class Combiner(ABC, BaseEstimator):
     def check_chunks(self, n_classes: int | None) -> None:
         """Refuse Dask collections where sums over chunks are not enough.
 
-        Parameters
-        ----------
-        n_classes : int or None
-            K, or None for regression.
+        n_classes is K, or None for regression.
         """
         if not self.takes_chunks or self._sees_all(n_classes):
             raise refusal(self, self.needs_all)
@@ -150,17 +149,54 @@ class Combiner(ABC, BaseEstimator):
         f_ens : array of shape (N,) or (N, K)
         """
         check_is_fitted(self)
-        names, F = F, check_predictions(F)
-        validate_data(self, names, reset=False, skip_check_array=True)
+        frame, F = F, check_predictions(F)
+        self.check_members(frame if hasattr(frame, "columns") else F)
         K = F.shape[2] if F.ndim == 3 else None
         if self._n_classes != K:
+            fitted = (
+                "(N, M)" if self._n_classes is None else f"(N, M, {self._n_classes})"
+            )
             raise ValueError(
-                f"This {type(self).__name__} was fitted on F of shape "
-                f"{_shape(self._n_classes)}. Got shape {F.shape}."
+                f"This {type(self).__name__} was fitted on F of shape {fitted}. "
+                f"Got shape {F.shape}."
             )
         return combine(F, self.weights_)
 
+    def check_members(self, F: Any) -> None:
+        """Refuse other members than those of the fit, by name or by number.
 
-def _shape(n_classes: int | None) -> str:
-    """Return the shape of F in words."""
-    return "(N, M)" if n_classes is None else f"(N, M, {n_classes})"
+        These are the checks of `validate_data`, which would call members features.
+        F is an array or a frame of shape (n, M) or (n, M, K).
+        """
+        names, n_members = column_names(F), F.shape[1]
+        combiner = f"this {type(self).__name__}"
+        fitted = getattr(self, "feature_names_in_", None)
+        if fitted is not None and names is not None:
+            if list(names) != list(fitted):
+                raise ValueError(
+                    f"F must have the members that {combiner} was fitted on, in the "
+                    f"same order. {_difference(list(fitted), list(names))}"
+                )
+        elif fitted is not None or names is not None:
+            has, was = ("no ", "") if names is None else ("", "out")
+            warnings.warn(
+                f"F has {has}names of members, but {combiner} was fitted with{was} "
+                "names: its columns are taken in their order.",
+                UserWarning,
+                stacklevel=4,
+            )
+        if n_members != self.n_features_in_:
+            raise ValueError(
+                f"F has {n_members} members, but {combiner} was fitted on "
+                f"{self.n_features_in_}. Give a column for each of them, in the order "
+                "of the fit."
+            )
+
+
+def _difference(fitted: list[str], names: list[str]) -> str:
+    """Return which names are new and which are missing, ten of each at most."""
+    new = [name for name in names if name not in set(fitted)]
+    missing = [name for name in fitted if name not in set(names)]
+    if not new and not missing:
+        return f"Got another order: {names[:10]}."
+    return f"Members not seen at fit: {new[:10]}; members missing: {missing[:10]}."

@@ -10,8 +10,13 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from committee._typing import FloatArray
-from committee._validation import check_predictions, check_targets
-from committee.combiners.problem import Problem, memory_problem
+from committee._validation import (
+    check_held_out,
+    check_predictions,
+    check_sample_weight,
+    check_targets,
+)
+from committee.combiners.problem import Problem
 from committee.distributed import (
     Chunks,
     check_chunk_weight,
@@ -37,7 +42,13 @@ def problem_of(
         problem: Problem = _chunked_problem(F, y, held_out, sample_weight)
         F = F._meta if hasattr(F, "columns") else np.empty((1, F.shape[1]))
     else:
-        problem = memory_problem(F, y, held_out, sample_weight)
+        array = check_predictions(F)
+        problem = Problem(
+            array,
+            check_targets(array, y),
+            check_held_out(held_out, array.shape),
+            check_sample_weight(sample_weight, array),
+        )
     validate_data(combiner, F, skip_check_array=True)
     return problem
 
@@ -46,15 +57,8 @@ class ChunkedProblem(Problem):
     """Checked inputs of a combiner as `Chunks` of problems.
 
     Sums over rows come from `total`, so that a combiner does not know the difference.
-
-    Attributes
-    ----------
-    chunks : Chunks of Problem
-        Made when they are needed, and again for every pass: keep what is small.
-    bare : Chunks of Problem
-        The same without F, which may be costly to make.
-    marks : tuple
-        M, K or None, whether members abstain, whether rows have weights.
+    The chunks are made anew for every pass, which may be costly: `bare` has them
+    without F. marks: M, K or None, whether members abstain, whether rows have weights.
     """
 
     chunks: Chunks
@@ -92,7 +96,7 @@ class ChunkedProblem(Problem):
         return self
 
     def kept(self, rows: Any, memory: Any, chunked: Any) -> Any:
-        """Return rows that are gone through again and again, in chunks."""
+        """Return rows that are read again and again, in chunks."""
         return chunked(self.chunks.map(rows))
 
     def total(self, function: Callable[..., Any], *args: Any) -> Any:
@@ -105,14 +109,7 @@ class ChunkedProblem(Problem):
 
 
 def refusal(combiner: Any, why: str) -> ValueError:
-    """Return the error of a combiner that cannot work from sums over chunks.
-
-    Parameters
-    ----------
-    combiner : Combiner
-    why : str
-        What it does, to follow the name of its class.
-    """
+    """Return the error of a combiner that needs more than sums over chunks, and why."""
     *names, last = next(
         takers for kind in type(combiner).__mro__ if (takers := _takers(kind))
     )
@@ -228,9 +225,7 @@ def _counted(F: FloatArray, y: Any, mask: Any, s: Any) -> Problem | None:
             f"{mask.dtype} and shape {mask.shape}."
         )
     s = check_chunk_weight(s, len(y))
-    if s is None:
-        return Problem(F, y, mask, None)
-    rows = s > 0
-    if not rows.any():
-        return None
-    return Problem(F[rows], y[rows], None if mask is None else mask[rows], s[rows])
+    problem = Problem(F, y, mask, s)
+    if s is None or np.all(s > 0):
+        return problem
+    return problem.at(s > 0) if np.any(s > 0) else None

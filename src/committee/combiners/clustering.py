@@ -20,7 +20,7 @@ from committee.combiners.selection import equal_weights
 
 
 class ClusterPruner(Combiner):
-    """Cluster the members by what they say and keep the best of each cluster.
+    """Cluster the members by their predictions and keep the best of each cluster.
 
         d_ij^2 = mean_n |f_i(x_n) - f_j(x_n)|^2 = C_ii + C_jj - 2 C_ij
 
@@ -116,7 +116,7 @@ class ClusterPruner(Combiner):
             )
             return np.asarray(tree.fit_predict(D), dtype=np.intp)
         values, vectors = np.linalg.eigh(C)
-        # Eigenvalues at the level of rounding would set twins apart.
+        # Eigenvalues at the level of rounding would separate twins.
         values[values < 1e-11 * values.max()] = 0.0
         points = np.round(vectors * np.sqrt(values), 9)
         seed = check_random_state(self.random_state).randint(2**31 - 1)

@@ -6,7 +6,6 @@ import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -24,7 +23,7 @@ from committee.combiners.likelihoods import (
     voting_share,
     which_likelihood,
 )
-from committee.combiners.problem import Problem
+from committee.combiners.problem import Problem, in_squared_units
 
 
 class EMPruner(Combiner):
@@ -139,7 +138,7 @@ class EMPruner(Combiner):
         if self.likelihood_ == "probit":
             rows = signed_rows(problem)
             w = self._keep(fit_probit(rows.F, sample_weight=rows.weight, **options))
-            self._heard = voting_share(problem, w)
+            self._vote_share = voting_share(problem, w)
             return w
         if problem.masked or offset_dominates(problem):
             moments, unit = held_out_moments(problem)
@@ -148,11 +147,10 @@ class EMPruner(Combiner):
         return self._keep(fit_gaussian(moments, **options))
 
     def _keep(self, fit: EMFit, unit: float = 1.0) -> FloatArray:
-        """Store what the fit says, its noise in units of the errors."""
+        """Store what the fit found, its noise in units of the errors."""
         self.objective_, self.n_iter_ = fit.objective, fit.n_iter
         self.converged_ = fit.converged
-        with np.errstate(over="ignore", under="ignore"):
-            self.noise_ = float(fit.noise * np.float64(unit) ** 2)
+        self.noise_ = in_squared_units(fit.noise, unit)
         if not fit.converged:
             warnings.warn(
                 f"A weight still changed by {fit.change:.3g} of the largest in "
@@ -167,22 +165,13 @@ class EMPruner(Combiner):
         """Turn combined scores into class probabilities.
 
         Under the probit likelihood a class beats another with probability
-        Phi(h (s_k - s_j)), h the mean share of the weights that was heard on a row;
+        Phi(h (s_k - s_j)), h the mean share of the weights that has a vote on a row;
         products over j are scaled to sum one.
-
-        Parameters
-        ----------
-        scores : array of shape (N, K)
-            sum_m w_m F[:, m, :].
-
-        Returns
-        -------
-        p : array of shape (N, K)
         """
         check_is_fitted(self, "weights_")
         if self.likelihood_ != "probit":
             return super().probabilities(scores)
-        return probit_probabilities(self._heard * scores)
+        return probit_probabilities(self._vote_share * scores)
 
 
 def _check_start(start: Any, n_members: int) -> Any:

@@ -27,7 +27,7 @@ from committee.combiners.likelihoods import (
     warn_of_light_weights,
     which_likelihood,
 )
-from committee.combiners.problem import Problem
+from committee.combiners.problem import Problem, in_squared_units
 from committee.ep import PathStep, RecordedVotes, moments_path, preferred, votes_path
 from committee.path import Path, as_equal_votes
 
@@ -155,15 +155,6 @@ class EvidencePruner(Combiner):
         for two classes is Phi itself. v is the mean posterior variance of w'S, and h
         the mean share of the weights that votes on a row: 1 unless members were
         held out, when a full vote is larger than the ones the weights were made for.
-
-        Parameters
-        ----------
-        scores : array of shape (N, K)
-            sum_m w_m F[:, m, :].
-
-        Returns
-        -------
-        p : array of shape (N, K)
         """
         check_is_fitted(self, "weights_")
         if self.likelihood_ != "probit" or self._is_equal_vote():
@@ -220,18 +211,16 @@ def _sum_to_one(path: Path, unit: float) -> Path:
 
     The moments hold the sum near one only, which a large offset of y would show.
     """
-    with np.errstate(over="ignore", under="ignore"):
-        square = np.float64(unit) ** 2
-        steps = tuple(
-            replace(
-                step,
-                weights=scaled_to_one(step.weights),
-                noise=float(step.noise * square),
-                loo_error=float(step.loo_error * square),
-                loo_se=float(step.loo_se * square),
-            )
-            for step in path.steps
+    steps = tuple(
+        replace(
+            step,
+            weights=scaled_to_one(step.weights),
+            noise=in_squared_units(step.noise, unit),
+            loo_error=in_squared_units(step.loo_error, unit),
+            loo_se=in_squared_units(step.loo_se, unit),
         )
+        for step in path.steps
+    )
     return Path.of_steps(
         steps,
         own_measure=path.own_measure,

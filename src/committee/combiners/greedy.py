@@ -15,7 +15,7 @@ from committee._validation import Interval, StrOptions
 from committee.combiners.ballots import TIE
 from committee.combiners.base import Combiner
 from committee.combiners.objectives import RowScore, row_score
-from committee.combiners.problem import Problem
+from committee.combiners.problem import Problem, in_squared_units
 from committee.path import Path
 
 
@@ -31,8 +31,8 @@ class GreedyPruner(Combiner):
     at each step; any other score is computed once for each candidate.
 
     With `held_out` the squared error is that of the shrunk C of pairs. Other scores
-    are those of the mean of the chosen members that speak on a row; where none does,
-    of all that speak.
+    are those of the mean of the chosen members that vote on a row; where none does,
+    of all that vote.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class GreedyPruner(Combiner):
     def _weigh(self, problem: Problem) -> FloatArray:
         M = problem.n_members
         if self.scoring is None:
-            objective: _Squared | RowScore = _Squared.of(problem)
+            objective: _Squared | RowScore = _Squared(*problem.error_correlation())
         else:
             objective = row_score(problem, self.scoring)
         picks = np.empty((self.n_bags, self.n_steps), dtype=np.intp)
@@ -205,11 +205,6 @@ class _Squared:
         self.C, self.unit = C, unit
         self.start()
 
-    @classmethod
-    def of(cls, problem: Problem) -> _Squared:
-        """Return the squared error on the problem's rows, from one pass."""
-        return cls(*problem.error_correlation())
-
     def only(self, members: IntArray) -> _Squared:
         """Return the objective of some members."""
         return _Squared(self.C[np.ix_(members, members)], self.unit)
@@ -230,12 +225,8 @@ class _Squared:
         self.cCc += float(2 * self.Cc[m] + self.C[m, m])
         self.Cc += self.C[m]
         self.t += 1
-        return self._scaled(self.cCc / self.t**2)
+        return in_squared_units(self.cCc / self.t**2, self.unit)
 
     def error(self, w: FloatArray) -> float:
         """Return w'Cw."""
-        return self._scaled(float(w @ self.C @ w))
-
-    def _scaled(self, error: float) -> float:
-        with np.errstate(over="ignore", under="ignore"):
-            return float(np.maximum(error, 0.0) * np.float64(self.unit) ** 2)
+        return in_squared_units(w @ self.C @ w, self.unit)

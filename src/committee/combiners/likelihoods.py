@@ -32,15 +32,9 @@ from committee.ep.threads import one_thread
 
 
 class Rows(NamedTuple):
-    """Rows of a likelihood, `group` of them for each case.
+    """Rows of a likelihood, `group` of them for each case: F (N group, M).
 
-    Attributes
-    ----------
-    F : array of shape (N group, M)
-    y : array of shape (N group,) or None
-        None for votes, whose sign is in F.
-    weight : array of shape (N group,) or None
-    group : int
+    y is None for votes, whose sign is in F.
     """
 
     F: FloatArray
@@ -152,15 +146,14 @@ def held_out_moments(problem: Problem) -> tuple[Moments, float]:
 def _counted_rows(problem: Problem) -> float:
     """Return the total weight of the rows on which a member has a vote."""
     counted = slice(None) if problem.held_out is None else problem.held_out.any(axis=1)
-    s = problem.sample_weight
-    return float((np.ones(len(problem.y)) if s is None else s)[counted].sum())
+    return float(problem.row_weights[counted].sum())
 
 
 def offset_dominates(problem: Problem) -> bool:
     """Whether y hardly varies beside its mean: a thousandth of it, or less.
 
-    F'F would then hold little but the mean, and its differences, which tell members
-    apart, would be lost to rounding. Weights have to sum to one in any case.
+    F'F would then hold little but the mean, and its differences, by which members
+    differ, would be lost to rounding. Weights have to sum to one in any case.
     """
     if problem.n_classes is not None:
         return False

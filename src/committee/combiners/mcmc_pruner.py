@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -184,32 +184,15 @@ class MCMCPruner(Combiner):
         return in_units(draws, unit)[:, :, np.argsort(rank)]
 
     def probabilities(self, scores: FloatArray) -> FloatArray:
-        """Turn combined scores into class probabilities, as `EPPruner` does.
-
-        Parameters
-        ----------
-        scores : array of shape (N, K)
-            sum_m w_m F[:, m, :].
-
-        Returns
-        -------
-        p : array of shape (N, K)
-        """
+        """Turn combined scores into class probabilities, as `EPPruner` does."""
         check_is_fitted(self, "weights_")
         return self.ep_.probabilities(scores)
 
 
-class _Quadratic(NamedTuple):
-    """G and g of some members, the unit of their weights, and the noise in it."""
-
-    G: FloatArray
-    g: FloatArray
-    unit: FloatArray
-    noise: float
-
-
-def _quadratic(problem: Problem, members: IntArray, noise: float) -> _Quadratic:
-    """Return the moments that EP has used, of some members only."""
+def _quadratic(
+    problem: Problem, members: IntArray, noise: float
+) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+    """Return G and g of some members, the unit of their weights, the noise in it."""
     error_unit = 1.0
     if problem.held_out is not None or offset_dominates(problem):
         moments, error_unit = held_out_moments(problem)
@@ -218,7 +201,7 @@ def _quadratic(problem: Problem, members: IntArray, noise: float) -> _Quadratic:
         assert rows.y is not None
         moments = row_moments(rows.F, rows.y, rows.weight)
     y_unit = moments.y_scale * error_unit
-    return _Quadratic(
+    return (
         moments.G[np.ix_(members, members)],
         moments.g[members],
         moments.unit[members],

@@ -20,8 +20,8 @@ from committee.combiners.likelihoods import signed_rows
 from committee.combiners.problem import Problem
 from committee.probabilities import as_probabilities
 
-#: The vote of the whole committee, heard where no chosen member speaks.
-_WHISPER = 1e-9
+#: Share of the whole committee's vote, which decides where no chosen member votes.
+_FALLBACK = 1e-9
 #: Rows and numbers in one piece of a sum over rows.
 _ROWS, _NUMBERS = 2**13, 2**16
 
@@ -35,15 +35,9 @@ Loss = Callable[[FloatArray, slice], Losses]
 class RowScore:
     """error = loss(T), for T the sums over the picks of each member's slab.
 
-    Parameters
-    ----------
-    slabs : array of shape (M, c, N)
-        What each member adds to the c sums of each row; zero where it abstains.
-    loss : callable
-    prior : array of shape (c, N)
-        The sums before the first pick.
-    total : float or None
-        Where the loss is a sum over rows, what to divide it by.
+    slabs (M, c, N): what a member adds to the c sums of each row, zero where it
+    abstains; prior (c, N): the sums before the first pick; total: where the loss is a
+    sum over rows, what to divide it by, else None.
     """
 
     def __init__(
@@ -90,16 +84,12 @@ class RowScore:
 
 
 def row_score(problem: Problem, scoring: Scoring) -> RowScore:
-    """Return minus the score, on the rows that somebody speaks on."""
-    mask = problem.held_out
-    if mask is not None:
-        heard = mask.any(axis=1)
-        s = problem.sample_weight
-        mask = mask[heard]
-        s = None if s is None else s[heard]
-        problem = Problem(problem.F[heard], problem.y[heard], mask, s)
-    K = problem.n_classes
-    s = _row_weights(problem)
+    """Return minus the score, on the rows with votes."""
+    if problem.held_out is not None:
+        problem = problem.at(problem.held_out.any(axis=1))
+    mask, K = problem.held_out, problem.n_classes
+    # At most one: sums of ones are exact, so that ties are ties.
+    s = problem.row_weights / problem.row_weights.max()
     total: float | None = float(s.sum())
     if K is not None and scoring == "accuracy":
         slabs, loss = _accuracy(problem, K, s)
@@ -111,14 +101,8 @@ def row_score(problem: Problem, scoring: Scoring) -> RowScore:
     prior = np.zeros(slabs.shape[1:])
     if mask is not None:
         slabs *= mask.T[:, None]
-        prior = _WHISPER * slabs.sum(axis=0) / mask.sum(axis=1)
+        prior = _FALLBACK * slabs.sum(axis=0) / mask.sum(axis=1)
     return RowScore(slabs, loss, prior, total)
-
-
-def _row_weights(problem: Problem) -> FloatArray:
-    """Return row weights of at most one: sums of ones are exact, so ties are ties."""
-    s = problem.sample_weight
-    return np.ones(len(problem.F)) if s is None else s / s.max()
 
 
 def _accuracy(problem: Problem, K: int, s: FloatArray) -> tuple[FloatArray, Loss]:
@@ -172,14 +156,14 @@ def _any_score(problem: Problem, scoring: Scoring) -> tuple[FloatArray, Loss]:
     classes = problem.n_classes is not None
     columns = F.transpose(1, 2, 0) if classes else F.T[:, None]
     slabs = np.concatenate([columns, np.ones_like(columns[:, :1])], axis=1)
-    said: Any = _Classes(F.shape[2]) if classes else _Values()
+    predictor: Any = _Classes(F.shape[2]) if classes else _Values()
     scorer = get_scorer(scoring)
     s = problem.sample_weight
     known = {} if s is None else {"sample_weight": s}
 
     def score(T: FloatArray) -> float:
         try:
-            value = float(scorer(said, (T[:-1] / T[-1]).T, y, **known))
+            value = float(scorer(predictor, (T[:-1] / T[-1]).T, y, **known))
         except TypeError as error:
             raise ValueError(
                 f"scoring={scoring!r} cannot be computed on these predictions"

@@ -14,7 +14,7 @@ from scipy.linalg import cho_solve
 
 from committee._typing import FloatArray
 from committee.combiners.base import Combiner
-from committee.combiners.problem import Largest, Problem
+from committee.combiners.problem import Largest, Problem, in_squared_units
 from committee.diagnostics.correlation import error_blocks
 from committee.linalg import jittered_cholesky, solve_simplex
 from committee.linalg.leastsquares import Triangle
@@ -60,7 +60,7 @@ class OptimalWeights(Combiner):
     def _weigh(self, problem: Problem) -> FloatArray:
         C, unit = problem.error_correlation()
         w = _optimal(C)
-        self.error_ = _error(C, w, unit)
+        self.error_ = in_squared_units(w @ C @ w, unit)
         return w
 
 
@@ -98,7 +98,7 @@ class SimplexWeights(Combiner):
     def _weigh(self, problem: Problem) -> FloatArray:
         C, unit = problem.error_correlation()
         w = solve_simplex(C)
-        self.error_ = _error(C, w, unit)
+        self.error_ = in_squared_units(w @ C @ w, unit)
         return w
 
 
@@ -142,17 +142,7 @@ class LeastSquares(Combiner):
         return _held_out_scale(problem, float(w @ C @ w), unit) * w
 
     def probabilities(self, scores: FloatArray) -> FloatArray:
-        """Return the fitted values, sum_m w_m F + (1 - sum w) / K, as probabilities.
-
-        Parameters
-        ----------
-        scores : array of shape (N, K)
-            sum_m w_m F[:, m, :].
-
-        Returns
-        -------
-        p : array of shape (N, K)
-        """
+        """Return the fitted values, sum_m w_m F + (1 - sum w) / K, as probabilities."""
         return as_probabilities(scores + (1 - self.weights_.sum()) / scores.shape[1])
 
 
@@ -167,12 +157,6 @@ def _optimal(C: FloatArray) -> FloatArray:
     z: FloatArray = cho_solve((L, True), np.ones(len(C)), check_finite=False)
     w: FloatArray = z / z.sum()
     return w
-
-
-def _error(C: FloatArray, w: FloatArray, unit: float) -> float:
-    """Return w'Cw in the units of y."""
-    with np.errstate(over="ignore", under="ignore"):
-        return float(np.maximum(w @ C @ w, 0.0) * np.float64(unit) ** 2)
 
 
 def _triangle(problem: Problem) -> Triangle | None:
@@ -215,8 +199,7 @@ def _entry_sums(problem: Problem, largest: float, mean_weight: float) -> FloatAr
     """Return the sums over held-out entries of e y, y^2 and 1, in units of largest."""
     assert problem.held_out is not None
     Y = problem.centred_targets() / largest
-    s = np.ones(len(Y)) if problem.sample_weight is None else problem.sample_weight
-    s = s / mean_weight
+    s = problem.row_weights / mean_weight
     entries = s * problem.held_out.sum(axis=1)
     ey = 0.0
     for rows, E in error_blocks(problem.F, problem.y):

@@ -21,8 +21,8 @@ class BestPruner(OrderingPruner):
 
         e_m = mean_n [ vote_m(n) != y_n ],   or   mean_n (f_m(n) - y_n)^2
 
-    over the rows that member m speaks on, smallest first. It looks at no two
-    members together: twins are kept both.
+    over the rows that member m votes on, smallest first. It looks at no two
+    members at once: twins are kept both.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class BestPruner(OrderingPruner):
     weights_ : array of shape (M,)
         Equal on the chosen members.
     order_ : array of shape (M,)
-        All members, best first; equal ones by number.
+        All members, best first; equal ones by their own error, then by number.
     path_ : Path
         Error of the first 1, 2, ..., M members of the order.
     support_ : array
@@ -73,14 +73,10 @@ class RandomPruner(OrderingPruner):
 
     Attributes
     ----------
-    weights_ : array of shape (M,)
-        Equal on the chosen members.
     order_ : array of shape (M,)
         All members in random order.
-    path_ : Path
-        Error of the first 1, 2, ..., M members of the order.
-    support_ : array
-        The chosen members.
+    weights_, path_, support_
+        As in `BestPruner`.
 
     Examples
     --------
@@ -120,8 +116,8 @@ class ContributionPruner(VotePruner):
     does, v_y the share for the right class, v_max and v_sec the largest and the
     second largest share; m is in the minority if v_m < v_max. Being right counts
     most where the committee is wrong, and nothing where all are right. Shares are
-    of the members that speak on the row, and the mean is over the rows that m
-    speaks on; without abstentions the order is that of the authors' sums of votes.
+    of the members that vote on the row, and the mean is over the rows that m
+    votes on; without abstentions the order is that of the authors' sums of votes.
 
     Parameters
     ----------
@@ -130,16 +126,10 @@ class ContributionPruner(VotePruner):
 
     Attributes
     ----------
-    weights_ : array of shape (M,)
-        Equal on the chosen members.
-    order_ : array of shape (M,)
-        All members, best first; equal ones by their own error, then by number.
     contribution_ : array of shape (M,)
         IC_m.
-    path_ : Path
-        Error of the first 1, 2, ..., M members of the order.
-    support_ : array
-        The chosen members.
+    order_, weights_, path_, support_
+        As in `BestPruner`.
 
     References
     ----------
@@ -160,7 +150,7 @@ class ContributionPruner(VotePruner):
     contribution_: FloatArray
 
     def _order_votes(self, ballots: Ballots) -> IntArray:
-        self.contribution_ = ballots.total(_contributions) / ballots.heard
+        self.contribution_ = ballots.total(_contributions) / ballots.counted
         return np.lexsort((ballots.rank, grid(-self.contribution_)))
 
 
@@ -169,7 +159,7 @@ class _Squares(NamedTuple):
 
     largest: FloatArray
     squares: FloatArray
-    heard: FloatArray
+    counted: FloatArray
 
     def plus(self, other: _Squares) -> _Squares:
         largest = np.maximum(self.largest, other.largest)
@@ -178,13 +168,13 @@ class _Squares(NamedTuple):
         return _Squares(
             largest,
             one**2 * self.squares + two**2 * other.squares,
-            self.heard + other.heard,
+            self.counted + other.counted,
         )
 
     def root_mean(self) -> FloatArray:
-        """Return each member's root mean square; infinite if it never speaks."""
-        mean = self.squares / np.where(self.heard > 0, self.heard, 1.0)
-        return np.where(self.heard > 0, self.largest * np.sqrt(mean), np.inf)
+        """Return each member's root mean square; infinite if it never votes."""
+        mean = self.squares / np.where(self.counted > 0, self.counted, 1.0)
+        return np.where(self.counted > 0, self.largest * np.sqrt(mean), np.inf)
 
 
 def _squares(problem: Problem, mean_weight: float) -> _Squares:
@@ -193,11 +183,10 @@ def _squares(problem: Problem, mean_weight: float) -> _Squares:
     if problem.held_out is not None:
         E[~problem.held_out] = 0.0
     largest = np.abs(E).max(axis=0)
-    s = np.ones(len(E)) if problem.sample_weight is None else problem.sample_weight
-    s = s / mean_weight
-    heard = s.sum() if problem.held_out is None else s @ problem.held_out
+    s = problem.row_weights / mean_weight
+    counted = s.sum() if problem.held_out is None else s @ problem.held_out
     squares = s @ (E / np.where(largest > 0, largest, 1.0)) ** 2
-    return _Squares(largest, squares, np.broadcast_to(heard, largest.shape))
+    return _Squares(largest, squares, np.broadcast_to(counted, largest.shape))
 
 
 def _contributions(ballots: Ballots) -> FloatArray:

@@ -9,9 +9,20 @@ import numpy as np
 
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee._validation import Interval
-from committee.combiners.ballots import Ballots, Tally, grid, least
-from committee.combiners.selection import OrderingPruner, VotePruner
-from committee.combiners.similarity import agreement, symmetric_divergence
+from committee.combiners.ballots import TIE, Ballots, Tally, grid, least
+from committee.combiners.base import Combiner
+from committee.combiners.problem import Problem, Sums
+from committee.combiners.selection import (
+    OrderingPruner,
+    VotePruner,
+    ballots_of,
+    equal_weights,
+    votes_tags,
+)
+from committee.diagnostics.agreement import Agreement, count_agreement
+
+#: Numbers in a row block: 1 MB, for the cache.
+_BLOCK = 2**17
 
 
 class KappaPruner(VotePruner):
@@ -20,7 +31,7 @@ class KappaPruner(VotePruner):
         kappa_ij = (A_ij - P_ij) / (1 - P_ij)
 
     with A_ij the share of rows on which i and j vote alike and P_ij that by
-    chance (see `pairwise_kappa`), on the rows that both speak on. Pairs are taken
+    chance (see `pairwise_kappa`), on the rows that both vote on. Pairs are taken
     in order of kappa until there are enough members; of a pair the member of less
     error comes first, which decides when one place is left. Pairs without a
     common row come last. Accuracy plays no part otherwise.
@@ -32,14 +43,10 @@ class KappaPruner(VotePruner):
 
     Attributes
     ----------
-    weights_ : array of shape (M,)
-        Equal on the chosen members.
     order_ : array of shape (M,)
         All members, in the order of their first pair; equal pairs by number.
-    path_ : Path
-        Error of the first 1, 2, ..., M members of the order.
-    support_ : array
-        The chosen members.
+    weights_, path_, support_
+        As in `BestPruner`.
 
     References
     ----------
@@ -66,6 +73,59 @@ class KappaPruner(VotePruner):
         return _first_met(np.column_stack([first, second])[pairs], len(kappa))
 
 
+class KappaErrorHullPruner(Combiner):
+    """Keep the pairs on the convex hull of the kappa-error diagram.
+
+        x_ij = kappa_ij,   y_ij = (e_i + e_j) / 2
+
+    Every pair is a point. The lower left part of the hull runs from the pair that
+    agrees least to the pair that errs least; the members of all pairs on it are
+    kept, so the number is found and not given. Pairs without a common row have no
+    kappa and are left out of the diagram.
+
+    Attributes
+    ----------
+    weights_ : array of shape (M,)
+        Equal on the chosen members.
+    pairs_ : array of shape (n, 2)
+        The pairs on the hull, from the most diverse to the most accurate.
+    support_ : array
+        The chosen members; the best one where there is no pair.
+
+    References
+    ----------
+    Margineantu and Dietterich, Pruning adaptive boosting, ICML 1997.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee import KappaErrorHullPruner
+    >>> votes = np.array([[0, 0, 0, 1], [0, 0, 1, 0], [0, 0, 1, 1], [0, 1, 0, 1]])
+    >>> hull = KappaErrorHullPruner().fit(np.eye(2)[votes], [0] * 4)
+    >>> hull.pairs_.tolist(), hull.support_.tolist()
+    ([[1, 2], [0, 1]], [0, 1, 2])
+    """
+
+    takes_chunks: ClassVar[bool] = True
+    pairs_: IntArray
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare that F has three axes."""
+        return votes_tags(super().__sklearn_tags__())
+
+    def _weigh(self, problem: Problem) -> FloatArray:
+        ballots = ballots_of(self, problem)
+        kappa = agreement(ballots).kappa
+        i, j = np.nonzero(np.triu(~np.isnan(kappa), k=1))
+        error = ballots.errors()
+        hull = lower_left_hull(kappa[i, j], (error[i] + error[j]) / 2)
+        self.pairs_ = np.column_stack([i, j])[hull]
+        chosen = np.unique(self.pairs_)
+        if len(chosen) == 0:
+            chosen = np.flatnonzero(ballots.rank == 0)
+        return equal_weights(chosen, problem.n_members)
+
+
 class KLPruner(VotePruner):
     """Keep the members whose class probabilities diverge most.
 
@@ -73,7 +133,7 @@ class KLPruner(VotePruner):
         s_u = argmax_k  J_{k s_1} + ... + J_{k s_u-1}
 
     the Kullback-Leibler divergence from i to j and back, on the rows that both
-    speak on; the first two are the pair of largest J. The rows of F are scaled to
+    vote on; the first two are the pair of largest J. The rows of F are scaled to
     probabilities and mixed with a share `smoothing` of the uniform distribution,
     so that votes of 0 and 1 have a divergence: for votes J is proportional to the
     share of rows on which i and j disagree. A pair without a common row counts as
@@ -88,14 +148,8 @@ class KLPruner(VotePruner):
 
     Attributes
     ----------
-    weights_ : array of shape (M,)
-        Equal on the chosen members.
-    order_ : array of shape (M,)
-        All members, best first; equal ones by their own error, then by number.
-    path_ : Path
-        Error of the first 1, 2, ..., M members of the order.
-    support_ : array
-        The chosen members.
+    order_, weights_, path_, support_
+        As in `BestPruner`.
 
     Notes
     -----
@@ -148,7 +202,7 @@ class DREPPruner(VotePruner):
     The first member is that of least error. For two classes diff is the product
     of votes +-1, so the mean is that of a member's vote with the committee's mean
     vote. The error is that of the vote of equals, a tie counting one half. diff is
-    over the rows that both speak on, 0 if there are none.
+    over the rows that both vote on, 0 if there are none.
 
     Parameters
     ----------
@@ -161,14 +215,8 @@ class DREPPruner(VotePruner):
 
     Attributes
     ----------
-    weights_ : array of shape (M,)
-        Equal on the chosen members.
-    order_ : array of shape (M,)
-        All members, best first; equal ones by their own error, then by number.
-    path_ : Path
-        Error of the first 1, 2, ..., M members of the order.
-    support_ : array
-        The chosen members.
+    order_, weights_, path_, support_
+        As in `BestPruner`.
 
     References
     ----------
@@ -229,3 +277,94 @@ def _first_met(pairs: IntArray, M: int) -> IntArray:
     members, first = np.unique(pairs, return_index=True)
     order: IntArray = members[np.argsort(first)]
     return order if M > 1 else np.zeros(1, dtype=np.intp)
+
+
+def lower_left_hull(x: FloatArray, y: FloatArray) -> IntArray:
+    """Return the points on the convex hull from the leftmost to the lowest.
+
+    Of the leftmost points the lowest counts, of the lowest the leftmost. Points on
+    an edge, or equal to a corner, are on the hull. Returns the numbers of the points
+    x, y, both (n,), from left to right, equal ones in order.
+    """
+    if len(x) == 0:
+        return np.empty(0, dtype=np.intp)
+    x, y = grid(x) * TIE, grid(y) * TIE
+    at = int(np.lexsort((y, x))[0])
+    on = (x == x[at]) & (y == y[at])
+    while True:
+        dx, dy = x - x[at], y - y[at]
+        below = np.flatnonzero((dy < 0) & (dx > 0))
+        if len(below) == 0:
+            break
+        # The edge leads to the point of steepest descent; of several the farthest.
+        slope = dy[below] / dx[below]
+        steepest = slope.min()
+        flat = dy - steepest * dx <= TIE * (1 - steepest)
+        edge = below[flat[below]]
+        on[edge] = True
+        at = int(edge[dx[edge].argmax()])
+    points = np.flatnonzero(on)
+    return points[np.lexsort((points, -y[points], x[points]))]
+
+
+def agreement(ballots: Ballots) -> Agreement:
+    """Return how alike every pair votes on the rows on which both do."""
+    return Agreement(*ballots.total(_agreement_sums))
+
+
+def _agreement_sums(ballots: Ballots) -> Sums:
+    mask = ballots.present if ballots.problem.masked else None
+    return Sums(count_agreement(ballots.choice, ballots.n_classes, mask, ballots.s))
+
+
+def symmetric_divergence(ballots: Ballots, smoothing: float) -> FloatArray:
+    """Return the divergence of every pair, in both directions.
+
+        J_ij = mean_n sum_k (p_ink - p_jnk) log(p_ink / p_jnk)
+
+    on the rows on which both members vote, by matrix products. Rows of F are cut
+    at zero, scaled to sum one and mixed with a share `smoothing` of the uniform
+    distribution. Pairs without a common row have the mean J of the others.
+    """
+    own, cross, n = ballots.total(_divergence_sums, smoothing)
+    known = np.broadcast_to(n > 0, cross.shape)
+    J = np.where(known, own + own.T - cross - cross.T, 0.0)
+    J = np.maximum(J / np.where(known, n, 1.0), 0.0)
+    J[np.diag_indices(len(J))] = 0.0
+    pairs = known & ~np.eye(len(J), dtype=bool)
+    return np.where(known, J, J[pairs].mean() if pairs.any() else 0.0)
+
+
+def _divergence_sums(ballots: Ballots, smoothing: float) -> Sums:
+    """Return sums over common rows: p_i log p_i, p_i log p_j, their weight.
+
+    Where all vote on all rows the first and the last have one column.
+    """
+    N, M, K = ballots.problem.F.shape
+    masked = ballots.problem.masked
+    own, n = np.zeros((M, M if masked else 1)), np.zeros((M, M) if masked else (1, 1))
+    cross = np.zeros((M, M))
+    for start in range(0, N, step := max(1, _BLOCK // (M * K))):
+        rows = slice(start, start + step)
+        counted = ballots.voting[rows] if masked else np.ones((len(ballots.s[rows]), 1))
+        p = _probabilities(ballots, rows, smoothing)
+        log_p = np.log(p)
+        heavy = ballots.s[rows, None] * counted
+        n += heavy.T @ counted
+        own += (heavy * (p * log_p).sum(axis=1)).T @ counted
+        p *= heavy[:, None]
+        if masked:
+            log_p *= counted[:, None]
+        cross += p.reshape(-1, M).T @ log_p.reshape(-1, M)
+    return Sums((own, cross, n))
+
+
+def _probabilities(ballots: Ballots, rows: slice, smoothing: float) -> FloatArray:
+    """Return positive class probabilities of a row block, (n, K, M)."""
+    p = np.maximum(ballots.problem.F[rows].transpose(0, 2, 1), 0.0, dtype=np.float64)
+    largest = p.max(axis=1, keepdims=True)
+    voted = ballots.choice[rows][:, None] == np.arange(p.shape[1])[:, None]
+    p = np.where(largest > 0, p / np.where(largest > 0, largest, 1.0), voted)
+    p *= (1 - smoothing) / p.sum(axis=1, keepdims=True)
+    p += smoothing / p.shape[1]
+    return p

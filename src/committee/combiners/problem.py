@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
 from committee._typing import BoolArray, FloatArray, IntArray
-from committee._validation import (
-    check_held_out,
-    check_predictions,
-    check_sample_weight,
-    check_targets,
-)
+from committee._validation import check_held_out
 from committee.diagnostics.correlation import (
     MomentSums,
     WeightSums,
@@ -30,16 +25,10 @@ _Kept = TypeVar("_Kept")
 
 @dataclass(frozen=True)
 class Problem:
-    """Checked inputs of a combiner.
+    """Checked inputs of a combiner: F (N, M) or (N, M, K), y (N,) of floats or codes.
 
-    Attributes
-    ----------
-    F : array of shape (N, M) or (N, M, K)
-    y : array of shape (N,)
-        Floats, or class codes 0..K-1.
-    held_out : bool array of shape (N, M) or None
-        None where every member's vote counts on every row.
-    sample_weight : array of shape (N,) or None
+    held_out is the mask (N, M), or None where every member votes on every row;
+    sample_weight (N,) or None.
     """
 
     F: FloatArray
@@ -65,13 +54,18 @@ class Problem:
         s = self.sample_weight
         if s is None or np.all(s > 0):
             return self
-        rows = s > 0
-        held_out = None if self.held_out is None else self.held_out[rows]
+        found = self.at(s > 0)
+        mask = check_held_out(found.held_out, found.F.shape)
+        return replace(found, held_out=mask)
+
+    def at(self, rows: Any) -> Problem:
+        """Return the problem of some rows, by mask or number."""
+        mask, s = self.held_out, self.sample_weight
         return Problem(
             self.F[rows],
             self.y[rows],
-            check_held_out(held_out, self.F[rows].shape),
-            s[rows],
+            None if mask is None else mask[rows],
+            None if s is None else s[rows],
         )
 
     @property
@@ -83,6 +77,12 @@ class Problem:
     def weighted(self) -> bool:
         """Whether rows have weights."""
         return self.sample_weight is not None
+
+    @property
+    def row_weights(self) -> FloatArray:
+        """Weights of the rows, (N,): ones where there are none."""
+        s = self.sample_weight
+        return np.ones(len(self.y)) if s is None else s
 
     def total(self, function: Callable[..., Any], *args: Any) -> Any:
         """Return function(problem, *args), a sum over rows.
@@ -102,14 +102,10 @@ class Problem:
         memory: Callable[[_Rows], _Kept],
         chunked: Callable[[Chunks], _Kept],
     ) -> _Kept:
-        """Return rows that are gone through again and again, in memory or in chunks.
+        """Return rows that are read again and again, in memory or in chunks.
 
-        Parameters
-        ----------
-        rows : callable
-            Makes them of a problem with some of the rows.
-        memory, chunked : callable
-            Take these rows, or `Chunks` of them, to what answers for all rows.
+        `rows` makes them of a problem with some of the rows; `memory` takes these,
+        `chunked` takes `Chunks` of them, to what stands for all rows.
         """
         return memory(rows(self))
 
@@ -182,12 +178,7 @@ def _largest_error(problem: Problem) -> Largest:
     return Largest(largest_error(problem.F, problem.y, problem.held_out))
 
 
-def memory_problem(F: Any, y: Any, held_out: Any, sample_weight: Any) -> Problem:
-    """Return the problem of arrays, checked."""
-    F = check_predictions(F)
-    return Problem(
-        F,
-        check_targets(F, y),
-        check_held_out(held_out, F.shape),
-        check_sample_weight(sample_weight, F),
-    )
+def in_squared_units(value: FloatArray | float, unit: float) -> float:
+    """Return value unit^2, such as w'Cw in the units of y, and no less than zero."""
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.maximum(value, 0.0) * np.float64(unit) ** 2)

@@ -39,7 +39,7 @@ class LPBoostWeights(Combiner):
         |y_n - F_n w| <= epsilon + xi_n,   xi >= 0,   sum w = 1,  w >= 0
 
     which is the mean absolute error for nu = 1. There a member that abstains is taken
-    to say what the others say on the mean.
+    to predict the mean of the others.
 
     The dual is solved by HiGHS, whose time grows with the rows. Beyond 2,000, rows
     far above rho are left out and rows far below have their multiplier fixed at its
@@ -72,7 +72,7 @@ class LPBoostWeights(Combiner):
 
     Examples
     --------
-    Each of three members is wrong on another row; together they are right on all:
+    Each of three members is wrong on another row; their vote is right on all:
 
     >>> import numpy as np
     >>> from committee import LPBoostWeights
@@ -110,12 +110,10 @@ class LPBoostWeights(Combiner):
 def _margin_rows(problem: Problem) -> tuple[FloatArray, FloatArray]:
     """Return A of shape (N, R, M) and the row weights.
 
-    The margin of row n is min_r A[n, r] w; rows that nobody speaks on are left out.
+    The margin of row n is min_r A[n, r] w; rows without votes are left out.
     """
     mask = problem.held_out
-    s = np.ones(len(problem.F))
-    if problem.sample_weight is not None:
-        s = problem.sample_weight
+    s = problem.row_weights
     if problem.n_classes is not None:
         rows = signed_rows(problem)
         A = rows.F.reshape(-1, rows.group, problem.n_members)
@@ -128,8 +126,8 @@ def _margin_rows(problem: Problem) -> tuple[FloatArray, FloatArray]:
             E = np.where(mask, E, mean[:, None])
         A = 2 * np.stack([E, -E], axis=1)
     if mask is not None:
-        heard = mask.any(axis=1)
-        A, s = A[heard], s[heard]
+        counted = mask.any(axis=1)
+        A, s = A[counted], s[counted]
     return A, s
 
 

@@ -20,16 +20,6 @@ from committee.combiners.base import Combiner
 from committee.combiners.problem import Largest, Problem
 from committee.path import Path
 
-__all__ = [
-    "Ballots",
-    "OrderingPruner",
-    "VotePruner",
-    "ballots_of",
-    "equal_weights",
-    "selection_path",
-    "votes_tags",
-]
-
 #: Numbers in a row block of cumulated votes: 256 kB, for the cache.
 _BLOCK = 2**15
 
@@ -46,16 +36,7 @@ def selection_path(problem: Problem, order: IntArray) -> Path:
 
     Members abstain where they are not held out; a row on which all of the first k
     abstain does not count at size k, and the error is infinite where none counts.
-
-    Parameters
-    ----------
-    problem : Problem
-    order : array of shape (n,)
-        Member numbers, each at most once.
-
-    Returns
-    -------
-    path : Path
+    order: numbers of members, each at most once.
     """
     mean_weight = problem.mean_weight()
     units = np.ones(len(order))
@@ -63,10 +44,10 @@ def selection_path(problem: Problem, order: IntArray) -> Path:
     if problem.n_classes is None and not _in_range(sums):
         units = _units(problem, order)
         sums = problem.total(_sums, order, units, mean_weight)
-    heard, squared, loss, squared_loss = sums
+    counted, squared, loss, squared_loss = sums
     with np.errstate(over="ignore", invalid="ignore"):
-        total = np.where(heard > 0, heard, 1.0)
-        mean = np.where((heard > 0) & np.isfinite(loss), loss / total, np.inf)
+        total = np.where(counted > 0, counted, 1.0)
+        mean = np.where((counted > 0) & np.isfinite(loss), loss / total, np.inf)
         variance = np.nan_to_num(squared_loss / total - mean**2).clip(min=0.0)
         # sqrt of the mean's variance, by the effective number of rows.
         error_se = np.sqrt(variance * squared) / total
@@ -84,8 +65,7 @@ def _sums(
 ) -> FloatArray:
     """Return the sums over rows of s, s^2, s loss and s loss^2, for every size."""
     y = np.asarray(problem.y)
-    s = np.ones(len(y)) if problem.sample_weight is None else problem.sample_weight
-    s = s / mean_weight
+    s = problem.row_weights / mean_weight
     sums = np.zeros((4, len(order)))
     step = max(1, _BLOCK // (problem.n_classes or 1))
     for start in range(0, len(y), step):
@@ -102,8 +82,8 @@ def _sums(
 
 def _in_range(sums: FloatArray) -> bool:
     """Whether squares of squared errors neither overflow nor vanish."""
-    heard, _, loss, _ = sums
-    loss = loss[heard > 0]
+    counted, _, loss, _ = sums
+    loss = loss[counted > 0]
     return bool(np.all((loss > 1e-60) & (loss < 1e60)))
 
 
@@ -127,7 +107,7 @@ def _largest(problem: Problem) -> Largest:
 def _cumulated(
     F: FloatArray, order: IntArray, present: BoolArray | None
 ) -> Iterator[tuple[FloatArray, IntArray]]:
-    """Yield the sum of the first k members, and how many of them spoke, by row."""
+    """Yield the sum of the first k members, and how many of them voted, by row."""
     total = np.zeros((len(F), *F.shape[2:]))
     count = np.zeros(len(F), dtype=np.intp)
     for m in order:
@@ -135,7 +115,7 @@ def _cumulated(
             total += F[:, m]
             count += 1
         else:
-            # Not a product with the mask: what is said elsewhere may be huge.
+            # Not a product with the mask: predictions on training rows may be huge.
             total[present[:, m]] += F[present[:, m], m]
             count += present[:, m]
         yield total, count
@@ -183,7 +163,7 @@ class VotePruner(OrderingPruner):
     """
 
     def __sklearn_tags__(self) -> Any:
-        """Say that F has three axes."""
+        """Declare that F has three axes."""
         return votes_tags(super().__sklearn_tags__())
 
     def _order(self, problem: Problem) -> IntArray:
@@ -195,7 +175,7 @@ class VotePruner(OrderingPruner):
 
 
 def ballots_of(combiner: Combiner, problem: Problem) -> Ballots:
-    """Return the ballots, or say that the method is not for regression."""
+    """Return the ballots, or refuse a regression."""
     if problem.n_classes is None:
         raise ValueError(
             f"{type(combiner).__name__} is defined on votes: F of shape (N, M, K). "
@@ -205,7 +185,7 @@ def ballots_of(combiner: Combiner, problem: Problem) -> Ballots:
 
 
 def votes_tags(tags: Any) -> Any:
-    """Say in scikit-learn's tags that F has three axes."""
+    """Declare in scikit-learn's tags that F has three axes."""
     tags.input_tags.two_d_array = False
     tags.input_tags.three_d_array = True
     return tags

@@ -18,9 +18,9 @@ class ComplementarityPruner(VotePruner):
         s_u = argmax_k  mean_n [ vote_k(n) = y_n ] b_n
 
     b_n is 1 where the u - 1 members chosen before vote for another class than
-    y_n, 1/2 at a tie and 0 where they are right; before anybody has spoken on a
+    y_n, 1/2 at a tie and 0 where they are right; before any of them votes on a
     row it is 1, so the first member is the one of least error. The mean is over
-    the rows that member k speaks on. Defined on right and wrong votes, so for
+    the rows that member k votes on. Defined on right and wrong votes, so for
     any number of classes.
 
     Parameters
@@ -30,14 +30,8 @@ class ComplementarityPruner(VotePruner):
 
     Attributes
     ----------
-    weights_ : array of shape (M,)
-        Equal on the chosen members.
-    order_ : array of shape (M,)
-        All members, best first; equal ones by their own error, then by number.
-    path_ : Path
-        Error of the first 1, 2, ..., M members of the order.
-    support_ : array
-        The chosen members.
+    order_, weights_, path_, support_
+        As in `BestPruner`.
 
     References
     ----------
@@ -62,7 +56,7 @@ class ComplementarityPruner(VotePruner):
         free = np.ones(len(ballots.rank), dtype=bool)
         order = np.empty(len(free), dtype=np.intp)
         for u in range(len(order)):
-            k = least(-watch.sums / ballots.heard, ballots.rank, free)
+            k = least(-watch.sums / ballots.counted, ballots.rank, free)
             order[u], free[k] = k, False
             watch.after(tally.add, k)
         return order
@@ -76,7 +70,7 @@ class ConcurrencyPruner(VotePruner):
 
     The committee is that of all members left, k among them, and is voted anew
     after every removal; a tie is half right, half wrong. The mean is over the
-    rows that member k speaks on. The order is that of removal, last first.
+    rows that member k votes on. The order is that of removal, last first.
     Defined on right and wrong votes, so for any number of classes.
 
     Parameters
@@ -86,15 +80,11 @@ class ConcurrencyPruner(VotePruner):
 
     Attributes
     ----------
-    weights_ : array of shape (M,)
-        Equal on the chosen members.
     order_ : array of shape (M,)
         All members, removed last first; of equal ones that of larger error, then
         of larger number is removed.
-    path_ : Path
-        Error of the first 1, 2, ..., M members of the order.
-    support_ : array
-        The chosen members.
+    weights_, path_, support_
+        As in `BestPruner`.
 
     References
     ----------
@@ -124,7 +114,7 @@ class ConcurrencyPruner(VotePruner):
         free = np.ones(M, dtype=bool)
         order = np.empty(M, dtype=np.intp)
         for u in reversed(range(M)):
-            concurrency = (rights + watch.sums) / ballots.heard
+            concurrency = (rights + watch.sums) / ballots.counted
             k = least(concurrency, -ballots.rank, free)
             order[u], free[k] = k, False
             watch.after(tally.remove, k)
@@ -137,7 +127,7 @@ class BoostingOrderPruner(VotePruner):
         s_u = argmin_k  e_k = sum_n d_n [ vote_k(n) != y_n ] / sum_n d_n
         d_n <- d_n (K - 1) / (K e)  where s_u is wrong,   d_n / (K (1 - e))  elsewhere
 
-    over the rows that member k speaks on; d starts as the row weights. This is
+    over the rows that member k votes on; d starts as the row weights. This is
     the update of AdaBoost for K = 2 and of SAMME for more classes: afterwards
     s_u is no better than chance. Where even the best error is that of chance,
     1 - 1/K, or worse, d starts anew and the choice is made again; after an error
@@ -152,12 +142,8 @@ class BoostingOrderPruner(VotePruner):
     ----------
     weights_ : array of shape (M,)
         Equal on the chosen members: it is the order that boosting gives.
-    order_ : array of shape (M,)
-        All members, best first; equal ones by their own error, then by number.
-    path_ : Path
-        Error of the first 1, 2, ..., M members of the order.
-    support_ : array
-        The chosen members.
+    order_, path_, support_
+        As in `BestPruner`.
 
     References
     ----------
@@ -217,10 +203,10 @@ class _Failures:
 
 
 def _weighted_errors(ballots: Ballots, d: FloatArray) -> FloatArray:
-    """Return sum d [wrong] / sum d over spoken rows; chance where there are none."""
-    wrong, heard = d @ ballots.wrong, ballots.heard_by(d)
+    """Return sum d [wrong] / sum d over rows with votes; chance where there are none."""
+    wrong, counted = d @ ballots.wrong, ballots.counted_by(d)
     chance = np.full(len(wrong), 1.0 - 1.0 / ballots.n_classes)
-    error: FloatArray = np.divide(wrong, heard, out=chance, where=heard > 0)
+    error: FloatArray = np.divide(wrong, counted, out=chance, where=counted > 0)
     return error
 
 

@@ -25,7 +25,7 @@ class OrientationPruner(VotePruner):
         cos(angle_m) = c_m . c_ref / (|c_m| |c_ref|)
 
     smallest angle first. c_ens is the mean signature, on each row over the
-    members that speak there; its projection is taken out of the diagonal o, so
+    members that vote there; its projection is taken out of the diagonal o, so
     that rows count for which the whole committee is of little help. Where c_ens
     lies on the diagonal nothing is left and the reference is o: the order is
     that of the members' errors. Row weights enter the scalar product. Defined
@@ -38,16 +38,10 @@ class OrientationPruner(VotePruner):
 
     Attributes
     ----------
-    weights_ : array of shape (M,)
-        Equal on the chosen members.
-    order_ : array of shape (M,)
-        All members, best first; equal ones by their own error, then by number.
     cosine_ : array of shape (M,)
         cos(angle_m). The authors keep the members above zero.
-    path_ : Path
-        Error of the first 1, 2, ..., M members of the order.
-    support_ : array
-        The chosen members.
+    order_, weights_, path_, support_
+        As in `BestPruner`.
 
     References
     ----------
@@ -74,7 +68,7 @@ class OrientationPruner(VotePruner):
         share = oc / cc if cc > 0 else 0.0
         if (square := oo - share * oc) <= TIE * oo:
             share, square = 0.0, oo
-        length = np.sqrt(ballots.heard * square)
+        length = np.sqrt(ballots.counted * square)
         self.cosine_ = (along[0] - share * along[1]) / length
         return np.lexsort((ballots.rank, grid(-self.cosine_)))
 
@@ -88,7 +82,7 @@ class MarginDistancePruner(VotePruner):
     that brings the sum of signatures, as a part of the whole committee's mean,
     nearest to p on all rows. p is small, so that rows already won by p T votes
     stop to count in favour of a member. With abstentions T is, on each row, the
-    number of members that speak there. Row weights enter the distance. Defined
+    number of members that vote there. Row weights enter the distance. Defined
     on right and wrong votes, so for any number of classes.
 
     Parameters
@@ -100,16 +94,10 @@ class MarginDistancePruner(VotePruner):
 
     Attributes
     ----------
-    weights_ : array of shape (M,)
-        Equal on the chosen members.
-    order_ : array of shape (M,)
-        All members, best first; equal ones by their own error, then by number.
     distance_ : array of shape (M,)
         Distance after each step, a root mean square over rows.
-    path_ : Path
-        Error of the first 1, 2, ..., M members of the order.
-    support_ : array
-        The chosen members.
+    order_, weights_, path_, support_
+        As in `BestPruner`.
 
     References
     ----------
@@ -139,8 +127,8 @@ class MarginDistancePruner(VotePruner):
         self.p = p
 
     def _order_votes(self, ballots: Ballots) -> IntArray:
-        G, b, heard = ballots.total(_share_sums)
-        order, distance = _nearest(G / heard, b / heard, self.p, ballots.rank)
+        G, b, total = ballots.total(_share_sums)
+        order, distance = _nearest(G / total, b / total, self.p, ballots.rank)
         self.distance_ = np.sqrt(np.maximum(distance, 0.0))
         return order
 
@@ -148,18 +136,18 @@ class MarginDistancePruner(VotePruner):
 def _signature_sums(ballots: Ballots) -> Sums:
     """Return products of (o, c_ens) with themselves, (2, 2), and with c, (2, M)."""
     c = ballots.right - ballots.wrong
-    speakers = ballots.present.sum(axis=1)
-    both = np.array([speakers > 0, c.sum(axis=1) / np.maximum(speakers, 1)])
+    voters = ballots.present.sum(axis=1)
+    both = np.array([voters > 0, c.sum(axis=1) / np.maximum(voters, 1)])
     heavy = ballots.s * both
     return Sums((heavy @ both.T, heavy @ c))
 
 
 def _share_sums(ballots: Ballots) -> Sums:
-    """Return G and b, from signatures over the number of speakers, and sum s."""
-    speakers = ballots.present.sum(axis=1)
-    rows = speakers > 0
+    """Return G and b, from signatures over the number of voters, and sum s."""
+    voters = ballots.present.sum(axis=1)
+    rows = voters > 0
     root = np.sqrt(ballots.s[rows])
-    c = (ballots.right - ballots.wrong)[rows] / speakers[rows, None]
+    c = (ballots.right - ballots.wrong)[rows] / voters[rows, None]
     c *= root[:, None]
     return Sums((c.T @ c, root @ c, float(root @ root)))
 

@@ -12,7 +12,7 @@ from committee._typing import FloatArray, IntArray, RandomState
 from committee._validation import Interval, StrOptions
 from committee.combiners.ballots import Ballots, grid
 from committee.combiners.base import Combiner
-from committee.combiners.problem import Problem, Sums
+from committee.combiners.problem import Problem, Sums, in_squared_units
 from committee.combiners.selection import equal_weights
 from committee.linalg.semidefinite import relax_choice, round_choice
 
@@ -119,8 +119,7 @@ class GeneticPruner(Combiner):
             w = equal_weights(kept if len(kept) else np.array([best]), M)
             if w @ C @ w > C[best, best]:
                 w = equal_weights(np.array([best]), M)
-        with np.errstate(over="ignore", under="ignore"):
-            self.error_ = float(np.maximum(w @ C @ w, 0.0) * np.float64(unit) ** 2)
+        self.error_ = in_squared_units(w @ C @ w, unit)
         return w
 
 
@@ -170,7 +169,7 @@ class SDPPruner(Combiner):
         min_z  z'Gz,   sum z = n_members,   z in {0, 1}^M
         G_ii = P(i wrong),   G_ij = (P(j wrong | i wrong) + P(i wrong | j wrong)) / 2
 
-    The diagonal asks for accurate members, the rest for members that are wrong on
+    The diagonal prefers accurate members, the rest members that are wrong on
     different rows. With v = 2z - 1 and V = [1; v][1; v]' the programme is linear in
     V; relaxed to V positive semidefinite with a unit diagonal it is convex, and its
     minimum bounds the best choice from below. Random hyperplanes through a factor of
@@ -179,7 +178,7 @@ class SDPPruner(Combiner):
 
     For regression G = C, the error correlation: z'Cz / n_members^2 is the squared
     error of the committee. With `held_out`, each entry of G is over the rows that
-    both members speak on; pairs that share none have the mean of the other pairs.
+    both members vote on; pairs that share none have the mean of the other pairs.
 
     The relaxation is solved by SCS, from the extra `sdp`. One thread takes about
     2 ms for an iteration at M = 100, of which it needs 2,000 to 7,000.
@@ -303,11 +302,11 @@ def shared_errors(ballots: Ballots) -> FloatArray:
 
 
 def _shared_sums(ballots: Ballots) -> Sums:
-    """Return the weight of rows: both wrong; i wrong and j speaks; both speak.
+    """Return the weight of rows: both wrong; i wrong and j votes; both vote.
 
-    Where all speak the latter two are the same for all j, and have one column.
+    Where all vote the latter two are the same for all j, and have one column.
     """
     s, masked = ballots.s[:, None], ballots.problem.masked
-    spoken = ballots.spoken if masked else np.ones_like(s)
+    voting = ballots.voting if masked else np.ones_like(s)
     wrong = ballots.wrong * s
-    return Sums((ballots.wrong.T @ wrong, wrong.T @ spoken, (spoken * s).T @ spoken))
+    return Sums((ballots.wrong.T @ wrong, wrong.T @ voting, (voting * s).T @ voting))

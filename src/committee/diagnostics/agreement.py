@@ -24,14 +24,9 @@ _ROUNDING = 1e-10
 class Agreement(NamedTuple):
     """How alike every pair votes on the rows on which both do, as sums over rows.
 
-    Attributes
-    ----------
-    same : array of shape (M, M)
-        Weight of the rows on which both vote for the same class.
-    votes : array of shape (K, M, M), or (K, M, 1) where all vote on all rows
-        Weight of the rows on which i votes for k, and j votes at all.
-    n : array of shape (M, M), or (1, 1)
-        Weight of the rows on which both vote.
+    same (M, M): weight of the rows with the same vote; votes (K, M, M): of those on
+    which i votes for k and j votes at all; n (M, M): of those on which both vote. The
+    last axis of votes, and n, have length one where all vote on all rows.
     """
 
     same: FloatArray
@@ -63,21 +58,9 @@ def count_agreement(
     held_out: BoolArray | None = None,
     sample_weight: FloatArray | None = None,
 ) -> Agreement:
-    """Count the rows on which pairs of members vote alike.
+    """Count the rows on which pairs of members vote alike: counts of blocks add up.
 
-    Parameters
-    ----------
-    choice : int array of shape (N, M)
-        The class that each member votes for.
-    n_classes : int
-    held_out : bool array of shape (N, M), optional
-        Where members vote; everywhere unless given.
-    sample_weight : array of shape (N,), optional
-
-    Returns
-    -------
-    agreement : Agreement
-        Those of blocks of rows add up.
+    choice (N, M) is the class that each member votes for, held_out where it votes.
     """
     N, M = choice.shape
     width = 1 if held_out is None else M
@@ -230,28 +213,7 @@ def double_fault(F: Any, y: Any) -> FloatArray:
 def vote_errors(
     F: Any, y: Any, *, held_out: Any = None, sample_weight: Any = None
 ) -> FloatArray:
-    """Return the share of wrong votes of each member, NaN for one that never votes.
-
-    Parameters
-    ----------
-    F : array of shape (N, M, K)
-    y : array of shape (N,)
-        Class codes 0..K-1.
-    held_out : bool array of shape (N, M), optional
-        Members vote there only.
-    sample_weight : array of shape (N,), optional
-
-    Returns
-    -------
-    error : array of shape (M,)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from committee.diagnostics.agreement import vote_errors
-    >>> vote_errors(np.eye(2)[[[0, 0], [1, 0]]], [0, 0]).tolist()
-    [0.5, 0.0]
-    """
+    """Return the share of wrong votes of each member, NaN for one that never votes."""
     wrong = 1.0 - _correct(F, y)
     mask = check_held_out(held_out, np.shape(F))
     s = check_sample_weight(sample_weight, wrong)

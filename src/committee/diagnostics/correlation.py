@@ -35,7 +35,7 @@ def error_correlation(
     For classification E_n is the difference between the probability vector and
     the one-hot target, and products are summed over classes. With `held_out`,
     C_ij is the mean over the rows that neither i nor j was trained on, and C is
-    shrunk towards exchangeable members by as much as its sampling error asks
+    shrunk towards exchangeable members by as much as its sampling error calls
     for (see `committee.diagnostics.shrinkage`).
 
     Parameters
@@ -87,16 +87,11 @@ def scaled_error_correlation(
 def correlation_of(
     sums_at: Callable[[float], MomentSums], largest: Callable[[], float]
 ) -> tuple[FloatArray, float]:
-    """Return C / scale^2 and its scale, whoever sums over the rows.
+    """Return C / scale^2 and its scale, wherever the rows are.
 
-    The scale is 1 unless powers of the errors would overflow or vanish.
-
-    Parameters
-    ----------
-    sums_at : callable
-        Returns the sums over all rows, errors divided by the given scale.
-    largest : callable
-        Returns the largest error.
+    sums_at(scale) returns the sums over all rows, errors divided by the scale;
+    largest() the largest error. The scale is 1 unless powers of the errors would
+    overflow or vanish.
     """
     scale = 1.0
     sums = sums_at(scale)
@@ -132,14 +127,9 @@ def error_blocks(
 class MomentSums:
     """Sums over rows n of weight s_n; with a mask, over rows that both left out.
 
-    Attributes
-    ----------
-    products : array of shape (M, M)
-        sum s E_i'E_j.
-    counts : float, or array of shape (M, M)
-        sum s, or the effective number of rows behind each pair.
-    squares : array of shape (M, M) or None
-        sum s |E_i|^2 |E_j|^2, for the sampling error of a pair.
+    products (M, M) is sum s E_i'E_j; counts is sum s, or (M, M) the effective number
+    of rows behind each pair; squares (M, M) is sum s |E_i|^2 |E_j|^2 with a mask, for
+    the sampling error of a pair.
     """
 
     products: Any = 0.0

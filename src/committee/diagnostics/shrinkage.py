@@ -40,17 +40,8 @@ def shrink_pairwise(
     C_ij / sqrt(c_i c_j) towards theirs, by the ratio of the mean sampling
     variance to the mean squared distance from the target. Pairs that share no
     row take the target. Correlations are then pulled further until the smallest
-    eigenvalue is a quarter of the target's, 1 - rho.
-
-    Parameters
-    ----------
-    sums, counts, squares : arrays of shape (M, M)
-        Sums over the rows that both left out: of E_i'E_j, of ones, and of
-        |E_i|^2 |E_j|^2.
-
-    Returns
-    -------
-    C : array of shape (M, M)
+    eigenvalue is a quarter of the target's, 1 - rho. sums, counts and squares (M, M)
+    are over the rows that both left out, of E_i'E_j, of ones, and of |E_i|^2 |E_j|^2.
     """
     M = len(sums)
     seen = counts > 0

@@ -8,7 +8,7 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee._validation import check_predictions
-from committee.combiners.hull import lower_left_hull
+from committee.combiners.pairwise import lower_left_hull
 from committee.diagnostics import pairwise_kappa
 from committee.diagnostics.agreement import vote_errors
 from committee.displays.sources import predictions_of

@@ -106,7 +106,10 @@ def _checked(model: Any, X: Any) -> tuple[Any, Any]:
     """Return a copy of the model to send, and X of no rows, once its columns fit."""
     check_is_fitted(model)
     columns = columns_of(X)
-    validate_data(model, columns, reset=False, skip_check_array=True)
+    if hasattr(model, "check_members"):
+        model.check_members(columns)  # a combiner: columns of F are members
+    else:
+        validate_data(model, columns, reset=False, skip_check_array=True)
     sent = copy.copy(model)
     # A warning about names is worth one, not one for every block.
     validate_data(sent, columns, reset=True, skip_check_array=True)
