@@ -20,13 +20,7 @@ from committee.linalg import NotPositiveDefiniteError, jittered_cholesky
 
 
 class CoupledOperator:
-    """Products with A = H_0 + nu E'E, H_0 = Kt'Kt + alpha I, E the differences.
-
-    Parameters
-    ----------
-    gram : GramBlocks
-    alpha, nu : float
-    """
+    """Products with A = H_0 + nu E'E, H_0 = Kt'Kt + alpha I, E the differences."""
 
     def __init__(self, gram: GramBlocks, alpha: float, nu: float) -> None:
         q = gram.layout.n_members
@@ -145,24 +139,11 @@ def solve_cg(
 ) -> tuple[list[FloatArray], int, bool, float]:
     """Solve the coupled system by preconditioned conjugate gradients.
 
-        A a = Kt'y,    M = blockdiag(H_j)
+        A a = Kt'y,    M = blockdiag(H_j),    until ||A a - b|| <= tol ||b||
 
-    All targets advance together, each with its own step lengths. They stop when the
+    All T targets advance together, each with its own step lengths. They stop when the
     last of them has reached tol; one whose residual has vanished takes no more steps.
-
-    Parameters
-    ----------
-    gram : GramBlocks
-    Y : array of shape (N, T)
-    alpha, nu : float
-    tol : float
-        Stop where ||A a - b|| <= tol ||b|| for every target.
-    max_iter : int
-
-    Returns
-    -------
-    coef, n_iter, converged, residual
-        As the attributes of `CoupledSolution`.
+    Returns coef, n_iter, converged and residual of a `CoupledSolution`.
     """
     A = CoupledOperator(gram, alpha, nu)
     if nu < 0 and nu <= A.coupling_limit():

@@ -30,17 +30,10 @@ from committee.kernels import Kernel
 
 
 class Facts(NamedTuple):
-    """What is known of a chunk in one place.
+    """What is known of a chunk without its rows.
 
-    Attributes
-    ----------
-    n_rows : int
-    counted : array of positions or None
-        The rows with a positive weight; None without weights.
-    vector : bool
-        Whether y has one axis.
-    labels, counted_labels : arrays or None
-        The classes of all rows and of those that count; None for regression.
+    `counted` are positions of rows with a positive weight, None without weights;
+    labels are the classes of all rows and of those that count, None for regression.
     """
 
     n_rows: int
@@ -51,13 +44,7 @@ class Facts(NamedTuple):
 
 
 class ChunkedRows:
-    """`committee.coupled.rows.Rows` in chunks, which stay where they are.
-
-    Parameters
-    ----------
-    chunks : Chunks of Rows
-    facts : list of Facts, None for a chunk without rows
-    """
+    """`Rows` in chunks that stay where they are; facts are None for an empty chunk."""
 
     def __init__(self, chunks: Chunks, facts: Sequence[Facts | None]) -> None:
         self.chunks, self.facts = chunks, facts
@@ -85,15 +72,9 @@ class ChunkedRows:
         return ChunkedRows(self.chunks.map(Rows.coded, classes), self.facts)
 
     def pieces(self, rows: IntArray) -> Chunks:
-        """Return some of the rows, not yet computed, one piece for each chunk of them.
+        """Return the rows of the given numbers, in increasing order, as Chunks of Rows.
 
-        Parameters
-        ----------
-        rows : array of row numbers, in increasing order
-
-        Returns
-        -------
-        Chunks of Rows
+        They are not yet computed; each chunk that has any of them makes one piece.
         """
         cuts = np.searchsorted(rows, self.starts)
         pieces = []
@@ -149,14 +130,9 @@ class ChunkedRows:
 def rows_of(
     estimator: Any, check: Callable[..., Rows], X: Any, y: Any, sample_weight: Any
 ) -> Rows | ChunkedRows:
-    """Return checked rows, in memory or in chunks, and let the estimator know columns.
+    """Return checked rows, in memory or in chunks, and set the estimator's columns.
 
-    Parameters
-    ----------
-    estimator : CoupledEnsemble
-    check : callable
-        `regression_rows` or `label_rows`.
-    X, y, sample_weight : arrays or Dask collections
+    `check` is `regression_rows` or `label_rows`.
     """
     if is_dask(X, y, sample_weight):
         estimator._check_chunks()

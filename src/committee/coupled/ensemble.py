@@ -239,7 +239,7 @@ class CoupledEnsemble(BaseEstimator):
         return points  # type: ignore[no-any-return]
 
     def _needs_rows(self) -> bool:
-        """Tell whether the second layer looks at predictions."""
+        """Return whether the second layer needs predictions."""
         if self.combiner is None:
             return self.n_members > 1
         return getattr(self.combiner, "needs_rows", True)
@@ -305,11 +305,11 @@ class CoupledEnsemble(BaseEstimator):
             For several targets (N, M, T).
         """
         X = self._check_X(X)
-        everyone = np.arange(len(self.members_))
+        wanted = np.arange(len(self.members_))
         return in_blocks(
             X,
             len(self.members_) * self.dual_coef_.shape[1],
-            lambda rows: self._member_view(self._outputs(rows, everyone)),
+            lambda rows: self._member_view(self._outputs(rows, wanted)),
         )
 
     def _member_view(self, outputs: FloatArray) -> FloatArray:

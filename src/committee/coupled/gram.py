@@ -182,15 +182,5 @@ def _offsets(sizes: Sequence[int]) -> IntArray:
 
 
 def threads_for(size: int) -> AbstractContextManager[Any]:
-    """Return a context with one BLAS thread, or where blocks are large with all.
-
-    Parameters
-    ----------
-    size : int
-        Rows of the largest block.
-
-    Returns
-    -------
-    context manager
-    """
+    """Return a context with one BLAS thread, or with all where blocks are large."""
     return one_thread() if size < _MANY_ROWS else nullcontext()

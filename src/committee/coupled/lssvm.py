@@ -31,7 +31,7 @@ from committee.probabilities import fit_slope
 def solve_lssvm(
     K: FloatArray, Y: FloatArray, ridge: FloatArray, *, leave_one_out: bool = False
 ) -> tuple[FloatArray, FloatArray, FloatArray | None]:
-    """Solve the linear system of an LS-SVM.
+    """Return a (N, T), b (T,) and the leave-one-out predictions (N, T), or None.
 
         [ 0   1'    ] [ b ]   [ 0 ]
         [ 1   K + R ] [ a ] = [ y ],    R = diag(ridge)
@@ -40,28 +40,6 @@ def solve_lssvm(
 
     By Cholesky where K + R is positive definite, by a symmetric indefinite
     factorisation elsewhere.
-
-    Parameters
-    ----------
-    K : array of shape (N, N)
-    Y : array of shape (N, T)
-    ridge : array of shape (N,)
-    leave_one_out : bool
-        Whether to predict each row by the model without it.
-
-    Returns
-    -------
-    a : array of shape (N, T)
-    b : array of shape (T,)
-    loo : array of shape (N, T) or None
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from committee.coupled.lssvm import solve_lssvm
-    >>> a, b, _ = solve_lssvm(np.eye(2), np.array([[1.0], [3.0]]), np.ones(2))
-    >>> a.round(6).tolist(), b.round(6).tolist()
-    ([[-0.5], [0.5]], [2.0])
     """
     N, T = Y.shape
     if not np.allclose(K, K.T, rtol=1e-8, atol=1e-12 * float(np.abs(K).max())):
@@ -132,7 +110,7 @@ class _LSSVM(BaseEstimator):
         return loo
 
     def _refuse_chunks(self, *collections: Any) -> None:
-        """Say that rows in many places are for coupled ensembles."""
+        """Refuse Dask collections; coupled ensembles take them."""
         name = type(self).__name__
         refuse_dask(
             f"{name} solves one system of all rows in memory: compute() the Dask "

@@ -54,7 +54,7 @@ class TargetsMixin(ScoreMixin, RegressorMixin):
 
 
 class CoupledKernelRegressor(TargetsMixin, CoupledEnsemble):
-    """Kernel submodels on disjoint subsets, trained together to agree.
+    """Kernel submodels on disjoint subsets, trained jointly so that they agree.
 
         min  1/2 sum_j sum_{n in D_j} s_n (f_j(x_n) - y_n)^2 + alpha/2 sum_j ||a_j||^2
              + nu/2 sum_{j ~ k} ||f_j(X_c) - f_k(X_c)||^2
@@ -83,7 +83,7 @@ class CoupledKernelRegressor(TargetsMixin, CoupledEnsemble):
     alpha : float, default=1.0
         The ridge on the coefficients.
     coupling : float, default=1.0
-        nu. Zero is the uncoupled ensemble. Negative values push submodels apart;
+        nu. Zero is the uncoupled ensemble. Negative values make submodels disagree;
         where the problem is no longer convex the error states the limit, but for
         Dask collections, of which no process has all kernel blocks.
     coupling_set : {"train", "box"}, default="train"

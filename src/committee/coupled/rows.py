@@ -30,17 +30,9 @@ class Options(TypedDict):
 
 
 class Rows(NamedTuple):
-    """Checked rows.
+    """Checked rows: X (N, d), targets Y (N, T) of the submodels, sample weights s.
 
-    Attributes
-    ----------
-    X : array of shape (N, d)
-    y : array of shape (N,) or (N, T)
-        What combiners take: floats, or class codes.
-    Y : array of shape (N, T)
-        Targets of the submodels.
-    s : array of shape (N,) or None
-        Sample weights.
+    y is what combiners take: floats, (N,) or (N, T), or class codes.
     """
 
     X: FloatArray
@@ -97,15 +89,7 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """Checked rows and everything drawn, before anything is learned.
-
-    Attributes
-    ----------
-    rows : Rows
-    gram : GramBlocks
-    weighing : array of row numbers
-        The rows of the second layer.
-    """
+    """Checked rows and everything drawn; `weighing` are rows of the second layer."""
 
     rows: Rows
     gram: GramBlocks
@@ -114,18 +98,7 @@ class Plan:
     def solve(
         self, points: FloatArray | None, options: Options
     ) -> tuple[CoupledSolution, FloatArray | None]:
-        """Return the coefficients, and the submodels' outputs on some points.
-
-        Parameters
-        ----------
-        points : array of shape (n, d) or None
-        options : Options
-
-        Returns
-        -------
-        solution : CoupledSolution
-        outputs : array of shape (n, M, T), or None without points
-        """
+        """Return the coefficients, and the outputs on the points, (n, M, T) or None."""
         solution = solve_coupled(self.gram, self.rows.Y, **options)
         if points is None:
             return solution, None
@@ -166,16 +139,7 @@ def memory_rows(
 
 
 def stacked(parts: Sequence[Rows]) -> Rows:
-    """Put rows together.
-
-    Parameters
-    ----------
-    parts : sequence of Rows, at least one
-
-    Returns
-    -------
-    Rows
-    """
+    """Return the rows of all parts, at least one, in one piece."""
     X, y, Y, s = zip(*parts, strict=True)
     return Rows(
         np.concatenate(X),

@@ -246,9 +246,9 @@ def _cv_errors(
     """Yield (sum of errors, sum of weights) of each candidate and fold."""
     for gamma, (train, test) in product(gammas, folds):
         model = _model(estimator, data, gamma=gamma)
-        seen, left = data.take(train), data.take(test)
-        points = left.X if transductive else None
-        plan = model._prepare(seen, points, keep=True)
+        held_out = data.take(test)
+        points = held_out.X if transductive else None
+        plan = model._prepare(data.take(train), points, keep=True)
         for alpha, coupling in rest:
             model.set_params(alpha=alpha, coupling=coupling)
             try:
@@ -256,17 +256,17 @@ def _cv_errors(
             except np.linalg.LinAlgError:
                 yield np.nan, 1.0
                 continue
-            yield _error(model._scores(left.X), left)
+            yield _error(model._scores(held_out.X), held_out)
 
 
 def _error(f: FloatArray, data: Rows) -> tuple[float, float]:
     """Return the weighted sum of errors and of weights: squares, or wrong labels."""
     if data.y.dtype.kind == "i":
-        wrong = (f.argmax(axis=1) != data.y).astype(np.float64)
+        loss = (f.argmax(axis=1) != data.y).astype(np.float64)
     else:
-        wrong = np.mean((f.reshape(data.Y.shape) - data.Y) ** 2, axis=1)
-    s = np.ones(len(wrong)) if data.s is None else data.s
-    return float(s @ wrong), float(s.sum())
+        loss = np.mean((f.reshape(data.Y.shape) - data.Y) ** 2, axis=1)
+    s = np.ones(len(loss)) if data.s is None else data.s
+    return float(s @ loss), float(s.sum())
 
 
 def _folds(

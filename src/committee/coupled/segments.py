@@ -15,7 +15,7 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -44,35 +44,15 @@ from committee.linalg.substructure import (
     segment_solution,
 )
 
+if TYPE_CHECKING:
+    from committee.coupled.chunked_rows import ChunkedRows
+
 #: Submodels in a segment, at least: shorter ones cost more at their ends than they save.
 _LEAST_MEMBERS = 4
 
 
-class Spread(Protocol):
-    """Rows in many places."""
-
-    def pieces(self, rows: IntArray) -> Chunks:
-        """Return some of the rows, not yet computed, one piece for each chunk."""
-
-    def take(self, rows: IntArray) -> Rows:
-        """Return some of the rows, by numbers in increasing order."""
-
-    def points(self) -> FloatArray:
-        """Return X of all rows, (N, d), in one place."""
-
-
 class Job(NamedTuple):
-    """What all segments have in common.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    X_coupling : array of shape (n_c, d)
-    layout : Layout
-    alpha, nu : float
-    points : array of shape (n, d) or None
-        Where the submodels are evaluated.
-    """
+    """What all segments have in common; submodels are evaluated on `points`, (n, d)."""
 
     kernel: Kernel
     X_coupling: FloatArray
@@ -83,14 +63,7 @@ class Job(NamedTuple):
 
 
 class Local(NamedTuple):
-    """The rows of a segment.
-
-    Attributes
-    ----------
-    rows : Rows
-    subsets : dict of arrays of positions
-        D_i of the subsets in the supports of the segment, by their numbers.
-    """
+    """The rows of a segment, and the positions of every D_i that it needs."""
 
     rows: Rows
     subsets: dict[int, IntArray]
@@ -126,20 +99,9 @@ class SegmentSolution(NamedTuple):
 
 @dataclass(frozen=True)
 class SegmentPlan:
-    """Rows in many places and everything drawn, before anything is learned.
+    """Rows in chunks and everything drawn; the counterpart of `Plan`."""
 
-    Attributes
-    ----------
-    rows : ChunkedRows
-    kernel : Kernel
-    subsets : list of arrays of row numbers
-    X_coupling : array of shape (n_c, d)
-    layout : Layout
-    weighing : array of row numbers
-        The rows of the second layer.
-    """
-
-    rows: Spread
+    rows: ChunkedRows
     kernel: Kernel
     subsets: Sequence[IntArray]
     X_coupling: FloatArray
@@ -149,18 +111,7 @@ class SegmentPlan:
     def solve(
         self, points: FloatArray | None, options: Options
     ) -> tuple[CoupledSolution, FloatArray | None]:
-        """Return the coefficients, and the submodels' outputs on some points.
-
-        Parameters
-        ----------
-        points : array of shape (n, d) or None
-        options : Options
-
-        Returns
-        -------
-        solution : CoupledSolution
-        outputs : array of shape (n, M, T), or None without points
-        """
+        """Return the coefficients, and the outputs on the points, (n, M, T) or None."""
         alpha, nu = options["alpha"], options["coupling"]
         job = Job(self.kernel, self.X_coupling, self.layout, alpha, nu, points)
         solutions = self._tasks(job, n_segments(self.layout.n_members))
@@ -212,23 +163,14 @@ class SegmentPlan:
 
 
 def n_segments(n_members: int) -> int:
-    """Return the number of segments: one for each thread, and at most sqrt(q).
-
-    Parameters
-    ----------
-    n_members : int
-
-    Returns
-    -------
-    int
-    """
+    """Return the number of segments: one for each thread, and at most sqrt(q)."""
     # A segment of q / S blocks is one of S tasks at the same time, the S separators are
     # joined by one task: q / S + S is least at sqrt(q).
     most = min(n_members // _LEAST_MEMBERS, round(math.sqrt(n_members)))
-    return max(1, min(_workers(), most))
+    return max(1, min(n_threads(), most))
 
 
-def _workers() -> int:
+def n_threads() -> int:
     """Return the threads of the cluster, or without one of this machine."""
     client = current_client()
     # Workers may be yet to come.
