@@ -21,6 +21,7 @@ def as_probabilities(scores: FloatArray) -> FloatArray:
     p = np.maximum(scores, 0.0)
     total = p.sum(axis=1, keepdims=True)
     empty = total[:, 0] <= 0
+    # No score above zero: the largest gets all.
     if np.any(empty):
         p[empty, scores[empty].argmax(axis=1)] = 1.0
         total = p.sum(axis=1, keepdims=True)

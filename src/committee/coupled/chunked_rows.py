@@ -9,9 +9,8 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from committee._typing import FloatArray, IntArray
-from committee.coupled.gram import Layout
 from committee.coupled.link import refuse_one_class
-from committee.coupled.rows import Rows, memory_rows, stacked
+from committee.coupled.rows import Drawn, Rows, memory_rows, stacked
 from committee.coupled.segments import SegmentPlan
 from committee.distributed import (
     Chunks,
@@ -26,7 +25,6 @@ from committee.distributed import (
     numbered,
     row_chunks,
 )
-from committee.kernels import Kernel
 
 
 class Facts(NamedTuple):
@@ -113,18 +111,9 @@ class ChunkedRows:
         """Return all rows in one place."""
         return stacked([rows for rows in self.chunks.values() if rows is not None])
 
-    def plan(
-        self,
-        kernel: Kernel,
-        subsets: Sequence[IntArray],
-        X_coupling: FloatArray,
-        layout: Layout,
-        weighing: IntArray,
-        *,
-        keep: bool = False,
-    ) -> SegmentPlan:
+    def plan(self, drawn: Drawn, *, keep: bool = False) -> SegmentPlan:
         """Return the plan of a fit; `keep` is for rows in one place."""
-        return SegmentPlan(self, kernel, subsets, X_coupling, layout, weighing)
+        return SegmentPlan(self, drawn)
 
 
 def rows_of(
@@ -151,6 +140,7 @@ def _chunked_rows(
     columns = columns_of(X)
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None.")
+    # A number is the weight of every row and has no chunks.
     number = sample_weight is None or np.isscalar(sample_weight)
     if not number and np.ndim(sample_weight) == 0:
         raise ValueError(
@@ -186,7 +176,7 @@ def _checked(
 
 def _facts_of(rows: Rows) -> Facts:
     counted = None if rows.s is None else np.flatnonzero(rows.s)
-    is_labels = rows.Y.shape[1] == 0
+    is_labels = rows.Y.shape[1] == 0  # `label_rows` has no targets yet
     return Facts(
         len(rows.X),
         counted,

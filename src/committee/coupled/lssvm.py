@@ -48,6 +48,7 @@ def solve_lssvm(
             "CoupledKernelRegressor(1) takes others."
         )
     H = K + np.diag(ridge)
+    # Callable kernels may be indefinite, then so is H.
     try:
         factor, lower = cho_factor(H, lower=True, check_finite=False)
     except np.linalg.LinAlgError:
@@ -61,10 +62,12 @@ def solve_lssvm(
         return a, b, loo
     z = cho_solve((factor, lower), np.column_stack([np.ones(N), Y]), check_finite=False)
     one, free = z[:, :1], z[:, 1:]
+    # With H z = (1, y) the first row, 1'a = 0, gives b (block elimination).
     b = free.sum(axis=0) / one.sum()
     a = free - one * b
     if not leave_one_out:
         return a, b, None
+    # Diagonal of C^-1 without its border: H^-1 - H^-1 1 1'H^-1 / (1'H^-1 1).
     inverse, _ = dpotri(factor, lower=True)
     diagonal = np.diag(inverse)[:, None] - one**2 / one.sum()
     return a, b, Y - a / diagonal
@@ -101,6 +104,7 @@ class _LSSVM(BaseEstimator):
             self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0
         )
         self._X = X
+        # A weight s on a row's squared error is a ridge of alpha / s on it.
         ridge = np.full(len(X), float(self.alpha)) if s is None else self.alpha / s
         with threads_for(len(X)):
             a, b, loo = solve_lssvm(

@@ -107,7 +107,8 @@ class CoupledKernelRegressor(TargetsMixin, CoupledEnsemble):
         one weight for each member.
     weigh_on : {"train", "held-out"} or float, default="train"
         The rows to weigh on: the training rows, for each member those outside its
-        subset, or a fraction of the rows that is split off.
+        subset, or a fraction of the rows that is split off. A member trained on one
+        training row in q, so these flatter it little; the guide compares the two.
     n_weighing : int, optional
         Weigh on so many of these rows, drawn at random: max(1000, 2 q) unless given.
     random_state : int, RandomState or None
@@ -190,6 +191,7 @@ class CoupledKernelRegressor(TargetsMixin, CoupledEnsemble):
 
     def _predictions(self, outputs: FloatArray) -> FloatArray:
         """Return (N T, M): every target is a row of its own."""
+        # (N, M, T) -> (N, T, M) -> (N T, M)
         return np.moveaxis(outputs, 1, 2).reshape(-1, outputs.shape[1])
 
     def _member_view(self, outputs: FloatArray) -> FloatArray:

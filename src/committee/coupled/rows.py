@@ -29,6 +29,19 @@ class Options(TypedDict):
     max_iter: int
 
 
+class Drawn(NamedTuple):
+    """What neither alpha nor the coupling changes: subsets D_j, coupling points X_c.
+
+    `weighing` are the row numbers of the second layer.
+    """
+
+    kernel: Kernel
+    subsets: Sequence[IntArray]
+    X_coupling: FloatArray
+    layout: Layout
+    weighing: IntArray
+
+
 class Rows(NamedTuple):
     """Checked rows: X (N, d), targets Y (N, T) of the submodels, sample weights s.
 
@@ -70,30 +83,22 @@ class Rows(NamedTuple):
         X = self.X[rows]
         return X.min(axis=0), X.max(axis=0)
 
-    def plan(
-        self,
-        kernel: Kernel,
-        subsets: Sequence[IntArray],
-        X_coupling: FloatArray,
-        layout: Layout,
-        weighing: IntArray,
-        *,
-        keep: bool = False,
-    ) -> Plan:
+    def plan(self, drawn: Drawn, *, keep: bool = False) -> Plan:
         """Return the plan of a fit; `keep` as for `GramBlocks`."""
+        kernel, subsets, X_coupling, layout, _ = drawn
         gram = GramBlocks(
             kernel, self.X, subsets, X_coupling, layout, sample_weight=self.s, keep=keep
         )
-        return Plan(self, gram, weighing)
+        return Plan(self, drawn, gram)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Checked rows and everything drawn; `weighing` are rows of the second layer."""
+    """Checked rows and everything drawn, before anything is learned."""
 
     rows: Rows
+    drawn: Drawn
     gram: GramBlocks
-    weighing: IntArray
 
     def solve(
         self, points: FloatArray | None, options: Options

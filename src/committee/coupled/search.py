@@ -141,6 +141,7 @@ def search_coupled(
         repeats = len(folds)
     n_jobs = len(gammas) * repeats * len(rest)
     parts = np.array(list(track(jobs, n_jobs, "searching", verbose)))
+    # (gammas, folds, alphas x couplings, 2): the folds are summed.
     totals = parts.reshape(len(gammas), repeats, len(rest), 2).sum(axis=1)
     error: FloatArray = (totals[..., 0] / totals[..., 1]).reshape(-1)
     if not np.any(np.isfinite(error)):
@@ -218,6 +219,7 @@ def _loo_errors(
             "number of folds."
         )
     for gamma in gammas:
+        # Leave-one-out predictions are held out already: no mask, no rows split off.
         model = _model(estimator, data, gamma=gamma, weigh_on="train")
         plan = model._prepare(data, X_coupling, keep=True)
         assert isinstance(plan, Plan)

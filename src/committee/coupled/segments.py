@@ -22,7 +22,7 @@ import numpy as np
 from committee._typing import FloatArray, IntArray
 from committee.coupled.expansion import outputs_of
 from committee.coupled.gram import GramBlocks, Layout, threads_for
-from committee.coupled.rows import Options, Rows, stacked
+from committee.coupled.rows import Drawn, Options, Rows, stacked
 from committee.coupled.system import (
     CoupledSolution,
     RightSides,
@@ -102,22 +102,19 @@ class SegmentPlan:
     """Rows in chunks and everything drawn; the counterpart of `Plan`."""
 
     rows: ChunkedRows
-    kernel: Kernel
-    subsets: Sequence[IntArray]
-    X_coupling: FloatArray
-    layout: Layout
-    weighing: IntArray
+    drawn: Drawn
 
     def solve(
         self, points: FloatArray | None, options: Options
     ) -> tuple[CoupledSolution, FloatArray | None]:
         """Return the coefficients, and the outputs on the points, (n, M, T) or None."""
         alpha, nu = options["alpha"], options["coupling"]
-        job = Job(self.kernel, self.X_coupling, self.layout, alpha, nu, points)
-        solutions = self._tasks(job, n_segments(self.layout.n_members))
+        kernel, subsets, X_coupling, layout, _ = self.drawn
+        job = Job(kernel, X_coupling, layout, alpha, nu, points)
+        solutions = self._tasks(job, n_segments(layout.n_members))
         try:
             # Tasks of Dask's own threads share the BLAS of this process.
-            with threads_for(3 * max(len(rows) for rows in self.subsets)):
+            with threads_for(3 * max(len(rows) for rows in subsets)):
                 parts: list[SegmentSolution] = solutions.values()
         except NotPositiveDefiniteError as error:
             raise NotPositiveDefiniteError(advice(alpha, nu, None)) from error
@@ -133,10 +130,10 @@ class SegmentPlan:
 
     def _tasks(self, job: Job, wanted: int) -> Chunks:
         """Return the answer of every segment, still to be computed."""
-        ring = self.layout.topology == "ring"
-        segments = cut_segments(self.layout.n_members, wanted, ring=ring)
+        ring = job.layout.topology == "ring"
+        segments = cut_segments(job.layout.n_members, wanted, ring=ring)
         common = shared(job)
-        coupled = job.nu != 0.0 and bool(self.layout.edges)
+        coupled = job.nu != 0.0 and bool(job.layout.edges)
         first = _eliminated if coupled else _uncoupled
         done = [
             deferred(first, common, shared(segment), shared(owner), *pieces.parts)
@@ -152,11 +149,12 @@ class SegmentPlan:
     def _shuffled(self, segment: Segment) -> tuple[IntArray, Chunks]:
         """Return the subset of each row that a segment needs, and pieces of the rows."""
         members = [*segment.members, *([] if segment.left is None else [segment.left])]
-        needed = sorted({i for j in members for i in self.layout.support(j)})
-        rows = np.concatenate([self.subsets[i] for i in needed])
+        subsets, layout = self.drawn.subsets, self.drawn.layout
+        needed = sorted({i for j in members for i in layout.support(j)})
+        rows = np.concatenate([subsets[i] for i in needed])
         owner = np.repeat(
             np.array(needed, dtype=np.min_scalar_type(needed[-1])),
-            [len(self.subsets[i]) for i in needed],
+            [len(subsets[i]) for i in needed],
         )
         order = np.argsort(rows)
         return owner[order], self.rows.pieces(rows[order])

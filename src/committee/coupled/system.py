@@ -97,6 +97,7 @@ def solve_coupled(
     [(6, 1), (6, 1), (6, 1)]
     """
     members = range(gram.layout.n_members)
+    # H_j has the rows of three subsets.
     largest = 3 * max(len(gram.subsets[j]) for j in members)
     try:
         with threads_for(largest):
@@ -112,6 +113,7 @@ def solve_coupled(
             return CoupledSolution(solve(block, RightSides(gram, Y)).x)
     except NotPositiveDefiniteError as error:
         limit = None
+        # Only now: the limit takes a singular value decomposition of every block.
         if coupling < 0:
             limit = CoupledOperator(gram, alpha, coupling).coupling_limit()
         raise NotPositiveDefiniteError(advice(alpha, coupling, limit)) from error

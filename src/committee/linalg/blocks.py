@@ -195,6 +195,7 @@ def eliminate(
     """
     before: Column | None = None
     for j in blocks:
+        # BLAS overwrites only what is in Fortran order; else it works on a copy.
         pivot = np.asfortranarray(block(j, j), dtype=np.float64)
         b = right_side(j)
         if before is not None:
@@ -233,7 +234,7 @@ def go_back(
 
 def _factor(pivot: FloatArray, j: int) -> FloatArray:
     """Return the lower Cholesky factor, or raise with how indefinite block j is."""
-    diagonal = np.diag(pivot).copy()
+    diagonal = np.diag(pivot)
     lower, failed = dpotrf(pivot, lower=1, clean=0)
     # LAPACK lets numbers that are not numbers pass.
     if not failed and np.all(np.diag(lower) > 0):

@@ -59,6 +59,7 @@ def _safe_factor(R: FloatArray, jitter: float, rcond: float) -> FloatArray | Non
     """
     J = R + jitter * np.eye(len(R))
     potrf, pocon = get_lapack_funcs(("potrf", "pocon"), (J,))
+    # The 1-norm of the whole matrix from its lower triangle; the diagonal counts once.
     norm = (np.abs(J).sum(axis=0) + np.abs(J).sum(axis=1)).max() - 1.0 - jitter
     L, failed = potrf(J, lower=True, clean=True)
     if failed:

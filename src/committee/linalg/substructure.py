@@ -126,9 +126,10 @@ def eliminate_segment(
     last = columns[-1]
     if row is not None:
         ZZ, zZ = row.sums()
-        to_left = -ZZ, -zZ.T
+        to_left = -ZZ, -zZ.T  # (n_l, n_l) and (n_l, T)
     if right is not None:
         pivot = np.asfortranarray(block(right, right), dtype=np.float64)
+        # The right separator is reached by the last block alone, the left by all.
         pivot = dsyrk(-1.0, last.P, 1.0, pivot, lower=1, overwrite_c=1)
         to_right = pivot, rhs[right] - dgemm(1.0, last.P, last.z, trans_b=1)
         across = None if row is None else row.beside_diagonal().T
