@@ -71,7 +71,7 @@ class Kernel:
         return K if self.name == "linear" else self._power(K)
 
     def _power(self, K: FloatArray) -> FloatArray:
-        """Return (gamma x'z + coef0)^degree, or say that it is not finite."""
+        """Return (gamma x'z + coef0)^degree, or raise where it is not finite."""
         K *= self.gamma
         K += self.coef0
         with np.errstate(over="ignore", invalid="ignore"):
@@ -93,28 +93,9 @@ def make_kernel(
     degree: float = 3,
     coef0: float = 1.0,
 ) -> Kernel:
-    """Settle a kernel's parameters for the rows of X.
+    """Settle a kernel's parameters for the rows of X, (N, d).
 
-    Parameters
-    ----------
-    kernel : {"rbf", "linear", "polynomial", "laplacian"} or callable
-    X : array of shape (N, d)
-    gamma : float, optional
-        None takes the median heuristic for "rbf" and "laplacian",
-        `median_gamma`, and 1 / d for "polynomial".
-    degree, coef0 : float
-        Of the polynomial.
-
-    Returns
-    -------
-    Kernel
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from committee.kernels import make_kernel
-    >>> make_kernel("rbf", np.array([[0.0], [2.0]])).gamma
-    0.25
+    gamma=None takes `median_gamma` for "rbf" and "laplacian", and 1 / d elsewhere.
     """
     if gamma is None:
         gamma = 1.0 / X.shape[1]
@@ -130,22 +111,6 @@ def median_gamma(X: FloatArray, kernel: str = "rbf") -> float:
 
     Repeated rows, at distance zero, do not count; of more than 1000 rows, 1000 at
     equal steps are taken.
-
-    Parameters
-    ----------
-    X : array of shape (N, d)
-    kernel : {"rbf", "laplacian"}
-
-    Returns
-    -------
-    gamma : float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from committee.kernels import median_gamma
-    >>> median_gamma(np.array([[0.0], [1.0], [3.0]]))
-    0.25
     """
     if len(X) > _MEDIAN_ROWS:
         X = X[np.linspace(0, len(X) - 1, _MEDIAN_ROWS).astype(np.intp)]
@@ -188,7 +153,7 @@ def _rbf(X: FloatArray, Z: FloatArray, gamma: float) -> FloatArray:
 
 
 def _checked(block: Any, X: FloatArray, Z: FloatArray) -> FloatArray:
-    """Return the Gram block of a callable, or say what is wrong with it."""
+    """Return the Gram block of a callable, checked for its shape and finite values."""
     K: FloatArray = np.asarray(block, dtype=np.float64)
     if K.shape != (len(X), len(Z)):
         raise ValueError(

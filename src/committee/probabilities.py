@@ -21,6 +21,7 @@ def as_probabilities(scores: FloatArray) -> FloatArray:
     p = np.maximum(scores, 0.0)
     total = p.sum(axis=1, keepdims=True)
     empty = total[:, 0] <= 0
+    # No score above zero: the largest gets all.
     if np.any(empty):
         p[empty, scores[empty].argmax(axis=1)] = 1.0
         total = p.sum(axis=1, keepdims=True)
@@ -37,31 +38,12 @@ def softmax_probabilities(scores: FloatArray) -> FloatArray:
 def fit_slope(
     scores: FloatArray, y: IntArray, sample_weight: FloatArray | None = None
 ) -> float:
-    """Return the slope of least log loss.
+    """Return the slope b > 0 of least log loss, for scores (N, K) and class codes y.
 
-        min_b  - sum_n s_n sum_k t_nk log p(k | x_n)
+        min_b  - sum_n s_n sum_k t_nk log p(k | x_n),    p(k | x) ~ exp(b s_k(x))
 
     The targets t leave 1 / (N + K) to the wrong classes (as Platt's), so that the
     slope stays finite where the scores are never wrong.
-
-    Parameters
-    ----------
-    scores : array of shape (N, K)
-    y : array of class codes, (N,)
-    sample_weight : array of shape (N,), optional
-
-    Returns
-    -------
-    slope : float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from committee.probabilities import fit_slope
-    >>> scores = np.array([[1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, 1.0]])
-    >>> sure = fit_slope(scores, np.array([0, 0, 1, 1]))
-    >>> sure > fit_slope(scores, np.array([0, 1, 1, 1]))
-    True
     """
     N, K = scores.shape
     s = np.ones(N) if sample_weight is None else sample_weight

@@ -56,7 +56,7 @@ def test_the_limit_is_where_the_matrix_becomes_singular(q, alpha):
 
 
 def test_the_limit_goes_with_a_small_ridge():
-    """Where the data say nothing only alpha holds against the coupling."""
+    """Where the data are no evidence only alpha holds against the coupling."""
     _, gram, _ = both(5)
     limits = [CoupledOperator(gram, a, -1.0).coupling_limit() for a in (1e-9, 1e-14)]
     np.testing.assert_allclose(limits[1], 1e-5 * limits[0], rtol=1e-6)

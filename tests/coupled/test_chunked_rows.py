@@ -35,7 +35,7 @@ CHUNKS = {
 @pytest.fixture(autouse=True)
 def three_segments(monkeypatch):
     """The number of segments does not depend on the machine."""
-    monkeypatch.setattr("committee.coupled.segments._workers", lambda: 3)
+    monkeypatch.setattr("committee.coupled.segments.n_threads", lambda: 3)
 
 
 def waves(T=0, seed=0):
@@ -204,12 +204,12 @@ def test_frames(kind):
     )
     np.testing.assert_array_equal(found.feature_names_in_, names)
     assert_same(found, expected, plain[names])
-    said = found.predict(lazy[names])
-    assert not isinstance(said, np.ndarray)
+    predicted = found.predict(lazy[names])
+    assert not isinstance(predicted, np.ndarray)
     if kind is CoupledKernelRegressor:
-        np.testing.assert_allclose(said, expected.predict(plain[names]), atol=1e-8)
+        np.testing.assert_allclose(predicted, expected.predict(plain[names]), atol=1e-8)
     else:
-        np.testing.assert_array_equal(said, expected.predict(plain[names]))
+        np.testing.assert_array_equal(predicted, expected.predict(plain[names]))
     score = expected.score(plain[names], plain["y"], plain["s"])
     assert found.score(lazy[names], lazy["y"], lazy["s"]) == pytest.approx(score)
 
@@ -227,9 +227,9 @@ def test_columns_in_another_order_name_the_chunk(kind):
     for model in (kind(9).fit(X, y), kind(9).fit(frame, y)):
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "X has feature names", UserWarning)
-            said = model.predict(turned)
+            predicted = model.predict(turned)
         with pytest.raises(ValueError, match=message):
-            said.compute()
+            predicted.compute()
 
 
 def test_columns_of_another_number_name_the_chunk():
@@ -257,7 +257,7 @@ def test_coupling_points_may_be_a_dask_array():
 
 @pytest.mark.parametrize("n_workers", [1, 2, 5, 100])
 def test_the_number_of_segments_does_not_matter(n_workers, monkeypatch):
-    monkeypatch.setattr("committee.coupled.segments._workers", lambda: n_workers)
+    monkeypatch.setattr("committee.coupled.segments.n_threads", lambda: n_workers)
     X, y = waves()
     expected = CoupledKernelRegressor(21, random_state=0).fit(X, y)
     found = CoupledKernelRegressor(21, random_state=0)

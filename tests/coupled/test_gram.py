@@ -48,7 +48,7 @@ def test_blocks_are_products_of_kernels(keep, rng):
 
 
 def test_kernels_are_evaluated_once_and_freed(rng):
-    """One pass asks for every k(X_c, D_i) once, but for two around the corner."""
+    """One pass makes every k(X_c, D_i) once, but for two around the corner."""
     q, n, n_c = 30, 4, 5
     X, Xc = rng.normal(size=(q * n, 2)), rng.normal(size=(n_c, 2))
     subsets = np.split(np.arange(q * n), q)

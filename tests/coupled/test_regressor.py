@@ -188,19 +188,19 @@ def test_rows_split_off_for_weighing_train_nobody():
 def test_fewer_rows_may_weigh():
     X, y = waves(400)
     few = CoupledKernelRegressor(4, n_weighing=50, random_state=0).fit(X, y)
-    everyone = CoupledKernelRegressor(4, n_weighing=400, random_state=0).fit(X, y)
-    np.testing.assert_array_equal(few.members_[0].coef, everyone.members_[0].coef)
-    assert np.abs(few.weights_ - everyone.weights_).max() > 1e-6
+    many = CoupledKernelRegressor(4, n_weighing=400, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(few.members_[0].coef, many.members_[0].coef)
+    assert np.abs(few.weights_ - many.weights_).max() > 1e-6
 
 
 def test_members_of_weight_zero_cost_nothing():
     X, y = waves(200)
     model = CoupledKernelRegressor(10, coupling=0, random_state=0).fit(X, y)
     model.weights_ = np.eye(10)[3]
-    asked = []
+    n_values = []
 
     def kernel(A, B):
-        asked.append(len(A) * len(B))
+        n_values.append(len(A) * len(B))
         return np.exp(-((A[:, None] - B) ** 2).sum(axis=2))
 
     for voting in ("hard", "soft"):
@@ -212,15 +212,15 @@ def test_members_of_weight_zero_cost_nothing():
             voting=voting,
             random_state=0,
         ).fit(X, labels)
-        asked.clear()
+        n_values.clear()
         model.predict(X[:7])
-        assert sum(asked) == 7 * 60
+        assert sum(n_values) == 7 * 60
     model = CoupledKernelRegressor(
         10, kernel=kernel, combiner=_OnlyThird(), random_state=0
     ).fit(X, y)
-    asked.clear()
+    n_values.clear()
     model.predict(X[:7])
-    assert sum(asked) == 7 * 60
+    assert sum(n_values) == 7 * 60
     assert len(model.dual_rows_) == 60
 
 
@@ -231,18 +231,18 @@ class _OnlyThird(Average):
 
 def test_an_ensemble_is_three_kernels_cheaper_than_its_members():
     X, y = waves(200)
-    asked = []
+    n_values = []
 
     def kernel(A, B):
-        asked.append(len(A) * len(B))
+        n_values.append(len(A) * len(B))
         return np.exp(-((A[:, None] - B) ** 2).sum(axis=2))
 
     model = CoupledKernelRegressor(
         10, kernel=kernel, combiner=Average(), random_state=0
     ).fit(X, y)
-    asked.clear()
+    n_values.clear()
     model.predict(X[:7])
-    assert sum(asked) == 7 * 200
+    assert sum(n_values) == 7 * 200
 
 
 def test_targets_share_the_subsets_and_the_factor():
@@ -398,7 +398,7 @@ def test_an_unknown_kernel_and_rows_without_a_scale():
 
 
 def test_repeated_rows_and_constant_columns_do_no_harm():
-    """With alpha > 0 the system stays definite, and a constant says nothing."""
+    """With alpha > 0 the system stays definite, and a constant carries no information."""
     X, y = waves(40)
     twice, y2 = np.repeat(X, 2, axis=0), np.repeat(y, 2)
     assert CoupledKernelRegressor(4, random_state=0).fit(twice, y2).score(X, y) > 0.8

@@ -28,12 +28,12 @@ def test_subsets_are_a_partition_of_nearly_equal_parts(q):
 
 def test_rows_are_split_off_only_for_a_fraction():
     for weigh_on in ("train", "held-out"):
-        train, apart = split_rows(ROWS, weigh_on, 3, rng())
+        train, split_off = split_rows(ROWS, weigh_on, 3, rng())
         np.testing.assert_array_equal(train, ROWS)
-        assert apart is None
-    train, apart = split_rows(ROWS, 0.25, 3, rng())
-    assert len(apart) == 6
-    np.testing.assert_array_equal(np.sort(np.r_[train, apart]), ROWS)
+        assert split_off is None
+    train, split_off = split_rows(ROWS, 0.25, 3, rng())
+    assert len(split_off) == 6
+    np.testing.assert_array_equal(np.sort(np.r_[train, split_off]), ROWS)
 
 
 def test_a_subset_of_one_row_is_refused():

@@ -14,8 +14,8 @@ from committee.coupled.segments import (
     Job,
     _eliminated,
     _reduced,
-    _workers,
     n_segments,
+    n_threads,
 )
 from committee.kernels import Kernel
 from committee.linalg.substructure import cut_segments
@@ -65,13 +65,15 @@ def deadly_kernel(folder, at):
 def test_a_worker_killed_in_the_middle_of_a_coupled_solve(two_workers, when, tmp_path):
     X, y = waves()
     options = {"alpha": 0.1, "random_state": 0}
-    quiet = tmp_path / "quiet"
-    quiet.mkdir()
-    model = CoupledKernelRegressor(12, kernel=deadly_kernel(quiet, np.inf), **options)
+    no_failure = tmp_path / "no_failure"
+    no_failure.mkdir()
+    model = CoupledKernelRegressor(
+        12, kernel=deadly_kernel(no_failure, np.inf), **options
+    )
     expected = model.fit(X, y).dual_coef_
     found = model.fit(spread(X, 30), spread(y, 30)).dual_coef_
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8)
-    n_calls = (quiet / "calls").stat().st_size
+    n_calls = (no_failure / "calls").stat().st_size
 
     kernel = deadly_kernel(tmp_path, int(when * n_calls))
     model = CoupledKernelRegressor(12, kernel=kernel, **options)
@@ -95,16 +97,19 @@ def test_one_segment_for_each_thread_but_no_short_ones(two_workers):
 
 @pytest.mark.parametrize("q", [1, 4, 16, 96, 1000])
 def test_the_join_does_not_grow_beyond_a_segment(q, monkeypatch):
-    monkeypatch.setattr("committee.coupled.segments._workers", lambda: 10**6)
+    monkeypatch.setattr("committee.coupled.segments.n_threads", lambda: 10**6)
     S = n_segments(q)
     assert max(1, min(q // 4, np.sqrt(q) - 1)) <= S <= max(1, np.sqrt(q) + 1)
 
 
-class Elsewhere:
-    """A client that cannot say, or that has nobody yet."""
+class Client:
+    """As much of a client as the number of its threads takes."""
 
     def __init__(self, asynchronous, threads):
         self.asynchronous, self.threads = asynchronous, threads
+
+    def get(self):
+        """Do what a client does when Dask computes; its owner is the client."""
 
     def ncores(self):
         assert not self.asynchronous
@@ -114,15 +119,15 @@ class Elsewhere:
 @pytest.mark.parametrize(
     ("client", "expected"),
     [
-        (Elsewhere(True, None), os.cpu_count()),
-        (Elsewhere(False, {}), os.cpu_count()),
-        (Elsewhere(False, {"one": 3, "two": 4}), 7),
+        (Client(True, None), os.cpu_count()),
+        (Client(False, {}), os.cpu_count()),
+        (Client(False, {"one": 3, "two": 4}), 7),
     ],
     ids=["asynchronous", "no workers", "two workers"],
 )
 def test_threads_of_the_cluster(client, expected, monkeypatch):
-    monkeypatch.setattr("committee.coupled.segments.current_client", lambda: client)
-    assert _workers() == expected
+    monkeypatch.setattr("dask.base.get_scheduler", lambda: client.get)
+    assert n_threads() == expected
 
 
 @pytest.mark.parametrize("topology", ["ring", "chain"])

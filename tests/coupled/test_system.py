@@ -104,10 +104,10 @@ def test_strong_coupling_makes_members_agree_on_the_coupling_points(topology):
     for nu in (0.0, 1.0, 1e3, 1e6):
         gram = GramBlocks(RBF, X, subsets, Xc, Layout(4, topology))
         solution = solve_coupled(gram, Y, alpha=0.1, coupling=nu)
-        says = np.stack(
+        outputs = np.stack(
             [RBF(Xc, X[gram.support_rows(j)]) @ a for j, a in enumerate(solution.coef)]
         )
-        gaps.append(np.ptp(says, axis=0).max())
+        gaps.append(np.ptp(outputs, axis=0).max())
     assert gaps[0] > gaps[1] > gaps[2] > gaps[3]
     assert gaps[3] < 1e-4 * gaps[0]
 
@@ -161,7 +161,7 @@ def test_negative_coupling_up_to_its_limit(solver, topology, q):
     np.testing.assert_allclose(stated, limit, rtol=1e-4)
 
 
-def test_a_ridge_too_small_for_double_precision_says_so():
+def test_a_ridge_too_small_for_double_precision_outputs_so():
     _, gram, Y = both(3)
     with pytest.raises(NotPositiveDefiniteError, match="Give a larger alpha"):
         solve_coupled(gram, Y, alpha=1e-22, coupling=1.0)

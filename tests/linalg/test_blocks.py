@@ -32,10 +32,10 @@ def problem(sizes, shape, seed, T=3):
     return A, rows, b
 
 
-def solve(shape, A, rows, b, asked=None):
+def solve(shape, A, rows, b, requested=None):
     def block(i, j):
-        if asked is not None:
-            asked.append((i, j))
+        if requested is not None:
+            requested.append((i, j))
         return A[rows[i], rows[j]].copy(order="F")
 
     return SOLVERS[shape](block, [b[r] for r in rows])
@@ -57,16 +57,16 @@ def test_is_the_dense_solution(shape, sizes, seed):
 
 @shapes
 @given(sizes=sizes, seed=seeds)
-def test_each_block_is_asked_for_once_and_inputs_are_untouched(shape, sizes, seed):
+def test_each_block_is_requested_once_and_inputs_are_untouched(shape, sizes, seed):
     A, rows, b = problem(sizes, shape, seed)
-    before, asked = b.copy(), []
-    solve(shape, A, rows, b, asked)
-    assert len(asked) == len(set(asked))
+    before, requested = b.copy(), []
+    solve(shape, A, rows, b, requested)
+    assert len(requested) == len(set(requested))
     q = len(sizes)
     wanted = {(j, j) for j in range(q)} | {(j + 1, j) for j in range(q - 1)}
     if shape == "ring" and q > 2:
         wanted.add((q - 1, 0))
-    assert set(asked) == wanted
+    assert set(requested) == wanted
     np.testing.assert_array_equal(b, before)
 
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from committee.linalg.corner import Column, LastRow, right_solve
+from committee.linalg.corner import Column, LastRow, right_solve, row_times
 from tests.linalg.test_blocks import problem
 
 EPS = np.finfo(np.float64).eps
@@ -51,7 +51,8 @@ def test_is_the_last_row_of_the_dense_factor(q):
     np.testing.assert_allclose(ZZ, Z @ Z.T, rtol=0, atol=atol)
     np.testing.assert_allclose(zZ, (Z @ z[: (q - 2) * n]).T, rtol=0, atol=10 * atol)
     x = np.ones((2, n))
-    np.testing.assert_allclose(np.hstack(row.times(x)), x @ Z, rtol=0, atol=10 * atol)
+    products = np.hstack(row_times(x, row.V, row.W))
+    np.testing.assert_allclose(products, x @ Z, rtol=0, atol=10 * atol)
     before = factor[rows[-2], rows[-3]]
     np.testing.assert_allclose(
         row.beside_diagonal(), -Z[:, -n:] @ before.T, rtol=0, atol=atol

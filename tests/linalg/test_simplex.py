@@ -33,7 +33,7 @@ def assert_optimal(C, w):
     assert np.all(w >= 0)
     assert w.sum() == pytest.approx(1.0, abs=len(w) * EPS)
     violation, unit = reference.simplex_violation(C, w)
-    # The ridge moves g by 1e-10 c_i w_i; 1e-8 is what the design asks for.
+    # The ridge moves g by 1e-10 c_i w_i; 1e-8 is what the design requires.
     assert np.all(violation <= 1e-8 * unit + FLOOR * np.diag(C).max())
 
 

@@ -20,13 +20,7 @@ from committee.linalg import NotPositiveDefiniteError, jittered_cholesky
 
 
 class CoupledOperator:
-    """Products with A = H_0 + nu E'E, H_0 = Kt'Kt + alpha I, E the differences.
-
-    Parameters
-    ----------
-    gram : GramBlocks
-    alpha, nu : float
-    """
+    """Products with A = H_0 + nu E'E, H_0 = Kt'Kt + alpha I, E the differences."""
 
     def __init__(self, gram: GramBlocks, alpha: float, nu: float) -> None:
         q = gram.layout.n_members
@@ -87,10 +81,11 @@ class CoupledOperator:
 
         n = self.size
         operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
+        # A fixed start: the same limit at every call.
         start = np.random.default_rng(0).standard_normal(n)
         if not np.any(product(start)):
             return -np.inf
-        if n < 3:
+        if n < 3:  # Lanczos needs room for its vectors
             largest = np.linalg.eigvalsh(operator @ np.eye(n))[-1]
         else:
             largest = eigsh(operator, 1, which="LA", v0=start, tol=1e-10)[0][0]
@@ -145,26 +140,14 @@ def solve_cg(
 ) -> tuple[list[FloatArray], int, bool, float]:
     """Solve the coupled system by preconditioned conjugate gradients.
 
-        A a = Kt'y,    M = blockdiag(H_j)
+        A a = Kt'y,    M = blockdiag(H_j),    until ||A a - b|| <= tol ||b||
 
-    All targets advance together, each with its own step lengths. They stop when the
+    All T targets advance together, each with its own step lengths. They stop when the
     last of them has reached tol; one whose residual has vanished takes no more steps.
-
-    Parameters
-    ----------
-    gram : GramBlocks
-    Y : array of shape (N, T)
-    alpha, nu : float
-    tol : float
-        Stop where ||A a - b|| <= tol ||b|| for every target.
-    max_iter : int
-
-    Returns
-    -------
-    coef, n_iter, converged, residual
-        As the attributes of `CoupledSolution`.
+    Returns coef, n_iter, converged and residual of a `CoupledSolution`.
     """
     A = CoupledOperator(gram, alpha, nu)
+    # Conjugate gradients need not notice that A is indefinite: check before.
     if nu < 0 and nu <= A.coupling_limit():
         raise NotPositiveDefiniteError("The coupling is below its limit.")
     b = np.concatenate([gram.right_side(j, Y) for j in range(len(A.Kt))])
@@ -178,6 +161,7 @@ def solve_cg(
     while residual > tol and n_iter < max_iter:
         n_iter += 1
         Ap = A(p)
+        # A target whose residual is zero would divide 0 by 0.
         active = rz > 0
         step = np.divide(rz, np.einsum("ij,ij->j", p, Ap), where=active, out=0 * rz)
         a += step * p

@@ -9,9 +9,8 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from committee._typing import FloatArray, IntArray
-from committee.coupled.gram import Layout
 from committee.coupled.link import refuse_one_class
-from committee.coupled.rows import Rows, memory_rows, stacked
+from committee.coupled.rows import Drawn, Rows, memory_rows, stacked
 from committee.coupled.segments import SegmentPlan
 from committee.distributed import (
     Chunks,
@@ -26,21 +25,13 @@ from committee.distributed import (
     numbered,
     row_chunks,
 )
-from committee.kernels import Kernel
 
 
 class Facts(NamedTuple):
-    """What is known of a chunk in one place.
+    """What is known of a chunk without its rows.
 
-    Attributes
-    ----------
-    n_rows : int
-    counted : array of positions or None
-        The rows with a positive weight; None without weights.
-    vector : bool
-        Whether y has one axis.
-    labels, counted_labels : arrays or None
-        The classes of all rows and of those that count; None for regression.
+    `counted` are positions of rows with a positive weight, None without weights;
+    labels are the classes of all rows and of those that count, None for regression.
     """
 
     n_rows: int
@@ -51,13 +42,7 @@ class Facts(NamedTuple):
 
 
 class ChunkedRows:
-    """`committee.coupled.rows.Rows` in chunks, which stay where they are.
-
-    Parameters
-    ----------
-    chunks : Chunks of Rows
-    facts : list of Facts, None for a chunk without rows
-    """
+    """`Rows` in chunks that stay where they are; facts are None for an empty chunk."""
 
     def __init__(self, chunks: Chunks, facts: Sequence[Facts | None]) -> None:
         self.chunks, self.facts = chunks, facts
@@ -85,15 +70,9 @@ class ChunkedRows:
         return ChunkedRows(self.chunks.map(Rows.coded, classes), self.facts)
 
     def pieces(self, rows: IntArray) -> Chunks:
-        """Return some of the rows, not yet computed, one piece for each chunk of them.
+        """Return the rows of the given numbers, in increasing order, as Chunks of Rows.
 
-        Parameters
-        ----------
-        rows : array of row numbers, in increasing order
-
-        Returns
-        -------
-        Chunks of Rows
+        They are not yet computed; each chunk that has any of them makes one piece.
         """
         cuts = np.searchsorted(rows, self.starts)
         pieces = []
@@ -132,31 +111,17 @@ class ChunkedRows:
         """Return all rows in one place."""
         return stacked([rows for rows in self.chunks.values() if rows is not None])
 
-    def plan(
-        self,
-        kernel: Kernel,
-        subsets: Sequence[IntArray],
-        X_coupling: FloatArray,
-        layout: Layout,
-        weighing: IntArray,
-        *,
-        keep: bool = False,
-    ) -> SegmentPlan:
+    def plan(self, drawn: Drawn, *, keep: bool = False) -> SegmentPlan:
         """Return the plan of a fit; `keep` is for rows in one place."""
-        return SegmentPlan(self, kernel, subsets, X_coupling, layout, weighing)
+        return SegmentPlan(self, drawn)
 
 
 def rows_of(
     estimator: Any, check: Callable[..., Rows], X: Any, y: Any, sample_weight: Any
 ) -> Rows | ChunkedRows:
-    """Return checked rows, in memory or in chunks, and let the estimator know columns.
+    """Return checked rows, in memory or in chunks, and set the estimator's columns.
 
-    Parameters
-    ----------
-    estimator : CoupledEnsemble
-    check : callable
-        `regression_rows` or `label_rows`.
-    X, y, sample_weight : arrays or Dask collections
+    `check` is `regression_rows` or `label_rows`.
     """
     if is_dask(X, y, sample_weight):
         estimator._check_chunks()
@@ -175,6 +140,7 @@ def _chunked_rows(
     columns = columns_of(X)
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None.")
+    # A number is the weight of every row and has no chunks.
     number = sample_weight is None or np.isscalar(sample_weight)
     if not number and np.ndim(sample_weight) == 0:
         raise ValueError(
@@ -210,7 +176,7 @@ def _checked(
 
 def _facts_of(rows: Rows) -> Facts:
     counted = None if rows.s is None else np.flatnonzero(rows.s)
-    is_labels = rows.Y.shape[1] == 0
+    is_labels = rows.Y.shape[1] == 0  # `label_rows` has no targets yet
     return Facts(
         len(rows.X),
         counted,

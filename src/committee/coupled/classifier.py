@@ -184,6 +184,7 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
     ) -> tuple[Rows, FloatArray]:
         """Return rows and their s_k by members that did not train on the target."""
         if isinstance(plan, Plan) and self.n_members == 1 and self.weigh_on in _SEEN:
+            # One member has trained on every row: its own outputs are too sure.
             rows, f = leave_one_out(
                 plan.gram, plan.rows.Y, alpha=self.alpha, coupling=0.0
             )
@@ -191,13 +192,15 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
             return plan.rows.take(rows), self._voted(both_sides(f), one)
         support = self.support_members_
         f = both_sides(outputs[:, support])
-        unseen = self._unseen(plan.weighing)[:, support]
+        unseen = self._unseen(plan.drawn.weighing)[:, support]
         w = np.where(unseen, self.weights_[support], 0.0)
         unscored = w.sum(axis=1) <= 0
+        # No row has members of positive weight that did not train on it: take all.
         if unscored.all():
             w[:] = self.weights_[support]
             unscored[:] = False
         f, w = f[~unscored], w[~unscored]
+        # Scores of the same size as those of the whole ensemble, whose slope it is.
         w *= self.weights_.sum() / w.sum(axis=1, keepdims=True)
         return weighed.take(np.flatnonzero(~unscored)), self._voted(f, w)
 

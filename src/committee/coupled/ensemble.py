@@ -22,7 +22,7 @@ from committee.coupled.expansion import (
     member_outputs,
 )
 from committee.coupled.gram import Layout, threads_for
-from committee.coupled.rows import Options, Plan, Rows
+from committee.coupled.rows import Drawn, Options, Plan, Rows
 from committee.coupled.sampling import (
     draw_coupling,
     draw_subsets,
@@ -157,6 +157,7 @@ class CoupledEnsemble(BaseEstimator):
         self, table: Rows | ChunkedRows, X_coupling: Any, *, keep: bool = False
     ) -> Plan | SegmentPlan:
         """Draw everything that alpha and the coupling do not change."""
+        # A fit that fails must not leave the weights of the one before.
         self.__dict__.pop("weights_", None)
         X_coupling = self._check_coupling(X_coupling)
         rng = check_random_state(self.random_state)
@@ -182,14 +183,15 @@ class CoupledEnsemble(BaseEstimator):
                 table, rows, self.n_coupling, self.coupling_set, rng
             )
         self.coupling_points_ = X_coupling
-        return table.plan(
-            self.kernel_, self.subsets_, X_coupling, self._layout(), weighing, keep=keep
-        )
+        drawn = Drawn(self.kernel_, self.subsets_, X_coupling, self._layout(), weighing)
+        return table.plan(drawn, keep=keep)
 
     def _train(self, plan: Plan | SegmentPlan) -> tuple[Rows, FloatArray | None]:
         """Train both layers; return the rows of the second and the outputs on them."""
         self._fitted = self._layout()
-        weighed = plan.rows.take(plan.weighing)
+        weighing = plan.drawn.weighing
+        weighed = plan.rows.take(weighing)
+        # Segments evaluate their members where they are, so the points go with them.
         evaluates = self._needs_rows() or self._links
         options = Options(
             alpha=self.alpha,
@@ -213,7 +215,7 @@ class CoupledEnsemble(BaseEstimator):
             assert outputs is not None
             F = self._predictions(outputs)
         with threads_for(len(self.subsets_[0])):
-            self.weights_ = self._weigh(F, weighed, plan.weighing)
+            self.weights_ = self._weigh(F, weighed, weighing)
         self.dual_rows_, self.dual_coef_ = collapse(self.members_, self.weights_)
         return weighed, outputs
 
@@ -239,7 +241,7 @@ class CoupledEnsemble(BaseEstimator):
         return points  # type: ignore[no-any-return]
 
     def _needs_rows(self) -> bool:
-        """Tell whether the second layer looks at predictions."""
+        """Return whether the second layer needs predictions."""
         if self.combiner is None:
             return self.n_members > 1
         return getattr(self.combiner, "needs_rows", True)
@@ -251,6 +253,7 @@ class CoupledEnsemble(BaseEstimator):
         if F is None:
             if self.combiner_ is None:
                 return np.ones(1)
+            # Only M matters to a combiner that needs no rows.
             weights: FloatArray = self.combiner_.fit(np.zeros((1, M)), [0.0]).weights_
             return weights
         repeats = len(F) // len(rows)  # one row of F for each target
@@ -268,7 +271,7 @@ class CoupledEnsemble(BaseEstimator):
     def _unseen(self, rows: IntArray) -> BoolArray:
         """Return (n, M): True where the member did not train on the row."""
         last = max(int(subset[-1]) for subset in (rows, *self.subsets_))
-        owner = np.full(last + 1, -1)
+        owner = np.full(last + 1, -1)  # -1: rows that were split off
         for j, subset in enumerate(self.subsets_):
             owner[subset] = j
         unseen: BoolArray = owner[rows][:, None] != np.arange(len(self.subsets_))
@@ -305,11 +308,11 @@ class CoupledEnsemble(BaseEstimator):
             For several targets (N, M, T).
         """
         X = self._check_X(X)
-        everyone = np.arange(len(self.members_))
+        wanted = np.arange(len(self.members_))
         return in_blocks(
             X,
             len(self.members_) * self.dual_coef_.shape[1],
-            lambda rows: self._member_view(self._outputs(rows, everyone)),
+            lambda rows: self._member_view(self._outputs(rows, wanted)),
         )
 
     def _member_view(self, outputs: FloatArray) -> FloatArray:

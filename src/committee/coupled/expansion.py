@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,16 +43,7 @@ class KernelMember:
         return self.coef.reshape(len(self.coef), -1)
 
     def predict(self, X: FloatArray) -> FloatArray:
-        """Return f_j, (N,) or (N, T).
-
-        Parameters
-        ----------
-        X : array of shape (N, d)
-
-        Returns
-        -------
-        f_j : array of shape (N,) or (N, T)
-        """
+        """Return f_j of X, (N, d), shaped (N,) or (N, T)."""
         X = np.asarray(X, dtype=np.float64)
         if X.ndim != 2 or X.shape[1] != self.X.shape[1]:
             raise ValueError(
@@ -64,18 +55,9 @@ class KernelMember:
 def evaluate(
     kernel: Kernel, X: FloatArray, points: FloatArray, coef: FloatArray
 ) -> FloatArray:
-    """Return k(X, points) coef without holding more than a block of the Gram matrix.
+    """Return k(X, points) coef, (N,) or (N, T), for coef (m,) or (m, T).
 
-    Parameters
-    ----------
-    kernel : Kernel
-    X : array of shape (N, d)
-    points : array of shape (m, d)
-    coef : array of shape (m,) or (m, T)
-
-    Returns
-    -------
-    f : array of shape (N,) or (N, T)
+    No more than a block of the Gram matrix is in memory.
     """
     f = np.zeros((len(X), *coef.shape[1:]))
     for start in range(0, len(points), _GRAM_POINTS):
@@ -95,23 +77,10 @@ def member_outputs(
     layout: Layout,
     wanted: Sequence[int] | IntArray,
 ) -> FloatArray:
-    """Return the outputs of some submodels on the rows of X.
+    """Return the outputs of the wanted submodels on the rows of X, (N, len(wanted), T).
 
     Every kernel block k(X, D_i) is made once and serves the three submodels that
     have D_i in their support.
-
-    Parameters
-    ----------
-    members : list of KernelMember, or those that are wanted by their numbers
-    X : array of shape (N, d)
-    subsets : list of arrays, or those that are needed by their numbers
-        D_i.
-    layout : Layout
-    wanted : member numbers, at least one
-
-    Returns
-    -------
-    f : array of shape (N, len(wanted), T)
     """
     shares: dict[int, list[tuple[int, FloatArray]]] = {}
     for position, j in enumerate(wanted):
@@ -135,18 +104,9 @@ def member_outputs(
 def outputs_of(
     gram: GramBlocks, coef: Mapping[int, FloatArray], X: FloatArray
 ) -> FloatArray:
-    """Return the outputs of some submodels on the rows of X, from their coefficients.
+    """Return the outputs of some submodels on the rows of X, (N, len(coef), T).
 
-    Parameters
-    ----------
-    gram : GramBlocks
-    coef : dict of arrays of shape (m_j, T)
-        a_j by the numbers of the submodels.
-    X : array of shape (N, d)
-
-    Returns
-    -------
-    f : array of shape (N, len(coef), T)
+    `coef` has a_j, (m_j, T), by the numbers of the submodels.
     """
     members = {
         j: KernelMember(gram.kernel, gram.X, gram.support_rows(j), a)
@@ -158,18 +118,9 @@ def outputs_of(
 def collapse(
     members: Sequence[KernelMember], weights: FloatArray
 ) -> tuple[IntArray, FloatArray]:
-    """Return sum_j w_j f_j as one expansion over the training rows.
+    """Return sum_j w_j f_j as one expansion: row numbers and coefficients (n, T).
 
-    Parameters
-    ----------
-    members : list of KernelMember
-    weights : array of shape (M,)
-
-    Returns
-    -------
-    rows : array of row numbers
-        Rows in the support of a member with a nonzero weight.
-    coef : array of shape (len(rows), T)
+    The rows are those in the support of a member with a nonzero weight.
     """
     support = np.flatnonzero(weights)
     X, T = members[0].X, members[0].columns.shape[1]
@@ -182,16 +133,9 @@ def collapse(
     return rows, total[rows]
 
 
-def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
-    """Yield blocks of rows so that a block of all columns has bounded size."""
-    step = max(1, _BLOCK_ENTRIES // max(1, n_columns))
-    for start in range(0, n_rows, step):
-        yield slice(start, min(start + step, n_rows))
-
-
 def in_blocks(
     X: FloatArray, n_columns: int, f: Callable[[FloatArray], FloatArray]
 ) -> FloatArray:
-    """Return f of all rows, called with blocks of them."""
-    blocks = [f(X[rows]) for rows in row_blocks(len(X), n_columns)]
-    return np.concatenate(blocks)
+    """Return f of all rows, called with blocks that make bounded arrays (n, columns)."""
+    step = max(1, _BLOCK_ENTRIES // max(1, n_columns))
+    return np.concatenate([f(X[i : i + step]) for i in range(0, len(X), step)])

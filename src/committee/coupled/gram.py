@@ -71,6 +71,7 @@ class _Recent(dict[Key, FloatArray]):
 
     def get_or_make(self, key: Key, make: Callable[[], FloatArray]) -> FloatArray:
         """Return a block; of those that were not used lately, drop the oldest."""
+        # A dict keeps its order of insertion: putting it back makes it the newest.
         found = self.pop(key, None)
         self[key] = make() if found is None else found
         if self.limit is not None and len(self) > self.limit:
@@ -140,6 +141,7 @@ class GramBlocks:
     def diagonal(self, j: int, alpha: float, nu: float) -> FloatArray:
         """Return H_j, of which only the lower triangle is complete."""
         H = self.products(j, j, nu * float(self.layout.degrees[j]))
+        # In place: H is the largest array of the elimination.
         H = dsyrk(1.0, self.training(j), 1.0, H, trans=1, lower=1, overwrite_c=1)
         H[np.diag_indices_from(H)] += alpha
         return H  # type: ignore[no-any-return]
@@ -182,15 +184,5 @@ def _offsets(sizes: Sequence[int]) -> IntArray:
 
 
 def threads_for(size: int) -> AbstractContextManager[Any]:
-    """Return a context with one BLAS thread, or where blocks are large with all.
-
-    Parameters
-    ----------
-    size : int
-        Rows of the largest block.
-
-    Returns
-    -------
-    context manager
-    """
+    """Return a context with one BLAS thread, or with all where blocks are large."""
     return one_thread() if size < _MANY_ROWS else nullcontext()

@@ -49,6 +49,7 @@ def leave_one_out(
     q = gram.layout.n_members
     subsets = [gram.subsets[j] for j in range(q)]
     rows = np.sort(np.concatenate(subsets))
+    # P_j y is linear in y: with unit vectors as targets its columns come out.
     units = np.zeros((len(gram.X), len(rows)))
     units[rows, np.arange(len(rows))] = 1.0
     P = solve_coupled(gram, units, alpha=alpha, coupling=coupling).coef
@@ -57,6 +58,7 @@ def leave_one_out(
     for j in range(q):
         K = gram.kernel(gram.X[rows], gram.X[gram.support_rows(j)])
         F[:, j] = K @ (P[j] @ Y[rows])
+        # own[n, j] = P_j[n, n], what the target of row n adds to f_j(x_n)
         own[:, j] = np.einsum("nm,mn->n", K, P[j])
     owner = np.empty(len(gram.X), dtype=np.intp)
     for j, subset in enumerate(subsets):

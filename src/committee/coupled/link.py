@@ -56,7 +56,8 @@ class LinkMixin(ScoreMixin, ClassifierMixin):
         -------
         p : array of shape (N, K)
         """
-        return link(self._scores(X), self.slope_)
+        p: FloatArray = softmax(self.slope_ * self._scores(X), axis=1)
+        return p
 
 
 def score_axes(model: Any) -> tuple[int, ...]:
@@ -64,42 +65,13 @@ def score_axes(model: Any) -> tuple[int, ...]:
     return () if len(model.classes_) == 2 else (len(model.classes_),)
 
 
-def link(scores: FloatArray, slope: float) -> FloatArray:
-    """Return class probabilities.
-
-    Parameters
-    ----------
-    scores : array of shape (N, K)
-    slope : float
-
-    Returns
-    -------
-    p : array of shape (N, K)
-    """
-    return softmax(slope * scores, axis=1)  # type: ignore[no-any-return]
-
-
 def both_sides(f: FloatArray) -> FloatArray:
-    """Return one value for each class: for two classes, which share one, -f and f.
-
-    Parameters
-    ----------
-    f : array of shape (..., 1) or (..., K)
-
-    Returns
-    -------
-    s : array of shape (..., 2) or (..., K)
-    """
+    """Return one value for each class, (..., K): of a single value f, -f and f."""
     return np.concatenate([-f, f], axis=-1) if f.shape[-1] == 1 else f
 
 
 def refuse_one_class(counted: Any) -> None:
-    """Say that one class is not enough.
-
-    Parameters
-    ----------
-    counted : array of the distinct labels that count
-    """
+    """Raise unless two of the labels count; `counted` are the distinct ones that do."""
     if len(counted) < 2:
         raise ValueError(
             "A classifier needs at least 2 classes in y. Got 1 class: "
@@ -108,16 +80,6 @@ def refuse_one_class(counted: Any) -> None:
 
 
 def signed_targets(codes: IntArray, n_classes: int) -> FloatArray:
-    """Return targets +-1: one column for two classes, else one for each class.
-
-    Parameters
-    ----------
-    codes : array of class codes, (N,)
-    n_classes : int
-
-    Returns
-    -------
-    Y : array of shape (N, 1) or (N, K)
-    """
+    """Return targets +-1: (N, 1) for two classes, else one column a class, (N, K)."""
     Y = np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
     return Y[:, 1:] if n_classes == 2 else Y

@@ -31,7 +31,7 @@ from committee.probabilities import fit_slope
 def solve_lssvm(
     K: FloatArray, Y: FloatArray, ridge: FloatArray, *, leave_one_out: bool = False
 ) -> tuple[FloatArray, FloatArray, FloatArray | None]:
-    """Solve the linear system of an LS-SVM.
+    """Return a (N, T), b (T,) and the leave-one-out predictions (N, T), or None.
 
         [ 0   1'    ] [ b ]   [ 0 ]
         [ 1   K + R ] [ a ] = [ y ],    R = diag(ridge)
@@ -40,28 +40,6 @@ def solve_lssvm(
 
     By Cholesky where K + R is positive definite, by a symmetric indefinite
     factorisation elsewhere.
-
-    Parameters
-    ----------
-    K : array of shape (N, N)
-    Y : array of shape (N, T)
-    ridge : array of shape (N,)
-    leave_one_out : bool
-        Whether to predict each row by the model without it.
-
-    Returns
-    -------
-    a : array of shape (N, T)
-    b : array of shape (T,)
-    loo : array of shape (N, T) or None
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from committee.coupled.lssvm import solve_lssvm
-    >>> a, b, _ = solve_lssvm(np.eye(2), np.array([[1.0], [3.0]]), np.ones(2))
-    >>> a.round(6).tolist(), b.round(6).tolist()
-    ([[-0.5], [0.5]], [2.0])
     """
     N, T = Y.shape
     if not np.allclose(K, K.T, rtol=1e-8, atol=1e-12 * float(np.abs(K).max())):
@@ -70,6 +48,7 @@ def solve_lssvm(
             "CoupledKernelRegressor(1) takes others."
         )
     H = K + np.diag(ridge)
+    # Callable kernels may be indefinite, then so is H.
     try:
         factor, lower = cho_factor(H, lower=True, check_finite=False)
     except np.linalg.LinAlgError:
@@ -83,10 +62,12 @@ def solve_lssvm(
         return a, b, loo
     z = cho_solve((factor, lower), np.column_stack([np.ones(N), Y]), check_finite=False)
     one, free = z[:, :1], z[:, 1:]
+    # With H z = (1, y) the first row, 1'a = 0, gives b (block elimination).
     b = free.sum(axis=0) / one.sum()
     a = free - one * b
     if not leave_one_out:
         return a, b, None
+    # Diagonal of C^-1 without its border: H^-1 - H^-1 1 1'H^-1 / (1'H^-1 1).
     inverse, _ = dpotri(factor, lower=True)
     diagonal = np.diag(inverse)[:, None] - one**2 / one.sum()
     return a, b, Y - a / diagonal
@@ -123,6 +104,7 @@ class _LSSVM(BaseEstimator):
             self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0
         )
         self._X = X
+        # A weight s on a row's squared error is a ridge of alpha / s on it.
         ridge = np.full(len(X), float(self.alpha)) if s is None else self.alpha / s
         with threads_for(len(X)):
             a, b, loo = solve_lssvm(
@@ -132,7 +114,7 @@ class _LSSVM(BaseEstimator):
         return loo
 
     def _refuse_chunks(self, *collections: Any) -> None:
-        """Say that rows in many places are for coupled ensembles."""
+        """Refuse Dask collections; coupled ensembles take them."""
         name = type(self).__name__
         refuse_dask(
             f"{name} solves one system of all rows in memory: compute() the Dask "

@@ -54,7 +54,7 @@ class TargetsMixin(ScoreMixin, RegressorMixin):
 
 
 class CoupledKernelRegressor(TargetsMixin, CoupledEnsemble):
-    """Kernel submodels on disjoint subsets, trained together to agree.
+    """Kernel submodels on disjoint subsets, trained jointly so that they agree.
 
         min  1/2 sum_j sum_{n in D_j} s_n (f_j(x_n) - y_n)^2 + alpha/2 sum_j ||a_j||^2
              + nu/2 sum_{j ~ k} ||f_j(X_c) - f_k(X_c)||^2
@@ -83,7 +83,7 @@ class CoupledKernelRegressor(TargetsMixin, CoupledEnsemble):
     alpha : float, default=1.0
         The ridge on the coefficients.
     coupling : float, default=1.0
-        nu. Zero is the uncoupled ensemble. Negative values push submodels apart;
+        nu. Zero is the uncoupled ensemble. Negative values make submodels disagree;
         where the problem is no longer convex the error states the limit, but for
         Dask collections, of which no process has all kernel blocks.
     coupling_set : {"train", "box"}, default="train"
@@ -107,7 +107,8 @@ class CoupledKernelRegressor(TargetsMixin, CoupledEnsemble):
         one weight for each member.
     weigh_on : {"train", "held-out"} or float, default="train"
         The rows to weigh on: the training rows, for each member those outside its
-        subset, or a fraction of the rows that is split off.
+        subset, or a fraction of the rows that is split off. A member trained on one
+        training row in q, so these flatter it little; the guide compares the two.
     n_weighing : int, optional
         Weigh on so many of these rows, drawn at random: max(1000, 2 q) unless given.
     random_state : int, RandomState or None
@@ -190,6 +191,7 @@ class CoupledKernelRegressor(TargetsMixin, CoupledEnsemble):
 
     def _predictions(self, outputs: FloatArray) -> FloatArray:
         """Return (N T, M): every target is a row of its own."""
+        # (N, M, T) -> (N, T, M) -> (N T, M)
         return np.moveaxis(outputs, 1, 2).reshape(-1, outputs.shape[1])
 
     def _member_view(self, outputs: FloatArray) -> FloatArray:

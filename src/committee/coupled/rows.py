@@ -29,18 +29,23 @@ class Options(TypedDict):
     max_iter: int
 
 
-class Rows(NamedTuple):
-    """Checked rows.
+class Drawn(NamedTuple):
+    """What neither alpha nor the coupling changes: subsets D_j, coupling points X_c.
 
-    Attributes
-    ----------
-    X : array of shape (N, d)
-    y : array of shape (N,) or (N, T)
-        What combiners take: floats, or class codes.
-    Y : array of shape (N, T)
-        Targets of the submodels.
-    s : array of shape (N,) or None
-        Sample weights.
+    `weighing` are the row numbers of the second layer.
+    """
+
+    kernel: Kernel
+    subsets: Sequence[IntArray]
+    X_coupling: FloatArray
+    layout: Layout
+    weighing: IntArray
+
+
+class Rows(NamedTuple):
+    """Checked rows: X (N, d), targets Y (N, T) of the submodels, sample weights s.
+
+    y is what combiners take: floats, (N,) or (N, T), or class codes.
     """
 
     X: FloatArray
@@ -78,54 +83,27 @@ class Rows(NamedTuple):
         X = self.X[rows]
         return X.min(axis=0), X.max(axis=0)
 
-    def plan(
-        self,
-        kernel: Kernel,
-        subsets: Sequence[IntArray],
-        X_coupling: FloatArray,
-        layout: Layout,
-        weighing: IntArray,
-        *,
-        keep: bool = False,
-    ) -> Plan:
+    def plan(self, drawn: Drawn, *, keep: bool = False) -> Plan:
         """Return the plan of a fit; `keep` as for `GramBlocks`."""
+        kernel, subsets, X_coupling, layout, _ = drawn
         gram = GramBlocks(
             kernel, self.X, subsets, X_coupling, layout, sample_weight=self.s, keep=keep
         )
-        return Plan(self, gram, weighing)
+        return Plan(self, drawn, gram)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Checked rows and everything drawn, before anything is learned.
-
-    Attributes
-    ----------
-    rows : Rows
-    gram : GramBlocks
-    weighing : array of row numbers
-        The rows of the second layer.
-    """
+    """Checked rows and everything drawn, before anything is learned."""
 
     rows: Rows
+    drawn: Drawn
     gram: GramBlocks
-    weighing: IntArray
 
     def solve(
         self, points: FloatArray | None, options: Options
     ) -> tuple[CoupledSolution, FloatArray | None]:
-        """Return the coefficients, and the submodels' outputs on some points.
-
-        Parameters
-        ----------
-        points : array of shape (n, d) or None
-        options : Options
-
-        Returns
-        -------
-        solution : CoupledSolution
-        outputs : array of shape (n, M, T), or None without points
-        """
+        """Return the coefficients, and the outputs on the points, (n, M, T) or None."""
         solution = solve_coupled(self.gram, self.rows.Y, **options)
         if points is None:
             return solution, None
@@ -166,16 +144,7 @@ def memory_rows(
 
 
 def stacked(parts: Sequence[Rows]) -> Rows:
-    """Put rows together.
-
-    Parameters
-    ----------
-    parts : sequence of Rows, at least one
-
-    Returns
-    -------
-    Rows
-    """
+    """Return the rows of all parts, at least one, in one piece."""
     X, y, Y, s = zip(*parts, strict=True)
     return Rows(
         np.concatenate(X),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Protocol
 
 import numpy as np
 
 from committee._typing import FloatArray, IntArray
+from committee.coupled.chunked_rows import ChunkedRows
 from committee.coupled.rows import Rows
 
 #: Rows that weigh the members unless given otherwise, and at least so many per member.
@@ -16,27 +16,8 @@ _WEIGHING_ROWS, _ROWS_PER_MEMBER = 1000, 2
 _KERNEL_ROWS = 1000
 
 
-class Table(Protocol):
-    """Rows that can be taken by their numbers, in memory or in chunks."""
-
-    def take(self, rows: IntArray) -> Rows:
-        """Return some of the rows, by numbers in increasing order."""
-
-    def box(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return the least and the largest value of each column over some rows."""
-
-
 def kernel_rows(rows: IntArray) -> IntArray:
-    """Return the rows that decide the width of a kernel: 1000 at equal steps.
-
-    Parameters
-    ----------
-    rows : array of row numbers
-
-    Returns
-    -------
-    rows : array of row numbers
-    """
+    """Return the rows that decide the width of a kernel: 1000 at equal steps."""
     if len(rows) <= _KERNEL_ROWS:
         return rows
     return rows[np.linspace(0, len(rows) - 1, _KERNEL_ROWS).astype(np.intp)]
@@ -45,19 +26,9 @@ def kernel_rows(rows: IntArray) -> IntArray:
 def split_rows(
     rows: IntArray, weigh_on: str | float, n_members: int, rng: np.random.RandomState
 ) -> tuple[IntArray, IntArray | None]:
-    """Return the rows to train on, and those split off for weighing, if any.
+    """Return the sorted rows to train on, and those split off for weighing, or None.
 
-    Parameters
-    ----------
-    rows : array of row numbers
-    weigh_on : str or float
-        A number is the fraction to split off.
-    n_members : int
-    rng : RandomState
-
-    Returns
-    -------
-    train, split_off : arrays of row numbers, sorted; the second may be None
+    A number `weigh_on` is the fraction to split off.
     """
     split_off = None
     if not isinstance(weigh_on, str):
@@ -75,44 +46,21 @@ def split_rows(
 def draw_subsets(
     rows: IntArray, n_members: int, rng: np.random.RandomState
 ) -> list[IntArray]:
-    """Return disjoint random subsets; sizes differ by one row at most.
-
-    Parameters
-    ----------
-    rows : array of row numbers
-    n_members : int
-    rng : RandomState
-
-    Returns
-    -------
-    subsets : list of sorted arrays of row numbers
-    """
+    """Return sorted, disjoint, random subsets; sizes differ by one row at most."""
     parts = np.array_split(rng.permutation(rows), n_members)
     return [np.sort(part) for part in parts]
 
 
 def draw_coupling(
-    table: Table,
+    table: Rows | ChunkedRows,
     rows: IntArray,
     n_coupling: float,
     coupling_set: str,
     rng: np.random.RandomState,
 ) -> FloatArray:
-    """Return a random part of the rows, or points in the box that they fill.
+    """Return X_c, (n_c, d): some of the rows, or points in the box that they fill.
 
-    Parameters
-    ----------
-    table : Rows or ChunkedRows
-    rows : array of row numbers
-        The training rows.
-    n_coupling : int or float
-        A number of points, or a fraction of the training rows.
-    coupling_set : {"train", "box"}
-    rng : RandomState
-
-    Returns
-    -------
-    X_c : array of shape (n_c, d)
+    A float `n_coupling` is a fraction of the training rows.
     """
     whole = isinstance(n_coupling, Integral)
     n = int(n_coupling) if whole else max(1, round(n_coupling * len(rows)))
@@ -131,19 +79,9 @@ def draw_coupling(
 def draw_weighing(
     rows: IntArray, n_weighing: int | None, n_members: int, rng: np.random.RandomState
 ) -> IntArray:
-    """Return the rows to weigh on: all, or as many as distinguish the members.
+    """Return the rows to weigh on, sorted: all, or as many as distinguish the members.
 
-    Parameters
-    ----------
-    rows : array of row numbers
-    n_weighing : int or None
-        None is 1000, or two for each member.
-    n_members : int
-    rng : RandomState
-
-    Returns
-    -------
-    rows : sorted array of row numbers
+    None is 1000, or two for each member.
     """
     n = n_weighing
     if n is None:

@@ -141,6 +141,7 @@ def search_coupled(
         repeats = len(folds)
     n_jobs = len(gammas) * repeats * len(rest)
     parts = np.array(list(track(jobs, n_jobs, "searching", verbose)))
+    # (gammas, folds, alphas x couplings, 2): the folds are summed.
     totals = parts.reshape(len(gammas), repeats, len(rest), 2).sum(axis=1)
     error: FloatArray = (totals[..., 0] / totals[..., 1]).reshape(-1)
     if not np.any(np.isfinite(error)):
@@ -218,6 +219,7 @@ def _loo_errors(
             "number of folds."
         )
     for gamma in gammas:
+        # Leave-one-out predictions are held out already: no mask, no rows split off.
         model = _model(estimator, data, gamma=gamma, weigh_on="train")
         plan = model._prepare(data, X_coupling, keep=True)
         assert isinstance(plan, Plan)
@@ -246,9 +248,9 @@ def _cv_errors(
     """Yield (sum of errors, sum of weights) of each candidate and fold."""
     for gamma, (train, test) in product(gammas, folds):
         model = _model(estimator, data, gamma=gamma)
-        seen, left = data.take(train), data.take(test)
-        points = left.X if transductive else None
-        plan = model._prepare(seen, points, keep=True)
+        held_out = data.take(test)
+        points = held_out.X if transductive else None
+        plan = model._prepare(data.take(train), points, keep=True)
         for alpha, coupling in rest:
             model.set_params(alpha=alpha, coupling=coupling)
             try:
@@ -256,17 +258,17 @@ def _cv_errors(
             except np.linalg.LinAlgError:
                 yield np.nan, 1.0
                 continue
-            yield _error(model._scores(left.X), left)
+            yield _error(model._scores(held_out.X), held_out)
 
 
 def _error(f: FloatArray, data: Rows) -> tuple[float, float]:
     """Return the weighted sum of errors and of weights: squares, or wrong labels."""
     if data.y.dtype.kind == "i":
-        wrong = (f.argmax(axis=1) != data.y).astype(np.float64)
+        loss = (f.argmax(axis=1) != data.y).astype(np.float64)
     else:
-        wrong = np.mean((f.reshape(data.Y.shape) - data.Y) ** 2, axis=1)
-    s = np.ones(len(wrong)) if data.s is None else data.s
-    return float(s @ wrong), float(s.sum())
+        loss = np.mean((f.reshape(data.Y.shape) - data.Y) ** 2, axis=1)
+    s = np.ones(len(loss)) if data.s is None else data.s
+    return float(s @ loss), float(s.sum())
 
 
 def _folds(

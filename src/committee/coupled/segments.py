@@ -15,14 +15,14 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee.coupled.expansion import outputs_of
 from committee.coupled.gram import GramBlocks, Layout, threads_for
-from committee.coupled.rows import Options, Rows, stacked
+from committee.coupled.rows import Drawn, Options, Rows, stacked
 from committee.coupled.system import (
     CoupledSolution,
     RightSides,
@@ -44,35 +44,15 @@ from committee.linalg.substructure import (
     segment_solution,
 )
 
+if TYPE_CHECKING:
+    from committee.coupled.chunked_rows import ChunkedRows
+
 #: Submodels in a segment, at least: shorter ones cost more at their ends than they save.
 _LEAST_MEMBERS = 4
 
 
-class Spread(Protocol):
-    """Rows in many places."""
-
-    def pieces(self, rows: IntArray) -> Chunks:
-        """Return some of the rows, not yet computed, one piece for each chunk."""
-
-    def take(self, rows: IntArray) -> Rows:
-        """Return some of the rows, by numbers in increasing order."""
-
-    def points(self) -> FloatArray:
-        """Return X of all rows, (N, d), in one place."""
-
-
 class Job(NamedTuple):
-    """What all segments have in common.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    X_coupling : array of shape (n_c, d)
-    layout : Layout
-    alpha, nu : float
-    points : array of shape (n, d) or None
-        Where the submodels are evaluated.
-    """
+    """What all segments have in common; submodels are evaluated on `points`, (n, d)."""
 
     kernel: Kernel
     X_coupling: FloatArray
@@ -83,14 +63,7 @@ class Job(NamedTuple):
 
 
 class Local(NamedTuple):
-    """The rows of a segment.
-
-    Attributes
-    ----------
-    rows : Rows
-    subsets : dict of arrays of positions
-        D_i of the subsets in the supports of the segment, by their numbers.
-    """
+    """The rows of a segment, and the positions of every D_i that it needs."""
 
     rows: Rows
     subsets: dict[int, IntArray]
@@ -126,47 +99,22 @@ class SegmentSolution(NamedTuple):
 
 @dataclass(frozen=True)
 class SegmentPlan:
-    """Rows in many places and everything drawn, before anything is learned.
+    """Rows in chunks and everything drawn; the counterpart of `Plan`."""
 
-    Attributes
-    ----------
-    rows : ChunkedRows
-    kernel : Kernel
-    subsets : list of arrays of row numbers
-    X_coupling : array of shape (n_c, d)
-    layout : Layout
-    weighing : array of row numbers
-        The rows of the second layer.
-    """
-
-    rows: Spread
-    kernel: Kernel
-    subsets: Sequence[IntArray]
-    X_coupling: FloatArray
-    layout: Layout
-    weighing: IntArray
+    rows: ChunkedRows
+    drawn: Drawn
 
     def solve(
         self, points: FloatArray | None, options: Options
     ) -> tuple[CoupledSolution, FloatArray | None]:
-        """Return the coefficients, and the submodels' outputs on some points.
-
-        Parameters
-        ----------
-        points : array of shape (n, d) or None
-        options : Options
-
-        Returns
-        -------
-        solution : CoupledSolution
-        outputs : array of shape (n, M, T), or None without points
-        """
+        """Return the coefficients, and the outputs on the points, (n, M, T) or None."""
         alpha, nu = options["alpha"], options["coupling"]
-        job = Job(self.kernel, self.X_coupling, self.layout, alpha, nu, points)
-        solutions = self._tasks(job, n_segments(self.layout.n_members))
+        kernel, subsets, X_coupling, layout, _ = self.drawn
+        job = Job(kernel, X_coupling, layout, alpha, nu, points)
+        solutions = self._tasks(job, n_segments(layout.n_members))
         try:
             # Tasks of Dask's own threads share the BLAS of this process.
-            with threads_for(3 * max(len(rows) for rows in self.subsets)):
+            with threads_for(3 * max(len(rows) for rows in subsets)):
                 parts: list[SegmentSolution] = solutions.values()
         except NotPositiveDefiniteError as error:
             raise NotPositiveDefiniteError(advice(alpha, nu, None)) from error
@@ -182,10 +130,10 @@ class SegmentPlan:
 
     def _tasks(self, job: Job, wanted: int) -> Chunks:
         """Return the answer of every segment, still to be computed."""
-        ring = self.layout.topology == "ring"
-        segments = cut_segments(self.layout.n_members, wanted, ring=ring)
+        ring = job.layout.topology == "ring"
+        segments = cut_segments(job.layout.n_members, wanted, ring=ring)
         common = shared(job)
-        coupled = job.nu != 0.0 and bool(self.layout.edges)
+        coupled = job.nu != 0.0 and bool(job.layout.edges)
         first = _eliminated if coupled else _uncoupled
         done = [
             deferred(first, common, shared(segment), shared(owner), *pieces.parts)
@@ -201,34 +149,26 @@ class SegmentPlan:
     def _shuffled(self, segment: Segment) -> tuple[IntArray, Chunks]:
         """Return the subset of each row that a segment needs, and pieces of the rows."""
         members = [*segment.members, *([] if segment.left is None else [segment.left])]
-        needed = sorted({i for j in members for i in self.layout.support(j)})
-        rows = np.concatenate([self.subsets[i] for i in needed])
+        subsets, layout = self.drawn.subsets, self.drawn.layout
+        needed = sorted({i for j in members for i in layout.support(j)})
+        rows = np.concatenate([subsets[i] for i in needed])
         owner = np.repeat(
             np.array(needed, dtype=np.min_scalar_type(needed[-1])),
-            [len(self.subsets[i]) for i in needed],
+            [len(subsets[i]) for i in needed],
         )
         order = np.argsort(rows)
         return owner[order], self.rows.pieces(rows[order])
 
 
 def n_segments(n_members: int) -> int:
-    """Return the number of segments: one for each thread, and at most sqrt(q).
-
-    Parameters
-    ----------
-    n_members : int
-
-    Returns
-    -------
-    int
-    """
+    """Return the number of segments: one for each thread, and at most sqrt(q)."""
     # A segment of q / S blocks is one of S tasks at the same time, the S separators are
     # joined by one task: q / S + S is least at sqrt(q).
     most = min(n_members // _LEAST_MEMBERS, round(math.sqrt(n_members)))
-    return max(1, min(_workers(), most))
+    return max(1, min(n_threads(), most))
 
 
-def _workers() -> int:
+def n_threads() -> int:
     """Return the threads of the cluster, or without one of this machine."""
     client = current_client()
     # Workers may be yet to come.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, overload
+from typing import Any, Literal
 
 from committee._typing import FloatArray
 from committee.coupled.cg import CoupledOperator, solve_cg
@@ -51,7 +51,7 @@ def solve_coupled(
     tol: float = 1e-10,
     max_iter: int = 10_000,
 ) -> CoupledSolution:
-    """Train all submodels together.
+    """Train all submodels jointly.
 
         min  1/2 sum_j ||Kt_j a_j - r_j||^2 + alpha/2 sum_j ||a_j||^2
              + nu/2 sum_{j ~ k} ||Kc_j a_j - Kc_k a_k||^2
@@ -69,7 +69,7 @@ def solve_coupled(
     alpha : float
         The ridge, 1 / gamma of the paper.
     coupling : float
-        nu. Negative values push submodels apart, while the system is definite.
+        nu. Negative values make submodels disagree, while the system is definite.
     solver : {"direct", "cg"}
         Block Cholesky, or conjugate gradients preconditioned by the H_j.
     tol, max_iter : float, int
@@ -96,19 +96,24 @@ def solve_coupled(
     >>> [a.shape for a in solution.coef]
     [(6, 1), (6, 1), (6, 1)]
     """
-    everyone = range(gram.layout.n_members)
-    largest = 3 * max(len(gram.subsets[j]) for j in everyone)
+    members = range(gram.layout.n_members)
+    # H_j has the rows of three subsets.
+    largest = 3 * max(len(gram.subsets[j]) for j in members)
     try:
         with threads_for(largest):
             if coupling == 0.0 or not gram.layout.edges:
-                return CoupledSolution(solve_uncoupled(gram, Y, alpha, everyone))
+                return CoupledSolution(solve_uncoupled(gram, Y, alpha, members))
             if solver == "cg":
                 return CoupledSolution(
                     *solve_cg(gram, Y, alpha, coupling, tol=tol, max_iter=max_iter)
                 )
-            return CoupledSolution(_solve_direct(gram, Y, alpha, coupling))
+            ring = gram.layout.topology == "ring"
+            solve = solve_block_ring if ring else solve_block_chain
+            block = system_block(gram, alpha, coupling)
+            return CoupledSolution(solve(block, RightSides(gram, Y)).x)
     except NotPositiveDefiniteError as error:
         limit = None
+        # Only now: the limit takes a singular value decomposition of every block.
         if coupling < 0:
             limit = CoupledOperator(gram, alpha, coupling).coupling_limit()
         raise NotPositiveDefiniteError(advice(alpha, coupling, limit)) from error
@@ -131,15 +136,6 @@ def solve_uncoupled(
     return coef
 
 
-def _solve_direct(
-    gram: GramBlocks, Y: FloatArray, alpha: float, nu: float
-) -> list[FloatArray]:
-    """Solve the chain or the ring by block Cholesky."""
-    ring = gram.layout.topology == "ring"
-    solve = solve_block_ring if ring else solve_block_chain
-    return solve(system_block(gram, alpha, nu), RightSides(gram, Y)).x
-
-
 def system_block(gram: GramBlocks, alpha: float, nu: float) -> Block:
     """Return the blocks of the system as a function of their place."""
 
@@ -159,29 +155,15 @@ class RightSides(Sequence[FloatArray]):
         """Return q."""
         return self.gram.layout.n_members
 
-    @overload
-    def __getitem__(self, j: int) -> FloatArray: ...
-    @overload
-    def __getitem__(self, j: slice) -> Sequence[FloatArray]: ...
-    def __getitem__(self, j: int | slice) -> FloatArray | Sequence[FloatArray]:
+    def __getitem__(self, j: Any) -> Any:
         """Return Kt_j' y_j, (m_j, T)."""
-        if isinstance(j, slice):
-            return [self[i] for i in range(*j.indices(len(self)))]
         return self.gram.right_side(j, self.Y)
 
 
 def advice(alpha: float, nu: float, limit: float | None) -> str:
-    """Say what to change so that the system is positive definite.
+    """Return what to change so that the system is positive definite.
 
-    Parameters
-    ----------
-    alpha, nu : float
-    limit : float or None
-        Of a negative coupling, where it is known.
-
-    Returns
-    -------
-    str
+    `limit` is that of a negative coupling, where it is known.
     """
     if nu >= 0:
         return (

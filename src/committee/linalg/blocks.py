@@ -1,7 +1,7 @@
 """Block Cholesky factors of chains and rings of symmetric positive definite blocks.
 
 A chain is block tridiagonal; a ring has one more block, in the corner, which couples
-the last block row with the first. Blocks are asked for one at a time, in the order of
+the last block row with the first. Blocks are requested one at a time, in the order of
 the elimination, and belong to the solver from then on: it overwrites them.
 """
 
@@ -17,7 +17,7 @@ from scipy.linalg.lapack import dpotrf
 
 from committee._typing import FloatArray
 from committee.linalg.cholesky import NotPositiveDefiniteError
-from committee.linalg.corner import Column, LastRow, right_solve
+from committee.linalg.corner import Column, LastRow, right_solve, row_times
 
 #: Returns A_ij, i >= j; of a diagonal block only the lower triangle is read.
 Block = Callable[[int, int], FloatArray]
@@ -53,10 +53,10 @@ def solve_block_chain(
     Parameters
     ----------
     block : callable (i, j) -> array of shape (n_i, n_j)
-        A_jj and A_{j+1,j}, each asked for once: (0, 0), (1, 0), (1, 1), (2, 1), ...
+        A_jj and A_{j+1,j}, each requested once: (0, 0), (1, 0), (1, 1), (2, 1), ...
         The solver may overwrite what it gets.
     rhs : sequence of q arrays of shape (n_j,) or (n_j, T)
-        Item j is read once, after A_jj was asked for.
+        Item j is read once, after A_jj was requested.
     names : sequence of q int, optional
         What errors call the blocks, 0, 1, ... unless given.
 
@@ -157,7 +157,7 @@ def solve_block_ring(
         if j < last - 1:
             row.eliminate(column)
     x_last = dtrsm(1.0, columns[-1].L, columns[-1].z, side=1, lower=1)
-    x = go_back(columns[:-1], x_last, row.times(x_last))
+    x = go_back(columns[:-1], x_last, row_times(x_last, row.V, row.W))
     return BlockSolution(rows.shaped([*x, x_last]), log_determinant(columns))
 
 
@@ -187,22 +187,15 @@ def eliminate(
     goes_on: bool = False,
     names: Sequence[int] | None = None,
 ) -> Iterator[Column]:
-    """Yield the columns of a chain's factor, asking for each block in its turn.
+    """Yield the columns of a chain's factor, requesting each block when its turn comes.
 
-    Parameters
-    ----------
-    block : callable (i, j) -> array of shape (n_i, n_j)
-    right_side : callable j -> b_j', (T, n_j)
-        The solver overwrites what it gets.
-    blocks : range
-        Numbers of neighbouring blocks.
-    goes_on : bool
-        Whether there is one more block after these, which the last column reaches.
-    names : sequence of int, optional
-        What errors call block j, j unless given.
+    `right_side(j)` is b_j', (T, n_j), and is overwritten. With `goes_on` the last
+    of the neighbouring blocks has one more after it, which its column reaches. Errors
+    call block j `names[j]`.
     """
     before: Column | None = None
     for j in blocks:
+        # BLAS overwrites only what is in Fortran order; else it works on a copy.
         pivot = np.asfortranarray(block(j, j), dtype=np.float64)
         b = right_side(j)
         if before is not None:
@@ -225,13 +218,8 @@ def go_back(
 
         x_j' = (z_j' - x_{j+1}' P_j - x_s' Z_j) L_j^-1
 
-    Parameters
-    ----------
-    columns : sequence of Column
-    after : array of shape (T, n)
-        x' of the block after the last; without columns where there is none.
-    fill : sequence of arrays of shape (T, n_j)
-        x_s' Z_j of the first columns, for a block s elsewhere in the matrix.
+    `after`, (T, n), is x' of the block after the last, without columns where there is
+    none; `fill` has x_s' Z_j of the first columns, for a block s elsewhere.
     """
     x = []
     for j in reversed(range(len(columns))):
@@ -245,8 +233,8 @@ def go_back(
 
 
 def _factor(pivot: FloatArray, j: int) -> FloatArray:
-    """Return the lower Cholesky factor, or say how indefinite block j is."""
-    diagonal = np.diag(pivot).copy()
+    """Return the lower Cholesky factor, or raise with how indefinite block j is."""
+    diagonal = np.diag(pivot)
     lower, failed = dpotrf(pivot, lower=1, clean=0)
     # LAPACK lets numbers that are not numbers pass.
     if not failed and np.all(np.diag(lower) > 0):

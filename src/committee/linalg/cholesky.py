@@ -18,44 +18,15 @@ class NotPositiveDefiniteError(np.linalg.LinAlgError):
 def jittered_cholesky(
     A: FloatArray, *, rcond: float | None = None
 ) -> tuple[FloatArray, float]:
-    """Factor A, adding as little to its diagonal as makes that safe.
+    """Factor A, (n, n), adding as little to its diagonal as makes that safe.
 
         L L' = A + jitter diag(A)
 
-    The jitter is relative to each diagonal entry, so the factor follows when
-    rows and columns are scaled or permuted together. It starts at zero and
-    grows tenfold until the scaled factor succeeds and its reciprocal condition
-    number is at least `rcond`.
-
-    Parameters
-    ----------
-    A : array of shape (n, n)
-        Symmetric; only the lower triangle is read.
-    rcond : float, optional
-        Smallest reciprocal condition number of the scaled matrix that is
-        accepted, `n` machine epsilons unless given.
-
-    Returns
-    -------
-    L : array of shape (n, n)
-        Lower triangular.
-    jitter : float
-        What was added, as a fraction of the diagonal; 0 where nothing was.
-
-    Raises
-    ------
-    NotPositiveDefiniteError
-        When a jitter of 1e-6 is not enough; says how indefinite A is.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from committee.linalg import jittered_cholesky
-    >>> L, jitter = jittered_cholesky(np.array([[4.0, 2.0], [2.0, 3.0]]))
-    >>> jitter
-    0.0
-    >>> np.round(L @ L.T, 12).tolist()
-    [[4.0, 2.0], [2.0, 3.0]]
+    Returns L and the jitter, 0 where nothing was added. The jitter is relative to each
+    diagonal entry, so the factor follows when rows and columns are scaled or permuted
+    together. It grows tenfold until the scaled factor succeeds and its reciprocal
+    condition number is at least `rcond`, n machine epsilons unless given; beyond 1e-6
+    it raises `NotPositiveDefiniteError`. Only the lower triangle of A is read.
     """
     n = len(A)
     if rcond is None:
@@ -88,6 +59,7 @@ def _safe_factor(R: FloatArray, jitter: float, rcond: float) -> FloatArray | Non
     """
     J = R + jitter * np.eye(len(R))
     potrf, pocon = get_lapack_funcs(("potrf", "pocon"), (J,))
+    # The 1-norm of the whole matrix from its lower triangle; the diagonal counts once.
     norm = (np.abs(J).sum(axis=0) + np.abs(J).sum(axis=1)).max() - 1.0 - jitter
     L, failed = potrf(J, lower=True, clean=True)
     if failed:

@@ -18,16 +18,10 @@ _FIRST_COMPRESSION = 8
 
 
 class Column(NamedTuple):
-    """One block column of a factor.
+    """One block column of a factor, and of the row of right-hand sides.
 
-    Attributes
-    ----------
-    L : array of shape (n_j, n_j)
-        On the diagonal; lower triangular, above it are no zeros but leftovers.
-    P : array of shape (n_{j+1}, n_j)
-        Below it; without rows in the last column.
-    z : array of shape (T, n_j)
-        z_j', in the row of the right-hand sides.
+    L is (n_j, n_j), above its diagonal are leftovers, not zeros; P below it is
+    (n_{j+1}, n_j), without rows in the last column; z is z_j', (T, n_j).
     """
 
     L: FloatArray
@@ -40,14 +34,10 @@ class LastRow:
 
         Z_j = V W_j,    W_j = rest_j L_j^-T,    rest_{j+1} = -W_j P_j'
 
-    V is the identity at first and rest_0 the corner. After 8, 16, 32, ... columns V is
-    cut to the directions in which the rest is still above the rounding of the corner:
-    what is dropped is a change of the matrix by no more than that.
-
-    Parameters
-    ----------
-    corner : array of shape (n_{q-1}, n_0)
-        Is overwritten.
+    V is the identity at first and rest_0 the corner, (n_{q-1}, n_0), which is
+    overwritten. After 8, 16, 32, ... columns V is cut to the directions in which the
+    rest is still above the rounding of the corner: what is dropped is a change of the
+    matrix by no more than that.
     """
 
     def __init__(self, corner: FloatArray) -> None:
@@ -57,9 +47,9 @@ class LastRow:
         self.V = [np.eye(m)]
         self.W: list[tuple[int, FloatArray]] = []  # which V, and W_j
         self.ZZ = np.zeros((m, m))
-        # One row of zeros: the first column says how many right-hand sides there are.
+        # One row of zeros: the first column sets the number of right-hand sides.
         self.zZ = np.zeros((1, m))
-        # The same sums over the columns of the current V, seen from inside it.
+        # The same sums over the columns of the current V in its coordinates.
         self.WW = np.zeros((m, m), order="F")
         self.zW = np.zeros((1, m))
 
@@ -84,10 +74,6 @@ class LastRow:
         inside = lower + np.tril(lower, -1).T
         return self.ZZ + V @ inside @ V.T, self.zZ + self.zW @ V.T
 
-    def times(self, x: FloatArray) -> list[FloatArray]:
-        """Return x' Z_j of all columns, for x' of shape (T, n_{q-1})."""
-        return row_times(x, self.V, self.W)
-
     def _compress(self) -> None:
         """Drop what is left of the corner below its own rounding."""
         self.ZZ, self.zZ = self.sums()
@@ -103,37 +89,18 @@ class LastRow:
 def row_times(
     x: FloatArray, V: list[FloatArray], W: list[tuple[int, FloatArray]]
 ) -> list[FloatArray]:
-    """Return x' Z_j of all columns from what a `LastRow` keeps, Z_j = V W_j.
+    """Return x' Z_j, (T, n_j), of all columns, for x' of shape (T, n_{q-1}).
 
-    Parameters
-    ----------
-    x : array of shape (T, n_{q-1})
-    V : list of arrays of shape (n_{q-1}, r)
-    W : list of (int, array of shape (r, n_j))
-        Which V, and W_j.
-
-    Returns
-    -------
-    products : list of arrays of shape (T, n_j)
+    Z_j = V W_j as a `LastRow` keeps them: W has pairs, which V and W_j.
     """
     inside = [x @ basis for basis in V]
     return [inside[number] @ W_j for number, W_j in W]
 
 
 def right_solve(L: FloatArray, B: FloatArray) -> FloatArray:
-    """Return B L^-T in the place of B.
+    """Return B L^-T in the place of B, (m, n) in Fortran order; L is lower triangular.
 
-        X_1 = B_1 L_11^-T,    X_2 = (B_2 - X_1 L_21') L_22^-T
-
-    Parameters
-    ----------
-    L : array of shape (n, n)
-        Lower triangular.
-    B : array of shape (m, n), in Fortran order
-
-    Returns
-    -------
-    X : B, overwritten
+    X_1 = B_1 L_11^-T,    X_2 = (B_2 - X_1 L_21') L_22^-T
     """
     n = len(L)
     if min(B.shape) <= _TRIANGLE:

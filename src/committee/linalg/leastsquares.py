@@ -14,7 +14,7 @@ from committee._typing import FloatArray
 def solve_least_squares(
     blocks: Iterable[tuple[FloatArray, FloatArray]],
 ) -> FloatArray:
-    """Minimise the squared residual over stacked row blocks.
+    """Return the weights (M,) of least squared residual over blocks (F_b, y_b) of rows.
 
         min_w  sum_b || y_b - F_b w ||^2,   of minimum norm when F is rank deficient
 
@@ -22,23 +22,6 @@ def solve_least_squares(
     QR), so memory is that of a block and the condition number is that of F and
     not its square, as it would be with F'F. The rank is decided on the small
     factor by a singular value decomposition.
-
-    Parameters
-    ----------
-    blocks : iterable of (F_b, y_b)
-        Arrays of shape (n_b, M) and (n_b,).
-
-    Returns
-    -------
-    w : array of shape (M,)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from committee.linalg import solve_least_squares
-    >>> F = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
-    >>> np.round(solve_least_squares([(F, np.array([1.0, 2.0, 3.0]))]), 12).tolist()
-    [0.5, 0.5]
     """
     triangle = Triangle.of(blocks)
     if triangle is None:

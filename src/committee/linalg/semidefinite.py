@@ -11,15 +11,9 @@ from committee._typing import FloatArray, IntArray
 
 
 class Relaxation(NamedTuple):
-    """Solution of the relaxed programme.
+    """Solution of the relaxed programme; `bound` is at most z'Gz for any choice.
 
-    Attributes
-    ----------
-    V : array of shape (M + 1, M + 1)
-        Nearly positive semidefinite, with a diagonal of nearly one.
-    bound : float
-        Not larger than z'Gz for any choice.
-    n_iter : int
+    V, (M + 1, M + 1), is nearly positive semidefinite, its diagonal nearly one.
     """
 
     V: FloatArray
@@ -76,7 +70,7 @@ def relax_choice(G: FloatArray, k: int, tol: float, max_iter: int) -> Relaxation
 
 
 def _import_scs() -> Any:
-    """Return the solver, or say how to install it."""
+    """Return the solver, or raise with how to install it."""
     try:
         import scs
     except ImportError as error:

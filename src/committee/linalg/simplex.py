@@ -31,24 +31,8 @@ def solve_nnqp(A: FloatArray, b: FloatArray) -> FloatArray:
 
         min_z  1/2 z'Az - b'z,   z >= 0
 
-    Parameters
-    ----------
-    A : array of shape (M, M)
-        Symmetric, positive definite up to rounding.
-    b : array of shape (M,)
-
-    Returns
-    -------
-    z : array of shape (M,)
-        Satisfies z >= 0, Az - b >= 0 and z'(Az - b) = 0 up to rounding; zeros
-        are exact.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from committee.linalg import solve_nnqp
-    >>> solve_nnqp(np.eye(2), np.array([1.0, -1.0])).tolist()
-    [1.0, 0.0]
+    A, (M, M), is positive definite up to rounding. Then z >= 0, Az - b >= 0 and
+    z'(Az - b) = 0 up to rounding; zeros are exact.
     """
     # With d = sqrt(diag A) the matrix has a unit diagonal and one tolerance fits.
     d = np.sqrt(np.diag(A))
@@ -72,26 +56,9 @@ def solve_simplex(C: FloatArray) -> FloatArray:
 
         min_w  w'Cw,   sum w = 1,  w >= 0
 
-    If z solves min 1/2 z'Cz - 1'z over z >= 0, then w = z / sum z. A relative
-    ridge of 1e-10 makes the answer unique where C is singular: identical
-    members get identical weights.
-
-    Parameters
-    ----------
-    C : array of shape (M, M)
-        Symmetric, positive semidefinite up to rounding.
-
-    Returns
-    -------
-    w : array of shape (M,)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from committee.linalg import solve_simplex
-    >>> C = np.array([[1.0, 0.0, 2.0], [0.0, 1.0, 2.0], [2.0, 2.0, 9.0]])
-    >>> np.round(solve_simplex(C), 6).tolist()
-    [0.5, 0.5, 0.0]
+    C, (M, M), is positive semidefinite up to rounding. If z solves
+    min 1/2 z'Cz - 1'z over z >= 0, then w = z / sum z. A relative ridge of 1e-10 makes
+    the answer unique where C is singular: identical members get identical weights.
     """
     c = np.diag(C)
     largest = float(c.max())

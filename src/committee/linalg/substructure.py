@@ -24,7 +24,6 @@ from scipy.linalg.blas import dgemm, dsyrk
 from committee._typing import FloatArray
 from committee.linalg.blocks import (
     Block,
-    BlockSolution,
     eliminate,
     go_back,
     log_determinant,
@@ -35,15 +34,10 @@ from committee.linalg.corner import Column, LastRow, row_times
 
 
 class Segment(NamedTuple):
-    """Neighbouring blocks, and the separators that they touch.
+    """Neighbouring blocks, and the separators before and after them.
 
-    Attributes
-    ----------
-    blocks : range
-    left, right : int or None
-        The separator before the first block, which in a ring may be the last of all,
-        and that after the last block. The right one is the segment's own: it is read
-        together with it.
+    In a ring the left one may be the last block of all. The right one is the segment's
+    own: it is read with it.
     """
 
     blocks: range
@@ -59,17 +53,12 @@ class Segment(NamedTuple):
 class Reduced(NamedTuple):
     """What a segment leaves to its separators l and r; None where there is none.
 
-    Attributes
-    ----------
-    left : (array of shape (n_l, n_l), array of shape (n_l, T)) or None
-        - sum_j Z_j Z_j' and - sum_j Z_j z_j.
-    right : (array of shape (n_r, n_r), array of shape (n_r, T)) or None
-        A_rr - P P' and b_r - P z, with P and z of the last block. Of the matrix only
-        the lower triangle is valid, and so it is in the sums of the small system.
-    across : array of shape (n_r, n_l) or None
-        - P Z' of the last block.
-    log_determinant : float
-        Of the segment's own blocks.
+        left    - sum_j Z_j Z_j'  and  - sum_j Z_j z_j,     (n_l, n_l) and (n_l, T)
+        right   A_rr - P P'  and  b_r - P z,                (n_r, n_r) and (n_r, T)
+        across  - P Z',                                     (n_r, n_l)
+
+    with P, z and Z of the last block. Of `right` only the lower triangle is valid, and
+    so it is in the sums of the small system. The determinant is of the own blocks.
     """
 
     left: tuple[FloatArray, FloatArray] | None
@@ -79,15 +68,7 @@ class Reduced(NamedTuple):
 
 
 class Eliminated(NamedTuple):
-    """What a segment keeps for the way back.
-
-    Attributes
-    ----------
-    columns : list of Column
-        L_j, P_j and z_j.
-    V, W : lists
-        Z_j = V W_j in the row of the left separator; as in `LastRow`.
-    """
+    """What a segment keeps for the way back: its columns, and V, W of its `LastRow`."""
 
     columns: list[Column]
     V: list[FloatArray]
@@ -95,31 +76,11 @@ class Eliminated(NamedTuple):
 
 
 def cut_segments(n_blocks: int, n_segments: int, *, ring: bool) -> list[Segment]:
-    """Cut a chain or ring into segments of nearly equal length.
+    """Cut a chain or ring of blocks into segments of nearly equal length.
 
     A ring has as many separators as segments, the last block among them; a chain has
-    one less. Every segment keeps at least one block.
-
-    Parameters
-    ----------
-    n_blocks : int
-        q.
-    n_segments : int
-        As many as wanted; fewer where blocks do not suffice.
-    ring : bool
-        Of one or two blocks there is no ring.
-
-    Returns
-    -------
-    segments : list of Segment
-
-    Examples
-    --------
-    >>> from committee.linalg.substructure import cut_segments
-    >>> [list(s.members) for s in cut_segments(7, 2, ring=False)]
-    [[0, 1, 2, 3], [4, 5, 6]]
-    >>> [(s.left, s.right) for s in cut_segments(7, 2, ring=True)]
-    [(6, 2), (2, 6)]
+    one less. Every segment keeps at least one block, so there may be fewer segments
+    than wanted. Of one or two blocks there is no ring.
     """
     ring = ring and n_blocks > 2
     # A chain ends as if one more separator came after its last block.
@@ -146,26 +107,8 @@ def eliminate_segment(
         Z_j = (C_j - Z_{j-1} P_{j-1}') L_j^-T,    C_first = A_{l,first}, else 0
 
     The left separator l sees the segment as the last row of a ring sees its corner,
-    and what fades is dropped in the same way.
-
-    Parameters
-    ----------
-    block : callable (i, j) -> array of shape (n_i, n_j)
-        As for `solve_block_ring`: i > j, or the corner first; each is asked for once,
-        by one of the segments.
-    rhs : sequence of arrays of shape (n_j, T)
-        Those of `segment.members` are read.
-    segment : Segment
-
-    Returns
-    -------
-    eliminated : Eliminated
-    reduced : Reduced
-
-    Raises
-    ------
-    NotPositiveDefiniteError
-        Names the block whose pivot is not positive definite.
+    and what fades is dropped in the same way. Each block is requested once, by one of
+    the segments, as `solve_block_ring` does: i > j, or the corner first.
     """
     left, right = segment.left, segment.right
     row = None if left is None else LastRow(_beside(block, left, segment.blocks.start))
@@ -183,9 +126,10 @@ def eliminate_segment(
     last = columns[-1]
     if row is not None:
         ZZ, zZ = row.sums()
-        to_left = -ZZ, -zZ.T
+        to_left = -ZZ, -zZ.T  # (n_l, n_l) and (n_l, T)
     if right is not None:
         pivot = np.asfortranarray(block(right, right), dtype=np.float64)
+        # The right separator is reached by the last block alone, the left by all.
         pivot = dsyrk(-1.0, last.P, 1.0, pivot, lower=1, overwrite_c=1)
         to_right = pivot, rhs[right] - dgemm(1.0, last.P, last.z, trans_b=1)
         across = None if row is None else row.beside_diagonal().T
@@ -200,22 +144,8 @@ def join_segments(
 ) -> tuple[dict[int, FloatArray], float]:
     """Solve the small system of the separators.
 
-    Parameters
-    ----------
-    segments : sequence of Segment
-    reduced : sequence of Reduced
-
-    Returns
-    -------
-    x : dict
-        Number of a separator and its solution, (n_s, T).
-    log_determinant : float
-        Of the whole matrix.
-
-    Raises
-    ------
-    NotPositiveDefiniteError
-        Names the separator whose pivot is not positive definite.
+    Returns x_s, (n_s, T), by the numbers of the separators, and log |A| of the whole
+    matrix. An error names the separator whose pivot is not positive definite.
     """
     names = [segment.right for segment in segments if segment.right is not None]
     inside = sum(part.log_determinant for part in reduced)
@@ -255,20 +185,9 @@ def _assembled(
 def segment_solution(
     segment: Segment, eliminated: Eliminated, x: dict[int, FloatArray]
 ) -> list[FloatArray]:
-    """Return the solution of `segment.members`, from that of the separators.
+    """Return x_j, (n_j, T), of `segment.members`, from the solution of the separators.
 
-        x_j' = (z_j' - x_{j+1}' P_j - x_l' Z_j) L_j^-1
-
-    Parameters
-    ----------
-    segment : Segment
-    eliminated : Eliminated
-    x : dict
-        Number of a separator and its solution, (n_s, T).
-
-    Returns
-    -------
-    x : list of arrays of shape (n_j, T)
+    x_j' = (z_j' - x_{j+1}' P_j - x_l' Z_j) L_j^-1
     """
     columns, V, W = eliminated
     after = np.zeros((len(columns[-1].z), 0))
@@ -278,47 +197,6 @@ def segment_solution(
         after = own[0].T
     fill = [] if segment.left is None else row_times(x[segment.left].T, V, W)
     return [x_j.T for x_j in go_back(columns, after, fill)] + own
-
-
-def solve_in_segments(
-    block: Block, rhs: Sequence[FloatArray], n_segments: int, *, ring: bool = False
-) -> BlockSolution:
-    """Solve a chain or ring of blocks in segments, one after the other.
-
-    Parameters
-    ----------
-    block : callable (i, j) -> array of shape (n_i, n_j)
-        As for `solve_block_chain` or `solve_block_ring`.
-    rhs : sequence of q arrays of shape (n_j, T)
-    n_segments : int
-    ring : bool
-
-    Returns
-    -------
-    BlockSolution
-
-    Raises
-    ------
-    NotPositiveDefiniteError
-        Names the block whose pivot is not positive definite, and by how much.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from committee.linalg.substructure import solve_in_segments
-    >>> def second_difference(i, j):
-    ...     return np.array([[2.0 if i == j else -1.0]])
-    >>> solution = solve_in_segments(second_difference, [np.ones((1, 1))] * 5, 2)
-    >>> [round(float(x[0, 0]), 12) for x in solution.x]
-    [2.5, 4.0, 4.5, 4.0, 2.5]
-    """
-    segments = cut_segments(len(rhs), n_segments, ring=ring)
-    parts = [eliminate_segment(block, rhs, segment) for segment in segments]
-    ends, log_det = join_segments(segments, [reduced for _, reduced in parts])
-    x = []
-    for segment, (eliminated, _) in zip(segments, parts, strict=True):
-        x += segment_solution(segment, eliminated, ends)
-    return BlockSolution(x, log_det)
 
 
 def _beside(block: Block, left: int, first: int) -> FloatArray:
