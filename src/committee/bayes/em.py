@@ -15,11 +15,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from committee._parallel import one_thread
 from committee._typing import FloatArray
 from committee.bayes.em_models import Gaussian, Model, Probit
-from committee.ep.checks import in_units
-from committee.ep.moments import Moments, signed_scale
-from committee.ep.threads import one_thread
+from committee.ep.arrays import in_units, signed_scale
+from committee.ep.targets import Moments
 from committee.linalg import solve_nnqp
 
 #: Where to begin: weights of all members, or the name of a rule.

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from committee._typing import FloatArray
-from committee.ep.gaussian import hazard, truncated_variance
-from committee.ep.moments import Moments
+from committee.ep.sites import hazard, truncated_variance
+from committee.ep.targets import Moments
 from committee.linalg import solve_nnqp
 
 Index = NDArray[np.intp]
