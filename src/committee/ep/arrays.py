@@ -71,8 +71,8 @@ def inner_precision(alpha: ArrayLike, unit: FloatArray) -> FloatArray:
     scaled = in_units(given, unit, unit)
     if scaled.min() < _SMALLEST or scaled.max() > 1.0 / _SMALLEST:
         raise ValueError(
-            "The scales of F, y, alpha and noise are too far from each other for "
-            "double precision: rescale F or y."
+            "The scales of F, y, alpha and noise are too far apart for double "
+            "precision: rescale F or y."
         )
     return scaled
 
