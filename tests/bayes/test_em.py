@@ -13,7 +13,7 @@ from scipy.special import log_ndtr
 from committee.bayes import fit_gaussian, fit_probit
 from committee.bayes.em import Gaussian, Probit
 from committee.ep import row_moments
-from committee.ep.gaussian import hazard
+from committee.ep.sites import hazard
 from committee.linalg import solve_nnqp
 from tests.reference.problems import make_problem
 

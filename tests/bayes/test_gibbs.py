@@ -8,7 +8,7 @@ from scipy.stats import kstest, truncnorm
 
 from committee.bayes import effective_sample_size, sample_probit, sample_truncated
 from committee.bayes.gibbs import follow
-from committee.ep.truncated import normal
+from committee.ep.sites import normal
 
 P = np.array([[2.0, 1.2], [1.2, 1.5]])
 # Means inside, on both sides of a wall, and beyond both walls.

@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_info
 
 from committee.ep import (
     PRICE,
+    arrays,
     classification_path,
     classification_posterior,
     error_moments,
@@ -19,16 +20,13 @@ from committee.ep import (
     regression_path,
     regression_posterior,
 )
-from committee.ep import (
-    probit_rows as rows,
-)
 from committee.ep.moves import best_alpha, gain
 
 
-def votes(rng, N=300, M=12, right=0.7, silent=0.3):
+def votes(rng, N=300, M=12, right=0.7, abstaining=0.3):
     """Signed votes of independent members, with abstentions."""
     S = np.where(rng.random((N, M)) < right, 1.0, -1.0)
-    return S * (rng.random((N, M)) >= silent)
+    return S * (rng.random((N, M)) >= abstaining)
 
 
 def predictions(rng, N=200, M=8):
@@ -78,7 +76,7 @@ def test_a_member_of_negative_use_never_enters():
 
 
 def check_path(path, truncated=True):
-    """What holds for every path; a silent member's weight is zero without truncation."""
+    """What holds for every path; the weight of a member that abstains is zero without truncation."""
     objective = np.array([step.objective for step in path.steps])
     assert np.all(np.diff(objective) > 0)
     for step in path.steps:
@@ -272,7 +270,7 @@ def test_loss_of_stacked_probabilities(rng):
 def test_blocks_of_rows_do_not_matter(rng, monkeypatch):
     S = votes(rng)
     whole = classification_path(S)
-    monkeypatch.setattr(rows, "_BLOCK_ELEMENTS", 1)
+    monkeypatch.setattr(arrays, "_BLOCK_ELEMENTS", 1)
     assert_allclose(
         classification_path(S).steps[-1].weights, whole.steps[-1].weights, rtol=1e-6
     )
@@ -340,7 +338,7 @@ def nasty(draw):
     spread = draw(st.sampled_from([0.0, 1e-8, 0.3, 5.0]))
     F = y[:, None] * rng.choice([0, 1, -1], size=M) + spread * rng.normal(size=(N, M))
     flaws = st.sampled_from(
-        ["duplicate", "constant", "target", "wrong", "zero", "silent", "one class"]
+        ["duplicate", "constant", "target", "wrong", "zero", "abstains", "one class"]
     )
     for flaw in draw(st.lists(flaws, max_size=2)):
         if flaw == "duplicate":
@@ -353,7 +351,7 @@ def nasty(draw):
             F = -np.abs(F) * np.sign(y)[:, None]
         elif flaw == "zero":
             F[:, -1] = 0.0
-        elif flaw == "silent":
+        elif flaw == "abstains":
             F[rng.random(N) < 0.5] = 0.0
         else:
             y = np.full(N, draw(st.sampled_from([0.0, 1.0])))

@@ -6,14 +6,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal, norm
 
 from committee.ep import (
+    arrays,
     classification_posterior,
     given_moments,
     moments_posterior,
     regression_posterior,
     row_moments,
-)
-from committee.ep import (
-    probit_rows as rows,
 )
 from tests.reference import ep as reference
 
@@ -23,9 +21,9 @@ def regression_rows(rng, N=40, M=3, spread=1.0):
     return y[:, None] + spread * rng.normal(size=(N, M)), y
 
 
-def signed_rows(rng, N=40, M=3, silent=0.0):
+def signed_rows(rng, N=40, M=3, abstaining=0.0):
     F, y = regression_rows(rng, N, M)
-    return np.sign(y)[:, None] * np.sign(F) * (rng.random(F.shape) >= silent)
+    return np.sign(y)[:, None] * np.sign(F) * (rng.random(F.shape) >= abstaining)
 
 
 def integrate(log_likelihood, alpha, top, nodes):
@@ -104,9 +102,9 @@ def test_regression_equals_sequential_ep(rng):
     assert_allclose(posterior.log_evidence, log_z, atol=1e-8)
 
 
-@pytest.mark.parametrize("silent", [0.0, 0.6])
-def test_classification_equals_sequential_ep(rng, silent):
-    S = signed_rows(rng, N=40, M=4, silent=silent)
+@pytest.mark.parametrize("abstaining", [0.0, 0.6])
+def test_classification_equals_sequential_ep(rng, abstaining):
+    S = signed_rows(rng, N=40, M=4, abstaining=abstaining)
     mean, cov, log_z = reference.classification(S, 0.5, n_sweeps=30)
     posterior = classification_posterior(S, 0.5, tol=1e-8)
     assert posterior.converged
@@ -205,16 +203,16 @@ def test_small_weights_count_less(rng):
     assert means[0] > prior_mean
 
 
-def test_silent_rows_have_no_site(rng):
+def test_rows_without_votes_have_no_site(rng):
     S = signed_rows(rng, N=20, M=3)
-    silent = np.vstack([S, np.zeros((2, 3))])
-    with_silence = classification_posterior(silent, 1.0)
+    more = np.vstack([S, np.zeros((2, 3))])
+    with_more = classification_posterior(more, 1.0)
     posterior = classification_posterior(S, 1.0)
-    assert_array_equal(np.array(with_silence.row_sites)[:, -2:], 0)
-    assert_allclose(with_silence.mean, posterior.mean, rtol=1e-12)
-    # A silent row is a coin: probability one half, and half an error.
-    assert_allclose(with_silence.log_evidence - posterior.log_evidence, -2 * np.log(2))
-    assert_array_equal(with_silence.loo_rows.loss[-2:], 0.5)
+    assert_array_equal(np.array(with_more.row_sites)[:, -2:], 0)
+    assert_allclose(with_more.mean, posterior.mean, rtol=1e-12)
+    # A row without votes is a coin: probability one half, and half an error.
+    assert_allclose(with_more.log_evidence - posterior.log_evidence, -2 * np.log(2))
+    assert_array_equal(with_more.loo_rows.loss[-2:], 0.5)
 
 
 def test_order_of_members_and_rows_does_not_matter(rng):
@@ -266,8 +264,8 @@ def test_blocks_of_rows_do_not_matter(rng, monkeypatch):
     S = signed_rows(rng, N=500, M=3)
     F, y = regression_rows(rng, N=500, M=3)
     whole = classification_posterior(S, 1.0), regression_posterior(F, y, 1.0, 0.5)
-    monkeypatch.setattr(rows, "_BLOCK_ELEMENTS", 1)
-    assert len(list(rows.row_blocks(500, 3))) > 1
+    monkeypatch.setattr(arrays, "_BLOCK_ELEMENTS", 1)
+    assert len(list(arrays.row_blocks(500, 3))) > 1
     blocks = classification_posterior(S, 1.0), regression_posterior(F, y, 1.0, 0.5)
     for one, other in zip(whole, blocks, strict=True):
         assert_allclose(one.mean, other.mean, rtol=1e-10)

@@ -16,11 +16,11 @@ from typing import Literal, NamedTuple, Protocol
 import numpy as np
 from scipy.special import log_ndtr
 
+from committee._parallel import one_thread
 from committee._typing import FloatArray, IntArray
-from committee.ep.checks import in_units
-from committee.ep.gaussian import hazard, truncated_variance
-from committee.ep.moments import Moments, signed_scale
-from committee.ep.threads import one_thread
+from committee.ep.arrays import in_units, signed_scale
+from committee.ep.sites import hazard, truncated_variance
+from committee.ep.targets import Moments
 from committee.linalg import solve_nnqp
 
 #: Where to begin: weights of all members, or the name of a rule.

@@ -18,10 +18,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy.special import log_ndtr
 
+from committee._parallel import one_thread
 from committee._typing import FloatArray
 from committee.ep.posterior import classification_posterior
-from committee.ep.threads import one_thread
-from committee.ep.truncated import Normal, normal
+from committee.ep.sites import Normal, normal
 from committee.linalg import solve_nnqp
 
 LogDensity = Callable[[FloatArray], FloatArray]

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import log_ndtr, softmax
 
+from committee._parallel import one_thread
 from committee._typing import FloatArray, IntArray
 from committee.combiners.problem import Largest, Problem, weight_and_rows
 from committee.distributed import Chunks
@@ -27,8 +28,7 @@ from committee.ep import (
     error_moments,
     row_moments,
 )
-from committee.ep.moments import signed_scale
-from committee.ep.threads import one_thread
+from committee.ep.arrays import signed_scale
 
 
 class Rows(NamedTuple):

@@ -30,8 +30,7 @@ from committee.combiners.likelihoods import (
 )
 from committee.combiners.problem import Problem
 from committee.ep import PathStep, row_moments
-from committee.ep.checks import in_units, inner_precision
-from committee.ep.moments import signed_scale
+from committee.ep.arrays import in_units, inner_precision, signed_scale
 
 #: Chains have met below this R-hat.
 _R_HAT = 1.05

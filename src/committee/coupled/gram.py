@@ -11,8 +11,8 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
+from committee._parallel import one_thread
 from committee._typing import FloatArray, IntArray
-from committee.ep.threads import one_thread
 from committee.kernels import Kernel
 
 #: Blocks of this size gain from a second BLAS thread; small ones may lose tenfold.

@@ -1,8 +1,7 @@
 """Expectation Propagation for committees: posteriors, evidence, leave-one-out."""
 
 from committee.ep.checkpoint import RecordedVotes
-from committee.ep.chunked_targets import ChunkedTargets
-from committee.ep.chunked_votes import ChunkedVotes
+from committee.ep.chunked_rows import ChunkedTargets, ChunkedVotes
 from committee.ep.evidence import (
     PRICE,
     classification_path,
@@ -11,16 +10,22 @@ from committee.ep.evidence import (
     votes_path,
 )
 from committee.ep.loo import LeaveOneOut, Score
-from committee.ep.moments import Moments, error_moments, given_moments, row_moments
 from committee.ep.posterior import (
     Posterior,
     classification_posterior,
     moments_posterior,
     regression_posterior,
 )
+from committee.ep.sequence import PathStep, preferred
 from committee.ep.sites import Probit, Site, Truncation
-from committee.ep.steps import PathStep, preferred
-from committee.ep.targets import TargetRows, Targets
+from committee.ep.targets import (
+    Moments,
+    TargetRows,
+    Targets,
+    error_moments,
+    given_moments,
+    row_moments,
+)
 from committee.ep.votes import VoteRows, Votes
 
 __all__ = [

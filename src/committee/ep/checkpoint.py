@@ -1,8 +1,8 @@
-"""A long sequence of sweeps that can be broken off and taken up again.
+"""A long sequence of sweeps that can be interrupted and resumed.
 
-All that the control loop learns from the rows are sums. They are written down in
-order: a new start reads them instead of sweeping, comes to the same decisions, and
-goes on with the sites of the last sweep, which are kept beside the sums.
+All that the control loop learns from the rows are sums. They are recorded in order: a
+new start reads them instead of sweeping, comes to the same decisions, and goes on
+with the sites of the last sweep, which are saved beside the sums.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 
 from committee._files import replaced_atomically
-from committee.ep.gaussian import Array
-from committee.ep.loo import Score, ScoreSums
-from committee.ep.probit_rows import Index, Messages
-from committee.ep.truncated import Normal
-from committee.ep.votes import SweepSums, VoteRows
+from committee._typing import FloatArray, IntArray
+from committee.ep.loo import ScoreSums
+from committee.ep.sites import Normal
+from committee.ep.votes import Messages, SweepSums, VoteRows
 
 Record = dict[str, Any]
 
@@ -41,16 +40,16 @@ class RecordedVotes:
     rows : VoteRows
         The rows themselves, the same in every start.
     folder : path
-        Made if it is not there; workers in other places must reach it too.
+        Made if it is not there; the workers of a cluster must reach it too.
     """
 
     def __init__(self, rows: VoteRows, folder: str | os.PathLike[str]) -> None:
         self.rows = rows
-        # Workers may have been started elsewhere.
+        # Workers may have been started in another directory.
         self.folder = Path(folder).absolute()
         self.folder.mkdir(parents=True, exist_ok=True)
         self._n_records = 0
-        self._done_with: set[int] = set()
+        self._released: set[int] = set()
 
     @property
     def n_members(self) -> int:
@@ -71,23 +70,23 @@ class RecordedVotes:
         messages = self.rows.messages(self._value(sites))
         known = self._recall({"sites": sites.number})
         if known is None:
-            self._note({"sites": sites.number, **messages._asdict()})
+            self._record({"sites": sites.number, **messages._asdict()})
         elif not np.allclose(known["diagonal"], messages.diagonal, rtol=1e-9, atol=0.0):
             raise self._other_rows()
         return messages
 
-    def columns(self, sites: _Sites, members: Index) -> Array:
+    def columns(self, sites: _Sites, members: IntArray) -> FloatArray:
         """Return the columns of L about some members."""
         request = {"sites": sites.number, "members": members}
         known = self._recall(request)
         if known is not None:
             return np.asarray(known["columns"])
         columns = self.rows.columns(self._value(sites), members)
-        self._note({**request, "columns": columns})
+        self._record({**request, "columns": columns})
         return columns
 
     def sweep(
-        self, sites: _Sites, active: Index, q: Normal, step: float
+        self, sites: _Sites, active: IntArray, q: Normal, step: float
     ) -> tuple[_Sites, SweepSums]:
         """Sweep, unless the outcome is known."""
         request = {"sites": sites.number, "members": active, "mean": q.mean}
@@ -95,21 +94,12 @@ class RecordedVotes:
         known = self._recall(request)
         if known is not None:
             return self._tracked(number), _sums_of(known)
-        value, swept = self.rows.sweep(self._value(sites), active, q, step)
-        sums = self.rows.summed(swept)
+        value, sums = self.rows.sweep(self._value(sites), active, q, step)
         self.rows.save(value, self._place(number))
-        self._note({**request, **_record_of(sums)})
+        self._record({**request, **_record_of(sums)})
         return self._tracked(number, value), sums
 
-    def summed(self, sums: SweepSums) -> SweepSums:
-        """Return the sums as they are."""
-        return sums
-
-    def score(self, sums: SweepSums) -> Score:
-        """Return the leave-one-out scores of a sweep."""
-        return sums.scores.score
-
-    def mean_variance(self, active: Index, cov: Array) -> float:
+    def mean_variance(self, active: IntArray, cov: FloatArray) -> float:
         """Return the mean over rows of S_n' V S_n."""
         return self.rows.mean_variance(active, cov)
 
@@ -122,9 +112,9 @@ class RecordedVotes:
         return self.rows.load(folder)
 
     def _tracked(self, number: int, value: Any = None) -> _Sites:
-        """Return sites that are known to be done with when nothing refers to them."""
+        """Return sites that are released when nothing refers to them."""
         sites = _Sites(number, value)
-        weakref.finalize(sites, self._done_with.add, number).atexit = False
+        weakref.finalize(sites, self._released.add, number).atexit = False
         return sites
 
     def _value(self, sites: _Sites) -> Any:
@@ -151,13 +141,13 @@ class RecordedVotes:
         self._n_records += 1
         return record
 
-    def _note(self, record: Record) -> None:
-        """Write down a record; then forget sites that are not needed."""
+    def _record(self, record: Record) -> None:
+        """Write a record; then remove the sites that were released."""
         with replaced_atomically(self.folder / f"{self._n_records:05d}.npz") as file:
             np.savez(file, **record)
         self._n_records += 1
-        while self._done_with:
-            shutil.rmtree(self._place(self._done_with.pop()), ignore_errors=True)
+        while self._released:
+            shutil.rmtree(self._place(self._released.pop()), ignore_errors=True)
 
     def _other_rows(self) -> ValueError:
         return ValueError(

@@ -12,22 +12,18 @@ from typing import TypedDict, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
+from committee._parallel import one_thread
+from committee._typing import FloatArray
 from committee._validation import check_sample_weight
-from committee.ep.checks import check_group, check_rows, check_targets
-from committee.ep.gaussian import Array
-from committee.ep.gaussian_likelihood import GaussianLikelihood
-from committee.ep.likelihood import Likelihood
+from committee.ep.arrays import check_group, check_rows, check_targets, signed_scale
+from committee.ep.likelihood import GaussianLikelihood, Likelihood, ProbitLikelihood
 from committee.ep.loo import Loss
-from committee.ep.moments import Moments, row_moments, signed_scale
-from committee.ep.probit_likelihood import ProbitLikelihood
-from committee.ep.sequence import Callback, Sequence, run
-from committee.ep.steps import Rule
-from committee.ep.targets import TargetRows, Targets
-from committee.ep.threads import one_thread
+from committee.ep.sequence import Callback, EvidenceSequence, Rule, run
+from committee.ep.targets import Moments, TargetRows, Targets, row_moments
 from committee.ep.votes import VoteRows, Votes
 from committee.path import Path
 
-#: Log evidence that a member has to bring, unless told otherwise: half of the log 2
+#: Log evidence that a member has to bring, unless given: half of the log 2
 #: that its prior gains by being one-sided. At 0 every member with u > 0 stays.
 PRICE = 0.5 * float(np.log(2.0))
 
@@ -109,25 +105,18 @@ def classification_path(
     weight = check_sample_weight(sample_weight, S)
     check_group(group, len(S))
     S, scale = signed_scale(S)
-    return votes_path(
-        Votes(S, weight, group),
-        unit=1.0 / scale,
-        **options,
-    )
+    return votes_path(Votes(S, weight, group), unit=1.0 / scale, **options)
 
 
 def votes_path(
-    rows: VoteRows,
-    *,
-    unit: Array | None = None,
-    **options: Unpack[Options],
+    rows: VoteRows, *, unit: FloatArray | None = None, **options: Unpack[Options]
 ) -> Path:
-    """Run `classification_path` on signed rows that may be kept anywhere.
+    """Run `classification_path` on signed rows in memory or in chunks.
 
     Parameters
     ----------
     rows : VoteRows
-        `Votes`, or rows that live in many places.
+        `Votes`, `ChunkedVotes` or `RecordedVotes`.
     unit : array of shape (M,), optional
         Factor from weights of these rows to the weights that are reported.
     **options
@@ -188,12 +177,8 @@ def regression_path(
     weight = check_sample_weight(sample_weight, F)
     with one_thread():
         moments = row_moments(F, y, weight)
-    return moments_path(
-        moments,
-        rows=Targets(F, y, weight, loss),
-        noise=noise,
-        **options,
-    )
+    rows = Targets(F, y, weight, loss)
+    return moments_path(moments, rows=rows, noise=noise, **options)
 
 
 def moments_path(
@@ -203,15 +188,16 @@ def moments_path(
     noise: float | None = None,
     **options: Unpack[Options],
 ) -> Path:
-    """Run `regression_path` from moments, which may come from anywhere.
+    """Run `regression_path` from moments.
 
     Parameters
     ----------
     moments : Moments
-        From `row_moments`, `given_moments` or `error_moments`; G must be positive semi-definite.
+        From `row_moments`, `given_moments` or `error_moments`; G must be positive
+        semi-definite.
     rows : TargetRows, optional
-        `Targets`, or rows that live in many places, to leave out one by one; without them the leave-one-out error is the
-        generalised cross-validation of the moments.
+        `Targets` or `ChunkedTargets`, to leave out one by one; without them the
+        leave-one-out error is the generalised cross-validation of the moments.
     noise : float, optional
         As in `regression_path`.
     **options
@@ -238,7 +224,7 @@ def _path(likelihood: Likelihood, options: Options) -> Path:
     if most is not None and most < 1:
         raise ValueError(f"max_members must be at least 1. Got {most}.")
     return run(
-        Sequence(
+        EvidenceSequence(
             likelihood,
             truncated=truncated,
             price=price,

@@ -6,10 +6,34 @@ from typing import NamedTuple
 
 import numpy as np
 
-from committee.ep.gaussian import Array
-from committee.ep.likelihood import Index, Likelihood
-from committee.ep.probit_rows import Messages
-from committee.ep.truncated import Truncated, next_step, truncate, untruncated
+from committee._typing import FloatArray, IntArray
+from committee.ep.likelihood import Likelihood
+from committee.ep.sites import (
+    TRUNCATION,
+    Normal,
+    cavity,
+    log_scale,
+    moment_mismatch,
+    normal,
+)
+from committee.ep.votes import Messages
+
+_SMALLEST_STEP = 1.0 / 64.0
+
+
+class Truncated(NamedTuple):
+    """The Gaussian, the sites of its truncations, and how well they fit.
+
+    `log_scales` is sum_i log s_i; `weights` are the means of the truncated marginals,
+    equal to `normal.mean` at the fixed point and positive everywhere.
+    """
+
+    normal: Normal
+    tau: FloatArray
+    nu: FloatArray
+    log_scales: float
+    weights: FloatArray
+    mismatch: float
 
 
 class Fit(NamedTuple):
@@ -32,9 +56,9 @@ class Settings(NamedTuple):
 
 def fit_posterior(
     likelihood: Likelihood,
-    active: Index,
-    alpha: Array,
-    sites: tuple[Array, Array],
+    active: IntArray,
+    alpha: FloatArray,
+    sites: tuple[FloatArray, FloatArray],
     settings: Settings,
 ) -> Fit:
     """Sweep over rows and truncations until their moments agree.
@@ -71,18 +95,78 @@ def fit_posterior(
 
 def constrain(
     messages: Messages,
-    active: Index,
-    alpha: Array,
-    tau: Array,
-    nu: Array,
+    active: IntArray,
+    alpha: FloatArray,
+    tau: FloatArray,
+    nu: FloatArray,
     settings: Settings,
 ) -> Truncated:
-    """Return the posterior of the weights, given what the rows say."""
+    """Return the posterior of the weights, given the rows' messages."""
     h = messages.h[active]
     P = messages.L[active]
     P.flat[:: len(P) + 1] += alpha
     if not settings.truncated:
         return untruncated(P, h)
-    # The weights follow the rows: they need to be only a little better settled.
+    # The weights follow the rows, so they are settled a little better than these.
     tol, inner_iter = 0.1 * settings.tol, settings.inner_iter
     return truncate(P, h, tau, nu, tol=tol, max_iter=inner_iter)
+
+
+def truncate(
+    P: FloatArray,
+    h: FloatArray,
+    tau: FloatArray,
+    nu: FloatArray,
+    *,
+    tol: float,
+    max_iter: int,
+) -> Truncated:
+    """Fit q(w) to exp(-w'Pw/2 + h'w) prod_i [w_i > 0].
+
+    V^-1 = P + diag(tau),  m = V (h + nu)
+
+    All sites move at once; the step is halved when a sweep overshoots. The mismatch
+    is the largest difference between a marginal and its truncated cavity, in
+    standard deviations for the mean and relative for the variance.
+    """
+    step, last = 1.0, np.inf
+    for _ in range(max_iter):
+        fit, new_tau, new_nu = _sweep(P, h, tau, nu)
+        if fit.mismatch <= tol:
+            break
+        step = next_step(step, fit.mismatch, last)
+        last = fit.mismatch
+        tau = tau + step * (new_tau - tau)
+        nu = nu + step * (new_nu - nu)
+    return fit
+
+
+def untruncated(P: FloatArray, h: FloatArray) -> Truncated:
+    """Return the Gaussian alone, in the form of a truncated one without sites."""
+    q, zero = normal(P, h), np.zeros_like(h)
+    return Truncated(q, zero, zero, 0.0, q.mean, 0.0)
+
+
+def next_step(step: float, mismatch: float, last: float) -> float:
+    """Halve the step after an overshoot; let it recover slowly otherwise."""
+    if mismatch > last:
+        return max(0.5 * step, _SMALLEST_STEP)
+    return min(1.25 * step, 1.0)
+
+
+def _sweep(
+    P: FloatArray, h: FloatArray, tau: FloatArray, nu: FloatArray
+) -> tuple[Truncated, FloatArray, FloatArray]:
+    """Return the posterior of the given sites, and the sites that match its cavities."""
+    precision = P.copy()
+    precision.flat[:: len(P) + 1] += tau
+    q = normal(precision, h + nu)
+    var = q.cov.diagonal()
+    c_mean, c_var = cavity(q.mean, var, tau, nu)
+    log_z, rho, kappa, shrink = TRUNCATION.tilted(c_mean, c_var)
+    log_scales = float(log_scale(log_z, c_mean, c_var, tau, nu).sum())
+    # Rounding can cancel c_mean + c_var rho to zero or below in the far tail.
+    weights = np.maximum(c_mean + c_var * rho, np.finfo(float).tiny)
+    mismatch = moment_mismatch(q.mean, var, weights, c_var * shrink)
+    fit = Truncated(q, tau, nu, log_scales, weights, mismatch)
+    return fit, kappa / shrink, (rho + c_mean * kappa) / shrink

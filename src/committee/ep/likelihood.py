@@ -1,29 +1,38 @@
-"""What a likelihood is to the rest of the package: one small interface.
+"""The two likelihoods, behind one small interface.
 
-A likelihood tells what its rows say about the weights (`messages`), takes in a new
-posterior of the weights (`absorb`), and knows its part of the evidence and the
-leave-one-out scores. The Gaussian one is exact and never looks at rows for this.
+A likelihood has the messages of its rows about the weights (`messages`), takes in a
+new posterior of the weights (`absorb`), and knows its part of the evidence and the
+leave-one-out scores. The Gaussian one is exact and needs moments alone; the probit one
+has a site for each row.
 """
 
 from __future__ import annotations
 
 from typing import Any, ClassVar, Protocol
 
-from committee.ep.gaussian import Array
-from committee.ep.loo import Score
-from committee.ep.probit_rows import Index, Messages
-from committee.ep.truncated import Normal
+import numpy as np
 
-__all__ = ["Index", "Likelihood"]
+from committee._typing import FloatArray, IntArray
+from committee.ep.arrays import in_units
+from committee.ep.loo import Score
+from committee.ep.sites import Normal
+from committee.ep.targets import Moments, TargetRows
+from committee.ep.votes import Messages, SweepSums, VoteRows
+
+# Noise below this share of the mean square of y is rounding of the moments.
+_LEAST_NOISE = 1e-10
 
 
 class Likelihood(Protocol):
-    """What the posterior and the evidence sequence ask of a likelihood."""
+    """What the posterior and the evidence sequence need of a likelihood."""
 
-    unit: Array
+    unit: FloatArray
 
     #: Whether the rows need no sites, so that a state is small.
     exact: ClassVar[bool]
+
+    #: All that changes; setting it takes a likelihood back to an earlier committee.
+    state: Any
 
     @property
     def n_rows(self) -> float:
@@ -31,16 +40,13 @@ class Likelihood(Protocol):
 
     @property
     def messages(self) -> Messages:
-        """What the rows say about the active members."""
+        """The rows' messages about the active members."""
 
     @property
     def noise_variance(self) -> float:
         """The noise, in the units of y."""
 
-    #: All that changes: what `state` was, it can be again.
-    state: Any
-
-    def activate(self, active: Index) -> None:
+    def activate(self, active: IntArray) -> None:
         """Make `messages` those about the members `active`."""
 
     def absorb(self, q: Normal, step: float) -> float:
@@ -52,5 +58,193 @@ class Likelihood(Protocol):
     def score(self, q: Normal) -> Score:
         """Return the leave-one-out scores of q."""
 
-    def adapt(self, q: Normal, alpha: Array) -> None:
+    def adapt(self, q: Normal, alpha: FloatArray) -> None:
         """Re-estimate what the likelihood itself has to learn."""
+
+
+class GaussianLikelihood:
+    """y_n = w'F_n + e with e ~ N(0, noise), from moments.
+
+    L = G / noise,  h = g / noise,
+    log scale = -N/2 log(2 pi noise) - y'y / (2 noise)
+
+    `noise` is in the units of the moments, and learned unless given, beginning with
+    what the best single member leaves. Without `rows` the leave-one-out scores are
+    the generalised cross-validation of the moments.
+    """
+
+    exact: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        moments: Moments,
+        noise: float | None = None,
+        *,
+        rows: TargetRows | None = None,
+    ) -> None:
+        self.moments = moments
+        self.learn_noise = noise is None
+        self.noise = _single_noise(moments) if noise is None else noise
+        self.rows = rows
+        self.unit = moments.unit
+        self.active: IntArray = np.arange(0)
+
+    @property
+    def state(self) -> Any:
+        """Return the active members and the noise."""
+        return self.active, self.noise
+
+    @state.setter
+    def state(self, state: Any) -> None:
+        self.active, self.noise = state
+
+    @property
+    def n_rows(self) -> float:
+        """Return the total weight of the rows."""
+        return self.moments.n
+
+    @property
+    def noise_variance(self) -> float:
+        """Return the noise in the units of y."""
+        scale = self.moments.y_scale
+        return float(in_units(self.noise, scale, scale))
+
+    @property
+    def messages(self) -> Messages:
+        """Return the exact messages of the rows."""
+        G, noise = self.moments.G, self.noise
+        return Messages(
+            G[:, self.active] / noise, self.moments.g / noise, G.diagonal() / noise
+        )
+
+    def activate(self, active: IntArray) -> None:
+        """Remember the active members."""
+        self.active = active
+
+    def absorb(self, q: Normal, step: float) -> float:
+        """Do nothing: the Gaussian term is exact."""
+        return 0.0
+
+    def log_scale(self) -> float:
+        """Return the log evidence of w = 0, in the units of y."""
+        m = self.moments
+        return -0.5 * (
+            m.n * float(np.log(2.0 * np.pi * self.noise)) + m.yy / self.noise
+        ) - m.n * float(np.log(m.y_scale))
+
+    def adapt(self, q: Normal, alpha: FloatArray) -> None:
+        """Set noise to ||y - F m||^2 / (N - sum_i (1 - alpha_i V_ii))."""
+        if not self.learn_noise:
+            return
+        # 1 - alpha_i V_ii is the share of w_i that the rows determine (MacKay 1992).
+        used = float(np.sum(1.0 - alpha * q.cov.diagonal()))
+        free = max(self.moments.n - used, 1.0)
+        self.noise = max(self._rss(q.mean) / free, _least_noise(self.moments))
+
+    def _rss(self, mean: FloatArray) -> float:
+        """Return ||y - F m||^2, which rounding of the moments can make negative."""
+        G, g, a = self.moments.G, self.moments.g, self.active
+        rss = self.moments.yy - 2.0 * g[a] @ mean + mean @ G[np.ix_(a, a)] @ mean
+        return max(float(rss), 0.0)
+
+    def score(self, q: Normal) -> Score:
+        """Return the row scores, or generalised cross-validation without rows.
+
+        GCV = rss / N / (1 - tr(V G) / (N noise))^2, standard error GCV sqrt(2 / N)
+        """
+        m, n = self.moments, self.moments.n
+        if self.rows is not None:
+            return self.rows.score(self.active, q, self.noise, m.units)
+        G = m.G[np.ix_(self.active, self.active)]
+        leverage = float(np.sum(q.cov * G)) / self.noise / n
+        kept = max(1.0 - leverage, 1.0 / n)
+        error = self._rss(q.mean) / n / kept**2
+        spread = max(self.noise / kept, _least_noise(self.moments))
+        density = -0.5 * (np.log(2.0 * np.pi * spread) + error / spread)
+        error = float(in_units(error, m.y_scale, m.y_scale))
+        return Score(
+            error, error * float(np.sqrt(2.0 / n)), float(density - np.log(m.y_scale))
+        )
+
+
+def _least_noise(moments: Moments) -> float:
+    """Return the smallest noise that the moments can distinguish from zero."""
+    return max(_LEAST_NOISE * moments.yy / moments.n, 1e-100)
+
+
+def _single_noise(moments: Moments) -> float:
+    """Return the mean square that the best single member leaves of y."""
+    diagonal = moments.G.diagonal()
+    explained = moments.g**2 / np.where(diagonal > 0.0, diagonal, 1.0)
+    rest = moments.yy - explained.max()
+    return max(float(rest) / moments.n, _least_noise(moments))
+
+
+class ProbitLikelihood:
+    """p(y_n | w) = Phi(w'S_n) of signed rows S_n = y_n F_n, all updated at once.
+
+    `sites` are those to start with; `unit` is the factor from weights of S to the
+    weights that are reported.
+    """
+
+    exact: ClassVar[bool] = False
+    #: The latent noise is one by definition.
+    noise_variance = 1.0
+
+    def __init__(
+        self, rows: VoteRows, *, sites: Any = None, unit: FloatArray | None = None
+    ) -> None:
+        self.rows = rows
+        self.sites = rows.initial_sites() if sites is None else sites
+        self.unit = np.ones(rows.n_members) if unit is None else unit
+        self.active: IntArray = np.arange(0)
+        self.messages = rows.messages(self.sites)
+        self._last: SweepSums | None = None
+
+    @property
+    def state(self) -> Any:
+        """Return sites, active members, their messages, and the last sweep."""
+        return self.sites, self.active, self.messages, self._last
+
+    @state.setter
+    def state(self, state: Any) -> None:
+        self.sites, self.active, self.messages, self._last = state
+
+    @property
+    def n_rows(self) -> float:
+        """Return the total weight of the rows."""
+        return self.rows.n_rows
+
+    def activate(self, active: IntArray) -> None:
+        """Keep the columns of L that stay, and add those of the new members."""
+        known = np.isin(active, self.active)
+        L = np.empty((self.rows.n_members, len(active)))
+        L[:, known] = self.messages.L[:, np.isin(self.active, active)]
+        if not known.all():
+            L[:, ~known] = self.rows.columns(self.sites, active[~known])
+        self.messages = self.messages._replace(L=L)
+        self.active = active
+
+    def absorb(self, q: Normal, step: float) -> float:
+        """Run one parallel sweep over the rows."""
+        self.sites, self._last = self.rows.sweep(self.sites, self.active, q, step)
+        self.messages = self._last.messages
+        return self._last.mismatch
+
+    @property
+    def last(self) -> SweepSums:
+        """Return the sums of the last sweep."""
+        if self._last is None:
+            raise RuntimeError("absorb comes first.")
+        return self._last
+
+    def log_scale(self) -> float:
+        """Return sum_n s_n log s_n."""
+        return self.last.log_scales
+
+    def adapt(self, q: Normal, alpha: FloatArray) -> None:
+        """Do nothing: there is no noise to learn."""
+
+    def score(self, q: Normal) -> Score:
+        """Return the leave-one-out scores of the last sweep."""
+        return self.last.scores.score

@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from committee.ep.checks import in_units
-from committee.ep.gaussian import Array
+from committee._typing import FloatArray
+from committee.ep.arrays import in_units
 
 # A row that the others leave less than this share of is known by rounding only.
 _LEAST_KEPT = 1e-13
 
-Loss = Callable[[Array], Array]
+Loss = Callable[[FloatArray], FloatArray]
 
 
 class Score(NamedTuple):
@@ -40,7 +40,9 @@ class ScoreSums(NamedTuple):
     density: float
 
     @classmethod
-    def of(cls, losses: Array, log_density: Array, weight: Array | None) -> ScoreSums:
+    def of(
+        cls, losses: FloatArray, log_density: FloatArray, weight: FloatArray | None
+    ) -> ScoreSums:
         """Return the sums over cases: of losses, squares about their mean, densities."""
         top = float(losses.max()) or 1.0
         s = np.ones(len(losses)) if weight is None else weight
@@ -76,7 +78,7 @@ class ScoreSums(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LeaveOneOut:
-    """What the committee says about each case when it has not seen that case.
+    """Predictions of each case by a committee that has not seen it.
 
     Parameters
     ----------
@@ -90,11 +92,11 @@ class LeaveOneOut:
         Case weights; all one unless given.
     """
 
-    mean: Array
-    var: Array
-    loss: Array
-    log_density: Array
-    weight: Array | None = None
+    mean: FloatArray
+    var: FloatArray
+    loss: FloatArray
+    log_density: FloatArray
+    weight: FloatArray | None = None
 
     @property
     def sums(self) -> ScoreSums:
@@ -108,7 +110,11 @@ class LeaveOneOut:
 
 
 def vote_loo(
-    c_mean: Array, c_var: Array, log_z: Array, weight: Array | None, group: int
+    c_mean: FloatArray,
+    c_var: FloatArray,
+    log_z: FloatArray,
+    weight: FloatArray | None,
+    group: int,
 ) -> LeaveOneOut:
     """Score the cavities of signed rows; `group` consecutive rows are one case.
 
@@ -126,13 +132,13 @@ def vote_loo(
 
 
 def residual_loo(
-    y: Array,
-    prediction: Array,
-    leverage: Array,
+    y: FloatArray,
+    prediction: FloatArray,
+    leverage: FloatArray,
     noise: float,
     *,
     y_scale: float = 1.0,
-    weight: Array | None = None,
+    weight: FloatArray | None = None,
     loss: Loss | None = None,
 ) -> LeaveOneOut:
     """Score Gaussian rows by their leverage h_n = F_n'V F_n / noise.

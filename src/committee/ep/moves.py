@@ -1,8 +1,8 @@
 """What one member is worth, given the others: add, delete or re-estimate.
 
 The data's message about w_i, once the other weights are integrated out, is a Gaussian
-of precision r_i and precision x mean u_i (Tipping and Faul 2003). All that a member can gain
-depends on q = u^2 / r and on the sign of u.
+of precision r_i and precision x mean u_i (Tipping and Faul 2003). All that a member
+can gain depends on q = u^2 / r and on the sign of u.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, log_ndtr
 
-from committee.ep.gaussian import Array, hazard
-from committee.ep.likelihood import Index
-from committee.ep.probit_rows import Messages
-from committee.ep.truncated import Truncated
+from committee._typing import BoolArray, FloatArray, IntArray
+from committee.ep.fitting import Truncated
+from committee.ep.sites import hazard
+from committee.ep.votes import Messages
 
 # A message weaker than this share of the member's own information is rounding: the
 # member lies in the span of the others.
@@ -30,8 +29,8 @@ _BISECTIONS = 48
 
 
 def member_messages(
-    messages: Messages, active: Index, alpha: Array, fit: Truncated
-) -> tuple[Array, Array]:
+    messages: Messages, active: IntArray, alpha: FloatArray, fit: Truncated
+) -> tuple[FloatArray, FloatArray]:
     """Return r and u of every member.
 
     outside:  r_i = L_ii - L_ia V L_ai,            u_i = h_i - L_ia m
@@ -48,7 +47,9 @@ def member_messages(
     return np.where(spanned, 0.0, r), np.where(spanned, 0.0, u)
 
 
-def gain(alpha: Array, r: Array, u: Array, *, truncated: bool) -> Array:
+def gain(
+    alpha: FloatArray, r: FloatArray, u: FloatArray, *, truncated: bool
+) -> FloatArray:
     """Return how much a member raises the log evidence, against its absence.
 
     l = 1/2 [ log alpha - log(alpha + r) + u^2 / (alpha + r) ]
@@ -63,7 +64,7 @@ def gain(alpha: Array, r: Array, u: Array, *, truncated: bool) -> Array:
     return np.asarray(value)
 
 
-def best_alpha(r: Array, u: Array, *, truncated: bool) -> Array:
+def best_alpha(r: FloatArray, u: FloatArray, *, truncated: bool) -> FloatArray:
     """Return the alpha of largest gain; infinity where no finite one gains.
 
     Without truncation alpha = r^2 / (u^2 - r) if u^2 > r. With it the derivative of
@@ -80,12 +81,12 @@ def best_alpha(r: Array, u: Array, *, truncated: bool) -> Array:
         alpha[able] = r * np.exp(_log_ratio(u / np.sqrt(r)))
     else:
         alpha[able] = r * (r / (u * u - r))
-    # A message that is all but certain asks for a prior beyond the range of floats.
+    # The best prior of a message that is all but certain is beyond the range of floats.
     alpha[able] = np.clip(alpha[able], r * np.exp(-_BOUND), r * np.exp(_BOUND))
     return alpha
 
 
-def _log_ratio(z: Array) -> Array:
+def _log_ratio(z: FloatArray) -> FloatArray:
     """Return log(alpha / r) of the largest gain, given z = u / sqrt(r) > 0.
 
     Interpolated between 2,000 roots: the gain is flat at its top, so an error of 1e-5
@@ -97,7 +98,7 @@ def _log_ratio(z: Array) -> Array:
 
 
 @cache
-def _roots() -> tuple[Array, Array]:
+def _roots() -> tuple[FloatArray, FloatArray]:
     """Bisect for the roots on a grid of log z."""
     log_z = np.linspace(-7.0, 7.0, 2000)
     z = np.exp(log_z)
@@ -118,12 +119,12 @@ class Moves(NamedTuple):
     cannot gain, promises nothing.
     """
 
-    alpha: Array
-    promise: Array
+    alpha: FloatArray
+    promise: FloatArray
 
 
 def best_moves(
-    alpha: Array, r: Array, u: Array, *, price: float, truncated: bool
+    alpha: FloatArray, r: FloatArray, u: FloatArray, *, price: float, truncated: bool
 ) -> Moves:
     """Weigh for every member to enter, to leave, or to change its alpha.
 
@@ -137,7 +138,9 @@ def best_moves(
     return Moves(best, np.maximum(promise, 0.0))
 
 
-def _worth(alpha: Array, r: Array, u: Array, price: float, truncated: bool) -> Array:
+def _worth(
+    alpha: FloatArray, r: FloatArray, u: FloatArray, price: float, truncated: bool
+) -> FloatArray:
     worth = np.zeros(alpha.shape)
     inside = np.isfinite(alpha)
     worth[inside] = -price + gain(
@@ -146,7 +149,9 @@ def _worth(alpha: Array, r: Array, u: Array, price: float, truncated: bool) -> A
     return worth
 
 
-def choose_moves(alpha: Array, moves: Moves, *, share: float, room: int) -> Array:
+def choose_moves(
+    alpha: FloatArray, moves: Moves, *, share: float, room: int
+) -> FloatArray:
     """Return the alphas after all re-estimates and the best entries and exits.
 
     At most `share` of the committee, and at least one member, may enter, and as many
@@ -166,7 +171,9 @@ def choose_moves(alpha: Array, moves: Moves, *, share: float, room: int) -> Arra
     return np.asarray(result)
 
 
-def single_move(alpha: Array, moves: Moves, *, barred: Index, room: int) -> Array:
+def single_move(
+    alpha: FloatArray, moves: Moves, *, barred: IntArray, room: int
+) -> FloatArray:
     """Return the alphas after the one move that promises most."""
     promise = moves.promise.copy()
     promise[barred] = 0.0
@@ -180,12 +187,12 @@ def single_move(alpha: Array, moves: Moves, *, barred: Index, room: int) -> Arra
     return result
 
 
-def _most_promising(promise: Array, candidates: NDArray[np.bool_], limit: int) -> Index:
+def _most_promising(promise: FloatArray, candidates: BoolArray, limit: int) -> IntArray:
     index = np.flatnonzero(candidates)
     return index[ranked(promise[index])][:limit]
 
 
-def ranked(promise: Array) -> Index:
+def ranked(promise: FloatArray) -> IntArray:
     """Return positions, the largest first; what differs by rounding goes by number.
 
     Members can be exchangeable to the last digit but one. Which of them comes first

@@ -7,24 +7,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from committee._parallel import one_thread
+from committee._typing import FloatArray
 from committee._validation import check_sample_weight
-from committee.ep.checks import (
+from committee.ep.arrays import (
     check_group,
     check_rows,
     check_targets,
     in_units,
     inner_precision,
+    signed_scale,
 )
 from committee.ep.fitting import Fit, Settings, fit_posterior
-from committee.ep.gaussian import Array
-from committee.ep.gaussian_likelihood import GaussianLikelihood
+from committee.ep.likelihood import GaussianLikelihood, ProbitLikelihood
 from committee.ep.loo import LeaveOneOut, Score
-from committee.ep.moments import Moments, row_moments, signed_scale
-from committee.ep.probit_likelihood import ProbitLikelihood
-from committee.ep.probit_rows import RowSites, RowUpdate
-from committee.ep.targets import Targets
-from committee.ep.threads import one_thread
-from committee.ep.votes import Votes
+from committee.ep.targets import Moments, Targets, row_moments
+from committee.ep.votes import RowSites, Votes
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,16 +53,16 @@ class Posterior:
         Sites of the probit rows, for a warm start.
     """
 
-    mean: Array
-    cov: Array
+    mean: FloatArray
+    cov: FloatArray
     log_evidence: float
     loo: float
     converged: bool
     n_iter: int
     loo_score: Score
     loo_rows: LeaveOneOut | None
-    tau: Array
-    nu: Array
+    tau: FloatArray
+    nu: FloatArray
     row_sites: RowSites | None = None
 
 
@@ -117,15 +115,10 @@ def regression_posterior(
     """
     F, y = check_targets(F, y)
     weight = check_sample_weight(sample_weight, F)
+    rows, settings = Targets(F, y, weight), Settings(truncated, tol, 1, max_iter)
     with one_thread():
         moments = row_moments(F, y, weight)
-        return _gaussian_posterior(
-            moments,
-            alpha,
-            noise,
-            Targets(F, y, weight),
-            Settings(truncated, tol, 1, max_iter),
-        )
+        return _gaussian_posterior(moments, alpha, noise, rows, settings)
 
 
 def moments_posterior(
@@ -154,19 +147,17 @@ def _gaussian_posterior(
     rows: Targets | None,
     settings: Settings,
 ) -> Posterior:
-    M = len(moments.g)
-    unit = moments.unit
+    unit, all_members = moments.unit, np.arange(len(moments.g))
     precision = inner_precision(alpha, unit)
     scaled_noise = float(inner_precision(noise, np.array([1.0 / moments.y_scale]))[0])
     likelihood = GaussianLikelihood(moments, scaled_noise, rows=rows)
-    everyone = np.arange(M)
-    likelihood.activate(everyone)
-    none = (np.zeros(M), np.zeros(M))
-    fit = fit_posterior(likelihood, everyone, precision, none, settings)
+    likelihood.activate(all_members)
+    sites = (np.zeros(len(unit)), np.zeros(len(unit)))
+    fit = fit_posterior(likelihood, all_members, precision, sites, settings)
     q = fit.truncated.normal
     loo_rows = None
     if rows is not None:
-        loo_rows = rows.loo(everyone, q, scaled_noise, *likelihood.units)
+        loo_rows = rows.loo(all_members, q, scaled_noise, moments.units)
     score = likelihood.score(q) if loo_rows is None else loo_rows.score
     return _posterior(fit, unit, score, loo_rows, settings, None)
 
@@ -225,25 +216,23 @@ def classification_posterior(
     unit = 1.0 / scale
     precision = inner_precision(alpha, unit)
     M = S.shape[1]
-    everyone = np.arange(M)
+    all_members = np.arange(M)
     sites = (np.zeros(M), np.zeros(M))
     row_sites = None
     if start is not None:
         sites, row_sites = (start.tau * unit * unit, start.nu * unit), start.row_sites
     settings = Settings(truncated, tol, max_iter, inner_iter=20)
     with one_thread():
-        votes = Votes(S, weight, group)
-        likelihood = ProbitLikelihood(votes, sites=row_sites)
-        likelihood.activate(everyone)
-        fit = fit_posterior(likelihood, everyone, precision, sites, settings)
-        assert isinstance(likelihood.last, RowUpdate)
-        rows = votes.loo(likelihood.last)
-    return _posterior(fit, unit, rows.score, rows, settings, likelihood.sites)
+        likelihood = ProbitLikelihood(Votes(S, weight, group), sites=row_sites)
+        likelihood.activate(all_members)
+        fit = fit_posterior(likelihood, all_members, precision, sites, settings)
+    rows, score = likelihood.last.rows, likelihood.last.scores.score
+    return _posterior(fit, unit, score, rows, settings, likelihood.sites)
 
 
 def _posterior(
     fit: Fit,
-    unit: Array,
+    unit: FloatArray,
     score: Score,
     rows: LeaveOneOut | None,
     settings: Settings,

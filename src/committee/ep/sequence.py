@@ -8,16 +8,16 @@ it raises J, so no committee comes twice; otherwise a smaller step is tried.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from committee.ep.checks import in_units
+from committee._typing import FloatArray, IntArray
+from committee.ep.arrays import in_units
 from committee.ep.fitting import Fit, Settings, constrain, fit_posterior
-from committee.ep.gaussian import Array
-from committee.ep.likelihood import Index, Likelihood
+from committee.ep.likelihood import Likelihood
 from committee.ep.moves import (
     best_alpha,
     best_moves,
@@ -27,10 +27,10 @@ from committee.ep.moves import (
     ranked,
     single_move,
 )
-from committee.ep.steps import PathStep, Rule, preferred
 from committee.path import Path
 
-Callback = Callable[[PathStep], object]
+Rule = Literal["min-loo", "max-evidence", "one-se"]
+Callback = Callable[["PathStep"], object]
 
 # Share of the committee that may enter, or leave, in one step.
 _SHARE = 0.25
@@ -46,23 +46,118 @@ _STEP_INNER = 30
 _SETTLED = Settings(truncated=True, tol=1e-4, max_iter=500, inner_iter=30)
 
 
+@dataclass(frozen=True, eq=False)
+class PathStep:
+    """One committee on the path.
+
+    Parameters
+    ----------
+    active : array of shape (a,)
+        Member numbers, ascending.
+    weights : array of shape (M,)
+        Posterior means of the weights, zero for members outside.
+    cov : array of shape (a, a)
+        Posterior covariance of the active weights.
+    alpha : array of shape (a,)
+        Inverse prior variances of the active weights.
+    noise : float
+        Noise variance of y; 1, the latent noise, for votes.
+    loo_error, loo_se, loo_density : float
+        Leave-one-out error, its standard error, mean log predictive density.
+    log_evidence : float
+        Log marginal likelihood of the targets.
+    objective : float
+        `log_evidence` less the price of the members: what the sequence raises.
+    strength : array of shape (M,)
+        Posterior mean of a weight over its standard deviation, zero outside.
+    gain : array of shape (M,)
+        Log evidence that each member brings, given the others: what would be lost
+        without it, or at most be gained by taking it in.
+    """
+
+    active: IntArray
+    weights: FloatArray
+    cov: FloatArray
+    alpha: FloatArray
+    noise: float
+    loo_error: float
+    loo_se: float
+    loo_density: float
+    log_evidence: float
+    objective: float
+    strength: FloatArray
+    gain: FloatArray
+
+    @property
+    def size(self) -> int:
+        """Return the number of members."""
+        return len(self.active)
+
+
+def preferred(
+    steps: Sequence[PathStep],
+    rule: Rule = "min-loo",
+    *,
+    max_members: int | None = None,
+    within_se: float = 1.0,
+) -> PathStep:
+    """Return the step that a rule prefers.
+
+    "min-loo" takes the least leave-one-out error, the first of equals (Chen 3.6);
+    "max-evidence" the largest log evidence; "one-se" the smallest committee whose
+    error is within `within_se` standard errors of the least.
+
+    Parameters
+    ----------
+    steps : sequence of PathStep
+    rule : {"min-loo", "max-evidence", "one-se"}
+        What to prefer.
+    max_members : int, optional
+        Look only at committees of at most this size.
+    within_se : float
+        Width of "one-se".
+
+    Returns
+    -------
+    PathStep
+    """
+    if rule not in get_args(Rule):
+        raise ValueError(f"rule must be one of {get_args(Rule)}. Got {rule!r}.")
+    size = np.array([step.size for step in steps])
+    fits = np.ones(len(steps), bool) if max_members is None else size <= max_members
+    if not fits.any():
+        raise ValueError(
+            f"No committee on the path has at most {max_members} members; "
+            f"the smallest has {size.min():.0f}."
+        )
+    error = np.where(fits, [step.loo_error for step in steps], np.inf)
+    least = int(error.argmin())
+    if rule == "min-loo":
+        return steps[least]
+    if rule == "max-evidence":
+        evidence = np.where(fits, [step.log_evidence for step in steps], -np.inf)
+        return steps[int(evidence.argmax())]
+    near = error <= error[least] + within_se * steps[least].loo_se
+    return steps[int(np.where(near, size, np.inf).argmin())]
+
+
 class State(NamedTuple):
     """A committee: alpha (infinite outside), truncation sites, rows, and the fit."""
 
-    alpha: Array
-    tau: Array
-    nu: Array
+    alpha: FloatArray
+    tau: FloatArray
+    nu: FloatArray
     rows: object
     fit: Fit | None
     objective: float
 
     @property
-    def active(self) -> Index:
+    def active(self) -> IntArray:
         """Return the members, ascending."""
         return np.flatnonzero(np.isfinite(self.alpha))
 
 
-class Sequence:
+class EvidenceSequence:
     """The control loop over one likelihood."""
 
     def __init__(
@@ -83,7 +178,7 @@ class Sequence:
             np.full(M, np.inf), zero, zero, self.likelihood.state, None, -np.inf
         )
 
-    def messages(self, state: State) -> tuple[Array, Array]:
+    def messages(self, state: State) -> tuple[FloatArray, FloatArray]:
         """Return r and u of all members, after the rows' last sweep."""
         messages = self.likelihood.messages
         if state.fit is None:
@@ -95,7 +190,7 @@ class Sequence:
         )
         return member_messages(messages, active, alpha, fit)
 
-    def fit(self, state: State, alpha: Array) -> State:
+    def fit(self, state: State, alpha: FloatArray) -> State:
         """Return the committee with other alphas; sites stay where they were."""
         inside = np.isfinite(alpha)
         active = np.flatnonzero(inside)
@@ -112,7 +207,7 @@ class Sequence:
         objective = fit.log_evidence - self.price * len(active)
         return State(alpha, tau, nu, self.likelihood.state, fit, objective)
 
-    def attempt(self, state: State, alpha: Array, *, adapt: bool) -> State | None:
+    def attempt(self, state: State, alpha: FloatArray, *, adapt: bool) -> State | None:
         """Return the next committee if its objective is larger, else go back."""
         if (alpha == state.alpha).all() or not np.isfinite(alpha).any():
             return None
@@ -176,7 +271,7 @@ class Sequence:
             gain=self._gains(state),
         )
 
-    def _gains(self, state: State) -> Array:
+    def _gains(self, state: State) -> FloatArray:
         """Return what each member brings, or would bring at its best alpha."""
         r, u = self.messages(state)
         alpha = np.where(
@@ -192,7 +287,7 @@ class Sequence:
     def settle(self, step: PathStep, state: State | None) -> PathStep:
         """Return a step with its moments settled; from its state, if that was kept.
 
-        The objective stays: it is that of the sequence, and tells nothing new.
+        The objective stays that of the sequence.
         """
         if state is None:
             state = self.start()
@@ -206,7 +301,7 @@ class Sequence:
     def best_single(self, state: State) -> State:
         """Return the committee of the one member that the rows favour most.
 
-        The answer where no member is worth its price: all are wrong, or silent.
+        The answer where no member is worth its price: all are wrong, or abstain.
         """
         r, u = self.messages(state)
         z = np.where(r > 0.0, u / np.sqrt(np.where(r > 0.0, r, 1.0)), 0.0)
@@ -217,7 +312,7 @@ class Sequence:
 
 
 def run(
-    sequence: Sequence,
+    sequence: EvidenceSequence,
     *,
     max_iter: int,
     tol: float,
@@ -258,7 +353,7 @@ def run(
 class _Track:
     """The steps so far, and the states of those that are likely to be chosen."""
 
-    def __init__(self, sequence: Sequence, callback: Callback | None) -> None:
+    def __init__(self, sequence: EvidenceSequence, callback: Callback | None) -> None:
         self.sequence = sequence
         self.callback = callback
         self.steps: list[PathStep] = []

@@ -1,50 +1,99 @@
-"""Rows of votes: what the probit likelihood needs of them.
+"""Rows of votes, and the sweeps of the probit likelihood over them.
 
-Sites stay with their rows. What leaves them are sums over rows, of the size of the
-committee, so rows can be kept in one array or in many places.
+Rows are independent given the posterior (m, V) of the weights. A sweep is a map of
+`update_block` over blocks of rows and a sum of what it returns. Sites stay with their
+rows; only sums of the size of the committee leave them, so rows can be kept in one
+array (`Votes`) or in many chunks (`ChunkedVotes`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from committee.ep.gaussian import Array
-from committee.ep.loo import LeaveOneOut, Score, ScoreSums, vote_loo
-from committee.ep.probit_rows import (
-    Index,
-    Messages,
-    RowSites,
-    RowUpdate,
-    float_blocks,
-    row_messages,
-    sites_at_zero,
-    sweep,
-)
-from committee.ep.truncated import Normal
+from committee._files import replaced_atomically
+from committee._typing import FloatArray, IntArray
+from committee.ep.arrays import float_blocks, row_blocks
+from committee.ep.loo import LeaveOneOut, ScoreSums, vote_loo
+from committee.ep.sites import PROBIT, Normal, cavity, log_scale, moment_mismatch
 
 
-class Sums(Protocol):
-    """The sums of a sweep over all rows."""
+class RowSites(NamedTuple):
+    """Sites (t_n, u_n) of the rows; a row of weight s counts s copies of its site."""
 
-    @property
-    def messages(self) -> Messages:
-        """The messages of the new sites."""
+    t: FloatArray
+    u: FloatArray
 
-    @property
-    def log_scales(self) -> float:
-        """The sum over rows of the old sites' log scales."""
+    def of_rows(self, rows: slice) -> RowSites:
+        """Return the sites of some rows."""
+        return RowSites(self.t[rows], self.u[rows])
 
-    @property
-    def mismatch(self) -> float:
-        """The largest difference of moments of the old sites."""
+    def save(self, path: Path) -> None:
+        """Write the sites to a file, whole or not at all."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replaced_atomically(path) as file:
+            np.savez(file, t=self.t, u=self.u)
+
+    @classmethod
+    def load(cls, path: Path, n_rows: int) -> RowSites:
+        """Read the sites of a number of rows from a file."""
+        with np.load(path) as stored:
+            sites = cls(stored["t"], stored["u"])
+        if len(sites.t) != n_rows:
+            raise ValueError(
+                f"{path} has the sites of {len(sites.t)} rows, but there are {n_rows}: "
+                "it is of other rows or other chunks."
+            )
+        return sites
+
+
+class Messages(NamedTuple):
+    """The rows' messages about the weights, summed over rows.
+
+    L = S' diag(s t) S_a of shape (M, a), h = S' (s u) of shape (M,), and
+    diagonal = sum_n s_n t_n S_n^2 of shape (M,).
+    """
+
+    L: FloatArray
+    h: FloatArray
+    diagonal: FloatArray
+
+    def plus(self, other: Messages) -> Messages:
+        """Return the messages of both sets of rows."""
+        return Messages(
+            self.L + other.L, self.h + other.h, self.diagonal + other.diagonal
+        )
+
+
+class SweepSums(NamedTuple):
+    """The sums of a sweep: messages of the new sites, all else of the old ones.
+
+    `mismatch` is the largest difference of moments; `rows` are the leave-one-out
+    estimates row by row, None where only their sums left the rows.
+    """
+
+    messages: Messages
+    log_scales: float
+    mismatch: float
+    scores: ScoreSums
+    rows: LeaveOneOut | None = None
+
+    def plus(self, other: SweepSums) -> SweepSums:
+        """Return the sums over both sets of rows, and the worse mismatch."""
+        return SweepSums(
+            self.messages.plus(other.messages),
+            self.log_scales + other.log_scales,
+            max(self.mismatch, other.mismatch),
+            self.scores.plus(other.scores),
+        )
 
 
 class VoteRows(Protocol):
-    """Signed rows S_n that can be swept over; their sites are theirs to understand."""
+    """Signed rows S_n that can be swept over; the type of their sites is their own."""
 
     @property
     def n_members(self) -> int:
@@ -60,46 +109,22 @@ class VoteRows(Protocol):
     def messages(self, sites: Any) -> Messages:
         """Return the messages while no member is active."""
 
-    def columns(self, sites: Any, members: Index) -> Array:
+    def columns(self, sites: Any, members: IntArray) -> FloatArray:
         """Return the columns S' diag(s t) S_i of L, (M, len(members))."""
 
     def sweep(
-        self, sites: Any, active: Index, q: Normal, step: float
-    ) -> tuple[Any, Sums]:
+        self, sites: Any, active: IntArray, q: Normal, step: float
+    ) -> tuple[Any, SweepSums]:
         """Move all sites; return the new ones, and sums over rows."""
 
-    def score(self, sums: Any) -> Score:
-        """Return the leave-one-out scores of a sweep."""
-
-    def summed(self, sums: Any) -> SweepSums:
-        """Return the sums of a sweep without its rows."""
-
-    def mean_variance(self, active: Index, cov: Array) -> float:
-        """Return the mean over rows of S_n' V S_n."""
+    def mean_variance(self, active: IntArray, cov: FloatArray) -> float:
+        """Return the mean over rows of S_n' V S_n, the variance of a vote."""
 
     def save(self, sites: Any, folder: Path) -> None:
         """Save sites to a folder."""
 
     def load(self, folder: Path) -> Any:
         """Return the sites that were saved to a folder."""
-
-
-class SweepSums(NamedTuple):
-    """The sums of a sweep over the rows of some chunks."""
-
-    messages: Messages
-    log_scales: float
-    mismatch: float
-    scores: ScoreSums
-
-    def plus(self, other: SweepSums) -> SweepSums:
-        """Return the sums over both sets of rows, and the worse mismatch."""
-        return SweepSums(
-            self.messages.plus(other.messages),
-            self.log_scales + other.log_scales,
-            max(self.mismatch, other.mismatch),
-            self.scores.plus(other.scores),
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +141,8 @@ class Votes:
         Number of consecutive rows that make one case.
     """
 
-    S: Array
-    weight: Array | None = None
+    S: FloatArray
+    weight: FloatArray | None = None
     group: int = 1
 
     @property
@@ -131,14 +156,25 @@ class Votes:
         return float(len(self.S) if self.weight is None else self.weight.sum())
 
     def initial_sites(self) -> RowSites:
-        """Return the sites of a posterior without weights."""
-        return sites_at_zero(self.S)
+        """Return Phi matched at w'S_n = 0: t = r(0)^2, u = r(0).
+
+        Rows on which every member abstains know nothing of w: (0, 0).
+        """
+        S = self.S
+        voted = np.concatenate([S[rows].any(axis=1) for rows in row_blocks(*S.shape)])
+        u = np.sqrt(2.0 / np.pi) * voted
+        return RowSites(u * u, u)
 
     def messages(self, sites: RowSites) -> Messages:
         """Return the messages while no member is active."""
-        return row_messages(self.S, sites, self.weight)
+        no_member = np.arange(0)
+        blocks = [
+            _messages(S, S[:, no_member], sites.of_rows(rows), self._weight_of(rows))
+            for rows, S in float_blocks(self.S)
+        ]
+        return reduce(Messages.plus, blocks)
 
-    def columns(self, sites: RowSites, members: Index) -> Array:
+    def columns(self, sites: RowSites, members: IntArray) -> FloatArray:
         """Return the columns of L about some members, from the present sites."""
         t = sites.t if self.weight is None else sites.t * self.weight
         L = np.zeros((self.n_members, len(members)))
@@ -147,27 +183,41 @@ class Votes:
         return L
 
     def sweep(
-        self, sites: RowSites, active: Index, q: Normal, step: float
-    ) -> tuple[RowSites, RowUpdate]:
-        """Run one parallel sweep over the rows."""
-        update = sweep(self.S, active, sites, q, weight=self.weight, step=step)
-        return update.sites, update
-
-    def loo(self, update: RowUpdate) -> LeaveOneOut:
-        """Return the cavities of a sweep, scored."""
-        return vote_loo(
-            update.c_mean, update.c_var, update.log_z, self.weight, self.group
+        self, sites: RowSites, active: IntArray, q: Normal, step: float
+    ) -> tuple[RowSites, SweepSums]:
+        """Move the sites of all rows at once, by a share `step` of the way."""
+        blocks = [
+            update_block(
+                S, active, sites.of_rows(rows), q, self._weight_of(rows), step=step
+            )
+            for rows, S in float_blocks(self.S)
+        ]
+        t, u, c_mean, c_var, log_z = (
+            np.concatenate(arrays)
+            for arrays in zip(
+                *((*b.sites, b.c_mean, b.c_var, b.log_z) for b in blocks), strict=True
+            )
+        )
+        rows = vote_loo(c_mean, c_var, log_z, self.weight, self.group)
+        return RowSites(t, u), SweepSums(
+            reduce(Messages.plus, (block.messages for block in blocks)),
+            sum(block.log_scales for block in blocks),
+            max(block.mismatch for block in blocks),
+            rows.sums,
+            rows,
         )
 
-    def score(self, sums: RowUpdate) -> Score:
-        """Return the leave-one-out scores of a sweep."""
-        return self.loo(sums).score
+    def total_variance(self, active: IntArray, cov: FloatArray) -> float:
+        """Return the sum over rows of S_n' V S_n."""
+        total = 0.0
+        for _, S in float_blocks(self.S):
+            S_a = S[:, active]
+            total += float(np.einsum("na,ab,nb->", S_a, cov, S_a, optimize=True))
+        return total
 
-    def summed(self, sums: RowUpdate) -> SweepSums:
-        """Return the sums of a sweep without its rows."""
-        return SweepSums(
-            sums.messages, sums.log_scales, sums.mismatch, self.loo(sums).sums
-        )
+    def mean_variance(self, active: IntArray, cov: FloatArray) -> float:
+        """Return the mean over rows of S_n' V S_n, the variance of a vote."""
+        return self.total_variance(active, cov) / len(self.S)
 
     def save(self, sites: RowSites, folder: Path) -> None:
         """Save sites to a folder."""
@@ -177,14 +227,83 @@ class Votes:
         """Return the sites that were saved to a folder."""
         return RowSites.load(folder / "rows.npz", len(self.S))
 
-    def total_variance(self, active: Index, cov: Array) -> float:
-        """Return the sum over rows of S_n' V S_n."""
-        total = 0.0
-        for _, S in float_blocks(self.S):
-            S_a = S[:, active]
-            total += float(np.einsum("na,ab,nb->", S_a, cov, S_a, optimize=True))
-        return total
+    def _weight_of(self, rows: slice) -> FloatArray | None:
+        return None if self.weight is None else self.weight[rows]
 
-    def mean_variance(self, active: Index, cov: Array) -> float:
-        """Return the mean over rows of S_n' V S_n, the variance of a vote."""
-        return self.total_variance(active, cov) / len(self.S)
+
+class RowUpdate(NamedTuple):
+    """New sites and their messages; the other measures belong to the old sites."""
+
+    sites: RowSites
+    messages: Messages
+    log_scales: float
+    c_mean: FloatArray
+    c_var: FloatArray
+    log_z: FloatArray
+    mismatch: float
+
+
+def update_block(
+    S: FloatArray,
+    active: IntArray,
+    sites: RowSites,
+    q: Normal,
+    weight: FloatArray | None = None,
+    *,
+    step: float = 1.0,
+) -> RowUpdate:
+    """Move the probit sites of one block S of shape (B, M), all at once.
+
+    s2_n = S_n' V S_n,  mu_n = S_n' m,  cavity without (t_n, u_n), match Phi
+
+    q is the posterior of the a active weights that `sites` gave. The term Phi^s of a
+    row of weight s is s copies of one site; the cavity is without one copy, or
+    without all there is when s < 1.
+    """
+    S_a = S if len(active) == S.shape[1] else S[:, active]
+    # diag(S V S') by the root of V: never negative, and no (B, B) matrix.
+    half = S_a @ q.root
+    s2 = np.einsum("na,na->n", half, half)
+    share = 1.0 if weight is None else np.minimum(weight, 1.0)
+    c_mean, c_var = cavity(S_a @ q.mean, s2, share * sites.t, share * sites.u)
+    log_z, rho, kappa, shrink = PROBIT.tilted(c_mean, c_var)
+    log_s = log_scale(log_z, c_mean, c_var, sites.t, sites.u)
+    # Equal to (mu, s2), except for weights below one, whose cavity keeps a share.
+    grown = 1.0 + sites.t * c_var
+    mismatch = moment_mismatch(
+        (c_mean + c_var * sites.u) / grown,
+        c_var / grown,
+        c_mean + c_var * rho,
+        c_var * shrink,
+    )
+    t = sites.t + step * (kappa / shrink - sites.t)
+    u = sites.u + step * ((rho + c_mean * kappa) / shrink - sites.u)
+    # No active member votes here. A row on which others do keeps its site, which
+    # measures what they could gain; one without any vote has none.
+    idle = s2 == 0.0
+    if idle.any():
+        voted = S[idle].any(axis=1)
+        t[idle] *= voted
+        u[idle] *= voted
+    new = RowSites(t, u)
+    return RowUpdate(
+        new,
+        _messages(S, S_a, new, weight),
+        float(log_s.sum() if weight is None else weight @ log_s),
+        c_mean,
+        c_var,
+        log_z,
+        mismatch,
+    )
+
+
+def _messages(
+    S: FloatArray, S_a: FloatArray, sites: RowSites, weight: FloatArray | None
+) -> Messages:
+    """Return the messages of one block of rows."""
+    t, u = sites
+    if weight is not None:
+        t, u = weight * t, weight * u
+    # The same as t @ (S * S), without another array of the size of S.
+    diagonal = np.einsum("n,nm,nm->m", t, S, S)
+    return Messages(S.T @ (S_a * t[:, None]), u @ S, diagonal)

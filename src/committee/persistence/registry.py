@@ -30,7 +30,7 @@ _PARTS = {
     "LightGBMRound": "ensembles.lightgbm.LightGBMRound",
     "OnColumns": "ensembles.columns.OnColumns",
     "Path": "path.Path",
-    "PathStep": "ep.steps.PathStep",
+    "PathStep": "ep.sequence.PathStep",
     "Roster": "ensembles.roster.Roster",
     "SharedRound": "ensembles.rounds.Shared",
     "Summary": "pruning.summary.Summary",

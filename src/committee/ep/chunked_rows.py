@@ -1,4 +1,4 @@
-"""Probit rows in chunks: sites stay with them, sums of a x a matrices travel."""
+"""Votes and targets in chunks: rows and sites stay where they are, sums travel."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from committee._typing import FloatArray, IntArray
 from committee.distributed.chunks import Chunks
 from committee.distributed.collections import numbered
-from committee.ep.gaussian import Array
-from committee.ep.loo import Score
-from committee.ep.moments import moderate_scale
-from committee.ep.probit_rows import Index, Messages, RowSites, column_tops
-from committee.ep.truncated import Normal
-from committee.ep.votes import SweepSums, Votes
+from committee.ep.arrays import column_tops, moderate_scale, power_of_two
+from committee.ep.loo import Score, ScoreSums
+from committee.ep.sites import Normal
+from committee.ep.targets import Moments, ProductSums, Targets, Units, product_sums
+from committee.ep.votes import Messages, RowSites, SweepSums, Votes
+
+_NO_ROWS = "F must have at least one row. Every chunk is empty."
 
 
 class _Swept(NamedTuple):
@@ -25,17 +27,19 @@ class _Swept(NamedTuple):
 
 
 class _Facts(NamedTuple):
-    """Number and total weight of rows, and the largest entry of each column."""
+    """Number and total weight of rows, largest |entries| of the columns and of y."""
 
     n_rows: int
     weight: float
-    tops: Array
+    tops: FloatArray
+    y_top: float = 0.0
 
     def plus(self, other: _Facts) -> _Facts:
         return _Facts(
             self.n_rows + other.n_rows,
             self.weight + other.weight,
             np.maximum(self.tops, other.tops),
+            max(self.y_top, other.y_top),
         )
 
 
@@ -54,9 +58,9 @@ class ChunkedVotes:
 
     def __init__(self, chunks: Chunks) -> None:
         chunks = chunks.map(_compact).kept()
-        facts = chunks.sum(_facts)
+        facts = chunks.sum(_vote_facts)
         if facts is None:
-            raise ValueError("F must have at least one row. Every chunk is empty.")
+            raise ValueError(_NO_ROWS)
         scale = moderate_scale(facts.tops)
         if (scale != 1.0).any():
             chunks = chunks.map(_scaled, scale).kept()
@@ -84,26 +88,17 @@ class ChunkedVotes:
         total: Messages = self.chunks.sum(_messages, sites)
         return total
 
-    def columns(self, sites: Chunks, members: Index) -> Array:
+    def columns(self, sites: Chunks, members: IntArray) -> FloatArray:
         """Return the columns of L about some members, from the present sites."""
-        total: Array = self.chunks.sum(_columns, sites, members)
+        total: FloatArray = self.chunks.sum(_columns, sites, members)
         return total
 
     def sweep(
-        self, sites: Chunks, active: Index, q: Normal, step: float
+        self, sites: Chunks, active: IntArray, q: Normal, step: float
     ) -> tuple[Chunks, SweepSums]:
-        """Sweep over every chunk where it is; only (m, V) is sent there."""
-        sent = q._replace(cov=np.empty((0, 0)))
-        swept = self.chunks.map(_sweep, sites, active, sent, step).kept()
+        """Sweep over every chunk where it is; only q is sent there."""
+        swept = self.chunks.map(_sweep, sites, active, _sent(q), step).kept()
         return swept, swept.sum(_sums)
-
-    def score(self, sums: SweepSums) -> Score:
-        """Return the leave-one-out scores of a sweep."""
-        return sums.scores.score
-
-    def summed(self, sums: SweepSums) -> SweepSums:
-        """Return the sums as they are."""
-        return sums
 
     def save(self, sites: Chunks, folder: Path) -> None:
         """Let every worker save the sites of its chunks."""
@@ -113,10 +108,42 @@ class ChunkedVotes:
         """Return the sites that were saved, each with its chunk."""
         return self.chunks.map(_load, numbered(len(self.chunks)), folder).kept()
 
-    def mean_variance(self, active: Index, cov: Array) -> float:
+    def mean_variance(self, active: IntArray, cov: FloatArray) -> float:
         """Return the mean over rows of S_n' V S_n."""
         total: float = self.chunks.sum(Votes.total_variance, active, cov)
         return total / self._count
+
+
+class ChunkedTargets:
+    """`committee.ep.Targets` in chunks: a pass for moments, one for each committee's LOO.
+
+    Parameters
+    ----------
+    chunks : Chunks of Targets
+    """
+
+    def __init__(self, chunks: Chunks) -> None:
+        self.chunks = chunks.kept()
+
+    def moments(self) -> Moments:
+        """Return F'F, F'y and y'y, as `committee.ep.row_moments` does."""
+        facts = self.chunks.sum(_target_facts)
+        if facts is None:
+            raise ValueError(_NO_ROWS)
+        scale = power_of_two(facts.tops)
+        y_scale = float(power_of_two(np.asarray(facts.y_top)))
+        total: ProductSums = self.chunks.sum(_products, scale, y_scale)
+        return total.moments(scale, y_scale)
+
+    def score(self, active: IntArray, q: Normal, noise: float, units: Units) -> Score:
+        """Return the leave-one-out scores of a committee with posterior q."""
+        total: ScoreSums = self.chunks.sum(_score_sums, active, _sent(q), noise, units)
+        return total.score
+
+
+def _sent(q: Normal) -> Normal:
+    """Return the posterior without the covariance: rows need its root alone."""
+    return q._replace(cov=np.empty((0, 0)))
 
 
 def _compact(votes: Votes) -> Votes:
@@ -130,11 +157,16 @@ def _compact(votes: Votes) -> Votes:
     return votes
 
 
-def _facts(votes: Votes) -> _Facts:
+def _vote_facts(votes: Votes) -> _Facts:
     return _Facts(len(votes.S), votes.n_rows, column_tops(votes.S).astype(np.float64))
 
 
-def _scaled(votes: Votes, scale: Array) -> Votes:
+def _target_facts(rows: Targets) -> _Facts:
+    n = len(rows.y)
+    return _Facts(n, n, column_tops(rows.F), float(np.abs(rows.y).max()))
+
+
+def _scaled(votes: Votes, scale: FloatArray) -> Votes:
     return Votes(votes.S / scale, votes.weight, votes.group)
 
 
@@ -146,16 +178,15 @@ def _messages(votes: Votes, swept: _Swept) -> Messages:
     return votes.messages(swept.sites)
 
 
-def _columns(votes: Votes, swept: _Swept, members: Index) -> Array:
+def _columns(votes: Votes, swept: _Swept, members: IntArray) -> FloatArray:
     return votes.columns(swept.sites, members)
 
 
 def _sweep(
-    votes: Votes, swept: _Swept, active: Index, q: Normal, step: float
+    votes: Votes, swept: _Swept, active: IntArray, q: Normal, step: float
 ) -> _Swept:
-    """Sweep over one chunk, and score it while its cavities are at hand."""
-    sites, update = votes.sweep(swept.sites, active, q, step)
-    return _Swept(sites, votes.summed(update))
+    sites, sums = votes.sweep(swept.sites, active, q, step)
+    return _Swept(sites, sums._replace(rows=None))
 
 
 def _sums(swept: _Swept) -> SweepSums | None:
@@ -170,3 +201,13 @@ def _save(number: int, swept: _Swept | None, folder: Path) -> int:
 
 def _load(votes: Votes, number: int, folder: Path) -> _Swept:
     return _Swept(RowSites.load(folder / f"{number:05d}.npz", len(votes.S)), None)
+
+
+def _products(rows: Targets, scale: FloatArray, y_scale: float) -> ProductSums:
+    return product_sums(rows.F, rows.y, rows.weight, scale, y_scale)
+
+
+def _score_sums(
+    rows: Targets, active: IntArray, q: Normal, noise: float, units: Units
+) -> ScoreSums:
+    return rows.loo(active, q, noise, units).sums
