@@ -13,7 +13,7 @@ from committee._typing import FloatArray, IntArray
 from committee.base import BaseCommittee
 from committee.diagnostics import error_correlation
 from committee.ensembles import Roster, roster_of
-from committee.predictions import iter_predictions
+from committee.predictions import iter_predictions, vote_counts
 from committee.pruning.summary import paired_difference
 from committee.pruning.weighing_rows import WeighingRows as Rows
 from committee.pruning.weighing_rows import checked_rows, decided
@@ -212,23 +212,21 @@ def _sums(
     K = () if roster.classes is None else (len(roster.classes),)
     drawn = _drawn(N, M * (K[0] if K else 1))
     w = np.zeros(M) if roster.weights is None else roster.weights
-    # Equal votes are counted first and scaled once, so that ties stay ties.
-    equal = len(set(w[w != 0])) == 1
+    counts, unit = vote_counts(w)
     output, mean = np.zeros((N, *K)), np.zeros((N, *K))
     slabs, errors = np.empty((M, len(drawn), *K)), np.full(M, np.inf)
     everywhere, best = np.ones(N, dtype=bool), np.zeros(N)
     for m, P in enumerate(stream):
         mean += P
-        if w[m]:
-            output += P if equal else w[m] * P
+        if counts[m]:
+            output += counts[m] * P
         slabs[m] = P[drawn]
         losses = rows.losses(decided(P))
         error = rows.mean(losses, everywhere)[0]
         if error < errors.min():
             best = losses
         errors[m] = error
-    if equal:
-        output *= w[np.flatnonzero(w)[0]]
+    output *= unit
     mean *= 1.0 / M
     combined = [rows.losses(decided(sums)) for sums in (output, mean)]
     return output, np.stack([*combined, best]), errors, drawn, slabs
