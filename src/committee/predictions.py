@@ -208,11 +208,24 @@ def combine(F: FloatArray, w: FloatArray) -> FloatArray:
 
 
 def weighted_sum(F: FloatArray, w: FloatArray) -> FloatArray:
-    """Return sum_m w_m F[:, m]; equal votes are counted first, so that ties stay."""
-    if np.all(w == w[0]):
-        counted: FloatArray = F.sum(axis=1, dtype=np.float64) * w[0]
+    """Return sum_m w_m F[:, m], of shape (N,) or (N, K)."""
+    counts, unit = vote_counts(w)
+    if np.all(counts == 1):
+        counted: FloatArray = F.sum(axis=1, dtype=np.float64) * unit
         return counted
-    return np.tensordot(F, w, axes=(1, 0))
+    return np.tensordot(F, counts, axes=(1, 0)) * unit
+
+
+def vote_counts(w: FloatArray) -> tuple[FloatArray, float]:
+    """Return c, of shape (M,), and u with w = u c.
+
+    Weights that are equal where they are not zero have c of 0 and 1: votes are counted
+    first and scaled once, so that ties stay ties. Otherwise u is 1.
+    """
+    support = w[w != 0]
+    if len(support) and np.all(support == support[0]):
+        return (w != 0).astype(np.float64), float(support[0])
+    return w, 1.0
 
 
 def combined(roster: Roster, X: Any, *, n_jobs: int | None = None) -> FloatArray:
@@ -231,11 +244,10 @@ def combined(roster: Roster, X: Any, *, n_jobs: int | None = None) -> FloatArray
         n_jobs=n_jobs,
     )
     total = np.zeros((X.shape[0], *roster.output_shape))
-    equal = len(set(w)) == 1
-    for weight, P in zip(w, stream, strict=True):
-        total += P if equal else weight * P
-    # Equal votes are counted first and scaled once, so that ties stay ties.
-    return total * w[0] if equal else total
+    counts, unit = vote_counts(w)
+    for count, P in zip(counts, stream, strict=True):
+        total += P if count == 1 else count * P
+    return total * unit
 
 
 def _align(P: FloatArray, member_classes: Any, classes: Any) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Every form of scores gives the same table; what cannot be used says so."""
+"""Every form of scores gives the same table; what cannot be used is refused."""
 
 import numpy as np
 import pandas as pd

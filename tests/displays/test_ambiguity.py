@@ -70,13 +70,6 @@ def test_one_member_has_no_diversity(regression_problem):
     assert display.diversity.tolist() == [0.0]
 
 
-def test_few_and_many_members(many, ax, drawn):
-    display = AmbiguityDisplay.from_predictions(*many, ax=ax)
-    drawn(display.plot(ax, lw=1))
-    assert len(display.size) == many[0].shape[1]
-    assert display.diversity.min() >= 0
-
-
 @pytest.mark.parametrize("order", [[0, 0], [7], [-1], [], [[0]]])
 def test_an_order_that_is_none(order, regression_problem):
     with pytest.raises(ValueError, match=r"numbers 0\.\.6, each at most once"):

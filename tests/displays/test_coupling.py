@@ -82,7 +82,7 @@ def test_classes_have_a_share_of_wrong_rows(rng, drawn):
         display.plot(kind="submodels")
 
 
-def test_the_least_error_is_chosen_unless_said(rng):
+def test_the_least_error_is_chosen_unless_given(rng):
     y = rng.normal(size=30)
     F = [y[:, None] + s * rng.normal(size=(30, 4)) for s in (1.0, 0.1, 0.5)]
     display = CouplingDisplay.from_predictions(F, y, [0.0, 1.0, 10.0])
@@ -101,18 +101,7 @@ def test_negative_couplings_have_their_place(drawn):
     assert right > 1.0
 
 
-def test_few_and_many_members(n_members, rng, ax, drawn):
-    x = rng.uniform(size=40)
-    F = rng.normal(size=(2, 40, n_members))
-    display = CouplingDisplay.from_predictions(list(F), x, [0.0, 1.0], x=x, ax=ax)
-    drawn(display.plot(ax))
-    drawn(display.plot(ax, lw=1))
-    drawn(display.plot(kind="error"))
-    assert np.all(np.diff(display.x) >= 0)
-    assert display.after.shape == (40, n_members)
-
-
-def test_what_is_wrong_is_said(sine):
+def test_wrong_input_is_refused(sine):
     with pytest.raises(TypeError, match=r"CoupledKernelClassifier. Got Ridge"):
         CouplingDisplay.from_estimator(Ridge(), *sine)
     with pytest.raises(ValueError, match=r"each of the 2 couplings. Got 1"):

@@ -47,7 +47,6 @@ def test_few_and_many_members(many, drawn, ax):
     # Thousands of pairs are counted in cells, with a scale beside the picture.
     assert len(display.figure_.axes) == (2 if M == 500 else 1)
     drawn(display.plot(ax))
-    drawn(display.plot(ax, alpha=0.5))
     assert len(ax.figure.axes) == 1  # given axes keep their room
 
 
@@ -59,14 +58,14 @@ def test_lists_of_classifiers(rng):
     assert len(display.pairs) == 3
 
 
-def test_what_is_wrong_is_said(regression_problem, binary_problem):
+def test_wrong_input_is_refused(regression_problem, binary_problem):
     with pytest.raises(ValueError, match=r"votes: F of shape \(N, M, K\)"):
         KappaErrorDisplay.from_predictions(*regression_problem)
     F, y = binary_problem
     with pytest.raises(ValueError, match=r"at least two members. Got 1"):
         KappaErrorDisplay.from_predictions(F[:, :1], y)
-    apart = np.eye(2, dtype=bool)[np.arange(len(y)) % 2]
+    no_common_row = np.eye(2, dtype=bool)[np.arange(len(y)) % 2]
     with pytest.raises(ValueError, match=r"both vote on some row. Got no such pair"):
-        KappaErrorDisplay.from_predictions(F[:, :2], y, held_out=apart)
+        KappaErrorDisplay.from_predictions(F[:, :2], y, held_out=no_common_row)
     with pytest.raises(ValueError, match=r"one number for each pair"):
         KappaErrorDisplay([0.1], [0.2, 0.3])

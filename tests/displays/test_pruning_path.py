@@ -117,18 +117,13 @@ def test_errors_that_are_not_known_leave_a_gap(drawn):
     assert line[1:].tolist() == [0.2, 0.1]
 
 
-def test_few_and_many_members(many, ax, drawn):
-    F, y = many
+def test_the_evidence_has_one_scale_however_often_it_is_drawn(binary_problem, ax):
     for combiner in (EPPruner(), ReduceErrorPruner()):
-        display = PruningPathDisplay.from_predictions(
-            F, y, combiner=combiner, F_test=F, y_test=y, ax=ax
-        )
-        drawn(display.plot(ax))
-    # One scale for the evidence, however often it is drawn.
+        PruningPathDisplay.from_predictions(*binary_problem, combiner=combiner, ax=ax)
     assert len(ax.figure.axes) == 2
 
 
-def test_what_is_wrong_is_said(regression_problem, rng):
+def test_wrong_input_is_refused(regression_problem, rng):
     with pytest.raises(TypeError, match=r"kept by EPPruner, .*Got Average\."):
         PruningPathDisplay.from_predictions(*regression_problem, combiner=Average())
     X = rng.normal(size=(20, 2))

@@ -50,16 +50,14 @@ def test_the_box_is_drawn_where_the_quartiles_are(scores, ax):
 
 
 @pytest.mark.parametrize(("runs", "methods"), [(1, 1), (3, 2), (100, 30)])
-def test_few_and_many(runs, methods, rng, ax, drawn):
+def test_few_and_many(runs, methods, rng, drawn):
     names = [f"a method of number {i}" for i in range(methods)]
     display = PairedRunsDisplay(rng.normal(size=(runs, methods)), names=names)
     drawn(display.plot())
-    drawn(display.plot(ax))
-    drawn(display.plot(ax, widths=0.2))
     assert len(tick_labels(display)) == methods
 
 
-def test_what_is_wrong_is_said(scores):
+def test_wrong_input_is_refused(scores):
     with pytest.raises(ValueError, match=r"shape \(runs, methods\)"):
         PairedRunsDisplay([1.0, 2.0])
     with pytest.raises(ValueError, match=r"Drop the runs \[1\]"):

@@ -9,8 +9,12 @@ import pytest
 
 from committee import (
     AmbiguityDisplay,
+    CouplingDisplay,
+    CriticalDifferenceDisplay,
     EPPruner,
     KappaErrorDisplay,
+    PairedRunsDisplay,
+    PosteriorDisplay,
     PruningPathDisplay,
     ReduceErrorPruner,
     RocCommitteeDisplay,
@@ -43,9 +47,9 @@ def test_a_method_is_given_by_name_or_number():
     assert style.number_of("b", ["a", "b"]) == 1
     assert style.number_of(np.int64(0), ["a", "b"]) == 0
     assert style.number_of(2, ["2", "1"]) == 0  # a name that is a number
-    for stranger in ("c", 2, -1):
+    for unknown in ("c", 2, -1):
         with pytest.raises(ValueError, match=r"one of the methods \['a', 'b'\]"):
-            style.number_of(stranger, ["a", "b"])
+            style.number_of(unknown, ["a", "b"])
 
 
 def test_thinning_keeps_both_ends():
@@ -68,7 +72,44 @@ def test_new_figures_and_given_axes(ax):
     assert display.plot().ax_ is not ax
 
 
-def test_without_matplotlib_one_sentence_says_what_to_do(monkeypatch):
+def coupling(F, y):
+    slabs = [F[..., 1], F[..., 1] / 2]
+    return CouplingDisplay.from_predictions(slabs, y, [0.0, 1.0], x=F[:, 0, 0])
+
+
+def posterior(F, y):
+    a = F.shape[1]
+    return PosteriorDisplay(np.zeros(a), np.eye(a), F[..., 1])
+
+
+def pruning_path(F, y):
+    return PruningPathDisplay.from_predictions(F, y, F_test=F, y_test=y)
+
+
+@pytest.mark.parametrize(
+    ("make", "option"),
+    [
+        (AmbiguityDisplay.from_predictions, {"lw": 1}),
+        (lambda F, y: CriticalDifferenceDisplay(F[0, :40, 1], 0.1), {"color": "red"}),
+        (coupling, {"lw": 1}),
+        (coupling, {"kind": "error"}),
+        (KappaErrorDisplay.from_predictions, {"alpha": 0.5}),
+        (lambda F, y: PairedRunsDisplay(F[..., 1]), {"widths": 0.2}),
+        (posterior, {"s": 1}),
+        (pruning_path, {"lw": 1}),
+        (RocCommitteeDisplay.from_predictions, {"color": "red"}),
+        (lambda F, y: WeightsDisplay(F[0, :, 1]), {"marker": "s"}),
+    ],
+)
+def test_few_and_many_members_are_drawn_twice_on_given_axes(
+    make, option, many, ax, drawn
+):
+    display = make(*many)
+    drawn(display.plot(ax))
+    drawn(display.plot(ax, **option))
+
+
+def test_without_matplotlib_it_says_what_to_install(monkeypatch):
     def no_matplotlib(name, *args, _import=builtins.__import__, **kwargs):
         if name.startswith("matplotlib"):
             raise ImportError(name)

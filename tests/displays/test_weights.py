@@ -94,16 +94,6 @@ def test_names_of_columns_and_of_a_pool(regression_problem, rng):
     assert given.names == ["a", "b"]
 
 
-@pytest.mark.parametrize("spread", [False, True])
-def test_few_and_many_members(n_members, spread, ax, drawn):
-    w = np.full(n_members, 1 / n_members)
-    display = WeightsDisplay(w, std=w if spread else None)
-    drawn(display.plot(ax))
-    drawn(display.plot(ax, color="black", marker="s"))
-    assert ax.lines[-1].get_marker() == "s"
-    assert len(tick_labels(display)) <= 50
-
-
 def test_a_sparse_committee_of_many_is_named(drawn):
     w = np.zeros(500)
     w[[17, 401]] = 0.5
@@ -112,7 +102,7 @@ def test_a_sparse_committee_of_many_is_named(drawn):
     assert display.ax_.get_title() == "2 of 500 members"
 
 
-def test_what_is_wrong_is_said():
+def test_wrong_input_is_refused():
     with pytest.raises(NotFittedError):
         WeightsDisplay.from_estimator(EPPruner())
     with pytest.raises(ValueError, match=r"each of the 2 members. Got 1"):

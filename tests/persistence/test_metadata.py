@@ -1,4 +1,4 @@
-"""What a file says about itself."""
+"""What a file holds about itself."""
 
 import datetime
 import io

@@ -57,7 +57,7 @@ BAD_TREES = {
     "feature outside": node_changes(feature=4),
     "negative feature": node_changes(feature=-3),
     "no nodes": lambda state: state.update(node_count=0),
-    "deeper than it says": lambda state: state.update(max_depth=1),
+    "deeper than its depth": lambda state: state.update(max_depth=1),
 }
 
 

@@ -143,7 +143,7 @@ def test_the_start_has_a_row_for_each_row():
 
 
 def test_a_booster_inside_a_start_is_looked_into_first():
-    """Or asking the outer one would let the inner one write where it must not."""
+    """Or a prediction of the outer one would let the inner one write out of bounds."""
     inner = GradientBoostingRegressor(n_estimators=2).fit(X, CODES)
     outer = GradientBoostingRegressor(n_estimators=2, init=inner).fit(X, CODES)
     outer.init_.init_ = LinearRegression().fit(X, CODES)

@@ -226,4 +226,4 @@ def test_a_graft_on_a_real_model_is_refused(tmp_path):
         load(path)
     assert not trace.exists()
     load(path, trusted=["posix.system"])
-    assert trace.exists()  # trust is what was asked for
+    assert trace.exists()  # the type was trusted

@@ -9,9 +9,9 @@ from sklearn.ensemble import AdaBoostRegressor, RandomForestClassifier
 from committee import Bagging, CommitteeRegressor, prune
 from committee._format import byte_size, change, percent
 from committee.reporting import page_text
+from committee.reporting.charts import path_chart
 from committee.reporting.evaluation import evaluate_members
 from committee.reporting.member_table import core_of, member_table
-from committee.reporting.path_chart import path_chart
 
 
 def evaluated_parts(committee, X, y):

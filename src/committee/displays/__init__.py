@@ -1,4 +1,4 @@
-"""Numbers first, then ink: displays in the style of scikit-learn.
+"""Numbers first, then their picture: displays in the style of scikit-learn.
 
 Every display holds its numbers as attributes; matplotlib is imported by `plot`.
 """

@@ -8,12 +8,7 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee.diagnostics import error_correlation
-from committee.displays.sources import (
-    core_of,
-    numbers_of,
-    predictions_of,
-    weights_of,
-)
+from committee.displays.sources import core_of, numbers_of, predictions_of, weights_of
 from committee.displays.style import BLUE, GREEN, ORANGE, Display, legend_above
 from committee.ensembles import roster_of
 
@@ -92,7 +87,12 @@ class AmbiguityDisplay(Display):
         **kwargs
             For the line of the ensemble error.
         """
-        _refuse_scores(estimator)
+        if roster_of(estimator).votes == "scores":
+            raise ValueError(
+                "The rounds of a boosted classifier give scores, and the distance of a "
+                "score from a class has no meaning: there is no decomposition. Look at "
+                "PruningPathDisplay or KappaErrorDisplay instead."
+            )
         F, y = predictions_of(estimator, X, y)
         if order is None:
             order = _own_order(estimator, F.shape[1])
@@ -120,13 +120,7 @@ class AmbiguityDisplay(Display):
 
     @classmethod
     def from_correlation(cls, C: FloatArray, order: Any = None) -> Self:
-        """Return the display of an error correlation C of shape (M, M), not drawn yet.
-
-        Parameters
-        ----------
-        C : array of shape (M, M)
-        order : array of member numbers, optional
-        """
+        """Return the display of an error correlation C of shape (M, M), not drawn yet."""
         order = np.arange(len(C)) if order is None else _check_order(order, len(C))
         C = C[np.ix_(order, order)]
         k = np.arange(1, len(order) + 1)
@@ -153,16 +147,6 @@ class AmbiguityDisplay(Display):
         ax.set_ylim(bottom=0.0)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         legend_above(ax)
-
-
-def _refuse_scores(estimator: Any) -> None:
-    """Refuse members whose distance from the targets has no meaning."""
-    if roster_of(estimator).votes == "scores":
-        raise ValueError(
-            "The rounds of a boosted classifier give scores, and the distance of a score "
-            "from a class has no meaning: there is no decomposition. Look at "
-            "PruningPathDisplay or KappaErrorDisplay instead."
-        )
 
 
 def _own_order(estimator: Any, n_members: int) -> IntArray:

@@ -244,8 +244,8 @@ class CouplingDisplay(Display):
 
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
         """Draw the kind of picture that was given to `plot`."""
-        is_error = self._kind == "error"
-        (self._plot_error if is_error else self._plot_submodels)(ax, kwargs)
+        plots = {"error": self._plot_error, "submodels": self._plot_submodels}
+        plots[self._kind](ax, kwargs)
         legend_above(ax)
 
     def _plot_submodels(self, ax: Any, kwargs: dict[str, Any]) -> None:
@@ -267,16 +267,15 @@ class CouplingDisplay(Display):
         """Draw both errors on a scale that has a place for zero."""
         size = np.abs(self.couplings[self.couplings != 0])
         ax.set_xscale("symlog", linthresh=float(size.min()) if len(size) else 1.0)
-        ax.plot(
-            self.couplings,
-            self.member_error,
-            ls="--",
-            marker="s",
-            ms=4,
-            color=ORANGE,
-            label="mean submodel",
-        )
-        style = {"color": BLUE, "lw": 2.0, "marker": "o", "ms": 5, "label": "ensemble"}
+        mean = {"color": ORANGE, "ls": "--", "marker": "s", "label": "mean submodel"}
+        ax.plot(self.couplings, self.member_error, ms=4, **mean)
+        style: dict[str, Any] = {
+            "color": BLUE,
+            "lw": 2.0,
+            "marker": "o",
+            "ms": 5,
+            "label": "ensemble",
+        }
         ax.plot(self.couplings, self.ensemble_error, **{**style, **kwargs})
         ax.axvline(self.chosen, color=GREY, lw=1, ls=(0, (1, 2)), label="chosen")
         ax.set(xlabel="coupling", ylabel=self.error_name)

@@ -1,4 +1,4 @@
-"""The critical difference diagram: mean ranks, and who cannot be told apart."""
+"""The critical difference diagram: mean ranks, and which methods do not differ."""
 
 from __future__ import annotations
 

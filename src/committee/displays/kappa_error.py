@@ -116,16 +116,7 @@ class KappaErrorDisplay(Display):
     def compute(
         cls, F: Any, y: Any, *, held_out: Any = None, sample_weight: Any = None
     ) -> Self:
-        """Return the display of members whose votes are given, not drawn yet.
-
-        Parameters
-        ----------
-        F : array of shape (N, M, K)
-        y : array of shape (N,)
-            Class codes 0..K-1.
-        held_out : bool array of shape (N, M), optional
-        sample_weight : array of shape (N,), optional
-        """
+        """Return the display of votes F (N, M, K) and class codes y, not drawn yet."""
         F = check_predictions(F)
         if F.ndim != 3:
             raise ValueError(
@@ -146,49 +137,28 @@ class KappaErrorDisplay(Display):
         """Draw a point for each pair, or shade hexagons where there are thousands."""
         if len(self.kappa) > _MOST_POINTS:
             cells = self._plot_cells(ax, kwargs)
-            if (
-                self._has_new_figure
-            ):  # a colour bar takes its room from the axes it belongs to
+            # A colour bar would take its room from axes that were given.
+            if self._has_new_figure:
                 ax.figure.colorbar(cells, ax=ax, label="pairs in a cell")
         else:
             self._plot_points(ax, kwargs)
-        ax.plot(
-            self.kappa[self.hull],
-            self.error[self.hull],
-            "D-",
-            color=VERMILION,
-            ms=5,
-            lw=1.8,
-            mec="white",
-            mew=0.6,
-            label=f"hull, {len(self.hull)} pairs",
-        )
+        line = {"color": VERMILION, "ms": 5, "lw": 1.8, "mec": "white", "mew": 0.6}
+        label = f"hull, {len(self.hull)} pairs"
+        ax.plot(self.kappa[self.hull], self.error[self.hull], "D-", label=label, **line)
         ax.set(xlabel="kappa: agreement beyond chance", ylabel="mean error of the pair")
         legend_inside(ax, "upper right")
 
     def _plot_points(self, ax: Any, kwargs: dict[str, Any]) -> None:
         """Draw one point for each pair."""
         n = len(self.kappa)
-        many = n > 1000
-        style: dict[str, Any] = {
-            "s": 30 if n < 100 else 9,
-            "color": BLUE,
-            "alpha": 0.35 if many else 0.8,
-            "linewidths": 0,
-            "rasterized": many,
-            "label": f"{n} pairs",
-        }
+        style: dict[str, Any] = {"s": 30 if n < 100 else 9, "alpha": 0.8}
+        if n > 1000:
+            style |= {"alpha": 0.35, "rasterized": True}
+        style |= {"color": BLUE, "linewidths": 0, "label": f"{n} pairs"}
         ax.scatter(self.kappa, self.error, **{**style, **kwargs})
 
     def _plot_cells(self, ax: Any, kwargs: dict[str, Any]) -> Any:
         """Count the pairs in hexagons, on a logarithmic scale of grey."""
-        style: dict[str, Any] = {
-            "gridsize": 45,
-            "mincnt": 1,
-            "bins": "log",
-            "cmap": "Greys",
-            "vmin": 0.4,
-            "linewidths": 0.2,
-            "rasterized": True,
-        }
+        style: dict[str, Any] = {"gridsize": 45, "mincnt": 1, "bins": "log"}
+        style |= {"cmap": "Greys", "vmin": 0.4, "linewidths": 0.2, "rasterized": True}
         return ax.hexbin(self.kappa, self.error, **{**style, **kwargs})

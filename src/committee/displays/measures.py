@@ -18,14 +18,7 @@ _BLOCK = 2**22
 
 
 def split_measure(measure: str) -> tuple[str, str]:
-    """Return what the errors of a path are, and how or on which rows they were found.
-
-    Examples
-    --------
-    >>> from committee.displays.measures import split_measure
-    >>> split_measure("leave-one-out error rate"), split_measure("mean squared error")
-    (('error rate', 'leave-one-out'), ('mean squared error', 'on the weighing rows'))
-    """
+    """Return what the errors of a path are, and how or on which rows they were found."""
     for how in ("leave-one-out", "cross-fitted"):
         if measure.startswith(how):
             return measure.removeprefix(how).strip(), how
@@ -67,24 +60,11 @@ def path_errors(
     members: IntArray | None = None,
     sample_weight: FloatArray | None = None,
 ) -> FloatArray:
-    """Return the error of every committee of a path on other rows.
+    """Return the error of every committee of a path on other rows, (S,).
 
-    It is of the kind that the path's own error is.
-
-    Parameters
-    ----------
-    path : Path
-    F : array of shape (N, M) or (N, M, K)
-    y : array of shape (N,)
-    members : array of shape (M,), optional
-        Numbers of the members that F is of, where these are not all that the path was
-        made from.
-    sample_weight : array of shape (N,), optional
-
-    Returns
-    -------
-    error : array of shape (S,)
-        NaN for committees with other members, and where a score is not known.
+    It is of the kind that the path's own error is. F is of the given members of the path,
+    of all unless given; NaN stands for committees with others, and for scores that are
+    not known.
     """
     F = check_predictions(F)
     y = check_targets(F, y)
@@ -108,9 +88,9 @@ def path_errors(
         except ValueError:  # some scores are not known on rows of one class
             return errors
     else:
-        weight, squared = sample_weight, "squared" in path.measure
+        squared = "squared" in path.measure
         errors[known] = [
-            error_of(output, y, squared=squared, sample_weight=weight)
+            error_of(output, y, squared=squared, sample_weight=sample_weight)
             for output in _outputs(F, W[known])
         ]
     return errors

@@ -34,7 +34,7 @@ _MOST_BARS = 40
 class PruningPathDisplay(Display):
     """Size of a committee against its error, its evidence and its test error.
 
-    The test error is measured as the error is, and the y axis says how.
+    The test error is measured as the error is; the y axis has its name.
 
     Where several committees of a path have the same size, the line goes through the
     one of least error, and the others are dots.
@@ -115,16 +115,8 @@ class PruningPathDisplay(Display):
     ) -> Self:
         """Return the display of a path, not drawn yet.
 
-        Parameters
-        ----------
-        path : Path
-        F_test : array of shape (N, M) or (N, M, K), optional
-        y_test : array of shape (N,), optional
-        members : array of shape (M,), optional
-            Numbers of the members that F_test is of; all of the path unless given.
-        sample_weight : array of shape (N,), optional
-            Of the test rows.
-        chosen : int, optional
+        `members` are the numbers of those that F_test is of, all of the path unless
+        given; `sample_weight` is that of the test rows.
         """
         _check_both("F_test", F_test, "y_test", y_test)
         test_error = None
@@ -273,9 +265,8 @@ class PruningPathDisplay(Display):
             curve = self.test_error[self.best]
             ax.plot(self.size[self.best], curve, ms=4, label="test error", **style)
         if self.chosen is not None:
-            ax.axvline(
-                self.chosen, color=GREY, lw=1, ls=(0, (1, 2)), label="chosen size"
-            )
+            dots: dict[str, Any] = {"color": GREY, "lw": 1, "ls": (0, (1, 2))}
+            ax.axvline(self.chosen, label="chosen size", **dots)
         name = f"{self.error_name}\n({self.note})" if self.note else self.error_name
         ax.set(xlabel="number of members", ylabel=name)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -291,15 +282,8 @@ class PruningPathDisplay(Display):
         ax.plot(size, error, **{"label": self.error_label, **style, **kwargs})
         if self.error_se is not None:
             se = self.error_se[self.best]
-            ax.fill_between(
-                size,
-                error - se,
-                error + se,
-                color=BLUE,
-                alpha=0.18,
-                lw=0,
-                label="± standard error",
-            )
+            band = {"color": BLUE, "alpha": 0.18, "lw": 0, "label": "± standard error"}
+            ax.fill_between(size, error - se, error + se, **band)
 
     def _plot_evidence(self, ax: Any, few: bool) -> None:
         """Draw the evidence on a scale of its own."""

@@ -153,11 +153,8 @@ class PairedRunsDisplay(Display):
             for text in ax.get_xticklabels():
                 text.set(rotation=40, ha="right", rotation_mode="anchor")
         ax.set_xlim(-0.6, methods - 0.4)
-        ax.set_ylabel(self._value_name())
+        name = literal(self.ylabel)
+        if self.control is not None:
+            name += f" - that of {literal(self.names[self.control])}"
+        ax.set_ylabel(name)
         ax.set_title(f"{runs} paired runs", fontsize="medium")
-
-    def _value_name(self) -> str:
-        """Return what is drawn, in words."""
-        if self.control is None:
-            return literal(self.ylabel)
-        return f"{literal(self.ylabel)} - that of {literal(self.names[self.control])}"

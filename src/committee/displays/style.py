@@ -6,7 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 
-#: The palette of Okabe and Ito (2008), which colour-blind readers can tell apart.
+from committee._format import cut
+
+#: The palette of Okabe and Ito (2008), made for colour-blind readers too.
 BLACK, GREY = "#000000", "#6f6f6f"
 BLUE, ORANGE, GREEN, VERMILION = "#0072b2", "#e69f00", "#009e73", "#d55e00"
 
@@ -15,13 +17,7 @@ _WIDTH = 32
 
 
 class Display:
-    """Numbers that can be drawn, in scikit-learn's style.
-
-    Attributes
-    ----------
-    ax_, figure_
-        Where it was drawn.
-    """
+    """Numbers that can be drawn, in scikit-learn's style: on `ax_` of `figure_`."""
 
     ax_: Any
     figure_: Any
@@ -127,16 +123,8 @@ def literal(text: Any) -> str:
     r"""Return text of the data as matplotlib shows it unchanged, long ones cut.
 
     A pair of dollars would otherwise be read as mathematics, or as an error in it.
-
-    Examples
-    --------
-    >>> print(literal("cost in $ or $_2"))
-    cost in \$ or \$_2
     """
-    line = " ".join(str(text).split())
-    if len(line) > _WIDTH:
-        line = line[: _WIDTH - 1] + "…"
-    return line.replace("$", r"\$")
+    return cut(" ".join(str(text).split()), _WIDTH).replace("$", r"\$")
 
 
 def check_names(names: Any, n: int, what: str) -> list[str]:

@@ -8,12 +8,7 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee._validation import check_weights
-from committee.displays.sources import (
-    combiner_of,
-    core_of,
-    fit_combiner,
-    weights_of,
-)
+from committee.displays.sources import combiner_of, core_of, fit_combiner, weights_of
 from committee.displays.style import BLUE, GREY, Display, check_names, literal
 from committee.members import Pool
 

@@ -101,24 +101,31 @@ def roster_of(ensemble: Any) -> Roster:
         return roster
     if hasattr(ensemble, "best_estimator_"):
         return roster_of(ensemble.best_estimator_)
-    adapter = adapter_of(ensemble)
-    if (isinstance(ensemble, Pipeline) or adapter) and hasattr(ensemble, "fit"):
-        check_is_fitted(ensemble)
+    kind = type(ensemble).__name__
     if isinstance(ensemble, Pipeline):
+        check_is_fitted(ensemble)
         return _pipeline_roster(ensemble)
+    adapter = adapter_of(ensemble)
     if adapter is not None and adapter.roster is not None:
-        if adapter.library == "sklearn":
-            _refuse_many_outputs(ensemble)
+        if hasattr(ensemble, "fit"):  # the bare boosters of libraries have none
+            check_is_fitted(ensemble)
+        classes = getattr(ensemble, "classes_", None)
+        if adapter.library == "sklearn" and (
+            getattr(ensemble, "n_outputs_", 1) != 1 or isinstance(classes, list)
+        ):
+            raise ValueError(
+                f"The {kind} predicts several targets at once; prune one that was "
+                "trained on one of them."
+            )
         return adapter.roster(ensemble)
     if hasattr(ensemble, "refit"):
         check_is_fitted(ensemble)
         raise ValueError(
-            f"The {type(ensemble).__name__} has no best_estimator_: it was run with "
-            "refit=False, or did not finish."
+            f"The {kind} has no best_estimator_: it was run with refit=False, or did "
+            "not finish."
         )
-    raise TypeError(
-        f"The ensemble must be one of {KNOWN}. Got {type(ensemble).__name__} instead."
-    )
+    came = "an empty list" if isinstance(ensemble, (list, tuple)) else kind
+    raise TypeError(f"The ensemble must be one of {KNOWN}. Got {came} instead.")
 
 
 def trees_of(model: Any) -> TreeSum | None:
@@ -158,14 +165,3 @@ def _pipeline_roster(pipeline: Pipeline) -> Roster:
     if roster.transformer is not None:
         before = Pipeline([("outer", before), ("inner", roster.transformer)])
     return replace(roster, transformer=before if len(before) else None)
-
-
-def _refuse_many_outputs(ensemble: Any) -> None:
-    """Refuse targets of several columns."""
-    if getattr(ensemble, "n_outputs_", 1) != 1 or isinstance(
-        getattr(ensemble, "classes_", None), list
-    ):
-        raise ValueError(
-            f"The {type(ensemble).__name__} predicts several targets at once; prune "
-            "one that was trained on one of them."
-        )

@@ -43,14 +43,9 @@ def stored_bytes(model: Any) -> float:
 
 @dataclass(frozen=True, eq=False)
 class MemberBytes:
-    """What members take, together with what they share.
+    """Bytes of each member by itself, (M,), and those that any two have in common.
 
-    Attributes
-    ----------
-    alone : array of shape (M,)
-        Bytes of each member for itself.
-    shared : float
-        Bytes that two members have in common, such as a booster's table of bins.
+    The rounds of a booster, for one, share its table of bins.
     """
 
     alone: FloatArray
@@ -64,7 +59,7 @@ class MemberBytes:
         return cls(alone, max(0.0, float(alone[:2].sum() - pair)))
 
     def total(self, members: IntArray) -> float:
-        """Return the bytes of some members together."""
+        """Return the bytes of some members in one file: what they share counts once."""
         return float(self.alone[members].sum() - (len(members) - 1) * self.shared)
 
 

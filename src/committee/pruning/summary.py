@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
-from committee._format import byte_size, percent, text_table
+from committee._format import byte_size, change, figures, percent, text_table
 from committee._typing import BoolArray, FloatArray
 
 #: Confidence of the bound on the disagreement.
@@ -20,7 +20,7 @@ class Summary:
     """The ensemble before pruning and the committee after it.
 
     Errors are those on the rows that were given to `prune`. With `oob=True` only
-    members that did not see a row speak on it.
+    members that did not see a row vote on it.
 
     Attributes
     ----------
@@ -30,8 +30,8 @@ class Summary:
     error_before, error_after : float
         After pruning each row is judged by members that were chosen and weighed
         without it, in five folds (two above 10,000 rows). With `oob` only about a
-        third of them are heard on a row; on fresh rows all are, and a small
-        committee does better.
+        third of them vote on a row; on fresh rows all do, and a small committee
+        does better.
     difference, difference_se : float
         error_after - error_before, paired by rows, and its standard error.
     cross_fitted : bool
@@ -43,7 +43,7 @@ class Summary:
     loo : float or None
         Leave-one-out error of the weights, where the combiner has one. The choice of
         members has still seen the row. With `oob` and two classes a row on which
-        none of the members is heard counts as half wrong.
+        none of the members votes counts as half wrong.
     loo_measure : str
         What it is, if not the same as the others.
     bytes_before, bytes_after : float
@@ -51,8 +51,8 @@ class Summary:
     seconds_before, seconds_after : float
         To predict one row, in a batch of up to 1,000.
     disagreement : float
-        Share of rows on which the two predict different classes, or numbers further
-        apart than the ensemble's root mean squared error; folds as for `error_after`.
+        Share of rows on which the two predict different classes, or numbers that differ
+        by more than the ensemble's root mean squared error; folds as for `error_after`.
     disagreement_upper : float
         Upper 95 % confidence bound of this share (Clopper and Pearson).
     oob : bool
@@ -79,58 +79,47 @@ class Summary:
     oob: bool
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the entries by name, ready for JSON."""
+        """Return the entries by name, as JSON takes them."""
         return asdict(self)
 
     def __str__(self) -> str:
         """Lay the entries out in a table."""
+        errors = [
+            "-" if error is None else figures(error, 4)
+            for error in (
+                self.error_before,
+                self.error_after,
+                self.error_as_weighed,
+                self.loo,
+            )
+        ]
+        loo_measure = "" if self.loo_measure == self.measure else self.loo_measure
+        costs = {
+            "bytes": (self.bytes_before, self.bytes_after, byte_size),
+            "seconds per row": (
+                self.seconds_before,
+                self.seconds_after,
+                "{:.2g}".format,
+            ),
+        }
+        bound = f"below {percent(self.disagreement_upper)} at {percent(CONFIDENCE)}"
         rows = [
             ("", "before", "after", ""),
             ("members", f"{self.n_members_before:,}", f"{self.n_members_after:,}", ""),
-            (
-                self.measure,
-                f"{self.error_before:.4g}",
-                f"{self.error_after:.4g}",
-                f"{self.difference:+.2g} ± {self.difference_se:.2g}",
+            (self.measure, *errors[:2], change(self.difference, self.difference_se)),
+            ("  as weighed", "", errors[2], "on the rows that chose it: too small"),
+            ("  leave-one-out", "", errors[3], loo_measure),
+            *(
+                (name, shown(before), shown(after), percent(after / before))
+                for name, (before, after, shown) in costs.items()
             ),
-            (
-                "  as weighed",
-                "",
-                f"{self.error_as_weighed:.4g}",
-                "on the rows that chose it: too small",
-            ),
-            (
-                "  leave-one-out",
-                "",
-                "-" if self.loo is None else f"{self.loo:.4g}",
-                "" if self.loo_measure == self.measure else self.loo_measure,
-            ),
-            (
-                "bytes",
-                byte_size(self.bytes_before),
-                byte_size(self.bytes_after),
-                percent(self.bytes_after / self.bytes_before),
-            ),
-            (
-                "seconds per row",
-                f"{self.seconds_before:.2g}",
-                f"{self.seconds_after:.2g}",
-                percent(self.seconds_after / self.seconds_before),
-            ),
-            (
-                "disagreement",
-                "",
-                percent(self.disagreement),
-                f"below {percent(self.disagreement_upper)} at {percent(CONFIDENCE)}",
-            ),
+            ("disagreement", "", percent(self.disagreement), bound),
         ]
         kind = "rows"
         if self.oob:
-            kind = "out-of-bag rows (about a third of the members speak on each)"
+            kind = "out-of-bag rows (about a third of the members vote on each)"
         how = "cross-fitted" if self.cross_fitted else "as weighed: too few for folds"
-        return "\n".join(
-            [text_table(rows, "<>><"), f"on {self.n_rows:,} {kind}, {how}"]
-        )
+        return f"{text_table(rows, '<>><')}\non {self.n_rows:,} {kind}, {how}"
 
 
 def disagreement(differs: BoolArray) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""The numbers of the displays, ready for JSON, and what they show in words."""
+"""The numbers of the displays as JSON takes them, and a sentence for each picture."""
 
 from __future__ import annotations
 
@@ -9,20 +9,113 @@ from sklearn.metrics import confusion_matrix
 
 from committee._format import count, figures
 from committee._typing import FloatArray, IntArray
-from committee.displays import AmbiguityDisplay, KappaErrorDisplay, WeightsDisplay
+from committee.displays import (
+    AmbiguityDisplay,
+    KappaErrorDisplay,
+    PruningPathDisplay,
+    WeightsDisplay,
+)
 from committee.displays.sources import numbers_of
 from committee.displays.style import thin
 from committee.displays.weights import posterior_std
+from committee.path import Path
 from committee.reporting.evaluation import EvaluatedMembers
 
 _MOST_BARS = 30
 _MOST_POINTS = 1500
 _MOST_SIZES = 200
 _MOST_CLASSES = 15
+#: Sizes on the slider of the path, and members listed at each of them.
+_MOST_STEPS = 150
+_MOST_MEMBERS = 40
 #: How far from one a sum of weights may be that is one.
 _ROUNDING = 1e-6
 #: Cells of the grid that counts pairs where there are too many to draw.
 _GRID = (44, 30)
+
+
+def path_chart(core: Any, evaluated: EvaluatedMembers) -> dict[str, Any] | None:
+    """Return the committees that a pruner went through, None where there is no path.
+
+    Lists have one entry for each size: `here` is the error on the rows of the page, None
+    where members of the step are missing; `more` members are not listed; `chosen` is a
+    position.
+    """
+    path = getattr(core, "path_", None)
+    if path is None:
+        path = getattr(getattr(core, "combiner_", None), "path_", None)
+    if path is None:
+        return None
+    members = numbers_of(core, len(evaluated.errors))
+    display = PruningPathDisplay.compute(
+        path,
+        F_test=evaluated.F,
+        y_test=evaluated.drawn_y,
+        members=members,
+        sample_weight=evaluated.drawn_weight,
+    )
+    chosen = _chosen_step(path, members, core.weights_)
+    steps = _one_for_each_size(display, chosen)
+    largest = [_largest(path.weights[step]) for step in steps]
+    se, here = display.error_se, display.test_error
+    on_rows = display.error_label.startswith("on ")
+    columns: dict[str, Any] = {
+        "size": path.size[steps].tolist(),
+        "error": display.error[steps].tolist(),
+        "error_se": None if se is None else se[steps].tolist(),
+        "here": None if here is None else here[steps].tolist(),
+        "bytes": None if path.n_bytes is None else path.n_bytes[steps].tolist(),
+        "members": [m.tolist() for m, _ in largest],
+        "weights": [w.tolist() for _, w in largest],
+        "more": [max(0, int(n) - _MOST_MEMBERS) for n in path.size[steps]],
+        "measure": path.measure + (f" {display.error_label}" if on_rows else ""),
+        "note": display.note,
+        "chosen": None if chosen is None else steps.index(chosen),
+    }
+    return {**columns, "alt": _path_alt(columns)}
+
+
+def _chosen_step(path: Path, members: IntArray, w: FloatArray) -> int | None:
+    """Return the step of the path that is the committee itself."""
+    own = np.zeros(path.weights.shape[1])
+    own[members] = w
+    same = np.flatnonzero(((path.weights != 0) == (own != 0)).all(axis=1))
+    close = [step for step in same if np.allclose(path.weights[step], own)]
+    return int([*close, *same][0]) if len(same) else None
+
+
+def _one_for_each_size(display: PruningPathDisplay, chosen: int | None) -> list[int]:
+    """Return the best step of each size, or the chosen one, in rising order."""
+    steps = display.best.tolist()
+    if chosen is not None:
+        sizes = display.size[display.best].tolist()
+        steps[sizes.index(display.size[chosen])] = chosen
+    shown = thin(len(steps), _MOST_STEPS)
+    return [step for i, step in enumerate(steps) if i in shown or step == chosen]
+
+
+def _largest(w: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return the members with the largest weights, largest first, and the weights."""
+    order = np.argsort(-np.abs(w), kind="stable")
+    order = order[: min(_MOST_MEMBERS, np.count_nonzero(w))]
+    return order, w[order]
+
+
+def _path_alt(path: dict[str, Any]) -> str:
+    """Return the picture as a sentence."""
+    error, sizes = np.array(path["error"]), path["size"]
+    least = int(np.nanargmin(error)) if np.isfinite(error).any() else 0
+    text = (
+        f"Line chart of the {path['measure']} against the number of members: "
+        f"{figures(error[0])} with {count(sizes[0], 'member')}, least "
+        f"{figures(error[least])} with {sizes[least]}, {figures(error[-1])} with "
+        f"{sizes[-1]}."
+    )
+    if path["chosen"] is not None:
+        at = path["chosen"]
+        text += f" Chosen: {sizes[at]} members at {figures(error[at])}."
+    note: str = path["note"]
+    return f"{text} {note[0].upper()}{note[1:]}." if note else text
 
 
 def weights(core: Any, names: list[str]) -> dict[str, Any] | None:

@@ -13,7 +13,7 @@ from committee._typing import FloatArray, IntArray
 from committee.base import BaseCommittee
 from committee.diagnostics import error_correlation
 from committee.ensembles import Roster, roster_of
-from committee.predictions import iter_predictions
+from committee.predictions import iter_predictions, vote_counts
 from committee.pruning.summary import paired_difference
 from committee.pruning.weighing_rows import WeighingRows as Rows
 from committee.pruning.weighing_rows import checked_rows, decided
@@ -30,15 +30,10 @@ _NORMAL = 1.959964
 
 @dataclass(frozen=True)
 class Score:
-    """An error with its interval, and how far it is from the committee's.
+    """An error with its 95 % interval, and its gap to that of the committee.
 
-    Attributes
-    ----------
-    error, low, high : float
-        Mean over rows, and its 95 % interval: Wilson's for rows that are right or
-        wrong, normal otherwise. Of a single row no interval is known, and it is NaN.
-    gap, gap_se : float
-        Error minus the committee's, paired by rows, and its standard error.
+    The interval is Wilson's for rows that are right or wrong, normal otherwise, and NaN
+    for a single row. The gap is paired by rows.
     """
 
     error: float
@@ -53,32 +48,21 @@ class EvaluatedMembers:
     """The predictions of the members on N rows, alone and combined.
 
     F as a whole may not fit into memory: sums over all rows are kept, and F itself
-    for rows drawn at random.
-
-    Attributes
-    ----------
-    roster : Roster
-    X : as the members take it
-    rows : Rows
-        Targets and weights.
-    output : array of shape (N,) or (N, K)
-        What the ensemble predicts.
-    losses : array of shape (3, N)
-        By row: of the ensemble, of equal votes, of the member of least error.
-    errors : array of shape (M,)
-        Of each member alone: share of wrong rows, or mean squared error.
-    drawn : array of shape (n,)
-        The rows that F is kept of.
-    slabs : array of shape (M, n) or (M, n, K)
-        F on these, one slab for each member.
+    for n rows drawn at random.
     """
 
     roster: Roster
+    #: As the members take it.
     X: Any
+    #: Targets and weights of the rows.
     rows: Rows
+    #: What the ensemble predicts, (N,) or (N, K).
     output: FloatArray
+    #: By row, (3, N): of the ensemble, of equal votes, of the member of least error.
     losses: FloatArray
+    #: Of each member alone, (M,): share of wrong rows, or mean squared error.
     errors: FloatArray
+    #: The rows that F is kept of, (n,), and F on these, (M, n) or (M, n, K).
     drawn: IntArray
     slabs: FloatArray
 
@@ -130,18 +114,15 @@ class EvaluatedMembers:
     def _score(self, losses: FloatArray) -> Score:
         error, se = self.rows.mean(losses, np.ones(len(losses), dtype=bool))
         gap, gap_se = paired_difference(losses, self.losses[0], self.rows.weight)
-        n = self._effective_rows()
+        s = self.rows.weight
+        # Rows of unequal weight count as (sum s)^2 / sum s^2 of equal ones (Kish).
+        n = float(len(losses) if s is None else s.sum() ** 2 / (s @ s))
         if n < 1 + 1e-9:
             return Score(error, np.nan, np.nan, gap, np.nan)
         if self.output.ndim == 2:
             return Score(error, *_wilson(error, n), gap, gap_se)
         low = max(0.0, error - _NORMAL * se)
         return Score(error, low, error + _NORMAL * se, gap, gap_se)
-
-    def _effective_rows(self) -> float:
-        """Return (sum s)^2 / sum s^2, which is N for rows of equal weight."""
-        s = self.rows.weight
-        return float(len(self.rows.y) if s is None else s.sum() ** 2 / (s @ s))
 
 
 def _wilson(p: float, n: float) -> tuple[float, float]:
@@ -159,40 +140,17 @@ def _wilson(p: float, n: float) -> tuple[float, float]:
 def evaluate_members(
     ensemble: Any, X: Any, y: Any, *, sample_weight: Any = None, n_jobs: Any = None
 ) -> EvaluatedMembers:
-    """Let every member of a fitted ensemble predict once.
-
-    Parameters
-    ----------
-    ensemble : fitted ensemble
-        All that `prune` takes.
-    X : array-like, sparse matrix or frame of shape (N, n_features)
-    y : array-like of shape (N,)
-    sample_weight : array-like of shape (N,), optional
-    n_jobs : int, optional
-
-    Returns
-    -------
-    evaluated : EvaluatedMembers
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import Ridge
-    >>> from committee.reporting.evaluation import evaluate_members
-    >>> members = [Ridge(alpha=a).fit([[0.0], [1.0]], [0.0, 1.0]) for a in (0.0, 1.0)]
-    >>> evaluated = evaluate_members(members, [[1.0], [1.0]], [1.0, 1.0])
-    >>> evaluated.errors.round(3).tolist(), evaluated.best
-    ([0.0, 0.111], 0)
-    """
+    """Let every member of a fitted ensemble, of any kind that `prune` takes, predict."""
     roster = roster_of(ensemble)
     if isinstance(ensemble, BaseCommittee):
         X = ensemble._check_X(X, reset=False)
     elif not hasattr(X, "shape"):
         X = np.asarray(X)
     rows = checked_rows(roster, X, y, oob=False, sample_weight=sample_weight)
-    ready = roster.prepared(X)
+    prepared = roster.prepared(X)
     stream = iter_predictions(
         roster.members,
-        ready,
+        prepared,
         classes=roster.member_classes,
         votes=roster.votes,
         n_jobs=n_jobs,
@@ -201,7 +159,9 @@ def evaluate_members(
     if roster.weights is None:
         output = _own_prediction(ensemble, roster, X)
         losses[0] = rows.losses(decided(output))
-    return EvaluatedMembers(roster, ready, rows, output, losses, errors, drawn, slabs)
+    return EvaluatedMembers(
+        roster, prepared, rows, output, losses, errors, drawn, slabs
+    )
 
 
 def _sums(
@@ -212,23 +172,21 @@ def _sums(
     K = () if roster.classes is None else (len(roster.classes),)
     drawn = _drawn(N, M * (K[0] if K else 1))
     w = np.zeros(M) if roster.weights is None else roster.weights
-    # Equal votes are counted first and scaled once, so that ties stay ties.
-    equal = len(set(w[w != 0])) == 1
+    counts, unit = vote_counts(w)
     output, mean = np.zeros((N, *K)), np.zeros((N, *K))
     slabs, errors = np.empty((M, len(drawn), *K)), np.full(M, np.inf)
     everywhere, best = np.ones(N, dtype=bool), np.zeros(N)
     for m, P in enumerate(stream):
         mean += P
-        if w[m]:
-            output += P if equal else w[m] * P
+        if counts[m]:
+            output += counts[m] * P
         slabs[m] = P[drawn]
         losses = rows.losses(decided(P))
         error = rows.mean(losses, everywhere)[0]
         if error < errors.min():
             best = losses
         errors[m] = error
-    if equal:
-        output *= w[np.flatnonzero(w)[0]]
+    output *= unit
     mean *= 1.0 / M
     combined = [rows.losses(decided(sums)) for sums in (output, mean)]
     return output, np.stack([*combined, best]), errors, drawn, slabs

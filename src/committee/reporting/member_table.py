@@ -10,27 +10,15 @@ import numpy as np
 from committee._typing import FloatArray, IntArray
 from committee.displays.sources import core_of, numbers_of
 from committee.displays.weights import known_names
-from committee.ensembles import Roster
 from committee.pruning.costs import MemberBytes, few_rows, member_seconds
 from committee.reporting.evaluation import EvaluatedMembers
 
 
 @dataclass(frozen=True, eq=False)
 class MemberTable:
-    """The members one by one.
+    """The M members one by one, with their bytes and their seconds for a row.
 
-    Attributes
-    ----------
-    numbers : array of shape (M,)
-        In the ensemble that they come from.
-    names, kinds : list of str
-    weights : array of shape (M,)
-    costs : MemberBytes
-        Of the pickled members.
-    seconds : array of shape (M,)
-        To predict a row.
-    n_before : int
-        Members of the ensemble that they come from.
+    They are numbered in the ensemble of `n_before` members that they come from.
     """
 
     numbers: IntArray
@@ -57,12 +45,12 @@ def member_table(core: Any, evaluated: EvaluatedMembers) -> MemberTable:
     roster = evaluated.roster
     M = len(roster)
     numbers = numbers_of(core, M)
-    kinds = [_kind(member) for member in roster.members]
+    kinds = [type(core_of(member)).__name__ for member in roster.members]
     combiner = getattr(core, "combiner_", None)
     known = known_names(core, combiner)
     if known is not None:
         labels = [known[m] for m in numbers]
-    else:  # what is the same for all tells nothing
+    else:  # a kind that all members share would only repeat itself
         labels = kinds if len(set(kinds)) > 1 else [""] * M
     names = [
         f"#{number} {label}".rstrip()
@@ -74,7 +62,11 @@ def member_table(core: Any, evaluated: EvaluatedMembers) -> MemberTable:
         kinds,
         np.full(M, 1.0 / M) if roster.weights is None else roster.weights,
         MemberBytes.of(list(roster.members)),
-        _seconds(roster, few_rows(evaluated.X)),
+        # The first predicts twice: its first call also converts X for all of them.
+        member_seconds(
+            replace(roster, members=[roster.members[0], *roster.members]),
+            few_rows(evaluated.X),
+        )[1:],
         M if combiner is None else len(combiner.weights_),
     )
 
@@ -87,17 +79,3 @@ def summary_of(core: Any) -> Any:
         return core.summary()
     except ValueError:  # a file or a copy from before the summary was made
         return None
-
-
-def _seconds(roster: Roster, X: Any) -> FloatArray:
-    """Return the time of each member for a row of X.
-
-    The first predicts twice, since at first X is made ready for all of them.
-    """
-    twice = replace(roster, members=[roster.members[0], *roster.members])
-    return member_seconds(twice, X)[1:]
-
-
-def _kind(member: Any) -> str:
-    """Return the class of a member, of the last step for a pipeline."""
-    return type(core_of(member)).__name__

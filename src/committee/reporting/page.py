@@ -20,17 +20,6 @@ def render(text: dict[str, Any], numbers: dict[str, Any]) -> str:
     Text is escaped by Jinja2 wherever it stands, numbers for the pictures travel as
     JSON in which `<` and `&` are escaped too. The page's own policy lets no script
     run but the ones it came with, by their hashes, and no request leave it.
-
-    Parameters
-    ----------
-    text : dict
-        What the template shows as text.
-    numbers : dict
-        What the pictures are drawn from.
-
-    Returns
-    -------
-    html : str
     """
     scripts = [_asset(name) for name in _SCRIPTS]
     html: str = _template().render(
@@ -45,16 +34,10 @@ def render(text: dict[str, Any], numbers: dict[str, Any]) -> str:
 
 
 def rounded(value: Any) -> Any:
-    """Return numbers with five digits, None for those that JSON has no word for.
+    """Return numbers with five digits, None for those that JSON does not have.
 
     Numbers of a list, or of a column of a list of points, have as many digits more as
-    it takes to tell them apart: five of the range that they lie in.
-
-    Examples
-    --------
-    >>> from committee.reporting.page import rounded
-    >>> rounded({"x": [1 / 3, float("nan"), 2], "y": [[1000001.0, 0.0], [1000002.5, 1.0]]})
-    {'x': [0.33333, None, 2], 'y': [[1000001.0, 0.0], [1000002.5, 1.0]]}
+    their differences need: five of the range that they lie in.
     """
     if isinstance(value, dict):
         return {key: rounded(entry) for key, entry in value.items()}
@@ -104,7 +87,7 @@ def _asset(name: str) -> str:
 
 @cache
 def _template() -> Any:
-    """Return the page with holes; whatever is put in is escaped."""
+    """Return the template of the page; values put into it are escaped."""
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(

@@ -78,7 +78,7 @@ def _error_card(evaluated: EvaluatedMembers) -> dict[str, str]:
     own = evaluated.scores()[0]
     return {
         "label": f"{evaluated.measure} on {count(len(evaluated.rows.y), 'row')}",
-        "value": shown(own.error, evaluated),
+        "value": _error(evaluated.measure, own.error),
         "note": f"95 % interval {_interval(own, evaluated)}",
     }
 
@@ -93,15 +93,15 @@ def _gain_card(core: Any, evaluated: EvaluatedMembers) -> dict[str, str]:
         rows = f"{how} the {count(summary.n_rows, 'row')} it was pruned on"
         return {
             "label": f"{evaluated.measure} before and after pruning",
-            "value": f"{shown(before, evaluated)} → {shown(after, evaluated)}",
+            "value": f"{_error(evaluated.measure, before)} → {_error(evaluated.measure, after)}",
             "note": f"{_pruning_gap(summary)}, {rows}",
         }
-    scale, unit = _unit(evaluated)
     label = f"{evaluated.measure} against equal votes"
     if _is_rounding(equal):
         return {"label": label, "value": "the same", "note": ""}
-    value = change(-scale * equal.gap, np.nan, unit)
+    value = _change(evaluated.measure, -equal.gap, np.nan)
     known = not np.isnan(equal.gap_se)
+    scale = 100 if evaluated.measure == "error rate" else 1
     se = f"± {figures(scale * equal.gap_se, 2)}, the standard error by rows"
     return {"label": label, "value": value, "note": se if known else ""}
 
@@ -114,10 +114,9 @@ def _is_rounding(score: Score) -> bool:
 
 def _pruning_gap(s: Any) -> str:
     """Return what pruning cost, with its standard error."""
-    scale, unit = (100, "points") if s.measure == "error rate" else (1, "")
     if not s.difference and not s.difference_se:
         return "the same on every row"
-    return change(scale * s.difference, scale * s.difference_se, unit)
+    return _change(s.measure, s.difference, s.difference_se)
 
 
 def comparison(evaluated: EvaluatedMembers, table: MemberTable) -> list[dict[str, str]]:
@@ -130,7 +129,7 @@ def comparison(evaluated: EvaluatedMembers, table: MemberTable) -> list[dict[str
     return [
         {
             "name": name,
-            "error": shown(score.error, evaluated),
+            "error": _error(evaluated.measure, score.error),
             "interval": _interval(score, evaluated),
             "gap": "" if not i else _gap(score, evaluated),
         }
@@ -147,14 +146,14 @@ def pruning(core: Any) -> list[tuple[str, str, str, str]]:
         ("members", f"{s.n_members_before:,}", f"{s.n_members_after:,}", ""),
         (
             f"{s.measure}, cross-fitted" if s.cross_fitted else s.measure,
-            _as(s.measure, s.error_before),
-            _as(s.measure, s.error_after),
+            _error(s.measure, s.error_before),
+            _error(s.measure, s.error_after),
             _pruning_gap(s),
         ),
         (
             f"leave-one-out {s.loo_measure}",
             "",
-            "-" if s.loo is None else _as(s.loo_measure, s.loo),
+            "-" if s.loo is None else _error(s.loo_measure, s.loo),
             "" if s.loo is None else core.path_.note,
         ),
         (
@@ -186,7 +185,7 @@ def members_table(
             "weight": (float(table.weights[m]), figures(table.weights[m])),
             "error": (
                 float(evaluated.errors[m]),
-                shown(evaluated.errors[m], evaluated),
+                _error(evaluated.measure, evaluated.errors[m]),
             ),
             "bytes": (float(table.bytes[m]), byte_size(table.bytes[m])),
             "seconds": (float(table.seconds[m]), duration(table.seconds[m])),
@@ -216,31 +215,28 @@ def settings(
     return [(name, str(text)) for name, text in lines.items() if text is not None]
 
 
-def shown(error: float, evaluated: EvaluatedMembers) -> str:
+def _error(measure: str, error: float) -> str:
     """Return an error in percent, or in the squared units of y."""
-    return _as(evaluated.measure, error)
-
-
-def _as(measure: str, error: float) -> str:
     return percent(error) if measure == "error rate" else figures(error, 4)
+
+
+def _change(measure: str, gap: float, se: float) -> str:
+    """Return a difference of errors in points, or in the squared units of y."""
+    if measure == "error rate":
+        return change(100 * gap, 100 * se, "points")
+    return change(gap, se)
 
 
 def _interval(score: Score, evaluated: EvaluatedMembers) -> str:
     if np.isnan(score.low):
         return "-"
-    return f"{shown(score.low, evaluated)} to {shown(score.high, evaluated)}"
+    return f"{_error(evaluated.measure, score.low)} to {_error(evaluated.measure, score.high)}"
 
 
 def _gap(score: Score, evaluated: EvaluatedMembers) -> str:
     if _is_rounding(score):
         return "the same"
-    scale, unit = _unit(evaluated)
-    return change(scale * score.gap, scale * score.gap_se, unit)
-
-
-def _unit(evaluated: EvaluatedMembers) -> tuple[int, str]:
-    """Return what differences of errors are counted in."""
-    return (100, "points") if evaluated.output.ndim == 2 else (1, "")
+    return _change(evaluated.measure, score.gap, score.gap_se)
 
 
 def _written(model: Any) -> str:

@@ -13,7 +13,6 @@ from committee.reporting import charts, page_text
 from committee.reporting.evaluation import evaluate_members
 from committee.reporting.member_table import member_table
 from committee.reporting.page import render
-from committee.reporting.path_chart import path_chart
 
 
 def report(
@@ -77,7 +76,7 @@ def report(
     is_classifier = evaluated.output.ndim == 2
     numbers = {
         "names": dict(zip(members.numbers.tolist(), members.names, strict=True)),
-        "path": path_chart(core, evaluated),
+        "path": charts.path_chart(core, evaluated),
         "weights": charts.weights(core, members.names),
         "pairs": charts.pairs(evaluated, members.kept),
         "ambiguity": charts.ambiguity(evaluated, evaluated.roster.weights),
