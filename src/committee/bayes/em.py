@@ -11,7 +11,7 @@ them: which of them EM finds depends on where it starts (Chen, Tino and Yao, 200
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.special import log_ndtr
@@ -110,7 +110,9 @@ def _first_weights(
     return solve_nnqp(G + np.diag(ridge), g)
 
 
-def _climb(model: Model, start: FloatArray, max_iter: int, tol: float) -> EMFit:
+def _climb(
+    model: Gaussian | Probit, start: FloatArray, max_iter: int, tol: float
+) -> EMFit:
     """Alternate both steps until no weight moves; drop the weights that vanish."""
     L, h = model.at_zero()
     root = np.sqrt(L)
@@ -151,24 +153,6 @@ def _best_single(L: FloatArray, h: FloatArray) -> FloatArray:
     best = int(np.argmax(h / np.sqrt(L)))
     w[best] = max(float(h[best] / L[best]), float(1.0 / np.sqrt(L[best])))
     return w
-
-
-class Model(Protocol):
-    """What EM needs of a likelihood, in units in which nothing overflows."""
-
-    def at_zero(self) -> tuple[FloatArray, FloatArray]:
-        """Return diag(L) and h of the first M-step from w = 0."""
-
-    def maximise(
-        self, active: IntArray, w: FloatArray, alpha: FloatArray
-    ) -> FloatArray:
-        """Raise log p(y | w) - 1/2 sum alpha w^2 over w >= 0, from w."""
-
-    def adapt(self, w: FloatArray) -> None:
-        """Re-estimate what the likelihood itself has to learn."""
-
-    def log_likelihood(self, w: FloatArray) -> float:
-        """Return log p(y | w) up to a constant."""
 
 
 class Gaussian:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
@@ -78,16 +78,6 @@ class ReduceErrorPruner(OrderingPruner):
         return np.array(chosen.members, dtype=np.intp)
 
 
-class _Committee(Protocol):
-    """What back-fitting needs of a committee."""
-
-    def add(self, m: int) -> None: ...
-
-    def remove(self, m: int) -> None: ...
-
-    def errors_with(self) -> FloatArray: ...
-
-
 class _Chosen:
     """Members chosen so far, in order, and those that are free.
 
@@ -96,7 +86,7 @@ class _Chosen:
     """
 
     def __init__(
-        self, committee: _Committee, rank: IntArray, unit: float | None = None
+        self, committee: Tally | _Mean, rank: IntArray, unit: float | None = None
     ) -> None:
         self.committee, self.rank, self.unit = committee, rank, unit
         self.members: list[int] = []

@@ -58,38 +58,19 @@ class ChunkedProblem(Problem):
 
     Sums over rows come from `total`, so that a combiner does not know the difference.
     The chunks are made anew for every pass, which may be costly: `bare` has them
-    without F. marks: M, K or None, whether members abstain, whether rows have weights.
+    without F. What a `Problem` reads off its arrays is known before they are made.
     """
 
     chunks: Chunks
     bare: Chunks
-    marks: tuple[int, int | None, bool, bool]
+    n_members: int = 0
+    n_classes: int | None = None
+    masked: bool = False
+    weighted: bool = False
     in_memory: ClassVar[bool] = False
 
-    def __init__(
-        self, chunks: Chunks, bare: Chunks, marks: tuple[int, int | None, bool, bool]
-    ) -> None:
-        self.__dict__.update(chunks=chunks, bare=bare, marks=marks)
-
-    @property
-    def n_members(self) -> int:
-        """M."""
-        return self.marks[0]
-
-    @property
-    def n_classes(self) -> int | None:
-        """K, or None for regression."""
-        return self.marks[1]
-
-    @property
-    def masked(self) -> bool:
-        """Whether members abstain on some rows."""
-        return self.marks[2]
-
-    @property
-    def weighted(self) -> bool:
-        """Whether rows have weights."""
-        return self.marks[3]
+    def __init__(self, **known: Any) -> None:
+        self.__dict__.update(known)
 
     def counted(self) -> Problem:
         """Return the problem itself: chunks come without rows of weight zero."""
@@ -159,9 +140,12 @@ def _chunked_problem(
         mask = None
     n_classes = int(F.shape[2]) if len(F.shape) == 3 else None
     return ChunkedProblem(
-        numbers.map(_checked, lead, blocks["y"], mask, weight),
-        numbers.map(_bare, blocks["y"], mask, weight, n_classes),
-        (int(F.shape[1]), n_classes, mask is not None, weight is not None),
+        chunks=numbers.map(_checked, lead, blocks["y"], mask, weight),
+        bare=numbers.map(_bare, blocks["y"], mask, weight, n_classes),
+        n_members=int(F.shape[1]),
+        n_classes=n_classes,
+        masked=mask is not None,
+        weighted=weight is not None,
     )
 
 

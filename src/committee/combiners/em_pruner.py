@@ -14,12 +14,10 @@ from committee._validation import Interval, StrOptions, check_weights
 from committee.bayes import EMFit, fit_gaussian, fit_probit
 from committee.combiners.base import Combiner
 from committee.combiners.likelihoods import (
-    held_out_moments,
-    offset_dominates,
+    gaussian_moments,
     probit_probabilities,
     scaled_to_one,
     signed_rows,
-    target_rows,
     voting_share,
     which_likelihood,
 )
@@ -140,11 +138,9 @@ class EMPruner(Combiner):
             w = self._keep(fit_probit(rows.F, sample_weight=rows.weight, **options))
             self._vote_share = voting_share(problem, w)
             return w
-        if problem.masked or offset_dominates(problem):
-            moments, unit = held_out_moments(problem)
-            return scaled_to_one(self._keep(fit_gaussian(moments, **options), unit))
-        moments, _ = target_rows(problem)
-        return self._keep(fit_gaussian(moments, **options))
+        moments, unit, targets = gaussian_moments(problem)
+        w = self._keep(fit_gaussian(moments, **options), unit)
+        return scaled_to_one(w) if targets is None else w
 
     def _keep(self, fit: EMFit, unit: float = 1.0) -> FloatArray:
         """Store what the fit found, its noise in units of the errors."""

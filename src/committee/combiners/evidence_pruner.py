@@ -17,11 +17,9 @@ from committee._typing import FloatArray
 from committee._validation import Interval, StrOptions
 from committee.combiners.base import Combiner
 from committee.combiners.likelihoods import (
-    held_out_moments,
-    offset_dominates,
+    gaussian_moments,
     probit_probabilities,
     scaled_to_one,
-    target_rows,
     vote_rows,
     voting_share,
     warn_of_light_weights,
@@ -100,23 +98,21 @@ class EvidencePruner(Combiner):
         warn_of_light_weights(problem)
         self._spread, self._vote_share, self._sums_to_one = 0.0, 1.0, False
         if self.likelihood_ == "probit":
-            rows, unit = vote_rows(problem)
+            rows, factor = vote_rows(problem)
             if self.checkpoint is not None:
                 rows = RecordedVotes(rows, self.checkpoint)
-            self._keep(votes_path(rows, unit=unit, **options), problem)
+            self._keep(votes_path(rows, unit=factor, **options), problem)
             step = self.posterior_
-            here = 1.0 / unit[step.active]
+            here = 1.0 / factor[step.active]
             self._spread = rows.mean_variance(
                 step.active, step.cov * here * here[:, None]
             )
             self._vote_share = voting_share(problem, step.weights)
-        elif problem.masked or offset_dominates(problem):
-            self._sums_to_one = True
-            moments, errors = held_out_moments(problem)
-            self._keep(_sum_to_one(moments_path(moments, **options), errors), problem)
         else:
-            moments, targets = target_rows(problem)
-            self._keep(moments_path(moments, rows=targets, **options), problem)
+            moments, unit, targets = gaussian_moments(problem)
+            self._sums_to_one = targets is None
+            path = moments_path(moments, rows=targets, **options)
+            self._keep(_sum_to_one(path, unit) if targets is None else path, problem)
         if self._is_equal_vote():
             votes = as_equal_votes(self.path_.weights)
             self.path_ = replace(self.path_, weights=votes)

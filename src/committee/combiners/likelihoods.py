@@ -15,7 +15,7 @@ from scipy.special import log_ndtr, softmax
 
 from committee._parallel import one_thread
 from committee._typing import FloatArray, IntArray
-from committee.combiners.problem import Largest, Problem, weight_and_rows
+from committee.combiners.problem import Largest, Problem, Sums, weight_and_rows
 from committee.distributed import Chunks
 from committee.ep import (
     ChunkedTargets,
@@ -97,9 +97,18 @@ def _chunked_votes(chunks: Chunks) -> tuple[VoteRows, FloatArray]:
     return votes, votes.unit
 
 
-def target_rows(problem: Problem) -> tuple[Moments, TargetRows]:
-    """Return the moments of a regression, and its rows to leave out."""
-    return problem.kept(_targets, _memory_targets, _chunked_targets)
+def gaussian_moments(
+    problem: Problem,
+) -> tuple[Moments, float, TargetRows | None]:
+    """Return the moments of a regression, the unit of its errors, and its rows.
+
+    There are no rows to leave out where members abstain, or where y hardly varies
+    beside its mean: the moments are then those of weights that sum to one.
+    """
+    if problem.masked or offset_dominates(problem):
+        return *held_out_moments(problem), None
+    moments, rows = problem.kept(_targets, _memory_targets, _chunked_targets)
+    return moments, 1.0, rows
 
 
 def _targets(problem: Problem) -> Targets:
@@ -161,20 +170,11 @@ def offset_dominates(problem: Problem) -> bool:
     return bool(1e3 * (high.value + low.value) < max(abs(high.value), abs(low.value)))
 
 
-class _Range(NamedTuple):
-    """The largest of y / 2, and of -y / 2."""
-
-    high: Largest
-    low: Largest
-
-    def plus(self, other: _Range) -> _Range:
-        return _Range(self.high.plus(other.high), self.low.plus(other.low))
-
-
-def _half_range(problem: Problem) -> _Range:
+def _half_range(problem: Problem) -> Sums:
+    """Return the largest of y / 2, and of -y / 2."""
     # Halved, so that the extremes of the floating-point range can be subtracted.
     half = np.asarray(problem.y, dtype=np.float64) / 2
-    return _Range(Largest(float(half.max())), Largest(float(-half.min())))
+    return Sums((Largest(float(half.max())), Largest(float(-half.min()))))
 
 
 def scaled_to_one(w: FloatArray) -> FloatArray:

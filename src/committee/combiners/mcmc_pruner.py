@@ -22,14 +22,12 @@ from committee.bayes import (
 from committee.combiners.base import Combiner
 from committee.combiners.ep_pruner import EPPruner
 from committee.combiners.likelihoods import (
-    centred_rows,
-    held_out_moments,
-    offset_dominates,
+    gaussian_moments,
     scaled_to_one,
     signed_rows,
 )
 from committee.combiners.problem import Problem
-from committee.ep import PathStep, row_moments
+from committee.ep import PathStep
 from committee.ep.arrays import in_units, inner_precision, signed_scale
 
 #: Chains have met below this R-hat.
@@ -192,13 +190,7 @@ def _quadratic(
     problem: Problem, members: IntArray, noise: float
 ) -> tuple[FloatArray, FloatArray, FloatArray, float]:
     """Return G and g of some members, the unit of their weights, the noise in it."""
-    error_unit = 1.0
-    if problem.held_out is not None or offset_dominates(problem):
-        moments, error_unit = held_out_moments(problem)
-    else:
-        rows = centred_rows(problem)
-        assert rows.y is not None
-        moments = row_moments(rows.F, rows.y, rows.weight)
+    moments, error_unit, _ = gaussian_moments(problem)
     y_unit = moments.y_scale * error_unit
     return (
         moments.G[np.ix_(members, members)],

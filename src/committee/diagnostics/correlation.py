@@ -7,7 +7,6 @@ serves cache blocking, data on disk and a cluster.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -123,8 +122,7 @@ def error_blocks(
             yield rows, E.reshape(-1, F.shape[1])
 
 
-@dataclass
-class MomentSums:
+class MomentSums(NamedTuple):
     """Sums over rows n of weight s_n; with a mask, over rows that both left out.
 
     products (M, M) is sum s E_i'E_j; counts is sum s, or (M, M) the effective number
@@ -132,44 +130,17 @@ class MomentSums:
     the sampling error of a pair.
     """
 
-    products: Any = 0.0
-    counts: Any = 0.0
-    squares: Any = None
-
-    def add(
-        self, E: FloatArray, mask: BoolArray | None, s: FloatArray | None, n: int
-    ) -> None:
-        """Add one block of n rows; E is used up."""
-        root = None if s is None else np.sqrt(s)
-        if mask is not None:
-            E *= np.repeat(mask, len(E) // n, axis=0)
-            self._add_pairs(E, mask, root, n)
-        else:
-            self.counts += float(n) if s is None else float(s.sum())
-        if root is not None:
-            E *= np.repeat(root, len(E) // n)[:, None]
-        self.products += E.T @ E
+    products: Any
+    counts: Any
+    squares: Any
 
     def plus(self, other: MomentSums) -> MomentSums:
         """Return the sums over both sets of rows."""
-        squares = self.squares
-        if other.squares is not None:
-            squares = other.squares + (0.0 if squares is None else squares)
         return MomentSums(
-            self.products + other.products, self.counts + other.counts, squares
+            self.products + other.products,
+            self.counts + other.counts,
+            None if self.squares is None else self.squares + other.squares,
         )
-
-    def _add_pairs(
-        self, E: FloatArray, mask: BoolArray, root: FloatArray | None, n: int
-    ) -> None:
-        """Add what only pairwise rows need."""
-        norms = (E.reshape(n, -1, E.shape[1]) ** 2).sum(axis=1)
-        present = mask.astype(np.float64)
-        if root is not None:
-            norms *= root[:, None]
-            present *= root[:, None]
-        self.counts += present.T @ present
-        self.squares = norms.T @ norms + (0.0 if self.squares is None else self.squares)
 
 
 @np.errstate(all="ignore")
@@ -181,17 +152,28 @@ def moment_sums(
     scale: float,
 ) -> MomentSums:
     """Sum the blocks of some rows, of effective weights s, errors over `scale`."""
-    sums = MomentSums()
+    M = F.shape[1]
+    products, counts, squares = np.zeros((M, M)), np.zeros(()), None
+    if held_out is not None:
+        counts, squares = np.zeros((M, M)), np.zeros((M, M))
     for rows, E in error_blocks(F, y):
+        n = rows.stop - rows.start
+        K = len(E) // n
         if scale != 1.0:
             E /= scale
-        sums.add(
-            E,
-            None if held_out is None else held_out[rows],
-            None if s is None else s[rows],
-            rows.stop - rows.start,
-        )
-    return sums
+        root = np.ones((n, 1)) if s is None else np.sqrt(s[rows, None])
+        if held_out is None:
+            counts += n if s is None else s[rows].sum()
+        else:
+            E *= np.repeat(held_out[rows], K, axis=0)
+            norms = (E.reshape(n, K, M) ** 2).sum(axis=1) * root
+            present = held_out[rows] * root
+            counts += present.T @ present
+            squares += norms.T @ norms
+        if s is not None:
+            E *= np.repeat(root, K, axis=0)
+        products += E.T @ E
+    return MomentSums(products, counts, squares)
 
 
 class WeightSums(NamedTuple):
