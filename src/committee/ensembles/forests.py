@@ -183,16 +183,8 @@ def classification_forest(
     to sum one, which would undo weights that are merely multiplied in; to e_0 and no
     other, because onnxruntime wants the other class of two not to be negative.
 
-    Parameters
-    ----------
-    members : list of k fitted trees
-        Each may look at some of the columns only, and know some of the classes only.
-    weights : array of shape (k,)
-        Not negative.
-    n_features : int
-    classes, member_classes : array of shape (K,)
-        The labels, and what the members call them.
-    votes : {"soft", "hard"}
+    Trees may look at some of the columns only, and know some of the classes only. The
+    weights (k,) are not negative.
     """
     K = len(classes)
     w = np.asarray(weights, dtype=np.float64)
