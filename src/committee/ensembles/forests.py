@@ -19,7 +19,7 @@ from sklearn.tree import BaseDecisionTree, ExtraTreeClassifier, ExtraTreeRegress
 
 from committee._typing import BoolArray, FloatArray, Member
 from committee.ensembles.columns import OnColumns
-from committee.ensembles.roster import Roster, unseen_rows
+from committee.ensembles.roster import Roster, equal_weights, unseen_rows
 from committee.ensembles.tree_tables import TreeSum, TreeTable, make_sum, rounded_down
 
 #: Settings that trees and forests share, and that mean the same in both.
@@ -89,11 +89,6 @@ def adaboost_roster(boosted: Any) -> Roster:
             "on, without oob."
         ),
     )
-
-
-def equal_weights(n: int) -> FloatArray:
-    """Return n weights with sum one."""
-    return np.full(n, 1.0 / n)
 
 
 def coded_classes(ensemble: Any) -> dict[str, Any]:

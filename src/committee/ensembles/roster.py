@@ -77,6 +77,11 @@ class Roster:
         return X
 
 
+def equal_weights(n: int) -> FloatArray:
+    """Return n weights with sum one."""
+    return np.full(n, 1.0 / n)
+
+
 def training_rows(mask: BoolArray, n_rows: int) -> BoolArray:
     """Return a recorded mask (N, M), once it is clear that N rows can be its rows."""
     if len(mask) != n_rows:

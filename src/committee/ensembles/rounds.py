@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
 from committee._typing import FloatArray, Member
-from committee.ensembles.roster import Roster
+from committee.ensembles.roster import Roster, equal_weights
 
 #: Given X, yields the raw values (N, T) of all rounds in order, faster than one by one.
 Stages = Callable[[Any], Iterator[FloatArray]]
@@ -132,7 +132,7 @@ def rounds_roster(members: list[Any], stages: Stages) -> Roster:
     shared = members[0].shared
     return Roster(
         members,
-        np.full(len(members), 1.0 / len(members)),
+        equal_weights(len(members)),
         shared.classes,
         shared.classes,
         votes="soft" if shared.classes is None else "scores",

@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray, IntArray, Member
 from committee.ensembles.columns import OnColumns
-from committee.ensembles.forests import coded_classes, equal_weights
-from committee.ensembles.roster import Roster
+from committee.ensembles.forests import coded_classes
+from committee.ensembles.roster import Roster, equal_weights
 
 _ALL_ROWS = (
     "Its members were trained on all rows. Give rows that it was not trained on, "
