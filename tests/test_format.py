@@ -1,4 +1,4 @@
-"""Numbers as people read them; the doctests show the usual ones."""
+"""Numbers and tables as people read them."""
 
 import pytest
 
@@ -10,6 +10,7 @@ from committee._format import (
     duration,
     figures,
     percent,
+    text_table,
 )
 
 
@@ -17,6 +18,10 @@ from committee._format import (
     ("x", "text"),
     [
         (0.0, "0"),
+        (12.0, "12"),
+        (0.012345, "0.0123"),
+        (2900.4, "2,900"),
+        (1e-9, "1e-09"),
         (float("nan"), "-"),
         (999.6, "1,000"),
         (1234567.0, "1,234,567"),
@@ -28,20 +33,41 @@ def test_figures(x, text):
     assert figures(x) == text
 
 
-def test_the_smallest_and_largest_units():
-    assert byte_size(0) == "0 B"
-    assert byte_size(999.6) == "1 kB"
-    assert byte_size(5e15) == "5,000 TB"
-    assert duration(0.9) == "900 ms"
-    assert duration(0.99999) == "1 s"
+@pytest.mark.parametrize(
+    ("found", "text"),
+    [
+        (byte_size(0), "0 B"),
+        (byte_size(812), "812 B"),
+        (byte_size(999.6), "1 kB"),
+        (byte_size(12_345_678), "12.3 MB"),
+        (byte_size(5e15), "5,000 TB"),
+        (duration(2e-8), "20 ns"),
+        (duration(0.00125), "1.25 ms"),
+        (duration(0.9), "900 ms"),
+        (duration(0.99999), "1 s"),
+        (duration(2500.0), "2,500 s"),
+        (percent(0.0), "0 %"),
+        (percent(0.0345), "3.45 %"),
+        (count(0, "row"), "0 rows"),
+        (count(1, "member"), "1 member"),
+        (count(1200, "row"), "1,200 rows"),
+    ],
+)
+def test_units_fit_the_number(found, text):
+    assert found == text
 
 
 def test_no_change_is_not_a_loss():
     assert change(0.0, 0.0) == "0 ± 0"
     assert change(-1e-17, 0.5) == "0 ± 0.5"
+    assert change(-0.6667, 0.5, "points") == "-0.67 ± 0.5 points"
     assert change(-2.0, float("nan"), "points") == "-2 points"
-    assert percent(0.0) == "0 %"
-    assert count(0, "row") == "0 rows"
+    assert change(150.2, 113.7) == "+150 ± 114"
+
+
+def test_columns_are_as_wide_as_their_longest_entry():
+    table = text_table([("member", "weight"), ("3", "0.5"), ("12", "0.25")])
+    assert table == "member  weight\n3          0.5\n12        0.25"
 
 
 def test_long_names_are_cut():

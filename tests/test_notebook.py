@@ -26,14 +26,14 @@ def fitted(combiner):
     return committee.fit(X, Y)
 
 
-def test_a_committee_tells_members_and_leave_one_out_error():
+def test_a_committee_shows_members_and_leave_one_out_error():
     committee = fitted(EPPruner())
     assert f"<b>{committee.n_members_} of 8</b> members" in shown(committee)
     step = committee.combiner_.posterior_
     assert f"{figures(step.loo_error)} ± {figures(step.loo_se, 1)}" in shown(committee)
 
 
-def test_a_pruned_ensemble_tells_its_bytes_too():
+def test_a_pruned_ensemble_shows_its_bytes_too():
     forest = RandomForestClassifier(30, max_depth=2, random_state=0).fit(X, Y)
     small = prune(forest, X, Y, oob=True)
     assert f"<b>{small.n_members_} of 30</b> members" in shown(small)

@@ -10,14 +10,7 @@ _ROUNDING = 1e-9
 
 
 def figures(x: float, digits: int = 3) -> str:
-    """Return a number with a few significant digits and no exponent if it can.
-
-    Examples
-    --------
-    >>> from committee._format import figures
-    >>> figures(0.012345), figures(2900.4), figures(12.0), figures(1e-9)
-    ('0.0123', '2,900', '12', '1e-09')
-    """
+    """Return a number with a few significant digits and no exponent if it can."""
     if math.isnan(x):
         return "-"
     if 10 ** (digits - 1) <= abs(x) < 1e9:
@@ -26,16 +19,7 @@ def figures(x: float, digits: int = 3) -> str:
 
 
 def change(x: float, se: float, unit: str = "") -> str:
-    """Return a difference with its sign, and its standard error where it is known.
-
-    Examples
-    --------
-    >>> from committee._format import change
-    >>> change(-0.6667, 0.5, "points"), change(150.2, 113.7)
-    ('-0.67 ± 0.5 points', '+150 ± 114')
-    >>> change(0.0, 0.5), change(2.0, float("nan"))
-    ('0 ± 0.5', '+2')
-    """
+    """Return a difference with its sign, and its standard error where it is known."""
     if abs(x) < _ROUNDING * se:
         x = 0.0
     sign = "" if x == 0 else "-" if x < 0 else "+"
@@ -44,85 +28,37 @@ def change(x: float, se: float, unit: str = "") -> str:
 
 
 def percent(x: float) -> str:
-    """Return a share in percent.
-
-    Examples
-    --------
-    >>> from committee._format import percent
-    >>> percent(0.0345), percent(0.2), percent(1.0)
-    ('3.45 %', '20 %', '100 %')
-    """
+    """Return a share in percent."""
     return f"{figures(100 * x)} %"
 
 
 def byte_size(n_bytes: float) -> str:
-    """Return a number of bytes in a unit that fits.
-
-    Examples
-    --------
-    >>> from committee._format import byte_size
-    >>> byte_size(812), byte_size(12_345_678)
-    ('812 B', '12.3 MB')
-    """
+    """Return a number of bytes in a unit that fits."""
     return _in_units(n_bytes, ("B", "kB", "MB", "GB", "TB"))
 
 
 def duration(seconds: float) -> str:
-    """Return a time in a unit that fits.
-
-    Examples
-    --------
-    >>> from committee._format import duration
-    >>> duration(0.00125), duration(2e-8), duration(2500.0)
-    ('1.25 ms', '20 ns', '2,500 s')
-    """
+    """Return a time in a unit that fits."""
     if seconds >= 1:
         return f"{figures(seconds)} s"
     return _in_units(1e9 * seconds, ("ns", "µs", "ms", "s"))
 
 
 def count(n: int, noun: str) -> str:
-    """Return a number of things.
-
-    Examples
-    --------
-    >>> from committee._format import count
-    >>> count(1, "member"), count(1200, "row")
-    ('1 member', '1,200 rows')
-    """
+    """Return a number of things."""
     return f"{n:,} {noun}" + ("" if n == 1 else "s")
 
 
 def cut(text: str, most: int = 60) -> str:
-    """Return the text, the end of a long one cut off.
-
-    Examples
-    --------
-    >>> from committee._format import cut
-    >>> cut("a long name", 7), cut("short", 7)
-    ('a long…', 'short')
-    """
+    """Return the text, the end of a long one cut off."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def text_table(rows: Sequence[Sequence[str]], align: str = "<>") -> str:
-    """Return rows of text in columns, two spaces apart.
+    """Return rows of text in columns, with two spaces between.
 
-    Parameters
-    ----------
-    rows : sequence of rows
-        The header first, if there is one.
-    align : str, default="<>"
-        The side of each column, "<" or ">"; the last one also holds for all further
-        columns.
-
-    Examples
-    --------
-    >>> from committee._format import text_table
-    >>> print(text_table([("member", "weight"), ("3", "0.5"), ("12", "0.25")]))
-    member  weight
-    3          0.5
-    12        0.25
+    `align` has the side of each column, "<" or ">"; its last one holds for all further
+    columns.
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     sides = align.ljust(len(widths), align[-1])

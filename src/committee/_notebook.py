@@ -15,28 +15,8 @@ _STYLE = "display:inline-block;margin:0 1.6em .5em 0;font-family:sans-serif"
 def headline_html(committee: Any) -> str:
     """Return how many members are kept, their error and their bytes, as HTML.
 
-    Nothing is measured: numbers are those that pruning or weighing has left behind,
-    and what is not known is left out.
-
-    Parameters
-    ----------
-    committee : committee
-        One that is not fitted has none.
-
-    Returns
-    -------
-    html : str
-
-    Examples
-    --------
-    >>> from committee import Bagging, CommitteeRegressor
-    >>> from committee._notebook import headline_html
-    >>> committee = CommitteeRegressor(generator=Bagging(3), random_state=0)
-    >>> headline_html(committee)
-    ''
-    >>> _ = committee.fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
-    >>> "<b>3 of 3</b> members" in headline_html(committee)
-    True
+    Nothing is measured: numbers are those that pruning or weighing has left, and what
+    is not known is left out. A committee that is not fitted has none.
     """
     if not hasattr(committee, "weights_"):
         return ""
@@ -77,8 +57,6 @@ def _bytes(committee: Any) -> tuple[str, str] | None:
     summary = getattr(committee, "_summary", None)
     if summary is None:
         return None
-    size, speed = (
-        summary.bytes_after / summary.bytes_before,
-        summary.seconds_before / summary.seconds_after,
-    )
-    return percent(size), f"of the bytes, {figures(speed, 2)} times as fast"
+    speed = figures(summary.seconds_before / summary.seconds_after, 2)
+    size = percent(summary.bytes_after / summary.bytes_before)
+    return size, f"of the bytes, {speed} times as fast"

@@ -37,7 +37,7 @@ def huge(regressor, pages):
 
 
 @pytest.mark.usefixtures("huge")
-def test_ticks_of_huge_targets_are_short_and_apart(opened):
+def test_ticks_of_huge_targets_are_short_and_do_not_touch(opened):
     page = opened("huge", width=390)
     assert page.troubles == []
     for chart in ("path", "pairs", "ambiguity", "residuals"):
@@ -70,7 +70,7 @@ def test_what_can_be_clicked_says_so(opened):
 
 @pytest.fixture
 def opened(browser, pages):
-    """Open a page; whatever it complains about or asks for is collected."""
+    """Open a page; its errors and requests are collected."""
     contexts = []
 
     def open_page(name, width=1280, **options):
@@ -230,7 +230,7 @@ CONTRASTS = """() => {
     .getPropertyValue(`--${name}`).trim();
   const pairs = {};
   for (const paper of ["paper", "card"]) {
-    for (const ink of ["ink", "quiet", "blue", "vermilion", "green", "orange", "grey"]) {
+    for (const ink of ["ink", "muted", "blue", "vermilion", "green", "orange", "grey"]) {
       pairs[`${ink} on ${paper}`] = contrast(colour(ink), colour(paper));
     }
   }
@@ -248,7 +248,7 @@ def test_text_and_ink_can_be_read_in_both_schemes(opened, scheme):
     weak = {
         name: round(value, 2)
         for name, value in contrasts.items()
-        if value < (TEXT if name.split()[0] in ("ink", "quiet", "body") else INK)
+        if value < (TEXT if name.split()[0] in ("ink", "muted", "body") else INK)
     }
     assert weak == {}
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor")

@@ -121,7 +121,7 @@ def test_rounding_keeps_words_whole_numbers_and_short_ones():
     }
 
 
-def test_rounding_keeps_what_lies_far_from_zero_apart():
+def test_rounding_keeps_differences_of_numbers_far_from_zero():
     """By columns of points, and of lists: an offset must not eat the differences."""
     rng = np.random.default_rng(0)
     predicted = 1e8 + rng.normal(size=50)

@@ -1,4 +1,4 @@
-"""One call for a table of scores: ranks, tests, and the verdict in words."""
+"""One call for a table of scores: ranks, tests, and what they show."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Comparison:
     """What `compare` found; prints as a table.
 
     Dictionaries on pairs have the other methods as keys where there is a control, and
-    say how each method stands to the control. Without one their keys are pairs
-    `(a, b)`, and they say how a stands to b.
+    hold how each method stands to the control. Without one their keys are pairs
+    `(a, b)`, and they hold how a stands to b.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ def compare(
 
     for k methods on N data sets, with q of Bonferroni-Dunn against a control and of
     Nemenyi among all. Read the difference only if the Friedman test, best in the form
-    of Iman and Davenport, says that the methods differ at all.
+    of Iman and Davenport, finds that the methods differ at all.
 
     Parameters
     ----------

@@ -66,9 +66,9 @@ def win_loss_tie(
     '0-0-1'
     """
     sign = -1 if lower_is_better else 1
-    verdict = {"mean": _by_mean, "t-test": _by_ttest, "rank-sum": _by_rank_sum}[by]
+    outcome = {"mean": _by_mean, "t-test": _by_ttest, "rank-sum": _by_rank_sum}[by]
     outcomes = [
-        sign * verdict(np.atleast_1d(x), np.atleast_1d(y), alpha)
+        sign * outcome(np.atleast_1d(x), np.atleast_1d(y), alpha)
         for x, y in zip(a, b, strict=True)
     ]
     return WinLossTie(outcomes.count(1), outcomes.count(-1), outcomes.count(0))
@@ -101,7 +101,7 @@ def _by_rank_sum(x: FloatArray, y: FloatArray, alpha: float) -> int:
 def signed_rank(a: Any, b: Any) -> float:
     """Return the p-value of Wilcoxon's signed-rank test over data sets.
 
-    It looks at one pair of methods alone, so that the verdict does not change with
+    It looks at one pair of methods alone, so that the outcome does not change with
     the other methods in the table, as it can with mean ranks. Equal scores are left
     out; if all are equal, p = 1. Up to 50 data sets the p-value is exact, with ties
     too; beyond it is that of SciPy's normal approximation.

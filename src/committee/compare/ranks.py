@@ -1,4 +1,4 @@
-"""Ranks of k methods on N data sets, and how far apart they fall by chance.
+"""Ranks of k methods on N data sets, and how much they differ by chance.
 
 Every function takes the ranks R (N, k) that `rank_methods` gives, or N and k alone.
 Letters and tests are those of Demsar, "Statistical comparisons of classifiers over

@@ -1,4 +1,4 @@
-"""The door of `compare`: arrays, data frames and runs become one table."""
+"""Arrays, data frames and runs of scores become one table."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Scores:
 
 
 def read_scores(scores: Any) -> Scores:
-    """Return the table of scores, or say in one sentence what is wrong with it."""
+    """Return the table of scores, checked."""
     if isinstance(scores, Mapping):
         table = _from_mapping(scores)
     elif hasattr(scores, "columns"):

@@ -1,4 +1,4 @@
-"""A comparison on paper: rows, a printed table, a data frame."""
+"""A comparison as rows, a printed table, a data frame."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _against_control(result: Comparison, method: Hashable) -> dict[str, Any]:
 
 
 def _alone(result: Comparison, method: Hashable) -> dict[str, Any]:
-    """Return which methods the ranks tell apart from this one."""
+    """Return the methods whose ranks differ from that of this one."""
     rank = result.mean_ranks
     others = [
         b if method == a else a
@@ -54,7 +54,7 @@ def _alone(result: Comparison, method: Hashable) -> dict[str, Any]:
 
 
 def text(result: Comparison) -> str:
-    """Return the tests in words, then the rows in columns."""
+    """Return the tests as sentences, then the rows in columns."""
     direction = "lowest" if result.lower_is_better else "highest"
     found = result.iman_davenport_p < result.alpha
     verdict = "the methods differ" if found else "no difference was found"

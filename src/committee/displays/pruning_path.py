@@ -9,11 +9,11 @@ import numpy as np
 from committee._typing import IntArray
 from committee.displays.measures import path_errors, split_measure
 from committee.displays.sources import (
-    combiner_of,
     core_of,
     fit_combiner,
     kind_of,
     numbers_of,
+    path_of,
     predictions_of,
 )
 from committee.displays.style import (
@@ -197,8 +197,7 @@ class PruningPathDisplay(Display):
         """
         _check_both("X_test", X_test, "y_test", y_test)
         core = core_of(estimator)
-        combiner = combiner_of(core)
-        path = getattr(core, "path_", getattr(combiner, "path_", None))
+        path = path_of(core)
         if path is None:
             raise TypeError(
                 "A pruning path is kept by EPPruner, ARDPruner, GreedyPruner and the "

@@ -13,6 +13,7 @@ from committee._typing import FloatArray, IntArray
 from committee._validation import label_codes
 from committee.combiners import Combiner, EPPruner
 from committee.ensembles import roster_of
+from committee.path import Path
 from committee.predictions import member_predictions
 
 
@@ -35,6 +36,14 @@ def combiner_of(estimator: Any) -> Any:
     if not isinstance(estimator, (list, tuple)):
         check_is_fitted(estimator)
     return getattr(estimator, "combiner_", None)
+
+
+def path_of(core: Any) -> Path | None:
+    """Return the path of a pruned committee, or of its combiner, None without one."""
+    path = getattr(core, "path_", None)
+    if path is None:
+        path = getattr(getattr(core, "combiner_", None), "path_", None)
+    return path
 
 
 def numbers_of(estimator: Any, n_members: int) -> IntArray:

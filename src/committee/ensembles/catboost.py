@@ -1,7 +1,7 @@
 """CatBoost: its rounds, their booster, its trees.
 
-The library is imported only where one of its models is at hand. Its models are taken
-apart in their JSON form, which CatBoost reads and writes as a file.
+The library is imported only where one of its models is at hand. Its models are changed
+in their JSON form, which CatBoost reads and writes as a file.
 """
 
 from __future__ import annotations

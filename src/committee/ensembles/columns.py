@@ -15,20 +15,7 @@ from committee._validation import safe_indexing
 class OnColumns(MetaEstimatorMixin, BaseEstimator):
     """A fitted estimator and the columns of X that it was trained on.
 
-        f(x) = f_member(x[columns])
-
-    Parameters
-    ----------
-    estimator : fitted estimator
-    columns : array of column numbers
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import Ridge
-    >>> from committee.ensembles.columns import OnColumns
-    >>> member = OnColumns(Ridge().fit([[0.0], [1.0]], [0.0, 1.0]), [2])
-    >>> member.predict([[9.0, 9.0, 0.5]]).tolist()
-    [0.5]
+    f(x) = f_member(x[columns])
     """
 
     def __init__(self, estimator: Member, columns: IntArray) -> None:

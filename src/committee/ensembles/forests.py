@@ -19,7 +19,7 @@ from sklearn.tree import BaseDecisionTree, ExtraTreeClassifier, ExtraTreeRegress
 
 from committee._typing import BoolArray, FloatArray, Member
 from committee.ensembles.columns import OnColumns
-from committee.ensembles.roster import Roster, unseen_rows
+from committee.ensembles.roster import Roster, equal_weights, unseen_rows
 from committee.ensembles.tree_tables import TreeSum, TreeTable, make_sum, rounded_down
 
 #: Settings that trees and forests share, and that mean the same in both.
@@ -89,11 +89,6 @@ def adaboost_roster(boosted: Any) -> Roster:
             "on, without oob."
         ),
     )
-
-
-def equal_weights(n: int) -> FloatArray:
-    """Return n weights with sum one."""
-    return np.full(n, 1.0 / n)
 
 
 def coded_classes(ensemble: Any) -> dict[str, Any]:
@@ -183,16 +178,8 @@ def classification_forest(
     to sum one, which would undo weights that are merely multiplied in; to e_0 and no
     other, because onnxruntime wants the other class of two not to be negative.
 
-    Parameters
-    ----------
-    members : list of k fitted trees
-        Each may look at some of the columns only, and know some of the classes only.
-    weights : array of shape (k,)
-        Not negative.
-    n_features : int
-    classes, member_classes : array of shape (K,)
-        The labels, and what the members call them.
-    votes : {"soft", "hard"}
+    Trees may look at some of the columns only, and know some of the classes only. The
+    weights (k,) are not negative.
     """
     K = len(classes)
     w = np.asarray(weights, dtype=np.float64)

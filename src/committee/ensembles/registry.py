@@ -74,25 +74,8 @@ KNOWN = (
 def roster_of(ensemble: Any) -> Roster:
     """Return the members of a fitted ensemble, and how they predict.
 
-    Parameters
-    ----------
-    ensemble : fitted ensemble
-        Of scikit-learn, LightGBM, XGBoost or CatBoost; a committee; a pipeline or a
-        search around one of these; or a list of fitted estimators of one task.
-
-    Returns
-    -------
-    roster : Roster
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from committee.ensembles import roster_of
-    >>> X, y = load_iris(return_X_y=True)
-    >>> roster = roster_of(RandomForestClassifier(10, random_state=0).fit(X, y))
-    >>> len(roster), roster.votes
-    (10, 'soft')
+    The ensemble may be one of the ADAPTERS, a committee, a pipeline or a search around
+    one of these, or a list of fitted estimators of one task.
     """
     if isinstance(ensemble, (list, tuple)) and ensemble:
         return list_roster(list(ensemble))

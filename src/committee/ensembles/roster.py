@@ -14,51 +14,35 @@ from committee._typing import BoolArray, FloatArray, IntArray, Link, Member, Vot
 
 @dataclass(frozen=True, eq=False)
 class Roster:
-    """The members of a fitted ensemble, and how they predict.
-
-    Attributes
-    ----------
-    members : list of fitted estimators
-    weights : array of shape (M,) or None
-        The ensemble's own weights, with sum one; None where it does not average
-        its members (a median, a second layer).
-    classes : array of shape (K,) or None
-        Labels in the order of F's last axis; None for regression.
-    member_classes : array of shape (K,) or None
-        The same classes as the members name them: labels, or codes 0..K-1.
-    votes : {"soft", "hard", "scores"}
-        Probabilities, one vote for a class each, or the raw scores of boosting rounds.
-    link : {"mean", "softmax", "combiner"}
-        What turns weighted sums into probabilities: their shares, the softmax of
-        scores, or the rule of the combiner that weighed the members.
-    transformer : fitted transformer or None
-        Applied to X once, before all members.
-    arrays : bool
-        Whether the members were trained on plain arrays, whatever X was.
-    held_out : callable or None
-        Given N, returns the mask (N, M) of the rows that members did not see, or
-        raises ValueError if these cannot be the training rows.
-    oob_prediction : array of shape (N,) or (N, K), or None
-        The ensemble's own out-of-bag predictions, NaN where no member had a vote: by
-        these its training rows are recognised.
-    no_oob_reason : str
-        Where `held_out` is None: why, and what to do about it.
-    staged_predictions : callable or None
-        Given X as the members take it, yields their predictions in order, faster
-        than one member at a time.
-    """
+    """The members of a fitted ensemble, and how they predict."""
 
     members: list[Member]
+    #: The ensemble's own weights, (M,), with sum one; None where it does not average
+    #: its members (a median, a second layer).
     weights: FloatArray | None
+    #: Labels in the order of F's last axis, (K,); None for regression.
     classes: Any = None
+    #: The same classes as the members name them: labels, or codes 0..K-1.
     member_classes: Any = None
+    #: Probabilities, one vote for a class each, or the raw scores of boosting rounds.
     votes: Votes = "soft"
+    #: What turns weighted sums into probabilities: their shares, the softmax of
+    #: scores, or the rule of the combiner that weighed the members.
     link: Link = "mean"
+    #: A fitted transformer that is applied to X once, before all members.
     transformer: Any = None
+    #: Whether the members were trained on plain arrays, whatever X was.
     arrays: bool = False
+    #: Given N, returns the mask (N, M) of the rows that members did not see, or
+    #: raises ValueError if these cannot be the training rows.
     held_out: Callable[[int], BoolArray] | None = None
+    #: The ensemble's own out-of-bag predictions, (N,) or (N, K), NaN where no member had
+    #: a vote: by these its training rows are recognised.
     oob_prediction: FloatArray | None = None
+    #: Where `held_out` is None: why, and what to do about it.
     no_oob_reason: str = "It does not record which rows each member was trained on."
+    #: Given X as the members take it, yields their predictions in order, faster than
+    #: one member at a time.
     staged_predictions: Callable[[Any], Iterator[FloatArray]] | None = None
 
     def __len__(self) -> int:
@@ -91,6 +75,11 @@ class Roster:
         if self.arrays and hasattr(X, "columns"):
             X = check_array(X, dtype=None, ensure_all_finite=False)
         return X
+
+
+def equal_weights(n: int) -> FloatArray:
+    """Return n weights with sum one."""
+    return np.full(n, 1.0 / n)
 
 
 def training_rows(mask: BoolArray, n_rows: int) -> BoolArray:

@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
 from committee._typing import FloatArray, Member
-from committee.ensembles.roster import Roster
+from committee.ensembles.roster import Roster, equal_weights
 
 #: Given X, yields the raw values (N, T) of all rounds in order, faster than one by one.
 Stages = Callable[[Any], Iterator[FloatArray]]
@@ -25,27 +25,19 @@ Stages = Callable[[Any], Iterator[FloatArray]]
 
 @dataclass(frozen=True)
 class Shared:
-    """What all rounds of one booster share.
+    """What all rounds of one booster share."""
 
-    Attributes
-    ----------
-    n_rounds : int
-        M, the rounds that the booster itself uses.
-    start : array of shape (T,) or None
-        T is 1, or K for more than two classes. None where start depends on x.
-    classes : array of shape (K,) or None
-        None for regression.
-    slope : float
-        Log odds for each unit of raw.
-    wrapper : estimator or None
-        The user's estimator without its rounds, where the library keeps these in an
-        object of their own.
-    """
-
+    #: M, the rounds that the booster itself uses.
     n_rounds: int
+    #: Of shape (T,), with T = K for more than two classes and 1 otherwise; None where
+    #: start depends on x.
     start: FloatArray | None
+    #: Of shape (K,), None for regression.
     classes: Any = None
+    #: Log odds for each unit of raw.
     slope: float = 1.0
+    #: The user's estimator without its rounds, where the library keeps these in an
+    #: object of their own.
     wrapper: Any = None
 
     def raw(self, h: Any) -> FloatArray:
@@ -72,20 +64,14 @@ class Shared:
             return raw[:, 0]
         s = self.slope * raw
         if s.shape[1] == 1:
+            # Log odds of the second of two classes: their difference is raw.
             s = s * [-0.5, 0.5]
         s = s - s.mean(axis=1, keepdims=True)
         return (1.0 + s) / s.shape[1]  # type: ignore[no-any-return]
 
 
 class Round(ABC, BaseEstimator):
-    """One round of a booster: f_m(x) = start(x) + M h_m(x).
-
-    Parameters
-    ----------
-    model : the booster, cut down to this round
-    shared : Shared
-        What it shares with the other rounds.
-    """
+    """One round of a booster, f_m(x) = start(x) + M h_m(x): `model` is cut down to it."""
 
     def __init__(self, model: Any, shared: Shared) -> None:
         self.model = model
@@ -146,7 +132,7 @@ def rounds_roster(members: list[Any], stages: Stages) -> Roster:
     shared = members[0].shared
     return Roster(
         members,
-        np.full(len(members), 1.0 / len(members)),
+        equal_weights(len(members)),
         shared.classes,
         shared.classes,
         votes="soft" if shared.classes is None else "scores",
@@ -166,20 +152,6 @@ def rebuild(rounds: Sequence[Any], weights: FloatArray) -> Any:
     The leaves of round m are multiplied by M w_m. What the weights change about the
     start, (sum_m w_m - 1) start, goes into a constant of the booster or into the leaves
     of the first round that is kept. Rounds of weight zero are left out.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn.ensemble import GradientBoostingRegressor
-    >>> from committee.ensembles import rebuild, roster_of
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = GradientBoostingRegressor(n_estimators=20).fit(X, y)
-    >>> rounds = roster_of(model).members
-    >>> small = rebuild(rounds[:2], np.array([0.7, 0.3]))
-    >>> f = 0.7 * rounds[0].predict(X) + 0.3 * rounds[1].predict(X)
-    >>> len(small.estimators_), bool(np.allclose(small.predict(X), f))
-    (2, True)
     """
     weights = np.asarray(weights, dtype=np.float64)
     kept = np.flatnonzero(weights)

@@ -19,28 +19,17 @@ from committee._typing import BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True)
 class TreeTable:
-    """One tree: a row for each node, the root first.
-
-    Attributes
-    ----------
-    feature : array of int
-    threshold : array of float32
-        x goes left where x <= threshold, with `strict` where x < threshold.
-    left, right : array of int
-        Rows of the children, -1 at a leaf.
-    missing_left : bool array
-        Whether NaN goes left.
-    value : array of shape (n_nodes, t)
-        What a leaf adds to the targets from `target` on.
-    target : int
-    strict : bool
-    """
+    """One tree: a row for each node, the root first."""
 
     feature: IntArray
+    #: In single precision: x goes left where x <= threshold, if `strict` where x < it.
     threshold: FloatArray
+    #: Rows of the children, -1 at a leaf.
     left: IntArray
     right: IntArray
+    #: Whether NaN goes left.
     missing_left: BoolArray
+    #: What a leaf adds to the t targets from `target` on, (n_nodes, t).
     value: FloatArray
     target: int = 0
     strict: bool = False
@@ -51,15 +40,7 @@ class TreeSum(BaseEstimator):
 
         s(x) = base + sum_m h_m(x),    output = link(s)
 
-    Parameters
-    ----------
-    trees : list of TreeTable
-    base : array of shape (T,)
-    link : {"identity", "sigmoid", "softmax"}
-        The sigmoid is that of s for the second of two classes.
-    n_features_in_ : int
-    classes_ : array of shape (K,) or None
-        None for regression.
+    with base of shape (T,). The sigmoid is that of s for the second of two classes.
     """
 
     def __init__(
@@ -121,14 +102,7 @@ def nested_table(
 ) -> TreeTable:
     """Return the table of a tree whose nodes hold their children.
 
-    Parameters
-    ----------
-    root : what the library has for a node
-    read : callable
-        Returns the Node that this stands for.
-    n_values : int
-        The length of a leaf's value.
-    target : int
+    `read` makes a Node of what the library has for one; leaves have `n_values` numbers.
     """
     waiting, nodes, left = [root], [], []
     for found in waiting:  # grows on the way

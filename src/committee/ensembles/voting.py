@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray, IntArray, Member
 from committee.ensembles.columns import OnColumns
-from committee.ensembles.forests import coded_classes, equal_weights
-from committee.ensembles.roster import Roster
+from committee.ensembles.forests import coded_classes
+from committee.ensembles.roster import Roster, equal_weights
 
 _ALL_ROWS = (
     "Its members were trained on all rows. Give rows that it was not trained on, "
@@ -114,16 +114,8 @@ def voting_classifier(
     """Return scikit-learn's classifier with sum_m w_m p_m / sum w.
 
     Members without probabilities vote: then scikit-learn's model has no
-    `predict_proba` either, and gives the committee's labels only.
-
-    Parameters
-    ----------
-    members : list of fitted classifiers
-    weights : array of shape (k,)
-        Not negative.
-    classes, member_classes : array of shape (K,)
-        The labels, and what the members call them.
-    votes : {"soft", "hard"}
+    `predict_proba` either, and gives the committee's labels only. The weights (k,) are
+    not negative.
     """
     probable = any(hasattr(member, "predict_proba") for member in members)
     if votes == "hard" or not probable:

@@ -164,7 +164,7 @@ def _is_mean(committee: Any) -> bool:
 
 
 def _width(committee: Any, members: list[Member]) -> int:
-    """Return the number of columns that the members see together."""
+    """Return the number of columns that all members see, each some of them."""
     if committee.transformer_ is None:
         return int(committee.n_features_in_)
     for member in members:

@@ -114,7 +114,7 @@ def _problem(model: Any) -> str | None:
 
 
 def _check_installed() -> None:
-    """Say which packages are missing."""
+    """Refuse to go on without skl2onnx."""
     try:
         import skl2onnx  # noqa: F401
     except ImportError as error:

@@ -18,10 +18,10 @@ _ZIP = b"PK\x03\x04"
 _PICKLES = {
     b"\x80": "a pickle, or a joblib file",
     b"\x1f\x8b": "compressed by gzip, as joblib files are",
-    b"x\x01": "compressed by zlib, as joblib files are",
-    b"x\x5e": "compressed by zlib, as joblib files are",
-    b"x\x9c": "compressed by zlib, as joblib files are",
-    b"x\xda": "compressed by zlib, as joblib files are",
+    **dict.fromkeys(
+        (b"x\x01", b"x\x5e", b"x\x9c", b"x\xda"),
+        "compressed by zlib, as joblib files are",
+    ),
     b"BZh": "compressed by bzip2, as joblib files are",
     b"\xfd7zXZ": "compressed by xz, as joblib files are",
     b"]\x00\x00": "compressed by lzma, as joblib files are",
@@ -53,7 +53,7 @@ class ModelFileError(ValueError):
 
 
 def read_archive(path: str | os.PathLike[str]) -> bytes:
-    """Return the bytes of a model file, or say what the file is instead."""
+    """Return the bytes of a model file; refuse another with what it is instead."""
     if Path(path).is_dir():
         raise ModelFileError(f"{path} is a folder; a model is one file.")
     data = Path(path).read_bytes()
@@ -103,7 +103,7 @@ def explained(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def _what_it_is(data: bytes) -> str:
-    """Say what a file without the mark of a zip archive is."""
+    """Return what a file without the mark of a zip archive is."""
     if not data:
         return "is empty."
     kinds = [kind for mark, kind in _PICKLES.items() if data.startswith(mark)]

@@ -1,4 +1,4 @@
-"""What a model file says about itself, readable without the model."""
+"""The description in a model file, readable without the model."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def describe(model: Any, metadata: Mapping[str, Any] | None) -> bytes:
 
 
 def read_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what a model file says about itself; the model is not loaded.
+    """Return the description in a model file; the model is not loaded.
 
     Parameters
     ----------

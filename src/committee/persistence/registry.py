@@ -40,14 +40,7 @@ _PARTS = {
 
 @functools.cache
 def types() -> dict[str, type]:
-    """Return the classes of this library that a file may hold, by their names there.
-
-    Examples
-    --------
-    >>> from committee.persistence.registry import types
-    >>> types()["Average"]
-    <class 'committee.combiners.average.Average'>
-    """
+    """Return the classes of this library that a file may hold, by their names there."""
     # Displays load on first use, and are in no model.
     kinds = [n for n in committee.__all__ if n[0].isupper() and n[-7:] != "Display"]
     public = {name: getattr(committee, name) for name in kinds}
@@ -56,8 +49,8 @@ def types() -> dict[str, type]:
     }
     for name, path in _PARTS.items():
         module, _, attribute = path.rpartition(".")
-        home = importlib.import_module(f"committee.{module}")
-        registered[name] = getattr(home, attribute)
+        found = importlib.import_module(f"committee.{module}")
+        registered[name] = getattr(found, attribute)
     return registered
 
 
@@ -87,7 +80,7 @@ def with_registered_names(schema: bytes) -> str:
 
 
 def __getattr__(name: str) -> type:
-    """Find a class for skops, which imports this module and asks for an attribute."""
+    """Find a class for skops, which imports this module and reads an attribute."""
     try:
         return types()[name]
     except KeyError:

@@ -43,9 +43,9 @@ def save(
 ) -> None:
     """Write a fitted model to a file that cannot run code.
 
-    The file is a zip archive in the format of skops: public names of classes,
-    and arrays, but no pickles. It is read back before it takes the place of an older one, which
-    stays whole should anything fail.
+    The file is a zip archive in the format of skops: public names of classes, and
+    arrays, but no pickles. It is read back before it takes the place of an older one,
+    which stays whole should anything fail.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def load(
     path : path
     trusted : list of str or type, default=()
         Further types that the file may hold. Look at each: skops calls and fills in
-        whatever is named here, with what the file says.
+        whatever is named here, with the contents of the file.
 
     Returns
     -------
@@ -189,7 +189,7 @@ def _finished(data: bytes, description: bytes) -> bytes:
 
 
 def _refuse_nameless(model: BaseEstimator) -> None:
-    """Refuse functions and classes that a file cannot name, and say where they are.
+    """Refuse functions and classes that a file cannot name, with their place.
 
     A file holds names, and a name finds what stands at the top level of a module.
     """

@@ -91,7 +91,7 @@ def check_sound(model: Any) -> None:
 def _check_starts(model: Any, checked: set[int]) -> None:
     """Refuse boosters that add trees to columns they do not have.
 
-    A booster asks its `init_`, so those in there come first.
+    The `init_` of a booster predicts here, so boosters inside it are checked first.
     """
     for place, value in walk(model):
         if isinstance(value, _BOOSTERS) and id(value) not in checked:
@@ -102,7 +102,7 @@ def _check_starts(model: Any, checked: set[int]) -> None:
 
 
 def _refusal(place: str, problem: str) -> ModelFileError:
-    """Return the error that says what is wrong, and where."""
+    """Return the error with what is wrong, and where."""
     return ModelFileError(
         f"{place} {problem}: the file is damaged, or was made to do harm."
     )

@@ -22,7 +22,7 @@ from committee._validation import gradient_start, histogram_parts, histogram_rou
 
 def is_tree(tree: Any, width: int) -> bool:
     """Whether all nodes of a decision tree lead forward and stay inside it."""
-    # The arrays of a tree are as long as it says, whatever it holds: count first.
+    # A tree's arrays have the length of its node_count, whatever it holds: check first.
     if tree.n_features != width or not 0 < tree.node_count <= tree.capacity:
         return False
     inner = tree.children_left != -1
@@ -75,16 +75,11 @@ def starts_in_its_columns(booster: Any) -> bool:
     """
     if not hasattr(booster, "estimators_"):
         return True
-    shapes = [(N, booster.n_trees_per_iteration_) for N in (1, 2)]
+    width, T = booster.n_features_in_, booster.n_trees_per_iteration_
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        return all(
-            gradient_start(
-                booster, np.zeros((N, booster.n_features_in_), np.float32)
-            ).shape
-            == (N, T)
-            for N, T in shapes
-        )
+        starts = [gradient_start(booster, np.zeros((N, width), "f4")) for N in (1, 2)]
+    return [start.shape for start in starts] == [(1, T), (2, T)]
 
 
 def is_histogram(booster: Any) -> bool:

@@ -1,7 +1,7 @@
 """Which types a model file may hold: a short list, and those of the registry.
 
 skops calls or fills in whatever carries a trusted name. So a name is trusted only if
-that is harmless whatever the file says: classes that keep what they are given, and
+that is harmless whatever the file holds: classes that keep what they are given, and
 functions of arrays. skops itself trusts NumPy's arrays and scikit-learn's public
 estimators; what is added here are the parts these are made of.
 """
@@ -60,19 +60,7 @@ _PARTS = frozenset(
 
 
 def is_trusted(name: str) -> bool:
-    """Whether a file may hold this type without the consent of its user.
-
-    Parameters
-    ----------
-    name : str
-        Module and name, as in the file.
-
-    Examples
-    --------
-    >>> from committee.persistence.trust import is_trusted
-    >>> is_trusted("committee.combiners.average.Average"), is_trusted("os.system")
-    (True, False)
-    """
+    """Whether a file may hold this type, by module and name, without consent."""
     return name in _PARTS or name in trusted_names()
 
 

@@ -15,7 +15,7 @@ from committee.displays import (
     PruningPathDisplay,
     WeightsDisplay,
 )
-from committee.displays.sources import numbers_of
+from committee.displays.sources import numbers_of, path_of
 from committee.displays.style import thin
 from committee.displays.weights import posterior_std
 from committee.path import Path
@@ -41,9 +41,7 @@ def path_chart(core: Any, evaluated: EvaluatedMembers) -> dict[str, Any] | None:
     where members of the step are missing; `more` members are not listed; `chosen` is a
     position.
     """
-    path = getattr(core, "path_", None)
-    if path is None:
-        path = getattr(getattr(core, "combiner_", None), "path_", None)
+    path = path_of(core)
     if path is None:
         return None
     members = numbers_of(core, len(evaluated.errors))

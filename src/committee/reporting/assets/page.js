@@ -51,13 +51,13 @@
       ? d3.format(".2~e") : d3.formatPrefix(`.${digits}`, largest);
     return (x) => (x === 0 ? "0" : format(x));
   }
-  // So many pixels apart that labels of this length do not touch.
-  const apart = (format, values) => (format ? Math.max(70, 24 + 7 * format(d3.max(values)).length) : 70);
+  // So many pixels between ticks that labels of this length do not touch.
+  const spacing = (format, values) => (format ? Math.max(70, 24 + 7 * format(d3.max(values)).length) : 70);
 
   const axes = (x, y, ticks, xs = [], ys = []) => [
     Plot.gridY({ stroke: colour("line"), strokeOpacity: 1, tickSpacing: 45 }),
-    Plot.axisX({ label: x, labelAnchor: "center", labelArrow: "none", labelOffset: 38, color: colour("quiet"), tickSpacing: apart(short(xs), xs), ticks, tickFormat: ticks ? "d" : short(xs) }),
-    Plot.axisY({ label: y, labelArrow: "none", color: colour("quiet"), tickSpacing: 45, tickFormat: short(ys) }),
+    Plot.axisX({ label: x, labelAnchor: "center", labelArrow: "none", labelOffset: 38, color: colour("muted"), tickSpacing: spacing(short(xs), xs), ticks, tickFormat: ticks ? "d" : short(xs) }),
+    Plot.axisY({ label: y, labelArrow: "none", color: colour("muted"), tickSpacing: 45, tickFormat: short(ys) }),
   ];
   const tip = (options) => ({ fill: colour("paper"), stroke: colour("grey"), ...options });
   // Few sizes are all named: no ticks between whole numbers.
@@ -141,7 +141,7 @@
       x: { nice: true, zero: true },
       y: { domain: data.names },
       marks: [
-        Plot.axisX({ label: "weight", labelAnchor: "center", labelArrow: "none", labelOffset: 38, color: colour("quiet"), tickSpacing: 70 }),
+        Plot.axisX({ label: "weight", labelAnchor: "center", labelArrow: "none", labelOffset: 38, color: colour("muted"), tickSpacing: 70 }),
         Plot.axisY({ label: null, tickSize: 0, tickFormat: label, color: "currentColor" }),
         Plot.ruleX([0], { stroke: colour("grey") }),
         Plot.ruleY(bars, { y: "name", x1: 0, x2: "w", stroke: colour("line"), strokeWidth: 2 }),
