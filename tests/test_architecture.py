@@ -62,6 +62,7 @@ TESTED_ELSEWHERE = {
     "ep/targets.py": "moments and rows of a regression: test_posterior",
     "ep/votes.py": "rows of votes, blocks against sweeps: test_posterior",
     "combiners/evidence_pruner.py": "what EPPruner and ARDPruner share: test_ep_pruner",
+    "pruning/pruning_data.py": "rows in memory: test_prune; in chunks: test_chunked_data",
     "compare/table.py": "how a comparison prints: test_comparison",
     "ensembles/hist_boosting.py": "test_rounds.py, test_gradient_boosting.py",
     "export/graph.py": "what onnxruntime runs: tests/export/test_onnx.py",
@@ -120,6 +121,15 @@ def test_modules_are_small_and_finished_and_say_what_they_are_for():
     assert not [n for n in text if len(text[n].splitlines()) > 400]
     assert not [n for n in text if "TODO" in text[n] or "FIXME" in text[n]]
     assert not [n for n in text if not ast.get_docstring(ast.parse(text[n]))]
+
+
+def test_the_picture_shows_every_module_and_no_other():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    tree = page.split("```")[3].split("tests/  ")[0]
+    drawn = set(re.findall(r"[\w_]+\.py", tree)) - {"NAME_command.py"}
+    there = {path.name for path in MODULES.values()}
+    commands = {name for name in there if name.endswith("_command.py")}
+    assert drawn == there - commands
 
 
 def test_modules_have_a_test_file_of_their_name():
