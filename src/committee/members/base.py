@@ -118,7 +118,7 @@ class Generator(ABC, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {}
 
-    #: How classifiers speak in F and in the committee's predictions.
+    #: What classifiers give F and the committee: probabilities or votes.
     votes: ClassVar[Votes] = "soft"
 
     @abstractmethod

@@ -40,7 +40,7 @@ def prune(
         one of these; or a list of fitted estimators of mixed kinds.
     X : array-like, sparse matrix or frame of shape (N, n_features)
         Rows that the ensemble was not trained on; with `oob` those it was trained
-        on. Weights learned on rows that the members know by heart are worth little.
+        on. Weights learned on rows that the members have memorised are worth little.
         Of Dask collections all rows are weighed, chunk by chunk; the summary, and
         errors that the combiner does not estimate itself, are of about 10,000 of them.
     y : array-like of shape (N,)
