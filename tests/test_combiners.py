@@ -60,7 +60,7 @@ KINDS_OF: dict[str, tuple[str, ...]] = {
     if name not in {"BestPruner", "RandomPruner", "ReduceErrorPruner"}
 }
 
-_TIES = "members that held-out rows cannot tell apart tie, and order decides"
+_TIES = "members that held-out rows cannot distinguish tie, and order decides"
 _COUNTS = "a weight is a power of the likelihood: it counts as a number of rows"
 _EQUAL = "the chosen weigh the same"
 
@@ -86,7 +86,7 @@ EXEMPT: dict[str, dict[str, str]] = {
     },
 }
 
-#: Combiners that say "identical members share what one of them would get".
+#: Combiners that promise "identical members share what one of them would get".
 SHARES_AMONG_TWINS = ("LeastSquares", "OptimalWeights", "SimplexWeights")
 
 #: Kinds of problem that need all rows at once, of combiners that take Dask otherwise.
@@ -290,7 +290,7 @@ def spread(F):
     ("name", "kind"), [pair for pair in pairs_of(COMBINERS) if takes_dask(*pair)]
 )
 def test_dask_gives_what_memory_gives(name, kind):
-    # 200 rows: on 40 held-out rows EP cannot tell the members apart, and they tie.
+    # 200 rows: on 40 held-out rows EP cannot distinguish the members, and they tie.
     F, y = make_problem(kind, N=200)
     known = masks_and_weights(200)[-1]
     found, expected = (weights(name, f, y, **known) for f in (spread(F), F))

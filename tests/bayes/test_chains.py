@@ -70,10 +70,10 @@ def test_the_unit_of_the_draws_does_not_matter(rng):
 def test_every_trailing_entry_is_measured_alone(rng):
     x = rng.normal(size=(4, 101, 2, 3)).cumsum(axis=1)
     for measure in (split_r_hat, effective_sample_size):
-        together = measure(x)
-        assert together.shape == (2, 3)
+        at_once = measure(x)
+        assert at_once.shape == (2, 3)
         alone = [[measure(x[..., i, j]) for j in range(3)] for i in range(2)]
-        assert_allclose(together, alone, rtol=1e-10)
+        assert_allclose(at_once, alone, rtol=1e-10)
 
 
 def test_draws_that_never_move():
@@ -83,9 +83,9 @@ def test_draws_that_never_move():
 
 
 def test_chains_that_never_move_in_different_places():
-    apart = np.repeat([[0.0], [1.0]], 10, axis=1)
-    assert split_r_hat(apart) == np.inf
-    assert effective_sample_size(apart) < 5
+    places = np.repeat([[0.0], [1.0]], 10, axis=1)
+    assert split_r_hat(places) == np.inf
+    assert effective_sample_size(places) < 5
 
 
 @pytest.mark.parametrize("shape", [(10,), (4, 3)])

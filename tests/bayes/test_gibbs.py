@@ -99,7 +99,7 @@ def test_many_correlated_weights(rng):
 
 
 def test_twins_share_by_chance(rng):
-    """Two equal members: nothing but the prior tells them apart."""
+    """Two equal members: nothing but the prior distinguishes them."""
     twins = np.full((2, 2), 1e6) + 0.5 * np.eye(2)
     samples = sample_truncated(twins, twins @ [1.0, 1.0], n_samples=2000, rng=rng)
     assert_allclose(samples.sum(axis=2), 2.0, atol=0.02)

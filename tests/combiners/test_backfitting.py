@@ -75,7 +75,7 @@ def test_back_fitting_replaces_the_best_member():
 
 
 def test_three_voters_that_cover_each_other():
-    """Each of 1, 2, 3 loses two rows of six, all different: together none.
+    """Each of 1, 2, 3 loses two rows of six, all different: their vote none.
 
     Member 0 errs once but is never outvoted rightly.
     """

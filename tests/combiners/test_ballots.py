@@ -15,7 +15,7 @@ def test_errors_and_votes_are_those_of_counting(case):
     np.testing.assert_array_equal(ballots.choice, rows.vote)
     expected = [rows.error(m) for m in range(rows.M)]
     np.testing.assert_allclose(ballots.errors(), expected, atol=1e-12)
-    np.testing.assert_array_equal(ballots.right + ballots.wrong, rows.speaks)
+    np.testing.assert_array_equal(ballots.right + ballots.wrong, rows.present)
 
 
 @given(case=vote_problems, seed=st.integers(0, 2**20))

@@ -139,7 +139,7 @@ def test_chunks_give_the_weights_of_memory(name, kind):
 @settings(max_examples=12)
 @given(case=vote_problems)
 def test_members_that_tie_have_one_order(name, case):
-    """Few rows, many of them alike, twins, silent members and integer weights."""
+    """Few rows, many of them alike, twins, members without votes and integer weights."""
     F, y, held_out, s = case
     F = np.concatenate([F, F[:, :1]], axis=1)
     if held_out is not None:
@@ -319,13 +319,13 @@ def test_unknown_sizes(binary_problem):
         OptimalWeights().fit(without_sizes(spread(F, 10)), da.from_array(y, 8))
 
 
-def test_what_cannot_be_weighed_in_chunks_is_said(binary_problem):
+def test_what_cannot_be_weighed_in_chunks_is_refused(binary_problem):
     F, y = binary_problem
     with pytest.raises(
         ValueError, match=r"GreedyPruner with scoring .* takes no Dask .* LeastSquares"
     ):
         GreedyPruner(scoring="accuracy").fit(spread(F, 10), da.from_array(y, 10))
-    # Of the same kind, and not the one that was asked.
+    # Of the same kind, and not the one that was fitted.
     with pytest.raises(
         ValueError,
         match=r"or take ContributionPruner, KLPruner, KappaPruner, "

@@ -83,7 +83,7 @@ def test_integer_weights_repeat_rows(kind, rng):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("start", ["equal", "least-squares"])
 def test_duplicates_share_or_drop(kind, start):
-    """Never NaN, and what the twins hold together is what one would."""
+    """Never NaN, and the twins' sum is what one would have."""
     F, y = make_problem(kind)
     twins = np.concatenate([F, F[:, :3]], axis=1)
     for held_out in (None, np.tile(make_held_out(M=5), 2)):

@@ -203,7 +203,7 @@ def test_probabilities_are_probabilities_and_keep_the_order(likelihood, vote, ki
 
 
 def test_probit_probabilities_are_calibrated_better_than_the_plain_mean():
-    """Members that all know a little: together they know more than their mean says."""
+    """Members that all know a little: their sum knows more than their mean."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, size=4000)
     right = rng.random((4000, 15)) < 0.7
@@ -283,7 +283,7 @@ def test_permuting_members_or_rows(pruner, kind):
 
 @pytest.mark.parametrize("scale", [1e-150, 1e-3, 1e7, 1e150])
 @pytest.mark.parametrize("masked", [False, True])
-def test_scaling_predictions_and_targets_together(scale, masked):
+def test_scaling_predictions_and_targets_sums(scale, masked):
     F, y = make_problem("regression")
     held_out = make_held_out() if masked else None
     w = EPPruner().fit(F, y, held_out=held_out).weights_
@@ -313,10 +313,10 @@ def test_duplicated_members_share(kind):
     F, y = many_members(kind, N=200, M=6)
     once = EPPruner(rule="max-evidence").fit(F, y)
     twice = EPPruner(rule="max-evidence").fit(np.concatenate([F, F], axis=1), y)
-    together = twice.weights_[:6] + twice.weights_[6:]
-    assert np.all(np.isfinite(together))
+    sums = twice.weights_[:6] + twice.weights_[6:]
+    assert np.all(np.isfinite(sums))
     np.testing.assert_allclose(
-        together / together.sum(), once.weights_ / once.weights_.sum(), atol=0.05
+        sums / sums.sum(), once.weights_ / once.weights_.sum(), atol=0.05
     )
 
 

@@ -14,7 +14,7 @@ from tests.reference.data import load_or_skip
 from tests.reference.problems import KINDS, make_held_out, make_problem
 
 # EP's own error, in posterior standard deviations: the truncations of a Gaussian are
-# nearly exact, probit rows are less so where few rows say much.
+# nearly exact, probit rows are less so where few rows decide much.
 EP_ERROR = {"regression": 0.02, "binary": 0.1, "multiclass": 0.02}
 
 

@@ -68,7 +68,7 @@ def test_accuracy_and_log_loss_are_those_of_scikit_learn(N, K, hard, masked):
         np.testing.assert_allclose(fast.start(), slow.start(), rtol=1e-9)
         for m in (0, 3, 3):
             assert fast.add(m) == pytest.approx(slow.add(m), rel=1e-6)
-            # A whisper of 1e-9 has lost nine digits beside a vote.
+            # A share of 1e-9 has lost nine digits beside a vote.
             np.testing.assert_allclose(fast.candidates(), slow.candidates(), rtol=1e-6)
 
 
@@ -129,7 +129,7 @@ def test_negative_scores_are_cut_at_zero(binary_problem):
 
 
 def test_rows_that_no_chosen_member_speaks_on_go_by_the_whole_committee():
-    """Member 0 speaks on row 0 only; on row 1 the others are right."""
+    """Member 0 votes on row 0 only; on row 1 the others are right."""
     F = np.eye(2)[[[0, 1, 1], [0, 1, 1]]]
     held_out = np.array([[True, False, False], [False, True, True]])
     problem = Problem(F, np.array([0, 1]), held_out, None)

@@ -184,11 +184,11 @@ def test_optimal_with_identical_members(copies, regression_problem):
     F, y = regression_problem
     alone = OptimalWeights().fit(F, y)
     twins = OptimalWeights().fit(np.repeat(F, copies, axis=1), y)
-    together = twins.weights_.reshape(7, copies)
+    shares = twins.weights_.reshape(7, copies)
     # A jitter of 1e-10 to 1e-8 times a condition number below 1e3, and eps over it.
-    np.testing.assert_allclose(together.sum(axis=1), alone.weights_, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(shares.sum(axis=1), alone.weights_, rtol=0, atol=1e-5)
     np.testing.assert_allclose(
-        together, together.mean(axis=1)[:, None] + np.zeros(copies), rtol=0, atol=1e-5
+        shares, shares.mean(axis=1)[:, None] + np.zeros(copies), rtol=0, atol=1e-5
     )
     assert twins.error_ == pytest.approx(alone.error_, rel=1e-6)
 

@@ -47,7 +47,7 @@ def test_against_plain_loops(case):
 
 
 def test_kappa_takes_the_pair_that_agrees_least():
-    """1 and 3 are opposites, kappa -1; 0 and 2 agree with nobody beyond chance."""
+    """1 and 3 are opposites, kappa -1; 0 and 2 agree with none beyond chance."""
     codes = np.array([[0, 0, 0, 1], [0, 1, 1, 0], [1, 0, 1, 1], [1, 1, 0, 0]])
     fitted = KappaPruner(2).fit(votes(codes), [0, 1, 0, 0])
     assert fitted.support_.tolist() == [1, 3]

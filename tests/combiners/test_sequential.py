@@ -31,7 +31,7 @@ def test_the_first_is_the_best_and_its_twin_waits(pruner):
 
 
 def test_complementarity_without_failures_goes_by_error():
-    """Member 3 is always right; then nobody complements: errors, not storage."""
+    """Member 3 is always right; then none complements: errors, not storage."""
     codes = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [0, 0, 0, 0]])
     order = ComplementarityPruner().fit(votes(codes), [0] * 4).order_
     assert order.tolist() == [3, 2, 1, 0]
@@ -62,7 +62,7 @@ def test_boosting_starts_anew_when_nobody_beats_chance():
 
 
 def test_boosting_starts_anew_at_a_twin():
-    """After 0 its twin errs by exactly chance, whatever rounding says."""
+    """After 0 its twin errs by exactly chance, whatever the rounding."""
     rng = np.random.default_rng(1)
     for _ in range(50):
         codes = (rng.random((9, 1)) < 0.3).astype(int).repeat(3, axis=1)

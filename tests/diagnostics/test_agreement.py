@@ -100,7 +100,7 @@ def test_members_that_never_waver():
     always = np.eye(2)[np.array([[0, 0, 1]] * 6)]
     kappa = pairwise_kappa(always)
     assert kappa[0, 1] == 1.0  # the same class on every row
-    assert kappa[0, 2] == 0.0  # never the same, and chance says never
+    assert kappa[0, 2] == 0.0  # never the same, and by chance never
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -36,25 +36,25 @@ vote_problems = st.integers(0, 2**20).map(random_votes)
 
 
 class Rows:
-    """Votes, who speaks, targets and row weights, as lists."""
+    """Votes, who has a vote, targets and row weights, as lists."""
 
     def __init__(self, F, y, held_out=None, s=None):
         self.N, self.M, self.K = F.shape
         self.F, self.y = F.tolist(), list(y)
         mask = np.ones((self.N, self.M)) if held_out is None else held_out
-        self.speaks = [[bool(a) for a in row] for row in mask]
+        self.present = [[bool(a) for a in row] for row in mask]
         self.s = [1.0] * self.N if s is None else list(s)
         self.vote = [[max(range(self.K), key=f.__getitem__) for f in r] for r in self.F]
 
     def of(self, m):
-        """Yield (row, weight, is right) for the rows that m speaks on."""
+        """Yield (row, weight, is right) for the rows that m votes on."""
         for n in range(self.N):
-            if self.speaks[n][m]:
+            if self.present[n][m]:
                 yield n, self.s[n], self.vote[n][m] == self.y[n]
 
     def common(self, i, j):
         """Rows that both speak on."""
-        return [n for n in range(self.N) if self.speaks[n][i] and self.speaks[n][j]]
+        return [n for n in range(self.N) if self.present[n][i] and self.present[n][j]]
 
     def mean(self, m, value):
         """Mean over m's rows of value(row, is right)."""
@@ -63,14 +63,14 @@ class Rows:
         return total / weight if weight else 0.0
 
     def error(self, m):
-        if not any(self.speaks[n][m] for n in range(self.N)):
+        if not any(self.present[n][m] for n in range(self.N)):
             return 1 - 1 / self.K
         return self.mean(m, lambda n, right: not right)
 
     def counts(self, n, members):
         """Votes for each class on a row."""
         return [
-            sum(self.speaks[n][m] and self.vote[n][m] == k for m in members)
+            sum(self.present[n][m] and self.vote[n][m] == k for m in members)
             for k in range(self.K)
         ]
 
@@ -83,7 +83,7 @@ class Rows:
         return 0.5 if own == max(counts) else 0.0
 
     def committee_error(self, members):
-        rows = [n for n in range(self.N) if any(self.speaks[n][m] for m in members)]
+        rows = [n for n in range(self.N) if any(self.present[n][m] for m in members)]
         weight = sum(self.s[n] for n in rows)
         wrong = sum(self.s[n] * self.failing(n, members) for n in rows)
         return wrong / weight if weight else 1.0
@@ -119,37 +119,37 @@ def best_regression(F, y, held_out, s):
 
 
 def signature(rows, n, m):
-    return rows.speaks[n][m] * (1 if rows.vote[n][m] == rows.y[n] else -1)
+    return rows.present[n][m] * (1 if rows.vote[n][m] == rows.y[n] else -1)
 
 
 def orientation(rows):
-    spoken = [n for n in range(rows.N) if any(rows.speaks[n])]
+    counted = [n for n in range(rows.N) if any(rows.present[n])]
     ens = {
-        n: sum(signature(rows, n, m) for m in range(rows.M)) / sum(rows.speaks[n])
-        for n in spoken
+        n: sum(signature(rows, n, m) for m in range(rows.M)) / sum(rows.present[n])
+        for n in counted
     }
-    square = sum(rows.s[n] * ens[n] ** 2 for n in spoken)
-    along = sum(rows.s[n] * ens[n] for n in spoken)
-    ref = {n: 1 - (along / square if square else 0.0) * ens[n] for n in spoken}
-    if sum(rows.s[n] * ref[n] ** 2 for n in spoken) < TIE * sum(rows.s):
-        ref = dict.fromkeys(spoken, 1.0)
-    length = sqrt(sum(rows.s[n] * ref[n] ** 2 for n in spoken))
+    square = sum(rows.s[n] * ens[n] ** 2 for n in counted)
+    along = sum(rows.s[n] * ens[n] for n in counted)
+    ref = {n: 1 - (along / square if square else 0.0) * ens[n] for n in counted}
+    if sum(rows.s[n] * ref[n] ** 2 for n in counted) < TIE * sum(rows.s):
+        ref = dict.fromkeys(counted, 1.0)
+    length = sqrt(sum(rows.s[n] * ref[n] ** 2 for n in counted))
     cosine = []
     for m in range(rows.M):
-        dot = sum(rows.s[n] * ref[n] * signature(rows, n, m) for n in spoken)
+        dot = sum(rows.s[n] * ref[n] * signature(rows, n, m) for n in counted)
         own = sqrt(sum(rows.s[n] for n, _, _ in rows.of(m)))
         cosine.append(dot / (length * own) if own else 0.0)
     return rows.sorted([-c for c in cosine]), cosine
 
 
 def margin_distance(rows, p=0.075):
-    spoken = [n for n in range(rows.N) if any(rows.speaks[n])]
-    weight = sum(rows.s[n] for n in spoken)
+    counted = [n for n in range(rows.N) if any(rows.present[n])]
+    weight = sum(rows.s[n] for n in counted)
 
     def distance(members):
         total = 0.0
-        for n in spoken:
-            mean = sum(signature(rows, n, m) for m in members) / sum(rows.speaks[n])
+        for n in counted:
+            mean = sum(signature(rows, n, m) for m in members) / sum(rows.present[n])
             total += rows.s[n] * (p - mean) ** 2
         return total / weight
 

@@ -46,6 +46,7 @@ def effective_sample_size(draws: ArrayLike) -> FloatArray:
     within, pooled = _variances(x)
     covariance = _autocovariance(x).mean(axis=0)
     still = pooled == 0.0
+    # Chains that differ raise every autocorrelation: the pooled variance holds both.
     rho = 1.0 - (within - covariance) / np.where(still, 1.0, pooled)
     rho[0] = 1.0
     pairs = rho[: len(rho) // 2 * 2].reshape(-1, 2, *rho.shape[1:]).sum(axis=1)
@@ -92,6 +93,7 @@ def _normal_scores(x: FloatArray) -> FloatArray:
 def _autocovariance(x: FloatArray) -> FloatArray:
     """Return the autocovariances of each chain at lags 0..n-1, divided by n - 1."""
     n = x.shape[1]
+    # Padded to 2 n, so that the ends of a chain do not meet.
     size = next_fast_len(2 * n, real=True)
     spectrum = rfft(x - x.mean(axis=1, keepdims=True), size, axis=1)
     covariance = irfft(np.abs(spectrum) ** 2, size, axis=1)[:, :n]

@@ -107,6 +107,7 @@ class _Guide:
         self, w: FloatArray, time: FloatArray, rng: np.random.Generator
     ) -> FloatArray:
         """Return where paths with random velocities end."""
+        # Velocities have the covariance of the Gaussian: all paths have period 2 pi.
         velocity = rng.normal(size=w.shape) @ self.q.root.T
         return follow(w / self.unit, velocity, time, self.q) * self.unit
 

@@ -50,7 +50,7 @@ class ReduceErrorPruner(OrderingPruner):
 
     Examples
     --------
-    The best two are not the best one and a companion: it is replaced.
+    The best two are not the best one and another: it is replaced.
 
     >>> from committee import ReduceErrorPruner
     >>> F = [[1.0, 3.0, -3.0], [1.0, 3.0, -3.0]]
@@ -147,6 +147,7 @@ class _Mean:
 
     def errors_with(self) -> FloatArray:
         C, chosen = self.C, self.members
+        # 1'C1 with k added: sum over the chosen, twice k's row with them, and C_kk.
         cross = C[:, chosen].sum(axis=1)
         total = cross[chosen].sum() + 2 * cross + np.diag(C)
         error: FloatArray = np.maximum(total, 0.0) / (len(chosen) + 1) ** 2

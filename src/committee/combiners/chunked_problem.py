@@ -91,6 +91,7 @@ class ChunkedProblem(Problem):
 
 def refusal(combiner: Any, why: str) -> ValueError:
     """Return the error of a combiner that needs more than sums over chunks, and why."""
+    # The nearest base class with combiners that take chunks: of the same kind first.
     *names, last = next(
         takers for kind in type(combiner).__mro__ if (takers := _takers(kind))
     )
@@ -136,6 +137,7 @@ def _chunked_problem(
     lead = blocks["F"]
     assert lead is not None
     numbers = numbered(len(lead))
+    # A mask of True only is none, as in memory: no sums over pairs are needed then.
     if mask is not None and _all_true(numbers, mask, weight, int(F.shape[1])):
         mask = None
     n_classes = int(F.shape[2]) if len(F.shape) == 3 else None

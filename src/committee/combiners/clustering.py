@@ -118,6 +118,7 @@ class ClusterPruner(Combiner):
         values, vectors = np.linalg.eigh(C)
         # Eigenvalues at the level of rounding would separate twins.
         values[values < 1e-11 * values.max()] = 0.0
+        # Points whose scalar products are C, and whose distances are those of errors.
         points = np.round(vectors * np.sqrt(values), 9)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         with warnings.catch_warnings():

@@ -138,6 +138,7 @@ class EMPruner(Combiner):
             w = self._keep(fit_probit(rows.F, sample_weight=rows.weight, **options))
             self._vote_share = voting_share(problem, w)
             return w
+        # Without targets the weights are to sum to one, and moments hold them near it.
         moments, unit, targets = gaussian_moments(problem)
         w = self._keep(fit_gaussian(moments, **options), unit)
         return scaled_to_one(w) if targets is None else w

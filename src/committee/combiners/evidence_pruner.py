@@ -103,6 +103,7 @@ class EvidencePruner(Combiner):
                 rows = RecordedVotes(rows, self.checkpoint)
             self._keep(votes_path(rows, unit=factor, **options), problem)
             step = self.posterior_
+            # The rows are those of w / factor, and so must be the covariance.
             here = 1.0 / factor[step.active]
             self._spread = rows.mean_variance(
                 step.active, step.cov * here * here[:, None]
@@ -186,6 +187,7 @@ class EvidencePruner(Combiner):
             )
         step = self.posterior_
         D = np.asarray(F, dtype=np.float64)[:, step.active]
+        # Weights that sum to one vary along differences of members only.
         if self._sums_to_one:
             D = D - mean[:, None]
         return mean, np.sqrt(step.noise + np.einsum("na,ab,nb->n", D, step.cov, D))

@@ -131,6 +131,7 @@ class GreedyPruner(Combiner):
             part = objective if self.n_bags == 1 else objective.only(members)
             local, error = _select(part, self.n_steps, self.n_initial)
             picks[b] = members[local]
+        # (bags, steps, M): how often each member was picked up to each step.
         counts = (picks[..., None] == np.arange(M)).cumsum(axis=1).mean(axis=0)
         weights: FloatArray = counts / np.arange(1, self.n_steps + 1)[:, None]
         if self.n_bags > 1:
@@ -170,6 +171,7 @@ def _select(
     """Return the picks and the error after each of them."""
     ranking = _ranking(objective.start(), n_steps)
     if n_initial == "auto":
+        # The errors of the mean of the best 1, 2, ... members.
         averages = [objective.add(m) for m in ranking]
         n_initial = int(np.argmin(averages)) + 1
         objective.start()
@@ -217,6 +219,7 @@ class _Squared:
 
     def candidates(self) -> FloatArray:
         """Return the error with each of the members added, in squared units."""
+        # (c + e_m)'C(c + e_m) = c'Cc + 2 (Cc)_m + C_mm
         errors: FloatArray = self.cCc + 2 * self.Cc + np.diag(self.C)
         return errors / (self.t + 1) ** 2
 

@@ -179,6 +179,7 @@ def _half_range(problem: Problem) -> Sums:
 
 def scaled_to_one(w: FloatArray) -> FloatArray:
     """Return weights that are to sum to one, scaled to do so exactly."""
+    # A sum below one half is not one up to rounding, and is left as it is.
     total = float(w.sum())
     return w / total if total > 0.5 else w
 

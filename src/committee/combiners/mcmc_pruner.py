@@ -191,6 +191,7 @@ def _quadratic(
 ) -> tuple[FloatArray, FloatArray, FloatArray, float]:
     """Return G and g of some members, the unit of their weights, the noise in it."""
     moments, error_unit, _ = gaussian_moments(problem)
+    # EP's noise is in the units of y, the moments are in units of y_scale.
     y_unit = moments.y_scale * error_unit
     return (
         moments.G[np.ix_(members, members)],

@@ -179,6 +179,7 @@ class _Squares(NamedTuple):
 
 def _squares(problem: Problem, mean_weight: float) -> _Squares:
     """Return the sums of the squares of half the errors."""
+    # Halved, so that a difference of large numbers stays in range.
     E = np.asarray(problem.F, dtype=np.float64) / 2 - problem.y[:, None] / 2
     if problem.held_out is not None:
         E[~problem.held_out] = 0.0
@@ -203,6 +204,7 @@ def _row_contributions(ballots: Ballots, rows: slice) -> FloatArray:
     """Return what each member contributes to each row, from the shares v, (n, K)."""
     choice, present = ballots.choice[rows], ballots.present[rows]
     N, K = len(choice), ballots.n_classes
+    # One box for each row and class; votes (N, K) counts what falls in it.
     box = (np.arange(N)[:, None] * K + choice)[present]
     votes = np.bincount(box, minlength=N * K).reshape(N, K)
     v = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1)

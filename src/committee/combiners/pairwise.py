@@ -66,6 +66,7 @@ class KappaPruner(VotePruner):
     def _order_votes(self, ballots: Ballots) -> IntArray:
         kappa = agreement(ballots).kappa
         i, j = np.triu_indices(len(kappa), k=1)
+        # Without a common row kappa is NaN: such pairs come last.
         score = np.nan_to_num(grid(kappa[i, j]), nan=np.inf)
         rank = ballots.rank
         first, second = np.where(rank[i] < rank[j], (i, j), (j, i))
@@ -184,6 +185,7 @@ class KLPruner(VotePruner):
         M, rank = len(J), ballots.rank
         free = np.ones(M, dtype=bool)
         order = np.empty(M, dtype=np.intp)
+        # Both members of the pair of largest J have this maximum: rank decides.
         total = J.max(axis=1)
         for u in range(M):
             k = least(-total, rank, free)
@@ -245,6 +247,7 @@ class DREPPruner(VotePruner):
         self.rho = rho
 
     def _order_votes(self, ballots: Ballots) -> IntArray:
+        # [same] - [different] = 2 [same] - 1, zero for pairs without a common row.
         diff = np.nan_to_num(2 * agreement(ballots).observed - 1)
         M, rank, tally = len(diff), ballots.rank, Tally(ballots)
         free = np.ones(M, dtype=bool)
@@ -328,6 +331,7 @@ def symmetric_divergence(ballots: Ballots, smoothing: float) -> FloatArray:
     """
     own, cross, n = ballots.total(_divergence_sums, smoothing)
     known = np.broadcast_to(n > 0, cross.shape)
+    # sum (p_i - p_j)(log p_i - log p_j): own terms minus the crossed ones.
     J = np.where(known, own + own.T - cross - cross.T, 0.0)
     J = np.maximum(J / np.where(known, n, 1.0), 0.0)
     J[np.diag_indices(len(J))] = 0.0
@@ -362,6 +366,8 @@ def _divergence_sums(ballots: Ballots, smoothing: float) -> Sums:
 def _probabilities(ballots: Ballots, rows: slice, smoothing: float) -> FloatArray:
     """Return positive class probabilities of a row block, (n, K, M)."""
     p = np.maximum(ballots.problem.F[rows].transpose(0, 2, 1), 0.0, dtype=np.float64)
+    # First over the largest entry, so that no sum overflows; a row without a positive
+    # entry is the vote that argmax makes of it.
     largest = p.max(axis=1, keepdims=True)
     voted = ballots.choice[rows][:, None] == np.arange(p.shape[1])[:, None]
     p = np.where(largest > 0, p / np.where(largest > 0, largest, 1.0), voted)

@@ -118,6 +118,7 @@ class Problem:
 
     def error_correlation(self) -> tuple[FloatArray, float]:
         """Return C in squared units of the errors, and the unit."""
+        # Weights first: their effective number has to be known before the pass over F.
         weights = self.aside(_weight_sums) if self.weighted else None
         return correlation_of(
             lambda scale: self.total(_moment_sums, weights, scale),

@@ -98,6 +98,7 @@ class LPBoostWeights(Combiner):
         A, s = _margin_rows(problem)
         unit = float(np.abs(A).max()) or 1.0
         A /= unit
+        # Costs of the dual: s_n / (nu sum s), 1 / (nu N) without row weights.
         cost = s / s.max()
         cost /= self.nu * cost.sum()
         found = _sift(A, cost)
@@ -151,6 +152,7 @@ def _sift(A: FloatArray, cost: FloatArray) -> _Found:
     w, n_iter = np.full(M, 1.0 / M), 0
     if N > _FIRST:
         rows = np.random.RandomState(0).permutation(N)[:_FIRST]
+        # A random sample finds where the margin is; its neighbours come first.
         start = _sift(A[rows], cost[rows] * (cost.sum() / cost[rows].sum()))
         w, n_iter = start.w, start.n_iter
         margin = (A @ w).min(axis=1)

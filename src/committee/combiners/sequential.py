@@ -110,6 +110,7 @@ class ConcurrencyPruner(VotePruner):
         for m in range(M):
             tally.add(m)
         watch = _Failures(tally, ballots.right - 2 * ballots.wrong)
+        # con = [right] + b ([right] - 2 [wrong]), b where the committee fails.
         rights = ballots.s @ ballots.right
         free = np.ones(M, dtype=bool)
         order = np.empty(M, dtype=np.intp)

@@ -164,5 +164,6 @@ def _nearest(
         k = least(score, rank, free, unit=1.0 / M)
         now += score[k]
         order[u], distance[u], free[k] = k, now, False
+        # (z + e_m)'G(z + e_m) gains 2 G_mk for every later m.
         score = score + 2 * G[k]
     return order, distance

@@ -105,6 +105,7 @@ class GeneticPruner(Combiner):
         C, unit = problem.error_correlation()
         M = len(C)
         rng = check_random_state(self.random_state)
+        # Random genes belong to ranks, so that the order of F does not matter.
         rank = _ranking(C)
         w = np.empty(M)
         w[rank] = evolve(

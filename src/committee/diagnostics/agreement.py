@@ -66,6 +66,7 @@ def count_agreement(
     width = 1 if held_out is None else M
     same, n = np.zeros((M, M)), np.zeros((width, width))
     votes = np.zeros((n_classes, M, width))
+    # Roots of the weights on both sides of every product.
     root = np.ones((N, 1)) if sample_weight is None else np.sqrt(sample_weight)[:, None]
     for start in range(0, N, step := max(1, _BLOCK // M)):
         rows = slice(start, start + step)

@@ -95,6 +95,7 @@ def correlation_of(
     scale = 1.0
     sums = sums_at(scale)
     if not (1e-60 < np.trace(sums.products) < 1e60):
+        # A second pass, for errors whose fourth powers leave the range of floats.
         scale = largest() or 1.0
         sums = sums_at(scale)
     if sums.squares is None:
@@ -118,6 +119,7 @@ def error_blocks(
             yield rows, F[rows] - y[rows, None]
         else:
             E = F[rows].transpose(0, 2, 1).astype(np.float64, order="C")
+            # E is (n, K, M) here: subtract the one-hot target from every member.
             E[np.arange(len(E)), y[rows]] -= 1.0
             yield rows, E.reshape(-1, F.shape[1])
 

@@ -72,5 +72,6 @@ def ambiguity(F: Any, y: Any, w: Any = None) -> Ambiguity:
     totals = np.zeros(3)
     for _, E in error_blocks(F, y):
         e = E @ w
+        # f_m - f_ens = E_m - e, since the weights sum to one.
         totals += (e @ e, ((E * E) @ w).sum(), (((E - e[:, None]) ** 2) @ w).sum())
     return Ambiguity(*(float(total) for total in totals / len(F)))

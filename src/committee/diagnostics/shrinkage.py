@@ -69,6 +69,7 @@ def _shrink_correlations(
     R: FloatArray, variance: FloatArray, known: BoolArray
 ) -> tuple[FloatArray, float]:
     """Pull correlations towards their mean, and return that mean as well."""
+    # Below zero constant correlation is not definite for many members.
     rho = float(np.clip(R[known].mean(), 0.0, 1.0)) if known.any() else 0.0
     t = _share(variance[known], R[known] - rho)
     R = np.where(known, (1 - t) * R + t * rho, rho)
@@ -88,6 +89,7 @@ def _keep_definite(R: FloatArray, rho: float) -> FloatArray:
     r = float(eigvalsh(R, subset_by_index=[0, 0])[0]) if len(R) > 1 else 1.0
     if r >= _FLOOR * target or target - r <= 0:
         return R
+    # The smallest eigenvalue is then at least (1 - t) r + t target, the floor.
     t = (_FLOOR * target - r) / (target - r)
     R = (1 - t) * R + t * rho
     R[np.diag_indices_from(R)] = 1.0
