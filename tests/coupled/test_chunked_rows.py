@@ -148,7 +148,8 @@ def test_equal_as_far_as_the_condition_lets_it(alpha, coupling, topology):
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), zip(OPTIONS, cycle([(2, "soft"), (3, "hard")]), strict=False)
+    ("name", "kind"),
+    list(zip(OPTIONS, cycle([(2, "soft"), (3, "hard")]), strict=False)),
 )
 def test_every_option_of_the_classifier(name, kind):
     K, voting = kind
