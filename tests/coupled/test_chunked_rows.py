@@ -1,6 +1,7 @@
 """Coupled ensembles on Dask collections: the answers of memory, and plain errors."""
 
 import warnings
+from itertools import cycle
 
 import numpy as np
 import pytest
@@ -98,7 +99,7 @@ OPTIONS = {
     "one member": {"n_members": 1},
     "two members": {"n_members": 2},
     "uncoupled": {"coupling": 0.0},
-    "pushed apart": {"coupling": -0.001},
+    "negative coupling": {"coupling": -0.001},
     "no overlap": {"overlap": False},
     "box": {"coupling_set": "box", "n_coupling": 17},
     "given gamma": {"gamma": 0.3, "kernel": "laplacian"},
@@ -146,9 +147,12 @@ def test_equal_as_far_as_the_condition_lets_it(alpha, coupling, topology):
     assert np.linalg.norm(one - two) < bound * np.linalg.norm(two)
 
 
-@pytest.mark.parametrize("name", OPTIONS)
-@pytest.mark.parametrize(("K", "voting"), [(2, "soft"), (3, "hard")])
-def test_every_option_of_the_classifier(name, K, voting):
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    list(zip(OPTIONS, cycle([(2, "soft"), (3, "hard")]), strict=False)),
+)
+def test_every_option_of_the_classifier(name, kind):
+    K, voting = kind
     X, y = labels(K)
     options = {"n_members": 13, "random_state": 0, "voting": voting, **OPTIONS[name]}
     expected = CoupledKernelClassifier(**options).fit(X, y)
@@ -395,7 +399,7 @@ def test_what_is_refused():
         ({"alpha": 1e-22}, r"alpha=1e-22 is too small"),
     ],
 )
-def test_a_system_that_is_not_definite_says_so(options, message):
+def test_a_system_that_is_not_definite_is_an_error(options, message):
     X, y = waves()
     with pytest.raises(NotPositiveDefiniteError, match=message):
         CoupledKernelRegressor(9, random_state=0, **options).fit(

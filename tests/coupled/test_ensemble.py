@@ -1,24 +1,13 @@
 import numpy as np
 import pytest
 
-from committee import Average, CoupledKernelRegressor
+from committee import CoupledKernelRegressor
 
 
 def rows(n=60):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 2))
     return X, X[:, 0]
-
-
-class Recorder(Average):
-    """Equal weights; records how many rows it was given."""
-
-    needs_rows = True
-    n_rows = 0
-
-    def fit(self, F, y, **options):
-        Recorder.n_rows = len(F)
-        return super().fit(F, y, **options)
 
 
 def test_alpha_and_coupling_change_nothing_that_is_drawn():
@@ -47,12 +36,3 @@ def test_number_of_coupling_points(n_coupling, expected):
     X, y = rows()
     model = CoupledKernelRegressor(5, n_coupling=n_coupling, random_state=0).fit(X, y)
     assert len(model.coupling_points_) == expected
-
-
-def test_weighing_rows_are_at_least_twice_the_members():
-    X, y = rows(1500)
-    for q, n in ((10, 1000), (600, 1200)):
-        CoupledKernelRegressor(
-            q, n_coupling=5, combiner=Recorder(), random_state=0
-        ).fit(X, y)
-        assert Recorder.n_rows == n

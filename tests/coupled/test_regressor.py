@@ -193,43 +193,17 @@ def test_fewer_rows_may_weigh():
     assert np.abs(few.weights_ - many.weights_).max() > 1e-6
 
 
-def test_members_of_weight_zero_cost_nothing():
-    X, y = waves(200)
-    model = CoupledKernelRegressor(10, coupling=0, random_state=0).fit(X, y)
-    model.weights_ = np.eye(10)[3]
-    n_values = []
-
-    def kernel(A, B):
-        n_values.append(len(A) * len(B))
-        return np.exp(-((A[:, None] - B) ** 2).sum(axis=2))
-
-    for voting in ("hard", "soft"):
-        labels = y > 0
-        model = CoupledKernelClassifier(
-            10,
-            kernel=kernel,
-            combiner=_OnlyThird(),
-            voting=voting,
-            random_state=0,
-        ).fit(X, labels)
-        n_values.clear()
-        model.predict(X[:7])
-        assert sum(n_values) == 7 * 60
-    model = CoupledKernelRegressor(
-        10, kernel=kernel, combiner=_OnlyThird(), random_state=0
-    ).fit(X, y)
-    n_values.clear()
-    model.predict(X[:7])
-    assert sum(n_values) == 7 * 60
-    assert len(model.dual_rows_) == 60
-
-
 class _OnlyThird(Average):
     def _weigh(self, problem):
         return np.eye(problem.n_members)[3]
 
 
-def test_an_ensemble_is_three_kernels_cheaper_than_its_members():
+@pytest.mark.parametrize(
+    ("combiner", "n_points"),
+    [(_OnlyThird(), 60), (Average(), 200)],
+    ids=["the support of one member", "every row once"],
+)
+def test_predicting_makes_only_the_kernel_values_that_count(combiner, n_points):
     X, y = waves(200)
     n_values = []
 
@@ -237,21 +211,25 @@ def test_an_ensemble_is_three_kernels_cheaper_than_its_members():
         n_values.append(len(A) * len(B))
         return np.exp(-((A[:, None] - B) ** 2).sum(axis=2))
 
-    model = CoupledKernelRegressor(
-        10, kernel=kernel, combiner=Average(), random_state=0
-    ).fit(X, y)
-    n_values.clear()
-    model.predict(X[:7])
-    assert sum(n_values) == 7 * 200
+    options = {"kernel": kernel, "combiner": combiner, "random_state": 0}
+    for model, targets in (
+        (CoupledKernelRegressor(10, **options), y),
+        (CoupledKernelClassifier(10, voting="hard", **options), y > 0),
+        (CoupledKernelClassifier(10, voting="soft", **options), y > 0),
+    ):
+        model.fit(X, targets)
+        n_values.clear()
+        model.predict(X[:7])
+        assert sum(n_values) == 7 * n_points
 
 
 def test_targets_share_the_subsets_and_the_factor():
     X, Y = waves(T=2)
     options = {"combiner": Average(), "random_state": 0}
-    together = CoupledKernelRegressor(5, **options).fit(X, Y).predict(X)
+    jointly = CoupledKernelRegressor(5, **options).fit(X, Y).predict(X)
     for t in range(2):
         alone = CoupledKernelRegressor(5, **options).fit(X, Y[:, t]).predict(X)
-        np.testing.assert_allclose(together[:, t], alone, rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(jointly[:, t], alone, rtol=1e-8, atol=1e-10)
 
 
 def test_same_seed_same_answer_and_inputs_are_untouched():
@@ -283,18 +261,6 @@ def test_rows_of_weight_zero_never_influence():
 
 
 # --- the coupling points --------------------------------------------------------
-
-
-def test_coupling_points_from_training_rows_and_from_their_box():
-    X, y = waves()
-    train = CoupledKernelRegressor(4, random_state=0).fit(X, y).coupling_points_
-    assert len(train) == 12
-    assert {tuple(p) for p in train} <= {tuple(x) for x in X}
-    box = CoupledKernelRegressor(4, coupling_set="box", n_coupling=500, random_state=0)
-    points = box.fit(X, y).coupling_points_
-    assert points.shape == (500, 2)
-    assert np.all((points >= X.min(axis=0)) & (points <= X.max(axis=0)))
-    assert not {tuple(p) for p in points} & {tuple(x) for x in X}
 
 
 def test_given_coupling_points_change_nothing_else():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from committee.coupled import Layout, solve_coupled
-from committee.coupled.rows import Options, Rows, stacked
+from committee.coupled.rows import Drawn, Options, Rows, stacked
 from committee.kernels import Kernel
 
 OPTIONS = Options(alpha=0.1, coupling=0.7, solver="direct", tol=1e-10, max_iter=100)
@@ -16,7 +16,7 @@ def some_rows(weighted=True):
 
 
 @pytest.mark.parametrize("weighted", [True, False])
-def test_rows_that_are_taken_and_put_together_are_the_rows(weighted):
+def test_rows_that_are_taken_and_stacked_are_the_rows(weighted):
     rows = some_rows(weighted)
     numbers = np.arange(12)
     again = stacked([rows.take(numbers[:5]), rows.take(numbers[5:])])
@@ -33,10 +33,10 @@ def test_rows_that_count_and_the_box_of_some():
     np.testing.assert_array_equal(high, np.maximum(rows.X[1], rows.X[4]))
 
 
-def test_a_plan_solves_the_system_and_asks_the_submodels():
+def test_a_plan_solves_the_system_and_evaluates_the_submodels():
     rows = some_rows(weighted=False)
     kernel, subsets = Kernel("rbf"), np.split(np.arange(12), 4)
-    plan = rows.plan(kernel, subsets, rows.X[:3], Layout(4), np.arange(2))
+    plan = rows.plan(Drawn(kernel, subsets, rows.X[:3], Layout(4), np.arange(2)))
     solution, outputs = plan.solve(rows.X[:5], OPTIONS)
     expected = solve_coupled(plan.gram, rows.Y, alpha=0.1, coupling=0.7).coef
     for j, a in enumerate(expected):

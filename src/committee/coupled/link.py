@@ -56,7 +56,8 @@ class LinkMixin(ScoreMixin, ClassifierMixin):
         -------
         p : array of shape (N, K)
         """
-        p: FloatArray = softmax(self.slope_ * self._scores(X), axis=1)
+        scores = self._scores(X)  # raises where there is no slope yet
+        p: FloatArray = softmax(self.slope_ * scores, axis=1)
         return p
 
 

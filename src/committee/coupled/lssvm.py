@@ -48,7 +48,7 @@ def solve_lssvm(
             "CoupledKernelRegressor(1) takes others."
         )
     H = K + np.diag(ridge)
-    # Callable kernels may be indefinite, then so is H.
+    # A callable kernel may be indefinite, and then H too.
     try:
         factor, lower = cho_factor(H, lower=True, check_finite=False)
     except np.linalg.LinAlgError:
