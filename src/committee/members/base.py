@@ -67,16 +67,10 @@ class TrainingData:
 
 @dataclass(frozen=True)
 class Sample:
-    """The rows that one member trains on.
-
-    Attributes
-    ----------
-    rows : array of row numbers, each at most once
-    weights : array like rows, or None
-        Integers are counts of repeated rows, floats are weights.
-    """
+    """The rows that one member trains on, each at most once."""
 
     rows: IntArray
+    #: One for each row: integers are counts of repeated rows, floats are weights.
     weights: FloatArray | IntArray | None = None
 
     @classmethod
