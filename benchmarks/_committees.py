@@ -268,12 +268,12 @@ def _rows_apart(cell):
     S_test = signed(cell.ensemble, generation.members, X_test)
     S = signed(cell.ensemble, generation.members, X[apart])
     own = vote_error(S_test @ generation.weights, y_test)
-    yield "rows apart, all members", own, S.shape[1]
+    yield "rows split off, all members", own, S.shape[1]
     path = classification_path(S * np.where(y[apart] > 0, 1.0, -1.0)[:, None])
     for rule in ("min-loo", "max-evidence"):
         w = preferred(path.steps, rule).weights
         error = vote_error(S_test @ w, y_test)
-        yield f"rows apart, {rule}", error, np.count_nonzero(w)
+        yield f"rows split off, {rule}", error, np.count_nonzero(w)
 
 
 def _more_candidates(cell, sign):
@@ -301,18 +301,18 @@ def _more_candidates(cell, sign):
 
 def _held_out_variants(cell, seen, S, mask):
     """Other readings of an abstention."""
-    heard = np.maximum(mask.sum(axis=1, keepdims=True), 1)
+    n_votes = np.maximum(mask.sum(axis=1, keepdims=True), 1)
     M = mask.shape[1]
     rng = np.random.default_rng(cell.split)
-    columns = _random_heard(mask, rng)
+    columns = _random_voter(mask, rng)
     drawn = np.where(mask, S, np.take_along_axis(S, columns, axis=1))
-    mean = S.sum(axis=1, keepdims=True) / heard
+    mean = S.sum(axis=1, keepdims=True) / n_votes
     readings = {
         "training rows": seen,
-        "rows scaled by M / heard": S * (M / heard),
-        "abstention = mean of the heard / 4": np.where(mask, S, 0.25 * mean),
-        "abstention = mean of the heard": np.where(mask, S, mean),
-        "abstention = a heard vote at random": drawn,
+        "rows scaled by M / votes": S * (M / n_votes),
+        "abstention = mean of the votes / 4": np.where(mask, S, 0.25 * mean),
+        "abstention = mean of the votes": np.where(mask, S, mean),
+        "abstention = a vote at random": drawn,
     }
     for name, rows in readings.items():
         path = classification_path(rows)
@@ -322,8 +322,8 @@ def _held_out_variants(cell, seen, S, mask):
             )
 
 
-def _random_heard(mask, rng):
-    """For every entry the number of a random member that is heard on the row."""
+def _random_voter(mask, rng):
+    """For every entry the number of a random member that votes on the row."""
     keys = np.where(mask, rng.random(mask.shape), 2.0)
     order = np.argsort(keys, axis=1)
     count = np.maximum(mask.sum(axis=1), 1)

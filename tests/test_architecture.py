@@ -52,7 +52,6 @@ PACKAGES = (
 #: Modules without a test file of their own, and where they are tested instead.
 TESTED_ELSEWHERE = {
     "members/base.py": "data classes and the abstract generator: in every members test",
-    "members/out_of_fold.py": "the machine of Pool and RandomInits: test_pool.py",
     "ep/arrays.py": "checks, units and blocks of rows: test_posterior, test_evidence",
     "ep/fitting.py": "the loop behind every posterior, truncations: test_posterior",
     "ep/likelihood.py": "the two likelihoods: test_posterior, test_evidence",

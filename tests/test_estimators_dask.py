@@ -151,17 +151,17 @@ def test_weights_are_those_of_the_same_members_and_mask_in_memory(
 
 
 def _seeing(tree):
-    """The same tree, which remembers row numbers and how much it is asked at once."""
+    """The same tree, which remembers row numbers and how many it predicts at once."""
 
     class Seeing(type(tree)):
-        asked: ClassVar[list[int]] = []
+        predicted: ClassVar[list[int]] = []
 
         def fit(self, X, y, sample_weight=None):
             self.seen_ = np.unique(X[:, 0].astype(int))
             return super().fit(X, y, sample_weight=sample_weight)
 
         def predict(self, X, check_input=True):
-            Seeing.asked.append(len(X))
+            Seeing.predicted.append(len(X))
             return super().predict(X, check_input=check_input)
 
     return Seeing(**tree.get_params())
@@ -172,7 +172,7 @@ def test_F_is_never_gathered():
     tree = _seeing(DecisionTreeRegressor())
     model = regressor(combiner=SimplexWeights()).set_params(estimator=tree)
     model.fit(*spread(X, y))
-    assert max(type(tree).asked) == max(SIZES)
+    assert max(type(tree).predicted) == max(SIZES)
 
 
 @TASKS
@@ -247,9 +247,9 @@ def test_predictions_of_collections_are_lazy_and_those_of_memory(committee, prob
     X, y = problem()
     model = committee(combiner=SimplexWeights()).fit(*spread(X, y))
     X_chunks, _ = spread(X, y)
-    said = model.predict(X_chunks)
-    assert said.chunks == (SIZES,)
-    np.testing.assert_array_equal(said.compute(), model.predict(X))
+    predicted = model.predict(X_chunks)
+    assert predicted.chunks == (SIZES,)
+    np.testing.assert_array_equal(predicted.compute(), model.predict(X))
     frame, _ = frames(X, y)
     named = committee(combiner=SimplexWeights()).fit(*frames(X, y))
     np.testing.assert_array_equal(named.predict(frame).compute(), model.predict(X))
@@ -429,7 +429,7 @@ def test_rows_that_do_not_belong_together():
 )
 def test_what_needs_all_rows_says_so_before_any_work(options, problem):
     def costly(block):
-        raise AssertionError("nobody asked for rows")
+        raise AssertionError("rows are not needed")
 
     y = da.zeros(N, chunks=(SIZES,)).map_blocks(costly, dtype=float)
     with pytest.raises((TypeError, ValueError), match=problem):
@@ -478,10 +478,10 @@ def test_further_arguments_of_fit_are_refused():
 def test_the_bar_is_on_standard_error(capsys):
     X, y = numbers()
     regressor(verbose=True).fit(*spread(X, y))
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert "100% Completed" in said.err
-    assert "8/8" in said.err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "100% Completed" in printed.err
+    assert "8/8" in printed.err
 
 
 def test_a_fit_that_fails_leaves_nothing_old():

@@ -1,4 +1,4 @@
-"""Dask arrays and frames in chunks that belong together."""
+"""Dask arrays and frames in chunks of the same rows."""
 
 import numpy as np
 import pytest

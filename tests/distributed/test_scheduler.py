@@ -49,7 +49,7 @@ def stop(process):
 
 
 @pytest.mark.timeout(200)
-@pytest.mark.filterwarnings("ignore")  # what the closing client has to say
+@pytest.mark.filterwarnings("ignore")  # those of the closing client
 def test_a_scheduler_that_goes_away_and_a_new_start(server, tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 600)

@@ -166,7 +166,7 @@ def test_ard_takes_either_sign(rng):
 
 
 def test_order_does_not_matter(rng):
-    """Rounding of sums apart, which the sequence may carry into its decimals."""
+    """Equal but for rounding of sums, which the sequence may carry into its decimals."""
     S, (F, y) = votes(rng), predictions(rng)
     members = rng.permutation(12)
     order = rng.permutation(300)
@@ -192,7 +192,7 @@ def test_units_do_not_matter(rng, factor):
 
 
 def test_duplicates_do_not_add_up(rng):
-    """A copy tells nothing new: the total weight stays, within the steps' tolerance."""
+    """A copy adds nothing new: the total weight stays, within the steps' tolerance."""
     F, y = predictions(rng)
     one, two = (
         regression_path(F, y).steps[-1],

@@ -147,7 +147,7 @@ class _Seen(ClassifierMixin, BaseEstimator):
 def test_a_learner_without_sample_weight_trains_on_rows_drawn_by_weight():
     """N rows each; the rows got wrong by the first member are drawn more often.
 
-    After one update they weigh one half together, so of N draws half hit them, up
+    After one update they weigh one half in all, so of N draws half hit them, up
     to five standard deviations of a binomial.
     """
     X, y = _problem(2, 400)

@@ -40,7 +40,7 @@ def test_classes_are_those_of_all_chunks_and_y_is_coded_by_them():
 
 def test_targets_come_without_the_cost_of_X():
     def costly(block):
-        raise AssertionError("nobody asked for X")
+        raise AssertionError("X is not needed")
 
     rows = looked_at(check_X=costly)
     assert [len(chunk) for chunk in collected(rows.targets)] == [5, 3, 4]

@@ -101,7 +101,7 @@ def test_bagging_is_a_bootstrap_of_the_home():
 
 
 def test_mini_batches_have_their_share_of_all_rows():
-    """Of 100 rows 12 parts have 8 or 9 each; a home has 5, 3, 1 and 3 of them."""
+    """Of 100 rows 12 parts have 8 or 9 each; the chunks have 5, 3, 1 and 3 of them."""
     chunks = [0] * 10 + [2] * 6 + [3] + [4] * 7
     assert deal(np.array(SIZES), 24).tolist() == chunks
     expected = in_batches(24, chunks, {0: 5, 2: 3, 3: 1, 4: 3})
@@ -123,14 +123,14 @@ def test_chunks_without_rows_change_nothing():
 
 def test_a_fraction_is_split_off_in_every_chunk():
     generation, seen = generated(Bagging(10), weigh_on=0.3)
-    apart = seen.sample_weight.compute()
+    weighed = seen.sample_weight.compute()
     assert generation.held_out is None
-    assert set(apart) == {0.0, 1.0}
-    found = np.add.reduceat(apart, [0, 40, 65, 72])
+    assert set(weighed) == {0.0, 1.0}
+    found = np.add.reduceat(weighed, [0, 40, 65, 72])
     assert found.tolist() == [12, 8, 3, 9]
     F = generation.F.compute()
-    assert (F[apart == 0] == 0).all()
-    np.testing.assert_allclose(F[apart == 1].sum(axis=2), 1.0)
+    assert (F[weighed == 0] == 0).all()
+    np.testing.assert_allclose(F[weighed == 1].sum(axis=2), 1.0)
 
 
 def test_a_chunk_that_cannot_be_split_is_for_weighing():

@@ -63,9 +63,8 @@ def test_a_row_has_no_say_in_its_own_entries_of_F():
 
 def test_members_are_refitted_on_all_rows():
     X, y = make_regression(40, 3, noise=5.0, random_state=0)
-    committee = CommitteeRegressor(
-        generator=Pool(REGRESSORS), combiner=SimplexWeights(), random_state=0
-    ).fit(X, y)
+    committee = CommitteeRegressor(generator=Pool(REGRESSORS), random_state=0)
+    committee.fit(X, y)
     for member, estimator in zip(committee.members_, REGRESSORS, strict=True):
         np.testing.assert_array_equal(
             member.predict(X), clone(estimator).fit(X, y).predict(X)
@@ -80,7 +79,7 @@ def test_the_weights_are_those_of_the_cross_fitted_predictions():
         generator=pool, combiner=SimplexWeights(), random_state=0
     ).fit(X, y)
     np.testing.assert_array_equal(
-        committee.weights_, SimplexWeights().fit(F, y).weights_
+        committee.combiner_.weights_, SimplexWeights().fit(F, y).weights_
     )
 
 

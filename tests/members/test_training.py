@@ -21,9 +21,9 @@ from committee import (
     CrossSplits,
     MemberFitError,
     MiniBatches,
+    OptimalWeights,
     Pool,
     RandomInits,
-    SimplexWeights,
 )
 from committee.members.training import set_random_states
 
@@ -108,8 +108,8 @@ def test_a_member_that_fails_leaves_the_committee_unfitted_and_fit_works_again()
     ],
     ids=["logistic", "svc", "pipeline"],
 )
-@pytest.mark.parametrize("combiner", [None, SimplexWeights()])
-def test_members_whose_rows_have_one_class_say_that_class(learner, combiner):
+@pytest.mark.parametrize("combiner", [None, OptimalWeights()])
+def test_members_whose_rows_have_one_class_predict_that_class(learner, combiner):
     """Parts of two rows: some have one class, which these learners refuse."""
     X, y = make_blobs(24, centers=2, random_state=0)
     labels = np.array(["no", "yes"])[y]
@@ -138,7 +138,7 @@ def test_a_learner_that_fails_for_another_reason_on_one_class_is_not_hidden():
     "learner", [DecisionTreeClassifier(), LogisticRegression(), SVC()], ids=repr
 )
 def test_columns_line_up_where_members_missed_a_class(learner):
-    """Four far-apart blobs: every member that saw the class knows its rows."""
+    """Four distant blobs: every member that saw the class knows its rows."""
     X, y = make_blobs(
         [10, 10, 10, 2], centers=[[0, 0], [0, 50], [50, 0], [50, 50]], random_state=0
     )
@@ -146,7 +146,7 @@ def test_columns_line_up_where_members_missed_a_class(learner):
     committee = CommitteeClassifier(
         learner,
         generator=MiniBatches(4, repeats=1),
-        combiner=SimplexWeights(),
+        combiner=OptimalWeights(),
         random_state=0,
     ).fit(X, labels)
     assert any(len(m.classes_) < 4 for m in committee.members_)

@@ -25,12 +25,6 @@ class Chunks:
     A worker that is lost takes its values with it; Dask makes them again from what
     they were made of, by the same functions, and so to the last digit.
 
-    Parameters
-    ----------
-    parts : list of dask Delayed
-
-    Examples
-    --------
     >>> import pytest
     >>> dask = pytest.importorskip("dask")
     >>> from committee.distributed import Chunks
@@ -49,12 +43,8 @@ class Chunks:
     def map(self, function: Callable[..., Any], *args: Any) -> Chunks:
         """Return function(v_c, *args) for each chunk, not yet computed.
 
-        Parameters
-        ----------
-        function : callable
-        *args
-            Other `Chunks` give each call the value of its chunk; anything else is
-            sent once and shared by all calls.
+        Of `args`, other `Chunks` give each call the value of its chunk; anything else
+        is sent once and shared by all calls.
         """
         columns = [
             arg.parts if isinstance(arg, Chunks) else [shared(arg)] * len(self)
@@ -66,11 +56,8 @@ class Chunks:
     def kept(self, *, verbose: bool = False) -> Chunks:
         """Begin to compute the values, which then stay on their workers.
 
-        Parameters
-        ----------
-        verbose : bool, default=False
-            Show a progress bar on standard error, of Dask's threads, which end their
-            work here; that of a cluster only begins.
+        Dask's threads end their work here, with a progress bar if `verbose`; that of a
+        cluster only begins.
         """
         from dask import persist
         from dask.diagnostics import ProgressBar
@@ -146,7 +133,7 @@ def _computed(*parts: Any) -> Any:
 
 @contextmanager
 def _scheduler() -> Iterator[None]:
-    """Say plainly that the scheduler is gone.
+    """Turn the errors of a lost scheduler into one sentence.
 
     A graph may hold a large value: once, and so that no lost worker takes it along.
     """

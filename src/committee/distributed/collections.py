@@ -18,14 +18,7 @@ _FRAMES = ("DataFrame", "Series", "Index")
 
 
 def is_dask(*collections: Any) -> bool:
-    """Whether one of the objects is a Dask collection, without importing Dask.
-
-    Examples
-    --------
-    >>> from committee.distributed import is_dask
-    >>> is_dask([[1.0]], None)
-    False
-    """
+    """Whether one of the objects is a Dask collection, without importing Dask."""
     return any(
         type(x).__module__.split(".")[0] in ("dask", "dask_expr")
         and hasattr(x, "__dask_graph__")
@@ -39,20 +32,12 @@ def is_frame(X: Any) -> bool:
 
 
 def row_chunks(**columns: Any) -> dict[str, Chunks | None]:
-    """Return collections with the same rows as blocks that belong together.
+    """Return collections with the same rows as blocks of matching rows.
 
     Chunks follow the first collection, which must be one of Dask; each has all its
-    columns. Where sizes are unknown, the k-th chunks of all belong together.
-
-    Parameters
-    ----------
-    **columns
-        Name and collection: Dask arrays, frames or series, plain arrays, or None.
-
-    Returns
-    -------
-    chunks : dict
-        Name and `Chunks` of plain arrays or frames, or None.
+    columns. Where sizes are unknown, the k-th chunks of all are matched.
+    Collections are Dask arrays, frames or series, plain arrays, or None; the values of
+    their chunks are plain arrays or frames.
     """
     check_lead(**columns)
     (first, lead), *others = columns.items()
@@ -103,23 +88,10 @@ def check_chunk_weight(sample_weight: Any, size: int) -> FloatArray | None:
 def map_rows(
     function: Callable[..., Any], X: Any, tail: tuple[int, ...], dtype: Any, *args: Any
 ) -> Any:
-    """Return function(block, *args) of every block of rows as one lazy Dask array.
+    """Return function(block, *args) of every block of rows as one lazy (N, *tail) array.
 
-    Parameters
-    ----------
-    function : callable
-        Takes a block of X as it is, a plain array or frame with at least one row,
-        and what `args` are.
-    X : Dask array or frame
-    tail : tuple of int
-        Shape of the result behind the rows.
-    dtype : data type of the result
-    *args
-        Sent once to every worker that has rows.
-
-    Returns
-    -------
-    dask array of shape (N, *tail)
+    The function takes a block of X as it is, a plain array or frame with at least one
+    row; `args` are sent once to every worker that has rows.
     """
     import dask.array as da
     from dask.highlevelgraph import HighLevelGraph
@@ -127,7 +99,7 @@ def map_rows(
     blocks = own_blocks(X)
     call = _RowsOf(function, tail, np.dtype(dtype))
     parts = numbered(len(blocks)).map(call, blocks, *args).parts
-    # Put together here: da.concatenate would leave out chunks without rows.
+    # Assembled here: da.concatenate would leave out chunks without rows.
     name = f"committee-rows-{uuid4().hex}"
     below = (0,) * len(tail)
     graph = HighLevelGraph.from_collections(
@@ -177,13 +149,7 @@ def columns_of(X: Any) -> Any:
 
 
 def check_block(block: Any, columns: Any) -> None:
-    """Refuse a block whose columns are not those of X, in their order.
-
-    Parameters
-    ----------
-    block : array or frame of shape (n, d)
-    columns : array or frame of shape (0, d), see `columns_of`
-    """
+    """Refuse a block whose columns are not those of `columns_of(X)`, in their order."""
     names, expected = (list(getattr(part, "columns", [])) for part in (block, columns))
     if names != expected:
         raise ValueError(
@@ -201,8 +167,8 @@ def own_blocks(X: Any) -> Chunks:
     """Return the blocks of a Dask collection as they are: arrays or frames."""
     if not is_frame(X):
         return _blocks(X)
-    # Only the columns that are asked for are read; the full optimisation would also
-    # put small partitions together, other ones for X than for y.
+    # Only the columns that are used are read; the full optimisation would also merge
+    # small partitions, other ones for X than for y.
     return Chunks(list(X.simplify().to_delayed(optimize_graph=False)))
 
 
@@ -215,7 +181,7 @@ def numbered(n_chunks: int) -> Chunks:
 
 @contextmanager
 def naming(number: int) -> Iterator[None]:
-    """Say of an error in which chunk it is."""
+    """Name the chunk in which an error happens."""
     try:
         yield
     except (ValueError, TypeError) as error:
@@ -258,12 +224,7 @@ def _blocks(X: Any) -> Chunks:
 def aligned(name: str, other: Any, first: str, lead: Any) -> Any:
     """Return the other collection, a Dask one or not, in the chunks of the first.
 
-    Parameters
-    ----------
-    name, first : str
-        What errors call them.
-    other : Dask collection or array-like
-    lead : Dask collection
+    Errors call them `name` and `first`.
     """
     import dask.array as da
 

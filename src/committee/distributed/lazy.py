@@ -41,20 +41,10 @@ def lazy_rows(
 
     Its result is then a lazy Dask array, made block by block by a copy of the model
     that is sent once to every worker. Number and names of the columns are checked at
-    the call, values with their block.
+    the call, values with their block. `tail` and `dtype` return the shape behind the
+    rows and the data type, of a fitted model. With `check=False`, for anything but an
+    estimator of ours, the model is sent as it is and nothing is checked at the call.
 
-    Parameters
-    ----------
-    tail : callable, optional
-        Returns the shape of the result behind the rows, of a fitted model.
-    dtype : callable, optional
-        Returns the data type of the result.
-    check : bool, default=True
-        False for a function of anything but an estimator of ours: it is sent as it
-        is, and nothing is checked at the call.
-
-    Examples
-    --------
     >>> import pytest
     >>> da = pytest.importorskip("dask.array")
     >>> from committee import LSSVMRegressor

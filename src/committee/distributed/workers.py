@@ -41,11 +41,11 @@ def watched_client() -> Any:
 
 
 def wait_for_workers_too(client: Any, futures: list[Any]) -> None:
-    """Wait for results, and see to it that there is somebody to make them.
+    """Wait for results, and make sure that there are workers to compute them.
 
     A local cluster closes a worker for good if it is not there 15 s after it was lost,
     be it still starting or lost again meanwhile (`distributed.deploy.lost-worker-timeout`).
-    Where that was the last one, nobody would ever compute the results.
+    Where that was the last one, the results would never come.
     """
     from distributed import wait
 
@@ -60,14 +60,10 @@ def wait_for_workers_too(client: Any, futures: list[Any]) -> None:
             if client.ncores():
                 seen = time.monotonic()
             elif client in _served:
-                _start_again(client.cluster)
+                # A local cluster starts the workers that it should have, and closed.
+                if hasattr(client.cluster, "worker_spec"):
+                    client.cluster.scale(len(client.cluster.worker_spec))
                 _check_patience(time.monotonic() - seen)
-
-
-def _start_again(cluster: Any) -> None:
-    """Let a cluster start the workers that it should have and has closed."""
-    if hasattr(cluster, "worker_spec"):
-        cluster.scale(len(cluster.worker_spec))
 
 
 def _check_patience(seconds: float) -> None:

@@ -111,20 +111,10 @@ def classification_path(
 def votes_path(
     rows: VoteRows, *, unit: FloatArray | None = None, **options: Unpack[Options]
 ) -> Path:
-    """Run `classification_path` on signed rows in memory or in chunks.
+    """Run `classification_path` on `Votes`, `ChunkedVotes` or `RecordedVotes`.
 
-    Parameters
-    ----------
-    rows : VoteRows
-        `Votes`, `ChunkedVotes` or `RecordedVotes`.
-    unit : array of shape (M,), optional
-        Factor from weights of these rows to the weights that are reported.
-    **options
-        See `Options`.
-
-    Returns
-    -------
-    Path
+    `unit` of shape (M,) is the factor from weights of these rows to the weights that
+    are reported.
     """
     with one_thread():
         return _path(ProbitLikelihood(rows, unit=unit), options)
@@ -188,24 +178,10 @@ def moments_path(
     noise: float | None = None,
     **options: Unpack[Options],
 ) -> Path:
-    """Run `regression_path` from moments.
+    """Run `regression_path` from moments, whose G must be positive semi-definite.
 
-    Parameters
-    ----------
-    moments : Moments
-        From `row_moments`, `given_moments` or `error_moments`; G must be positive
-        semi-definite.
-    rows : TargetRows, optional
-        `Targets` or `ChunkedTargets`, to leave out one by one; without them the
-        leave-one-out error is the generalised cross-validation of the moments.
-    noise : float, optional
-        As in `regression_path`.
-    **options
-        See `Options`.
-
-    Returns
-    -------
-    Path
+    `rows` are `Targets` or `ChunkedTargets`, to leave out one by one; without them the
+    leave-one-out error is the generalised cross-validation of the moments.
     """
     likelihood = GaussianLikelihood(
         moments,

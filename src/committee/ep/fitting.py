@@ -18,6 +18,7 @@ from committee.ep.sites import (
 )
 from committee.ep.votes import Messages
 
+# Damping that halves further would stall where moments cannot agree to rounding.
 _SMALLEST_STEP = 1.0 / 64.0
 
 
@@ -82,6 +83,7 @@ def fit_posterior(
         step = next_step(step, row_mismatch, last)
         last = row_mismatch
     q = fit.normal
+    # Of the sites before the last `absorb`, which q belongs to.
     log_evidence = (
         (len(active) * np.log(2.0) if settings.truncated else 0.0)
         + fit.log_scales

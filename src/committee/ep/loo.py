@@ -148,6 +148,7 @@ def residual_loo(
     The arguments are in units of `y_scale`, the result is not. `loss` maps the N
     predictions loo_n to the losses of the cases; squared error unless given.
     """
+    # A row of weight s is left out once, or as a whole when s < 1.
     share = leverage if weight is None else leverage * np.minimum(weight, 1.0)
     kept = np.maximum(1.0 - share, _LEAST_KEPT)
     residual = (y - prediction) / kept

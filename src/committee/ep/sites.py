@@ -146,7 +146,7 @@ class Tilted(NamedTuple):
 class Site(ABC):
     """A term of one projection x; moments by quadrature from `log_term`.
 
-    The term should be log-concave. Where it jumps to zero, `support` says so.
+    The term should be log-concave. Where it jumps to zero is given by `support`.
     """
 
     support: tuple[float, float] = (-np.inf, np.inf)

@@ -2,12 +2,11 @@
 
 from committee.members.base import Generation, Generator, TrainingData
 from committee.members.boosting import AdaBoost
-from committee.members.pool import Pool
+from committee.members.pool import Pool, RandomInits
 from committee.members.resampling import (
     Bagging,
     CrossSplits,
     MiniBatches,
-    RandomInits,
 )
 from committee.members.training import MemberFitError
 

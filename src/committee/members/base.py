@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypedDict
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -67,16 +67,10 @@ class TrainingData:
 
 @dataclass(frozen=True)
 class Sample:
-    """The rows that one member trains on.
-
-    Attributes
-    ----------
-    rows : array of row numbers, each at most once
-    weights : array like rows, or None
-        Integers are counts of repeated rows, floats are weights.
-    """
+    """The rows that one member trains on, each at most once."""
 
     rows: IntArray
+    #: One for each row: integers are counts of repeated rows, floats are weights.
     weights: FloatArray | IntArray | None = None
 
     @classmethod
@@ -94,8 +88,8 @@ class Generation:
     ----------
     members : list of fitted estimators
     F : array of shape (N, M) or (N, M, K), or None
-        Predictions to weigh the members on; None where they were not asked
-        for, or where the method has no rows that members did not see.
+        Predictions to weigh the members on; None where they were not
+        wanted, or where the method has no rows that members did not see.
     held_out : bool array of shape (N, M) or None
         True where F was made by a member that did not train on the row. None
         for a cross-fitted F, which counts everywhere.
@@ -109,6 +103,15 @@ class Generation:
     weights: FloatArray | None = None
 
 
+class Options(TypedDict, total=False):
+    """The options of `Generator.generate`, which explains them."""
+
+    held_out: bool
+    n_jobs: int | None
+    random_state: RandomState
+    verbose: bool
+
+
 class Generator(ABC, BaseEstimator):
     """Base class of the ways to make members.
 
@@ -118,7 +121,7 @@ class Generator(ABC, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {}
 
-    #: What classifiers give F and the committee: probabilities or votes.
+    #: What classifiers give F: probabilities, or one vote for one class.
     votes: ClassVar[Votes] = "soft"
 
     @abstractmethod
@@ -164,8 +167,8 @@ def split_off(
 ) -> tuple[TrainingData, TrainingData]:
     """Return the training rows, and a fraction of all rows to weigh on."""
     check_fraction(fraction, len(data))
-    train, apart = split_rows(data, fraction, int(draw_seeds(rng, 1)[0]))
-    return take(data, train), take(data, apart)
+    train, weighing = split_rows(data, fraction, int(draw_seeds(rng, 1)[0]))
+    return take(data, train), take(data, weighing)
 
 
 def check_fraction(fraction: float, n_rows: int) -> None:
@@ -183,13 +186,13 @@ def split_rows(
     """Return the numbers of the rows to train on, and of those to weigh on."""
     K, smaller_part = data.n_classes, min(fraction, 1 - fraction) * len(data)
     few = K is None or np.bincount(data.y).min() < 2 or smaller_part < K
-    train, apart = train_test_split(
+    train, weighing = train_test_split(
         np.arange(len(data)),
         test_size=float(fraction),
         random_state=seed,
         stratify=None if few else data.y,
     )
-    return np.sort(train), np.sort(apart)
+    return np.sort(train), np.sort(weighing)
 
 
 def take(data: TrainingData, rows: IntArray) -> TrainingData:

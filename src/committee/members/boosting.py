@@ -44,7 +44,7 @@ class AdaBoost(Generator):
     unless it is the first.
 
     No rows are left out: any other combiner weighs the members on their own
-    training rows, which flatters them. Prefer `weigh_on=0.25`, say.
+    training rows, which flatters them. Prefer a fraction as `weigh_on`, such as 0.25.
 
     Parameters
     ----------

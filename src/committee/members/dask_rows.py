@@ -29,44 +29,28 @@ from committee.members.base import TrainingData
 
 
 class Facts(NamedTuple):
-    """What is known of a chunk before any member is trained.
-
-    Attributes
-    ----------
-    n_rows : int
-    labels : array or None
-        The classes that it has rows of; None for regression.
-    counts : bool
-        Whether a row has a positive weight.
-    """
+    """What is known of a chunk before any member is trained."""
 
     n_rows: int
+    #: The classes that it has rows of; None for regression.
     labels: Any
+    #: Whether a row has a positive weight.
     counts: bool
 
 
 @dataclass(frozen=True)
 class ChunkedData:
-    """Checked rows of Dask collections.
+    """Checked rows of Dask collections, a chunk of `TrainingData` each."""
 
-    Attributes
-    ----------
-    data : Chunks of TrainingData
-        Made where the rows are, and again for every pass; None for no rows.
-    targets : Chunks of TrainingData
-        The same without X, which may be costly to make.
-    facts : list of Facts
-        One for each chunk.
-    labels : array of shape (K,) or None
-        The classes of all chunks, sorted; None for regression.
-    weighted : bool
-        Whether rows have weights.
-    """
-
+    #: Made where the rows are, and again for every pass; None for no rows.
     data: Chunks
+    #: The same without X, which may be costly to make.
     targets: Chunks
+    #: One for each chunk.
     facts: list[Facts]
+    #: The classes of all chunks, (K,) and sorted; None for regression.
     labels: Any
+    #: Whether rows have weights.
     weighted: bool
 
     in_memory: ClassVar[bool] = False
@@ -106,14 +90,8 @@ def training_data(
 ) -> TrainingData | ChunkedData:
     """Return the checked rows that a committee is fitted on, in memory or in chunks.
 
-    Parameters
-    ----------
-    committee : BaseCommittee
-        Checks X and learns its columns; may refuse chunks.
-    X, y, sample_weight : arrays, frames or Dask collections
-    fit_params : dict
-    check_y : callable
-        Returns labels or numbers, or raises ValueError.
+    The committee checks X and learns its columns, and may refuse chunks; `check_y`
+    returns labels or numbers, or raises ValueError.
     """
     if is_dask(X, y, sample_weight):
         committee._check_chunks(fit_params)
@@ -156,14 +134,8 @@ def chunked_data(
 ) -> ChunkedData:
     """Look once at all targets, and return the rows of Dask collections.
 
-    Parameters
-    ----------
-    X : Dask array or frame
-    y, sample_weight : Dask arrays or series, plain arrays, or None
-    check_X, check_y : callable
-        Return what members take of a block, or raise ValueError.
-    classes : bool
-        Whether y holds labels.
+    `check_X` and `check_y` return what members take of a block, or raise ValueError;
+    `classes` is whether y holds labels.
     """
     columns = row_chunks(X=X, y=y, sample_weight=sample_weight)
     s, blocks = columns["sample_weight"], columns["X"]

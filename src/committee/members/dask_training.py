@@ -37,21 +37,13 @@ Cut = tuple[IntArray, IntArray]
 
 @dataclass(frozen=True)
 class Allotment:
-    """Where each member is trained, and by which seeds.
+    """Where each member is trained, and by which seeds."""
 
-    Attributes
-    ----------
-    chunk : array of shape (M,)
-        The number of each member's chunk, in rising order.
-    local : dict
-        For each chunk with members: the generator of these, and the seeds of their
-        rows.
-    seeds : array of shape (M,)
-        The members' own seeds.
-    """
-
+    #: The number of each member's chunk, (M,), in rising order.
     chunk: IntArray
+    #: For each chunk with members: the generator of these, and the seeds of their rows.
     local: dict[int, tuple[Any, IntArray]]
+    #: The members' own seeds, (M,).
     seeds: IntArray
 
     def sample(self, member: int, data: TrainingData) -> Sample:
@@ -86,17 +78,8 @@ def generate_members(
 ) -> tuple[Generation, TrainingData]:
     """Train members; return them, and the rows that their F is for.
 
-    Parameters
-    ----------
-    generator : generator
-    estimator : scikit-learn estimator, or None for a `Pool`
-    data : TrainingData or ChunkedData
-    weigh_on : {"held-out", "train"}, float or None
-        The rows to weigh members on; None where no F is needed.
-    n_jobs : int or None
-        For data in memory; in chunks Dask decides.
-    random_state : RandomState
-    verbose : bool
+    `weigh_on` is "held-out", "train", a fraction to split off, or None where no F is
+    needed; `n_jobs` is for data in memory, in chunks Dask decides.
     """
     if isinstance(data, ChunkedData):
         assert estimator is not None
@@ -133,25 +116,8 @@ def generate_in_chunks(
 ) -> tuple[Generation, TrainingData]:
     """Train each member on the worker that has its rows.
 
-    With one chunk the members are those of `generator.generate`.
-
-    Parameters
-    ----------
-    generator : generator
-        One with a method `of_chunk`.
-    estimator : scikit-learn estimator
-    rows : ChunkedData
-    weigh_on : {"held-out", "train"}, float or None
-        The rows that F is for; no F for None.
-    random_state : RandomState
-    verbose : bool
-
-    Returns
-    -------
-    generation : Generation
-        Members that came back; F and the mask are lazy Dask arrays.
-    seen : TrainingData
-        Targets and weights to weigh them on, lazy Dask arrays; no X.
+    With one chunk the members are those of `generator.generate`. F, the mask, and the
+    targets and weights to weigh members on are lazy Dask arrays; there is no X.
     """
     cut = None
     if isinstance(weigh_on, float):
@@ -162,21 +128,23 @@ def generate_in_chunks(
     begun = begin_on_chunks(_fit, estimator, chunks, allotment, verbose=verbose)
     results = run_on_chunks(begun, label="training", verbose=verbose)
     members = [member for (member,) in results]
-    seen = _to_weigh_on(rows, cut)
+    to_weigh_on = _to_weigh_on(rows, cut)
     if weigh_on is None:
-        return Generation(members), seen
+        return Generation(members), to_weigh_on
     M, K = len(members), rows.n_classes
     tail = (M,) if K is None else (M, K)
     # Members stay on the workers until they are weighed: to send them once more, from
     # here and for every pass over the rows, would take longer than their predictions.
-    there = begun.listed().map(_members).kept().parts[0]
+    on_workers = begun.listed().map(_members).kept().parts[0]
     predict = Configured(_predict)
-    F = rows.lazily(predict, tail, np.float64, rows.data, there, generator.votes, cut)
+    F = rows.lazily(
+        predict, tail, np.float64, rows.data, on_workers, generator.votes, cut
+    )
     mask = None
     if weigh_on == "held-out":
         numbers = numbered(len(rows.data))
         mask = rows.lazily(_left_out, (M,), np.bool_, rows.targets, numbers, allotment)
-    return Generation(members, F, mask), seen
+    return Generation(members, F, mask), to_weigh_on
 
 
 def deal(sizes: IntArray, n_members: int) -> IntArray:

@@ -1,15 +1,32 @@
-"""Unlike learners side by side."""
+"""Members that see all rows, weighed on predictions of clones that did not.
+
+They are unlike learners (`Pool`), or one learner with many seeds (`RandomInits`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
-from committee._typing import Member, RandomState
-from committee._validation import Interval
-from committee.members.base import Generation, Generator, TrainingData
-from committee.members.out_of_fold import cross_fitted
+import numpy as np
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.utils import check_random_state
+
+from committee._typing import FloatArray, IntArray, Member, RandomState, Votes
+from committee._validation import Interval, safe_indexing
+from committee.members.base import (
+    Generation,
+    Generator,
+    Options,
+    Sample,
+    TrainingData,
+    draw_seeds,
+)
+from committee.members.training import fit_member, run_parallel
+from committee.predictions import predict_one
+
+Fold = tuple[IntArray, IntArray]
 
 
 class Pool(Generator):
@@ -89,14 +106,7 @@ class Pool(Generator):
         return names
 
     def generate(
-        self,
-        estimator: Member,
-        data: TrainingData,
-        *,
-        held_out: bool = True,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: bool = False,
+        self, estimator: Member, data: TrainingData, **options: Unpack[Options]
     ) -> Generation:
         """Train the members; see `Generator.generate`. `estimator` must be None."""
         self._validate_params()
@@ -112,9 +122,125 @@ class Pool(Generator):
             data,
             n_splits=self.n_splits,
             votes=self.votes,
-            held_out=held_out,
             keep_seeds=True,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
+            **options,
         )
+
+
+class RandomInits(Generator):
+    """Train every member on all rows; only its seed differs (chapter 4.3, 1).
+
+    Worth it where training itself is random, as for neural networks. No row is
+    left out, so the members are weighed on predictions cross-fitted over five
+    folds, which costs five more fits for each.
+
+    Parameters
+    ----------
+    n_members : int, default=100
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from committee import CommitteeClassifier, RandomInits
+    >>> X, y = make_classification(random_state=0)
+    >>> tree = DecisionTreeClassifier(splitter="random", max_depth=2)
+    >>> committee = CommitteeClassifier(tree, generator=RandomInits(5), random_state=0)
+    >>> len(committee.fit(X, y).members_)
+    5
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_members": [Interval(Integral, 1, None, closed="left")]
+    }
+
+    def __init__(self, n_members: int = 100) -> None:
+        self.n_members = n_members
+
+    def generate(
+        self, estimator: Member, data: TrainingData, **options: Unpack[Options]
+    ) -> Generation:
+        """Train the members; see `Generator.generate`."""
+        self._validate_params()
+        return cross_fitted(
+            [estimator] * self.n_members,
+            data,
+            n_splits=max(2, min(5, len(data))),
+            votes=self.votes,
+            keep_seeds=False,
+            **options,
+        )
+
+
+def cross_fitted(
+    estimators: Sequence[Member],
+    data: TrainingData,
+    *,
+    n_splits: int,
+    votes: Votes,
+    keep_seeds: bool,
+    held_out: bool = True,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+    verbose: bool = False,
+) -> Generation:
+    """Fit every estimator on all rows, and make F by clones, fold by fold.
+
+        F[n, m] = prediction of row n by a clone of m trained without n's fold
+
+    Folds are the same for all members, and stratified where every class has a
+    row for each. The mask is None: F counts everywhere.
+    """
+    rng = check_random_state(random_state)
+    seeds = draw_seeds(rng, len(estimators))
+    folds = _folds(data, n_splits, rng) if held_out else []
+    jobs = (
+        (_fit_and_cross_fit, estimator, data, folds, int(seed), votes, keep_seeds)
+        for estimator, seed in zip(estimators, seeds, strict=True)
+    )
+    members: list[Member] = []
+    slabs: list[FloatArray] = []
+    for member, P in run_parallel(
+        jobs, len(estimators), label="training", n_jobs=n_jobs, verbose=verbose
+    ):
+        members.append(member)
+        slabs.append(P)
+    F = np.moveaxis(np.stack(slabs), 0, 1) if held_out else None
+    return Generation(members, F)
+
+
+def _folds(data: TrainingData, n_splits: int, rng: np.random.RandomState) -> list[Fold]:
+    """Return (train, test) rows of each fold."""
+    N = len(data)
+    if n_splits > N:
+        raise ValueError(
+            f"Cannot cross-fit {n_splits} folds on {N} rows (n_samples={N}). Take "
+            "fewer folds, or weigh_on='train'."
+        )
+    splitter = KFold
+    if data.n_classes is not None and np.bincount(data.y).min() >= n_splits:
+        splitter = StratifiedKFold
+    splits = splitter(n_splits, shuffle=True, random_state=rng)
+    return list(splits.split(np.zeros(N), data.y))
+
+
+def _fit_and_cross_fit(
+    estimator: Member,
+    data: TrainingData,
+    folds: list[Fold],
+    seed: int,
+    votes: Votes,
+    keep_seeds: bool,
+) -> tuple[Member, FloatArray]:
+    """Return the member fitted on all rows, and its out-of-fold predictions."""
+
+    def fit(rows: IntArray) -> Member:
+        sample = Sample.of(rows, data)
+        return fit_member(estimator, data, sample, seed, keep_seeds=keep_seeds)
+
+    member = fit(np.arange(len(data)))
+    P = data.empty_predictions()
+    for train, test in folds:
+        X = safe_indexing(data.X, test)
+        P[test] = predict_one(fit(train), X, classes=data.classes, votes=votes)
+    return member, P

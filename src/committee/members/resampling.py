@@ -1,11 +1,11 @@
-"""Members of one kind, made unlike by their rows or by their seeds."""
+"""Members of one kind, made unlike by the rows that they train on."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -15,69 +15,16 @@ from committee._validation import Interval, safe_indexing
 from committee.members.base import (
     Generation,
     Generator,
+    Options,
     Sample,
     TrainingData,
     draw_seeds,
 )
-from committee.members.out_of_fold import cross_fitted
 from committee.members.training import fit_member, run_parallel
 from committee.predictions import predict_one
 
 _AT_LEAST_ONE = [Interval(Integral, 1, None, closed="left")]
 _AT_LEAST_TWO = [Interval(Integral, 2, None, closed="left")]
-
-
-class RandomInits(Generator):
-    """Train every member on all rows; only its seed differs (chapter 4.3, 1).
-
-    Worth it where training itself is random, as for neural networks. No row is
-    left out, so the members are weighed on predictions cross-fitted over five
-    folds, which costs five more fits for each.
-
-    Parameters
-    ----------
-    n_members : int, default=100
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_classification
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from committee import CommitteeClassifier, RandomInits
-    >>> X, y = make_classification(random_state=0)
-    >>> tree = DecisionTreeClassifier(splitter="random", max_depth=2)
-    >>> committee = CommitteeClassifier(tree, generator=RandomInits(5), random_state=0)
-    >>> len(committee.fit(X, y).members_)
-    5
-    """
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {"n_members": _AT_LEAST_ONE}
-
-    def __init__(self, n_members: int = 100) -> None:
-        self.n_members = n_members
-
-    def generate(
-        self,
-        estimator: Member,
-        data: TrainingData,
-        *,
-        held_out: bool = True,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: bool = False,
-    ) -> Generation:
-        """Train the members; see `Generator.generate`."""
-        self._validate_params()
-        return cross_fitted(
-            [estimator] * self.n_members,
-            data,
-            n_splits=max(2, min(5, len(data))),
-            votes=self.votes,
-            held_out=held_out,
-            keep_seeds=False,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
 
 
 class _Resampling(Generator):
@@ -94,26 +41,10 @@ class _Resampling(Generator):
         return self.n_members
 
     def generate(
-        self,
-        estimator: Member,
-        data: TrainingData,
-        *,
-        held_out: bool = True,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: bool = False,
+        self, estimator: Member, data: TrainingData, **options: Unpack[Options]
     ) -> Generation:
         """Train the members; see `Generator.generate`."""
-        (generation,) = self.batches(
-            estimator,
-            data,
-            size=self.n_members,
-            held_out=held_out,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        return generation
+        return next(self.batches(estimator, data, size=self.n_members, **options))
 
     def batches(
         self,
@@ -270,7 +201,7 @@ class MiniBatches(_Splitting):
     disjoint partition of the rows. Each is weighed on everything else. Of a Dask
     collection each member sees a part of one chunk, where it is trained: a chunk is
     split into parts of N / n_splits rows, or into two where it is smaller than that
-    and home to several members.
+    and has several members.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ from committee.distributed import Chunks, numbered
 from committee.members.base import Sample, TrainingData
 
 #: Results that are fetched from Dask by one call, which takes some 10 ms.
-_TOGETHER = 20
+_FETCHED_AT_ONCE = 20
 
 
 class MemberFitError(ValueError):
@@ -102,7 +102,7 @@ def fit_member(
             safe_indexing(data.X, rows), y, **index_params(data.X, params, indices=rows)
         )
     except ValueError as error:
-        # Learners that refuse a single class would say that class throughout.
+        # A learner that refuses a single class could only predict it throughout.
         one_class = data.n_classes is not None and np.ptp(y) == 0
         if not (one_class and re.search(r"\bclass(es)?\b", str(error))):
             raise
@@ -147,7 +147,7 @@ def run_parallel(
 def run_in_turn(
     jobs: Iterable[tuple[Any, ...]], total: int, *, label: str, verbose: bool
 ) -> Iterator[Any]:
-    """Yield results like `run_parallel`; a job is asked for after the last ended."""
+    """Yield results like `run_parallel`; a job is taken after the last ended."""
     feed = _Feed(jobs)
     results = (_guarded(i, *job) for i, job in feed)
     yield from _checked(results, feed, total, label, verbose)
@@ -180,7 +180,7 @@ def begin_on_chunks(
 
 def run_on_chunks(begun: Chunks, *, label: str, verbose: bool) -> Iterator[Any]:
     """Yield results of `begin_on_chunks` like `run_parallel`."""
-    size = 1 if verbose else _TOGETHER
+    size = 1 if verbose else _FETCHED_AT_ONCE
     starts = range(0, len(begun), size)
     feed = _Feed((Chunks(begun.parts[start : start + size]),) for start in starts)
     results = (result for _, (some,) in feed for result in some.values())
@@ -188,7 +188,7 @@ def run_on_chunks(begun: Chunks, *, label: str, verbose: bool) -> Iterator[Any]:
 
 
 class _Feed:
-    """Numbered jobs, until somebody says stop."""
+    """Numbered jobs, until `stopped` is set."""
 
     def __init__(self, jobs: Iterable[tuple[Any, ...]]) -> None:
         self.jobs = jobs
@@ -208,7 +208,7 @@ def _checked(
     finished: list[Member] = []
     for result in track(results, total, label, verbose):
         if isinstance(result, _Failure):
-            # Nobody is killed: jobs that run end, and no new ones begin.
+            # No worker is killed: jobs that run end, and no new ones begin.
             feed.stopped = True
             for _ in results:
                 pass
@@ -242,7 +242,7 @@ def _portable(error: Exception) -> Exception:
 
 
 def _takes_sample_weight(member: Member) -> bool:
-    """Whether fit accepts sample_weight, under routing whether it asks for it."""
+    """Whether fit accepts sample_weight, under routing whether it requests it."""
     if routing_enabled():
         routing = get_routing_for_object(member)
         return bool(routing.consumes("fit", ("sample_weight",)))
@@ -250,7 +250,7 @@ def _takes_sample_weight(member: Member) -> bool:
 
 
 def _routed(member: Member, params: dict[str, Any]) -> dict[str, Any]:
-    """Return those of the parameters that this member asked for."""
+    """Return those of the parameters that this member requested."""
     if not params:
         return {}
     to_fit = MethodMapping().add(caller="fit", callee="fit")
