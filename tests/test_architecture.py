@@ -69,7 +69,6 @@ TESTED_ELSEWHERE = {
     "ep/truncated.py": "truncations against integration: test_posterior",
     "ep/votes.py": "rows of votes: test_posterior, test_evidence",
     "combiners/evidence_pruner.py": "what EPPruner and ARDPruner share: test_ep_pruner",
-    "compare/table.py": "how a comparison prints: test_comparison",
     "ensembles/hist_boosting.py": "test_rounds.py, test_gradient_boosting.py",
     "export/graph.py": "what onnxruntime runs: tests/export/test_onnx.py",
     "combiners/problem.py": "what combiners are given: tests/test_combiners.py",
