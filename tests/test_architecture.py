@@ -62,7 +62,6 @@ TESTED_ELSEWHERE = {
     "ep/votes.py": "rows of votes, blocks against sweeps: test_posterior",
     "combiners/evidence_pruner.py": "what EPPruner and ARDPruner share: test_ep_pruner",
     "pruning/pruning_data.py": "rows in memory: test_prune; in chunks: test_chunked_data",
-    "compare/table.py": "how a comparison prints: test_comparison",
     "ensembles/hist_boosting.py": "test_rounds.py, test_gradient_boosting.py",
     "export/graph.py": "what onnxruntime runs: tests/export/test_onnx.py",
     "combiners/problem.py": "what combiners are given: tests/test_combiners.py",

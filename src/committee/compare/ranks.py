@@ -169,5 +169,6 @@ def nemenyi(n_datasets: int, n_methods: int, alpha: float = 0.10) -> float:
     >>> round(nemenyi(13, 4), 2)
     1.16
     """
+    # Demsar's tables have the studentized range of infinitely many rows over sqrt(2).
     q = float(stats.studentized_range.isf(alpha, n_methods, np.inf)) / np.sqrt(2)
     return float(q * standard_error(n_datasets, n_methods))

@@ -124,6 +124,7 @@ class AmbiguityDisplay(Display):
         order = np.arange(len(C)) if order is None else _check_order(order, len(C))
         C = C[np.ix_(order, order)]
         k = np.arange(1, len(order) + 1)
+        # The k-th corner of the double cumulative sum is 1'C_k 1.
         member = np.diag(C).cumsum() / k
         ensemble = np.diag(C.cumsum(axis=0).cumsum(axis=1)) / k**2
         # A sum of squares, whatever the sums round to.

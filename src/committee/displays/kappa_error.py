@@ -135,30 +135,22 @@ class KappaErrorDisplay(Display):
 
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
         """Draw a point for each pair, or shade hexagons where there are thousands."""
-        if len(self.kappa) > _MOST_POINTS:
-            cells = self._plot_cells(ax, kwargs)
+        n = len(self.kappa)
+        style: dict[str, Any] = {}
+        if n > _MOST_POINTS:
+            style |= {"gridsize": 45, "mincnt": 1, "bins": "log", "vmin": 0.4}
+            style |= {"cmap": "Greys", "linewidths": 0.2, "rasterized": True}
+            cells = ax.hexbin(self.kappa, self.error, **{**style, **kwargs})
             # A colour bar would take its room from axes that were given.
             if self._has_new_figure:
                 ax.figure.colorbar(cells, ax=ax, label="pairs in a cell")
         else:
-            self._plot_points(ax, kwargs)
+            style |= {"s": 30 if n < 100 else 9, "color": BLUE, "linewidths": 0}
+            style |= {"alpha": 0.35 if n > 1000 else 0.8, "rasterized": n > 1000}
+            style["label"] = f"{n} pairs"
+            ax.scatter(self.kappa, self.error, **{**style, **kwargs})
         line = {"color": VERMILION, "ms": 5, "lw": 1.8, "mec": "white", "mew": 0.6}
         label = f"hull, {len(self.hull)} pairs"
         ax.plot(self.kappa[self.hull], self.error[self.hull], "D-", label=label, **line)
         ax.set(xlabel="kappa: agreement beyond chance", ylabel="mean error of the pair")
         legend_inside(ax, "upper right")
-
-    def _plot_points(self, ax: Any, kwargs: dict[str, Any]) -> None:
-        """Draw one point for each pair."""
-        n = len(self.kappa)
-        style: dict[str, Any] = {"s": 30 if n < 100 else 9, "alpha": 0.8}
-        if n > 1000:
-            style |= {"alpha": 0.35, "rasterized": True}
-        style |= {"color": BLUE, "linewidths": 0, "label": f"{n} pairs"}
-        ax.scatter(self.kappa, self.error, **{**style, **kwargs})
-
-    def _plot_cells(self, ax: Any, kwargs: dict[str, Any]) -> Any:
-        """Count the pairs in hexagons, on a logarithmic scale of grey."""
-        style: dict[str, Any] = {"gridsize": 45, "mincnt": 1, "bins": "log"}
-        style |= {"cmap": "Greys", "vmin": 0.4, "linewidths": 0.2, "rasterized": True}
-        return ax.hexbin(self.kappa, self.error, **{**style, **kwargs})

@@ -98,7 +98,7 @@ def path_errors(
 
 def _outputs(F: FloatArray, W: FloatArray) -> Iterator[FloatArray]:
     """Yield the weighted sums of many committees, W of shape (S, M)."""
-    slabs = np.ascontiguousarray(np.moveaxis(F, 1, 0))
+    slabs = np.ascontiguousarray(np.moveaxis(F, 1, 0))  # (M, N) or (M, N, K)
     at_once = max(1, _BLOCK * slabs.shape[0] // slabs.size)
     for start in range(0, len(W), at_once):
         yield from np.tensordot(W[start : start + at_once], slabs, axes=(1, 0))

@@ -110,10 +110,8 @@ class PairedRunsDisplay(Display):
 
         Parameters
         ----------
-        scores : array or frame of shape (runs, methods)
-        names : sequence of names, optional
-        control : int or str, optional
-        ylabel : str, default="score"
+        scores, names, control, ylabel
+            As for the class.
         ax : matplotlib Axes, optional
         **kwargs
             For the boxes.

@@ -73,6 +73,7 @@ class PosteriorDisplay(Display):
             raise ValueError(
                 f"Two axes need a committee of at least two members. Got {len(mean)}."
             )
+        # eigh sorts upwards: the two widest directions are the last two columns.
         variance, directions = np.linalg.eigh(np.asarray(cov, dtype=np.float64))
         self.axes: FloatArray = directions[:, :-3:-1].T
         # The sign of an axis is free: its largest entry is positive.

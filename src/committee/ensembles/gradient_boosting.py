@@ -52,6 +52,7 @@ class GradientRound(Round):
                 "instead."
             )
         trees = np.vstack([member.model.estimators_ for member in rounds])
+        # What the weights add to the start goes into the leaves of the first round.
         shift = np.zeros(trees.shape)
         if shared.start is not None:
             shift[0] = surplus * shared.start / first.learning_rate

@@ -21,6 +21,7 @@ from committee.ensembles.tree_tables import (
     TreeSum,
     make_sum,
     nested_table,
+    refuse_bare,
     refuse_categories,
 )
 
@@ -79,10 +80,7 @@ def lightgbm_roster(model: Any) -> Roster:
 def lightgbm_trees(model: Any) -> TreeSum:
     """Return the trees of an LGBMClassifier or LGBMRegressor as tables of nodes."""
     if not hasattr(model, "booster_"):
-        raise ValueError(
-            "ONNX needs a booster inside an LGBMClassifier or LGBMRegressor, which "
-            f"knows its classes. Got a bare {type(model).__name__}."
-        )
+        raise refuse_bare(model, "LGBM")
     dump = model.booster_.dump_model()
     objective, *options = dump.get("objective", "a function").split()
     plain = not dump["average_output"] and "sqrt" not in options
@@ -191,6 +189,7 @@ def _stages(booster: Any, shared: Shared, X: Any) -> Iterator[FloatArray]:
     values = [_leaves(t) for t in _trees(booster.model_to_string(num_iteration=M))]
     reached = booster.predict(X, pred_leaf=True, num_iteration=M)
     reached = reached.reshape(len(reached), M, len(start))
+    # reached: leaf of each row in tree k of round m, (N, M, T)
     for m in range(M):
         trees = values[m * len(start) : (m + 1) * len(start)]
         h = np.column_stack([v[reached[:, m, k]] for k, v in enumerate(trees)])

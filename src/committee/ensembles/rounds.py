@@ -173,7 +173,7 @@ class Rebuilt:
         raw = np.asarray(self.first.predict_raw(self.booster, X), dtype=np.float64)
         f: FloatArray = self.first.shared.predictions(raw.reshape(len(raw), -1))
         if f.ndim == 2:
-            # Each F_m sums to one over the classes, and here one of them is counted.
+            # sum_m w_m F_m sums to sum w over the classes; `predictions` to one.
             f += (self.total - 1.0) / f.shape[1]
         return f
 

@@ -132,6 +132,14 @@ def rounded_down(threshold: Any) -> FloatArray:
     return down
 
 
+def refuse_bare(booster: Any, prefix: str) -> ValueError:
+    """Return the error about a library's own booster, which has no labels."""
+    return ValueError(
+        f"ONNX needs a booster inside an {prefix}Classifier or {prefix}Regressor, which "
+        f"knows its classes. Got a bare {type(booster).__name__}."
+    )
+
+
 def refuse_categories(model: Any) -> ValueError:
     """Return the error about splits that tables do not have."""
     return ValueError(

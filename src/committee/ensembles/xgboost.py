@@ -21,6 +21,7 @@ from committee.ensembles.tree_tables import (
     TreeSum,
     TreeTable,
     make_sum,
+    refuse_bare,
     refuse_categories,
 )
 
@@ -98,10 +99,7 @@ def xgboost_roster(model: Any) -> Roster:
 def xgboost_trees(model: Any) -> TreeSum:
     """Return the trees of an XGBClassifier or XGBRegressor as tables of nodes."""
     if not hasattr(model, "get_booster"):
-        raise ValueError(
-            "ONNX needs a booster inside an XGBClassifier or XGBRegressor, which knows "
-            f"its classes. Got a bare {type(model).__name__}."
-        )
+        raise refuse_bare(model, "XGB")
     booster = model.get_booster()
     if booster.attr("best_iteration") is not None:
         booster = booster[: model.best_iteration + 1]

@@ -75,7 +75,13 @@ def to_onnx(
     >>> [output.name for output in model.graph.output]
     ['label', 'probabilities']
     """
-    _check_installed()
+    try:
+        import skl2onnx  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            "to_onnx needs skl2onnx, which is not installed: "
+            "pip install 'committee[onnx]'."
+        ) from error
     native = to_sklearn(committee)
     labels = _labels(committee) if is_classifier(committee) else None
     model = _written(committee, native, labels, X, isinstance(native, Pipeline))
@@ -111,17 +117,6 @@ def _problem(model: Any) -> str | None:
     except Exception as error:  # noqa: BLE001 (its exceptions have no base of their own)
         return str(error).splitlines()[0]
     return None
-
-
-def _check_installed() -> None:
-    """Refuse to go on without skl2onnx."""
-    try:
-        import skl2onnx  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            "to_onnx needs skl2onnx, which is not installed: "
-            "pip install 'committee[onnx]'."
-        ) from error
 
 
 def _labels(committee: Any) -> Any:

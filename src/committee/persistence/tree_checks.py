@@ -137,17 +137,14 @@ def _keeps_columns(preprocessor: Any, width: int) -> bool:
     for _, part, columns in preprocessor.transformers_:
         if isinstance(part, str):
             continue  # the columns that nobody takes: there must be none
-        if not isinstance(part, OrdinalEncoder) and not _only_checks(part):
+        # Numbers are taken along through a partial of `check_array`.
+        checks = isinstance(part, FunctionTransformer) and isinstance(
+            part.func, functools.partial
+        )
+        if not isinstance(part, OrdinalEncoder) and not checks:
             return False
         taken += np.asarray(columns, dtype=bool)
     return preprocessor.n_features_in_ == width and bool(np.all(taken == 1))
-
-
-def _only_checks(part: Any) -> bool:
-    """Whether this is how numbers are taken along: through `check_array`."""
-    return isinstance(part, FunctionTransformer) and isinstance(
-        part.func, functools.partial
-    )
 
 
 def _lead_forward(inner: BoolArray, left: IntArray, right: IntArray) -> bool:

@@ -12,6 +12,10 @@ from collections.abc import Iterable
 
 from committee.persistence.registry import trusted_names
 
+_KERNELS = (
+    "CompoundKernel ConstantKernel DotProduct Exponentiation ExpSineSquared Matern "
+    "Product RBF RationalQuadratic Sum WhiteKernel"
+)
 #: Parts of fitted estimators, one by one. `soundness` checks the content of those that
 #: compiled code reads without looking.
 _PARTS = frozenset(
@@ -34,17 +38,7 @@ _PARTS = frozenset(
         "sklearn.feature_selection._univariate_selection.f_classif",
         "sklearn.feature_selection._univariate_selection.f_regression",
         "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
-        "sklearn.gaussian_process.kernels.CompoundKernel",
-        "sklearn.gaussian_process.kernels.ConstantKernel",
-        "sklearn.gaussian_process.kernels.DotProduct",
-        "sklearn.gaussian_process.kernels.Exponentiation",
-        "sklearn.gaussian_process.kernels.ExpSineSquared",
-        "sklearn.gaussian_process.kernels.Matern",
-        "sklearn.gaussian_process.kernels.Product",
-        "sklearn.gaussian_process.kernels.RBF",
-        "sklearn.gaussian_process.kernels.RationalQuadratic",
-        "sklearn.gaussian_process.kernels.Sum",
-        "sklearn.gaussian_process.kernels.WhiteKernel",
+        *(f"sklearn.gaussian_process.kernels.{name}" for name in _KERNELS.split()),
         "sklearn.metrics._dist_metrics.ChebyshevDistance64",
         "sklearn.metrics._dist_metrics.EuclideanDistance64",
         "sklearn.metrics._dist_metrics.ManhattanDistance64",

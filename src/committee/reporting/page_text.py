@@ -30,9 +30,19 @@ def headlines(
     core: Any, evaluated: EvaluatedMembers, table: MemberTable
 ) -> list[dict[str, str]]:
     """Return what a person wants to know at a glance."""
+    kept, own = len(table.kept), evaluated.scores()[0]
+    left_out = percent(1 - kept / table.n_before) if kept < table.n_before else "none"
     return [
-        _members_card(table),
-        _error_card(evaluated),
+        {
+            "label": "members",
+            "value": f"{kept:,} of {table.n_before:,}",
+            "note": f"{left_out} left out",
+        },
+        {
+            "label": f"{evaluated.measure} on {count(len(evaluated.rows.y), 'row')}",
+            "value": _error(evaluated.measure, own.error),
+            "note": f"95 % interval {_interval(own, evaluated)}",
+        },
         _gain_card(core, evaluated),
         *_cost_cards(core, table),
     ]
@@ -61,26 +71,6 @@ def _cost_cards(core: Any, table: MemberTable) -> list[dict[str, str]]:
         {"label": "bytes of its members", "value": byte_size(mine), "note": share},
         {"label": "time to predict a row", "value": duration(fast), "note": speed},
     ]
-
-
-def _members_card(table: MemberTable) -> dict[str, str]:
-    kept = len(table.kept)
-    return {
-        "label": "members",
-        "value": f"{kept:,} of {table.n_before:,}",
-        "note": "none left out"
-        if kept == table.n_before
-        else f"{percent(1 - kept / table.n_before)} left out",
-    }
-
-
-def _error_card(evaluated: EvaluatedMembers) -> dict[str, str]:
-    own = evaluated.scores()[0]
-    return {
-        "label": f"{evaluated.measure} on {count(len(evaluated.rows.y), 'row')}",
-        "value": _error(evaluated.measure, own.error),
-        "note": f"95 % interval {_interval(own, evaluated)}",
-    }
 
 
 def _gain_card(core: Any, evaluated: EvaluatedMembers) -> dict[str, str]:
