@@ -130,7 +130,7 @@ def error_moments(C: FloatArray, n: float) -> Moments:
     >>> import numpy as np
     >>> from committee.ep import error_moments, moments_path
     >>> path = moments_path(error_moments(np.diag([1.0, 1.0, 2.0]), 100))
-    >>> path[-1].weights.round(2)
+    >>> path.steps[-1].weights.round(2)
     array([0.4, 0.4, 0.2])
     """
     # Without errors any strength will do.
