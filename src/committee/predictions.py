@@ -21,7 +21,7 @@ from committee._typing import FloatArray, IntArray, Member, Votes
 from committee._validation import check_weights
 from committee.distributed import lazy_rows
 from committee.ensembles import Roster, roster_of
-from committee.ensembles.columns import OnColumns
+from committee.ensembles.column_subsets import OnColumns
 
 
 def member_predictions(

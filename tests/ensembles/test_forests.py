@@ -16,7 +16,7 @@ from sklearn.tree import (
 
 from committee import Bagging, CommitteeClassifier, SimplexWeights, member_predictions
 from committee.ensembles import roster_of
-from committee.ensembles.columns import OnColumns
+from committee.ensembles.column_subsets import OnColumns
 from committee.ensembles.forests import (
     classification_forest,
     is_tree,

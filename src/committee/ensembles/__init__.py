@@ -1,6 +1,6 @@
 """Any fitted ensemble as a roster of its members; one adapter for each library."""
 
-from committee.ensembles.registry import known_columns, roster_of, trees_of
+from committee.ensembles.adapters import known_columns, roster_of, trees_of
 from committee.ensembles.roster import Roster
 from committee.ensembles.rounds import Rebuilt, Round, rebuild, rebuilt
 

@@ -1,7 +1,7 @@
 """Expectation Propagation for committees: posteriors, evidence, leave-one-out."""
 
 from committee.ep.checkpoint import RecordedVotes
-from committee.ep.chunked_rows import ChunkedTargets, ChunkedVotes
+from committee.ep.chunked_votes import ChunkedTargets, ChunkedVotes
 from committee.ep.evidence import (
     PRICE,
     classification_path,

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray, Member
 from committee.ensembles import Round, rebuild
-from committee.ensembles.columns import OnColumns
+from committee.ensembles.column_subsets import OnColumns
 from committee.ensembles.forests import (
     classification_forest,
     is_tree,

@@ -28,7 +28,7 @@ _PARTS = {
     "KernelMember": "coupled.expansion.KernelMember",
     "Layout": "coupled.gram.Layout",
     "LightGBMRound": "ensembles.lightgbm.LightGBMRound",
-    "OnColumns": "ensembles.columns.OnColumns",
+    "OnColumns": "ensembles.column_subsets.OnColumns",
     "Path": "path.Path",
     "PathStep": "ep.sequence.PathStep",
     "Roster": "ensembles.roster.Roster",

@@ -28,7 +28,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from committee import Bagging, CommitteeClassifier, member_predictions
 from committee.ensembles import roster_of
-from committee.ensembles.registry import adapter_of
+from committee.ensembles.adapters import adapter_of
 from tests.reference.boosters import LIBRARIES, fit_booster
 
 TWO = [("linear", LogisticRegression()), ("tree", DecisionTreeClassifier(max_depth=3))]
