@@ -32,7 +32,7 @@ from committee._validation import (
 from committee.combiners import Combiner
 from committee.distributed import lazy_rows
 from committee.ensembles import Roster, Round, rebuilt
-from committee.ensembles.roster import training_rows
+from committee.ensembles.roster import checked_mask
 from committee.export import to_sklearn
 from committee.members import Bagging, Generation, Generator, Pool, TrainingData
 from committee.members.dask_rows import ChunkedData, training_data
@@ -309,17 +309,16 @@ class BaseCommittee(BaseEstimator):
         return hasattr(self, "roster_")
 
     def _fitted_roster(self) -> Roster:
-        # Not check_is_fitted, whose error hasattr() and available_if() would not take.
-        try:
-            return self.__dict__["roster_"]  # type: ignore[no-any-return]
-        except KeyError:
-            raise AttributeError(
-                f"This {type(self).__name__} is not fitted yet: it has no members."
-            ) from None
+        # NotFittedError is an AttributeError too, as hasattr() and available_if() need.
+        check_is_fitted(self)
+        return self.roster_
 
     def _forget(self) -> None:
         """Be unfitted: should this fit fail, nothing old may stay beside the new."""
-        for name in ("roster_", "_whole", "_summary", "path_", "support_"):
+        for name in (
+            *("roster_", "combiner_", "held_out_", "support_", "path_"),
+            *("_whole", "_summary", "_weighing"),
+        ):
             self.__dict__.pop(name, None)
 
     def __getstate__(self) -> Any:
@@ -368,7 +367,7 @@ class BaseCommittee(BaseEstimator):
         mask = self.held_out_
         return replace(
             self.roster_,
-            held_out=None if mask is None else partial(training_rows, mask),
+            held_out=None if mask is None else partial(checked_mask, mask),
             no_oob_reason=(
                 "It does not know rows that its members have not seen: a committee does "
                 "that was fitted in memory with a combiner and "

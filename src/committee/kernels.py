@@ -13,6 +13,8 @@ from committee._typing import FloatArray
 
 #: The kernels that have a name.
 KERNELS = ("rbf", "linear", "polynomial", "laplacian")
+#: Those with a gamma that a search may vary.
+SCALED = frozenset({"rbf", "laplacian", "polynomial"})
 #: Pairs of at most this many rows decide the median distance.
 _MEDIAN_ROWS = 1000
 

@@ -21,7 +21,7 @@ from committee._typing import FloatArray, IntArray
 CLEARLY = 3.0
 
 
-class Assessment(Protocol):
+class PathSource(Protocol):
     """What is known of the committees of a path beyond their weights.
 
     Every attribute is computed on first use.
@@ -41,6 +41,9 @@ class Assessment(Protocol):
 
     def differences(self, steps: IntArray) -> tuple[FloatArray, FloatArray] | None:
         """Return error(step) - error(last step) on the same rows, and its spread."""
+
+    def check_rows(self) -> None:
+        """Refuse to go on where this is a copy without rows and members."""
 
     def committee(self, step: int) -> Any:
         """Return the committee of a step."""
@@ -74,7 +77,7 @@ class Path:
         Moves that were tried on the way.
     converged : bool
         False when they were stopped by their number.
-    assessment : Assessment, optional
+    assessment : PathSource, optional
         Given by `prune`.
 
     Attributes
@@ -113,7 +116,7 @@ class Path:
     steps: tuple[Any, ...] = ()
     n_iter: int = 0
     converged: bool = True
-    assessment: Assessment | None = None
+    assessment: PathSource | None = None
     size: IntArray = field(init=False)
 
     def __post_init__(self) -> None:
@@ -128,9 +131,9 @@ class Path:
         return len(self.weights)
 
     def __repr__(self) -> str:
-        """Say how many committees there are, and of which sizes."""
+        """Return how many committees there are, and of which sizes."""
         sizes = f"{self.size.min()} to {self.size.max()} members"
-        return f"<Path of {len(self)} committees, {sizes}, {self.own_measure}>"
+        return f"<Path of {len(self)} committees, {sizes}>"
 
     @property
     def members(self) -> list[IntArray]:
@@ -199,6 +202,8 @@ class Path:
         """
         if not (within_se == 0 or _is_positive(within_se)):
             raise ValueError(f"within_se must be at least 0. Got {within_se!r}.")
+        if self.assessment is not None:
+            self.assessment.check_rows()
         fits = np.ones(len(self), dtype=bool)
         # Costs are measured on first use, so only those with a limit are looked at.
         for name, limit, costs in (
@@ -223,8 +228,8 @@ class Path:
             raise ValueError(f"{name} must be a positive number. Got {limit!r}.")
         if cost is None:
             raise ValueError(
-                f"{name} needs the members themselves: it is for the path_ of the "
-                "committee that prune() returned. Other paths take max_members."
+                f"{name} needs the members themselves: it is for the path_ of a "
+                "committee that prune() returned. A combiner's path takes max_members."
             )
         within = cost <= limit
         if not (fits & within).any():

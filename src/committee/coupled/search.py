@@ -24,7 +24,7 @@ from committee.coupled.rows import (
     regression_rows,
 )
 from committee.distributed import refuse_dask
-from committee.kernels import make_kernel
+from committee.kernels import SCALED, make_kernel
 from committee.predictions import combine
 
 #: Leave-one-out keeps 3 N^2 numbers: at this N, 600 MB.
@@ -129,7 +129,7 @@ def search_coupled(
     data = _check(estimator, X, y, sample_weight)
     if gammas is None:
         middle = make_kernel(estimator.kernel, data.X).gamma
-        scaled = estimator.kernel in ("rbf", "laplacian", "polynomial")
+        scaled = isinstance(estimator.kernel, str) and estimator.kernel in SCALED
         gammas = [middle * step for step in (_STEPS if scaled else (1.0,))]
     rest = list(product(alphas, couplings))
     if cv == "loo":

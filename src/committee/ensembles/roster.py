@@ -82,7 +82,7 @@ def equal_weights(n: int) -> FloatArray:
     return np.full(n, 1.0 / n)
 
 
-def training_rows(mask: BoolArray, n_rows: int) -> BoolArray:
+def checked_mask(mask: BoolArray, n_rows: int) -> BoolArray:
     """Return a recorded mask (N, M), once it is clear that N rows can be its rows."""
     if len(mask) != n_rows:
         raise ValueError(

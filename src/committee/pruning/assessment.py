@@ -30,6 +30,8 @@ from committee.pruning.weighing_rows import decided
 
 #: Rows on which the scale of a booster's scores is found.
 _SLOPE_ROWS = 2000
+#: What a combiner knows of the point that it has chosen itself, and of no other.
+_OF_ONE_POINT = ("posterior_", "loo_", "log_evidence_", "inclusion_")
 #: What is kept in a copy, a pickle or a file, as far as it was measured.
 _KEPT = ("errors", "n_bytes", "seconds_per_row")
 
@@ -70,7 +72,7 @@ class Assessment:
 
         All sizes are evaluated on all rows, so that they can be compared.
         """
-        if not self._is_origin or self._crossfit.own is None:
+        if not self._has_rows or self._crossfit.own is None:
             return None
         rows = self.data.evaluation.rows
         every = np.ones(len(rows.y), dtype=bool)
@@ -86,7 +88,7 @@ class Assessment:
     @cached_property
     def n_bytes(self) -> FloatArray | None:
         """Bytes of the members at each step; None in a copy that was made before."""
-        if not self._is_origin:
+        if not self._has_rows:
             return None
         sizes = MemberBytes.of(self.data.roster.members)
         return np.array([sizes.total(members) for members in self._path.members])
@@ -94,7 +96,7 @@ class Assessment:
     @cached_property
     def seconds_per_row(self) -> FloatArray | None:
         """Seconds that the members of each step take for a row; None like `n_bytes`."""
-        if not self._is_origin:
+        if not self._has_rows:
             return None
         M = len(self.data.roster)
         if self.data.roster.staged_predictions is None:
@@ -107,7 +109,7 @@ class Assessment:
 
     def differences(self, steps: IntArray) -> tuple[FloatArray, FloatArray] | None:
         """Return error(step) - error(last step) on the same rows, and its spread."""
-        if not self._is_origin or self.errors is None:
+        if not self._has_rows or self.errors is None:
             return None
         rows = self.data.evaluation.rows
         losses = []
@@ -121,7 +123,7 @@ class Assessment:
 
     def committee(self, step: int) -> Any:
         """Return the committee of a step of the path."""
-        self._check_origin()
+        self.check_rows()
         return self.assemble(self._path.weights[step])
 
     def assemble(self, w: FloatArray) -> Any:
@@ -132,21 +134,22 @@ class Assessment:
         shares.
         """
         made, members = copy.copy(self.data.template), np.flatnonzero(w)
+        if not len(members):  # nothing is worth a weight: as after `fit`, all stay
+            members = np.arange(len(w))
         kept = w[members]
-        if (
-            self.data.template.roster_.link == "softmax"
-            and self.data.roster.classes is not None
-        ):
+        if made.roster_.link == "softmax" and self.data.roster.classes is not None:
             kept = kept * self._slope(members, kept)
         elif self.data.roster.classes is not None and np.all(kept > 0):
             kept = kept / kept.sum()
-        made.roster_ = self.data.template.roster_.only(members, kept)
+        made.roster_ = made.roster_.only(members, kept)
         made.support_ = members
         made.combiner_ = copy.copy(self.combiner)
         # The committee has the path, without a covariance at every step.
         made.combiner_.__dict__.pop("path_", None)
-        made.combiner_.weights_ = np.zeros(len(w))
-        made.combiner_.weights_[members] = kept
+        if not np.array_equal(w, self.combiner.weights_):
+            made.combiner_.weights_ = w.copy()
+            for name in _OF_ONE_POINT:
+                made.combiner_.__dict__.pop(name, None)
         made.path_ = self._path
         return made
 
@@ -162,7 +165,7 @@ class Assessment:
 
     def summary(self, committee: Any) -> Summary:
         """Measure a committee of the path beside the ensemble."""
-        self._check_origin()
+        self.check_rows()
         _, F, rows, _ = self.data.evaluation
         _ = self.errors  # from the same folds: a file then has both
         own = np.array_equal(committee.support_, np.flatnonzero(self.combiner.weights_))
@@ -193,7 +196,7 @@ class Assessment:
             difference_se=gap_se,
             cross_fitted=fair is not None,
             error_as_weighed=rows.mean(
-                rows.losses(as_weighed.values), as_weighed.counted & before.counted
+                rows.losses(as_weighed.values), as_weighed.counted & both
             )[0],
             loo=self._loo(committee.support_, own),
             loo_measure=getattr(self.combiner, "loo_measure_", ""),
@@ -239,13 +242,13 @@ class Assessment:
         return seconds_per_row(whole.predict, self.data.evaluation.X)
 
     @property
-    def _is_origin(self) -> bool:
+    def _has_rows(self) -> bool:
         """Whether this is what `prune` made, and not a copy of its numbers."""
         return "data" in self.__dict__
 
-    def _check_origin(self) -> None:
+    def check_rows(self) -> None:
         """Say what a copy cannot do."""
-        if not self._is_origin:
+        if not self._has_rows:
             raise ValueError(
                 "Copies and files keep the numbers of the path only, and a summary that "
                 "was made before, but neither the members that were left out nor the "

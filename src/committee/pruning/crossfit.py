@@ -55,8 +55,8 @@ class CrossFit:
     Attributes
     ----------
     own : Predicted or None
-        Of the combiner's own choice in each fold; None if there are too few rows of
-        a kind for folds.
+        Of the combiner's own choice in each fold; None if there are too few rows for
+        folds.
     by_size : dict
         `Predicted` of the committees of up to some 25 sizes.
     """
@@ -64,13 +64,12 @@ class CrossFit:
     def __init__(self, combiner: Combiner, F: FloatArray, rows: WeighingRows) -> None:
         self.own: Predicted | None = None
         self.by_size: dict[int, Predicted] = {}
-        try:
-            folds = [
-                _Fold(test, *_fitted(combiner, F, rows, train))
-                for train, test in _splits(rows)
-            ]
-        except ValueError:
+        splits = _splits(rows)
+        if not splits or any(_is_empty(rows.take(train)) for train, _ in splits):
             return
+        folds = [
+            _Fold(test, *_fitted(combiner, F, rows, train)) for train, test in splits
+        ]
         own = [fold.combiner.weights_ for fold in folds]
         self.own = _predicted(F, rows, folds, own)
         paths = [_path(fold.combiner) for fold in folds]
@@ -86,15 +85,23 @@ class CrossFit:
 
 
 def _splits(rows: WeighingRows) -> list[tuple[IntArray, IntArray]]:
-    """Return (train, test) rows of five folds, of two for many rows."""
+    """Return (train, test) rows of five folds, of two for many rows, none for few."""
     N = len(rows.y)
     n_splits = 2 if N > _MANY else 5
+    if n_splits > N:
+        return []
     by_class = rows.y.dtype.kind != "f" and np.bincount(rows.y).max() >= n_splits
     kind = StratifiedKFold if by_class else KFold
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
         splits = kind(n_splits, shuffle=True, random_state=0)
         return list(splits.split(np.zeros(N), rows.y))
+
+
+def _is_empty(rows: WeighingRows) -> bool:
+    """Whether no member has a vote on any of the rows, or none of them counts."""
+    silent = rows.held_out is not None and not rows.held_out.any()
+    return silent or (rows.weight is not None and not rows.weight.any())
 
 
 def _fitted(

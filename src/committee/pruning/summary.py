@@ -107,7 +107,7 @@ class Summary:
             ("", "before", "after", ""),
             ("members", f"{self.n_members_before:,}", f"{self.n_members_after:,}", ""),
             (self.measure, *errors[:2], change(self.difference, self.difference_se)),
-            ("  as weighed", "", errors[2], "on the rows that chose it: too small"),
+            ("  as weighed", "", errors[2], "on the rows that chose it"),
             ("  leave-one-out", "", errors[3], loo_measure),
             *(
                 (name, shown(before), shown(after), percent(after / before))

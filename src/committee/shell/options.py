@@ -130,7 +130,7 @@ class Prune(Options):
     max_bytes: Annotated[
         float | None, typer.Option(min=0, help="Bytes of the members at most.")
     ] = None
-    max_seconds_per_row: Annotated[
+    max_seconds: Annotated[
         float | None, typer.Option(min=0, help="Seconds to predict a row at most.")
     ] = None
     within_se: Annotated[

@@ -18,7 +18,7 @@ from committee.shell.table_model import (
 )
 from committee.shell.table_output import check_output
 
-_LIMITS = ("max_members", "max_bytes", "max_seconds_per_row", "within_se")
+_LIMITS = ("max_members", "max_bytes", "max_seconds", "within_se")
 
 
 def prune(options: Prune) -> None:
