@@ -21,6 +21,7 @@ from committee import (
 from committee.members import TrainingData
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "loader", "tree"),
     [

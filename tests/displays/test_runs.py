@@ -49,6 +49,7 @@ def test_the_box_is_drawn_where_the_quartiles_are(scores, ax):
     assert drawn_at == pytest.approx(display.quartiles[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("runs", "methods"), [(1, 1), (3, 2), (100, 30)])
 def test_few_and_many(runs, methods, rng, drawn):
     names = [f"a method of number {i}" for i in range(methods)]

@@ -94,7 +94,7 @@ def pruning_path(F, y):
         (coupling, {"lw": 1}),
         (coupling, {"kind": "error"}),
         (KappaErrorDisplay.from_predictions, {"alpha": 0.5}),
-        (lambda F, y: PairedRunsDisplay(F[..., 1]), {"widths": 0.2}),
+        (lambda F, y: PairedRunsDisplay(F[:, :40, 1]), {"widths": 0.2}),
         (posterior, {"s": 1}),
         (pruning_path, {"lw": 1}),
         (RocCommitteeDisplay.from_predictions, {"color": "red"}),

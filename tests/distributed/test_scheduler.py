@@ -48,6 +48,7 @@ def stop(process):
     process.stdout.close()
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(200)
 @pytest.mark.filterwarnings("ignore")  # those of the closing client
 def test_a_scheduler_that_goes_away_and_a_new_start(server, tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("client", [1], indirect=True)
 def test_a_cluster_that_has_closed_its_last_worker(client, tmp_path, monkeypatch):
     """Dask closes a worker for good that is not back in time: 15 s as a rule."""

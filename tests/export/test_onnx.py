@@ -221,6 +221,7 @@ def test_an_array_is_no_frame():
         to_onnx(committee, X=X)
 
 
+@pytest.mark.slow
 def test_a_missing_package_is_named():
     code = (
         "import sys; sys.modules['skl2onnx'] = None\n"

@@ -326,6 +326,7 @@ def test_members_that_were_left_out_stay_with_the_path_only(labelled):
     assert {m for m, tree in enumerate(trees) if tree() is not None} == kept
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("oob", [True, False])
 def test_the_summary_does_not_promise_what_fresh_rows_deny(oob):
     """Noisy labels: members chosen on few rows look far better there than they are."""

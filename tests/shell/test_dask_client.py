@@ -53,6 +53,7 @@ def test_jobs_are_for_memory():
     assert caught.value.status == USAGE
 
 
+@pytest.mark.slow
 def test_a_scheduler_is_left_as_it_was(two_workers):
     with workers(two_workers.scheduler.address, QUIET) as client:
         assert client.submit(pow, 2, 3).result() == 8
@@ -114,6 +115,7 @@ def test_who_has_no_committee_is_named(who):
         module._refuse_other_versions(Client())
 
 
+@pytest.mark.slow
 def test_the_port_of_a_dashboard_may_be_taken(recwarn):
     with socket.socket() as usual:
         usual.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

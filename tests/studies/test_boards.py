@@ -4,6 +4,7 @@ from collections import Counter
 from itertools import chain, combinations
 
 import numpy as np
+import pytest
 from scipy import stats
 
 from studies.boards import HANDS, LINES, deal_hands, label_hands, tic_tac_toe
@@ -51,6 +52,7 @@ def _all_hands():
     return np.stack([cards // 13 + 1, cards % 13 + 1], axis=2).reshape(-1, 10)
 
 
+@pytest.mark.slow
 def test_all_hands_are_counted_as_in_the_books():
     assert np.bincount(label_hands(_all_hands())).tolist() == COUNTS
 

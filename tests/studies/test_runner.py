@@ -43,6 +43,7 @@ def undisturbed(tmp_path):
     return rows(store)
 
 
+@pytest.mark.slow
 def test_two_processes_share_a_store_are_killed_and_it_goes_on(tmp_path, undisturbed):
     path = tmp_path / "killed.sqlite"
     with start(path, fatal=7) as one, start(path, fatal=9) as other:

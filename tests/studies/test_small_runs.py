@@ -50,6 +50,7 @@ def seeded(outcome):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "cell"), CELLS)
 def test_a_study_runs_is_shown_and_drawn(tmp_path, name, cell):
     store = Store(tmp_path / "s.sqlite")

@@ -33,14 +33,9 @@ def prune(options: Prune) -> None:
     model = read_model(options.model, options.target, labelled=True)
     weigh = _on_workers if on_dask else _in_memory
     small, n_rows = weigh(options, model, files)
-    limits = {name: getattr(options, name) for name in _LIMITS}
-    given = {name: limit for name, limit in limits.items() if limit is not None}
-    if given:
-        small = small.path_.choose(**given)
+    summary = small.summary()
     small.set_params(n_jobs=None)
     kept = TableModel(small, model.columns, model.target, model.source)
-    # A file holds what was measured before: its page shows the summary and the path.
-    summary, *_ = small.summary(), small.path_.error, small.path_.n_bytes
     n_bytes = write_model(kept, options.output)
     options.messages.result(
         {
@@ -55,6 +50,19 @@ def prune(options: Prune) -> None:
     )
 
 
+def _chosen(options: Prune, small: Any) -> Any:
+    """Return the committee within the limits, measured while its rows are there.
+
+    A file holds what was measured before: its page shows the summary and the path.
+    """
+    limits = {name: getattr(options, name) for name in _LIMITS}
+    given = {name: limit for name, limit in limits.items() if limit is not None}
+    if given:
+        small = small.path_.choose(**given)
+    _ = small.summary(), small.path_.error, small.path_.n_bytes
+    return small
+
+
 def _in_memory(options: Prune, model: TableModel, files: list[str]) -> tuple[Any, int]:
     """Return the small committee, and the number of rows."""
     X, y = model.read_labelled(files[0], options.messages)
@@ -67,7 +75,7 @@ def _in_memory(options: Prune, model: TableModel, files: list[str]) -> tuple[Any
         n_jobs=options.jobs,
         verbose=not options.quiet,
     )
-    return small, len(y)
+    return _chosen(options, small), len(y)
 
 
 def _on_workers(options: Prune, model: TableModel, files: list[str]) -> tuple[Any, int]:
@@ -81,6 +89,7 @@ def _on_workers(options: Prune, model: TableModel, files: list[str]) -> tuple[An
             rows = labelled_rows(model, parts, messages)
         with naming_files(rows.parts), watched(client, "pruning", messages):
             small = prune_ensemble(model.estimator, rows.X, rows.y, combiner=combiner)
+            small = _chosen(options, small)
     return small, rows.n_rows
 
 
