@@ -4,7 +4,7 @@ import importlib
 import pkgutil
 
 import benchmarks
-from benchmarks import grow, report
+from benchmarks import grow, prune, report
 from benchmarks.__main__ import main
 
 NAMES = [
@@ -34,6 +34,11 @@ def test_growing_is_shown_beside_fixed_numbers(capsys):
     out = capsys.readouterr().out
     assert 'stop="evidence"' in out
     assert out.count("diabetes") == 3
+
+
+def test_pruning_is_compared_with_one_fit(capsys):
+    prune.main(["--rows", "100", "--members", "5"])
+    assert capsys.readouterr().out.count("prune and summary") == 2
 
 
 def test_a_report_is_timed_and_weighed(capsys):
