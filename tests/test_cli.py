@@ -268,6 +268,7 @@ def test_debug_shows_where(folder):
 TRAIN_OVER = ("train", "grades.csv", "--target", "grade", "--members", "4")
 
 
+@pytest.mark.slow
 def test_a_kill_while_saving_leaves_the_old_model_whole(folder):
     old = Path("classifier.skops").read_bytes()
     code = (
@@ -300,6 +301,7 @@ def test_a_disk_that_is_full_leaves_the_old_model_whole(folder):
 PREDICT = (("-m", "committee"), "predict", "classifier.skops", "grades.csv")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 def test_standard_output_that_is_full_is_an_error(folder):
     with open("/dev/full", "w") as full:
@@ -309,6 +311,7 @@ def test_standard_output_that_is_full_is_an_error(folder):
     assert err == "Error: no space left on device.\n"
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_early_is_no_scandal(folder):
     process = python(*PREDICT)
     process.stdout.close()
@@ -347,6 +350,7 @@ def rows(folder):
     return "rows/*.parquet"
 
 
+@pytest.mark.slow
 def test_the_whole_way_on_dask(rows, two_workers):
     """train, prune and predict on files, by the workers of a scheduler."""
     on_dask = ("--scheduler", two_workers.scheduler.address, "--json")

@@ -492,6 +492,7 @@ def test_a_fit_that_fails_leaves_nothing_old():
     assert not hasattr(model, "weights_")
 
 
+@pytest.mark.slow
 @TASKS
 def test_workers_train_the_members_of_threads(client, committee, problem):
     X, y = problem()
@@ -503,6 +504,7 @@ def test_workers_train_the_members_of_threads(client, committee, problem):
     np.testing.assert_array_equal(found, expected.member_predictions(X))
 
 
+@pytest.mark.slow
 def test_a_worker_killed_in_the_middle_of_training(two_workers, tmp_path):
     class Deadly(RegressorMixin, BaseEstimator):
         """Kills the first process that trains it on more than 45 rows."""

@@ -125,6 +125,7 @@ def run(code, *arguments):
     )
 
 
+@pytest.mark.slow
 @posix
 def test_a_killed_process_leaves_the_old_file_and_a_partial_one(path):
     code = """

@@ -108,6 +108,7 @@ def test_import_pulls_in_nothing_heavy():
     )
 
 
+@pytest.mark.slow
 def test_import_and_fit_work_where_nothing_heavy_is_installed():
     assert (
         _run(

@@ -55,6 +55,7 @@ def test_all_the_members_would_not_have_been_better():
     assert grown.score(X_new, y_new) > whole.score(X_new, y_new) - 0.03
 
 
+@pytest.mark.slow
 def test_many_classes_grow_like_the_beginning_of_generation():
     X, y = load_wine(return_X_y=True)
     options = {"generator": Bagging(300), "combiner": EPPruner(), "random_state": 0}

@@ -225,6 +225,7 @@ def test_few_passes_over_the_rows(name, kind, passes):
     assert counted.made == passes * 4
 
 
+@pytest.mark.slow
 def test_pruners_on_workers(two_workers):
     F, y = make_problem("multiclass", N=300)
     known = {"held_out": make_held_out(300), "sample_weight": np.arange(300) % 5 * 0.3}

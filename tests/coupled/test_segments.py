@@ -61,6 +61,7 @@ def deadly_kernel(folder, at):
     return kernel
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", [0.4, 0.9], ids=["eliminating", "going back"])
 def test_a_worker_killed_in_the_middle_of_a_coupled_solve(two_workers, when, tmp_path):
     X, y = waves()
@@ -82,6 +83,7 @@ def test_a_worker_killed_in_the_middle_of_a_coupled_solve(two_workers, when, tmp
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_a_worker_killed_while_rows_are_read(two_workers, tmp_path):
     X, y = waves()
     mark = tmp_path / "killed"

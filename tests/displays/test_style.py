@@ -73,7 +73,7 @@ def test_new_figures_and_given_axes(ax):
 
 
 def coupling(F, y):
-    slabs = [F[..., 1], F[..., 1] / 2]
+    slabs = [F[:, :40, 1], F[:, :40, 1] / 2]
     return CouplingDisplay.from_predictions(slabs, y, [0.0, 1.0], x=F[:, 0, 0])
 
 

@@ -84,6 +84,7 @@ def kill_a_worker(client):
     os.kill(pids[victim], signal.SIGKILL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("client", "problem"), [(1, numbers), (2, votes)], indirect=["client"]
 )
@@ -114,6 +115,7 @@ def test_a_worker_killed_in_the_middle_of_moments(client, tmp_path):
     assert_same(found, SimplexWeights().fit(F, y))
 
 
+@pytest.mark.slow
 def test_a_large_model_travels_without_a_warning(two_workers):
     """Dask warns of graphs above 10 MB; ours hold a model once, on purpose."""
     F, y = numbers()

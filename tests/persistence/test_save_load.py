@@ -522,6 +522,7 @@ def test_a_full_disk_leaves_the_old_model(old, monkeypatch, stage):
     assert_old(old)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_a_process_killed_while_saving_leaves_the_old_model(old):
     code = """
@@ -543,6 +544,7 @@ def test_a_process_killed_while_saving_leaves_the_old_model(old):
     assert left.endswith(".partial")
 
 
+@pytest.mark.slow
 def test_a_tree_for_regression_comes_back_from_another_process(tmp_path):
     model = CommitteeRegressor(
         DecisionTreeRegressor(), generator=Bagging(3), random_state=0

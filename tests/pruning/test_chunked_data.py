@@ -144,6 +144,7 @@ def test_labels_that_nobody_knows_name_the_chunk_of_X():
         )
 
 
+@pytest.mark.slow
 def test_the_summary_is_of_rows_that_count():
     """Most chunks are empty, or have no weight: the others are asked."""
     forest = ENSEMBLES["forest"].fit(X[:200], Y[:200])
@@ -158,6 +159,7 @@ def test_the_summary_is_of_rows_that_count():
     assert found.summary().n_rows == 250
 
 
+@pytest.mark.slow
 def test_small_chunks_are_all_asked_for_the_summary():
     forest = ENSEMBLES["forest"].fit(X[:200], Y[:200])
     found = prune(forest, da.from_array(X[200:], chunks=(10, 6)), Y[200:])

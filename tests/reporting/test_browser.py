@@ -12,6 +12,10 @@ from tests.reporting.conftest import HOSTILE
 TEXT, INK = 4.5, 3.0
 
 
+#: A browser of its own takes seconds to start.
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture(scope="module")
 def pages(classifier, regressor, pruned, tmp_path_factory):
     """A file for each kind of page."""

@@ -147,6 +147,7 @@ def test_mini_batches_of_a_regression_on_files(folder, table, on_dask):
     assert np.isfinite(model.estimator.predict(model.take(table)[0])).all()
 
 
+@pytest.mark.slow
 def test_no_error_is_printed_that_is_far_off(folder, table, on_dask):
     table["grade"] = np.arange(len(table)) % 3
     report, _ = train(in_files(table, 40, 80), "grade", *on_dask)
