@@ -14,6 +14,9 @@ P = np.array([[2.0, 1.2], [1.2, 1.5]])
 # Means inside, on both sides of a wall, and beyond both walls.
 MEANS = [[1.0, 1.5], [0.7, -0.5], [-1.0, -0.6], [4.0, 4.0]]
 
+#: Draws by the thousand.
+pytestmark = pytest.mark.slow
+
 
 def moments_on_grid(log_density, top, n=161):
     """Mean and covariance of a density on [0, top]^2, by Simpson's rule."""

@@ -17,6 +17,9 @@ from tests.reference.problems import KINDS, make_held_out, make_problem
 # nearly exact, probit rows are less so where few rows decide much.
 EP_ERROR = {"regression": 0.02, "binary": 0.1, "multiclass": 0.02}
 
+#: Draws by the thousand.
+pytestmark = pytest.mark.slow
+
 
 def deviations(mcmc, mean):
     """Differences in standard deviations, less four Monte Carlo errors."""

@@ -26,6 +26,7 @@ da = pytest.importorskip("dask.array")
 pytest.importorskip("distributed")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("topology", ["ring", "chain"])
 def test_workers_find_the_submodels_of_memory(two_workers, topology):
     for kind, (X, y) in [
