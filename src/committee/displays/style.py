@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +17,7 @@ BLUE, ORANGE, GREEN, VERMILION = "#0072b2", "#e69f00", "#009e73", "#d55e00"
 _WIDTH = 32
 
 
-class Display:
+class Display(ABC):
     """Numbers that can be drawn, in scikit-learn's style: on `ax_` of `figure_`."""
 
     ax_: Any
@@ -54,9 +55,9 @@ class Display:
         """Return the size of a new figure, in inches."""
         return 6.0, 4.2
 
+    @abstractmethod
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
         """Draw on the axes."""
-        raise NotImplementedError
 
 
 def twin_axes(ax: Any, name: str) -> Any:
