@@ -22,6 +22,7 @@ from committee import (
     EPPruner,
     GreedyPruner,
     KappaPruner,
+    LeastSquares,
     ReduceErrorPruner,
     SimplexWeights,
     combine,
@@ -221,3 +222,25 @@ def test_errors_of_the_path_are_those_of_fresh_rows():
             true.append(wrong.mean())
     assert np.mean(own) < np.mean(true) - 0.02
     assert abs(np.mean(fair) - np.mean(true)) < 0.02
+
+
+def test_another_point_of_the_path_has_nothing_of_the_chosen_one(cancer):
+    """What EP knows of its own choice is not told of a smaller committee."""
+    forest, X, y = cancer
+    small = prune(forest, X, y)
+    assert small.combiner_.loo_ == small.path_.own_error.min()
+    smaller = small.path_.choose(max_members=int(small.n_members_) - 1)
+    for name in ("loo_", "posterior_", "log_evidence_", "inclusion_"):
+        assert not hasattr(smaller.combiner_, name)
+    np.testing.assert_array_equal(
+        np.flatnonzero(smaller.combiner_.weights_), smaller.support_
+    )
+
+
+def test_weights_that_are_all_zero_keep_all_members(rng):
+    """Least squares of a zero target: the committee still predicts, as after fit."""
+    X = rng.normal(size=(40, 3))
+    forest = RandomForestRegressor(5, random_state=0).fit(X, X[:, 0])
+    small = prune(forest, X, np.zeros(40), combiner=LeastSquares())
+    assert len(small.members_) == 5
+    np.testing.assert_allclose(small.predict(X), 0.0, atol=1e-12)

@@ -70,3 +70,14 @@ def test_too_few_rows_give_nothing():
     crossfit = CrossFit(EPPruner(), F, WeighingRows(np.array([0, 1, 0]), None, None))
     assert crossfit.own is None
     assert crossfit.of_size(3) is None
+
+
+def test_an_error_of_the_combiner_is_not_taken_for_too_few_rows(rng):
+    class Broken(SimplexWeights):
+        def _weigh(self, problem):
+            raise ValueError("a mistake of its own")
+
+    y = rng.normal(size=50)
+    rows = WeighingRows(y, None, None)
+    with pytest.raises(ValueError, match="a mistake of its own"):
+        CrossFit(Broken(), y[:, None] + rng.normal(size=(50, 3)), rows)
