@@ -1,0 +1,8 @@
+"""What holds for every test, those in the README and the pages included."""
+
+import numpy as np
+
+
+def pytest_runtest_setup():
+    """Let estimators without a `random_state` draw the same numbers on every run."""
+    np.random.seed(0)  # noqa: NPY002 - the generator that scikit-learn falls back to
