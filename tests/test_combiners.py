@@ -50,7 +50,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "GeneticPruner": {"n_generations": 50, "random_state": 0},
     "SDPPruner": {"n_members": 3, "random_state": 0},
     # Few draws: the contract is about one seed, and many chains keep R-hat low.
-    "MCMCPruner": {"n_samples": 150, "n_chains": 8, "n_warmup": 50, "random_state": 0},
+    "MCMCPruner": {"n_samples": 150, "n_chains": 4, "n_warmup": 50, "random_state": 0},
 }
 
 #: Kinds of problem, by class name, for combiners that do not take all three.

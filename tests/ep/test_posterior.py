@@ -45,7 +45,9 @@ def gaussian_log_likelihood(F, y, noise):
     return lambda W: norm.logpdf(y[:, None], F @ W.T, np.sqrt(noise)).sum(axis=0)
 
 
-@pytest.mark.parametrize(("M", "nodes"), [(2, 200), (3, 70)])
+@pytest.mark.parametrize(
+    ("M", "nodes"), [(2, 200), pytest.param(3, 70, marks=pytest.mark.slow)]
+)
 def test_regression_equals_integration(rng, M, nodes):
     """Weights three deviations above zero: truncation matters, EP is all but exact."""
     F, y = regression_rows(rng, N=60, M=M)
