@@ -9,6 +9,7 @@ import zlib
 import joblib
 import numpy as np
 import pytest
+import skops.io
 from sklearn.linear_model import LinearRegression
 
 from committee import ModelFileError, load
@@ -190,3 +191,25 @@ def test_explanations_keep_the_cause():
     assert isinstance(e.value.__cause__, ImportError)
     with pytest.raises(ModelFileError, match=r"^as it was$"), explained("m.skops"):
         raise ModelFileError("as it was")
+
+
+@readers
+def test_an_entry_for_a_newer_zip_is_refused_in_a_sentence(tmp_path, reader):
+    data = bytearray(archive_of(schema_json="{}"))
+    data[data.index(b"PK\x01\x02") + 6] = 99  # version needed to extract
+    (tmp_path / "model.skops").write_bytes(data)
+    with pytest.raises(ModelFileError, match=r"needs a newer version of zip .*\.$"):
+        reader(tmp_path / "model.skops")
+
+
+def test_names_out_of_a_file_do_not_steer_the_terminal(tmp_path):
+    path = tmp_path / "model.skops"
+    skops.io.dump(LinearRegression(), path)
+    forged = read_member(path.read_bytes(), "schema.json").replace(
+        b"LinearRegression", rb"Linear\u001b[2J\u202eRegression"
+    )
+    path.write_bytes(archive_of(schema_json=forged))
+    with pytest.raises(ModelFileError) as caught:
+        load(path)
+    assert r"Linear\x1b[2J\u202eRegression" in str(caught.value)
+    assert "\x1b" not in str(caught.value)

@@ -175,3 +175,22 @@ def test_another_patch_of_scikit_learn_is_no_warning(path):
     save(fitted(), path)
     described_again(path, **{"scikit-learn": sklearn.__version__ + "9"})
     load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "kind"),
+    [
+        ("metadata", ["a"], "an object or null. Got a list"),
+        ("metadata", "text", "an object or null. Got text"),
+        ("committee", 3, "text. Got a whole number"),
+        ("created", {}, "text. Got an object"),
+        ("classes", 1.5, "a list or null. Got a number"),
+        ("n_members", True, "a whole number or null. Got true or false"),
+    ],
+)
+def test_a_description_of_the_wrong_types_is_refused(path, name, value, kind):
+    save(fitted(), path)
+    described_again(path, **{name: value})
+    for reader in (load, read_metadata):
+        with pytest.raises(ModelFileError, match=f"'{name}' must be {kind}"):
+            reader(path)

@@ -11,6 +11,8 @@ from itertools import islice
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
+from committee._format import printable
+
 #: Where skops describes the model.
 SCHEMA = "schema.json"
 
@@ -51,6 +53,10 @@ class ModelFileError(ValueError):
     you trust it, and write it again with committee.save.
     """
 
+    def __init__(self, message: str) -> None:
+        # Names out of a file may hold what a terminal would obey.
+        super().__init__(printable(message, keep="\n"))
+
 
 def read_archive(path: str | os.PathLike[str]) -> bytes:
     """Return the bytes of a model file; refuse another with what it is instead."""
@@ -60,11 +66,16 @@ def read_archive(path: str | os.PathLike[str]) -> bytes:
     if not data.startswith(_ZIP):
         raise ModelFileError(f"{path} {_what_it_is(data)}")
     try:
-        with ZipFile(io.BytesIO(data)) as archive:
-            names = archive.namelist()
+        with explained(path, but=(BadZipFile, NotImplementedError)):
+            names = ZipFile(io.BytesIO(data)).namelist()
     except BadZipFile as error:
         raise ModelFileError(
             f"{path} is cut short or damaged ({error}): copy or save it again."
+        ) from error
+    except NotImplementedError as error:
+        raise ModelFileError(
+            f"{path} needs a newer version of zip than there is here ({error}): files "
+            "of committee.save do not, so it is damaged, or was not written by it."
         ) from error
     if SCHEMA not in names:
         raise ModelFileError(
@@ -81,15 +92,18 @@ def read_member(data: bytes, name: str) -> bytes | None:
 
 
 @contextmanager
-def explained(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn whatever a broken archive raises into one sentence.
+def explained(
+    path: str | os.PathLike[str], but: tuple[type[Exception], ...] = ()
+) -> Iterator[None]:
+    """Turn whatever a broken archive raises into one sentence, but for some kinds.
 
     What is wrong in an archive shows in zipfile, json, NumPy, skops or the classes
     of the model, with exceptions of any kind.
     """
+    passed: tuple[type[Exception], ...] = (ModelFileError, *but)
     try:
         yield
-    except ModelFileError:
+    except passed:
         raise
     except ImportError as error:
         raise ModelFileError(

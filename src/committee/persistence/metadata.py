@@ -32,6 +32,26 @@ FORMAT = 2
 MEMBER = "committee.json"
 
 
+_JSON_NAMES: dict[type, str] = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    list: "a list",
+    dict: "an object",
+    type(None): "null",
+}
+_NULL = type(None)
+#: What a description may hold of each entry that is read; `format` has its own check.
+_TYPES: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("committee", "scikit-learn", "numpy", "python"), (str,)),
+    **dict.fromkeys(("created", "kind", "class"), (str,)),
+    **dict.fromkeys(("n_members", "n_features"), (int, _NULL)),
+    **dict.fromkeys(("feature_names", "classes"), (list, _NULL)),
+    "metadata": (dict, _NULL),
+}
+
+
 def describe(model: Any, metadata: Mapping[str, Any] | None) -> bytes:
     """Return the description of a fitted model as JSON."""
     names = getattr(model, "feature_names_in_", None)
@@ -105,6 +125,14 @@ def description_of(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
         description = json.loads(text)
     if not isinstance(description, dict):
         raise ModelFileError(f"{path} is damaged: {MEMBER} must hold a JSON object.")
+    for name, kinds in _TYPES.items():
+        value = description.get(name)
+        if name in description and type(value) not in kinds:
+            raise ModelFileError(
+                f"{path} is damaged: in {MEMBER} {name!r} must be "
+                f"{' or '.join(_JSON_NAMES[kind] for kind in kinds)}. Got "
+                f"{_JSON_NAMES.get(type(value), 'another type')}."
+            )
     return description
 
 

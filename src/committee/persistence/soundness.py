@@ -12,7 +12,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import sparray, spmatrix
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -29,11 +29,20 @@ from sklearn.neighbors import BallTree, KDTree
 from sklearn.tree import BaseDecisionTree
 
 from committee.persistence.archive import ModelFileError
+from committee.persistence.array_checks import (
+    are_support_vectors,
+    counts_its_words,
+    finds_its_neighbours,
+    has_centres_of_its_width,
+    is_neighbour_tree,
+    is_random_state,
+    is_sparse,
+)
 from committee.persistence.tree_checks import (
     add_to_their_columns,
+    has_rounds_alike,
     is_histogram,
     is_tree,
-    lie_within,
     share_features,
     share_parts_of_features,
     starts_in_its_columns,
@@ -54,9 +63,49 @@ _FORESTS = (
 )
 _BOOSTERS = (GradientBoostingClassifier, GradientBoostingRegressor)
 _HISTOGRAMS = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
+#: What may hold members.
+_LISTS = (list, tuple, np.ndarray)
 
-#: Numbers that a Mersenne twister makes at a time; it stands at one of them.
-_TWISTER = 624
+#: What must hold of an instance of some classes, and what is said where it does not.
+_CHECKS: tuple[tuple[Any, Callable[[Any], bool], str], ...] = (
+    (
+        _HISTOGRAMS,
+        is_histogram,
+        "has nodes that point out of its trees or its features",
+    ),
+    ((KDTree, BallTree), is_neighbour_tree, "points out of its points"),
+    (
+        (np.random.RandomState, np.random.Generator, np.random.BitGenerator),
+        is_random_state,
+        "stands outside its numbers",
+    ),
+    ((spmatrix, sparray), is_sparse, "has indices that point out of it"),
+    (_LISTS, has_rounds_alike, "has rounds that fit no one booster"),
+)
+
+#: The same for estimators that are known by name, so that none is imported in vain.
+_CHECKS_BY_NAME: dict[str, tuple[Callable[[Any], bool], str]] = {
+    **dict.fromkeys(
+        (
+            *("KNeighborsClassifier", "KNeighborsRegressor", "KNeighborsTransformer"),
+            *("RadiusNeighborsClassifier", "RadiusNeighborsRegressor"),
+            *("RadiusNeighborsTransformer", "NearestNeighbors", "LocalOutlierFactor"),
+        ),
+        (finds_its_neighbours, "has points or targets of another number than its own"),
+    ),
+    **dict.fromkeys(
+        ("SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"),
+        (are_support_vectors, "has arrays that do not fit its support vectors"),
+    ),
+    **dict.fromkeys(
+        ("KMeans", "MiniBatchKMeans", "BisectingKMeans"),
+        (has_centres_of_its_width, "has centres of another width than its own"),
+    ),
+    **dict.fromkeys(
+        ("CountVectorizer", "DictVectorizer"),
+        (counts_its_words, "has words in columns that it does not have"),
+    ),
+}
 
 
 def attributes(value: Any) -> dict[str, Any]:
@@ -131,26 +180,28 @@ def _is_a(name: str, value: Any) -> bool:
 
 def _problem(value: Any) -> str | None:
     """Return what is wrong with a value, None where nothing is."""
-    sound, wrong = True, ""
     if isinstance(value, BaseDecisionTree):
-        sound = not hasattr(value, "tree_") or is_tree(
-            value.tree_, value.n_features_in_
-        )
-        wrong = "has nodes that point out of its tree or its features"
-    elif any(_is_a("sklearn.tree._tree.Tree", part) for _, part in _parts("", value)):
-        sound, wrong = False, "holds the nodes of a decision tree without the tree"
-    elif isinstance(value, (*_FORESTS, IsolationForest)):
+        if hasattr(value, "tree_") and not is_tree(value.tree_, value.n_features_in_):
+            return "has nodes that point out of its tree or its features"
+        return None
+    if any(_is_a("sklearn.tree._tree.Tree", part) for _, part in _parts("", value)):
+        return "holds the nodes of a decision tree without the tree"
+    if isinstance(value, (*_FORESTS, IsolationForest)):
         return _forest_problem(value)
-    elif isinstance(value, _HISTOGRAMS):
-        sound = is_histogram(value)
-        wrong = "has nodes that point out of its trees or its features"
-    elif isinstance(value, (KDTree, BallTree)):
-        sound, wrong = _is_neighbour_tree(value), "points out of its points"
-    elif isinstance(value, np.random.RandomState):
-        sound, wrong = _is_random_state(value), "stands outside its numbers"
-    elif issparse(value):
-        sound, wrong = _is_sparse(value), "has indices that point out of it"
-    return None if sound else wrong
+    for is_sound, wrong in _checks_of(value):
+        if not is_sound(value):
+            return wrong
+    return None
+
+
+def _checks_of(value: Any) -> Iterator[tuple[Callable[[Any], bool], str]]:
+    """Yield what must hold of a value, and what is said where it does not."""
+    for kinds, is_sound, wrong in _CHECKS:
+        if isinstance(value, kinds):
+            yield is_sound, wrong
+    for kind in type(value).__mro__:
+        if kind.__name__ in _CHECKS_BY_NAME and kind.__module__[:8] == "sklearn.":
+            yield _CHECKS_BY_NAME[kind.__name__]
 
 
 def _forest_problem(forest: Any) -> str | None:
@@ -161,38 +212,3 @@ def _forest_problem(forest: Any) -> str | None:
     if isinstance(forest, _BOOSTERS) and not add_to_their_columns(forest):
         return "has another number of trees in a round than it has columns for"
     return None
-
-
-def _is_neighbour_tree(tree: Any) -> bool:
-    """Whether all nodes of a KDTree or BallTree hold points that there are."""
-    points, order, nodes, bounds, _, n_levels, n_nodes = tree.__getstate__()[:7]
-    n = len(points)
-    return bool(
-        0 < n_levels < 64
-        and n_nodes == len(nodes) == 2**n_levels - 1
-        and len(order) == n
-        and bounds.shape[1:] == (n_nodes, points.shape[1])
-        and len(bounds) == (2 if isinstance(tree, KDTree) else 1)
-        and lie_within(order, n)
-        and lie_within(nodes["idx_start"], n + 1)
-        and lie_within(nodes["idx_end"], n + 1)
-    )
-
-
-def _is_random_state(state: Any) -> bool:
-    """Whether a Mersenne twister stands at one of its numbers."""
-    inside = state.get_state(legacy=False)
-    if inside["bit_generator"] != "MT19937":
-        return True
-    return bool(0 <= inside["state"]["pos"] <= _TWISTER)
-
-
-def _is_sparse(matrix: Any) -> bool:
-    """Whether all indices of a sparse matrix lie in it."""
-    if matrix.format not in ("csr", "csc"):
-        return False
-    try:
-        matrix.check_format(full_check=True)
-    except ValueError:
-        return False
-    return True

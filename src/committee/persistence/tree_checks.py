@@ -15,9 +15,17 @@ from sklearn.base import is_classifier
 from sklearn.compose import ColumnTransformer
 from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
 from sklearn.tree import BaseDecisionTree
+from sklearn.utils import check_array
 
 from committee._typing import BoolArray, IntArray
-from committee._validation import gradient_start, histogram_parts, histogram_rounds
+from committee._validation import (
+    gradient_start,
+    histogram_parts,
+    histogram_rounds,
+    transformed_columns,
+)
+from committee.ensembles.rounds import Round, are_alike
+from committee.persistence.array_checks import lie_within
 
 
 def is_tree(tree: Any, width: int) -> bool:
@@ -99,9 +107,14 @@ def is_histogram(booster: Any) -> bool:
     )
 
 
-def lie_within(index: IntArray, size: int) -> bool:
-    """Whether all indices point into an array of this size."""
-    return bool(np.all((index >= 0) & (index < size)))
+def has_rounds_alike(members: Any) -> bool:
+    """Whether the rounds among the members of a committee make up one booster.
+
+    Each may be sound by itself; the trees of all are given the rows of the first.
+    """
+    parts = members.flat if isinstance(members, np.ndarray) else members
+    rounds = [member for member in parts if isinstance(member, Round)]
+    return are_alike(rounds)
 
 
 def _n_columns(booster: Any) -> int:
@@ -134,17 +147,30 @@ def _keeps_columns(preprocessor: Any, width: int) -> bool:
     if not isinstance(preprocessor, ColumnTransformer):
         return False
     taken = np.zeros(width, dtype=np.int64)
-    for _, part, columns in preprocessor.transformers_:
+    for part, columns, numbers in transformed_columns(preprocessor):
         if isinstance(part, str):
             continue  # the columns that nobody takes: there must be none
-        # Numbers are taken along through a partial of `check_array`.
-        checks = isinstance(part, FunctionTransformer) and isinstance(
-            part.func, functools.partial
-        )
-        if not isinstance(part, OrdinalEncoder) and not checks:
+        # A mask, and nothing that would become one: slices select, but are not one.
+        is_mask = isinstance(columns, np.ndarray) and columns.dtype == bool
+        if not (is_mask and _keeps_width(part)):
             return False
-        taken += np.asarray(columns, dtype=bool)
+        if list(numbers) != np.flatnonzero(columns).tolist():
+            return False
+        taken += columns
     return preprocessor.n_features_in_ == width and bool(np.all(taken == 1))
+
+
+def _keeps_width(part: Any) -> bool:
+    """Whether a part returns as many columns as it is given.
+
+    Numbers are taken along through a partial of `check_array`.
+    """
+    checks = isinstance(part, FunctionTransformer) and isinstance(
+        part.func, functools.partial
+    )
+    return isinstance(part, OrdinalEncoder) or (
+        checks and part.func.func is check_array and not part.func.args
+    )
 
 
 def _lead_forward(inner: BoolArray, left: IntArray, right: IntArray) -> bool:
