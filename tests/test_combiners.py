@@ -75,6 +75,9 @@ EXEMPT: dict[str, dict[str, str]] = {
         "ClusterPruner": _TIES,
         "RandomPruner": "chance has no eyes",
     },
+    "test_a_member_that_is_never_heard_is_never_chosen": {
+        "Average": "looks at nothing but the number of members"
+    },
     "test_unit_of_the_row_weights_does_not_matter": dict.fromkeys(
         ("ARDPruner", "EPPruner", "EMPruner", "MCMCPruner"), _COUNTS
     ),
@@ -235,6 +238,23 @@ def test_rows_count_for_the_members_that_held_them_out(name, kind, rng):
         weights(name, F, y, held_out=held_out),
         **CLOSE,
     )
+
+
+def test_a_member_that_is_never_heard_is_never_chosen(name, kind):
+    """Also where all others are wrong; the rest is as if it were not there."""
+    F, y = make_problem(kind)
+    wrong = -F if kind == "regression" else np.roll(np.eye(F.shape[2])[y], 1, axis=1)
+    for given in (F, F - F + wrong.reshape(40, -1, *F.shape[2:])):
+        held_out = make_held_out()
+        held_out[:, [2, 5]] = False
+        others = np.flatnonzero(held_out.any(axis=0))
+        combiner = make(name).fit(given, y, held_out=held_out)
+        expected = weights(name, given[:, others], y, held_out=held_out[:, others])
+        np.testing.assert_array_equal(combiner.weights_[others], expected)
+        assert not combiner.weights_[[2, 5]].any()
+        if hasattr(combiner, "path_"):
+            assert combiner.path_.weights.shape[1] == 7
+            assert not combiner.path_.weights[:, [2, 5]].any()
 
 
 def test_unit_of_the_row_weights_does_not_matter(name, kind, rng):

@@ -1,13 +1,17 @@
 """Members through joblib's backends: Dask's, Ray's, and one that streams nothing."""
 
+from contextlib import ExitStack
+from threading import Thread
+
 import joblib
 import numpy as np
 import pytest
 from joblib.parallel import register_parallel_backend
 from sklearn.utils.parallel import delayed
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from committee import Bagging, CommitteeClassifier, SimplexWeights
-from committee._parallel import results_of
+from committee import Bagging, CommitteeClassifier, EPPruner, SimplexWeights
+from committee._parallel import one_thread, results_of
 
 
 class Together(joblib.parallel.ThreadingBackend):
@@ -60,3 +64,37 @@ def test_results_come_while_calls_are_made():
 def test_a_wrong_number_of_jobs_is_refused():
     with pytest.raises(ValueError, match="n_jobs"):
         list(results_of([delayed(abs)(1)], n_jobs=0))
+
+
+def blas_threads():
+    return [
+        lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"
+    ]
+
+
+def test_blas_threads_are_given_back_whatever_the_order():
+    """First in, first out: as threads do that fit at the same time."""
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        first, second = ExitStack(), ExitStack()
+        first.enter_context(one_thread())
+        second.enter_context(one_thread())
+        assert blas_threads() == [1] * len(before)
+        first.close()
+        assert blas_threads() == [1] * len(before)
+        second.close()
+        assert blas_threads() == before
+
+
+def test_blas_threads_are_given_back_by_threads_that_fit_at_once():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=60)
+    F = y[:, None] + rng.normal(size=(60, 8))
+    fits = [Thread(target=EPPruner().fit, args=(F, y)) for _ in range(4)]
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        for fit in fits:
+            fit.start()
+        for fit in fits:
+            fit.join()
+        assert blas_threads() == before

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from functools import cache
+from threading import Lock
 from typing import Any
 
 import scipy.linalg  # noqa: F401  (its BLAS must be loaded before the controller looks)
@@ -38,13 +39,43 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def one_thread() -> AbstractContextManager[Any]:
-    """Return a context in which BLAS uses one thread.
+class _OneThread:
+    """BLAS held to one thread, for as long as anyone asks for it.
+
+    The number of threads belongs to the process: the first who enters sets it, the
+    last who leaves gives it back, whatever the order between them.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+        self._limits: Any = None
+
+    def enter(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limits = _controller().limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limits.restore_original_limits()
+
+
+_ONE_THREAD = _OneThread()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Return a context in which BLAS uses one thread, in all threads of the process.
 
     On matrices of a few dozen rows the threads of a BLAS cost more than they save,
     and on a busy machine a hundred times more.
     """
-    context: AbstractContextManager[Any] = _controller().limit(
-        limits=1, user_api="blas"
-    )
-    return context
+    _ONE_THREAD.enter()
+    try:
+        yield
+    finally:
+        _ONE_THREAD.leave()

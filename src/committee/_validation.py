@@ -37,9 +37,12 @@ __all__ = [
     "histogram_rounds",
     "index_params",
     "label_codes",
+    "libsvm_parts",
     "n_rows",
+    "neighbour_points",
     "routing_enabled",
     "safe_indexing",
+    "transformed_columns",
     "with_histogram_rounds",
 ]
 
@@ -88,6 +91,39 @@ def with_histogram_rounds(booster: Any, rounds: list[Any], start: FloatArray) ->
     return other
 
 
+def transformed_columns(transformer: Any) -> list[tuple[Any, Any, Any]]:
+    """Return the parts of a fitted ColumnTransformer, each with its columns.
+
+    These are given twice: as they were selected, and as numbers, by which the columns
+    of a frame are found.
+    """
+    numbers = transformer._transformer_to_input_indices
+    return [
+        (part, columns, numbers.get(name))
+        for name, part, columns in transformer.transformers_
+    ]
+
+
+def neighbour_points(model: Any) -> tuple[Any, Any, Any]:
+    """Return the points of an estimator of neighbours, their tree and their targets.
+
+    All are None before `fit`, the tree is for brute force, targets without any.
+    """
+    names = ("_fit_X", "_tree", "_y")
+    points, tree, targets = (getattr(model, name, None) for name in names)
+    return points, tree, targets
+
+
+def libsvm_parts(model: Any) -> tuple[Any, Any, Any, tuple[Any, Any]]:
+    """Return what libsvm reads beside the vectors of SVC, SVR and their kin.
+
+    That is the number of vectors in each class, coefficients, intercepts, and the two
+    arrays that make probabilities.
+    """
+    slopes = model._probA, model._probB
+    return model._n_support, model._dual_coef_, model._intercept_, slopes
+
+
 def n_rows(X: Any) -> int:
     """Return N of an array, a sparse matrix, a frame or a list."""
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
@@ -132,16 +168,24 @@ def check_targets(F: FloatArray, y: Any) -> FloatArray | IntArray:
             f"y must have one entry for each row of F. Got {len(y)} targets for "
             f"{len(F)} rows."
         )
-    assert_all_finite(y, input_name="y")
+    numbers = _as_numbers(y)
+    assert_all_finite(y if numbers is None else numbers, input_name="y")
     if F.ndim == 3:
         return check_class_codes(y, F.shape[2])
-    try:
-        return np.asarray(y, dtype=np.float64)
-    except (TypeError, ValueError):
+    if numbers is None:
         raise ValueError(
             "For F of shape (N, M) y must hold numbers. Got values such as "
             f"{y[:3].tolist()}; classes need F of shape (N, M, K)."
-        ) from None
+        )
+    return numbers
+
+
+def _as_numbers(y: Any) -> FloatArray | None:
+    """Return y as floats, None and text such as "nan" among them, or None."""
+    try:
+        return np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
 
 
 def check_class_codes(y: Any, n_classes: int) -> IntArray:

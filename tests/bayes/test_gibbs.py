@@ -92,6 +92,17 @@ def test_one_weight_against_its_distribution(mean, rng):
     assert kstest(w[:, ::5].ravel(), exact.cdf).pvalue > 1e-3
 
 
+@pytest.mark.parametrize("h", [[1.0, -0.7], [-1.0, -0.8], [-12.0, -0.8]])
+def test_weights_pressed_against_a_wall(h, rng):
+    """One of them or both; the second in units in which its draws are of order one."""
+    P, h = np.array([[1.0, 0.03], [0.03, 0.0025]]), np.array(h)
+    samples = sample_truncated(P, h, n_samples=2000, rng=rng)
+    mean, cov = moments_on_grid(
+        lambda w: w @ h - 0.5 * np.einsum("...i,ij,...j", w, P, w), top=24.0, n=2401
+    )
+    assert_moments(samples, mean, cov)
+
+
 def test_many_correlated_weights(rng):
     """Untruncated in effect: the Gaussian's own mean and covariance."""
     A = rng.normal(size=(30, 12))
@@ -115,11 +126,12 @@ def test_a_path_keeps_its_energy_and_comes_back(rng):
     w = np.abs(rng.normal(size=(50, 2)))
     v = rng.normal(size=(50, 2)) @ q.root.T
     time = rng.uniform(0.0, np.pi, 50)
-    assert_allclose(follow(w, v, np.zeros(50), q), w, atol=1e-15)
-    end = follow(w, v, time, q)
+    assert_allclose(follow(w, v, np.zeros(50), q)[0], w, atol=1e-15)
+    end, arrived = follow(w, v, time, q)
+    assert arrived.all()
     assert (end >= 0).all()
     step = 1e-6
-    later = follow(w, v, time + step, q)
+    later, _ = follow(w, v, time + step, q)
     smooth = np.abs(later - end).max(axis=1) < 1e2 * step
     assert smooth.all()
     velocity = (later - end) / step
@@ -132,7 +144,7 @@ def test_a_path_keeps_its_energy_and_comes_back(rng):
     # The difference quotient is wrong only for a bounce within the last step.
     close = np.isclose(energy(end, velocity), energy(w, v), rtol=1e-4)
     assert close.mean() > 0.95
-    back = follow(end, -velocity, time, q)
+    back, _ = follow(end, -velocity, time, q)
     assert_allclose(back[close], w[close], atol=1e-4)
 
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from committee import ReduceErrorPruner, error_correlation
+from committee.combiners.problem import Problem
 from tests.reference import pruners as plain
 from tests.reference.hostile import votes
 from tests.reference.problems import make_held_out, make_problem
@@ -39,6 +40,35 @@ def test_regression_against_plain_loops(masked, seed):
 
     fitted = ReduceErrorPruner(4).fit(F, y, held_out=held_out)
     assert fitted.order_.tolist() == plain.reduce_error(error_of, first, 7, 4)
+
+
+class Counted:
+    """A matrix that counts the entries that are looked up in it."""
+
+    def __init__(self, C):
+        self.C, self.read = C, 0
+
+    def __len__(self):
+        return len(self.C)
+
+    def __getitem__(self, key):
+        found = self.C[key]
+        self.read += found.size
+        return found
+
+    def __array__(self, dtype=None, copy=None):
+        self.read += self.C.size
+        return self.C
+
+
+def test_an_order_of_all_members_reads_the_matrix_a_few_times(monkeypatch):
+    """O(M^2): for every size once over all of it, 2,000 members took minutes."""
+    F, y = make_problem("regression", N=60, M=100)
+    C = Counted(error_correlation(F, y))
+    expected = ReduceErrorPruner(4).fit(F, y).order_
+    monkeypatch.setattr(Problem, "error_correlation", lambda self: (C, 1.0))
+    np.testing.assert_array_equal(ReduceErrorPruner(4).fit(F, y).order_, expected)
+    assert C.read < 5 * C.C.size
 
 
 def enumerate_errors(rows, n):

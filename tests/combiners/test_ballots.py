@@ -51,3 +51,13 @@ def test_scores_that_differ_by_rounding_are_one_on_the_grid():
     share = np.arange(1, 2048, 2) / 2048
     np.testing.assert_array_equal(grid(share * (1 + 4e-16)), grid(share * (1 - 4e-16)))
     assert np.all(np.diff(grid(np.array([0.1, 0.1 + 2e-10, 0.1 + 4e-10]))) > 0)
+
+
+def test_more_classes_than_short_integers():
+    y = np.array([0, 32_768, 39_999])
+    F = np.zeros((3, 2, 40_000))
+    F[np.arange(3), 0, y] = 1.0
+    F[:, 1, 1] = 1.0
+    ballots = Ballots(Problem(F, y, None, None))
+    np.testing.assert_array_equal(ballots.choice[:, 0], y)
+    np.testing.assert_array_equal(ballots.errors(), [0.0, 1.0])

@@ -1,12 +1,26 @@
 """What `Combiner` does for all combiners, on three that differ in what they take."""
 
+import operator
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from committee import EPPruner, KappaPruner, SimplexWeights
-from tests.reference.problems import KINDS, make_problem
+from committee import (
+    ClusterPruner,
+    ContributionPruner,
+    EMPruner,
+    EPPruner,
+    GeneticPruner,
+    GreedyPruner,
+    KappaPruner,
+    MarginDistancePruner,
+    OrientationPruner,
+    SimplexWeights,
+)
+from committee.combiners import Combiner
+from tests.reference.problems import KINDS, make_held_out, make_problem
 
 #: Any predictions; with an output of its own; votes only.
 COMBINERS = {
@@ -140,6 +154,17 @@ def test_targets_that_are_missing_too_few_or_not_finite(kind):
         SimplexWeights().fit(F, y)
 
 
+@regression_and_votes
+@pytest.mark.parametrize("value", [None, "nan", "inf"])
+def test_missing_targets_in_other_clothes(kind, value):
+    """None and text become NaN where they are made numbers, not before."""
+    F, y = make_problem(kind)
+    for objects in (np.array(y, dtype=object), y.astype(str).astype(object)):
+        objects[5] = value
+        with pytest.raises(ValueError, match=r"y contains (NaN|infinity)"):
+            SimplexWeights().fit(F, objects)
+
+
 @classification
 @pytest.mark.parametrize(
     "relabel",
@@ -196,3 +221,36 @@ def test_masks_of_another_kind(kind, mask, message):
 def test_row_weights_out_of_range(kind, sample_weight, message):
     with pytest.raises(ValueError, match=message):
         SimplexWeights().fit(*make_problem(kind), sample_weight=sample_weight)
+
+
+@pytest.mark.parametrize(
+    ("combiner", "attributes"),
+    [
+        (EPPruner(), ["inclusion_.strength", "posterior_.weights"]),
+        (GreedyPruner(5, scoring="accuracy"), []),
+        (ClusterPruner(2), ["labels_"]),
+        (GeneticPruner(n_generations=5, random_state=0), ["evolved_"]),
+        (ContributionPruner(2), ["contribution_"]),
+        (OrientationPruner(2), ["cosine_"]),
+        (MarginDistancePruner(2), ["distance_"]),
+        (EMPruner(start=np.arange(1.0, 8.0)), []),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Combiner) else "",
+)
+def test_what_is_stored_knows_all_members_by_their_numbers(combiner, attributes):
+    """Members 0 and 3 are never heard, and the fit does not see them."""
+    F, y = make_problem("binary", N=80)
+    held_out = make_held_out(80)
+    held_out[:, [0, 3]] = False
+    fitted = combiner.fit(F, y, held_out=held_out)
+    assert set(fitted.support_) <= {1, 2, 4, 5, 6}
+    for name in ("order_", "pairs_"):
+        assert not np.isin(getattr(fitted, name, []), [0, 3]).any()
+    for name in attributes:
+        assert len(operator.attrgetter(name)(fitted)) == 7
+    if isinstance(fitted, EPPruner):
+        step = fitted.posterior_
+        np.testing.assert_array_equal(step.active, fitted.support_)
+        np.testing.assert_array_equal(
+            fitted.path_.steps[0].weights, fitted.path_.weights[0]
+        )

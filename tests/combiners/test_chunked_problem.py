@@ -135,6 +135,17 @@ def test_chunks_give_the_weights_of_memory(name, kind):
         assert_same(found, COMBINERS[name]().fit(F, y, **known))
 
 
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("name", ["simplex", "ep", "kl"])
+def test_members_that_are_never_heard(name, full, multiclass_problem):
+    F, y = multiclass_problem
+    mask = np.ones((40, 7), dtype=bool) if full else make_held_out()
+    mask[:, 4] = False
+    found = COMBINERS[name]().fit(spread(F, 10), y, held_out=spread(mask, 20))
+    assert_same(found, COMBINERS[name]().fit(F, y, held_out=mask))
+    assert found.weights_[4] == 0.0
+
+
 @pytest.mark.parametrize("name", ["best", "cluster", "greedy", *VOTES])
 @settings(max_examples=12)
 @given(case=vote_problems)

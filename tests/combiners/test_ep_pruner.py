@@ -406,3 +406,10 @@ def test_nothing_breaks_regression(pruner, case):
 @given(hostile_votes())
 def test_nothing_breaks_classification(likelihood, case):
     _fit_or_refuse(EPPruner(likelihood=likelihood), *case)
+
+
+def test_the_deviation_of_a_member_that_is_opposite_to_y(rng):
+    y = rng.normal(size=200)
+    F = (-y + 0.1 * rng.normal(size=200))[:, None]
+    mean, std = EPPruner().fit(F, y).combine(F, return_std=True)
+    np.testing.assert_allclose(std, np.sqrt(np.mean((y - mean) ** 2)), rtol=0.1)

@@ -245,3 +245,19 @@ def test_chains_that_have_not_met_warn():
         mcmc = MCMCPruner(n_samples=4, n_warmup=0, random_state=0).fit(F, y)
     assert not mcmc.converged_
     assert mcmc.r_hat_.max() > 1.05
+
+
+@pytest.mark.parametrize("kind", ["regression", "binary"])
+@pytest.mark.parametrize("weight", [1.0, 1e8])
+def test_members_that_are_all_wrong(kind, weight):
+    """The posterior is pressed against zero, where paths would bounce without end."""
+    _, y = make_problem(kind, N=60)
+    rng = np.random.default_rng(0)
+    F = -y[:, None] + 0.1 * rng.normal(size=(60, 3))
+    if kind == "binary":
+        F = np.eye(2)[1 - y][:, None].repeat(3, axis=1)
+    mcmc = MCMCPruner(n_samples=200, n_warmup=50, random_state=0)
+    mcmc.fit(F, y, sample_weight=np.full(60, weight))
+    assert len(mcmc.support_) == 1
+    # EP matches the moments of a truncation that is all tail to some percent.
+    assert_allclose(mcmc.weights_, mcmc.ep_.weights_, rtol=0.15)

@@ -146,7 +146,7 @@ def test_sdp_gives_the_mean_to_pairs_that_never_met():
 
 def test_sdp_needs_its_extra(monkeypatch, binary_problem):
     monkeypatch.setitem(sys.modules, "scs", None)
-    with pytest.raises(ImportError, match=r"pip install 'committee\[sdp\]'"):
+    with pytest.raises(ImportError, match=r"pip install scs\.$"):
         SDPPruner(3).fit(*binary_problem)
     everybody = SDPPruner(7).fit(*binary_problem)
     assert len(everybody.support_) == 7

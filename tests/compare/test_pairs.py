@@ -74,6 +74,21 @@ def test_signed_rank_of_equal_scores_is_one():
     assert signed_rank([1.0, 2.0], [1.0, 2.0]) == 1.0
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_scores_that_cannot_be_ranked_are_refused(value):
+    """Not a number is neither larger nor smaller: it used to count as a loss."""
+    with pytest.raises(ValueError, match="must be finite"):
+        signed_rank([0.1, value, 0.3, 0.4], [0.2, 0.3, 0.4, 0.5])
+    for by in ("mean", "t-test", "rank-sum"):
+        with pytest.raises(ValueError, match="must be finite"):
+            win_loss_tie([[0.1, 0.2], [0.1, value]], [[0.3, 0.4], [0.5, 0.6]], by=by)
+
+
+def test_signed_rank_needs_pairs():
+    with pytest.raises(ValueError, match=r"shape \(3,\) and \(1,\)"):
+        signed_rank([0.1, 0.2, 0.3], [0.1])
+
+
 def test_signed_rank_with_ties_counts_all_signs():
     """Equal scores are left out; ranks 2, 2, 2, 4.5, 4.5 of what is left."""
     d = np.array([1.0, 1.0, -1.0, 2.0, 2.0])

@@ -320,6 +320,28 @@ def test_the_best_single_member_where_none_helps(S):
     assert path.converged
 
 
+@pytest.mark.parametrize("M", [1, 3])
+@pytest.mark.parametrize("truncated", [True, False])
+def test_noise_where_members_are_opposite_to_y(M, truncated, rng):
+    """No weight above zero helps, so that all of y is noise; without the sign, little."""
+    y = rng.normal(size=200)
+    F = -y[:, None] + 0.1 * rng.normal(size=(200, M))
+    step = regression_path(F, y, truncated=truncated, rule="min-loo").steps[0]
+    residual = np.mean((y - F @ step.weights) ** 2)
+    assert step.noise == pytest.approx(residual, rel=0.1)
+    all_noise = -100 * np.log(2 * np.pi * np.e * residual)
+    assert step.log_evidence == pytest.approx(all_noise, abs=15)
+
+
+def test_a_member_that_only_abstains_is_not_the_best_single_one():
+    """The others are wrong on every row; it has said nothing."""
+    S = np.where(np.arange(4) == 2, 0.0, -1.0) * np.ones((20, 1))
+    assert classification_path(S).steps[0].active.tolist() == [0]
+    assert classification_path(S[:, ::-1]).steps[0].active.tolist() == [0]
+    F = np.where(np.arange(4) == 2, 0.0, -1.0) * np.arange(20.0)[:, None]
+    assert regression_path(F, np.arange(20.0)).steps[0].active.tolist() == [0]
+
+
 def test_blas_threads_are_given_back(rng):
     before = [(lib["filepath"], lib["num_threads"]) for lib in threadpool_info()]
     classification_path(votes(rng))

@@ -23,7 +23,8 @@ def random_votes(seed):
     held_out = s = None
     if seed % 2:
         held_out = rng.random((N, M)) < 0.6
-        held_out.flat[0] = True
+        # A pruner is not shown members that never vote.
+        held_out[rng.integers(N, size=M), np.arange(M)] = True
     if seed % 4 >= 2:
         s = rng.integers(1, 5, size=N).astype(float)
     if seed % 8 >= 4:

@@ -4,6 +4,7 @@ from itertools import combinations
 
 import numpy as np
 from scipy.optimize import linprog
+from scipy.stats import norm
 
 
 def best_choice(G, k):
@@ -52,6 +53,39 @@ def greedy(F, error, n_steps, n_initial=1):
         picks.append(m)
         path.append(error(F[:, picks].mean(axis=1)))
     return picks, path
+
+
+def filled_losses(F, y, held_out, picks):
+    """Return the expected log loss and error by row, were all of the picks heard.
+
+    F (N, M, K) of probabilities. A vote that is not heard is the mean of all that are,
+    with their variance; the noise that the mean has already is taken off.
+    """
+    N, _, K = F.shape
+    t, eps = len(picks), np.finfo(float).eps
+    log_losses, errors = np.zeros(N), np.zeros(N)
+    for n in range(N):
+        heard = np.flatnonzero(held_out[n])
+        votes = np.array(
+            [F[n, m] if m in heard else F[n, heard].mean(0) for m in picks]
+        )
+        counts = {m: picks.count(m) for m in picks}
+        b = sum(m in heard for m in picks)
+        v = sum(c**2 for m, c in counts.items() if m not in heard)
+        v = max(v - (t**2 - b**2) / len(heard), 0.0)
+        p = max(votes[:, y[n]].sum() / votes.sum(), eps)
+        spread = F[n, heard, y[n]].var(ddof=1) * v / votes.sum() ** 2
+        log_losses[n] = min(-np.log(p) + spread / (2 * p**2), -np.log(eps))
+        z = np.inf
+        for k in range(K):
+            if k != y[n]:
+                margin = (votes[:, y[n]] - votes[:, k]).sum()
+                deviation = (F[n, heard, y[n]] - F[n, heard, k]).std(ddof=1)
+                sure = margin > 0 or (margin == 0 and k > y[n])
+                sd = deviation * np.sqrt(v)
+                z = min(z, margin / sd if sd > 0 else np.inf if sure else -np.inf)
+        errors[n] = norm.cdf(-z)
+    return log_losses, errors
 
 
 def soft_margin(A, s, nu):

@@ -133,22 +133,33 @@ class _Chosen:
 
 
 class _Mean:
-    """The mean of the chosen members, judged by 1'C1 / u^2."""
+    """The mean of the chosen members, judged by 1'C1 / u^2.
+
+    cross (M,) holds C 1, each member's products with the chosen, so that a change
+    costs O(M). Differences round, and are summed anew after u of them.
+    """
 
     def __init__(self, problem: Problem) -> None:
         self.C, _ = problem.error_correlation()
+        self.diagonal, self.cross = np.diag(self.C).copy(), np.zeros(len(self.C))
         self.members: list[int] = []
+        self._rounded = 0
 
     def add(self, m: int) -> None:
         self.members.append(m)
+        self.cross += self.C[m]
 
     def remove(self, m: int) -> None:
         self.members.remove(m)
+        self._rounded += 1
+        if self._rounded > len(self.members):
+            self.cross = self.C[self.members].sum(axis=0)
+            self._rounded = 0
+        else:
+            self.cross -= self.C[m]
 
     def errors_with(self) -> FloatArray:
-        C, chosen = self.C, self.members
         # 1'C1 with k added: sum over the chosen, twice k's row with them, and C_kk.
-        cross = C[:, chosen].sum(axis=1)
-        total = cross[chosen].sum() + 2 * cross + np.diag(C)
-        error: FloatArray = np.maximum(total, 0.0) / (len(chosen) + 1) ** 2
+        total = self.cross[self.members].sum() + 2 * self.cross + self.diagonal
+        error: FloatArray = np.maximum(total, 0.0) / (len(self.members) + 1) ** 2
         return error

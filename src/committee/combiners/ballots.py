@@ -33,8 +33,9 @@ class Ballots:
         self._counts: FloatArray | None = None
         if problem.in_memory:
             # Small codes: all that follows is bound by memory.
-            choice = problem.F.argmax(axis=2).astype(np.int16)
-            self.choice: npt.NDArray[np.int16] = np.ascontiguousarray(choice)
+            code = np.int16 if problem.F.shape[2] <= 2**15 else np.int32
+            choice = problem.F.argmax(axis=2).astype(code)
+            self.choice: npt.NDArray[np.signedinteger] = np.ascontiguousarray(choice)
             mask, s = problem.held_out, problem.sample_weight
             shape = choice.shape
             self.present: BoolArray = np.ones(shape, bool) if mask is None else mask
@@ -69,7 +70,7 @@ class Ballots:
         return self.present - self.right
 
     @cached_property
-    def by_member(self) -> tuple[npt.NDArray[np.int16], BoolArray, BoolArray]:
+    def by_member(self) -> tuple[npt.NDArray[np.signedinteger], BoolArray, BoolArray]:
         """Choices, who votes and who is right, members first: (M, N) each."""
         choice, present = self.choice.T.copy(), self.present.T.copy()
         return choice, present, present & (choice == np.asarray(self.problem.y))

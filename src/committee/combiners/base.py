@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,6 +18,13 @@ from committee.combiners.problem import Problem
 from committee.distributed import lazy_rows
 from committee.predictions import combine
 from committee.probabilities import as_probabilities
+
+
+def for_all(values: Any, members: IntArray, n_members: int, other: float = 0.0) -> Any:
+    """Return values of some members, on the last axis, with `other` for the rest."""
+    result = np.full((*values.shape[:-1], n_members), other, dtype=values.dtype)
+    result[..., members] = values
+    return result
 
 
 def _output_axes(combiner: Combiner) -> tuple[int, ...]:
@@ -41,7 +49,15 @@ class Combiner(ABC, BaseEstimator):
     #: What a combiner does that sums over chunks cannot, after the name of its class.
     needs_all: ClassVar[str] = "has to see all rows at once"
 
+    #: What a fit stores for each member, and the value of one that never votes.
+    _by_member: ClassVar[dict[str, float]] = {}
+
+    #: What a fit stores that holds numbers of members.
+    _numbers: ClassVar[tuple[str, ...]] = ()
+
     weights_: FloatArray
+    #: Only of combiners that have one.
+    path_: Any
     n_features_in_: int
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -61,7 +77,8 @@ class Combiner(ABC, BaseEstimator):
             Targets, or class codes 0..K-1.
         held_out : bool array of shape (N, M), optional
             True where the member did not train on the row; elsewhere it
-            abstains. All rows count unless given.
+            abstains. All rows count unless given. A member that abstains on every
+            row gets no weight, except from `Average`.
         sample_weight : array of shape (N,), optional
             Only ratios matter, except to combiners with a likelihood (`EPPruner`,
             `ARDPruner`, `EMPruner`, `MCMCPruner`): there a weight counts as a number
@@ -76,10 +93,27 @@ class Combiner(ABC, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None."
             )
-        problem = problem_of(self, F, y, held_out, sample_weight)
-        self.weights_ = self._weigh(problem.counted())
+        problem = problem_of(self, F, y, held_out, sample_weight).counted()
+        M = problem.n_members
+        if self.needs_rows:
+            problem = problem.heard()
+        weights, members = self._weigh(problem), problem.numbers
+        if members is not None:
+            weights = for_all(weights, members, M)
+            self._renumber(members, M)
+        self.weights_ = weights
         self._n_classes = problem.n_classes
         return self
+
+    def _renumber(self, members: IntArray, n_members: int) -> None:
+        """Translate what a fit on some of the members has stored to all of them."""
+        for name, value in self._by_member.items():
+            setattr(self, name, for_all(getattr(self, name), members, n_members, value))
+        for name in self._numbers:
+            setattr(self, name, members[getattr(self, name)])
+        if hasattr(self, "path_"):
+            weights = for_all(self.path_.weights, members, n_members)
+            self.path_ = replace(self.path_, weights=weights)
 
     def check_chunks(self, n_classes: int | None) -> None:
         """Refuse Dask collections where sums over chunks are not enough.

@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from committee._typing import FloatArray
+from committee._typing import FloatArray, IntArray
 from committee._validation import (
     check_held_out,
     check_predictions,
     check_sample_weight,
     check_targets,
 )
-from committee.combiners.problem import Problem
+from committee.combiners.problem import Problem, of_members
 from committee.distributed import (
     Chunks,
     check_chunk_weight,
@@ -67,6 +67,9 @@ class ChunkedProblem(Problem):
     n_classes: int | None = None
     masked: bool = False
     weighted: bool = False
+    numbers: IntArray | None = None
+    #: Rows that each member votes on, and the number of rows, where there is a mask.
+    votes: IntArray | None = None
     in_memory: ClassVar[bool] = False
 
     def __init__(self, **known: Any) -> None:
@@ -75,6 +78,18 @@ class ChunkedProblem(Problem):
     def counted(self) -> Problem:
         """Return the problem itself: chunks come without rows of weight zero."""
         return self
+
+    def _votes(self) -> Any:
+        return self.votes
+
+    def _of_members(self, members: IntArray, masked: bool) -> Problem:
+        known = {
+            **self.__dict__,
+            "chunks": self.chunks.map(_of_members, members, masked),
+            "bare": self.bare.map(_of_members, members, masked),
+        }
+        known.update(n_members=len(members), masked=masked, numbers=members)
+        return ChunkedProblem(**known)
 
     def kept(self, rows: Any, memory: Any, chunked: Any) -> Any:
         """Return rows that are read again and again, in chunks."""
@@ -137,9 +152,11 @@ def _chunked_problem(
     lead = blocks["F"]
     assert lead is not None
     numbers = numbered(len(lead))
-    # A mask of True only is none, as in memory: no sums over pairs are needed then.
-    if mask is not None and _all_true(numbers, mask, weight, int(F.shape[1])):
-        mask = None
+    votes = None
+    if mask is not None:
+        votes = _count_votes(numbers, mask, weight, int(F.shape[1]))
+        # A mask of True only is none, as in memory: no sums over pairs are needed then.
+        mask = None if np.all(votes == votes[-1]) else mask
     n_classes = int(F.shape[2]) if len(F.shape) == 3 else None
     return ChunkedProblem(
         chunks=numbers.map(_checked, lead, blocks["y"], mask, weight),
@@ -148,26 +165,33 @@ def _chunked_problem(
         n_classes=n_classes,
         masked=mask is not None,
         weighted=weight is not None,
+        votes=votes,
     )
 
 
-def _all_true(
+def _of_members(
+    problem: Problem | None, members: IntArray, masked: bool
+) -> Problem | None:
+    return None if problem is None else of_members(problem, members, masked)
+
+
+def _count_votes(
     numbers: Chunks, mask: Chunks, weight: Chunks | None, n_members: int
-) -> bool:
-    """Whether no member abstains; refuse a mask that is False everywhere."""
-    true, size = numbers.sum(_count_true, mask, weight, n_members)
-    if true == 0 and size > 0:
+) -> IntArray:
+    """Return the members' votes and the rows; refuse a mask that is False everywhere."""
+    votes: IntArray = numbers.sum(_count_true, mask, weight, n_members)
+    if votes[-1] > 0 and not votes[:-1].any():
         raise ValueError(
             "held_out is False everywhere: no member left out any of the rows (or "
             "every such row has weight zero), so nothing is known about their errors. "
             "Give rows that the members have not seen, or held_out=None to use the "
             "training rows."
         )
-    return bool(true == size)
+    return votes
 
 
 def _count_true(number: int, mask: Any, s: Any, n_members: int) -> Any:
-    """Return how many entries are True, and how many there are, on rows that count."""
+    """Return how many entries of each column are True, and how many rows count."""
     mask = np.asarray(mask)
     with naming(number):
         if mask.dtype != np.bool_ or mask.shape[1:] != (n_members,):
@@ -177,7 +201,7 @@ def _count_true(number: int, mask: Any, s: Any, n_members: int) -> Any:
             )
         if s is not None and len(s) == len(mask):
             mask = mask[np.asarray(s) > 0]
-    return np.array([np.count_nonzero(mask), mask.size])
+    return np.append(np.count_nonzero(mask, axis=0), len(mask))
 
 
 def _checked(number: int, F: Any, y: Any, mask: Any, s: Any) -> Problem | None:

@@ -74,6 +74,7 @@ class ClusterPruner(Combiner):
     }
 
     takes_chunks: ClassVar[bool] = True
+    _by_member: ClassVar[dict[str, float]] = {"labels_": -1}
     labels_: IntArray
 
     def __init__(

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from committee._typing import FloatArray
+from committee._typing import FloatArray, IntArray
 from committee._validation import Interval, StrOptions, check_weights
 from committee.bayes import EMFit, fit_gaussian, fit_probit
 from committee.combiners.base import Combiner
@@ -129,7 +129,7 @@ class EMPruner(Combiner):
     def _weigh(self, problem: Problem) -> FloatArray:
         self.likelihood_ = which_likelihood(self.likelihood, problem)
         options: dict[str, Any] = {
-            "start": _check_start(self.start, problem.n_members),
+            "start": _check_start(self.start, self.n_features_in_, problem.numbers),
             "max_iter": self.max_iter,
             "tol": self.tol,
         }
@@ -171,11 +171,12 @@ class EMPruner(Combiner):
         return probit_probabilities(self._vote_share * scores)
 
 
-def _check_start(start: Any, n_members: int) -> Any:
-    """Return the name of a start, or weights that are not negative."""
+def _check_start(start: Any, n_members: int, numbers: IntArray | None) -> Any:
+    """Return the name of a start, or weights of some members, not negative."""
     if isinstance(start, str):
         return start
     w = check_weights(start, n_members)
+    w = w if numbers is None else w[numbers]
     if w.min() < 0 or not w.any():
         raise ValueError(
             "start must hold weights >= 0, at least one of them positive. Got a "

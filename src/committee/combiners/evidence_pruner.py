@@ -13,9 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from committee._progress import step_printer
-from committee._typing import FloatArray
+from committee._typing import FloatArray, IntArray
 from committee._validation import Interval, StrOptions
-from committee.combiners.base import Combiner
+from committee.combiners.base import Combiner, for_all
 from committee.combiners.likelihoods import (
     gaussian_moments,
     probit_probabilities,
@@ -144,6 +144,13 @@ class EvidencePruner(Combiner):
                 stacklevel=5,
             )
 
+    def _renumber(self, members: IntArray, n_members: int) -> None:
+        super()._renumber(members, n_members)
+        steps = tuple(_among(step, members, n_members) for step in self.path_.steps)
+        self.path_ = replace(self.path_, steps=steps)
+        self.posterior_ = _among(self.posterior_, members, n_members)
+        self.inclusion_ = Inclusion(self.posterior_.strength, self.posterior_.gain)
+
     def probabilities(self, scores: FloatArray) -> FloatArray:
         """Turn combined scores into class probabilities.
 
@@ -224,4 +231,19 @@ def _sum_to_one(path: Path, unit: float) -> Path:
         own_measure=path.own_measure,
         n_iter=path.n_iter,
         converged=path.converged,
+    )
+
+
+def _among(step: PathStep, members: IntArray, n_members: int) -> PathStep:
+    """Return a step of some members as one of all."""
+    weights, strength, gain = (
+        for_all(values, members, n_members)
+        for values in (step.weights, step.strength, step.gain)
+    )
+    return replace(
+        step,
+        active=members[step.active],
+        weights=weights,
+        strength=strength,
+        gain=gain,
     )

@@ -27,12 +27,14 @@ class GreedyPruner(Combiner):
 
     A member may be picked many times, which is how it gets a weight. The squared
     error, of probability vectors for classes, needs only the error correlation C: a
-    step then costs O(M), whatever N is. Accuracy and log loss cost one pass over F
-    at each step; any other score is computed once for each candidate.
+    step then costs O(M), whatever N is. Accuracy, log loss and areas under the ROC
+    curve cost one pass over F at each step; any other score is computed by
+    scikit-learn, once for each candidate.
 
-    With `held_out` the squared error is that of the shrunk C of pairs. Other scores
-    are those of the mean of the chosen members that vote on a row; where none does,
-    of all that vote.
+    With `held_out` the squared error is that of the shrunk C of pairs. For other
+    scores a vote that cannot be heard is filled with the mean of all that can, on the
+    same row; to accuracy and log loss it also has their variance, so that the scores
+    are what the chosen members would reach if all of them voted.
 
     Parameters
     ----------
@@ -97,6 +99,7 @@ class GreedyPruner(Combiner):
 
     takes_chunks: ClassVar[bool] = True
     needs_all: ClassVar[str] = "with scoring looks at all rows for every pick"
+    _numbers: ClassVar[tuple[str, ...]] = ("order_",)
     order_: IntArray
     path_: Path
 

@@ -19,7 +19,7 @@ from committee.bayes import (
     sample_truncated,
     split_r_hat,
 )
-from committee.combiners.base import Combiner
+from committee.combiners.base import Combiner, for_all
 from committee.combiners.ep_pruner import EPPruner
 from committee.combiners.likelihoods import (
     gaussian_moments,
@@ -155,6 +155,11 @@ class MCMCPruner(Combiner):
         weights = np.zeros(problem.n_members)
         weights[self.ep_.posterior_.active] = self.samples_.mean(axis=(0, 1))
         return scaled_to_one(weights) if self.ep_._sums_to_one else weights
+
+    def _renumber(self, members: IntArray, n_members: int) -> None:
+        self.ep_.n_features_in_ = n_members
+        self.ep_.weights_ = for_all(self.ep_.weights_, members, n_members)
+        self.ep_._renumber(members, n_members)
 
     def _sample(self, problem: Problem, step: PathStep) -> FloatArray:
         """Return draws of the active weights."""

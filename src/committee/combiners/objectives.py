@@ -1,76 +1,113 @@
 """Scores of a growing committee: what each candidate would make of them.
 
 Accuracy and log loss are sums over rows and are computed for all candidates at
-once, in pieces that stay in the cache; any other scikit-learn score is computed
-once for each candidate.
+once, in pieces that stay in the cache; other scores are in `scorers`.
+
+Where a member may not vote on a row, its vote is filled with the mean of all that
+may, and the committee's mean vote m_n keeps the variance that it would have:
+
+    v_n = sum_{j not heard} c_j^2 - (t^2 - b_n^2) / H_n,     Var(m_n) = s_n^2 v_n / t^2
+
+with c_j how often j was picked, t picks in all, b_n of them heard on the row, s_n^2
+the variance of the H_n votes that there are. The last term is what the filled mean
+varies by already. So committees of every size are compared on the same rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from sklearn import config_context
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.metrics import get_scorer
+from scipy.special import ndtr
 
-from committee._typing import FloatArray, IntArray
+from committee._typing import BoolArray, FloatArray, IntArray
 from committee.combiners.likelihoods import signed_rows
 from committee.combiners.problem import Problem
-from committee.probabilities import as_probabilities
+from committee.combiners.scorers import Scoring, any_score, never_negative, roc_auc
 
-#: Share of the whole committee's vote, which decides where no chosen member votes.
-_FALLBACK = 1e-9
 #: Rows and numbers in one piece of a sum over rows.
 _ROWS, _NUMBERS = 2**13, 2**16
+_EPS = np.finfo(np.float64).eps
 
-Scoring = str | Callable[..., float]
-#: Losses, (b,), of slabs of shape (b, c, n).
-Losses = Callable[[FloatArray], FloatArray]
+#: Losses, (b,), of slabs of shape (b, c, n) and v (b, n), None where all are heard.
+Losses = Callable[[FloatArray, FloatArray | None], FloatArray]
 #: Makes the losses of T + slabs, from T of shape (c, n) on a slice of the rows.
 Loss = Callable[[FloatArray, slice], Losses]
 
 
 class RowScore:
-    """error = loss(T), for T the sums over the picks of each member's slab.
+    """error = loss(T, v), for T the sums over the picks of each member's slab.
 
-    slabs (M, c, N): what a member adds to the c sums of each row, zero where it
-    abstains; prior (c, N): the sums before the first pick; total: where the loss is a
-    sum over rows, what to divide it by, else None.
+    slabs (M, c, N): what a member adds to the c sums of each row; heard (M, N): where
+    it votes, None if everywhere; n_heard (N,): H_n; total: where the loss is a sum over
+    rows, what to divide it by, else None.
     """
 
     def __init__(
-        self, slabs: FloatArray, loss: Loss, prior: FloatArray, total: float | None
+        self,
+        slabs: FloatArray,
+        loss: Loss,
+        total: float | None,
+        heard: BoolArray | None = None,
+        n_heard: FloatArray | None = None,
     ) -> None:
-        self.slabs, self.loss, self.prior = slabs, loss, prior
-        self.total = total
-        self.T = prior.copy()
+        self.slabs, self.loss, self.total = slabs, loss, total
+        self.heard, self.n_heard = heard, n_heard
+        self._forget()
+
+    def _forget(self) -> None:
+        M, c, N = self.slabs.shape
+        self.T, self.t = np.zeros((c, N)), 0
+        # How often each was picked; by row sum c_j^2 of the unheard, picks heard.
+        self.picks, self.unheard, self.b = np.zeros(M), np.zeros(N), np.zeros(N)
 
     def only(self, members: IntArray) -> RowScore:
         """Return the objective of some members."""
-        return RowScore(self.slabs[members], self.loss, self.prior, self.total)
+        heard = None if self.heard is None else self.heard[members]
+        return RowScore(self.slabs[members], self.loss, self.total, heard, self.n_heard)
 
     def start(self) -> FloatArray:
         """Forget all picks and return the errors of single members."""
-        self.T = self.prior.copy()
+        self._forget()
         return self.candidates()
 
     def candidates(self) -> FloatArray:
         """Return the error with each of the members added."""
-        return self._errors(self.slabs, self.T)
+        return self._errors(self.T, self.slabs, self._variance_with)
 
     def add(self, m: int) -> float:
         """Pick m and return the error."""
+        me = slice(m, m + 1)
+        errors = self._errors(
+            self.T, self.slabs[me], lambda _, rows: self._variance_with(me, rows)
+        )
         self.T += self.slabs[m]
-        return float(self._errors(self.T[None], np.zeros_like(self.T))[0])
+        if self.heard is not None:
+            self.unheard += (2 * self.picks[m] + 1) * ~self.heard[m]
+            self.b += self.heard[m]
+        self.picks[m] += 1
+        self.t += 1
+        return float(errors[0])
 
     def error(self, w: FloatArray) -> float:
-        """Return the error of a weighted sum."""
-        T = self.prior + np.tensordot(w, self.slabs, axes=(0, 0))
-        return float(self._errors(T[None], np.zeros_like(T))[0])
+        """Return the error of weights that sum to one."""
+        T, v = np.tensordot(w, self.slabs, axes=(0, 0)), None
+        if self.heard is not None and self.n_heard is not None:
+            b = w @ self.heard
+            v = _variance(w**2 @ ~self.heard, b, 1.0, self.n_heard)
+        errors = self._errors(
+            np.zeros_like(T),
+            T[None],
+            lambda _, rows: None if v is None else v[None, rows],
+        )
+        return float(errors[0])
 
-    def _errors(self, slabs: FloatArray, T: FloatArray) -> FloatArray:
+    def _errors(
+        self,
+        T: FloatArray,
+        slabs: FloatArray,
+        variance: Callable[[slice, slice], FloatArray | None],
+    ) -> FloatArray:
         M, c, N = slabs.shape
         n = N if self.total is None else min(_ROWS, N)
         step = max(1, _NUMBERS // (c * n))
@@ -79,43 +116,91 @@ class RowScore:
             rows = slice(start, start + n)
             losses = self.loss(T[:, rows], rows)
             for i in range(0, M, step):
-                errors[i : i + step] += losses(slabs[i : i + step, :, rows])
+                some = slice(i, i + step)
+                errors[some] += losses(slabs[some, :, rows], variance(some, rows))
         return errors / (self.total or 1.0)
+
+    def _variance_with(self, some: slice, rows: slice) -> FloatArray | None:
+        """Return v with each of some members picked once more."""
+        if self.heard is None or self.n_heard is None or self.total is None:
+            return None
+        heard, c = self.heard[some, rows], self.picks[some, None]
+        unheard = self.unheard[rows] + (2 * c + 1) * ~heard
+        return _variance(unheard, self.b[rows] + heard, self.t + 1, self.n_heard[rows])
+
+
+def _variance(
+    unheard: FloatArray, b: FloatArray, t: float, H: FloatArray
+) -> FloatArray:
+    """Return v = sum_{j not heard} c_j^2 - (t^2 - b^2) / H, not below zero."""
+    v: FloatArray = np.maximum(unheard - (t * t - b * b) / H, 0.0)
+    return v
 
 
 def row_score(problem: Problem, scoring: Scoring) -> RowScore:
     """Return minus the score, on the rows with votes."""
     if problem.held_out is not None:
         problem = problem.at(problem.held_out.any(axis=1))
-    mask, K = problem.held_out, problem.n_classes
+    K = problem.n_classes
     # At most one: sums of ones are exact, so that ties are ties.
     s = problem.row_weights / problem.row_weights.max()
     total: float | None = float(s.sum())
+    heard = None if problem.held_out is None else problem.held_out.T.copy()
     if K is not None and scoring == "accuracy":
-        slabs, loss = _accuracy(problem, K, s)
-    elif K is not None and scoring == "neg_log_loss" and problem.F.min() >= 0:
-        slabs, loss = _log_loss(problem, K, s)
+        slabs, y = _preferences(problem, K), np.asarray(problem.y, dtype=np.intp)
+        deviation = _filled(slabs, heard)
+        loss = (
+            _accuracy(y, s, K) if heard is None else _expected_accuracy(y, s, deviation)
+        )
+    elif K is not None and scoring == "neg_log_loss" and never_negative(problem):
+        slabs = _right_and_all(problem)
+        loss = _log_loss(K, s, _filled(slabs, heard)[0])
     else:
-        slabs, loss = _any_score(problem, scoring)
-        total = None
-    prior = np.zeros(slabs.shape[1:])
-    if mask is not None:
-        slabs *= mask.T[:, None]
-        prior = _FALLBACK * slabs.sum(axis=0) / mask.sum(axis=1)
-    return RowScore(slabs, loss, prior, total)
+        auc = roc_auc(problem, scoring)
+        slabs, score = any_score(problem, scoring) if auc is None else auc
+        _filled(slabs, heard)
+        loss, total = _of_all_rows(score), None
+    return RowScore(
+        slabs, loss, total, heard, None if heard is None else heard.sum(axis=0) + 0.0
+    )
 
 
-def _accuracy(problem: Problem, K: int, s: FloatArray) -> tuple[FloatArray, Loss]:
-    """Slabs: preference of the right class to each wrong one. Loss: minus the right."""
+def _filled(slabs: FloatArray, heard: BoolArray | None) -> FloatArray:
+    """Fill slabs with the means of those heard; return their deviations s, (c, N)."""
+    if heard is None:
+        return np.zeros(slabs.shape[1:])
+    H = heard.sum(axis=0)
+    mean, squares = np.zeros((2, *slabs.shape[1:]))
+    for slab, present in zip(slabs, heard, strict=True):
+        mean += np.where(present, slab / H, 0.0)
+    # In units in which squares stay in range.
+    unit = np.abs(mean).max(initial=0.0) or 1.0
+    for slab, present in zip(slabs, heard, strict=True):
+        np.copyto(slab, mean, where=~present)
+        squares += ((slab - mean) / unit) ** 2
+    squares /= np.maximum(H - 1, 1)
+    # One vote says nothing of its variance.
+    if np.any(H == 1) and np.any(H > 1):
+        squares[:, H == 1] = squares[:, H > 1].mean(axis=1, keepdims=True)
+    return np.asarray(np.sqrt(squares) * unit)
+
+
+def _preferences(problem: Problem, K: int) -> FloatArray:
+    """Return how far members prefer the right class to each wrong one, (M, K-1, N)."""
     S = signed_rows(problem).F.reshape(-1, K - 1, problem.n_members)
+    return np.ascontiguousarray(S.transpose(2, 1, 0), dtype=np.float64)
+
+
+def _accuracy(y: IntArray, s: FloatArray, K: int) -> Loss:
+    """Loss of preferences: minus one where all of them are positive."""
     # Of tied classes argmax takes the first: against a later one a tie is enough.
-    later = np.arange(K - 1)[:, None] >= np.asarray(problem.y)
+    later = np.arange(K - 1)[:, None] >= y
 
     def loss(T: FloatArray, rows: slice) -> Losses:
         # T + slab > 0, or >= 0, without a rounded sum.
         bound = np.where(later[:, rows], np.nextafter(-T, -np.inf), -T)
 
-        def losses(slabs: FloatArray) -> FloatArray:
+        def losses(slabs: FloatArray, v: FloatArray | None) -> FloatArray:
             right = slabs[:, 0] > bound[0]
             for k in range(1, K - 1):
                 right &= slabs[:, k] > bound[k]
@@ -124,87 +209,77 @@ def _accuracy(problem: Problem, K: int, s: FloatArray) -> tuple[FloatArray, Loss
 
         return losses
 
-    return np.ascontiguousarray(S.transpose(2, 1, 0), dtype=np.float64), loss
+    return loss
 
 
-def _log_loss(problem: Problem, K: int, s: FloatArray) -> tuple[FloatArray, Loss]:
-    """Slabs: the right class, and the sum of all. Loss: minus the log of the ratio."""
-    F = problem.F
-    right = F[np.arange(len(F)), :, np.asarray(problem.y)]
-    slabs = np.stack([right.T, F.sum(axis=2).T], axis=1).astype(np.float64)
-    eps = np.finfo(np.float64).eps
+def _expected_accuracy(y: IntArray, s: FloatArray, deviation: FloatArray) -> Loss:
+    """Loss of preferences: minus the probability that all of them are positive.
+
+    P(right at n) = Phi( min_k T_nk / (s_nk sqrt(v_n)) ),    1 or 0 where s v = 0
+    """
+    later = np.arange(len(deviation))[:, None] >= y
 
     def loss(T: FloatArray, rows: slice) -> Losses:
-        def losses(slabs: FloatArray) -> FloatArray:
+        @np.errstate(over="ignore")
+        def losses(slabs: FloatArray, v: FloatArray | None) -> FloatArray:
+            assert v is not None
+            root, z = np.sqrt(v), np.full(v.shape, np.inf)
+            for k, s_k in enumerate(deviation[:, rows]):
+                t, sd = slabs[:, k] + T[k], s_k * root
+                right = (t > 0) | (later[k, rows] & (t == 0))
+                certain = np.where(right, np.inf, -np.inf)
+                np.minimum(z, np.divide(t, sd, out=certain, where=sd > 0), out=z)
+            sums: FloatArray = ndtr(z) @ s[rows]
+            return -sums
+
+        return losses
+
+    return loss
+
+
+def _right_and_all(problem: Problem) -> FloatArray:
+    """Return the members' scores of the right class, and of all classes, (M, 2, N)."""
+    F = problem.F
+    right = F[np.arange(len(F)), :, np.asarray(problem.y)]
+    return np.stack([right.T, F.sum(axis=2).T], axis=1).astype(np.float64)
+
+
+def _log_loss(K: int, s: FloatArray, deviation: FloatArray) -> Loss:
+    """Loss of the right class and of all: minus the expected log of their ratio p.
+
+    -E log p = -log p + Var(p) / (2 p^2),    at most the loss of a certain mistake
+    """
+
+    def loss(T: FloatArray, rows: slice) -> Losses:
+        @np.errstate(over="ignore")
+        def losses(slabs: FloatArray, v: FloatArray | None) -> FloatArray:
             p, total = slabs[:, 0] + T[0], slabs[:, 1] + T[1]
             if empty:
                 p[total == 0], total[total == 0] = 1.0 / K, 1.0
+            spread = None
+            if v is not None:
+                spread = v * (deviation[rows] / np.maximum(p, _EPS * total)) ** 2
             p /= total
-            np.maximum(p, eps, out=p)
-            sums: FloatArray = np.log(p, out=p) @ s[rows]
-            return -sums
+            np.maximum(p, _EPS, out=p)
+            loss = -np.log(p, out=p)
+            if spread is not None:
+                loss = np.minimum(loss + 0.5 * spread, -np.log(_EPS))
+            sums: FloatArray = loss @ s[rows]
+            return sums
 
         empty = bool(np.any(T[1] == 0))
         return losses
 
-    return slabs, loss
+    return loss
 
 
-def _any_score(problem: Problem, scoring: Scoring) -> tuple[FloatArray, Loss]:
-    """Slabs: the predictions, and 1. Loss: minus the score of their ratio."""
-    F, y = problem.F, problem.y
-    classes = problem.n_classes is not None
-    columns = F.transpose(1, 2, 0) if classes else F.T[:, None]
-    slabs = np.concatenate([columns, np.ones_like(columns[:, :1])], axis=1)
-    predictor: Any = _Classes(F.shape[2]) if classes else _Values()
-    scorer = get_scorer(scoring)
-    s = problem.sample_weight
-    known = {} if s is None else {"sample_weight": s}
-
-    def score(T: FloatArray) -> float:
-        try:
-            value = float(scorer(predictor, (T[:-1] / T[-1]).T, y, **known))
-        except TypeError as error:
-            raise ValueError(
-                f"scoring={scoring!r} cannot be computed on these predictions"
-                f"{' with sample_weight' if known else ''}: {error}"
-            ) from error
-        if not np.isfinite(value):
-            raise ValueError(
-                f"scoring={scoring!r} must be a finite number on the rows of the fit. "
-                f"Got {value}."
-            )
-        return value
+def _of_all_rows(score: Callable[[FloatArray], float]) -> Loss:
+    """Loss of slabs that are scored one by one, on all rows."""
 
     def loss(T: FloatArray, rows: slice) -> Losses:
-        def losses(slabs: FloatArray) -> FloatArray:
-            with config_context(assume_finite=True, skip_parameter_validation=True):
-                return np.array([-score(slab + T) for slab in slabs])
+        def losses(slabs: FloatArray, v: FloatArray | None) -> FloatArray:
+            return np.array([-score(slab + T) for slab in slabs])
 
         return losses
 
-    return slabs.astype(np.float64), loss
-
-
-class _Values(RegressorMixin, BaseEstimator):
-    """Predicts what it is given."""
-
-    def predict(self, X: FloatArray) -> FloatArray:
-        """Return the only column."""
-        return X[:, 0]
-
-
-class _Classes(ClassifierMixin, BaseEstimator):
-    """Predicts the probabilities that it is given."""
-
-    def __init__(self, n_classes: int) -> None:
-        self.n_classes = n_classes
-        self.classes_ = np.arange(n_classes)
-
-    def predict(self, X: FloatArray) -> IntArray:
-        """Return the class with the largest score."""
-        return np.asarray(X.argmax(axis=1), dtype=np.intp)
-
-    def predict_proba(self, X: FloatArray) -> FloatArray:
-        """Return the scores as probabilities."""
-        return as_probabilities(X)
+    return loss

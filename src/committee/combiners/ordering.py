@@ -34,7 +34,8 @@ class BestPruner(OrderingPruner):
     weights_ : array of shape (M,)
         Equal on the chosen members.
     order_ : array of shape (M,)
-        All members, best first; equal ones by their own error, then by number.
+        All members that vote on some row, best first; equal ones by their own error,
+        then by number.
     path_ : Path
         Error of the first 1, 2, ..., M members of the order.
     support_ : array
@@ -147,6 +148,7 @@ class ContributionPruner(VotePruner):
     """
 
     takes_chunks: ClassVar[bool] = True
+    _by_member: ClassVar[dict[str, float]] = {"contribution_": np.nan}
     contribution_: FloatArray
 
     def _order_votes(self, ballots: Ballots) -> IntArray:

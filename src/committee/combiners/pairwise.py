@@ -108,6 +108,7 @@ class KappaErrorHullPruner(Combiner):
     """
 
     takes_chunks: ClassVar[bool] = True
+    _numbers: ClassVar[tuple[str, ...]] = ("pairs_",)
     pairs_: IntArray
 
     def __sklearn_tags__(self) -> Any:

@@ -28,13 +28,15 @@ class Problem:
     """Checked inputs of a combiner: F (N, M) or (N, M, K), y (N,) of floats or codes.
 
     held_out is the mask (N, M), or None where every member votes on every row;
-    sample_weight (N,) or None.
+    sample_weight (N,) or None. numbers (M,) are those of the members among all that
+    were given, None for all.
     """
 
     F: FloatArray
     y: FloatArray | IntArray
     held_out: BoolArray | None
     sample_weight: FloatArray | None
+    numbers: IntArray | None = None
 
     #: False for `ChunkedProblem`: there are only sums over rows.
     in_memory: ClassVar[bool] = True
@@ -61,12 +63,35 @@ class Problem:
     def at(self, rows: Any) -> Problem:
         """Return the problem of some rows, by mask or number."""
         mask, s = self.held_out, self.sample_weight
-        return Problem(
-            self.F[rows],
-            self.y[rows],
-            None if mask is None else mask[rows],
-            None if s is None else s[rows],
+        return replace(
+            self,
+            F=self.F[rows],
+            y=self.y[rows],
+            held_out=None if mask is None else mask[rows],
+            sample_weight=None if s is None else s[rows],
         )
+
+    def heard(self) -> Problem:
+        """Return the problem of the members that vote on some row, if not on all.
+
+        Of one that never votes nothing is known, and nothing must be made up.
+        """
+        if not self.masked:
+            return self
+        *counts, n_rows = self._votes()
+        members = np.flatnonzero(counts)
+        if len(members) == self.n_members:
+            return self
+        masked = bool(np.min(np.take(counts, members)) < n_rows)
+        return self._of_members(members, masked)
+
+    def _votes(self) -> FloatArray:
+        """Return on how many rows each member votes, and the number of rows."""
+        assert self.held_out is not None
+        return np.append(self.held_out.sum(axis=0), len(self.held_out))
+
+    def _of_members(self, members: IntArray, masked: bool) -> Problem:
+        return replace(of_members(self, members, masked), numbers=members)
 
     @property
     def masked(self) -> bool:
@@ -132,6 +157,16 @@ class Problem:
         K = self.n_classes
         centred: FloatArray = (self.y[:, None] == np.arange(K)) - 1.0 / K
         return centred
+
+
+def of_members(problem: Problem, members: IntArray, masked: bool) -> Problem:
+    """Return the rows of a problem with some of the members, or with none."""
+    mask, F = problem.held_out, problem.F
+    return replace(
+        problem,
+        F=F[:, members] if F.shape[1] else F,
+        held_out=mask[:, members] if masked and mask is not None else None,
+    )
 
 
 class Largest(NamedTuple):

@@ -140,6 +140,7 @@ class OrderingPruner(Combiner):
         "n_members": [Interval(Integral, 1, None, closed="left")]
     }
 
+    _numbers: ClassVar[tuple[str, ...]] = ("order_",)
     order_: IntArray
     path_: Path
 

@@ -59,6 +59,7 @@ class OrientationPruner(VotePruner):
     """
 
     takes_chunks: ClassVar[bool] = True
+    _by_member: ClassVar[dict[str, float]] = {"cosine_": np.nan}
     cosine_: FloatArray
 
     def _order_votes(self, ballots: Ballots) -> IntArray:
@@ -120,6 +121,7 @@ class MarginDistancePruner(VotePruner):
     }
 
     takes_chunks: ClassVar[bool] = True
+    _by_member: ClassVar[dict[str, float]] = {"distance_": np.nan}
     distance_: FloatArray
 
     def __init__(self, n_members: int = 25, *, p: float = 0.075) -> None:

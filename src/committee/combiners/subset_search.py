@@ -83,6 +83,7 @@ class GeneticPruner(Combiner):
     }
 
     takes_chunks: ClassVar[bool] = True
+    _by_member: ClassVar[dict[str, float]] = {"evolved_": 0.0}
     evolved_: FloatArray
     error_: float
 

@@ -10,6 +10,7 @@ from typing import Any
 from scipy import stats
 
 from committee._format import text_table
+from committee._install import how_to_install
 from committee.compare.pairs import WinLossTie, holm, signed_rank, win_loss_tie
 from committee.compare.ranks import (
     bonferroni_dunn,
@@ -323,7 +324,8 @@ def _frame(result: Comparison) -> Any:
         import pandas as pd
     except ImportError:
         raise ImportError(
-            "to_frame needs pandas: pip install pandas; print(comparison) does without."
+            f"to_frame needs pandas: {how_to_install('shell')}; print(comparison) does "
+            "without."
         ) from None
     table = _rows(result)
     return pd.DataFrame(list(table.values()), index=pd.Index(table, name="method"))

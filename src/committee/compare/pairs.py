@@ -65,6 +65,8 @@ def win_loss_tie(
     >>> str(win_loss_tie(runs_a, runs_b, by="t-test"))
     '0-0-1'
     """
+    for scores in (*a, *b):
+        _finite(scores)
     sign = -1 if lower_is_better else 1
     outcome = {"mean": _by_mean, "t-test": _by_ttest, "rank-sum": _by_rank_sum}[by]
     outcomes = [
@@ -98,6 +100,17 @@ def _by_rank_sum(x: FloatArray, y: FloatArray, alpha: float) -> int:
     return int(np.sign(U - len(x) * len(y) / 2)) if p < alpha else 0
 
 
+def _finite(scores: Any) -> FloatArray:
+    """Return scores as floats, or refuse what cannot be ranked."""
+    numbers = np.asarray(scores, dtype=np.float64)
+    if not np.isfinite(numbers).all():
+        raise ValueError(
+            f"Scores must be finite to be compared. Got {numbers.tolist()}: leave out "
+            "the data set, or fill in what a failure counts as."
+        )
+    return numbers
+
+
 def signed_rank(a: Any, b: Any) -> float:
     """Return the p-value of Wilcoxon's signed-rank test over data sets.
 
@@ -117,7 +130,13 @@ def signed_rank(a: Any, b: Any) -> float:
     >>> signed_rank([1.0, 2.0, 3.0, 4.0, 5.0], [1.1, 2.2, 3.3, 4.4, 5.5])
     0.0625
     """
-    difference = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
+    a, b = _finite(a), _finite(b)
+    if a.shape != b.shape or a.ndim != 1:
+        raise ValueError(
+            "signed_rank takes one score of each method for every data set. Got arrays "
+            f"of shape {a.shape} and {b.shape}."
+        )
+    difference = a - b
     difference = difference[difference != 0]
     if len(difference) > 50:
         return float(stats.wilcoxon(difference).pvalue)

@@ -187,6 +187,7 @@ def moments_path(
         moments,
         None if noise is None else noise / moments.y_scale / moments.y_scale,
         rows=rows,
+        truncated=options.get("truncated", True),
     )
     with one_thread():
         return _path(likelihood, options)

@@ -69,8 +69,8 @@ class GaussianLikelihood:
     log scale = -N/2 log(2 pi noise) - y'y / (2 noise)
 
     `noise` is in the units of the moments, and learned unless given, beginning with
-    what the best single member leaves. Without `rows` the leave-one-out scores are
-    the generalised cross-validation of the moments.
+    what the best single member leaves, with a weight above zero if `truncated`. Without
+    `rows` the leave-one-out scores are the generalised cross-validation of the moments.
     """
 
     exact: ClassVar[bool] = True
@@ -81,10 +81,11 @@ class GaussianLikelihood:
         noise: float | None = None,
         *,
         rows: TargetRows | None = None,
+        truncated: bool = True,
     ) -> None:
         self.moments = moments
         self.learn_noise = noise is None
-        self.noise = _single_noise(moments) if noise is None else noise
+        self.noise = _single_noise(moments, truncated) if noise is None else noise
         self.rows = rows
         self.unit = moments.unit
         self.active: IntArray = np.arange(0)
@@ -172,11 +173,12 @@ def _least_noise(moments: Moments) -> float:
     return max(_LEAST_NOISE * moments.yy / moments.n, 1e-100)
 
 
-def _single_noise(moments: Moments) -> float:
+def _single_noise(moments: Moments, truncated: bool) -> float:
     """Return the mean square that the best single member leaves of y."""
     diagonal = moments.G.diagonal()
-    explained = moments.g**2 / np.where(diagonal > 0.0, diagonal, 1.0)
-    rest = moments.yy - explained.max()
+    able = (diagonal > 0.0) & ((moments.g > 0.0) | (not truncated))
+    explained = moments.g[able] ** 2 / diagonal[able]
+    rest = moments.yy - explained.max(initial=0.0)
     return max(float(rest) / moments.n, _least_noise(moments))
 
 

@@ -199,6 +199,6 @@ def ranked(promise: FloatArray) -> IntArray:
     must not depend on the order in which rows were summed.
     """
     order = np.argsort(-promise, kind="stable")
-    falls = -np.diff(promise[order]) > _TIE * promise[order[:1]]
+    falls = -np.diff(promise[order]) > _TIE * np.abs(promise[order[:1]])
     group = np.concatenate([[0], np.cumsum(falls)])[: len(order)]
     return np.asarray(order[np.lexsort((order, group))])

@@ -41,6 +41,8 @@ _PATIENCE = 3
 _STEP_TOL = 1e-2
 _STEP_SWEEPS = 3
 _STEP_INNER = 30
+# Rounds in which a single member and the noise settle.
+_NOISE_ROUNDS = 10
 # A committee that is chosen is settled: on separable rows that takes hundreds of
 # sweeps, elsewhere a few.
 _SETTLED = Settings(truncated=True, tol=1e-4, max_iter=500, inner_iter=30)
@@ -301,14 +303,26 @@ class EvidenceSequence:
     def best_single(self, state: State) -> State:
         """Return the committee of the one member that the rows favour most.
 
-        The answer where no member is worth its price: all are wrong, or abstain.
+        The answer where no member is worth its price: all are wrong, or abstain. One
+        on which the rows have something to say goes before those that only abstain.
         """
         r, u = self.messages(state)
-        z = np.where(r > 0.0, u / np.sqrt(np.where(r > 0.0, r, 1.0)), 0.0)
-        best = int(ranked(z if self.truncated else np.abs(z))[0])
-        alpha = state.alpha.copy()
-        alpha[best] = r[best] if r[best] > 0.0 else 1.0
-        return self.fit(state, alpha)
+        heard = np.flatnonzero(r > 0.0)
+        best = 0
+        if len(heard):
+            z = u[heard] / np.sqrt(r[heard])
+            best = int(heard[ranked(z if self.truncated else np.abs(z))[0]])
+        for _ in range(_NOISE_ROUNDS):
+            alpha = np.full(len(r), np.inf)
+            alpha[best] = r[best] if r[best] > 0.0 else 1.0
+            single, noise = self.fit(state, alpha), self.likelihood.noise_variance
+            assert single.fit is not None
+            self.likelihood.adapt(single.fit.truncated.normal, alpha[[best]])
+            if abs(self.likelihood.noise_variance - noise) <= _STEP_TOL * noise:
+                break
+            r, _ = self.messages(state)
+        self.likelihood.state = single.rows
+        return single
 
 
 def run(

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csc_array
 
+from committee._install import how_to_install
 from committee._typing import FloatArray, IntArray
 
 
@@ -75,7 +76,7 @@ def _import_scs() -> Any:
         import scs
     except ImportError as error:
         raise ImportError(
-            "SDPPruner needs the solver SCS: pip install 'committee[sdp]'."
+            f"SDPPruner needs the solver SCS: {how_to_install('sdp')}."
         ) from error
     return scs
 
