@@ -50,6 +50,19 @@ def test_version():
     assert result.stdout == f"committee {committee.__version__}\n"
 
 
+@pytest.mark.parametrize("words", [("--version",), ("--help",), ("train", "--help")])
+def test_version_and_help_wait_for_nothing_heavy(words):
+    heavy = {"numpy", "scipy", "sklearn", "pandas", "pyarrow", "joblib", "skops"}
+    code = (
+        "import atexit, sys\n"
+        "atexit.register(lambda: print('loaded', *sys.modules))\n"
+        "from committee.cli import main; main()"
+    )
+    out, err = python(("-c", code), *words).communicate()
+    assert err == ""
+    assert not heavy & set(out.splitlines()[-1].split())
+
+
 def test_demo_prints_a_table_that_fits_80_columns(two_outcomes, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = runner.invoke(app, ["demo", "--seed", "3", "--jobs", "1"])
@@ -226,7 +239,7 @@ BAD_INPUT = {
     "oob on other rows": (
         ("prune", "classifier.skops", "narrower.csv", *PRUNE, "grade", "--oob"),
         1,
-        "120",
+        "--oob needs the rows that the ensemble was trained on",
     ),
     "cut model": (("inspect", "short.skops"), 1, "cut short or damaged"),
     "no model": (("inspect", "text.skops"), 1, "is not a model file"),
@@ -262,7 +275,8 @@ def test_a_hostile_pickle_does_not_run(words, folder):
 
 def test_debug_shows_where(folder):
     result = runner.invoke(app, ["inspect", "short.skops", "--debug"])
-    assert isinstance(result.exception, committee.ModelFileError)
+    assert result.exit_code == 1
+    assert "committee.persistence.archive.ModelFileError" in result.stderr
 
 
 TRAIN_OVER = ("train", "grades.csv", "--target", "grade", "--members", "4")
@@ -335,6 +349,75 @@ def test_ctrl_c_is_one_line_and_status_130(folder):
     assert err.splitlines()[-1] == "Interrupted."
     assert "Traceback" not in err
     assert not Path("new.skops").exists()
+
+
+INTERRUPTED_IMPORT = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == "{}":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupt())
+from committee.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize("module", ["typer", "numpy._core._exceptions", "sklearn"])
+def test_ctrl_c_while_importing_is_one_line_and_status_130(module, folder):
+    code = ("-c", INTERRUPTED_IMPORT.format(module))
+    process = python(code, "inspect", "classifier.skops")
+    assert process.communicate() == ("", "Interrupted.\n")
+    assert process.returncode == 130
+
+
+SHELL = f"{sys.executable} -m committee"
+
+STREAMS = {
+    "closed output": ("--version >&-", 2, "Standard output is closed"),
+    "closed input": ("predict m.skops - <&-", 2, "Standard input is closed"),
+    "full output": ("--version >/dev/full", 1, "no space left on device."),
+    "full help": ("train --help >/dev/full", 1, "no space left on device."),
+}
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("name", STREAMS)
+def test_streams_that_are_closed_or_full_are_one_sentence(name):
+    words, status, sentence = STREAMS[name]
+    done = subprocess.run(
+        f"{SHELL} {words}", shell=True, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (status, "")
+    assert done.stderr.startswith(f"Error: {sentence}")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_reader_of_the_help_may_leave_early():
+    """SIGPIPE is for pipes: the rest of the help goes nowhere."""
+    process = python(("-m", "committee"), "train", "--help")
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    process.stderr.close()
+    assert process.wait() == 1
+
+
+WRONG_CALLS = {
+    "seed": (("--seed", 2**32), "'--seed'"),
+    "no jobs": (("--jobs", 0), "0 is nobody: give 1 or more, or -1 for all cores."),
+    "jobs beyond reason": (("--jobs", 10**6), "'--jobs'"),
+    "no number": (("--members", "many"), "'--members'"),
+    "unknown option": (("--numbers", 3), "--numbers"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_CALLS)
+def test_a_wrong_call_is_one_sentence_that_names_the_help(name, folder):
+    words, sentence = WRONG_CALLS[name]
+    error = refused("train", "grades.csv", *TRAIN, *words, status=2)
+    assert sentence in error
+    assert error.endswith("See 'committee train --help'.\n")
 
 
 @pytest.fixture

@@ -1,5 +1,14 @@
-"""python -m committee: the shell, where the console script is not on the path."""
+"""python -m committee, and the console script: the shell, loaded when it is run."""
 
-from committee.cli import main
+from committee.shell.errors import leaving_at_once
 
-main()
+
+def main() -> None:
+    """Run the command line; the console script's entry point."""
+    with leaving_at_once():
+        from committee.cli import app
+    app()
+
+
+if __name__ == "__main__":
+    main()

@@ -3,26 +3,61 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import committee
-from committee.shell.errors import USAGE, ShellError, explained, listed
+from committee.shell.errors import (
+    USAGE,
+    ShellError,
+    check_input,
+    explained,
+    leaving_at_once,
+    listed,
+)
 from committee.shell.options import COMMANDS, Options
+
+#: A wrong call, wherever this release of typer has it.
+_UsageError: type[Any] = inspect.getmro(typer.BadParameter)[1]
+
+
+class _Shell(TyperGroup):
+    """Commands whose errors are one sentence, those of the call too."""
+
+    def main(self, *args: Any, **settings: Any) -> Any:
+        """Run a command and leave with its status."""
+        with explained():
+            try:
+                status = super().main(*args, **settings | {"standalone_mode": False})
+            except _UsageError as error:
+                raise _wrong_call(error) from None
+            sys.exit(status or 0)
+
 
 app = typer.Typer(
     name="committee",
+    cls=_Shell,
     help="The whole life of an ensemble: generate, weigh, prune, look inside, ship.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
 )
 
 
 def main() -> None:
-    """Run the command line; the console script's entry point."""
+    """Run the command line."""
     app()
+
+
+def _wrong_call(error: Any) -> ShellError:
+    """Return what was wrong, and where the options are listed."""
+    message = error.format_message()
+    stop = "" if message.endswith((".", "?")) else "."
+    command = "committee" if error.ctx is None else error.ctx.command_path
+    return ShellError(f"{message}{stop} See '{command} --help'.", USAGE)
 
 
 def _print_version(asked: bool) -> None:
@@ -33,6 +68,7 @@ def _print_version(asked: bool) -> None:
 
 @app.callback()
 def _options(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option(
@@ -43,7 +79,10 @@ def _options(
         ),
     ] = False,
 ) -> None:
-    """Hold the options that come before a command."""
+    """Show the help where there is no command."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), nl=False)
+        raise typer.Exit(USAGE)
 
 
 def _add_command(kind: type[Options]) -> None:
@@ -54,7 +93,9 @@ def _add_command(kind: type[Options]) -> None:
         options = kind(**values)
         with explained(debug=options.debug, quiet=options.quiet):
             _refuse_more(context.args)
-            module = import_module(f"committee.shell.{name}_command")
+            check_input(values.get("data"))
+            with leaving_at_once():
+                module = import_module(f"committee.shell.{name}_command")
             getattr(module, name)(options)
 
     # typer reads the options off the signature, in this order.

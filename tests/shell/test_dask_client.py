@@ -41,7 +41,7 @@ def test_somebody_else_may_listen_there(monkeypatch):
 def test_without_dask_the_pip_line_is_given(name, monkeypatch):
     monkeypatch.setitem(sys.modules, name, None)
     with (
-        pytest.raises(ShellError, match=r"pip install 'committee\[shell,dask\]'"),
+        pytest.raises(ShellError, match=r"pip install pandas pyarrow 'dask"),
         workers(None, QUIET),
     ):
         pytest.fail("there is no Dask")

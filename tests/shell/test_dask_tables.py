@@ -153,7 +153,7 @@ def test_models_of_others_take_files_too(named, table):
     model = read_model("forest.skops", "grade")
     found = labelled_rows(model, parts(table[["size", "price", "grade"]], 50), QUIET)
     weights = [
-        prune(forest, X, y).combiner_.weights_
+        prune(forest, X, y, oob=False).combiner_.weights_
         for X, y in ((found.X, found.y), (rows, table["grade"]))
     ]
     np.testing.assert_allclose(*weights, rtol=0, atol=1e-8)

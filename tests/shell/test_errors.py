@@ -1,12 +1,21 @@
 """One sentence, one status, and no traceback unless asked."""
 
 import errno
+import signal
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from committee.shell.errors import ShellError, close_to, explained, listed, sentence
+from committee.shell.errors import (
+    ShellError,
+    close_to,
+    explained,
+    leaving_at_once,
+    listed,
+    sentence,
+)
 
 
 @pytest.mark.parametrize(
@@ -40,10 +49,49 @@ def test_an_error_is_one_line_and_a_status(error, status, words, capsys):
     assert out == ""
 
 
-@pytest.mark.parametrize("error", [ValueError("x"), KeyboardInterrupt()])
-def test_debug_lets_the_exception_through(error):
-    with pytest.raises(type(error)), explained(debug=True):
+@pytest.mark.parametrize(
+    ("error", "status"), [(ShellError("No.", 2), 2), (KeyboardInterrupt(), 130)]
+)
+def test_debug_shows_where_and_leaves_with_the_same_status(error, status, capsys):
+    with pytest.raises(SystemExit) as stop, explained(debug=True):
         raise error
+    err = capsys.readouterr().err
+    assert stop.value.code == status
+    assert err.startswith("Traceback")
+    assert "in test_debug_shows_where_and_leaves" in err
+
+
+def test_ctrl_c_that_a_library_made_an_import_error_of_is_still_ctrl_c(capsys):
+    error = ImportError("numpy._core.multiarray failed to import")
+    error.__context__ = KeyboardInterrupt()
+    with pytest.raises(SystemExit) as stop, explained():
+        raise error
+    assert stop.value.code == 130
+    assert capsys.readouterr().err == "Interrupted.\n"
+
+
+def test_ctrl_c_is_left_alone_where_it_is_not_ours():
+    """In a background job it is ignored, in another thread it cannot be changed."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with leaving_at_once():
+            assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with ThreadPoolExecutor(1) as other, leaving_at_once():
+        ours = signal.getsignal(signal.SIGINT)
+        other.submit(leaving_at_once().__enter__).result()
+        assert signal.getsignal(signal.SIGINT) == ours != before
+    assert signal.getsignal(signal.SIGINT) == before
+
+
+def test_without_standard_error_notes_do_not_go_to_standard_output(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stderr", None)
+    with explained():
+        warnings.warn("It did not converge.", stacklevel=1)
+        print("prediction")
+    sys.stderr.close()
+    assert capsys.readouterr().out == "prediction\n"
 
 
 def test_a_reader_that_has_seen_enough_gets_no_message(capsys):

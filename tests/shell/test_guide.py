@@ -55,6 +55,8 @@ def test_the_session_of_the_guide(tmp_path, monkeypatch):
     assert commands >= 6
 
 
-@pytest.mark.parametrize("command", ["train", "prune", "predict", "inspect"])
+@pytest.mark.parametrize(
+    "command", ["train", "evaluate", "prune", "predict", "inspect", "report", "export"]
+)
 def test_the_guide_shows_every_command(command):
     assert f"$ committee {command} " in "".join(block for _, block in BLOCKS)

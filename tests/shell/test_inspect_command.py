@@ -4,11 +4,14 @@ import json
 import re
 
 import numpy as np
+import pandas as pd
+import pytest
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LinearRegression
 
 from committee import Average, CommitteeRegressor, save
 from committee.shell.table_model import read_model
-from tests.shell.conftest import run
+from tests.shell.conftest import refused, run
 
 
 def test_a_reader_sees_members_weights_and_columns(folder):
@@ -16,6 +19,7 @@ def test_a_reader_sees_members_weights_and_columns(folder):
     heaviest = read_model("classifier.skops").last.weights_.argmax()
     assert "CommitteeClassifier" in out
     assert "grades.csv, 120 rows" in out
+    assert re.search(r"held out error +0\.", out)
     assert "classes: no, yes" in out
     assert "numbers: size, age, member" in out
     assert "words: town, code" in out
@@ -29,7 +33,7 @@ def test_a_machine_sees_every_weight(folder):
     committee = read_model("regressor.skops").last
     np.testing.assert_array_equal(report["weights"], committee.weights_)
     assert report["classes"] is report["summary"] is None
-    assert report["bytes"] == (folder / "regressor.skops").stat().st_size
+    assert report["file_bytes"] == (folder / "regressor.skops").stat().st_size
     assert "scikit-learn" in report["saved_with"]
 
 
@@ -38,7 +42,7 @@ def test_a_pruned_model_tells_what_it_was_pruned_from(folder):
     run("prune", "classifier.skops", "grades.csv", *words)
     out = run("inspect", "small.skops").stdout
     assert re.search(r"pruned from +[3-8]\n", out)
-    assert "seconds per row" in out
+    assert "time for a row" in out
 
 
 def test_a_model_of_somebody_else_is_told_as_far_as_it_goes(folder):
@@ -60,3 +64,39 @@ def test_many_members_and_classes_are_cut(folder, rng):
     assert "classes: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ... (13)" in (
         run("inspect", "forest.skops").stdout
     )
+
+
+def test_names_in_a_file_do_not_steer_the_terminal(tmp_path):
+    rng = np.random.default_rng(0)
+    evil = "size\x1b]0;gone\x07\nmembers  99"
+    X = pd.DataFrame(rng.normal(size=(30, 1)), columns=[evil])
+    y = np.array(["no", "yes\x1b[2J"])[(X[evil] > 0).astype(int)]
+    model = RandomForestClassifier(2, random_state=0).fit(X, y)
+    facts = {"target": evil, "columns": None, "source": {"file": evil, "rows": 30}}
+    save(model, tmp_path / "m.skops", metadata=facts)
+    result = run("inspect", tmp_path / "m.skops")
+    assert not set("\x1b\x07") & set(result.output)
+    assert r"size\x1b]0;gone\x07\nmembers  99" in result.stdout
+    assert r"classes: no, yes\x1b[2J" in result.stdout
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"target": 3, "columns": None, "source": None},
+        {"target": None, "columns": [1], "source": None},
+        {"target": None, "columns": {"names": 3}, "source": None},
+        {"target": None, "columns": {"names": [], "more": 1}, "source": None},
+        {"target": None, "columns": {"names": [1]}, "source": None},
+        {"target": None, "columns": None, "source": "here"},
+        {"target": None, "columns": None, "source": {"file": "a"}},
+    ],
+)
+def test_facts_of_other_types_are_refused_in_a_sentence(tmp_path, facts):
+    model = LinearRegression().fit([[0.0], [1.0]], [0.0, 1.0])
+    save(model, tmp_path / "m.skops", metadata=facts)
+    assert "in its metadata" in refused("inspect", tmp_path / "m.skops")
+    # What a user keeps there is another matter.
+    mine = {name: fact for name, fact in facts.items() if fact is not None}
+    save(model, tmp_path / "m.skops", metadata=mine)
+    run("inspect", tmp_path / "m.skops")

@@ -51,7 +51,7 @@ def test_row_numbers_are_left_out_with_a_note(folder, table):
 def test_the_summary_is_a_table_for_readers(folder):
     out = prune("classifier", "grades.csv", "--oob", "--quiet")[0].stdout
     assert "before" in out
-    assert "seconds per row" in out
+    assert "time for a row" in out
 
 
 @pytest.mark.parametrize(
@@ -77,10 +77,68 @@ def test_a_limit_that_nothing_meets_is_one_sentence(folder):
 def test_a_forest_of_somebody_else_needs_its_target_named(folder, table):
     forest = RandomForestRegressor(8, random_state=0)
     save(forest.fit(table[["size"]], table["price"]), "forest.skops")
-    words = ("forest.skops", "prices.csv", "-o", "out.html")
-    for command in ("prune", "report"):
-        assert "give --target" in refused(command, *words, status=2)
-    run("report", *words, "--target", "price")
+    words = ("forest.skops", "prices.csv", "-o")
+    for command, output in (("prune", "out.skops"), ("report", "out.html")):
+        assert "give --target" in refused(command, *words, output, status=2)
+    run("report", *words, "out.html", "--target", "price")
     _, small = prune("forest", "prices.csv", "--target", "price", "--oob")
     assert 0 < len(small.last.members_) <= 8
     assert small.target == "price"
+
+
+@pytest.mark.parametrize(
+    "output", ["classifier.skops", "./classifier.skops", "soft.skops", "hard.skops"]
+)
+def test_a_model_is_replaced_by_what_is_left_of_it_only_by_force(output, folder):
+    (folder / "soft.skops").symlink_to("classifier.skops")
+    (folder / "hard.skops").hardlink_to("classifier.skops")
+    before = (folder / "classifier.skops").read_bytes()
+    words = ("classifier.skops", "grades.csv", "--oob", "-o", output)
+    assert "or --force" in refused("prune", *words, status=2)
+    assert (folder / "classifier.skops").read_bytes() == before
+    run("prune", *words, "--max-members", 2, "--force")
+    assert read_model(output).last.n_members_ <= 2
+
+
+def test_force_does_not_cost_the_rows(folder):
+    (folder / "rows.skops").hardlink_to(folder / "grades.csv")
+    words = ("classifier.skops", "grades.csv", "-o", "rows.skops", "--force")
+    assert "it would be lost" in refused("prune", *words, status=2)
+
+
+def test_sizes_have_units(folder):
+    small = prune("classifier", "grades.csv", "--oob", "--max-bytes", "5kB")[1].last
+    n_bytes = small.path_.n_bytes
+    chosen = [len(np.flatnonzero(w)) for w in small.path_.weights]
+    assert n_bytes[chosen.index(small.n_members_)] <= 5_000 < n_bytes.max()
+    words = ("classifier.skops", "grades.csv", "-o", "s.skops", "--max-bytes", "5kX")
+    assert "is no size: give bytes, or" in refused("prune", *words, status=2)
+
+
+@pytest.mark.parametrize(
+    ("model", "scoring", "scorer"),
+    [
+        ("classifier", "error", "accuracy"),
+        ("classifier", "log-loss", "neg_log_loss"),
+        ("regressor", "mae", "neg_mean_absolute_error"),
+    ],
+)
+def test_members_are_chosen_by_a_score(model, scoring, scorer, folder, table):
+    small = prune(model, table, "--scoring", scoring)[1].last
+    assert small.combiner_.scoring == scorer
+    assert small.n_members_ > 0
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--scoring", "rmse"), "For classification, --scoring must be one of error,"),
+        (("--scoring", "logloss"), "Did you mean 'log-loss'?"),
+        (("--scoring", "auc", "--combiner", "ep"), "leave out one of the two"),
+    ],
+)
+def test_scores_that_do_not_fit_are_refused(words, sentence, folder):
+    error = refused(
+        *("prune", "classifier.skops", "grades.csv", "-o", "s.skops", *words), status=2
+    )
+    assert sentence in error

@@ -18,7 +18,11 @@ def test_a_page_about_a_model(model, data, section, folder):
     printed = run("report", *files, "-o", "page.html", "--json", "--quiet").stdout
     html = (folder / "page.html").read_text(encoding="utf-8")
     size = (folder / "page.html").stat().st_size
-    assert json.loads(printed) == {"report": "page.html", "rows": 120, "bytes": size}
+    assert json.loads(printed) == {
+        "report": "page.html",
+        "rows": 120,
+        "file_bytes": size,
+    }
     assert f"<h1>{model}.skops on {data}.csv</h1>" in html
     assert section in html
     assert "town" in html
@@ -42,6 +46,7 @@ MODEL, DATA = "classifier.skops", "grades.csv"
     [
         (("report", MODEL, DATA, "-o", "-"), "goes to a file"),
         (("report", MODEL, DATA, "-o", "none/page.html"), "no folder"),
+        (("report", MODEL, DATA, "-o", "page.pdf"), "must end in .html or .htm"),
         (("report", MODEL, DATA, "-o", MODEL), "it would be lost"),
         (("report", MODEL, DATA, "-o", f"./{DATA}"), "it would be lost"),
         (("report", MODEL, DATA, "-o", "link.html"), "it would be lost"),
@@ -57,8 +62,11 @@ def test_no_command_writes_over_what_it_reads(words, sentence, folder):
     assert [(folder / name).read_bytes() for name in (MODEL, DATA)] == before
 
 
-def test_only_a_model_may_take_the_place_of_the_one_it_was_pruned_from(folder):
-    run("prune", MODEL, DATA, "-o", MODEL)
+def test_rows_that_look_like_those_of_the_training_are_named(folder, table):
+    table.to_csv("other.csv", index=False)
+    said = "the table that the model was trained on"
+    assert said in run("report", MODEL, DATA, "-o", "page.html").stderr
+    assert said not in run("report", MODEL, "other.csv", "-o", "page.html").stderr
 
 
 def test_labels_the_model_does_not_know_leave_no_page(folder, table):

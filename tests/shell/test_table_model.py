@@ -15,7 +15,8 @@ from committee.shell.table_model import read_model, source_name
 def test_what_the_shell_knows_comes_back(trained):
     model = read_model(str(trained / "classifier.skops"))
     assert (model.task, model.target) == ("classification", "grade")
-    assert model.source == {"file": "grades.csv", "rows": 120}
+    assert (model.source["file"], model.source["rows"]) == ("grades.csv", 120)
+    assert 0 <= model.source["held_out_error"] < 0.5
     assert model.columns.names == ["size", "age", "town", "code", "member"]
     assert model.columns.words == ["town", "code"]
     assert model.description["kind"] == "classifier"

@@ -7,7 +7,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from committee.shell.errors import ShellError
-from committee.shell.table_output import check_output, write_tables
+from committee.shell.table_output import PAGE, check_output, write_tables
 from committee.shell.tables import read_table
 
 FRAME = pd.DataFrame({"a": [1.5, None], "town": ["Bonn", "Köln, am Rhein"]})
@@ -60,8 +60,18 @@ def test_an_output_that_cannot_be_is_refused_at_once(name, status, words, tmp_pa
 
 def test_devices_and_read_only_folders_are_refused_at_once(tmp_path, monkeypatch):
     with pytest.raises(ShellError, match="not a file"):
-        check_output(os.devnull)
+        check_output(os.devnull, endings=("null",))
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
     with pytest.raises(ShellError, match="cannot be written") as error:
         check_output(str(tmp_path / "m.skops"))
     assert error.value.status == 1
+
+
+@pytest.mark.parametrize("name", ["m.pdf", "m.csv", "m.onnx", "m"])
+def test_a_file_has_the_ending_of_what_is_in_it(name, tmp_path):
+    with pytest.raises(ShellError, match=r"must end in \.skops\.") as error:
+        check_output(str(tmp_path / name))
+    assert error.value.status == 2
+    with pytest.raises(ShellError, match=r"must end in \.html or \.htm"):
+        check_output(str(tmp_path / name), endings=PAGE)
+    check_output(str(tmp_path / "REPORT.HTML"), endings=PAGE)

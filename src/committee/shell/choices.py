@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 CLASSIFICATION, REGRESSION = TASKS = ("classification", "regression")
 
+#: What the error of a task is.
+MEASURES = {CLASSIFICATION: "error rate", REGRESSION: "RMSE"}
+
 #: Parts of the random splits of cross-splits and mini-batches.
 N_SPLITS = 10
 
@@ -58,6 +61,18 @@ COMBINERS = {
     "genetic": "GeneticPruner",
     "sdp": "SDPPruner",
 }
+
+#: Scorers of scikit-learn, for classes or for numbers.
+SCORES = {
+    "error": "accuracy",
+    "log-loss": "neg_log_loss",
+    "auc": "roc_auc",
+    "brier": "neg_brier_score",
+    "rmse": "neg_root_mean_squared_error",
+    "mae": "neg_mean_absolute_error",
+    "r2": "r2",
+}
+_OF_NUMBERS = ("rmse", "mae", "r2")
 
 #: The classifier and the regressor of each name, of scikit-learn.
 ESTIMATORS = {
@@ -139,6 +154,21 @@ def make_combiner(name: str, seed: int | None = None) -> Combiner:
     if "random_state" in combiner.get_params():
         combiner.set_params(random_state=seed)
     return combiner
+
+
+def scorer_name(name: str, n_classes: int | None) -> str:
+    """Return what scikit-learn calls a score, for K classes or for numbers.
+
+    Examples
+    --------
+    >>> from committee.shell.choices import scorer_name
+    >>> scorer_name("auc", 2), scorer_name("auc", 3), scorer_name("rmse", None)
+    ('roc_auc', 'roc_auc_ovr', 'neg_root_mean_squared_error')
+    """
+    able = [other for other in SCORES if (other in _OF_NUMBERS) == (n_classes is None)]
+    task = REGRESSION if n_classes is None else CLASSIFICATION
+    scorer = SCORES[known(name, able, f"For {task}, --scoring")]
+    return "roc_auc_ovr" if name == "auc" and n_classes != 2 else scorer
 
 
 def check_on_dask(name: str, n_classes: int | None = None) -> None:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pkgutil import resolve_name
 from typing import Any
 
+from committee._install import how_to_install
 from committee.shell.errors import USAGE, ShellError
 from committee.shell.messages import Messages
 
@@ -44,7 +45,7 @@ def workers(scheduler: str | None, messages: Messages) -> Iterator[Any]:
     except ImportError as error:
         raise ShellError(
             f"Tables in many files need {error.name or 'dask'}, which is not "
-            "installed: pip install 'committee[shell,dask]'."
+            f"installed: {how_to_install('shell', 'dask')}."
         ) from error
     with _no_log(), dask.config.set(_SETTINGS), _losses(scheduler):
         if scheduler is None:

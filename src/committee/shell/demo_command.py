@@ -10,12 +10,12 @@ from rich.table import Table
 
 from committee.demo import Outcome, run_demo
 from committee.shell.options import Demo
-from committee.shell.table_output import check_output
+from committee.shell.table_output import PAGE, check_output
 
 
 def demo(options: Demo) -> None:
     """Train and prune two committees, and print what that bought."""
-    check_output(options.output)
+    check_output(options.output, endings=PAGE)
     outcomes = run_demo(
         seed=options.seed,
         n_jobs=options.jobs,

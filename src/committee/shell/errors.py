@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
+import threading
+import traceback
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from typing import Any
+
+from committee._format import printable
 
 #: An error in the data or the model; a command that was called wrongly; Ctrl-C.
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
 
 #: What an exception has to offer to a program that catches it.
 _FOR_PYTHON = re.compile(r" \([^()]*'members' attribute of this exception\.\)")
+
+
+#: What Python calls an option, and what the shell calls it.
+_OPTIONS = {"oob=True": "--oob", "oob=False": "--no-oob"}
 
 
 class ShellError(Exception):
@@ -33,34 +42,62 @@ def explained(*, debug: bool = False, quiet: bool = False) -> Iterator[None]:
     Parameters
     ----------
     debug : bool, default=False
-        Let the exception through, with its traceback.
+        Print the traceback before the sentence.
     quiet : bool, default=False
         Print no warnings.
     """
+    _check_streams()
     try:
         with _warnings_as_notes(quiet):
-            yield
+            try:
+                yield
+            except SystemExit:
+                sys.stdout.flush()
+                raise
             sys.stdout.flush()
     except BrokenPipeError:
         # Whoever reads us has seen enough. What is left in the buffer goes nowhere,
         # or the interpreter would complain about it on its way out.
         _drop_output()
         raise SystemExit(FAILED) from None
-    except KeyboardInterrupt:
-        if debug:
+    except BaseException as error:
+        if isinstance(error, SystemExit):
             raise
-        print("Interrupted.", file=sys.stderr)
-        raise SystemExit(INTERRUPTED) from None
-    except Exception as error:
         if debug:
-            raise
+            traceback.print_exc()
         if isinstance(error, OSError) and not error.filename:
             _drop_output()  # it may have been standard output that failed
-        print(f"Error: {sentence(error)}", file=sys.stderr)
-        raise SystemExit(getattr(error, "status", FAILED)) from None
+        interrupted = _is_interrupt(error)
+        _say("Interrupted." if interrupted else f"Error: {printable(sentence(error))}")
+        status = INTERRUPTED if interrupted else getattr(error, "status", FAILED)
+        raise SystemExit(status) from None
 
 
-def sentence(error: Exception) -> str:
+@contextmanager
+def leaving_at_once() -> Iterator[None]:
+    """Let Ctrl-C end the process while modules are imported.
+
+    There is nothing to clean up then, and a compiled module in the middle of its
+    import would print the exception, or turn it into an ImportError.
+    """
+    here = threading.current_thread() is threading.main_thread()
+    if not here or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, _leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def check_input(data: str | None) -> None:
+    """Refuse to read a standard input that is closed."""
+    if data == "-" and sys.stdin is None:
+        raise ShellError("Standard input is closed: give a file instead of -.", USAGE)
+
+
+def sentence(error: BaseException) -> str:
     """Return what happened in one line.
 
     Examples
@@ -72,7 +109,7 @@ def sentence(error: Exception) -> str:
     "unexpected KeyError: 'x'. Run again with --debug to see where."
     """
     first_paragraph = str(error).strip().split("\n\n")[0]
-    message = _FOR_PYTHON.sub("", " ".join(first_paragraph.split()))
+    message = _FOR_PYTHON.sub("", in_words_of_the_shell(first_paragraph))
     if isinstance(error, OSError) and error.strerror:
         reason = error.strerror[:1].lower() + error.strerror[1:]
         return f"'{error.filename}': {reason}." if error.filename else f"{reason}."
@@ -84,6 +121,20 @@ def sentence(error: Exception) -> str:
         f"unexpected {type(error).__name__}: {message}. Run again with --debug to see "
         "where."
     )
+
+
+def in_words_of_the_shell(text: str) -> str:
+    """Return a message of the library in one line, with the options' names here.
+
+    Examples
+    --------
+    >>> from committee.shell.errors import in_words_of_the_shell
+    >>> in_words_of_the_shell("oob=False takes them as they are.")
+    '--no-oob takes them as they are.'
+    """
+    for there, here in _OPTIONS.items():
+        text = text.replace(there, here)
+    return " ".join(text.split())
 
 
 def close_to(word: str, known: list[str]) -> str:
@@ -120,10 +171,10 @@ def _warnings_as_notes(quiet: bool) -> Iterator[None]:
     printed: set[str] = set()
 
     def show(message: Any, *_: Any, **__: Any) -> None:
-        text = " ".join(str(message).split())
+        text = in_words_of_the_shell(str(message))
         if not quiet and text not in printed:
             printed.add(text)
-            print(f"Note: {text}", file=sys.stderr)
+            print(f"Note: {printable(text)}", file=sys.stderr)
 
     with warnings.catch_warnings():
         warnings.simplefilter("default")
@@ -132,6 +183,32 @@ def _warnings_as_notes(quiet: bool) -> Iterator[None]:
             warnings.simplefilter("ignore", kind)
         warnings.showwarning = show
         yield
+
+
+def _check_streams() -> None:
+    """Refuse to run without standard output; be silent without standard error."""
+    if sys.stderr is None:  # print would take standard output instead
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    if sys.stdout is None:
+        _say("Error: Standard output is closed: send it to a file or to /dev/null.")
+        raise SystemExit(USAGE)
+
+
+def _say(text: str) -> None:
+    with suppress(OSError):
+        print(text, file=sys.stderr)
+
+
+def _leave(*_: object) -> None:
+    _say("Interrupted.")
+    os._exit(INTERRUPTED)
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Whether it is Ctrl-C, or what a library made of it."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _drop_output() -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
+from committee._format import printable
+from committee.shell.choices import MEASURES
 from committee.shell.messages import columns
 from committee.shell.options import Inspect
 from committee.shell.table_model import TableModel, read_model
@@ -21,7 +24,7 @@ def inspect(options: Inspect) -> None:
     """Say what a model file holds; nothing in it is run."""
     model = read_model(options.model)
     n_bytes = os.path.getsize(options.model)
-    report = {"model": options.model, **_described(model), "bytes": n_bytes}
+    report = {"model": options.model, **_described(model), "file_bytes": n_bytes}
     options.messages.result(report, "\n\n".join(_tables(report, model)))
 
 
@@ -30,7 +33,8 @@ def _described(model: TableModel) -> dict[str, Any]:
     last, description, source = model.last, model.description, model.source
     weights = getattr(last, "weights_", None)
     combiner = getattr(last, "combiner_", None)
-    summary = _summary(last)
+    summary = summary_of(last)
+    error = training_error(model)
     # Where the shell did not train the model, nothing is known about its columns.
     words = model.columns.words or []
     numbers = [name for name in model.columns.names if name not in words]
@@ -38,12 +42,14 @@ def _described(model: TableModel) -> dict[str, Any]:
         "kind": type(last).__name__,
         "task": model.task,
         "target": model.target,
-        "members": _n_members(last),
-        "members_with_a_weight": None if weights is None else np.count_nonzero(weights),
+        "members": n_members(last),
+        "chosen_from": None if summary is not None else chosen_from(last),
         "pruned_from": None if summary is None else summary.n_members_before,
         "combiner": None if combiner is None else type(combiner).__name__,
         "columns": getattr(model.estimator, "n_features_in_", None),
         "trained_on": source and f"{source['file']}, {source['rows']:,} rows",
+        "measure": None if error is None else MEASURES[model.task],
+        "held_out_error": error,
         "saved_with": ", ".join(
             f"{name} {description[name]}" for name in _VERSIONS if name in description
         )
@@ -64,12 +70,13 @@ def _tables(report: dict[str, Any], model: TableModel) -> list[str]:
         names = report[label]
         if names:
             more = f", ... ({len(names)})" if len(names) > _SHOWN else ""
-            tables.append(f"{label}: {', '.join(map(str, names[:_SHOWN]))}{more}")
+            shown = ", ".join(printable(str(name)) for name in names[:_SHOWN])
+            tables.append(f"{label}: {shown}{more}")
     if tables:
         tables = ["\n".join(tables)]
-    if report["members_with_a_weight"] and hasattr(model.last, "members_"):
+    if report["weights"] and hasattr(model.last, "members_"):
         tables.append(_weights_table(model.last))
-    summary = _summary(model.last)
+    summary = summary_of(model.last)
     if summary is not None:
         tables.append(str(summary))
     return tables
@@ -90,14 +97,34 @@ def _weights_table(committee: Any) -> str:
     return table + (f"\nand {rest} more" if rest else "")
 
 
-def _summary(committee: Any) -> Any:
-    """Return what pruning cost and gained, None for a model that was not pruned."""
+def summary_of(committee: Any) -> Any:
+    """Return what pruning cost and gained, None for a model that does not know."""
     if getattr(committee, "path_", None) is None or not hasattr(committee, "summary"):
         return None
-    return committee.summary()
+    # Chosen from the path of a file, it was never compared with the whole ensemble.
+    with suppress(ValueError):
+        return committee.summary()
+    return None
 
 
-def _n_members(committee: Any) -> int | None:
+def training_error(model: TableModel) -> float | None:
+    """Return the held-out error that training printed, None where there is none.
+
+    That of a model which was pruned since is not its own.
+    """
+    error = (model.source or {}).get("held_out_error")
+    known = isinstance(error, float) and summary_of(model.last) is None
+    return error if known else None
+
+
+def chosen_from(committee: Any) -> int | None:
+    """Return how many members were trained, where some of them were left out."""
+    weights = getattr(getattr(committee, "combiner_", None), "weights_", ())
+    return len(weights) if len(weights) > (n_members(committee) or 0) else None
+
+
+def n_members(committee: Any) -> int | None:
+    """Return the number of members, None for a model without any."""
     for name in ("members_", "estimators_"):
         if hasattr(committee, name):
             return len(getattr(committee, name))

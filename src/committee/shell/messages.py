@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from committee._format import text_table
+from committee._format import figures, printable, text_table
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Messages:
     def note(self, text: str) -> None:
         """Print something that is good to know."""
         if not self.quiet:
-            print(f"Note: {text}", file=sys.stderr)
+            print(f"Note: {printable(text)}", file=sys.stderr)
 
     def result(self, report: Mapping[str, Any], tables: str = "") -> None:
         """Print the result: JSON, or a line for each entry and then the tables.
@@ -82,7 +82,7 @@ def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return figures(value, 4)
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 

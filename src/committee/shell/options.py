@@ -10,8 +10,9 @@ from typing import Annotated
 
 import typer
 
-from committee.shell.choices import COMBINERS, ESTIMATORS, GENERATORS, TASKS
+from committee.shell.choices import COMBINERS, ESTIMATORS, GENERATORS, SCORES, TASKS
 from committee.shell.messages import Messages
+from committee.shell.quantities import MOST_JOBS, number_of_bytes, number_of_jobs
 
 
 def _names(help_text: str, names: Iterable[str]) -> typer.models.OptionInfo:
@@ -56,7 +57,12 @@ Seed = Annotated[
     int, typer.Option(min=0, max=2**32 - 1, help="Seed of all that is random.")
 ]
 Jobs = Annotated[
-    int, typer.Option(help="Members at work at the same time; -1 for all cores.")
+    int,
+    typer.Option(
+        max=MOST_JOBS,
+        callback=number_of_jobs,
+        help="Members at work at the same time; -1 for all cores.",
+    ),
 ]
 Scheduler = Annotated[
     str | None,
@@ -117,18 +123,24 @@ class Prune(Options):
     output: ModelOutput
     target: OwnTarget = None
     oob: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            "--oob",
-            help="DATA are the rows the model was trained on: members count only on "
-            "those they did not see.",
+            "--oob/--no-oob",
+            help="Whether DATA are the rows the model was trained on: members count "
+            "only on those they did not see then. Found out unless given.",
+            show_default=False,
         ),
-    ] = False
+    ] = None
     max_members: Annotated[int | None, typer.Option(min=1, help="Members at most.")] = (
         None
     )
     max_bytes: Annotated[
-        float | None, typer.Option(min=0, help="Bytes of the members at most.")
+        float | None,
+        typer.Option(
+            parser=number_of_bytes,
+            metavar="SIZE",
+            help="Size of the members at most: bytes, or 800kB, 5MB, 1GB, 5MiB.",
+        ),
     ] = None
     max_seconds: Annotated[
         float | None, typer.Option(min=0, help="Seconds to predict a row at most.")
@@ -141,7 +153,23 @@ class Prune(Options):
             "best.",
         ),
     ] = None
-    combiner: Combiner = "ep"
+    combiner: Annotated[
+        str | None,
+        _names(
+            f"How members are weighed: {', '.join(COMBINERS)}. ep unless given.",
+            COMBINERS,
+        ),
+    ] = None
+    scoring: Annotated[
+        str | None,
+        _names(
+            f"Choose members by a score, with --combiner greedy: {', '.join(SCORES)}.",
+            SCORES,
+        ),
+    ] = None
+    force: Annotated[
+        bool, typer.Option("--force", help="Let the output replace MODEL.")
+    ] = False
     seed: Seed = 0
     jobs: Jobs = 1
     scheduler: Scheduler = None
@@ -171,6 +199,34 @@ class Predict(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Evaluate(Options):
+    """Score a model on rows with the target: error rate, log-loss, AUC, RMSE, R2 ..."""
+
+    model: Model
+    data: Data
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Another model, such as the one before pruning: paired differences.",
+        ),
+    ] = None
+    target: OwnTarget = None
+    jobs: Jobs = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Export(Options):
+    """Write a committee for other tools: .onnx, or .skops as a plain scikit-learn model."""
+
+    model: Model
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", help="Such as m.onnx; its ending decides."),
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Inspect(Options):
     """Say what a model file holds: members, weights, columns, versions."""
 
@@ -197,4 +253,13 @@ class Demo(Options):
     jobs: Jobs = -1
 
 
-COMMANDS: tuple[type[Options], ...] = (Train, Prune, Predict, Inspect, Report, Demo)
+COMMANDS: tuple[type[Options], ...] = (
+    Train,
+    Evaluate,
+    Prune,
+    Predict,
+    Inspect,
+    Report,
+    Export,
+    Demo,
+)

@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from committee.pruning import prune as prune_ensemble
-from committee.shell.choices import check_on_dask, make_combiner
+from committee.shell.choices import (
+    SCORES,
+    check_on_dask,
+    known,
+    make_combiner,
+    scorer_name,
+)
 from committee.shell.dask_client import refuse_jobs, watched, workers
 from committee.shell.dask_tables import labelled_rows
 from committee.shell.errors import USAGE, ShellError
@@ -25,9 +31,11 @@ def prune(options: Prune) -> None:
     """Keep the members of a saved ensemble that matter, and save them."""
     on_dask = is_for_dask(options.data, options.scheduler)
     files = files_of(options.data) if on_dask else [options.data]
-    # Onto its own file a model may go: the old one stays whole until then.
     check_output(options.output, inputs=files)
-    make_combiner(options.combiner)  # a wrong name should not wait for the model
+    if not options.force:
+        advice = ", or --force to replace the model by what is left of it"
+        check_output(options.output, inputs=[options.model], advice=advice)
+    _combiner(options)  # a wrong name should not wait for the model
     if on_dask:
         _refuse_options(options)
     model = read_model(options.model, options.target, labelled=True)
@@ -43,7 +51,7 @@ def prune(options: Prune) -> None:
             "task": model.task,
             "rows": n_rows,
             "members": small.n_members_,
-            "bytes": n_bytes,
+            "file_bytes": n_bytes,
             "summary": summary.to_dict(),
         },
         str(summary),
@@ -66,12 +74,14 @@ def _chosen(options: Prune, small: Any) -> Any:
 def _in_memory(options: Prune, model: TableModel, files: list[str]) -> tuple[Any, int]:
     """Return the small committee, and the number of rows."""
     X, y = model.read_labelled(files[0], options.messages)
+    _note_known_rows(options, model, len(y))
     small = prune_ensemble(
         model.estimator,
         X,
         y,
-        combiner=make_combiner(options.combiner, options.seed),
-        oob=options.oob,
+        combiner=_combiner(options, model),
+        # Unless told, the library finds out whether members have seen these rows.
+        oob="auto" if options.oob is None else options.oob,
         n_jobs=options.jobs,
         verbose=not options.quiet,
     )
@@ -81,8 +91,8 @@ def _in_memory(options: Prune, model: TableModel, files: list[str]) -> tuple[Any
 def _on_workers(options: Prune, model: TableModel, files: list[str]) -> tuple[Any, int]:
     """Return the small committee that Dask's workers found, and the number of rows."""
     n_classes = None if model.classes is None else len(model.classes)
-    check_on_dask(options.combiner, n_classes)
-    combiner = make_combiner(options.combiner, options.seed)
+    check_on_dask(_combiner_name(options), n_classes)
+    combiner = _combiner(options, model)
     parts, messages = parts_of(files), options.messages
     with workers(options.scheduler, messages) as client:
         with watched(client, "reading", messages):
@@ -91,6 +101,41 @@ def _on_workers(options: Prune, model: TableModel, files: list[str]) -> tuple[An
             small = prune_ensemble(model.estimator, rows.X, rows.y, combiner=combiner)
             small = _chosen(options, small)
     return small, rows.n_rows
+
+
+def _combiner_name(options: Prune) -> str:
+    """Return the combiner that was asked for, or the one that can do what was."""
+    if options.scoring is None:
+        return options.combiner or "ep"
+    if options.combiner not in (None, "greedy"):
+        raise ShellError(
+            f"--scoring is what --combiner greedy maximises, and {options.combiner} "
+            "has a criterion of its own: leave out one of the two.",
+            USAGE,
+        )
+    return "greedy"
+
+
+def _combiner(options: Prune, model: TableModel | None = None) -> Any:
+    """Return the combiner, which for --scoring has to know the task."""
+    combiner = make_combiner(_combiner_name(options), options.seed)
+    if options.scoring is not None:
+        known(options.scoring, SCORES, "--scoring")
+        if model is not None:
+            n_classes = None if model.classes is None else len(model.classes)
+            combiner.set_params(scoring=scorer_name(options.scoring, n_classes))
+    return combiner
+
+
+def _note_known_rows(options: Prune, model: TableModel, n_rows: int) -> None:
+    """Say that these look like the rows that the members were trained on."""
+    if options.oob or not model.is_source(options.data, n_rows):
+        return
+    options.messages.note(
+        f"'{options.data}' has the name and the number of rows of the table that the "
+        "model was trained on: if these are its rows, give --oob, for members know "
+        "them by heart."
+    )
 
 
 def _refuse_options(options: Prune) -> None:

@@ -9,7 +9,7 @@ from committee.shell.errors import USAGE, ShellError
 from committee.shell.file_parts import is_for_dask
 from committee.shell.options import Report
 from committee.shell.table_model import read_model, source_name
-from committee.shell.table_output import check_output
+from committee.shell.table_output import PAGE, check_output
 
 
 def report(options: Report) -> None:
@@ -20,9 +20,10 @@ def report(options: Report) -> None:
             f"'{options.data}'.",
             USAGE,
         )
-    check_output(options.output, inputs=[options.model, options.data])
+    check_output(options.output, inputs=[options.model, options.data], endings=PAGE)
     model = read_model(options.model, options.target, labelled=True)
     X, y = model.read_labelled(options.data, options.messages)
+    model.note_known_rows(options.data, len(y), options.messages)
     file, data = Path(options.model).name, source_name(options.data)
     html = write_page(
         model.estimator,
@@ -34,5 +35,5 @@ def report(options: Report) -> None:
         n_jobs=options.jobs,
     )
     options.messages.result(
-        {"report": options.output, "rows": len(y), "bytes": len(html.encode())}
+        {"report": options.output, "rows": len(y), "file_bytes": len(html.encode())}
     )

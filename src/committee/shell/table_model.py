@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 
-from committee.persistence import load, read_metadata, save
+from committee.persistence import ModelFileError, load, read_metadata, save
 from committee.shell.choices import CLASSIFICATION, REGRESSION
 from committee.shell.columns import ROW_NUMBERS, Columns
 from committee.shell.encoding import unseen
@@ -136,6 +136,20 @@ class TableModel:
         findings.note(messages)
         return X, y
 
+    def is_source(self, data: str, n_rows: int) -> bool:
+        """Whether a table has the name and number of rows of the training table."""
+        source = self.source or {}
+        known = source.get("file"), source.get("rows")
+        return data != "-" and known == (source_name(data), n_rows)
+
+    def note_known_rows(self, data: str, n_rows: int, messages: Messages) -> None:
+        """Say that a model is judged on what look like its training rows."""
+        if self.is_source(data, n_rows):
+            messages.note(
+                f"'{data}' has the name and the number of rows of the table that the "
+                "model was trained on: on the same rows it looks better than it is."
+            )
+
     def _transformer(self) -> Any:
         """Return what turns the columns of a table into numbers."""
         before = (
@@ -168,7 +182,7 @@ def read_model(
             f"'{path}' must hold a classifier or a regressor. It holds a "
             f"{type(estimator).__name__}."
         )
-    facts = description.get("metadata") or {}
+    facts = _table_facts(description.get("metadata") or {}, path)
     target = target or facts.get("target")
     if labelled and target is None:
         raise ShellError(f"'{path}' does not name its target: give --target.", USAGE)
@@ -178,6 +192,42 @@ def read_model(
     }
     source = facts.get("source")
     return TableModel(estimator, Columns(**columns), target, source, description)
+
+
+def _table_facts(metadata: dict[str, Any], path: str) -> dict[str, Any]:
+    """Return target, columns and source, as `write_model` has written them.
+
+    Who calls `committee.save` may keep other things under these names: such are left
+    alone.
+    """
+    columns, source = metadata.get("columns"), metadata.get("source")
+    sound = {
+        "target": isinstance(metadata.get("target"), str | None),
+        "columns": columns is None or _are_columns(columns),
+        "source": source is None
+        or (isinstance(source, dict) and isinstance(source.get("rows"), int)),
+    }
+    wrong = [name for name, is_sound in sound.items() if not is_sound]
+    if wrong and metadata.keys() >= sound.keys():
+        raise ModelFileError(
+            f"{path} is damaged: in its metadata {wrong[0]!r} is not what committee "
+            "writes."
+        )
+    return {name: metadata.get(name) for name in sound if name not in wrong}
+
+
+def _are_columns(columns: Any) -> bool:
+    """Whether these are the fields of `Columns`."""
+    return (
+        isinstance(columns, dict)
+        and "names" in columns
+        and columns.keys() <= {"names", "words", "width"}
+        and isinstance(columns.get("width"), int | None)
+        and all(
+            isinstance(names, list) and all(isinstance(name, str) for name in names)
+            for names in (columns["names"], columns.get("words") or [])
+        )
+    )
 
 
 def write_model(model: TableModel, path: str) -> int:

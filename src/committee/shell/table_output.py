@@ -29,16 +29,32 @@ _COMPRESS: dict[str, Callable[[Any], Any]] = {
 _SEPARATORS = {".csv": ",", ".txt": ",", ".tsv": "\t", ".tab": "\t"}
 
 
-def check_output(path: str, *, table: bool = False, inputs: Sequence[str] = ()) -> None:
+#: Endings of a model, and of a page.
+MODEL, PAGE = (".skops",), (".html", ".htm")
+
+
+def check_output(
+    path: str,
+    *,
+    table: bool = False,
+    inputs: Sequence[str] = (),
+    endings: Sequence[str] = MODEL,
+    advice: str = "",
+) -> None:
     """Refuse, before any work is done, a file that cannot be written.
 
     Parameters
     ----------
     path : str
     table : bool, default=False
-        Whether it is a table, which has an ending, and may go to standard output.
+        Whether it is a table, which has endings of its own, and may go to standard
+        output.
     inputs : sequence of str
         Files that are read, and that it must not take the place of.
+    endings : sequence of str
+        Those that the file may have, if it is no table.
+    advice : str
+        What else one could do where it would take the place of one.
     """
     if path == "-":
         if table:
@@ -54,9 +70,13 @@ def check_output(path: str, *, table: bool = False, inputs: Sequence[str] = ()) 
         if there and os.path.samefile(path, name):
             raise ShellError(
                 f"The output '{path}' is the file '{name}' that is read: it would be "
-                "lost. Give another name with -o.",
+                f"lost. Give another name with -o{advice}.",
                 USAGE,
             )
+    if not table and not path.lower().endswith(tuple(endings)):
+        raise ShellError(
+            f"The output '{path}' must end in {' or '.join(endings)}.", USAGE
+        )
     folder = target.parent
     if not folder.is_dir():
         raise ShellError(f"There is no folder '{folder}' to write '{path}' in.", USAGE)

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from committee._install import how_to_install
 from committee.shell.errors import ShellError, listed
 
 #: What a CSV file writes where it has no value. "None" is a word: it names a class
@@ -45,8 +46,8 @@ def pyarrow() -> Any:
         import pyarrow
     except ImportError as error:
         raise ShellError(
-            f"Tables need {error.name}, which is not installed: pip install "
-            "'committee[shell]'."
+            f"Tables need {error.name}, which is not installed: "
+            f"{how_to_install('shell')}."
         ) from error
     return pyarrow
 

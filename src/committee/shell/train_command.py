@@ -13,7 +13,7 @@ from committee.pruning.crossfit import CrossFit
 from committee.pruning.weighing_rows import WeighingRows
 from committee.shell.choices import (
     CLASSIFICATION,
-    REGRESSION,
+    MEASURES,
     TASKS,
     check_on_dask,
     known,
@@ -32,9 +32,6 @@ from committee.shell.table_output import check_output
 from committee.shell.tables import read_table
 from committee.shell.target import split_target
 
-#: What the error of a task is.
-MEASURES = {CLASSIFICATION: "error rate", REGRESSION: "root mean squared error"}
-
 
 def train(options: Train) -> None:
     """Train a committee on a table and save it."""
@@ -49,7 +46,7 @@ def train(options: Train) -> None:
     # Whoever loads it has cores of their own.
     committee.set_params(n_jobs=None, verbose=False)
     pipeline = Pipeline([("columns", encoding.transformer), ("committee", committee)])
-    source = {"file": source_name(options.data), "rows": n_rows}
+    source = {"file": source_name(options.data), "rows": n_rows, **errors}
     model = TableModel(pipeline, encoding.columns, options.target, source)
     n_bytes = write_model(model, options.output)
     options.messages.result(
@@ -65,7 +62,7 @@ def train(options: Train) -> None:
             "members_with_a_weight": committee.n_members_,
             "measure": None if None in errors.values() else MEASURES[encoding.task],
             **errors,
-            "bytes": n_bytes,
+            "file_bytes": n_bytes,
             "seconds": time.perf_counter() - start,
         }
     )
@@ -158,5 +155,5 @@ def held_out_error(committee: Any) -> float | None:
     fair = CrossFit(committee.combiner_, F, rows).own
     if fair is None or not fair.counted.any():
         return None
-    error = rows.mean(rows.losses(fair.values), fair.counted)[0]
+    error = rows.mean(fair.losses, fair.counted)[0]
     return error if hasattr(committee, "classes_") else float(np.sqrt(error))
