@@ -10,6 +10,7 @@ from committee._format import (
     duration,
     figures,
     percent,
+    printable,
     text_table,
 )
 
@@ -73,3 +74,10 @@ def test_columns_are_as_wide_as_their_longest_entry():
 def test_long_names_are_cut():
     assert cut("x" * 60) == "x" * 60
     assert cut("x" * 61) == "x" * 59 + "…"
+
+
+def test_nothing_in_a_table_steers_the_terminal():
+    cells = [("a\x1b[31m", "b\nc"), ("\x9b1m\u202e", "Zürich 東京\u3000√")]
+    table = text_table(cells, "<")
+    assert table == ("a\\x1b[31m     b\\nc\n\\x9b1m\\u202e  Zürich 東京\u3000√")
+    assert printable("a\tb\nc", keep="\n") == "a\\tb\nc"

@@ -1,28 +1,49 @@
 """The package as a user sees it: names, docstrings and what an import costs."""
 
+import ast
 import inspect
 import re
 import subprocess
 import sys
 import types
+from pathlib import Path
 
 import pytest
 
 import committee
-from committee import displays
 
 PUBLIC = [name for name in committee.__all__ if name != "__version__"]
 
 
 def test_all_is_sorted_and_the_public_namespace():
     assert committee.__all__ == sorted(committee.__all__)
+    assert set(PUBLIC) == set(committee._HOME_OF)
+    assert set(committee.__all__) <= set(dir(committee))
     namespace = {
         name
         for name, value in vars(committee).items()
         if not name.startswith("_") and not isinstance(value, types.ModuleType)
     }
-    lazy = {*displays.__all__, "report"}  # loaded on first use
-    assert set(PUBLIC) == namespace | lazy
+    assert namespace - set(PUBLIC) == {
+        "TYPE_CHECKING",
+        "Any",
+        "find_spec",
+        "import_module",
+    }
+
+
+def test_type_checkers_see_every_name_where_it_comes_from():
+    """The imports that a checker reads, and the ones that are done on first use."""
+    tree = ast.parse(Path(committee.__file__).read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = {
+        (node.module, alias.name)
+        for node in block.body
+        for alias in node.names
+        if node.module != "committee"
+    }
+    homes = committee._HOME_OF.items()
+    assert seen == {(f"committee.{home}", name) for name, home in homes}
 
 
 def test_every_name_can_be_imported_and_there_are_no_others():
@@ -95,13 +116,25 @@ def _run(code):
     return done.stdout.strip()
 
 
-def test_import_pulls_in_nothing_heavy():
+def test_import_pulls_in_nothing():
+    """Whoever asks for the version does not wait for SciPy."""
+    found = _run("import sys, committee; dir(committee); print(*sys.modules)").split()
+    assert not {"numpy", "scipy", "sklearn", *HEAVY} & set(found)
+    assert "committee.combiners" not in found
+
+
+def test_packages_are_there_without_an_import_of_their_own():
+    code = "import committee; print(committee.ensembles, committee.compare.friedman)"
+    assert "friedman" in _run(code)
+
+
+def test_models_pull_in_nothing_heavy():
     """Nothing that scikit-learn (which from 1.9 on takes pandas and rich) does not."""
     assert (
         _run(
             "import sys, sklearn.ensemble, sklearn.model_selection\n"
             "before = set(sys.modules)\n"
-            "import committee\n"
+            "from committee import CommitteeClassifier, LSSVMClassifier, load, prune\n"
             f"print(sorted((set(sys.modules) - before) & set({HEAVY})))"
         )
         == "[]"

@@ -1,68 +1,58 @@
-"""The whole life of an ensemble: generate, couple, weigh, prune, look inside, ship."""
+"""The whole life of an ensemble: generate, couple, weigh, prune, look inside, ship.
 
-import importlib
-import typing
+Names are loaded on first use: `import committee` imports nothing, not even NumPy.
+"""
 
-from committee.combiners import (
-    ARDPruner,
-    Average,
-    BestPruner,
-    BoostingOrderPruner,
-    ClusterPruner,
-    ComplementarityPruner,
-    ConcurrencyPruner,
-    ContributionPruner,
-    DREPPruner,
-    EMPruner,
-    EPPruner,
-    GeneticPruner,
-    GreedyPruner,
-    KappaErrorHullPruner,
-    KappaPruner,
-    KLPruner,
-    LeastSquares,
-    LPBoostWeights,
-    MarginDistancePruner,
-    MCMCPruner,
-    OptimalWeights,
-    OrientationPruner,
-    RandomPruner,
-    ReduceErrorPruner,
-    SDPPruner,
-    SimplexWeights,
-)
-from committee.coupled import (
-    CoupledKernelClassifier,
-    CoupledKernelRegressor,
-    LSSVMClassifier,
-    LSSVMRegressor,
-)
-from committee.diagnostics import (
-    Ambiguity,
-    ambiguity,
-    disagreement,
-    double_fault,
-    error_correlation,
-    margins,
-    pairwise_kappa,
-    q_statistic,
-)
-from committee.estimators import CommitteeClassifier, CommitteeRegressor
-from committee.export import to_onnx, to_sklearn
-from committee.members import (
-    AdaBoost,
-    Bagging,
-    CrossSplits,
-    MemberFitError,
-    MiniBatches,
-    Pool,
-    RandomInits,
-)
-from committee.persistence import ModelFileError, load, save
-from committee.predictions import combine, member_predictions
-from committee.pruning import prune
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
-if typing.TYPE_CHECKING:
+if TYPE_CHECKING:
+    from committee import compare as compare
+    from committee.combiners import (
+        ARDPruner,
+        Average,
+        BestPruner,
+        BoostingOrderPruner,
+        ClusterPruner,
+        ComplementarityPruner,
+        ConcurrencyPruner,
+        ContributionPruner,
+        DREPPruner,
+        EMPruner,
+        EPPruner,
+        GeneticPruner,
+        GreedyPruner,
+        KappaErrorHullPruner,
+        KappaPruner,
+        KLPruner,
+        LeastSquares,
+        LPBoostWeights,
+        MarginDistancePruner,
+        MCMCPruner,
+        OptimalWeights,
+        OrientationPruner,
+        RandomPruner,
+        ReduceErrorPruner,
+        SDPPruner,
+        SimplexWeights,
+    )
+    from committee.coupled import (
+        CoupledKernelClassifier,
+        CoupledKernelRegressor,
+        LSSVMClassifier,
+        LSSVMRegressor,
+    )
+    from committee.diagnostics import (
+        Ambiguity,
+        ambiguity,
+        disagreement,
+        double_fault,
+        error_correlation,
+        margins,
+        pairwise_kappa,
+        q_statistic,
+    )
     from committee.displays import (
         AmbiguityDisplay,
         CouplingDisplay,
@@ -74,7 +64,38 @@ if typing.TYPE_CHECKING:
         RocCommitteeDisplay,
         WeightsDisplay,
     )
-    from committee.reporting import report
+    from committee.estimators import (
+        CommitteeClassifier,
+        CommitteeRegressor,
+    )
+    from committee.export import (
+        to_onnx,
+        to_sklearn,
+    )
+    from committee.members import (
+        AdaBoost,
+        Bagging,
+        CrossSplits,
+        MemberFitError,
+        MiniBatches,
+        Pool,
+        RandomInits,
+    )
+    from committee.persistence import (
+        ModelFileError,
+        load,
+        save,
+    )
+    from committee.predictions import (
+        combine,
+        member_predictions,
+    )
+    from committee.pruning import (
+        prune,
+    )
+    from committee.reporting.report import (
+        report,
+    )
 
 __version__ = "0.1.0.dev0"
 
@@ -147,13 +168,95 @@ __all__ = [
     "to_sklearn",
 ]
 
+#: The public names of each module.
+_NAMES_OF = {
+    "combiners": (
+        "ARDPruner",
+        "Average",
+        "BestPruner",
+        "BoostingOrderPruner",
+        "ClusterPruner",
+        "ComplementarityPruner",
+        "ConcurrencyPruner",
+        "ContributionPruner",
+        "DREPPruner",
+        "EMPruner",
+        "EPPruner",
+        "GeneticPruner",
+        "GreedyPruner",
+        "KappaErrorHullPruner",
+        "KappaPruner",
+        "KLPruner",
+        "LeastSquares",
+        "LPBoostWeights",
+        "MarginDistancePruner",
+        "MCMCPruner",
+        "OptimalWeights",
+        "OrientationPruner",
+        "RandomPruner",
+        "ReduceErrorPruner",
+        "SDPPruner",
+        "SimplexWeights",
+    ),
+    "coupled": (
+        "CoupledKernelClassifier",
+        "CoupledKernelRegressor",
+        "LSSVMClassifier",
+        "LSSVMRegressor",
+    ),
+    "diagnostics": (
+        "Ambiguity",
+        "ambiguity",
+        "disagreement",
+        "double_fault",
+        "error_correlation",
+        "margins",
+        "pairwise_kappa",
+        "q_statistic",
+    ),
+    "displays": (
+        "AmbiguityDisplay",
+        "CouplingDisplay",
+        "CriticalDifferenceDisplay",
+        "KappaErrorDisplay",
+        "PairedRunsDisplay",
+        "PosteriorDisplay",
+        "PruningPathDisplay",
+        "RocCommitteeDisplay",
+        "WeightsDisplay",
+    ),
+    "estimators": ("CommitteeClassifier", "CommitteeRegressor"),
+    "export": ("to_onnx", "to_sklearn"),
+    "members": (
+        "AdaBoost",
+        "Bagging",
+        "CrossSplits",
+        "MemberFitError",
+        "MiniBatches",
+        "Pool",
+        "RandomInits",
+    ),
+    "persistence": ("ModelFileError", "load", "save"),
+    "predictions": ("combine", "member_predictions"),
+    "pruning": ("prune",),
+    "reporting.report": ("report",),
+}
+_HOME_OF = {name: home for home, names in _NAMES_OF.items() for name in names}
 
-def __getattr__(name: str) -> typing.Any:
-    """Load on first use what a fitted committee does not need."""
-    if name == "compare":
-        return importlib.import_module("committee.compare")
-    if name in __all__ and name.endswith("Display"):
-        return getattr(importlib.import_module("committee.displays"), name)
-    if name == "report":
-        return importlib.import_module("committee.reporting").report
-    raise AttributeError(f"module 'committee' has no attribute {name!r}")
+if not TYPE_CHECKING:  # a checker sees the imports above, and what is not there
+
+    def __getattr__(name: str) -> Any:
+        """Load a public name, or a package such as `committee.compare`."""
+        if name in _HOME_OF:
+            value = getattr(import_module(f"committee.{_HOME_OF[name]}"), name)
+        elif not name.startswith("_") and find_spec(f"committee.{name}"):
+            value = import_module(f"committee.{name}")
+        else:
+            raise AttributeError(f"module 'committee' has no attribute {name!r}")
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted({*globals(), *__all__, "compare"})

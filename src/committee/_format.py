@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Sequence
 
+#: Kinds of characters that a terminal obeys: controls, halves of pairs, line ends.
+_STEERS = {"Cc", "Cs", "Zl", "Zp"}
+#: Marks that turn the direction of the text that follows.
+_TURNS = {chr(c) for c in (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F))} | {
+    chr(c) for c in range(0x2066, 0x206A)
+}
 #: Share of a standard error below which a difference is rounding.
 _ROUNDING = 1e-9
 
@@ -25,6 +32,18 @@ def change(x: float, se: float, unit: str = "") -> str:
     sign = "" if x == 0 else "-" if x < 0 else "+"
     spread = "" if math.isnan(se) else f" ± {figures(se, 2)}"
     return f"{sign}{figures(abs(x), 2)}{spread} {unit}".rstrip()
+
+
+def error_text(measure: str, error: float) -> str:
+    """Return an error as the whole library shows it: rates in percent."""
+    return percent(error) if measure == "error rate" else figures(error, 4)
+
+
+def change_text(measure: str, gap: float, se: float) -> str:
+    """Return a difference of errors: of rates in points."""
+    if measure == "error rate":
+        return change(100 * gap, 100 * se, "points")
+    return change(gap, se)
 
 
 def percent(x: float) -> str:
@@ -54,12 +73,32 @@ def cut(text: str, most: int = 60) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
+def printable(text: str, keep: str = "") -> str:
+    r"""Return text in which nothing steers a terminal, or turns its direction.
+
+    Control characters are written as Python writes them, but for those to `keep`.
+
+    Examples
+    --------
+    >>> from committee._format import printable
+    >>> print(printable("red\x1b[2J\nblue"))
+    red\x1b[2J\nblue
+    """
+    return "".join(
+        repr(c)[1:-1]
+        if c not in keep and (c in _TURNS or unicodedata.category(c) in _STEERS)
+        else c
+        for c in text
+    )
+
+
 def text_table(rows: Sequence[Sequence[str]], align: str = "<>") -> str:
-    """Return rows of text in columns, with two spaces between.
+    """Return rows of text in columns, with two spaces between, and nothing else in it.
 
     `align` has the side of each column, "<" or ">"; its last one holds for all further
     columns.
     """
+    rows = [[printable(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     sides = align.ljust(len(widths), align[-1])
     return "\n".join(

@@ -19,4 +19,4 @@ Member = Any
 #: of a booster) scores that add up.
 Votes = Literal["soft", "hard", "scores"]
 #: What turns weighted sums into probabilities; see `Roster`.
-Link = Literal["mean", "softmax", "combiner"]
+Link = Literal["mean", "slope", "softmax", "combiner"]

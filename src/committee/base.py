@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier, is_regressor
+from sklearn.base import is_classifier, is_regressor
 from sklearn.tree import BaseDecisionTree
 from sklearn.utils import check_random_state, estimator_html_repr, get_tags
 from sklearn.utils.metadata_routing import (
@@ -32,13 +31,15 @@ from committee._validation import (
 from committee.combiners import Combiner
 from committee.distributed import lazy_rows
 from committee.ensembles import Roster, Round, rebuilt
-from committee.ensembles.roster import checked_mask
+from committee.ensembles.roster import with_rows
+from committee.ensembles.training_rows import digest
 from committee.export import to_sklearn
 from committee.members import Bagging, Generation, Generator, Pool, TrainingData
 from committee.members.dask_rows import ChunkedData, training_data
 from committee.members.dask_training import check_generator, generate_members
 from committee.path import Path
 from committee.predictions import combined, predict_members
+from committee.saved_state import SavedState
 from committee.weighing import grow, weigh
 
 
@@ -47,7 +48,7 @@ def _member_axes(committee: BaseCommittee) -> tuple[int, ...]:
     return (len(committee.roster_), *committee.roster_.output_shape)
 
 
-class BaseCommittee(BaseEstimator):
+class BaseCommittee(SavedState):
     """What classification and regression share: generate, weigh, combine."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -78,6 +79,8 @@ class BaseCommittee(BaseEstimator):
     support_: IntArray
     held_out_: BoolArray | None
     path_: Path
+    #: Of the rows of `fit`, to recognise them by; handed on when it is pruned.
+    _digest: str
 
     def __init__(
         self,
@@ -209,6 +212,8 @@ class BaseCommittee(BaseEstimator):
         """Return checked rows, in memory or in chunks."""
         self._check_kind()
         data = training_data(self, X, y, sample_weight, fit_params, check_y)
+        if isinstance(data, TrainingData):
+            self._digest = digest(data.X)
         if self.combiner is not None and not data.in_memory:
             self.combiner.check_chunks(data.n_classes)
         return data
@@ -317,14 +322,9 @@ class BaseCommittee(BaseEstimator):
         """Be unfitted: should this fit fail, nothing old may stay beside the new."""
         for name in (
             *("roster_", "combiner_", "held_out_", "support_", "path_"),
-            *("_whole", "_summary", "_weighing"),
+            *("_whole", "_summary", "_slope", "_weighing", "_digest"),
         ):
             self.__dict__.pop(name, None)
-
-    def __getstate__(self) -> Any:
-        """Leave out the booster that is rebuilt on first use."""
-        state: Any = super().__getstate__()
-        return {k: v for k, v in state.items() if k != "_whole"}
 
     @lazy_rows(tail=_member_axes)
     def member_predictions(self, X: Any, *, n_jobs: int | None = None) -> FloatArray:
@@ -364,17 +364,8 @@ class BaseCommittee(BaseEstimator):
     def _as_roster(self) -> Roster:
         """Return the roster with what is known of the training rows."""
         check_is_fitted(self)
-        mask = self.held_out_
-        return replace(
-            self.roster_,
-            held_out=None if mask is None else partial(checked_mask, mask),
-            no_oob_reason=(
-                "It does not know rows that its members have not seen: a committee does "
-                "that was fitted in memory with a combiner and "
-                'weigh_on="held-out", and one that was pruned before does not. Give '
-                "rows that it was not trained on, without oob."
-            ),
-        )
+        known = with_rows(self.roster_, self.held_out_, getattr(self, "_digest", None))
+        return replace(known, combiner=self.combiner_)
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
         """Check names and widths; hand frames and sparse matrices through."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +20,12 @@ from committee._validation import (
 )
 from committee.base import BaseCommittee
 from committee.distributed import ScoreMixin, lazy_rows
-from committee.probabilities import as_probabilities, softmax_probabilities
+from committee.ensembles import Roster
+from committee.probabilities import (
+    as_probabilities,
+    slope_probabilities,
+    softmax_probabilities,
+)
 
 #: Types of None and of the missing values of pandas, which may not be installed.
 _MISSING = {"NoneType", "NAType", "NaTType"}
@@ -130,7 +136,8 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
 
         The combiner turns the weighted sums of the members' probabilities or
         votes into probabilities: as a rule it cuts them at zero and scales rows to
-        sum one.
+        sum one. A committee made by `prune` has p(k | x) ~ exp(slope_ s_k(x)): few
+        members that are sure of themselves are not to be taken at their word.
 
         Parameters
         ----------
@@ -141,12 +148,47 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
         -------
         p : array of shape (N, K)
         """
-        scores = self._combined(X)
+        return self._probabilities(self._combined(X))
+
+    def _probabilities(self, scores: FloatArray) -> FloatArray:
+        """Return probabilities of the weighted sums (N, K)."""
         if self.roster_.link == "softmax":
             return softmax_probabilities(scores)
-        if self.roster_.link == "mean" or self.combiner_ is None:
+        if self.roster_.link == "slope" and self.slope_ is not None:
+            return slope_probabilities(scores, self.slope_)
+        if self.roster_.link in ("mean", "slope") or self.combiner_ is None:
             return as_probabilities(scores)
         return self.combiner_.probabilities(scores)
+
+    def _as_roster(self) -> Roster:
+        """Return the roster with what is known of rows and probabilities."""
+        return replace(super()._as_roster(), probabilities=self._probabilities)
+
+    @property
+    def slope_(self) -> float | None:
+        """Slope of the probabilities of a committee made by `prune`, found on first use.
+
+        It has the least log-loss on rows that did not choose the members; None where
+        probabilities are weighted means, as with too few rows for folds.
+        """
+        if self._fitted_roster().link != "slope":
+            return None
+        if "_slope" in self.__dict__ or not hasattr(self, "path_"):
+            return self.__dict__.get("_slope")
+        return self.path_.assessment.slope(self.support_)  # type: ignore[union-attr]
+
+    def __getstate__(self) -> Any:
+        """Find the slope while the rows are there: a copy has none."""
+        state = super().__getstate__()
+        if hasattr(self, "path_"):
+            state["_slope"] = self.slope_
+        return state
+
+    def __delattr__(self, name: str) -> None:
+        """Find the slope before the rows of `path_` are given up."""
+        if name == "path_":
+            self._slope = self.slope_
+        super().__delattr__(name)
 
     @lazy_rows(dtype=lambda model: model.classes_.dtype)
     def predict(self, X: Any) -> Any:
@@ -161,8 +203,9 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
         -------
         labels : array of shape (N,)
         """
-        p = self.predict_proba(X)
-        return self.classes_[p.argmax(axis=1)]
+        # Probabilities are largest where the weighted sums are.
+        codes = self._combined(X).argmax(axis=1)
+        return self.classes_[codes]
 
 
 class CommitteeRegressor(ScoreMixin, RegressorMixin, BaseCommittee):

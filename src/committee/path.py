@@ -8,13 +8,16 @@ and seconds, and hands out committees.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from committee._typing import FloatArray, IntArray
+from committee._format import count
+from committee._typing import BoolArray, FloatArray, IntArray
+from committee.path_table import path_table
 
 #: Standard errors by which a smaller committee must be better to be preferred: three,
 #: since it is the best of many sizes.
@@ -39,17 +42,30 @@ class PathSource(Protocol):
     def seconds_per_row(self) -> FloatArray | None:
         """Seconds that the members of each step take for a row."""
 
-    def differences(self, steps: IntArray) -> tuple[FloatArray, FloatArray] | None:
-        """Return error(step) - error(last step) on the same rows, and its spread."""
+    @property
+    def available(self) -> BoolArray:
+        """The steps of which there is a committee: in a copy not all."""
 
-    def check_rows(self) -> None:
-        """Refuse to go on where this is a copy without rows and members."""
+    def measured(self, name: str) -> Any:
+        """Return one of the above if it is known already, None otherwise."""
+
+    def clearly_better(self, steps: IntArray) -> BoolArray | None:
+        """Return which steps have a clearly lower error than the last of them."""
 
     def committee(self, step: int) -> Any:
         """Return the committee of a step."""
 
+    def slope(self, support: IntArray) -> float | None:
+        """Return the slope of the probabilities of the committee of these members."""
+
     def summary(self, committee: Any) -> Any:
         """Return what pruning cost and gained."""
+
+    def kept(self, committee: Any, whole: bool) -> PathSource:
+        """Return what a copy of a committee keeps of this."""
+
+    def bind(self, committee: Any) -> None:
+        """Learn which committee a copy came with."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -131,9 +147,17 @@ class Path:
         return len(self.weights)
 
     def __repr__(self) -> str:
-        """Return how many committees there are, and of which sizes."""
-        sizes = f"{self.size.min()} to {self.size.max()} members"
-        return f"<Path of {len(self)} committees, {sizes}>"
+        """Return a table of what is known: nothing is measured for it."""
+        return path_table(self)
+
+    @property
+    def available(self) -> BoolArray:
+        """The steps that `choose` can hand out.
+
+        All, but in a copy or a file those whose members are in it.
+        """
+        here = True if self.assessment is None else self.assessment.available
+        return np.broadcast_to(here, len(self))
 
     @property
     def members(self) -> list[IntArray]:
@@ -202,8 +226,6 @@ class Path:
         """
         if not (within_se == 0 or _is_positive(within_se)):
             raise ValueError(f"within_se must be at least 0. Got {within_se!r}.")
-        if self.assessment is not None:
-            self.assessment.check_rows()
         fits = np.ones(len(self), dtype=bool)
         # Costs are measured on first use, so only those with a limit are looked at.
         for name, limit, costs in (
@@ -214,9 +236,22 @@ class Path:
             if limit is not None:
                 fits &= self._within(name, limit, getattr(self, costs), fits)
         step = self._preferred(fits, within_se)
+        if not self.available[step]:
+            step = self._instead(step, fits & self.available, within_se)
         if self.assessment is None:
             return self.weights[step].copy()
         return self.assessment.committee(step)
+
+    def for_copy(self, committee: Any, *, whole: bool) -> Path:
+        """Return the path as a copy of one of its committees keeps it."""
+        if self.assessment is None:
+            return self
+        return replace(self, assessment=self.assessment.kept(committee, whole))
+
+    def bind(self, committee: Any) -> None:
+        """Learn which committee a copy of the path came with."""
+        if self.assessment is not None:
+            self.assessment.bind(committee)
 
     def without_steps(self, **changes: Any) -> Path:
         """Return the path with other fields, and without the covariances of EP."""
@@ -239,14 +274,36 @@ class Path:
             )
         return within
 
+    def _instead(self, step: int, fits: Any, within_se: float) -> int:
+        """Return the step to take where that which was preferred was left behind."""
+        missing = (
+            f"The committee of {count(int(self.size[step]), 'member')} that these limits "
+            "choose has members that are not in this copy"
+        )
+        remedy = (
+            "Use the committee that prune() returned, or "
+            "save(committee, file, whole_path=True), which keeps all."
+        )
+        if not fits.any():
+            sizes = ", ".join(map(str, np.unique(self.size[self.available])))
+            held = f"it holds those of {sizes} members" if sizes else "it holds none"
+            raise ValueError(f"{missing}; {held}. {remedy}")
+        other = self._preferred(fits, within_se)
+        warnings.warn(
+            f"{missing}: got that of {count(int(self.size[other]), 'member')}. {remedy}",
+            stacklevel=3,
+        )
+        return other
+
     def _preferred(self, fits: Any, within_se: float) -> int:
         """Return the step to take, of those that keep to the limits."""
         order = self._one_for_each_size(fits)
-        gap, gap_se = self._differences(order)
-        clear = np.where(gap < -CLEARLY * gap_se, gap, 0.0)
-        best = int(np.flatnonzero(clear == clear.min())[-1])
+        clear = np.flatnonzero(self._clearly_better(order))
+        error, best = self.error[order], len(order) - 1
+        if len(clear):
+            best = int(clear[error[clear] == error[clear].min()][-1])
         if within_se > 0:
-            error, se = self.error[order], np.nan_to_num(self.error_se[order])
+            se = np.nan_to_num(self.error_se[order])
             too_far = error[:best] > error[best] + within_se * se[best]
             best = int(np.flatnonzero([True, *too_far])[-1])
         return int(order[best])
@@ -260,15 +317,16 @@ class Path:
         last = np.append(np.diff(self.size[order]) > 0, True)
         return np.asarray(order[last])
 
-    def _differences(self, order: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return d_k and s_k; on the same rows where the losses are at hand."""
-        paired = None if self.assessment is None else self.assessment.differences(order)
+    def _clearly_better(self, order: IntArray) -> BoolArray:
+        """Return d_k < -3 s_k; on the same rows where the losses are known."""
+        source = self.assessment
+        paired = None if source is None else source.clearly_better(order)
         if paired is not None:
             return paired
         error, se = self.error[order], np.nan_to_num(self.error_se[order])
         with np.errstate(invalid="ignore"):
             gap = np.nan_to_num(error - error[-1])
-        return gap, np.hypot(se, se[-1])
+        return np.asarray(gap < -CLEARLY * np.hypot(se, se[-1]))
 
     def _errors(self) -> tuple[FloatArray, FloatArray, str]:
         found = None if self.assessment is None else self.assessment.errors

@@ -35,15 +35,47 @@ def softmax_probabilities(scores: FloatArray) -> FloatArray:
     return p
 
 
+def slope_probabilities(
+    scores: FloatArray, slope: float, variance: FloatArray | None = None
+) -> FloatArray:
+    """Return p(k | x) ~ exp(b s_k(x)), the mean over scores that are not certain.
+
+        p = softmax(b s / sqrt(1 + pi/8 b^2 v))
+
+    Parameters
+    ----------
+    scores : array of shape (N, K)
+    slope : float
+        b.
+    variance : array of shape (N,), optional
+        v, that of the difference of two scores of a row. The mean of a logistic
+        function under a normal distribution is MacKay's approximation.
+    """
+    p: FloatArray = softmax(_sloped(scores, slope, variance), axis=1)
+    return p
+
+
+def _sloped(
+    scores: FloatArray, slope: float, variance: FloatArray | None
+) -> FloatArray:
+    if variance is None:
+        return slope * scores
+    return slope * scores / np.sqrt(1 + np.pi / 8 * slope**2 * variance)[:, None]
+
+
 def fit_slope(
-    scores: FloatArray, y: IntArray, sample_weight: FloatArray | None = None
+    scores: FloatArray,
+    y: IntArray,
+    sample_weight: FloatArray | None = None,
+    variance: FloatArray | None = None,
 ) -> float:
     """Return the slope b > 0 of least log loss, for scores (N, K) and class codes y.
 
         min_b  - sum_n s_n sum_k t_nk log p(k | x_n),    p(k | x) ~ exp(b s_k(x))
 
     The targets t leave 1 / (N + K) to the wrong classes (as Platt's), so that the
-    slope stays finite where the scores are never wrong.
+    slope stays finite where the scores are never wrong. With the `variance` (N,) of
+    uncertain scores p is their mean, as in `slope_probabilities`.
     """
     N, K = scores.shape
     s = np.ones(N) if sample_weight is None else sample_weight
@@ -56,7 +88,8 @@ def fit_slope(
     t *= s[:, None] / s.sum()
 
     def loss(log_b: float) -> float:
-        return -float(np.sum(t * log_softmax(np.exp(log_b) / unit * scores, axis=1)))
+        sloped = _sloped(scores, np.exp(log_b) / unit, variance)
+        return -float(np.sum(t * log_softmax(sloped, axis=1)))
 
     best = minimize_scalar(loss, bounds=_LOG_SLOPES, method="bounded")
     return float(np.exp(best.x)) / unit

@@ -10,13 +10,17 @@ from sklearn.linear_model import Ridge
 from sklearn.utils.validation import check_is_fitted
 
 from committee.ensembles import rebuild, rebuilt, roster_of
+from committee.persistence.tree_checks import has_rounds_alike
 from tests.reference.boosters import (
+    BOOSTERS,
     LIBRARIES,
     TASKS,
     M,
     assert_mean_is_the_booster,
     combined,
     fit_booster,
+    make_booster,
+    make_rows,
     member_values,
     output,
     tolerance,
@@ -157,3 +161,20 @@ def test_no_round_is_no_booster():
 def test_other_members_have_no_booster():
     X = np.eye(3)
     assert rebuilt([Ridge().fit(X, X[0])], np.ones(1)) is None
+
+
+@pytest.mark.parametrize("library", BOOSTERS)
+def test_rounds_of_two_boosters_make_up_none(library):
+    """The trees of one would look for columns that the other has not seen."""
+    X, y = make_rows("regression", missing=False)
+    boosters = [
+        make_booster(library).fit(A, y) for A in (X, np.hstack([X, X]), X[:, ::-1])
+    ]
+    first, wider, other = (roster_of(booster).members for booster in boosters)
+    w = np.full(2, 0.5)
+    with pytest.raises(ValueError, match="rounds of more than one booster"):
+        rebuild([first[0], wider[1]], w)
+    assert rebuilt([first[0], wider[1]], w) is None
+    assert not has_rounds_alike([first[0], None, wider[1]])
+    assert has_rounds_alike(first)
+    assert has_rounds_alike(np.array([None, other[3], other[4]], dtype=object))

@@ -232,4 +232,4 @@ def test_a_missing_package_is_named():
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    assert "pip install 'committee[onnx]'" in done.stdout
+    assert "pip install skl2onnx onnxruntime." in done.stdout

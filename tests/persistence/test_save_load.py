@@ -306,7 +306,7 @@ def test_pruned_ensembles_come_back(tmp_path, kind, task):
     model.set_params(**dict.fromkeys(seeds, 0))
     # XGBoost takes no labels but 0, 1, 2.
     y = CODES if (kind, task) == ("XGBoost", "classes") else TARGETS[task]
-    small = prune(model.fit(X, y), X, y)
+    small = prune(model.fit(X, y), X, y, oob=False)
     summary = small.summary()  # measured before, so that the file has it
     again = there_and_back(small, tmp_path, trusted=types_to_trust(small, tmp_path))
     assert_same(small, again)
@@ -336,7 +336,7 @@ def types_to_trust(model, folder):
 )
 def test_only_types_of_other_libraries_need_trust(tmp_path, kind, names):
     model = ensemble(kind, "binary").fit(X, CODES // 2)
-    assert types_to_trust(prune(model, X, CODES // 2), tmp_path) == names
+    assert types_to_trust(prune(model, X, CODES // 2, oob=False), tmp_path) == names
     if isinstance(model, BaseEstimator):  # CatBoost's models are none
         assert types_to_trust(model, tmp_path) == names
 

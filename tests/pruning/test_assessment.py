@@ -10,6 +10,7 @@ from sklearn.datasets import (
     load_diabetes,
     load_wine,
     make_classification,
+    make_friedman1,
 )
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -162,7 +163,7 @@ def test_bytes_that_members_share_are_counted_once():
     )
 
 
-def test_copies_and_pickles_keep_the_numbers_only(cancer):
+def test_copies_and_pickles_keep_no_rows(cancer):
     forest, X, y = cancer
     small = prune(forest, X, y)
     for other in (pickle.loads(pickle.dumps(small)), copy.deepcopy(small)):
@@ -170,9 +171,8 @@ def test_copies_and_pickles_keep_the_numbers_only(cancer):
         np.testing.assert_array_equal(other.path_.weights, small.path_.weights)
         np.testing.assert_array_equal(other.path_.own_error, small.path_.own_error)
         assert other.path_.n_bytes is None
-        for use in (other.summary, lambda path=other.path_: path.choose(max_members=2)):
-            with pytest.raises(ValueError, match="prune again"):
-                use()
+        with pytest.raises(ValueError, match=r"cannot be made anew.*prune again"):
+            other.summary()
     small.summary()
     small.path_.n_bytes  # noqa: B018 (measured on first use)
     other = pickle.loads(pickle.dumps(small))
@@ -200,7 +200,7 @@ def test_the_measure_is_named():
     X, y = load_diabetes(return_X_y=True)
     forest = RandomForestRegressor(20, random_state=0).fit(X, y)
     path = prune(forest, X, y, oob=True).path_
-    assert path.measure == "cross-fitted mean squared error"
+    assert path.measure == "cross-fitted RMSE"
     assert path.own_measure == "leave-one-out mean squared error"
     assert len(path) == len(path.size)
 
@@ -224,6 +224,34 @@ def test_errors_of_the_path_are_those_of_fresh_rows():
     assert abs(np.mean(fair) - np.mean(true)) < 0.02
 
 
+@pytest.mark.parametrize("kind", ["two classes", "four classes", "numbers"])
+def test_out_of_bag_errors_of_small_committees_are_those_of_fresh_rows(kind):
+    """A third of the members may speak on a row; on fresh rows all do."""
+    found, fresh = [], []
+    for seed in range(2):
+        if kind == "numbers":
+            X, y = make_friedman1(2500, noise=1.0, random_state=seed)
+        else:
+            X, y = make_classification(
+                *(2500, 10),
+                n_informative=6,
+                n_classes=2 if kind[0] == "t" else 4,
+                flip_y=0.05,
+                random_state=seed,
+            )
+        model = RandomForestRegressor if kind == "numbers" else RandomForestClassifier
+        forest = model(80, random_state=seed).fit(X[:500], y[:500])
+        path = prune(forest, X[:500], y[:500], oob=True).path_
+        F = member_predictions(forest, X[500:])
+        at = [int(np.abs(path.size - k).argmin()) for k in (5, 10)]
+        for w in path.weights[at]:
+            f = combine(F, w)
+            losses = (f - y[500:]) ** 2 if f.ndim == 1 else f.argmax(1) != y[500:]
+            fresh.append(np.sqrt(losses.mean()) if f.ndim == 1 else losses.mean())
+        found += list(path.error[at])
+    assert np.mean(found) == pytest.approx(np.mean(fresh), rel=0.12)
+
+
 def test_another_point_of_the_path_has_nothing_of_the_chosen_one(cancer):
     """What EP knows of its own choice is not told of a smaller committee."""
     forest, X, y = cancer
@@ -241,6 +269,6 @@ def test_weights_that_are_all_zero_keep_all_members(rng):
     """Least squares of a zero target: the committee still predicts, as after fit."""
     X = rng.normal(size=(40, 3))
     forest = RandomForestRegressor(5, random_state=0).fit(X, X[:, 0])
-    small = prune(forest, X, np.zeros(40), combiner=LeastSquares())
+    small = prune(forest, X, np.zeros(40), combiner=LeastSquares(), oob=False)
     assert len(small.members_) == 5
     np.testing.assert_allclose(small.predict(X), 0.0, atol=1e-12)

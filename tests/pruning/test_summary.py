@@ -55,18 +55,28 @@ def test_it_prints_as_a_table():
         disagreement=0.03,
         disagreement_upper=0.04,
         oob=False,
+        log_loss_before=0.3,
+        log_loss_after=0.2,
+        log_loss_difference=-0.1,
+        log_loss_difference_se=0.02,
     )
     text = str(summary)
     for part in (
         "500",
         "20",
-        "-0.01 ± 0.005",
+        "10 %    9 %  -1 ± 0.5 points",
+        "0.3    0.2  -0.1 ± 0.02",
         "50 MB",
         "2 MB",
         "4 %",
         "below 4 %",
-        "cross-fitted",
+        "that it had\nnot chosen",
     ):
         assert part in text
-    assert max(map(len, text.splitlines())) < 80
+    assert max(map(len, text.splitlines())) < 90
     assert summary.to_dict()["bytes_after"] == 2_000_000
+    # Errors that pruning went by are told apart, and only on request.
+    for error in ("8 %", "9.5 %"):
+        assert error not in text
+        assert error in summary.details()
+    assert summary.details().count("too small") == 2

@@ -34,17 +34,12 @@ def test_wrong_targets_are_named(classes, y, message):
         checked_rows(roster, np.zeros((2, 1)), y, oob=False, sample_weight=None)
 
 
-def test_members_abstain_where_they_were_trained(rng):
-    """Against a plain loop over rows."""
-    F = rng.uniform(size=(20, 4, 3))
+def test_rows_that_nobody_may_judge_are_not_counted(rng):
+    F, y = rng.normal(size=(20, 4)), rng.normal(size=20)
     mask = rng.uniform(size=(20, 4)) < 0.4
-    w = rng.uniform(size=4)
-    rows = WeighingRows(np.zeros(20, dtype=int), None, mask)
-    output, counted = rows.output(F, w, np.arange(4))
-    np.testing.assert_array_equal(counted, mask.any(axis=1))
-    for n in np.flatnonzero(counted):
-        v = w * mask[n]
-        np.testing.assert_allclose(output[n], w.sum() * (v @ F[n]) / v.sum())
+    mask[:3] = False
+    error = WeighingRows(y, None, mask).error(F, np.full(4, 0.25))
+    assert error == WeighingRows(y[3:], None, mask[3:]).error(F[3:], np.full(4, 0.25))
 
 
 def test_errors_and_their_spread(rng):

@@ -82,8 +82,8 @@ def path_errors(
     known = ~path.weights[:, missing].any(axis=1)
     errors = np.full(len(W), np.nan)
     if path.scoring is not None:
-        score = row_score(Problem(F, y, None, sample_weight), path.scoring)
         try:
+            score = row_score(Problem(F, y, None, sample_weight), path.scoring)
             errors[known] = [score.error(w) for w in W[known]]
         except ValueError:  # some scores are not known on rows of one class
             return errors

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from committee._format import cut
+from committee._install import how_to_install
 
 #: The palette of Okabe and Ito (2008), made for colour-blind readers too.
 BLACK, GREY = "#000000", "#6f6f6f"
@@ -42,7 +43,7 @@ class Display(ABC):
         except ImportError:
             raise ImportError(
                 f"{type(self).__name__}.plot needs matplotlib: "
-                "pip install 'committee[plot]'."
+                f"{how_to_install('plot')}."
             ) from None
         self._has_new_figure = ax is None
         if ax is None:

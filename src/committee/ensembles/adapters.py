@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 from sklearn.pipeline import Pipeline
+from sklearn.tree import BaseDecisionTree
 from sklearn.utils.validation import check_is_fitted
 
 from committee.ensembles.catboost import (
@@ -29,9 +32,15 @@ from committee.ensembles.gradient_boosting import gradient_roster, gradient_tree
 from committee.ensembles.hist_boosting import hist_roster, hist_trees
 from committee.ensembles.lightgbm import lightgbm_roster, lightgbm_trees
 from committee.ensembles.roster import Roster
+from committee.ensembles.training_rows import Rows, rows_of_trees
 from committee.ensembles.tree_tables import TreeSum
 from committee.ensembles.voting import list_roster, stacking_roster, voting_roster
 from committee.ensembles.xgboost import xgboost_roster, xgboost_trees
+
+#: Answers that rows of the training get.
+_TRAINED = ("same", "another order")
+#: Models among the members that are asked whether they have seen the rows.
+_ASKED = 20
 
 
 class Adapter(NamedTuple):
@@ -63,6 +72,9 @@ ADAPTERS = (
     Adapter("catboost", "CatBoost*", catboost_roster, catboost_trees, catboost_columns),
 )
 
+#: Ensembles of models that are trained by themselves, each on all rows.
+_OF_MODELS = (voting_roster, stacking_roster)
+
 KNOWN = (
     "RandomForest*, ExtraTrees*, Bagging*, AdaBoost*, Voting*, Stacking*, "
     "GradientBoosting*, HistGradientBoosting*, LightGBM, XGBoost and CatBoost models, "
@@ -78,7 +90,7 @@ def roster_of(ensemble: Any) -> Roster:
     one of these, or a list of fitted estimators of one task.
     """
     if isinstance(ensemble, (list, tuple)) and ensemble:
-        return list_roster(list(ensemble))
+        return _of_models(list_roster(list(ensemble)))
     if hasattr(ensemble, "_as_roster"):
         roster: Roster = ensemble._as_roster()
         return roster
@@ -100,7 +112,8 @@ def roster_of(ensemble: Any) -> Roster:
                 f"The {kind} predicts several targets at once; prune one that was "
                 "trained on one of them."
             )
-        return adapter.roster(ensemble)
+        roster = adapter.roster(ensemble)
+        return roster if adapter.roster not in _OF_MODELS else _of_models(roster)
     if hasattr(ensemble, "refit"):
         check_is_fitted(ensemble)
         raise ValueError(
@@ -109,6 +122,32 @@ def roster_of(ensemble: Any) -> Roster:
         )
     came = "an empty list" if isinstance(ensemble, (list, tuple)) else kind
     raise TypeError(f"The ensemble must be one of {KNOWN}. Got {came} instead.")
+
+
+def _of_models(roster: Roster) -> Roster:
+    """Return the roster of models that may each recognise the rows they have seen."""
+    return replace(roster, recognise=partial(_rows_of_models, roster.members))
+
+
+def _rows_of_models(models: list[Any], X: Any) -> Rows | None:
+    """Tell whether any of some models was trained on X."""
+    trees = [model for model in models if isinstance(model, BaseDecisionTree)]
+    answers = chain(
+        [rows_of_trees(trees, X)], (_rows_of_model(m, X) for m in models[:_ASKED])
+    )
+    return next((found for found in answers if found in _TRAINED), None)
+
+
+def _rows_of_model(model: Any, X: Any) -> Rows | None:
+    if isinstance(model, Pipeline):
+        return _rows_of_model(model.steps[-1][1], model[:-1].transform(X))
+    if isinstance(model, BaseDecisionTree):
+        return rows_of_trees([model], X)
+    try:
+        roster = roster_of(model)
+    except (TypeError, ValueError):  # a plain estimator, or rounds nobody can weigh
+        return None
+    return None if roster.recognise is None else roster.recognise(roster.prepared(X))
 
 
 def trees_of(model: Any) -> TreeSum | None:

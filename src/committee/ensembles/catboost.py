@@ -43,6 +43,12 @@ class CatBoostRound(Round):
         return model.predict(X, prediction_type="RawFormulaVal")
 
     @staticmethod
+    def layout(model: Any) -> tuple[Any, ...]:
+        """Return the kind, the columns of X, and T."""
+        _, bias = model.get_scale_and_bias()
+        return type(model), len(model.feature_names_), np.size(bias)
+
+    @staticmethod
     def rebuild(rounds: Sequence[Round], w: FloatArray) -> Any:
         """Sum the weighted models, and set what the sum starts from."""
         from catboost import sum_models

@@ -20,6 +20,7 @@ from sklearn.tree import BaseDecisionTree, ExtraTreeClassifier, ExtraTreeRegress
 from committee._typing import BoolArray, FloatArray, Member
 from committee.ensembles.column_subsets import OnColumns
 from committee.ensembles.roster import Roster, equal_weights, unseen_rows
+from committee.ensembles.training_rows import rows_of_trees
 from committee.ensembles.tree_tables import TreeSum, TreeTable, make_sum, rounded_down
 
 #: Settings that trees and forests share, and that mean the same in both.
@@ -39,6 +40,7 @@ def forest_roster(forest: Any) -> Roster:
         arrays=True,
         held_out=partial(_held_out, forest) if forest.bootstrap else None,
         oob_prediction=_oob_prediction(forest),
+        recognise=partial(_recognise, forest, forest.estimators_, forest.bootstrap),
         no_oob_reason=(
             "Its trees have seen all rows (bootstrap=False). Give rows that it was "
             "not trained on, without oob, or train with bootstrap=True."
@@ -65,6 +67,7 @@ def bagging_roster(bagging: Any) -> Roster:
         arrays=True,
         held_out=partial(_held_out, bagging) if leaves_rows_out else None,
         oob_prediction=_oob_prediction(bagging),
+        recognise=partial(_recognise, bagging, members, True),
         no_oob_reason=(
             "Its members have seen all rows (bootstrap=False, max_samples=1.0). Give "
             "rows that it was not trained on, without oob, or train with "
@@ -84,11 +87,20 @@ def adaboost_roster(boosted: Any) -> Roster:
         classes,
         votes="hard",
         arrays=True,
+        recognise=partial(rows_of_trees, members),
         no_oob_reason=(
             "Boosted members learn from all rows. Give rows that it was not trained "
             "on, without oob."
         ),
     )
+
+
+def _recognise(ensemble: Any, members: list[Any], sampled: bool, X: Any) -> Any:
+    """Tell whether X are the rows of the training, by the leaves of the trees."""
+    if getattr(ensemble, "_n_samples", X.shape[0]) != X.shape[0]:
+        return "others"
+    drawn = (lambda: ensemble.estimators_samples_) if sampled else None
+    return rows_of_trees(members, X, drawn)
 
 
 def coded_classes(ensemble: Any) -> dict[str, Any]:

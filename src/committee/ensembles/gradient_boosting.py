@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,7 @@ from committee._typing import FloatArray
 from committee.ensembles.forests import tree_table
 from committee.ensembles.roster import Roster
 from committee.ensembles.rounds import Losses, Round, Shared, rounds_roster
+from committee.ensembles.training_rows import rows_of_trees
 from committee.ensembles.tree_tables import TreeSum, make_sum
 
 _LOSSES = Losses(
@@ -33,6 +35,11 @@ class GradientRound(Round):
     """A round of GradientBoosting*; start(x) is the model's own `init_`."""
 
     predict_raw = staticmethod(raw_predictions)
+
+    @staticmethod
+    def layout(model: Any) -> tuple[Any, ...]:
+        """Return the kind, the columns of X, and T."""
+        return type(model), model.n_features_in_, model.n_trees_per_iteration_
 
     def raw(self, X: Any) -> FloatArray:
         """Return start + M h_m, of shape (N, T), also for a start that depends on x."""
@@ -71,7 +78,8 @@ def gradient_roster(model: Any) -> Roster:
     M = len(model.estimators_)
     shared = Shared(M, _constant_start(model), classes, _slope(model))
     members = [GradientRound(_cut(model, m), shared) for m in range(M)]
-    return rounds_roster(members, partial(_stages, model))
+    roster = rounds_roster(members, partial(_stages, model))
+    return replace(roster, recognise=partial(rows_of_trees, model.estimators_[:, 0]))
 
 
 def gradient_trees(model: Any) -> TreeSum:

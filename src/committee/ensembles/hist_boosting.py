@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from committee._typing import FloatArray
-from committee._validation import histogram_rounds, with_histogram_rounds
+from committee._validation import (
+    histogram_parts,
+    histogram_rounds,
+    with_histogram_rounds,
+)
 from committee.ensembles.gradient_boosting import raw_predictions, staged
 from committee.ensembles.roster import Roster
 from committee.ensembles.rounds import Losses, Round, Shared, rounds_roster
+from committee.ensembles.training_rows import IMPROBABLE, Rows, log_p_of
 from committee.ensembles.tree_tables import (
     TreeSum,
     TreeTable,
@@ -29,10 +35,21 @@ _LOSSES = Losses(
 )
 
 
+#: Rounds that are asked whether they have seen the rows.
+_ASKED = 10
+
+
 class HistGradientRound(Round):
     """A round of HistGradientBoosting*, cut down to start at zero."""
 
     predict_raw = staticmethod(raw_predictions)
+
+    @staticmethod
+    def layout(model: Any) -> tuple[Any, ...]:
+        """Return the kind, the columns of X, T, and which columns are categories."""
+        _, categorical, _ = histogram_parts(model)
+        sizes = model.n_features_in_, model.n_trees_per_iteration_
+        return type(model), *sizes, categorical.tolist()
 
     @staticmethod
     def rebuild(rounds: Sequence[Round], w: FloatArray) -> Any:
@@ -61,7 +78,32 @@ def hist_roster(model: Any) -> Roster:
         HistGradientRound(with_histogram_rounds(model, [one], zero), shared)
         for one in rounds
     ]
-    return rounds_roster(members, partial(staged, model, start, M))
+    roster = rounds_roster(members, partial(staged, model, start, M))
+    return replace(roster, recognise=partial(_recognise, model))
+
+
+def _recognise(model: Any, X: Any) -> Rows | None:
+    """Compare the rows in the leaves of the first rounds with those that made them.
+
+    Leaves are known by their values, since a predictor returns nothing else.
+    """
+    rounds, start = histogram_rounds(model)
+    log_p = 0.0
+    for one in rounds[:_ASKED]:
+        values = raw_predictions(
+            with_histogram_rounds(model, [one], np.zeros_like(start)), X
+        )
+        for predictor, value in zip(one, values.T, strict=True):
+            leaves = predictor.nodes[predictor.nodes["is_leaf"].astype(bool)]
+            known, at = np.unique(leaves["value"], return_inverse=True)
+            trained = np.bincount(at, leaves["count"]).astype(np.intp)
+            here = np.bincount(np.searchsorted(known, value).clip(max=len(known) - 1))
+            if not np.array_equal(here, trained):
+                return None  # other rows, or a part was set aside to stop early
+            log_p += log_p_of(trained)
+        if log_p < np.log(IMPROBABLE):
+            return "same"
+    return None
 
 
 def hist_trees(model: Any) -> TreeSum:

@@ -41,6 +41,11 @@ class LightGBMRound(Round):
         return model.predict(X, raw_score=True)
 
     @staticmethod
+    def layout(model: Any) -> tuple[Any, ...]:
+        """Return the columns of X, and T."""
+        return model.num_feature(), model.num_model_per_iteration()
+
+    @staticmethod
     def rebuild(rounds: Sequence[Round], w: FloatArray) -> Any:
         """Put the trees into one text, with their leaves rewritten."""
         from lightgbm import Booster

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
 
 from committee._typing import BoolArray, FloatArray, IntArray, Link, Member, Votes
+from committee.ensembles.training_rows import Recognise, rows_of_committee
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,8 +28,9 @@ class Roster:
     member_classes: Any = None
     #: Probabilities, one vote for a class each, or the raw scores of boosting rounds.
     votes: Votes = "soft"
-    #: What turns weighted sums into probabilities: their shares, the softmax of
-    #: scores, or the rule of the combiner that weighed the members.
+    #: What turns weighted sums into probabilities: their shares, a softmax whose slope
+    #: was fitted, the softmax of scores, or the rule of the combiner that weighed the
+    #: members.
     link: Link = "mean"
     #: A fitted transformer that is applied to X once, before all members.
     transformer: Any = None
@@ -36,9 +39,17 @@ class Roster:
     #: Given N, returns the mask (N, M) of the rows that members did not see, or
     #: raises ValueError if these cannot be the training rows.
     held_out: Callable[[int], BoolArray] | None = None
+    #: What learned the weights, on the rows that `held_out` knows; None where nothing
+    #: did, or it is not known.
+    combiner: Any = None
+    #: Turns weighted sums (N, K) into probabilities, for an ensemble with a rule of its
+    #: own; `link` says it otherwise.
+    probabilities: Callable[[FloatArray], FloatArray] | None = None
     #: The ensemble's own out-of-bag predictions, (N,) or (N, K), NaN where no member had
     #: a vote: by these its training rows are recognised.
     oob_prediction: FloatArray | None = None
+    #: Tells whether rows, as the members take them, are those of the training.
+    recognise: Recognise | None = None
     #: Where `held_out` is None: why, and what to do about it.
     no_oob_reason: str = "It does not record which rows each member was trained on."
     #: Given X as the members take it, yields their predictions in order, faster than
@@ -64,7 +75,10 @@ class Roster:
             members=[self.members[m] for m in members],
             weights=weights,
             held_out=None,
+            combiner=None,
+            probabilities=None,
             oob_prediction=None,
+            recognise=None,
             staged_predictions=None,
         )
 
@@ -82,7 +96,25 @@ def equal_weights(n: int) -> FloatArray:
     return np.full(n, 1.0 / n)
 
 
-def checked_mask(mask: BoolArray, n_rows: int) -> BoolArray:
+def with_rows(roster: Roster, mask: BoolArray | None, known: str | None) -> Roster:
+    """Return the roster of a committee with what is known of its training rows.
+
+    That is the mask of those that members did not see, (N, M), and a digest.
+    """
+    return replace(
+        roster,
+        held_out=None if mask is None else partial(_checked_mask, mask),
+        recognise=partial(rows_of_committee, roster.members, mask, known),
+        no_oob_reason=(
+            "It does not know rows that its members have not seen: a committee does "
+            "that was fitted in memory with a combiner and "
+            'weigh_on="held-out", and one that was pruned before does not. Give '
+            "rows that it was not trained on, without oob."
+        ),
+    )
+
+
+def _checked_mask(mask: BoolArray, n_rows: int) -> BoolArray:
     """Return a recorded mask (N, M), once it is clear that N rows can be its rows."""
     if len(mask) != n_rows:
         raise ValueError(

@@ -40,6 +40,14 @@ class Shared:
     #: object of their own.
     wrapper: Any = None
 
+    @property
+    def layout(self) -> tuple[Any, ...]:
+        """M, start and classes, to be compared."""
+        lists = (
+            None if a is None else np.asarray(a) for a in (self.start, self.classes)
+        )
+        return (self.n_rounds, *(a if a is None else a.tolist() for a in lists))
+
     def raw(self, h: Any) -> FloatArray:
         """Return start + M h, of shape (N, T), for a start that is a constant."""
         h = np.asarray(h, dtype=np.float64)
@@ -86,6 +94,11 @@ class Round(ABC, BaseEstimator):
     @abstractmethod
     def rebuild(rounds: Sequence[Round], w: FloatArray) -> Any:
         """Return the booster of weighted rounds, as `rebuild` below has it."""
+
+    @staticmethod
+    @abstractmethod
+    def layout(model: Any) -> tuple[Any, ...]:
+        """Return what models must share to be put into one: columns, outputs, bins."""
 
     def raw(self, X: Any) -> FloatArray:
         """Return start + M h_m, of shape (N, T)."""
@@ -144,6 +157,15 @@ def rounds_roster(members: list[Any], stages: Stages) -> Roster:
     )
 
 
+def are_alike(rounds: Sequence[Round]) -> bool:
+    """Whether the trees of all rounds fit into a booster with the layout of the first.
+
+    Rounds of one booster do; others may have been put together in a file.
+    """
+    parts = [(type(one), one.layout(one.model), one.shared.layout) for one in rounds]
+    return all(part == parts[0] for part in parts[1:])
+
+
 def rebuild(rounds: Sequence[Any], weights: FloatArray) -> Any:
     """Return a booster of the rounds' own library that predicts their weighted sum.
 
@@ -157,6 +179,11 @@ def rebuild(rounds: Sequence[Any], weights: FloatArray) -> Any:
     kept = np.flatnonzero(weights)
     if len(kept) == 0:
         raise ValueError("A booster needs a round with a nonzero weight. Got none.")
+    if not are_alike(rounds):
+        raise ValueError(
+            "A booster needs rounds with the same columns, classes and start. Got "
+            "rounds of more than one booster."
+        )
     return rounds[0].rebuild([rounds[int(m)] for m in kept], weights[kept])
 
 

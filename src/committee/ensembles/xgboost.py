@@ -42,6 +42,12 @@ class XGBoostRound(Round):
         rows = X if hasattr(model, "get_booster") else _matrix(model, X)
         return model.predict(rows, output_margin=True)
 
+    @staticmethod
+    def layout(model: Any) -> tuple[Any, ...]:
+        """Return the columns of X, classes and targets."""
+        sizes = json.loads(model.save_config())["learner"]["learner_model_param"]
+        return tuple(sizes.get(k) for k in ("num_feature", "num_class", "num_target"))
+
     def raw(self, X: Any) -> FloatArray:
         """Return start + M h_m, of shape (N, T)."""
         return next(_stages(self.model, self.shared, X))

@@ -27,7 +27,7 @@ from committee.probabilities import as_probabilities
 
 
 def to_sklearn(committee: Any) -> Any:
-    """Return a committee as a native model with the same predictions.
+    """Return a committee as a native model with the same classes or numbers.
 
         native(x) = sum_m w_m f_m(x)
 
@@ -48,7 +48,10 @@ def to_sklearn(committee: Any) -> Any:
         `HistGradientBoosting*`, LightGBM's, XGBoost's or CatBoost's for rounds;
         `VotingClassifier`, `VotingRegressor` or `StackingRegressor` for others; or a
         `Pipeline` that ends in one of these. Members that only vote, and are no trees,
-        give a `VotingClassifier` without `predict_proba`.
+        give a `VotingClassifier` without `predict_proba`. Probabilities of forests and
+        votes are the weighted means of the members': these models have no place for the
+        slope that a pruned committee puts on them (`slope_`), which changes no class.
+        `to_onnx` and `save` keep it.
 
     Raises
     ------
@@ -155,7 +158,7 @@ def _check(committee: Any) -> None:
 
 def _is_mean(committee: Any) -> bool:
     """Whether probabilities are the weighted mean: by definition, or on trial."""
-    if committee.roster_.link == "mean" or committee.combiner_ is None:
+    if committee.roster_.link in ("mean", "slope") or committee.combiner_ is None:
         return True
     K, total = len(committee.classes_), committee.weights_.sum()
     scores = np.vstack([np.eye(K), np.linspace(1, 2, K) / np.linspace(1, 2, K).sum()])

@@ -13,8 +13,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import Bunch
 
 from committee._files import replaced_atomically
+from committee._install import how_to_install
 from committee.ensembles import trees_of
 from committee.export.graph import register_trees
+from committee.export.links import write_slope
 from committee.export.native import to_sklearn
 
 #: Operators that onnxruntime 1.19 and all later ones know.
@@ -32,6 +34,8 @@ def to_onnx(
     """Return a committee as an ONNX model, and write it to a file.
 
         onnx(x) = sum_m w_m f_m(x),   x in single precision
+
+    The slope of a pruned classifier's probabilities goes into the graph as well.
 
     The input is "X", of shape (N, n_features) and in single precision, or with `X` one
     for each column. The outputs are "label" and "probabilities", of shape (N,) and
@@ -61,7 +65,7 @@ def to_onnx(
     Raises
     ------
     ImportError
-        Without skl2onnx: `pip install 'committee[onnx]'`.
+        Without skl2onnx; the error says how to install it.
     ValueError
         If there is no native model, or a part of it has no counterpart in ONNX.
 
@@ -79,8 +83,7 @@ def to_onnx(
         import skl2onnx  # noqa: F401
     except ImportError as error:
         raise ImportError(
-            "to_onnx needs skl2onnx, which is not installed: "
-            "pip install 'committee[onnx]'."
+            f"to_onnx needs skl2onnx, which is not installed: {how_to_install('onnx')}."
         ) from error
     native = to_sklearn(committee)
     labels = _labels(committee) if is_classifier(committee) else None
@@ -95,7 +98,7 @@ def _written(committee: Any, native: Any, labels: Any, X: Any, double: bool) -> 
     """Return the model; its pipeline works in double where onnxruntime can."""
     model = _converted(_writable(native), _inputs(committee, X, double))
     if labels is not None:
-        model = _with_labels(model, labels)
+        model = _with_labels(model, labels, committee.slope_)
     _fix_inputs(model, single=X is None or committee.transformer_ is None)
     _drop_unused(model)
     problem = _problem(model)
@@ -215,12 +218,14 @@ def _writable_votes(native: Any) -> Any:
     return votes
 
 
-def _with_labels(model: Any, labels: Any) -> Any:
+def _with_labels(model: Any, labels: Any, slope: float | None) -> Any:
     """Return the model with labels that are looked up at the largest probability."""
     from onnx import TensorProto, helper, numpy_helper
     from skl2onnx.helpers.onnx_helper import select_model_inputs_outputs
 
     model = select_model_inputs_outputs(model, outputs=["probabilities"])
+    if slope is not None:
+        write_slope(model, slope)
     graph = model.graph
     kind = TensorProto.STRING if labels.dtype == object else TensorProto.INT64
     graph.initializer.append(numpy_helper.from_array(labels, "committee_labels"))

@@ -24,6 +24,7 @@ _PARTS = {
     "GradientRound": "ensembles.gradient_boosting.GradientRound",
     "HistGradientRound": "ensembles.hist_boosting.HistGradientRound",
     "Inclusion": "combiners.evidence_pruner.Inclusion",
+    "KeptPath": "pruning.kept_path.KeptPath",
     "Kernel": "kernels.Kernel",
     "KernelMember": "coupled.expansion.KernelMember",
     "Layout": "coupled.gram.Layout",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import os
 import sys
@@ -33,6 +34,7 @@ from committee.persistence.metadata import (
 from committee.persistence.registry import with_registered_names
 from committee.persistence.soundness import NAMED, attributes, check_sound, walk
 from committee.persistence.trust import is_trusted, type_names
+from committee.saved_state import WHOLE_PATH
 
 
 def save(
@@ -40,6 +42,7 @@ def save(
     path: str | os.PathLike[str],
     *,
     metadata: Mapping[str, Any] | None = None,
+    whole_path: bool = False,
 ) -> None:
     """Write a fitted model to a file that cannot run code.
 
@@ -56,6 +59,10 @@ def save(
     metadata : dict of JSON values, optional
         Kept in the file for `committee.persistence.read_metadata`, beside versions,
         time, classes and features.
+    whole_path : bool, default=False
+        Of a committee made by `prune`: keep all members of its path, and not only its
+        own. Then `path_.choose` has every size after `load`; otherwise it has those
+        sizes whose members are all in the committee.
 
     Examples
     --------
@@ -78,18 +85,38 @@ def save(
     check_is_fitted(committee)
     _measure(committee)
     description = describe(committee, metadata)
-    archive = _pack(committee, description)
+    archive = _pack(
+        _with_whole_path(committee) if whole_path else committee, description
+    )
     with replaced_atomically(path) as target:
         target.write(archive)
 
 
 def _measure(model: Any) -> None:
-    """Make the summary of a pruned committee: a file holds no rows to make it from."""
+    """Make summary and bytes of a pruned committee: a file holds no rows for it."""
     core = model[-1] if isinstance(model, Pipeline) else model
     if hasattr(core, "path_") and hasattr(core, "summary"):
+        _ = core.path_.n_bytes
         # A copy that was made before has nothing to measure, and is saved all the same.
         with suppress(ValueError):
             core.summary()
+
+
+def _with_whole_path(model: Any) -> Any:
+    """Return a copy of a model, or its pipeline, that keeps all members of its path."""
+    if isinstance(model, Pipeline):
+        *before, (name, core) = model.steps
+        model = copy.copy(model)
+        model.steps = [*before, (name, _with_whole_path(core))]
+        return model
+    if not hasattr(model, "path_"):
+        raise ValueError(
+            "whole_path=True is for a committee that prune() returned, which has a "
+            f"path_. Got a {type(model).__name__} without one."
+        )
+    model = copy.copy(model)
+    setattr(model, WHOLE_PATH, True)
+    return model
 
 
 def load(

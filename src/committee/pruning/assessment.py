@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from committee._typing import FloatArray, IntArray
+from committee._typing import BoolArray, FloatArray, IntArray
 from committee.combiners import Combiner
-from committee.path import Path
+from committee.path import CLEARLY, Path
 from committee.predictions import weighted_sum
 from committee.probabilities import fit_slope
 from committee.pruning.costs import (
@@ -23,15 +23,15 @@ from committee.pruning.costs import (
     seconds_per_row,
     stored_bytes,
 )
-from committee.pruning.crossfit import CrossFit, Predicted
+from committee.pruning.crossfit import Predicted, as_shares
+from committee.pruning.kept_path import KeptPath, at_weights
+from committee.pruning.measures import Measure
+from committee.pruning.path_errors import Compared, PathErrors
 from committee.pruning.pruning_data import PruningData
-from committee.pruning.summary import Summary, disagreement, paired_difference
-from committee.pruning.weighing_rows import decided
+from committee.pruning.summary import Summary, disagreement
 
 #: Rows on which the scale of a booster's scores is found.
 _SLOPE_ROWS = 2000
-#: What a combiner knows of the point that it has chosen itself, and of no other.
-_OF_ONE_POINT = ("posterior_", "loo_", "log_evidence_", "inclusion_")
 #: What is kept in a copy, a pickle or a file, as far as it was measured.
 _KEPT = ("errors", "n_bytes", "seconds_per_row")
 
@@ -45,10 +45,12 @@ class Assessment:
         The ensemble, its members and the rows.
     combiner : Combiner
         Fitted on these rows.
+    measure : Measure
+        What errors are.
     """
 
-    def __init__(self, data: PruningData, combiner: Combiner) -> None:
-        self.data, self.combiner = data, combiner
+    def __init__(self, data: PruningData, combiner: Combiner, measure: Measure) -> None:
+        self.data, self.combiner, self.measure = data, combiner, measure
 
     @cached_property
     def _path(self) -> Path:
@@ -61,29 +63,22 @@ class Assessment:
         return Path(w[None], unknown, unknown, "error", assessment=self)
 
     @cached_property
-    def _crossfit(self) -> CrossFit:
-        return CrossFit(
-            self.combiner, self.data.evaluation.F, self.data.evaluation.rows
+    def _found(self) -> PathErrors:
+        return PathErrors(
+            self.data.evaluation, self.data.roster, self.combiner, self.measure
         )
 
     @cached_property
     def errors(self) -> tuple[FloatArray, FloatArray, str] | None:
         """Cross-fitted errors at each step of the path; None without folds.
 
-        All sizes are evaluated on all rows, so that they can be compared.
+        Out of bag they are those of members that are all heard; see `FilledVotes`. All
+        sizes are evaluated on the same rows, so that they can be compared.
         """
-        if not self._has_rows or self._crossfit.own is None:
+        if not self._has_rows or not self._found.has_folds:
             return None
-        rows = self.data.evaluation.rows
-        every = np.ones(len(rows.y), dtype=bool)
-        found = {
-            size: rows.mean(rows.losses(predicted.values), every)
-            for size, predicted in self._crossfit.by_size.items()
-        }
-        known = np.array(list(found))
-        at = np.searchsorted(known, self._path.size, side="right") - 1
-        error, se = np.array(list(found.values()))[at].T
-        return error, se, f"cross-fitted {rows.measure}"
+        error, se = self._found.of_sizes(self._path.size)
+        return error, se, f"cross-fitted {self.measure.name}"
 
     @cached_property
     def n_bytes(self) -> FloatArray | None:
@@ -111,15 +106,28 @@ class Assessment:
         """Return error(step) - error(last step) on the same rows, and its spread."""
         if not self._has_rows or self.errors is None:
             return None
-        rows = self.data.evaluation.rows
-        losses = []
-        for size in self._path.size[steps]:
-            predicted = self._crossfit.of_size(int(size))
-            assert predicted is not None
-            losses.append(rows.losses(predicted.values))
-        gaps = [paired_difference(loss, losses[-1], rows.weight) for loss in losses]
-        gap, gap_se = np.array(gaps).T
-        return gap, gap_se
+        return self._found.differences(self._path.size[steps])
+
+    def clearly_better(self, steps: IntArray) -> BoolArray | None:
+        """Return which steps have a clearly lower error than the last of them."""
+        found = self.differences(steps)
+        return None if found is None else found[0] < -CLEARLY * found[1]
+
+    @property
+    def available(self) -> BoolArray:
+        """The steps of which there is a committee."""
+        return np.full(len(self._path) if self._has_rows else 1, self._has_rows)
+
+    def measured(self, name: str) -> Any:
+        """Return what somebody has asked for before, and no more."""
+        return self.__dict__.get(name)
+
+    def kept(self, committee: Any, whole: bool) -> Any:
+        """Return what a copy of a committee of the path keeps of it."""
+        return KeptPath.of(self, committee, whole) if self._has_rows else self
+
+    def bind(self, committee: Any) -> None:
+        """Do nothing: this has its members."""
 
     def committee(self, step: int) -> Any:
         """Return the committee of a step of the path."""
@@ -139,17 +147,11 @@ class Assessment:
         kept = w[members]
         if made.roster_.link == "softmax" and self.data.roster.classes is not None:
             kept = kept * self._slope(members, kept)
-        elif self.data.roster.classes is not None and np.all(kept > 0):
-            kept = kept / kept.sum()
+        elif self.data.roster.classes is not None:
+            kept = as_shares(kept)
         made.roster_ = made.roster_.only(members, kept)
         made.support_ = members
-        made.combiner_ = copy.copy(self.combiner)
-        # The committee has the path, without a covariance at every step.
-        made.combiner_.__dict__.pop("path_", None)
-        if not np.array_equal(w, self.combiner.weights_):
-            made.combiner_.weights_ = w.copy()
-            for name in _OF_ONE_POINT:
-                made.combiner_.__dict__.pop(name, None)
+        made.combiner_ = at_weights(self.combiner, w)
         made.path_ = self._path
         return made
 
@@ -163,71 +165,82 @@ class Assessment:
         weight = None if rows.weight is None else rows.weight[few]
         return fit_slope(S, rows.y[few].astype(np.intp), weight)
 
+    @cached_property
+    def slopes(self) -> dict[int, float | None]:
+        """Slopes of probabilities that were asked for, by size; 0 for the own choice."""
+        return {}
+
+    def slope(self, support: IntArray) -> float | None:
+        """Return the slope of the probabilities of the committee of these members."""
+        if not self._has_rows or not self._found.has_folds:
+            return None
+        key = 0 if self._is_own(support) else len(support)
+        if key not in self.slopes:
+            self.slopes[key] = self._found.slope(self._fair(support))
+        return self.slopes[key]
+
+    def _is_own(self, support: IntArray) -> bool:
+        """Whether these members are the combiner's own choice."""
+        return np.array_equal(support, np.flatnonzero(self.combiner.weights_))
+
+    def _fair(self, support: IntArray) -> Predicted:
+        """Return what committees like this one predict on rows that chose them not."""
+        return self._found.like(len(support), own=self._is_own(support))
+
     def summary(self, committee: Any) -> Summary:
         """Measure a committee of the path beside the ensemble."""
         self.check_rows()
-        _, F, rows, _ = self.data.evaluation
         _ = self.errors  # from the same folds: a file then has both
-        own = np.array_equal(committee.support_, np.flatnonzero(self.combiner.weights_))
-        crossfit, before = self._crossfit, self._before
-        output, counted = rows.output(
-            F[:, committee.support_], committee.weights_, committee.support_
-        )
-        as_weighed = Predicted(decided(output), counted)
-        fair = crossfit.own if own else crossfit.of_size(len(committee.support_))
-        after = as_weighed if fair is None else fair
-        both = after.counted & before.counted
-        loss_before, loss_after = (rows.losses(p.values) for p in (before, after))
-        weight = both if rows.weight is None else both * rows.weight
-        gap, gap_se = paired_difference(loss_after, loss_before, weight.astype(float))
-        error_before = rows.mean(loss_before, both)[0]
-        differs = before.values != after.values
-        if F.ndim == 2:
-            differs = np.abs(before.values - after.values) > np.sqrt(error_before)
-        share, upper = disagreement(differs[both])
+        w = np.zeros(len(self.data.roster))
+        w[committee.support_] = committee.weights_
+        as_weighed = self._found.as_weighed(w)
+        after = self._fair(committee.support_) if self._found.has_folds else as_weighed
+        before, both = self._found.before, after.counted & self._found.before.counted
+        error = self._found.compare(after)
+        log_loss = self._found.compare_log_loss(after)
+        share, upper = disagreement(self._differs(before, after)[both])
         return Summary(
-            measure=rows.measure,
+            measure=self.measure.name,
             n_rows=int(both.sum()),
             n_members_before=len(self.data.roster),
             n_members_after=len(committee.support_),
-            error_before=error_before,
-            error_after=rows.mean(loss_after, both)[0],
-            difference=gap,
-            difference_se=gap_se,
-            cross_fitted=fair is not None,
-            error_as_weighed=rows.mean(
-                rows.losses(as_weighed.values), as_weighed.counted & both
-            )[0],
-            loo=self._loo(committee.support_, own),
-            loo_measure=getattr(self.combiner, "loo_measure_", ""),
+            error_before=error.before,
+            error_after=error.after,
+            difference=error.difference,
+            difference_se=error.difference_se,
+            cross_fitted=self._found.has_folds,
+            error_as_weighed=self._found.compare(as_weighed).after,
+            **self._loo(committee.support_),
             bytes_before=stored_bytes(self.data.ensemble),
             bytes_after=stored_bytes(committee),
             seconds_before=self._seconds_before,
             seconds_after=seconds_per_row(committee.predict, self.data.evaluation.X),
             disagreement=share,
             disagreement_upper=upper,
-            oob=rows.held_out is not None,
+            oob=self.data.evaluation.rows.held_out is not None,
+            is_classifier=self.data.roster.classes is not None,
+            **({} if log_loss is None else _named("log_loss", log_loss)),
         )
 
-    def _loo(self, support: IntArray, own: bool) -> float | None:
+    def _differs(self, before: Predicted, after: Predicted) -> BoolArray:
+        """Whether the two predict other classes, or numbers that are far apart."""
+        if self.data.roster.classes is not None:
+            return np.asarray(before.values != after.values)
+        rows = self.data.evaluation.rows
+        far = np.sqrt(rows.mean(before.losses, before.counted)[0])
+        return np.asarray(np.abs(before.values - after.values) > far)
+
+    def _loo(self, support: IntArray) -> dict[str, Any]:
         """Return the leave-one-out error of a committee, where the combiner has one."""
         if not hasattr(self.combiner, "loo_"):
-            return None
-        if own:
-            return float(self.combiner.loo_)
+            return {"loo": None, "loo_measure": ""}
         same = [np.array_equal(members, support) for members in self._path.members]
-        return float(self._path.own_error[same].min())
-
-    @cached_property
-    def _before(self) -> Predicted:
-        """What the whole ensemble predicts on the rows, and where it has votes."""
-        _, F, rows, predicted = self.data.evaluation
-        if predicted is not None:
-            return Predicted(predicted, np.ones(len(F), dtype=bool))
-        weights = self.data.roster.weights
-        assert weights is not None
-        output, counted = rows.output(F, weights, np.arange(len(weights)))
-        return Predicted(decided(output), counted)
+        own = self._is_own(support)
+        loo = self.combiner.loo_ if own else self._path.own_error[same].min()
+        measure = self.combiner.loo_measure_
+        if measure == "mean squared error":
+            loo, measure = np.sqrt(loo), "RMSE"
+        return {"loo": float(loo), "loo_measure": measure}
 
     @cached_property
     def _seconds_before(self) -> float:
@@ -262,3 +275,8 @@ class Assessment:
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the numbers."""
         self.__dict__.update(state)
+
+
+def _named(name: str, found: Compared) -> dict[str, Any]:
+    """Return the four numbers as a summary names them."""
+    return {f"{name}_{field}": value for field, value in found._asdict().items()}

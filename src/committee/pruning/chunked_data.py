@@ -39,11 +39,12 @@ class ChunkedPruningData(PruningData):
     @cached_property
     def evaluation(self) -> Evaluation:
         """Some rows from all over the collections, predicted by all members."""
+        self.oob = False  # a sample of the rows is not recognised
         return self.evaluate(*sample_rows(*self.given))
 
     def fit(self, combiner: Combiner) -> Combiner:
         """Fit a combiner on F of all rows, which is never gathered."""
-        if self.oob:
+        if self.oob is True:
             raise ValueError(
                 "oob=True needs the training rows in memory, in their order. Give Dask "
                 "collections of rows that the ensemble was not trained on, without oob."

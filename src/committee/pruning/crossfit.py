@@ -9,7 +9,8 @@ without it. The members themselves are not trained again.
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -17,6 +18,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.combiners import Combiner
+from committee.diagnostics.filled_votes import FilledVotes
 from committee.pruning.weighing_rows import WeighingRows, decided
 
 #: Above this many rows two folds are enough, and cost no more than one more fit.
@@ -26,19 +28,35 @@ _SIZES = 25
 
 
 class Predicted(NamedTuple):
-    """What committees predict on rows that did not choose them.
+    """What a committee predicts, were all of its members heard, and its losses.
 
     Attributes
     ----------
     values : array of shape (N,)
-        Class codes, or numbers. Where no member has a vote what is known without a
-        committee: the most frequent class, or the mean.
+        Class codes, or numbers; votes that cannot be heard are filled. Where nobody is
+        heard what is known without a committee: the most frequent class, or the mean.
+    losses : array of shape (N,)
+        Expected: see `FilledVotes.losses`.
     counted : bool array of shape (N,)
-        False where no member has a vote.
+        False where no member of the whole ensemble is heard.
+    output : array of shape (N,) or (N, K)
+        The weighted sums.
+    variance : array of shape (N,) or None
+        That of the margins of `output`, for classes.
     """
 
     values: FloatArray | IntArray
+    losses: FloatArray
     counted: BoolArray
+    output: FloatArray
+    variance: FloatArray | None
+
+    @classmethod
+    def of(cls, votes: FilledVotes, w: FloatArray) -> Self:
+        """Return the predictions of weights (M,)."""
+        output = votes.output(w)
+        variance = None if output.ndim == 1 else votes.margin_variance(w)
+        return cls(decided(output), votes.losses(w), votes.counted, output, variance)
 
 
 class _Fold(NamedTuple):
@@ -54,29 +72,46 @@ class CrossFit:
 
     Attributes
     ----------
+    votes : FilledVotes
+        F of all rows, with what is heard of each.
     own : Predicted or None
         Of the combiner's own choice in each fold; None if there are too few rows for
         folds.
-    by_size : dict
-        `Predicted` of the committees of up to some 25 sizes.
     """
 
     def __init__(self, combiner: Combiner, F: FloatArray, rows: WeighingRows) -> None:
+        self.votes = FilledVotes.of(F, rows.y, rows.held_out)
         self.own: Predicted | None = None
-        self.by_size: dict[int, Predicted] = {}
+        self._folds: list[_Fold] = []
         splits = _splits(rows)
         if not splits or any(_is_empty(rows.take(train)) for train, _ in splits):
             return
-        folds = [
+        self._folds = [
             _Fold(test, *_fitted(combiner, F, rows, train)) for train, test in splits
         ]
-        own = [fold.combiner.weights_ for fold in folds]
-        self.own = _predicted(F, rows, folds, own)
-        paths = [_path(fold.combiner) for fold in folds]
-        most = max(np.count_nonzero(W, axis=1).max() for W, _ in paths)
-        for size in np.unique(np.geomspace(1, most, _SIZES).astype(int)):
-            chosen = [_largest(*path, size) for path in paths]
-            self.by_size[int(size)] = _predicted(F, rows, folds, chosen)
+        own = [fold.combiner.weights_ for fold in self._folds]
+        self.own = _predicted(self.votes, self._folds, own)
+
+    @cached_property
+    def by_size(self) -> dict[int, Predicted]:
+        """What the committees of up to some 25 sizes predict."""
+        paths = [_path(fold.combiner) for fold in self._folds]
+        most = max((np.count_nonzero(W, axis=1).max() for W, _ in paths), default=0)
+        sizes = np.unique(np.geomspace(1, max(most, 1), _SIZES).astype(int))
+        chosen = {int(size): [_largest(*p, size) for p in paths] for size in sizes}
+        return {
+            size: _predicted(self.votes, self._folds, weights)
+            for size, weights in chosen.items()
+            if self._folds
+        }
+
+    def probabilities(self) -> FloatArray:
+        """Return what the combiners of the folds make of their own weighted sums."""
+        p = np.zeros((len(self.votes.F), self.votes.F.shape[2]))
+        for test, _, combiner in self._folds:
+            output = self.votes.take(test).output(combiner.weights_)
+            p[test] = combiner.probabilities(output)
+        return p
 
     def of_size(self, size: int) -> Predicted | None:
         """Return the predictions of committees of about this size, and not above it."""
@@ -135,15 +170,20 @@ def _largest(W: FloatArray, error: FloatArray, size: int) -> FloatArray:
 
 
 def _predicted(
-    F: FloatArray, rows: WeighingRows, folds: list[_Fold], weights: list[FloatArray]
+    votes: FilledVotes, folds: list[_Fold], weights: list[FloatArray]
 ) -> Predicted:
     """Put together what the committees of the folds predict."""
-    values: Any = np.zeros(len(F), dtype=np.float64 if F.ndim == 2 else np.intp)
-    counted = np.zeros(len(F), dtype=bool)
+    N, K = len(votes.F), votes.F.shape[2:]
+    values: Any = np.zeros(N, dtype=np.intp if K else np.float64)
+    losses, output, variance = np.zeros(N), np.zeros((N, *K)), np.zeros(N)
     for (test, baseline, _), w in zip(folds, weights, strict=True):
-        members = np.flatnonzero(w)
-        output, counted[test] = rows.take(test).output(
-            F[np.ix_(test, members)], w[members], members
-        )
-        values[test] = np.where(counted[test], decided(output), baseline)
-    return Predicted(values, counted)
+        part = Predicted.of(votes.take(test), as_shares(w) if K else w)
+        values[test] = np.where(part.counted, part.values, baseline)
+        losses[test], output[test] = part.losses, part.output
+        variance[test] = 0.0 if part.variance is None else part.variance
+    return Predicted(values, losses, votes.counted, output, variance if K else None)
+
+
+def as_shares(w: FloatArray) -> FloatArray:
+    """Return weights as shares of a vote, where none is negative."""
+    return w / w.sum() if np.all(w >= 0) and w.any() else w

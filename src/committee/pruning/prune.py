@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from committee._typing import Link
 from committee.combiners import Combiner, EPPruner
 from committee.ensembles import Roster, known_columns, roster_of
 from committee.estimators import CommitteeClassifier, CommitteeRegressor
 from committee.members import Pool
 from committee.pruning.assessment import Assessment
 from committee.pruning.chunked_data import kind_of_data
+from committee.pruning.measures import measure_of
+from committee.pruning.oob_choice import Oob, check_oob
 
 
 def prune(
@@ -22,8 +26,9 @@ def prune(
     y: Any,
     *,
     combiner: Combiner | None = None,
-    oob: bool = False,
+    oob: Oob = "auto",
     sample_weight: Any = None,
+    scoring: str | None = None,
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> CommitteeClassifier | CommitteeRegressor:
@@ -47,11 +52,21 @@ def prune(
         Labels that the ensemble knows, or numbers.
     combiner : combiner, optional
         `EPPruner()` unless given.
-    oob : bool, default=False
-        X and y are the rows the ensemble was trained on, in their order, and every
-        member votes only on rows that it did not see. For forests and bagging
-        with bootstrap samples, and for committees.
+    oob : bool or "auto", default="auto"
+        True: X and y are the rows the ensemble was trained on, in their order, and
+        every member votes only on rows that it did not see. For forests and bagging
+        with bootstrap samples, and for committees. False: X and y are taken as rows
+        that no member has seen, without a look at them. "auto": rows that the ensemble
+        was trained on, where they are recognised, are used out of bag with a warning, and
+        refused where members have seen all of them. Trees recognise their
+        rows by the numbers in their leaves, committees by a digest. Rows on which all
+        members are right are warned of. Dask collections are taken as fresh.
     sample_weight : array-like of shape (N,), optional
+    scoring : str, optional
+        What the errors of `path_` and `summary()` are, and so what `choose` goes by:
+        "accuracy" (the error rate, unless given), "neg_log_loss", "neg_brier_score",
+        "roc_auc"; for numbers "neg_root_mean_squared_error" (unless given) or
+        "neg_mean_absolute_error". The combiner has its own objective.
     n_jobs : int, optional
         Members that predict at the same time, now and in the committee.
     verbose : bool, default=False
@@ -64,11 +79,12 @@ def prune(
         `support_`, the numbers of the kept members in the ensemble; `path_`, whose
         `choose(max_members=..., max_bytes=..., within_se=...)` returns the other
         sizes on the way (all members, F and up to 1,000 rows of X stay in memory with
-        it, but in no copy or file); `transformer_`, what a pipeline does to X before its
+        it; a copy or a file has the sizes whose members are all in it); `transformer_`, what a pipeline does to X before its
         ensemble; and `summary()`, what it cost and gained, measured when it is
         called. Its probabilities are
-        the weighted mean of the members', or for a booster the softmax of its
-        scores.
+        a softmax of the weighted mean of the members', whose slope has the least
+        log-loss on rows that did not choose them (found on first use), or for a booster
+        the softmax of its scores.
 
     See Also
     --------
@@ -88,18 +104,21 @@ def prune(
     100
     """
     roster = roster_of(ensemble)
+    measure = measure_of(scoring, of_classes=roster.classes is not None)
     combiner = EPPruner() if combiner is None else combiner
     template = _template(ensemble, roster, X, combiner=combiner, n_jobs=n_jobs)
     data = kind_of_data(X, y)(
-        ensemble, roster, template, oob, verbose, X, y, sample_weight
+        ensemble, roster, template, check_oob(oob), verbose, X, y, sample_weight
     )
     fitted = data.fit(clone(combiner))
+    if data.note:
+        warnings.warn(data.note, UserWarning, stacklevel=2)
     if isinstance(getattr(ensemble, "generator", None), Pool):
         # The columns of F have names, also those of members that are left out.
         names = np.array(ensemble.generator.names, dtype=object)
         fitted.feature_names_in_ = names[ensemble.support_]
     small: CommitteeClassifier | CommitteeRegressor
-    small = Assessment(data, fitted).assemble(fitted.weights_)
+    small = Assessment(data, fitted, measure).assemble(fitted.weights_)
     return small
 
 
@@ -119,8 +138,11 @@ def _template(
         getattr(made, "feature_names_in_", [])
     ):
         made.feature_names_in_ = np.array(columns, dtype=object)
-    made.roster_ = replace(
-        roster, link="softmax" if roster.votes == "scores" else "mean"
-    )
+    link: Link = "softmax" if roster.votes == "scores" else "slope"
+    if link == "slope" and not combiner.needs_rows:
+        link = "mean"  # nothing is chosen: it is the ensemble
+    made.roster_ = replace(roster, link=link)
     made.held_out_ = None
+    if hasattr(ensemble, "_digest"):
+        made._digest = ensemble._digest
     return made

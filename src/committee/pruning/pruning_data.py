@@ -12,6 +12,12 @@ from committee.combiners import Combiner
 from committee.ensembles import Roster
 from committee.predictions import predict_members
 from committee.pruning.costs import few_rows
+from committee.pruning.oob_choice import (
+    Oob,
+    note_on_perfect_members,
+    settle_by_losses,
+    settle_oob,
+)
 from committee.pruning.weighing_rows import WeighingRows, checked_rows
 
 
@@ -43,7 +49,7 @@ class PruningData:
         Its members.
     template : committee
         Knows its kind, labels and columns, but was not weighed.
-    oob : bool
+    oob : bool or "auto"
         Whether these are the rows that the ensemble was trained on.
     verbose : bool
     X, y, sample_weight
@@ -55,7 +61,7 @@ class PruningData:
         ensemble: Any,
         roster: Roster,
         template: Any,
-        oob: bool,
+        oob: Oob,
         verbose: bool,
         X: Any,
         y: Any,
@@ -63,6 +69,8 @@ class PruningData:
     ) -> None:
         self.ensemble, self.roster, self.template = ensemble, roster, template
         self.oob, self.verbose = oob, verbose
+        #: What the user should know, once the rows were looked at.
+        self.note = ""
         self.given = X, y, sample_weight
 
     @cached_property
@@ -81,11 +89,16 @@ class PruningData:
         """Check rows and predict them by all members."""
         roster, template = self.roster, self.template
         X = template._check_X(X, reset=not hasattr(template, "n_features_in_"))
-        rows = checked_rows(roster, X, y, oob=self.oob, sample_weight=sample_weight)
-        F = predict_members(
-            roster, roster.prepared(X), n_jobs=template.n_jobs, verbose=self.verbose
-        )
+        Z = roster.prepared(X)
+        oob, self.note = settle_oob(self.oob, roster, Z)
+        rows = checked_rows(roster, X, y, oob=bool(oob), sample_weight=sample_weight)
+        F = predict_members(roster, Z, n_jobs=template.n_jobs, verbose=self.verbose)
+        if oob is None:
+            oob, self.note = settle_by_losses(F, rows.y, roster)
+            rows = checked_rows(roster, X, y, oob=oob, sample_weight=sample_weight)
         rows.check_oob(roster, F)
+        if self.oob == "auto" and not oob:
+            self.note = note_on_perfect_members(F, rows.y, roster)
         predicted = None
         if roster.weights is None:  # a median or a second layer: no sum of members
             predicted = np.asarray(self.ensemble.predict(X))

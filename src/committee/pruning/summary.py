@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
-from committee._format import byte_size, change, figures, percent, text_table
+from committee._format import (
+    byte_size,
+    change_text,
+    duration,
+    error_text,
+    percent,
+    text_table,
+)
 from committee._typing import BoolArray, FloatArray
 
 #: Confidence of the bound on the disagreement.
@@ -19,21 +26,26 @@ CONFIDENCE = 0.95
 class Summary:
     """The ensemble before pruning and the committee after it.
 
-    Errors are those on the rows that were given to `prune`. With `oob=True` only
-    members that did not see a row vote on it.
+    `print` shows the numbers to decide by: errors as they are to be expected on fresh
+    rows, bytes, time, and how many rows are decided in another way. `details()` has the
+    errors that pruning itself went by, which are too small.
 
     Attributes
     ----------
-    measure : {"error rate", "mean squared error"}
+    measure : str
+        "error rate", "RMSE" or what `prune` was told by `scoring`.
     n_rows : int
     n_members_before, n_members_after : int
     error_before, error_after : float
-        After pruning each row is judged by members that were chosen and weighed
-        without it, in five folds (two above 10,000 rows). With `oob` only about a
-        third of them vote on a row; on fresh rows all do, and a small committee
-        does better.
+        On the rows that were given to `prune`, both measured alike: each row is judged
+        by members that were chosen and weighed without it, in five folds (two above
+        10,000 rows). Out of bag, votes of members that have seen a row are filled
+        with the mean and the spread of the others', so that the error is that of
+        members that are all heard, as they are on fresh rows.
     difference, difference_se : float
         error_after - error_before, paired by rows, and its standard error.
+    log_loss_before, log_loss_after, log_loss_difference, log_loss_difference_se
+        The same for the probabilities of a classifier; None where it has none.
     cross_fitted : bool
         False where there were too few rows for folds; `error_after` is then the
         error as weighed, and too small.
@@ -41,11 +53,10 @@ class Summary:
         Error of the committee on the rows that it was weighed on: too small, since
         its members were chosen to be right there.
     loo : float or None
-        Leave-one-out error of the weights, where the combiner has one. The choice of
-        members has still seen the row. With `oob` and two classes a row on which
-        none of the members votes counts as half wrong.
+        Leave-one-out error of the weights, where the combiner has one: too small,
+        since the choice of members has seen the row.
     loo_measure : str
-        What it is, if not the same as the others.
+        What it is.
     bytes_before, bytes_after : float
         Of the pickled models; NaN for a model that cannot be pickled.
     seconds_before, seconds_after : float
@@ -77,49 +88,113 @@ class Summary:
     disagreement: float
     disagreement_upper: float
     oob: bool
+    is_classifier: bool = True
+    log_loss_before: float | None = None
+    log_loss_after: float | None = None
+    log_loss_difference: float | None = None
+    log_loss_difference_se: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entries by name, as JSON takes them."""
         return asdict(self)
 
     def __str__(self) -> str:
-        """Lay the entries out in a table."""
-        errors = [
-            "-" if error is None else figures(error, 4)
-            for error in (
-                self.error_before,
-                self.error_after,
-                self.error_as_weighed,
-                self.loo,
-            )
-        ]
-        loo_measure = "" if self.loo_measure == self.measure else self.loo_measure
+        """Lay out what a user decides by."""
         costs = {
             "bytes": (self.bytes_before, self.bytes_after, byte_size),
-            "seconds per row": (
-                self.seconds_before,
-                self.seconds_after,
-                "{:.2g}".format,
-            ),
+            "time for a row": (self.seconds_before, self.seconds_after, duration),
         }
-        bound = f"below {percent(self.disagreement_upper)} at {percent(CONFIDENCE)}"
         rows = [
             ("", "before", "after", ""),
             ("members", f"{self.n_members_before:,}", f"{self.n_members_after:,}", ""),
-            (self.measure, *errors[:2], change(self.difference, self.difference_se)),
-            ("  as weighed", "", errors[2], "on the rows that chose it"),
-            ("  leave-one-out", "", errors[3], loo_measure),
+            self._error_row(),
+            *self._log_loss_row(),
             *(
                 (name, shown(before), shown(after), percent(after / before))
                 for name, (before, after, shown) in costs.items()
             ),
-            ("disagreement", "", percent(self.disagreement), bound),
+            self._disagreement_row(),
         ]
-        kind = "rows"
+        return f"{text_table(rows, '<>><')}\n{self._how()}"
+
+    def details(self) -> str:
+        """Return the errors that pruning itself went by, and why they mislead.
+
+        Returns
+        -------
+        table : str
+        """
+        rows = [
+            (
+                f"{self.measure} on the rows that chose the members",
+                error_text(self.measure, self.error_as_weighed),
+                "too small: they were chosen to be right there",
+            )
+        ]
+        if self.loo is not None:
+            rows.append(
+                (
+                    f"leave-one-out {self.loo_measure}",
+                    error_text(self.loo_measure, self.loo),
+                    "too small: the choice of members has seen each row",
+                )
+            )
+        return text_table(rows, "<><")
+
+    def _disagreement_row(self) -> tuple[str, str, str, str]:
+        """Return how many rows get another answer, and how many it may be."""
+        name, of = "other class", "of the rows"
+        if not self.is_classifier:
+            name, of = "other number", "of the rows, by more than the RMSE before"
+        upper = f"below {percent(self.disagreement_upper)} at {percent(CONFIDENCE)}"
+        return name, "", percent(self.disagreement), f"{of}; {upper}"
+
+    def _error_row(self) -> tuple[str, str, str, str]:
+        return (
+            self.measure,
+            error_text(self.measure, self.error_before),
+            error_text(self.measure, self.error_after),
+            change_text(self.measure, self.difference, self.difference_se),
+        )
+
+    def _log_loss_row(self) -> list[tuple[str, str, str, str]]:
+        """Return a line about the probabilities, unless the errors are about them."""
+        numbers = (
+            self.log_loss_before,
+            self.log_loss_after,
+            self.log_loss_difference,
+            self.log_loss_difference_se,
+        )
+        known = [number for number in numbers if number is not None]
+        if len(known) < len(numbers) or self.measure == "log-loss":
+            return []
+        before, after, gap, se = known
+        return [
+            (
+                "log-loss",
+                error_text("log-loss", before),
+                error_text("log-loss", after),
+                change_text("log-loss", gap, se),
+            )
+        ]
+
+    def _how(self) -> str:
+        """Return on which rows, and how, the errors were measured."""
+        if not self.cross_fitted:
+            return (
+                f"on {self.n_rows:,} rows, too few for folds: the error after is on the "
+                "rows that chose\nthe members, and too small"
+            )
+        rows = f"{self.n_rows:,} rows"
         if self.oob:
-            kind = "out-of-bag rows (about a third of the members vote on each)"
-        how = "cross-fitted" if self.cross_fitted else "as weighed: too few for folds"
-        return f"{text_table(rows, '<>><')}\non {self.n_rows:,} {kind}, {how}"
+            return (
+                f"Errors to expect on fresh rows: each of {rows} was judged by members "
+                "that had\nneither been trained on it nor chosen by it."
+            )
+        return (
+            f"Errors to expect on fresh rows: each of {rows} was judged by members "
+            "that it had\nnot chosen."
+        )
 
 
 def disagreement(differs: BoolArray) -> tuple[float, float]:

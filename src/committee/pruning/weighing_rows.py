@@ -15,8 +15,8 @@ from committee._validation import (
     label_codes,
     n_rows,
 )
+from committee.diagnostics.filled_votes import FilledVotes
 from committee.ensembles import Roster
-from committee.predictions import weighted_sum
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,22 +48,6 @@ class WeighingRows:
         """What the mean of the losses is."""
         return "mean squared error" if self.y.dtype.kind == "f" else "error rate"
 
-    def output(
-        self, F: FloatArray, w: FloatArray, members: IntArray
-    ) -> tuple[FloatArray, BoolArray]:
-        """Return the weighted sum of members, and the rows on which any has a vote.
-
-        Where a member is not held out it abstains, and the weights of the others
-        are scaled up to the same sum.
-        """
-        if self.held_out is None:
-            return weighted_sum(F, w), np.ones(len(F), dtype=bool)
-        W = w * self.held_out[:, members]
-        total = W.sum(axis=1)
-        counted = total > 0
-        W *= np.divide(w.sum(), total, out=np.zeros(len(W)), where=counted)[:, None]
-        return np.einsum("nm...,nm->n...", F, W), counted
-
     def losses(self, predicted: FloatArray | IntArray) -> FloatArray:
         """Return 1 for a wrong class, or the squared error, by row."""
         if self.y.dtype.kind != "f":
@@ -85,9 +69,8 @@ class WeighingRows:
 
     def error(self, F: FloatArray, w: FloatArray) -> tuple[float, float]:
         """Return the error of weights (M,) on F, and its standard error."""
-        members = np.flatnonzero(w)
-        output, counted = self.output(F[:, members], w[members], members)
-        return self.mean(self.losses(decided(output)), counted)
+        votes = FilledVotes.of(F, self.y, self.held_out)
+        return self.mean(votes.losses(w), votes.counted)
 
     def check_oob(self, roster: Roster, F: FloatArray) -> None:
         """Refuse rows on which the ensemble's own out-of-bag output was another.
@@ -97,12 +80,11 @@ class WeighingRows:
         """
         if self.held_out is None or roster.oob_prediction is None:
             return
-        M = len(roster)
-        output, counted = self.output(F, np.full(M, 1.0 / M), np.arange(M))
+        votes = FilledVotes.of(F, self.y, self.held_out)
         recorded = roster.oob_prediction.reshape(len(F), -1)
-        known = counted & np.isfinite(recorded).all(axis=1)
+        known = votes.counted & np.isfinite(recorded).all(axis=1)
         same = np.isclose(
-            output[known], roster.oob_prediction[known], rtol=1e-6, atol=1e-6
+            votes.mean[known], roster.oob_prediction[known], rtol=1e-6, atol=1e-6
         )
         # A regressor writes 0 where no member had a vote; a few rows may do so.
         if same.mean() < 0.9:

@@ -1,0 +1,167 @@
+"""Recognise the rows that an ensemble was trained on.
+
+A tree records how many of its training rows came to each of its leaves, so rows that
+come to the leaves in just these numbers are its training rows: others would hardly do
+that. Our own committees keep a digest of some of their rows. Neither looks at y, and
+neither depends on weights of rows or classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import blake2b
+from itertools import repeat
+from typing import Any, Literal
+
+import numpy as np
+from scipy.sparse import issparse
+from scipy.stats import poisson
+from sklearn.tree import BaseDecisionTree
+from sklearn.utils import check_array
+
+from committee._typing import BoolArray, FloatArray, IntArray, Member
+from committee._validation import n_rows, safe_indexing
+from committee.ensembles.column_subsets import OnColumns
+
+#: "same": the training rows, in their order where that matters. "another order": the
+#: training rows, but not as they were. "others": not the training rows.
+Rows = Literal["same", "another order", "others"]
+#: Given X as the members take it; None where it cannot be told.
+Recognise = Callable[[Any], Rows | None]
+
+#: Other rows are taken for training rows with at most about this probability.
+IMPROBABLE = 1e-9
+#: Trees that are asked, at most: a forest of tiny trees has little to tell in each.
+_TREES = 100
+#: Rows that a digest is made of.
+_DIGESTED = 32
+
+
+def rows_of_trees(
+    trees: Sequence[Member],
+    X: Any,
+    drawn: Callable[[], Iterable[IntArray]] | None = None,
+) -> Rows | None:
+    """Compare the rows in the leaves of trees with those that trained them.
+
+        log p = log P(rows fall into the leaves as those that trained it | other rows)
+
+    Trees are asked in turn until p is below 1e-9.
+
+    Parameters
+    ----------
+    trees : sequence of estimators
+        Each a tree, or a tree on some of the columns.
+    X : array or sparse matrix of shape (N, n_features)
+    drawn : callable, optional
+        Returns the rows that each of the trees was trained on. Unless given they have
+        seen all rows, in any order, or samples that nobody has recorded.
+
+    Returns
+    -------
+    rows : {"same", "another order", "others"} or None
+        None where members are not all trees, or too small to tell.
+    """
+    if not len(trees) or not all(isinstance(_bare(t), BaseDecisionTree) for t in trees):
+        return None
+    if not hasattr(X, "shape") or hasattr(X, "columns"):
+        X = check_array(X, dtype=None, accept_sparse="csr", ensure_all_finite=False)
+    samples = repeat(None) if drawn is None else drawn()
+    evidence = {"same": 0.0, "another order": 0.0}
+    for tree, sample in zip(trees[:_TREES], samples, strict=False):
+        for kind, log_p in _of_tree(tree, X, sample).items():
+            evidence[kind] += log_p
+        if evidence["same"] < np.log(IMPROBABLE):
+            return "same"
+        if min(evidence.values()) == np.inf:
+            return None if _was_weighted(tree, sample) else "others"
+    # No tree speaks against it; but does their number speak for it?
+    contained = evidence["another order"] < np.log(IMPROBABLE)
+    return "another order" if contained else None
+
+
+def rows_of_committee(
+    members: Sequence[Member], held_out: BoolArray | None, known: str | None, X: Any
+) -> Rows | None:
+    """Compare X with the digest of a committee's rows, or with the leaves of its trees."""
+    if known is not None and digest(X) == known:
+        return "same"
+    if held_out is None:
+        return rows_of_trees(members, X)
+    if len(held_out) != n_rows(X):
+        return "others"
+    return rows_of_trees(
+        members, X, lambda: (np.flatnonzero(~column) for column in held_out.T)
+    )
+
+
+def _of_tree(tree: Member, X: Any, sample: IntArray | None) -> dict[str, float]:
+    """Return log p of what one tree says, infinity where the rows contradict it."""
+    columns = np.asarray(tree.columns) if isinstance(tree, OnColumns) else None
+    nodes, width = _bare(tree).tree_, _bare(tree).n_features_in_
+    Z = X if columns is None else X[:, columns]
+    if Z.shape[1] != width:  # for the members to refuse
+        return {"same": np.inf, "another order": np.inf}
+    Z = check_array(
+        Z, dtype=np.float32, accept_sparse="csr", ensure_all_finite=False, copy=False
+    )
+    leaf, is_leaf = nodes.apply(Z), nodes.children_left < 0
+    trained = nodes.n_node_samples[is_leaf]
+
+    def counts(rows: Any) -> IntArray:
+        return np.asarray(np.bincount(leaf[rows], minlength=len(is_leaf))[is_leaf])
+
+    here = counts(slice(None))
+    log_p = {"same": np.inf, "another order": np.inf}
+    N, drawn = len(leaf), nodes.weighted_n_node_samples[0]
+    if sample is None:
+        as_trained = np.array_equal(here, trained)
+    elif sample.max() < N:
+        # As weights of the rows, or as repeated rows: that depends on the member.
+        ways = counts(np.unique(sample)), counts(sample)
+        as_trained = any(np.array_equal(way, trained) for way in ways)
+    else:
+        as_trained = False
+    if as_trained:
+        log_p["same"] = log_p_of(trained)
+    # A bootstrap sample of N rows comes to leaves that hold at least as many of the N.
+    if np.isclose(drawn, N) and np.all(here >= trained):
+        expected = N * trained / trained.sum()
+        log_p["another order"] = float(poisson.logsf(trained - 1, expected).sum())
+    return log_p
+
+
+def log_p_of(counts: IntArray) -> float:
+    """Return log P(n rows fall into leaves in these numbers), expected in each."""
+    total = counts.sum()
+    return float(poisson.logpmf(counts, counts).sum() - poisson.logpmf(total, total))
+
+
+def _was_weighted(tree: Member, sample: IntArray | None) -> bool:
+    """Whether rows may have had weights, some of them zero, when it was trained."""
+    nodes = _bare(tree).tree_
+    drawn = nodes.n_node_samples[0] if sample is None else len(sample)
+    return not np.isclose(nodes.weighted_n_node_samples[0], drawn)
+
+
+def _bare(member: Member) -> Any:
+    """Return the member itself, without its choice of columns."""
+    return member.estimator if isinstance(member, OnColumns) else member
+
+
+def digest(X: Any) -> str:
+    """Return N and a hash of some rows, from which no row can be read.
+
+    The same for frames, arrays and sparse matrices of the same numbers.
+    """
+    N = n_rows(X)
+    rows = np.unique(np.linspace(0, N - 1, _DIGESTED).astype(np.intp))
+    some = safe_indexing(X, rows)
+    some = some.toarray() if issparse(some) else np.asarray(some)
+    try:
+        numbers: FloatArray = some.astype(np.float64) + 0.0  # no zero is negative
+        numbers[np.isnan(numbers)] = np.nan
+        content = numbers.tobytes()
+    except (TypeError, ValueError):
+        content = repr(some.astype(str).tolist()).encode()
+    return f"{N}:{blake2b(content, digest_size=16).hexdigest()}"

@@ -1,0 +1,210 @@
+"""What a copy or a file keeps of a path: its numbers, and the committees it can make."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from committee._typing import BoolArray, FloatArray, IntArray, Member
+from committee.path import CLEARLY
+
+#: What a combiner knows of the point that it has chosen itself, and of no other.
+OF_ONE_POINT = ("posterior_", "loo_", "log_evidence_", "inclusion_")
+#: What a committee finds out by itself on first use.
+_OF_ONE_COMMITTEE = ("_whole", "_summary", "_slope")
+
+_NO_ROWS = (
+    "A summary cannot be made anew: copies and files keep the numbers of the path, and a "
+    "summary that was made before, but not the rows. Use the committee that prune() "
+    "returned, or prune again."
+)
+
+
+@dataclass(eq=False)
+class KeptPath:
+    """The committees of a path whose members all are in a copy.
+
+    A copy holds no rows. Errors, and which committees are clearly better than which,
+    were measured before it was made; bytes and seconds if somebody had asked for them.
+
+    Attributes
+    ----------
+    errors : tuple or None
+        Error, standard error and measure at each of the S steps; None without folds.
+    n_bytes, seconds_per_row : array of shape (S,) or None
+    level : int array of shape (S,)
+        Steps of one error, which count as one in `better`.
+    better : bool array of shape (D, D)
+        Whether an error is clearly less than another.
+    scale : array of shape (S,)
+        By which the weights of a step are multiplied in its committee; NaN where the
+        copy lacks members.
+    slopes : array of shape (S,)
+        Of its probabilities, NaN where these have none.
+    numbers, members
+        Members of the path that are not in the committee, where these were asked for.
+    """
+
+    errors: tuple[FloatArray, FloatArray, str] | None
+    n_bytes: FloatArray | None
+    seconds_per_row: FloatArray | None
+    level: IntArray
+    better: BoolArray
+    scale: FloatArray
+    slopes: FloatArray
+    numbers: IntArray
+    members: list[Member] = field(default_factory=list)
+
+    def bind(self, committee: Any) -> None:
+        """Take the members of the committee that this came with."""
+        self._owner = committee
+
+    @property
+    def available(self) -> BoolArray:
+        """The steps of which there is a committee."""
+        return ~np.isnan(self.scale)
+
+    def measured(self, name: str) -> Any:
+        """Return what was measured."""
+        return getattr(self, name)
+
+    def clearly_better(self, steps: IntArray) -> BoolArray | None:
+        """Return which steps have a clearly lower error than the last of them."""
+        if self.errors is None:
+            return None
+        level = self.level[steps]
+        return np.asarray(self.better[level, level[-1]])
+
+    def committee(self, step: int) -> Any:
+        """Return the committee of a step."""
+        owner = self._owner
+        w = owner.path_.weights[step]
+        support = np.flatnonzero(w)
+        numbers = [*owner.support_.tolist(), *self.numbers.tolist()]
+        members = [*owner.members_, *self.members]
+        made = copy.copy(owner)
+        for name in _OF_ONE_COMMITTEE:
+            made.__dict__.pop(name, None)
+        made.roster_ = replace(
+            owner.roster_,
+            members=[members[numbers.index(m)] for m in support],
+            weights=self.scale[step] * w[support],
+        )
+        made.support_ = support
+        made.combiner_ = at_weights(owner.combiner_, w)
+        return made
+
+    def slope(self, support: IntArray) -> float | None:
+        """Return the slope of the probabilities of the committee of these members."""
+        same = [
+            np.array_equal(np.flatnonzero(w), support)
+            for w in self._owner.path_.weights
+        ]
+        found = self.slopes[np.array(same) & ~np.isnan(self.slopes)]
+        return float(found[0]) if len(found) else None
+
+    def summary(self, committee: Any) -> Any:
+        """Say that there are no rows to make one from."""
+        raise ValueError(_NO_ROWS)
+
+    def kept(self, committee: Any, whole: bool) -> KeptPath:
+        """Return what a copy of one of these committees keeps."""
+        owner = self._owner
+        everyone = dict(
+            zip(
+                [*owner.support_.tolist(), *self.numbers.tolist()],
+                [*owner.members_, *self.members],
+                strict=True,
+            )
+        )
+        W = owner.path_.weights
+        stays = self.available & within(W, None if whole else committee.support_)
+        extra = extra_members(W[stays], committee.support_)
+        return replace(
+            self,
+            scale=np.where(stays, self.scale, np.nan),
+            slopes=np.where(stays, self.slopes, np.nan),
+            numbers=extra,
+            members=[everyone[m] for m in extra.tolist()],
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the committee, which holds this."""
+        return {k: v for k, v in self.__dict__.items() if k != "_owner"}
+
+    @classmethod
+    def of(cls, live: Any, committee: Any, whole: bool) -> KeptPath:
+        """Measure what a copy of a committee is to know of its path.
+
+        Parameters
+        ----------
+        live : Assessment
+            With the rows.
+        committee : CommitteeClassifier or CommitteeRegressor
+            Of a step of the path.
+        whole : bool
+            Whether all members of the path go along.
+        """
+        W = committee.path_.weights
+        stays = within(W, None if whole else committee.support_)
+        scale, slopes = np.full((2, len(W)), np.nan)
+        for step in np.flatnonzero(stays):
+            made, largest = live.committee(step), np.abs(W[step]).argmax()
+            at = int(np.searchsorted(made.support_, largest))
+            scale[step] = made.weights_[at] / W[step, largest]
+            slope = getattr(made, "slope_", None)
+            slopes[step] = np.nan if slope is None else slope
+        extra = extra_members(W[stays], committee.support_)
+        members = live.data.roster.members
+        return cls(
+            live.errors,
+            live.measured("n_bytes"),
+            live.measured("seconds_per_row"),
+            *_comparisons(live, len(W)),
+            scale,
+            slopes,
+            extra,
+            [members[m] for m in extra],
+        )
+
+
+def at_weights(combiner: Any, w: FloatArray) -> Any:
+    """Return a fitted combiner as it would be at another point of its path."""
+    moved = copy.copy(combiner)
+    # The committee has the path, without a covariance at every step.
+    moved.__dict__.pop("path_", None)
+    if not np.array_equal(w, combiner.weights_):
+        moved.weights_ = w.copy()
+        for name in OF_ONE_POINT:
+            moved.__dict__.pop(name, None)
+    return moved
+
+
+def within(W: FloatArray, members: IntArray | None) -> BoolArray:
+    """Return the steps (S,) of weights (S, M) that need no others than these members."""
+    others = np.zeros(W.shape[1], dtype=bool)
+    if members is not None:
+        others = np.isin(np.arange(W.shape[1]), members, invert=True)
+    return np.asarray(W.any(axis=1) & ~W[:, others].any(axis=1))
+
+
+def extra_members(W: FloatArray, support: IntArray) -> IntArray:
+    """Return the members with a weight in W that are not in the support."""
+    return np.setdiff1d(np.flatnonzero(W.any(axis=0)), support)
+
+
+def _comparisons(live: Any, S: int) -> tuple[IntArray, BoolArray]:
+    """Return the level of each step, and which levels are clearly better than which."""
+    if live.errors is None:
+        return np.zeros(S, dtype=np.intp), np.zeros((1, 1), dtype=bool)
+    error, se, _ = live.errors
+    pairs = np.nan_to_num(np.column_stack([error, se]), nan=-1.0)
+    _, first, level = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
+    better = np.zeros((len(first), len(first)), dtype=bool)
+    for j, step in enumerate(first):
+        gap, gap_se = live.differences(np.append(first, step))
+        better[:, j] = (gap < -CLEARLY * gap_se)[:-1]
+    return level.ravel(), better

@@ -1,0 +1,140 @@
+"""Which votes count: those on fresh rows, or out-of-bag votes on training rows.
+
+Members that have learned the rows by heart look perfect there, whichever they are:
+weights from such rows keep one member and wreck the ensemble without a sign.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from committee._typing import FloatArray, IntArray
+from committee.ensembles import Roster
+
+#: True: the training rows, out of bag. False: rows to be taken as fresh.
+Oob = bool | Literal["auto"]
+
+#: Members whose mean error is below this share of that of a guess tell nothing.
+_PERFECT = 2e-3
+#: Rows below which perfect members are no surprise.
+_FEW_ROWS = 30
+#: Standard errors by which members must know the rows that they have seen.
+_CLEARLY = 5.0
+
+_GO_ON = "oob=False takes them as they are."
+_BY_HEART = (
+    "These are the rows that the ensemble was trained on. Its members know them by "
+    "heart, so that weights learned on them are worth little."
+)
+_TRAINED = (
+    f"{_BY_HEART} Members now vote out of bag, each on the rows that it did not see. "
+    f"oob=True says so without this warning; {_GO_ON}"
+)
+_REORDERED = (
+    "These are the rows that the ensemble was trained on, but in another order: which "
+    "member saw which row is known for the order of the training only. Give them in "
+    f"that order, or rows that it was not trained on; {_GO_ON}"
+)
+
+
+def check_oob(oob: Any) -> Oob:
+    """Return the option, True, False or "auto"."""
+    if isinstance(oob, (bool, np.bool_)):
+        return bool(oob)
+    if isinstance(oob, str) and oob == "auto":
+        return "auto"
+    raise ValueError(f'oob must be True, False or "auto". Got {oob!r}.')
+
+
+def settle_oob(oob: Oob, roster: Roster, X: Any) -> tuple[bool | None, str]:
+    """Return whether members vote out of bag, and what the user should know.
+
+    X is as the members take it. None: only their predictions can tell. Raises
+    ValueError for training rows that no member may judge, and for out-of-bag votes on
+    other rows.
+    """
+    if oob is False:
+        return False, ""
+    rows = None if roster.recognise is None else roster.recognise(X)
+    if oob == "auto":
+        if rows is None:
+            return None, ""
+        if rows == "same" and roster.held_out is not None:
+            return True, _TRAINED
+        if rows == "another order" and roster.held_out is not None:
+            raise ValueError(_REORDERED)
+        if rows in ("same", "another order"):
+            raise ValueError(
+                f"{_BY_HEART} {roster.no_oob_reason} A CommitteeClassifier or "
+                "CommitteeRegressor weighs members on rows that they did not see by "
+                f"itself, cross-fitted those of a Pool. {_GO_ON}"
+            )
+        return False, ""
+    if rows in ("others", "another order") and roster.held_out is not None:
+        raise ValueError(
+            "oob=True needs the rows that the ensemble was trained on, in their order. "
+            "These are others, or in another order."
+        )
+    return True, ""
+
+
+def settle_by_losses(
+    F: FloatArray, y: FloatArray | IntArray, roster: Roster
+) -> tuple[bool, str]:
+    """Return the same once F is known: members may know what they should have seen.
+
+        d_n = mean loss of members that did not see row n - that of those that did
+
+    If these are the training rows and members learn by heart, d is above zero on
+    average, by five standard errors; on other rows it is zero. Members that do not learn
+    by heart do no harm either way.
+    """
+    held_out = roster.held_out
+    if held_out is None or roster.votes == "scores":
+        return False, ""
+    try:
+        mask = held_out(len(y))
+    except ValueError:  # so many rows cannot be those of the training
+        return False, ""
+    losses = _losses(F, y)
+    rows = mask.any(axis=1) & ~mask.all(axis=1)
+    if rows.sum() < _FEW_ROWS:
+        return False, ""
+    losses, mask = losses[rows], mask[rows]
+    d = losses.mean(axis=1, where=mask) - losses.mean(axis=1, where=~mask)
+    learned = d.mean() > _CLEARLY * d.std() / np.sqrt(len(d))
+    return (True, _TRAINED) if learned else (False, "")
+
+
+def note_on_perfect_members(
+    F: FloatArray, y: FloatArray | IntArray, roster: Roster
+) -> str:
+    """Return what to say of rows on which all members are (nearly) always right.
+
+        mean_m error_m < 0.002 error of a guess
+
+    The guess is the most frequent class, or the mean of y. Rounds of a booster are
+    never right by themselves.
+    """
+    if len(y) < _FEW_ROWS or roster.votes == "scores":
+        return ""
+    guess = float(np.var(y))
+    if F.ndim == 3:
+        guess = 1 - np.bincount(y.astype(np.intp)).max() / len(y)
+    if _losses(F, y).mean() >= _PERFECT * guess:
+        return ""
+    return (
+        "Every member is right on nearly all of these rows, so that they hardly tell the "
+        "members apart. If the ensemble has seen them in training, give rows that it has "
+        "not seen, or oob=True with all of its training rows in their order. oob=False "
+        "is without this warning."
+    )
+
+
+def _losses(F: FloatArray, y: FloatArray | IntArray) -> FloatArray:
+    """Return squared errors, or 1 for a wrong class, of every member by row."""
+    if F.ndim == 2:
+        return np.asarray((F - y[:, None]) ** 2)
+    return np.asarray(F.argmax(axis=2) != y[:, None], dtype=np.float64)

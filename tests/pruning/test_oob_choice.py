@@ -1,0 +1,168 @@
+"""Rows that the ensemble was trained on, given to prune() without a word."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.ensemble import (
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from committee import (
+    Bagging,
+    CommitteeClassifier,
+    CommitteeRegressor,
+    LeastSquares,
+    Pool,
+    SimplexWeights,
+    load,
+    prune,
+    save,
+)
+
+X, Y = make_classification(800, 8, n_informative=4, flip_y=0.1, random_state=0)
+X_NEW, Y_NEW = X[300:], Y[300:]
+X, Y = X[:300], Y[:300]
+ORDER = np.random.default_rng(0).permutation(300)
+SEED = {"random_state": 0}
+
+
+def bagged():
+    return CommitteeClassifier(generator=Bagging(15), combiner=SimplexWeights(), **SEED)
+
+
+def pool():
+    models = [LogisticRegression(), DecisionTreeClassifier(max_depth=3, **SEED)]
+    return CommitteeClassifier(
+        generator=Pool(models), combiner=SimplexWeights(), **SEED
+    )
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestClassifier(20, **SEED),
+        BaggingClassifier(n_estimators=20, **SEED),
+        BaggingClassifier(KNeighborsClassifier(1), n_estimators=20, **SEED),
+        make_pipeline(StandardScaler(), RandomForestClassifier(20, **SEED)),
+        GridSearchCV(RandomForestClassifier(20, **SEED), {"max_depth": [None]}, cv=2),
+        bagged(),
+        make_pipeline(StandardScaler(), bagged()),
+    ],
+    ids=["forest", "bagging", "neighbours", "pipeline", "search", "own", "own, piped"],
+)
+def test_forgotten_oob_is_made_up_for_with_one_warning(model):
+    model.fit(X, Y)
+    with pytest.warns(UserWarning, match=r"trained on.*out of bag.*oob=True") as caught:
+        small = prune(model, X, Y)
+    assert len(caught) == 1
+    expected = prune(model, X, Y, oob=True)
+    np.testing.assert_array_equal(small.combiner_.weights_, expected.combiner_.weights_)
+    assert small.summary().oob
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ExtraTreesClassifier(20, **SEED),
+        make_pipeline(StandardScaler(), ExtraTreesClassifier(20, **SEED)),
+        pool(),
+    ],
+    ids=["extra trees", "pipeline", "pool"],
+)
+def test_without_a_bootstrap_training_rows_are_refused(model):
+    """The way of a user who forgot, and lost 8 points of accuracy without a sign."""
+    model.fit(X, Y)
+    with pytest.raises(ValueError, match=r"trained on.*oob=False"):
+        prune(model, X, Y)
+    assert prune(model, X, Y, oob=False).n_members_ >= 1
+    assert prune(model, X_NEW, Y_NEW).n_members_ >= 1
+
+
+def test_extra_trees_are_told_of_bootstrap_and_committees():
+    forest = ExtraTreesClassifier(20, **SEED).fit(X, Y)
+    with pytest.raises(ValueError, match=r"bootstrap=True.*CommitteeClassifier"):
+        prune(forest, X, Y)
+
+
+@pytest.mark.parametrize("oob", ["auto", True])
+def test_training_rows_in_another_order_are_refused(oob):
+    """Without oob_score too: the mask is that of the order of the training."""
+    forest = RandomForestClassifier(20, **SEED).fit(X, Y)
+    with pytest.raises(ValueError, match="order"):
+        prune(forest, X[ORDER], Y[ORDER], oob=oob)
+
+
+def test_fresh_rows_in_the_number_of_the_training_rows_are_fresh():
+    forest = RandomForestClassifier(20, **SEED).fit(X, Y)
+    small = prune(forest, X_NEW[:300], Y_NEW[:300])
+    assert not small.summary().oob
+    with pytest.raises(ValueError, match="others, or in another order"):
+        prune(forest, X_NEW[:300], Y_NEW[:300], oob=True)
+
+
+def test_members_that_learn_nothing_by_heart_do_no_harm(rng):
+    """Of these nothing tells the rows, and they are as good as fresh ones."""
+    y = X[:, 0] + rng.normal(size=300)
+    model = CommitteeRegressor(Ridge(), generator=Bagging(8), combiner=LeastSquares())
+    plain = BaggingClassifier(LogisticRegression(), n_estimators=8, **SEED).fit(X, Y)
+    assert not prune(plain, X, Y).summary().oob
+    with pytest.warns(UserWarning, match="trained on"):  # but ours keep a digest
+        prune(model.fit(X, y), X, y)
+
+
+@pytest.mark.parametrize("way", ["pickle", "file"])
+def test_committees_know_their_rows_after_a_file(way, tmp_path):
+    model = pool().fit(X, Y)
+    if way == "file":
+        save(model, tmp_path / "model.skops")
+        model = load(tmp_path / "model.skops")
+    else:
+        model = pickle.loads(pickle.dumps(model))
+    small = prune(model, X_NEW, Y_NEW)
+    for again in (model, small):
+        with pytest.raises(ValueError, match="trained on"):
+            prune(again, X, Y)
+
+
+def test_rows_that_all_members_know_are_warned_of():
+    """A part of the training rows: no tree recognises it, but all are right there."""
+    forest = ExtraTreesClassifier(20, **SEED).fit(X, Y)
+    with pytest.warns(UserWarning, match="hardly tell the members apart"):
+        prune(forest, X[:100], Y[:100])
+
+
+def test_easy_rows_are_not_refused(rng):
+    """Fresh rows that everybody gets right; a warning at most."""
+    x = rng.normal(size=(400, 1))
+    y = (x[:, 0] > 0).astype(int)
+    x[:, 0] += np.where(y, 5.0, -5.0)
+    forest = RandomForestClassifier(10, **SEED).fit(x[:200], y[:200])
+    with pytest.warns(UserWarning, match="oob=False is without this warning"):
+        small = prune(forest, x[200:], y[200:])
+    assert small.score(x[200:], y[200:]) == 1.0
+
+
+def test_insisting_is_silent():
+    forest = RandomForestRegressor(10, **SEED).fit(X, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not prune(forest, X, Y, oob=False).summary().oob
+
+
+@pytest.mark.parametrize("oob", ["yes", None, 1])
+def test_wrong_options(oob):
+    forest = RandomForestClassifier(3, **SEED).fit(X, Y)
+    with pytest.raises(ValueError, match='oob must be True, False or "auto"'):
+        prune(forest, X, Y, oob=oob)
