@@ -39,7 +39,7 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
     Parameters
     ----------
     n_members, kernel, gamma, degree, coef0, alpha, coupling, coupling_set, n_coupling, \
-    topology, overlap, solver, tol, max_iter, weigh_on, n_weighing, random_state :
+    topology, overlap, solver, allow_indefinite, tol, max_iter, weigh_on, n_weighing, random_state :
         As for `CoupledKernelRegressor`.
     combiner : combiner, optional
         The second layer, `SimplexWeights()` unless given. It sees one-hot votes, or
@@ -90,6 +90,7 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
         topology: str = "ring",
         overlap: bool = True,
         solver: str = "direct",
+        allow_indefinite: bool = False,
         tol: float = 1e-10,
         max_iter: int = 10_000,
         combiner: Any = None,
@@ -111,6 +112,7 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
             topology=topology,
             overlap=overlap,
             solver=solver,
+            allow_indefinite=allow_indefinite,
             tol=tol,
             max_iter=max_iter,
             combiner=combiner,
@@ -122,7 +124,13 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, X_coupling: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_coupling: Any = None,
+        subsets: Any = None,
     ) -> Self:
         """Train the submodels together, weigh their votes and fit the link.
 
@@ -135,6 +143,8 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
         sample_weight : array-like of shape (N,), optional, or a Dask collection
         X_coupling : array-like of shape (n_c, n_features), optional
             As for `CoupledKernelRegressor`.
+        subsets : sequence of n_members lists of row numbers, optional
+            As for `CoupledKernelRegressor`.
 
         Returns
         -------
@@ -142,7 +152,7 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
         """
         rows = rows_of(self, label_rows, X, y, sample_weight)
         self.classes_ = rows.classes()
-        plan = self._prepare(rows.coded(self.classes_), X_coupling)
+        plan = self._prepare(rows.coded(self.classes_), X_coupling, subsets)
         weighed, outputs = self._train(plan)
         assert outputs is not None
         rows, scores = self._unseen_scores(plan, weighed, outputs)
