@@ -26,6 +26,10 @@ from committee.probabilities import fit_slope
 _SEEN = ("train", "held-out")
 
 
+def _member_score_axes(model: CoupledKernelClassifier) -> tuple[int, ...]:
+    return (len(model.members_), *score_axes(model))
+
+
 class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
     """Coupled kernel submodels that vote, one machine for each class and member.
 
@@ -175,6 +179,30 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
         if len(self.classes_) > 2:
             return s
         return s[:, 1] - s[:, 0] if self.voting == "hard" else s[:, 1]
+
+    @lazy_rows(tail=_member_score_axes)
+    def member_decision_function(self, X: Any) -> FloatArray:
+        """Return the values of every member, f_j for two classes, else f_jk.
+
+        `member_predictions` has votes where voting is hard; these are what they are the
+        signs of.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features), or a Dask array or frame
+
+        Returns
+        -------
+        f : array of shape (N, M) or (N, M, K)
+        """
+        X = self._check_X(X)
+        wanted = np.arange(len(self.members_))
+        f = in_blocks(
+            X,
+            len(wanted) * self.dual_coef_.shape[1],
+            lambda rows: self._outputs(rows, wanted),
+        )
+        return f[:, :, 0] if len(self.classes_) == 2 else f
 
     def _scores(self, X: Any) -> FloatArray:
         """Return s_k of all rows; soft votes come from the collapsed expansion."""

@@ -211,7 +211,8 @@ class CoupledEnsemble(BaseEstimator):
 
     def _refuse_fraction(self) -> None:
         """Refuse to split rows off the subsets that were given."""
-        if not isinstance(self.weigh_on, str):
+        fraction = not isinstance(self.weigh_on, str)
+        if fraction:
             raise ValueError(
                 f"weigh_on={self.weigh_on:g} splits rows off before subsets are drawn: "
                 'with subsets at fit give "train" or "held-out".'

@@ -65,19 +65,20 @@ def check_subsets(
     counted : array of row numbers
         Rows with a positive weight.
     """
-    found = [np.asarray(part) for part in subsets]
+    is_list = np.iterable(subsets) and not isinstance(subsets, str)
+    found = [np.asarray(part) for part in subsets] if is_list else []
     if len(found) != n_members:
         raise ValueError(
             f"subsets must be {n_members} lists of row numbers, one for each of "
-            f"n_members={n_members}. Got {len(found)}."
+            f"n_members={n_members}. Got {len(found) if is_list else repr(subsets)}."
         )
     for j, part in enumerate(found):
-        if part.ndim != 1 or not np.issubdtype(part.dtype, np.integer):
+        if part.ndim != 1 or not len(part) or part.dtype.kind not in "iu":
             raise ValueError(
                 f"subsets[{j}] must be a list of row numbers, at least one. Got dtype "
                 f"{part.dtype} and shape {part.shape}."
             )
-        if len(part) and not 0 <= part.min() <= part.max() < n_rows:
+        if not (part.min() >= 0 and part.max() < n_rows):
             raise ValueError(
                 f"subsets[{j}] must have row numbers from 0 to {n_rows - 1}. Got "
                 f"{part.min()} to {part.max()}."

@@ -10,7 +10,6 @@ from scipy.linalg import lstsq, qr, solve_triangular
 
 from committee._typing import FloatArray
 
-
 #: By so much, relatively, a column must be longer than one before it to be chosen
 #: first. Of columns of one length, as those of votes are, rounding would choose another
 #: for every cut of the rows; this is above the rounding of lengths in LAPACK.
