@@ -24,7 +24,7 @@ LAYERS = [
     {"bayes"},
     {"ensembles"},
     {"predictions"},
-    {"diagnostics", "export"},
+    {"diagnostics", "export", "training_sets"},
     {"members", "coupled", "combiners"},
     {"weighing", "saved_state"},
     {"base"},
