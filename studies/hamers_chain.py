@@ -109,4 +109,10 @@ STUDY = Study(
         for cell in CELLS
         if PROBLEMS[cell].dataset != "tic-tac-toe"
     },
+    why=(
+        "Why not: on Boston housing a chain is as good as a ring. On labels it errs one to "
+        "six percent more often, 0.1 to 0.4 points, which only pairs of runs on the same "
+        "subsets tell from noise. That a ring of ten has one tenth more coupling "
+        "is a guess."
+    ),
 )

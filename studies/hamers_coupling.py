@@ -225,6 +225,8 @@ STUDY = Study(
         "negative couplings improve the error. That contradicts these runs, of the "
         "equations as we correct them and of a numerically stable factorisation; how the "
         "paper solved its own is not known. Very large couplings hold submodels together "
-        "more than they fit, which the paper says too."
+        "more than they fit, which the paper says too. On australian any coupling from "
+        "0.01 on helps, and the errors of different ones differ by no more than their "
+        "noise: a minimum at 1 is not to be seen."
     ),
 )

@@ -104,3 +104,11 @@ def test_parameters_changed_after_the_fit_do_not_change_predictions(rng):
     model.set_params(n_members=3, overlap=False)
     np.testing.assert_array_equal(model.member_predictions(X), before[0])
     np.testing.assert_array_equal(model.predict_proba(X), before[1])
+
+
+def test_given_subsets_must_have_two_classes():
+    X, y = make_moons(60, noise=0.1, random_state=0)
+    labels = np.array(["no", "yes"])[y]
+    subsets = np.array_split(np.flatnonzero(y), 3)
+    with pytest.raises(ValueError, match=r"at least 2 classes.* 'yes'"):
+        CoupledKernelClassifier(3).fit(X, labels, subsets=subsets)

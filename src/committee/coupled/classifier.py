@@ -15,6 +15,7 @@ from committee.coupled.kernel_loo import leave_one_out
 from committee.coupled.link import (
     LinkMixin,
     both_sides,
+    refuse_one_class,
     score_axes,
 )
 from committee.coupled.rows import Plan, Rows, label_rows
@@ -156,7 +157,11 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
         """
         rows = rows_of(self, label_rows, X, y, sample_weight)
         self.classes_ = rows.classes()
-        plan = self._prepare(rows.coded(self.classes_), X_coupling, subsets)
+        coded = rows.coded(self.classes_)
+        plan = self._prepare(coded, X_coupling, subsets)
+        if subsets is not None and isinstance(coded, Rows):
+            used = np.unique(coded.y[np.concatenate(self.subsets_)])
+            refuse_one_class(self.classes_[used])
         weighed, outputs = self._train(plan)
         assert outputs is not None
         rows, scores = self._unseen_scores(plan, weighed, outputs)

@@ -66,7 +66,8 @@ def check_subsets(
         Rows with a positive weight.
     """
     is_list = np.iterable(subsets) and not isinstance(subsets, str)
-    found = [np.asarray(part) for part in subsets] if is_list else []
+    # A list of lists of unlike lengths is no array of numbers: refused by its dtype.
+    found = [_as_array(part) for part in subsets] if is_list else []
     if len(found) != n_members:
         raise ValueError(
             f"subsets must be {n_members} lists of row numbers, one for each of "
@@ -96,6 +97,13 @@ def check_subsets(
             f"subsets[{empty}] must have at least one row with a positive weight."
         )
     return kept
+
+
+def _as_array(part: Any) -> Any:
+    try:
+        return np.asarray(part)
+    except ValueError:
+        return np.asarray(part, dtype=object)
 
 
 def draw_coupling(

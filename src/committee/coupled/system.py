@@ -132,7 +132,10 @@ def solve_coupled(
             if allow_indefinite and solver == "direct":
                 with threads_for(largest):
                     return _stationary(gram, Y, alpha, coupling, limit)
-        raise NotPositiveDefiniteError(advice(alpha, coupling, limit)) from error
+        sentence = advice(alpha, coupling, limit)
+        if allow_indefinite and coupling < 0:
+            sentence += ' allow_indefinite=True is for solver="direct".'
+        raise NotPositiveDefiniteError(sentence) from error
 
 
 def _stationary(

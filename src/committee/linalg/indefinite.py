@@ -144,7 +144,7 @@ class _BlockLU:
         if k == len(self.groups):
             return np.zeros((0, 0))
         i, *others = self.groups[k]
-        A = self._entry(i, i)
+        A: FloatArray = self._entry(i, i)
         for j in others:
             B, D = self._entry(j, i), self._entry(j, j)
             B = np.zeros((len(D), len(A))) if B is None else B
@@ -157,10 +157,12 @@ class _BlockLU:
             last = self.groups[k] if k < len(self.groups) else ()
             return np.zeros((0, sum(self.sizes[j] for j in last)))
         I, J = self.groups[k + 1], self.groups[k]
-        if len(I) == len(J):
-            return block_diag(*(self._entry(i, j) for i, j in zip(I, J, strict=True)))
-        # The middle of a ring of an odd number is beside both of the group before it.
-        return np.hstack([self._entry(I[0], j) for j in J])
+        if len(I) < len(J):
+            # The middle of a ring of an odd number is beside both of the group before.
+            return np.hstack([self._entry(I[0], j) for j in J])
+        pairs = zip(I, J, strict=True)
+        A: FloatArray = block_diag(*(self._entry(i, j) for i, j in pairs))
+        return A
 
     def _entry(self, i: int, j: int) -> Any:
         """Return A_ij, None where blocks are not beside each other."""

@@ -64,7 +64,8 @@ class Triangle(NamedTuple):
     @property
     def rounding(self) -> float:
         """What rounding leaves of a dependent column, relative to the largest."""
-        return max(self.n_rows, self.R.shape[1] - 1) * float(np.finfo(np.float64).eps)
+        size = max(self.n_rows, self.R.shape[1] - 1)
+        return float(size * np.finfo(np.float64).eps)
 
     def solve(self) -> FloatArray:
         """Return the weights of minimum norm."""
