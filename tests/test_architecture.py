@@ -69,6 +69,8 @@ TESTED_ELSEWHERE = {
     "ep/votes.py": "rows of votes, blocks against sweeps: test_posterior",
     "combiners/evidence_pruner.py": "what EPPruner and ARDPruner share: test_ep_pruner",
     "pruning/pruning_data.py": "rows in memory: test_prune; in chunks: test_chunked_data",
+    "ensembles/rotated.py": "rotations of members: tests/members/test_features.py",
+    "linalg/soft_margin.py": "the programme: tests/combiners/test_programming.py",
     "ensembles/hist_boosting.py": "test_rounds.py, test_gradient_boosting.py",
     "export/graph.py": "what onnxruntime runs: tests/export/test_onnx.py",
     "export/links.py": "what onnxruntime runs: tests/export/test_onnx.py",
