@@ -61,6 +61,8 @@ COMBINERS = {
     "boosting-order": "BoostingOrderPruner",
     "drep": "DREPPruner",
     "contribution": "ContributionPruner",
+    "specialty": "SpecialtyPruner",
+    "correlation": "CorrelationPruner",
     "cluster": "ClusterPruner",
     "genetic": "GeneticPruner",
     "sdp": "SDPPruner",
