@@ -131,8 +131,8 @@ def _held_out(ensemble: Any, n_rows: int) -> BoolArray:
 
 def _left_out(ensemble: Any) -> BoolArray | None:
     """Return the mask of all rows of the training, if it is not too large."""
-    N = getattr(ensemble, "_n_samples", np.inf)
-    if N * len(ensemble.estimators_) > _MANY:
+    N = getattr(ensemble, "_n_samples", None)
+    if N is None or N * len(ensemble.estimators_) > _MANY:
         return None
     return unseen_rows(ensemble.estimators_samples_, N)
 

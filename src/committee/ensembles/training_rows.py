@@ -81,7 +81,7 @@ def rows_of_trees(
             return "same"
         if min(evidence.values()) == np.inf:
             return None if _was_weighted(tree, sample) else "others"
-    # No tree speaks against it; but does their number speak for it?
+    # No tree contradicts it; but is that more than chance?
     contained = evidence["another order"] < np.log(IMPROBABLE)
     return "another order" if contained else None
 
@@ -153,7 +153,7 @@ def _of_tree(tree: Member, X: Any, sample: IntArray | None) -> dict[str, float]:
         log_p["another order"] = float(poisson.logsf(trained - 1, expected).sum())
     # A part of the rows comes to leaves that hold no more of them. Rows that are far
     # from each other would do so in many trees, so that each has to tell by itself.
-    elif sample is None and N < trained.sum() and np.all(here <= trained):
+    elif sample is None and trained.sum() > N and np.all(here <= trained):
         part = float(poisson.logcdf(trained, N * trained / trained.sum()).sum())
         log_p["another order"] = part if part < np.log(IMPROBABLE) else 0.0
     return log_p
