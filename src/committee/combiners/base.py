@@ -96,7 +96,7 @@ class Combiner(ABC, BaseEstimator):
         problem = problem_of(self, F, y, held_out, sample_weight).counted()
         M = problem.n_members
         if self.needs_rows:
-            problem = problem.heard()
+            problem = problem.with_votes()
         weights, members = self._weigh(problem), problem.numbers
         if members is not None:
             weights = for_all(weights, members, M)

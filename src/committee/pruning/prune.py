@@ -58,8 +58,10 @@ def prune(
         with bootstrap samples, and for committees. False: X and y are taken as rows
         that no member has seen, without a look at them. "auto": rows that the ensemble
         was trained on, where they are recognised, are used out of bag with a warning, and
-        refused where members have seen all of them. Trees recognise their
-        rows by the numbers in their leaves, committees by a digest. Rows on which all
+        refused where members have seen all of them, and where they are a part of the
+        training rows or in another order. Trees recognise their rows by the numbers in
+        their leaves, committees by a digest, and members that learn by heart by what
+        they never get wrong; a mixture with fresh rows is not seen. Rows on which all
         members are right are warned of. Dask collections are taken as fresh.
     sample_weight : array-like of shape (N,), optional
     scoring : str, optional

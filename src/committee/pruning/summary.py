@@ -41,7 +41,7 @@ class Summary:
         by members that were chosen and weighed without it, in five folds (two above
         10,000 rows). Out of bag, votes of members that have seen a row are filled
         with the mean and the spread of the others', so that the error is that of
-        members that are all heard, as they are on fresh rows.
+        members that all vote, as they do on fresh rows.
     difference, difference_se : float
         error_after - error_before, paired by rows, and its standard error.
     log_loss_before, log_loss_after, log_loss_difference, log_loss_difference_se
