@@ -29,6 +29,7 @@ from committee._validation import (
     routing_enabled,
 )
 from committee.combiners import Combiner
+from committee.combiners.by_name import as_combiner
 from committee.distributed import lazy_rows
 from committee.ensembles import Roster, Round, rebuilt
 from committee.ensembles.roster import with_rows
@@ -54,7 +55,7 @@ class BaseCommittee(SavedState):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "generator": [Generator, None],
-        "combiner": [Combiner, None],
+        "combiner": [Combiner, str, None],
         "weigh_on": [
             StrOptions({"held-out", "train"}),
             Interval(Real, 0, 1, closed="neither"),
@@ -87,7 +88,7 @@ class BaseCommittee(SavedState):
         estimator: Member | None = None,
         *,
         generator: Generator | None = None,
-        combiner: Combiner | None = None,
+        combiner: Combiner | str | None = None,
         weigh_on: str | float = "held-out",
         stop: str | None = None,
         n_jobs: int | None = None,
@@ -188,7 +189,7 @@ class BaseCommittee(SavedState):
             **self._how(rng),
         )
         weighed = weigh(
-            self.combiner,
+            as_combiner(self.combiner, rng),
             generation,
             rows,
             votes=self._generator().votes,
@@ -211,11 +212,12 @@ class BaseCommittee(SavedState):
     ) -> TrainingData | ChunkedData:
         """Return checked rows, in memory or in chunks."""
         self._check_kind()
+        combiner = as_combiner(self.combiner)
         data = training_data(self, X, y, sample_weight, fit_params, check_y)
         if isinstance(data, TrainingData):
             self._digest = digest(data.X)
-        if self.combiner is not None and not data.in_memory:
-            self.combiner.check_chunks(data.n_classes)
+        if combiner is not None and not data.in_memory:
+            combiner.check_chunks(data.n_classes)
         return data
 
     def _check_chunks(self, fit_params: dict[str, Any]) -> None:
@@ -231,12 +233,14 @@ class BaseCommittee(SavedState):
                 f"stop={self.stop!r} trains members in turn and takes no Dask "
                 "collections: set stop=None, or compute() as many rows as fit."
             )
-        if self.combiner is not None and not self.combiner.takes_chunks:
-            self.combiner.check_chunks(None)
+        combiner = as_combiner(self.combiner)
+        if combiner is not None and not combiner.takes_chunks:
+            combiner.check_chunks(None)
 
     def _needs_rows(self) -> bool:
         """Whether members are weighed by what they predict."""
-        return self.combiner is not None and self.combiner.needs_rows
+        combiner = as_combiner(self.combiner)
+        return combiner is not None and combiner.needs_rows
 
     def _grow(self, data: TrainingData, rng: np.random.RandomState) -> Self:
         """Train and weigh members in batches, until the evidence stops to rise."""
@@ -247,7 +251,11 @@ class BaseCommittee(SavedState):
                 f"weigh_on={self.weigh_on!r}."
             )
         generation, combiner = grow(
-            self._generator(), self._estimator(), data, self.combiner, **self._how(rng)
+            self._generator(),
+            self._estimator(),
+            data,
+            as_combiner(self.combiner),
+            **self._how(rng),
         )
         return self._hold(generation, combiner, combiner.weights_, data.classes)
 

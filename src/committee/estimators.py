@@ -44,8 +44,9 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
         `class_weight` dictionary is keyed by these.
     generator : generator, optional
         How members are made: `Bagging(100)` unless given.
-    combiner : combiner, optional
-        How members are weighed. None takes the generator's own weights: equal
+    combiner : combiner or str, optional
+        How members are weighed, such as `EPPruner()` or "ep" (`docs/choose.md` lists
+        the names). None takes the generator's own weights: equal
         ones, or those of AdaBoost.
     weigh_on : {"held-out", "train"} or float, default="held-out"
         The rows to weigh on: for each member those it did not see (cross-fitted
@@ -220,8 +221,9 @@ class CommitteeRegressor(ScoreMixin, RegressorMixin, BaseCommittee):
         for a `Pool`.
     generator : generator, optional
         How members are made: `Bagging(100)` unless given.
-    combiner : combiner, optional
-        How members are weighed. None takes equal weights.
+    combiner : combiner or str, optional
+        How members are weighed, such as `EPPruner()` or "ep" (`docs/choose.md` lists
+        the names). None takes equal weights.
     weigh_on : {"held-out", "train"} or float, default="held-out"
         The rows to weigh on: for each member those it did not see (cross-fitted
         where members see all rows), the training rows, or a fraction of the

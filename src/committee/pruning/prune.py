@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from committee._typing import Link
 from committee.combiners import Combiner, EPPruner
+from committee.combiners.by_name import as_combiner
 from committee.ensembles import Roster, known_columns, roster_of
 from committee.estimators import CommitteeClassifier, CommitteeRegressor
 from committee.members import Pool
@@ -25,7 +26,7 @@ def prune(
     X: Any,
     y: Any,
     *,
-    combiner: Combiner | None = None,
+    combiner: Combiner | str | None = None,
     oob: Oob = "auto",
     sample_weight: Any = None,
     scoring: str | None = None,
@@ -50,8 +51,9 @@ def prune(
         errors that the combiner does not estimate itself, are of about 10,000 of them.
     y : array-like of shape (N,)
         Labels that the ensemble knows, or numbers.
-    combiner : combiner, optional
-        `EPPruner()` unless given.
+    combiner : combiner or str, optional
+        `EPPruner()` unless given; a name such as "greedy" is that combiner with its
+        default settings.
     oob : bool or "auto", default="auto"
         True: X and y are the rows the ensemble was trained on, in their order, and
         every member votes only on rows that it did not see. For forests and bagging
@@ -105,7 +107,7 @@ def prune(
     """
     roster = roster_of(ensemble)
     measure = measure_of(scoring, of_classes=roster.classes is not None)
-    combiner = EPPruner() if combiner is None else combiner
+    combiner = EPPruner() if combiner is None else as_combiner(combiner)
     template = _template(ensemble, roster, X, combiner=combiner, n_jobs=n_jobs)
     data = kind_of_data(X, y)(
         ensemble, roster, template, check_oob(oob), verbose, X, y, sample_weight
