@@ -29,6 +29,7 @@ LAYERS = [
     {"members", "combiners"},
     {"coupled"},
     {"weighing", "saved_state"},
+    {"held_members"},
     {"base"},
     {"estimators"},
     {"pruning", "persistence", "compare"},

@@ -35,12 +35,12 @@ from committee.ensembles import Roster, Round, rebuilt
 from committee.ensembles.roster import with_rows
 from committee.ensembles.training_rows import digest
 from committee.export import to_sklearn
+from committee.held_members import HeldMembers
 from committee.members import Bagging, Generation, Generator, Pool, TrainingData
 from committee.members.dask_rows import ChunkedData, training_data
 from committee.members.dask_training import check_generator, generate_members
 from committee.path import Path
 from committee.predictions import combined, predict_members
-from committee.saved_state import SavedState
 from committee.weighing import grow, weigh
 
 
@@ -49,7 +49,7 @@ def _member_axes(committee: BaseCommittee) -> tuple[int, ...]:
     return (len(committee.roster_), *committee.roster_.output_shape)
 
 
-class BaseCommittee(SavedState):
+class BaseCommittee(HeldMembers):
     """What classification and regression share: generate, weigh, combine."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -73,11 +73,7 @@ class BaseCommittee(SavedState):
     _keeps_weighing: bool = False
     _weighing: tuple[FloatArray, TrainingData, BoolArray | None]
 
-    #: Who the members are and how they predict; `members_`, `weights_` are its own.
-    roster_: Roster
     combiner_: Combiner | None
-    #: Numbers of the members among all that were trained, or pruned from.
-    support_: IntArray
     held_out_: BoolArray | None
     path_: Path
     #: Of the rows of `fit`, to recognise them by; handed on when it is pruned.
@@ -103,28 +99,6 @@ class BaseCommittee(SavedState):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-
-    @property
-    def members_(self) -> list[Member]:
-        """The members with a nonzero weight."""
-        return self._fitted_roster().members
-
-    @property
-    def weights_(self) -> FloatArray:
-        """The weight of each of the members."""
-        weights = self._fitted_roster().weights
-        assert weights is not None
-        return weights
-
-    @property
-    def transformer_(self) -> Any:
-        """What is done to X before all members, or None."""
-        return self._fitted_roster().transformer
-
-    @property
-    def n_members_(self) -> int:
-        """Number of members with a nonzero weight."""
-        return int(np.count_nonzero(self.weights_))
 
     @available_if(lambda self: hasattr(self, "path_"))  # type: ignore[untyped-decorator]
     def summary(self) -> Any:
@@ -290,6 +264,7 @@ class BaseCommittee(SavedState):
             link="combiner",
             # Column names have been checked by then; trees want one array for all.
             arrays=all(isinstance(m, BaseDecisionTree) for m in members),
+            names=generation.names,
         ).only(self.support_, weights[self.support_])
         return self
 
@@ -316,15 +291,6 @@ class BaseCommittee(SavedState):
             )
         process_routing(self, "fit", **fit_params)
         return fit_params
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Whether the last fit came to its end."""
-        return hasattr(self, "roster_")
-
-    def _fitted_roster(self) -> Roster:
-        # NotFittedError is an AttributeError too, as hasattr() and available_if() need.
-        check_is_fitted(self)
-        return self.roster_
 
     def _forget(self) -> None:
         """Be unfitted: should this fit fail, nothing old may stay beside the new."""

@@ -59,6 +59,8 @@ class Combiner(ABC, BaseEstimator):
     #: Only of combiners that have one.
     path_: Any
     n_features_in_: int
+    #: Of all members: set by a committee whose members have names.
+    member_names_: list[str]
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(

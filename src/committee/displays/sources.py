@@ -34,7 +34,7 @@ def combiner_of(estimator: Any) -> Any:
     if isinstance(estimator, Combiner):
         check_is_fitted(estimator, "weights_")
         return estimator
-    if not isinstance(estimator, (list, tuple)):
+    if not isinstance(estimator, (list, tuple, dict)):
         check_is_fitted(estimator)
     return getattr(estimator, "combiner_", None)
 

@@ -113,9 +113,11 @@ def _voting(
     if any(isinstance(member, OnColumns) for member in members):
         n_features = _width(committee, members)
         members = [on_all_columns(member, n_features) for member in members]
-    voting = (
-        voting_classifier(members, w, **how) if how else voting_regressor(members, w)
-    )
+    called = committee.roster_.names
+    if called is not None:
+        called = [called[m] for m in np.flatnonzero(committee.weights_)]
+    make = voting_classifier if how else voting_regressor
+    voting = make(members, w, names=called, **how)
     if (names := _names(committee)) is None:
         return voting
     if not committee.roster_.arrays:

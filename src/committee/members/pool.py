@@ -6,6 +6,7 @@ They are unlike learners (`Pool`), or one learner with many seeds (`RandomInits`
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Unpack
 
@@ -15,6 +16,7 @@ from sklearn.utils import check_random_state
 
 from committee._typing import FloatArray, IntArray, Member, RandomState, Votes
 from committee._validation import Interval, safe_indexing
+from committee.ensembles.member_names import names_of
 from committee.members.base import (
     Generation,
     Generator,
@@ -47,7 +49,8 @@ class Pool(Generator):
     ----------
     n_members : int
     names : list of str
-        The given names; class names with a number where there are several.
+        The given names; otherwise those of the classes, behind a pipeline that of
+        its last step, with a number where there are several. No two are the same.
 
     Examples
     --------
@@ -93,17 +96,8 @@ class Pool(Generator):
 
     @property
     def names(self) -> list[str]:
-        """One name for each member."""
-        kinds = [type(member).__name__ for member in self.members]
-        names = []
-        for i, (entry, kind) in enumerate(zip(self.estimators, kinds, strict=True)):
-            if isinstance(entry, tuple):
-                names.append(str(entry[0]))
-            elif kinds.count(kind) > 1:
-                names.append(f"{kind}-{kinds[: i + 1].count(kind)}")
-            else:
-                names.append(kind)
-        return names
+        """One name for each member, no two the same."""
+        return names_of(self.estimators)
 
     def generate(
         self, estimator: Member, data: TrainingData, **options: Unpack[Options]
@@ -117,7 +111,8 @@ class Pool(Generator):
             )
         if not self.estimators:
             raise ValueError("The 'estimators' of a Pool must not be empty.")
-        return cross_fitted(
+        names = self.names
+        generation = cross_fitted(
             self.members,
             data,
             n_splits=self.n_splits,
@@ -125,6 +120,7 @@ class Pool(Generator):
             keep_seeds=True,
             **options,
         )
+        return replace(generation, names=names)
 
 
 class RandomInits(Generator):

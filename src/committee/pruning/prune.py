@@ -14,7 +14,6 @@ from committee.combiners import Combiner, EPPruner
 from committee.combiners.by_name import as_combiner
 from committee.ensembles import Roster, known_columns, roster_of
 from committee.estimators import CommitteeClassifier, CommitteeRegressor
-from committee.members import Pool
 from committee.pruning.assessment import Assessment
 from committee.pruning.chunked_data import kind_of_data
 from committee.pruning.measures import measure_of
@@ -43,7 +42,9 @@ def prune(
         RandomForest*, ExtraTrees*, Bagging*, AdaBoost*, Voting*, Stacking* (its
         first layer), GradientBoosting*, HistGradientBoosting*, LightGBM, XGBoost
         or CatBoost (their rounds are the members); a committee; a Pipeline or a search around
-        one of these; or a list of fitted estimators of mixed kinds.
+        one of these; or fitted estimators of mixed kinds: a list, (name, estimator)
+        pairs or a dict. Names, also those of Voting*, Stacking* and a `Pool`, stay
+        with the members: `member_names_`.
     X : array-like, sparse matrix or frame of shape (N, n_features)
         Rows that the ensemble was not trained on; with `oob` those it was trained
         on. Weights learned on rows that the members have memorised are worth little.
@@ -115,10 +116,9 @@ def prune(
     fitted = data.fit(clone(combiner))
     if data.note:
         warnings.warn(data.note, UserWarning, stacklevel=2)
-    if isinstance(getattr(ensemble, "generator", None), Pool):
+    if roster.names is not None:
         # The columns of F have names, also those of members that are left out.
-        names = np.array(ensemble.generator.names, dtype=object)
-        fitted.feature_names_in_ = names[ensemble.support_]
+        fitted.member_names_ = roster.names
     small: CommitteeClassifier | CommitteeRegressor
     small = Assessment(data, fitted, measure).assemble(fitted.weights_)
     return small
