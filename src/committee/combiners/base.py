@@ -172,6 +172,14 @@ class Combiner(ABC, BaseEstimator):
         """
         return as_probabilities(scores)
 
+    @property
+    def probit_scale_(self) -> float | None:
+        """Return c where `probabilities` are p_k ~ prod_j Phi(c (s_k - s_j)).
+
+        None where they are no probit ones.
+        """
+        return None
+
     @lazy_rows(tail=_output_axes)
     def combine(self, F: Any) -> FloatArray:
         """Return the committee's output, sum_m w_m f_m.
