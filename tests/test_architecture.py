@@ -25,7 +25,7 @@ LAYERS = [
     {"bayes"},
     {"ensembles"},
     {"predictions"},
-    {"diagnostics", "export"},
+    {"diagnostics", "export", "training_sets"},
     {"members", "combiners"},
     {"coupled"},
     {"weighing", "saved_state"},

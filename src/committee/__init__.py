@@ -55,8 +55,10 @@ if TYPE_CHECKING:
     )
     from committee.displays import (
         AmbiguityDisplay,
+        BiasVarianceDisplay,
         CouplingDisplay,
         CriticalDifferenceDisplay,
+        HeldOutDisplay,
         KappaErrorDisplay,
         PairedRunsDisplay,
         PosteriorDisplay,
@@ -96,6 +98,10 @@ if TYPE_CHECKING:
     from committee.reporting.report import (
         report,
     )
+    from committee.training_sets import (
+        BiasVariance,
+        bias_variance,
+    )
 
 __version__ = "0.1.0.dev0"
 
@@ -107,6 +113,8 @@ __all__ = [
     "Average",
     "Bagging",
     "BestPruner",
+    "BiasVariance",
+    "BiasVarianceDisplay",
     "BoostingOrderPruner",
     "ClusterPruner",
     "CommitteeClassifier",
@@ -124,6 +132,7 @@ __all__ = [
     "EPPruner",
     "GeneticPruner",
     "GreedyPruner",
+    "HeldOutDisplay",
     "KLPruner",
     "KappaErrorDisplay",
     "KappaErrorHullPruner",
@@ -152,6 +161,7 @@ __all__ = [
     "WeightsDisplay",
     "__version__",
     "ambiguity",
+    "bias_variance",
     "combine",
     "disagreement",
     "double_fault",
@@ -216,8 +226,10 @@ _NAMES_OF = {
     ),
     "displays": (
         "AmbiguityDisplay",
+        "BiasVarianceDisplay",
         "CouplingDisplay",
         "CriticalDifferenceDisplay",
+        "HeldOutDisplay",
         "KappaErrorDisplay",
         "PairedRunsDisplay",
         "PosteriorDisplay",
@@ -240,6 +252,7 @@ _NAMES_OF = {
     "predictions": ("combine", "member_predictions"),
     "pruning": ("prune",),
     "reporting.report": ("report",),
+    "training_sets": ("BiasVariance", "bias_variance"),
 }
 _HOME_OF = {name: home for home, names in _NAMES_OF.items() for name in names}
 
