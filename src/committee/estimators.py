@@ -70,6 +70,8 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
         Those with a nonzero weight, as after `prune`; `support_` are their numbers
         among all that were trained. They know class codes, the positions in
         `classes_`.
+    member_names_ : list of str
+        As given in a `Pool` or to `prune`; otherwise the number and the class.
     weights_ : array of shape (M,)
         One for each of `members_`; `combiner_.weights_` has one for all.
     n_members_ : int
@@ -245,6 +247,8 @@ class CommitteeRegressor(ScoreMixin, RegressorMixin, BaseCommittee):
     members_ : list of fitted estimators
         Those with a nonzero weight, as after `prune`; `support_` are their numbers
         among all that were trained.
+    member_names_ : list of str
+        As given in a `Pool` or to `prune`; otherwise the number and the class.
     weights_ : array of shape (M,)
         One for each of `members_`; `combiner_.weights_` has one for all.
     n_members_ : int
