@@ -10,7 +10,6 @@ import pytest
 
 from committee.shell.errors import (
     ShellError,
-    close_to,
     explained,
     leaving_at_once,
     listed,
@@ -131,10 +130,7 @@ def test_success_says_nothing(capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_names_that_are_close_are_suggested():
-    assert close_to("Grade", ["grade", "size"]) == " Did you mean 'grade'?"
-    assert close_to("GRADE", ["grade", "size"]) == " Did you mean 'grade'?"
-    assert close_to("zzz", ["grade", "size"]) == ""
+def test_names_are_listed():
     assert listed(["a"]) == "'a'"
 
 

@@ -59,6 +59,8 @@ class Combiner(ABC, BaseEstimator):
     #: Only of combiners that have one.
     path_: Any
     n_features_in_: int
+    #: Of all members: set by a committee whose members have names.
+    member_names_: list[str]
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -169,6 +171,14 @@ class Combiner(ABC, BaseEstimator):
             Largest where the score is largest.
         """
         return as_probabilities(scores)
+
+    @property
+    def probit_scale_(self) -> float | None:
+        """Return c where `probabilities` are p_k ~ prod_j Phi(c (s_k - s_j)).
+
+        None where they are no probit ones.
+        """
+        return None
 
     @lazy_rows(tail=_output_axes)
     def combine(self, F: Any) -> FloatArray:

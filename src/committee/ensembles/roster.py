@@ -58,6 +58,8 @@ class Roster:
     #: Given X as the members take it, yields their predictions in order, faster than
     #: one member at a time.
     staged_predictions: Callable[[Any], Iterator[FloatArray]] | None = None
+    #: What the members are called, where somebody has named them.
+    names: list[str] | None = None
 
     def __len__(self) -> int:
         """M."""
@@ -76,6 +78,7 @@ class Roster:
         return replace(
             self,
             members=[self.members[m] for m in members],
+            names=None if self.names is None else [self.names[m] for m in members],
             weights=weights,
             held_out=None,
             left_out=None,

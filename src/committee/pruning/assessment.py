@@ -219,6 +219,7 @@ class Assessment:
             disagreement_upper=upper,
             oob=self.data.evaluation.rows.held_out is not None,
             is_classifier=self.data.roster.classes is not None,
+            names_after=committee.roster_.names,
             **({} if log_loss is None else _named("log_loss", log_loss)),
         )
 
