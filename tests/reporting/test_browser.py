@@ -100,7 +100,7 @@ def opened(browser, pages):
 
 
 @pytest.mark.parametrize(
-    ("name", "charts"), [("classifier", 4), ("regressor", 5), ("pruned", 4)]
+    ("name", "charts"), [("classifier", 7), ("regressor", 6), ("pruned", 7)]
 )
 def test_all_charts_are_drawn_without_a_complaint_or_a_request(opened, name, charts):
     page = opened(name)
