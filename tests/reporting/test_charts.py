@@ -353,7 +353,7 @@ def test_few_pairs_have_the_names_of_their_members(regressor, classifier):
         few = evaluate_members(committee.members_[:4], X, y)
         names = ["a", "b", "c", "d"]
         labels = charts.pairs(few, np.arange(4), names)["labels"]
-        assert [label["text"] for label in labels][:2] == ["a + b", "a + c"]
+        assert [label["names"] for label in labels][:2] == [["a", "b"], ["a", "c"]]
     many = evaluate_members(RandomForestClassifier(9).fit(X, y), X, y)
     assert pairs_of(many, np.arange(9))["labels"] is None
 

@@ -31,9 +31,7 @@ def precision_recall(
     precision = TP / (TP + FP),   recall = TP / P,   AP = sum (R_n - R_{n-1}) P_n
     """
     true, false = _counts_above(positive, score, sample_weight)
-    total = true + false
-    known = total > 0  # rows of weight zero alone have no precision
-    recall, precision = true[known] / true[-1], true[known] / total[known]
+    recall, precision = true / true[-1], true / (true + false)
     average = float(np.diff(recall, prepend=0.0) @ precision)
     return np.column_stack([recall, precision]), average
 
@@ -43,6 +41,7 @@ def _counts_above(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the weight of positive and of other rows at or above each score, falling."""
     s = np.ones(len(score)) if sample_weight is None else sample_weight
+    positive, score, s = positive[s > 0], score[s > 0], s[s > 0]
     falling = np.argsort(-score, kind="stable")
     # The last row of each run of equal scores: a curve has one point for all of them.
     last = np.flatnonzero(np.diff(score[falling], append=np.inf))

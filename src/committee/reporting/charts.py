@@ -192,18 +192,22 @@ def pairs(
         **_cloud(x[~ours], y[~ours]),
         "kept": some_points(x[ours], y[ours]),
         "hull": np.column_stack([x[hull], y[hull]]).tolist(),
-        "labels": display.labels
-        and [
-            {"x": at, "y": error, "text": text}
-            for at, error, text in zip(
-                x.tolist(), y.tolist(), display.labels, strict=True
-            )
-        ],
+        "labels": None if display.labels is None else _labels(display, called),
         "format": written.as_json(),
         "alt": f"{count(len(x), 'pair')} of members by their {label.split(':')[0]}, "
         f"from {figures(x.min())} to {figures(x.max())}, and the mean of their "
         f"{evaluated.measure}, {written.interval(y.min(), y.max())}.",
     }
+
+
+def _labels(display: KappaErrorDisplay, names: list[str]) -> list[dict[str, Any]]:
+    """Return where each pair is, and what its two members are called."""
+    assert display.pairs is not None
+    places = zip(display.kappa.tolist(), display.error.tolist(), strict=True)
+    return [
+        {"x": x, "y": y, "names": [names[i], names[j]]}
+        for (x, y), (i, j) in zip(places, display.pairs.tolist(), strict=True)
+    ]
 
 
 def _correlated_pairs(

@@ -82,17 +82,15 @@ def _short(x: float, digits: int) -> float | None:
 
 
 def pieces(text: str) -> list[str]:
-    """Return the parts of a name between which a line may break.
+    """Return the parts of a name between which a line may break, beside its spaces.
 
     Examples
     --------
     >>> from committee.reporting.page import pieces
     >>> pieces("elastic_net, HistGradientBoosting")
-    ['elastic_', 'net, ', 'Hist', 'Gradient', 'Boosting']
+    ['elastic_', 'net, Hist', 'Gradient', 'Boosting']
     """
-    return re.sub(
-        r"(?<=[_\-./,:;=])(?=\w)|(?<=[a-z])(?=[A-Z])|(?<=\s)(?=\S)", _CUT, text
-    ).split(_CUT)
+    return re.sub(r"(?<=[_\-./,:;=])(?=\w)|(?<=[a-z])(?=[A-Z])", _CUT, text).split(_CUT)
 
 
 @cache

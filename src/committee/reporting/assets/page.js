@@ -197,8 +197,8 @@
         }) : Plot.dot(data.points, { x: (p) => p[0], y: (p) => p[1], r: 2.2, fill: colour("grey"), fillOpacity: 0.55 }),
         Plot.dot(data.kept, { x: (p) => p[0], y: (p) => p[1], r: 2.5, fill: colour("blue"), fillOpacity: 0.8 }),
         Plot.line(data.hull, { x: (p) => p[0], y: (p) => p[1], stroke: colour("vermilion"), strokeWidth: 1.5, marker: "dot" }),
-        data.labels ? Plot.text(data.labels, { x: "x", y: "y", text: (l) => folded(l.text, 30), dx: 6, dy: -6, textAnchor: "start", lineAnchor: "bottom", fontSize: 11, stroke: colour("paper"), strokeWidth: 3, fill: "currentColor" }) : null,
-        data.labels ? Plot.tip(data.labels, Plot.pointer(tip({ x: "x", y: "y", title: (l) => `${l.text}\n${written(data.format, l.y)}` }))) : null,
+        data.labels ? Plot.text(data.labels, { x: "x", y: "y", text: (l) => l.names.map((name) => cut(name, 24)).join("\n+ "), dx: 6, dy: -6, textAnchor: "start", lineAnchor: "bottom", fontSize: 11, stroke: colour("paper"), strokeWidth: 3, fill: "currentColor" }) : null,
+        data.labels ? Plot.tip(data.labels, Plot.pointer(tip({ x: "x", y: "y", title: (l) => `${l.names.join("\n+ ")}\n${written(data.format, l.y)}` }))) : null,
       ],
     }))();
   }
