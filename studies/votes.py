@@ -160,7 +160,7 @@ def pruners(classification: bool, seed: int) -> dict[str, Combiner]:
         "ep": EPPruner(),
         "ard": ARDPruner(),
         "em": EMPruner(),
-        "ls": LeastSquares(),
+        "ls": LeastSquares(solution="basic"),
         "random": RandomPruner(KEPT, random_state=seed % 2**31),
     }
     if classification:

@@ -43,6 +43,7 @@ COMBINERS = {
     "optimal": OptimalWeights,
     "simplex": SimplexWeights,
     "least-squares": LeastSquares,
+    "basic": lambda: LeastSquares(solution="basic"),
     "ep": EPPruner,
     "ard": ARDPruner,
     "ep-gaussian": lambda: EPPruner(likelihood="gaussian"),
