@@ -74,6 +74,7 @@ class EvidencePruner(Combiner):
     tol: float
     verbose: bool
     checkpoint: str | PathLike[str] | None
+    sequence: str = "fast"
     path_: Path
     posterior_: PathStep
     loo_: float
@@ -88,6 +89,7 @@ class EvidencePruner(Combiner):
     def _weigh(self, problem: Problem) -> FloatArray:
         self.likelihood_ = which_likelihood(self.likelihood, problem)
         options: dict[str, Any] = {
+            "sequence": self.sequence,
             "truncated": self._truncated,
             "max_members": self.max_members,
             "max_iter": self.max_iter,
@@ -135,14 +137,24 @@ class EvidencePruner(Combiner):
         self.n_iter_, self.converged_ = path.n_iter, path.converged
         self.inclusion_ = Inclusion(step.strength, step.gain)
         if not path.converged:
-            before, after = ([-np.inf] + [s.objective for s in path.steps])[-2:]
             warnings.warn(
-                f"The evidence still rose by {after - before:.3g} in step "
-                f"{path.n_iter}; it stands still below {self.tol:g} per row. Raise "
-                f"max_iter ({self.max_iter}) or tol.",
+                f"{self._still_moving(path)} Raise max_iter ({self.max_iter}) or tol.",
                 ConvergenceWarning,
                 stacklevel=5,
             )
+
+    def _still_moving(self, path: Path) -> str:
+        """Return what the last step of a sequence that was cut short has done."""
+        if self.sequence == "printed":
+            return (
+                f"The best move still promised to gain more than {self.tol:g} per row "
+                f"after {path.n_iter} moves."
+            )
+        before, after = ([-np.inf] + [s.objective for s in path.steps])[-2:]
+        return (
+            f"The evidence still rose by {after - before:.3g} in step {path.n_iter}; "
+            f"it stands still below {self.tol:g} per row."
+        )
 
     def _renumber(self, members: IntArray, n_members: int) -> None:
         super()._renumber(members, n_members)
