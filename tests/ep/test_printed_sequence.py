@@ -15,7 +15,6 @@ from committee.ep import (
 from tests.ep.test_evidence import nasty, predictions, votes
 from tests.reference import chen_sequence
 
-
 # EP is settled to 1e-4 standard deviations of a row; those of 200 rows add up to
 # sqrt(200) of it at most where they are independent.
 OFF = 1e-4 * np.sqrt(200)

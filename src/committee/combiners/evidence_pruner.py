@@ -21,6 +21,7 @@ from committee.combiners.likelihoods import (
     probit_probabilities,
     scaled_to_one,
     vote_rows,
+    vote_spread,
     voting_share,
     warn_of_light_weights,
     which_likelihood,
@@ -104,13 +105,8 @@ class EvidencePruner(Combiner):
             if self.checkpoint is not None:
                 rows = RecordedVotes(rows, self.checkpoint)
             self._keep(votes_path(rows, unit=factor, **options), problem)
-            step = self.posterior_
-            # The rows are those of w / factor, and so must be the covariance.
-            here = 1.0 / factor[step.active]
-            self._spread = rows.mean_variance(
-                step.active, step.cov * here * here[:, None]
-            )
-            self._vote_share = voting_share(problem, step.weights)
+            self._spread = vote_spread(rows, factor, self.posterior_)
+            self._vote_share = voting_share(problem, self.posterior_.weights)
         else:
             moments, unit, targets = gaussian_moments(problem)
             self._sums_to_one = targets is None
@@ -158,9 +154,9 @@ class EvidencePruner(Combiner):
 
     def _renumber(self, members: IntArray, n_members: int) -> None:
         super()._renumber(members, n_members)
-        steps = tuple(_among(step, members, n_members) for step in self.path_.steps)
+        steps = tuple(among(step, members, n_members) for step in self.path_.steps)
         self.path_ = replace(self.path_, steps=steps)
-        self.posterior_ = _among(self.posterior_, members, n_members)
+        self.posterior_ = among(self.posterior_, members, n_members)
         self.inclusion_ = Inclusion(self.posterior_.strength, self.posterior_.gain)
 
     def probabilities(self, scores: FloatArray) -> FloatArray:
@@ -246,7 +242,7 @@ def _sum_to_one(path: Path, unit: float) -> Path:
     )
 
 
-def _among(step: PathStep, members: IntArray, n_members: int) -> PathStep:
+def among(step: PathStep, members: IntArray, n_members: int) -> PathStep:
     """Return a step of some members as one of all."""
     weights, strength, gain = (
         for_all(values, members, n_members)
