@@ -26,7 +26,7 @@ TREES = TreeStudy(
     ("sinc", "friedman", "gabor", "multi", "plane", "polynomial", "house"),
     ("bagging", "random-forest"),
     Printed("Table 3, {}: test mean squared error", "chen_table3_regression_mse", "mse",
-            "error", ("ep", "ard", "em", "ls", "random", "unpruned"), 4),
+            "error", ("ep", "ep-printed", "ard", "em", "ls", "random", "unpruned"), 4),
     Printed("Table 4, {}: members kept", "chen_table4_regression_size", "size",
             "size", WEIGHED, 1),
     Printed("Table 10: seconds to prune, bagging", "chen_table10_regression_seconds",
