@@ -55,8 +55,10 @@ if TYPE_CHECKING:
     )
     from committee.displays import (
         AmbiguityDisplay,
+        BiasVarianceDisplay,
         CouplingDisplay,
         CriticalDifferenceDisplay,
+        HeldOutDisplay,
         KappaErrorDisplay,
         PairedRunsDisplay,
         PosteriorDisplay,
@@ -74,12 +76,16 @@ if TYPE_CHECKING:
     )
     from committee.members import (
         AdaBoost,
+        Arcing,
         Bagging,
         CrossSplits,
+        LPBoost,
         MemberFitError,
         MiniBatches,
         Pool,
         RandomInits,
+        RandomSubspaces,
+        Rotations,
     )
     from committee.persistence import (
         ModelFileError,
@@ -96,6 +102,10 @@ if TYPE_CHECKING:
     from committee.reporting.report import (
         report,
     )
+    from committee.training_sets import (
+        BiasVariance,
+        bias_variance,
+    )
 
 __version__ = "0.1.0.dev0"
 
@@ -104,9 +114,12 @@ __all__ = [
     "AdaBoost",
     "Ambiguity",
     "AmbiguityDisplay",
+    "Arcing",
     "Average",
     "Bagging",
     "BestPruner",
+    "BiasVariance",
+    "BiasVarianceDisplay",
     "BoostingOrderPruner",
     "ClusterPruner",
     "CommitteeClassifier",
@@ -124,10 +137,12 @@ __all__ = [
     "EPPruner",
     "GeneticPruner",
     "GreedyPruner",
+    "HeldOutDisplay",
     "KLPruner",
     "KappaErrorDisplay",
     "KappaErrorHullPruner",
     "KappaPruner",
+    "LPBoost",
     "LPBoostWeights",
     "LSSVMClassifier",
     "LSSVMRegressor",
@@ -145,13 +160,16 @@ __all__ = [
     "PruningPathDisplay",
     "RandomInits",
     "RandomPruner",
+    "RandomSubspaces",
     "ReduceErrorPruner",
     "RocCommitteeDisplay",
+    "Rotations",
     "SDPPruner",
     "SimplexWeights",
     "WeightsDisplay",
     "__version__",
     "ambiguity",
+    "bias_variance",
     "combine",
     "disagreement",
     "double_fault",
@@ -216,8 +234,10 @@ _NAMES_OF = {
     ),
     "displays": (
         "AmbiguityDisplay",
+        "BiasVarianceDisplay",
         "CouplingDisplay",
         "CriticalDifferenceDisplay",
+        "HeldOutDisplay",
         "KappaErrorDisplay",
         "PairedRunsDisplay",
         "PosteriorDisplay",
@@ -229,17 +249,22 @@ _NAMES_OF = {
     "export": ("to_onnx", "to_sklearn"),
     "members": (
         "AdaBoost",
+        "Arcing",
         "Bagging",
         "CrossSplits",
+        "LPBoost",
         "MemberFitError",
         "MiniBatches",
         "Pool",
         "RandomInits",
+        "RandomSubspaces",
+        "Rotations",
     ),
     "persistence": ("ModelFileError", "load", "save"),
     "predictions": ("combine", "member_predictions"),
     "pruning": ("prune",),
     "reporting.report": ("report",),
+    "training_sets": ("BiasVariance", "bias_variance"),
 }
 _HOME_OF = {name: home for home, names in _NAMES_OF.items() for name in names}
 
