@@ -46,6 +46,7 @@ COMBINERS = {
     "basic": lambda: LeastSquares(solution="basic"),
     "ep": EPPruner,
     "ard": ARDPruner,
+    "ep-printed": lambda: EPPruner(sequence="printed"),
     "ep-gaussian": lambda: EPPruner(likelihood="gaussian"),
     "ep-probit": lambda: EPPruner(likelihood="probit", votes="equal", rule="one-se"),
     "em": lambda: EMPruner(likelihood="gaussian"),
