@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         ComplementarityPruner,
         ConcurrencyPruner,
         ContributionPruner,
+        CorrelationPruner,
         DREPPruner,
         EMPruner,
         EPPruner,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         ReduceErrorPruner,
         SDPPruner,
         SimplexWeights,
+        SpecialtyPruner,
     )
     from committee.coupled import (
         CoupledKernelClassifier,
@@ -127,6 +129,7 @@ __all__ = [
     "ComplementarityPruner",
     "ConcurrencyPruner",
     "ContributionPruner",
+    "CorrelationPruner",
     "CoupledKernelClassifier",
     "CoupledKernelRegressor",
     "CouplingDisplay",
@@ -166,6 +169,7 @@ __all__ = [
     "Rotations",
     "SDPPruner",
     "SimplexWeights",
+    "SpecialtyPruner",
     "WeightsDisplay",
     "__version__",
     "ambiguity",
@@ -197,6 +201,7 @@ _NAMES_OF = {
         "ComplementarityPruner",
         "ConcurrencyPruner",
         "ContributionPruner",
+        "CorrelationPruner",
         "DREPPruner",
         "EMPruner",
         "EPPruner",
@@ -215,6 +220,7 @@ _NAMES_OF = {
         "ReduceErrorPruner",
         "SDPPruner",
         "SimplexWeights",
+        "SpecialtyPruner",
     ),
     "coupled": (
         "CoupledKernelClassifier",

@@ -9,6 +9,7 @@ from scipy.stats import rankdata
 
 from committee._typing import BoolArray, FloatArray
 from committee._validation import check_predictions, check_targets
+from committee.diagnostics.curves import roc
 from committee.displays.sources import classes_of, predictions_of, weights_of
 from committee.displays.style import (
     BLACK,
@@ -263,18 +264,3 @@ def delong(positive: BoolArray, score: FloatArray) -> tuple[float, float]:
     if min(n0, n1) > 1:
         se = float(np.sqrt(V1.var(ddof=1) / n1 + V0.var(ddof=1) / n0))
     return float(V1.mean()), se
-
-
-def roc(positive: BoolArray, score: FloatArray) -> FloatArray:
-    """Return the ROC curve, (n, 2): false and true positive rates, from 0 to 1.
-
-    One sort for each of hundreds of members: scikit-learn's `roc_curve` gives the same
-    points, and takes several times as long for its checks.
-    """
-    falling = np.argsort(-score)
-    # The last row of each run of equal scores: a curve has one point for all of them.
-    last = np.flatnonzero(np.diff(score[falling], append=np.inf))
-    true = np.cumsum(positive[falling])[last]
-    false = last + 1 - true
-    curve = np.column_stack([false / false[-1], true / true[-1]])
-    return np.concatenate([np.zeros((1, 2)), curve])

@@ -95,12 +95,15 @@ class Generation:
         for a cross-fitted F, which counts everywhere.
     weights : array of shape (M,) or None
         The method's own weights; None means equal ones.
+    names : list of str or None
+        What the members are called, where they have names.
     """
 
     members: list[Member]
     F: FloatArray | None = None
     held_out: BoolArray | None = None
     weights: FloatArray | None = None
+    names: list[str] | None = None
 
 
 class Options(TypedDict, total=False):

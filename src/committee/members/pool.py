@@ -17,6 +17,7 @@ from sklearn.utils import check_array, check_random_state
 from committee._typing import FloatArray, IntArray, Member, RandomState, Votes
 from committee._validation import Interval, safe_indexing
 from committee.ensembles.column_subsets import OnFeatures
+from committee.ensembles.member_names import names_of
 from committee.members.base import (
     Generation,
     Generator,
@@ -49,7 +50,8 @@ class Pool(Generator):
     ----------
     n_members : int
     names : list of str
-        The given names; class names with a number where there are several.
+        The given names; otherwise those of the classes, behind a pipeline that of
+        its last step, with a number where there are several. No two are the same.
 
     Examples
     --------
@@ -95,17 +97,8 @@ class Pool(Generator):
 
     @property
     def names(self) -> list[str]:
-        """One name for each member."""
-        kinds = [type(member).__name__ for member in self.members]
-        names = []
-        for i, (entry, kind) in enumerate(zip(self.estimators, kinds, strict=True)):
-            if isinstance(entry, tuple):
-                names.append(str(entry[0]))
-            elif kinds.count(kind) > 1:
-                names.append(f"{kind}-{kinds[: i + 1].count(kind)}")
-            else:
-                names.append(kind)
-        return names
+        """One name for each member, no two the same."""
+        return names_of(self.estimators)
 
     def generate(
         self, estimator: Member, data: TrainingData, **options: Unpack[Options]
@@ -119,7 +112,8 @@ class Pool(Generator):
             )
         if not self.estimators:
             raise ValueError("The 'estimators' of a Pool must not be empty.")
-        return cross_fitted(
+        names = self.names
+        generation = cross_fitted(
             self.members,
             data,
             n_splits=self.n_splits,
@@ -127,6 +121,7 @@ class Pool(Generator):
             keep_seeds=True,
             **options,
         )
+        return replace(generation, names=names)
 
 
 class RandomInits(Generator):
