@@ -85,8 +85,9 @@ class AdaBoost(Generator):
         self, estimator: Member, data: TrainingData, **options: Unpack[Options]
     ) -> Generation:
         """Train the members; see `Generator.generate`. One at a time, by nature."""
-        batches = self.batches(estimator, data, size=self.n_members, **options)
-        return with_shares(next(batches))
+        # All of the iterator, so that a bar comes to its end.
+        (batch,) = self.batches(estimator, data, size=self.n_members, **options)
+        return with_shares(batch)
 
     def batches(
         self,
