@@ -1,6 +1,11 @@
 """scikit-learn's own checks; every exemption carries its reason."""
 
 import pytest
+from sklearn.ensemble import (
+    ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -15,6 +20,8 @@ from committee import (
     MiniBatches,
     OptimalWeights,
     Pool,
+    PrunedClassifier,
+    PrunedRegressor,
     RandomInits,
     SimplexWeights,
 )
@@ -64,6 +71,20 @@ COMMITTEES = [
     ),
     CommitteeRegressor(generator=RandomInits(2)),
 ]
+
+
+@pytest.mark.parametrize(
+    "committee",
+    [
+        PrunedClassifier(RandomForestClassifier(10)),
+        PrunedClassifier(GradientBoostingClassifier(n_estimators=3)),
+        PrunedRegressor(ExtraTreesRegressor(4), combiner=SimplexWeights()),
+    ],
+    ids=lambda c: str(c.estimator),
+)
+def test_pruning_keeps_the_contract_too(committee):
+    committee.set_params(random_state=0)
+    assert_passes_all_checks(committee, dict.fromkeys(_EQUIVALENCE, _RANDOM_ROWS))
 
 
 @pytest.mark.filterwarnings(

@@ -91,6 +91,8 @@ if TYPE_CHECKING:
         member_predictions,
     )
     from committee.pruning import (
+        PrunedClassifier,
+        PrunedRegressor,
         prune,
     )
     from committee.reporting.report import (
@@ -142,6 +144,8 @@ __all__ = [
     "PairedRunsDisplay",
     "Pool",
     "PosteriorDisplay",
+    "PrunedClassifier",
+    "PrunedRegressor",
     "PruningPathDisplay",
     "RandomInits",
     "RandomPruner",
@@ -238,7 +242,7 @@ _NAMES_OF = {
     ),
     "persistence": ("ModelFileError", "load", "save"),
     "predictions": ("combine", "member_predictions"),
-    "pruning": ("prune",),
+    "pruning": ("PrunedClassifier", "PrunedRegressor", "prune"),
     "reporting.report": ("report",),
 }
 _HOME_OF = {name: home for home, names in _NAMES_OF.items() for name in names}

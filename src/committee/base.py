@@ -30,7 +30,7 @@ from committee._validation import (
 )
 from committee.combiners import Combiner
 from committee.distributed import lazy_rows
-from committee.ensembles import Roster, Round, rebuilt
+from committee.ensembles import Rebuilt, Roster, Round, rebuilt
 from committee.ensembles.roster import with_rows
 from committee.ensembles.training_rows import digest
 from committee.export import to_sklearn
@@ -66,6 +66,8 @@ class BaseCommittee(SavedState):
     }
 
     _default_estimator: ClassVar[type]
+    #: Returns labels or numbers, or raises ValueError.
+    _check_y: Callable[[Any], Any]
 
     #: Set before `fit` by whoever wants `_weighing`: F, the rows and the mask that all
     #: members were weighed on, of which the committee keeps a part.
@@ -207,11 +209,10 @@ class BaseCommittee(SavedState):
         y: Any,
         sample_weight: Any,
         fit_params: dict[str, Any],
-        check_y: Callable[[Any], Any],
     ) -> TrainingData | ChunkedData:
         """Return checked rows, in memory or in chunks."""
         self._check_kind()
-        data = training_data(self, X, y, sample_weight, fit_params, check_y)
+        data = training_data(self, X, y, sample_weight, fit_params, self._check_y)
         if isinstance(data, TrainingData):
             self._digest = digest(data.X)
         if self.combiner is not None and not data.in_memory:
@@ -233,6 +234,11 @@ class BaseCommittee(SavedState):
             )
         if self.combiner is not None and not self.combiner.takes_chunks:
             self.combiner.check_chunks(None)
+
+    def _leaves_rows_out(self) -> bool:
+        """Whether it will know the rows that each member did not see."""
+        held_out = self._needs_rows() and self.weigh_on == "held-out"
+        return held_out and hasattr(self._generator(), "sample")
 
     def _needs_rows(self) -> bool:
         """Whether members are weighed by what they predict."""
@@ -348,14 +354,16 @@ class BaseCommittee(SavedState):
     def _combined(self, X: Any) -> FloatArray:
         """Return sum_m w_m f_m."""
         check_is_fitted(self)
-        X = self._prepared(X)
+        X, whole = self._prepared(X), self._rebuilt()
+        return (
+            combined(self.roster_, X, n_jobs=self.n_jobs) if whole is None else whole(X)
+        )
+
+    def _rebuilt(self) -> Rebuilt | None:
+        """Return the booster that rounds make up again: one call instead of many."""
         if isinstance(self.members_[0], Round) and "_whole" not in self.__dict__:
-            # Rounds of a booster make one up again: one call instead of many.
             self._whole = rebuilt(self.members_, self.weights_)
-        whole = self.__dict__.get("_whole")
-        if whole is not None:
-            return whole(X)  # type: ignore[no-any-return]
-        return combined(self.roster_, X, n_jobs=self.n_jobs)
+        return self.__dict__.get("_whole")
 
     def _prepared(self, X: Any) -> Any:
         """Check X and return it as the members take it."""

@@ -31,6 +31,46 @@ from committee.probabilities import (
 _MISSING = {"NoneType", "NAType", "NaTType"}
 
 
+def require_y(estimator: BaseEstimator, y: Any) -> None:
+    """Refuse to be fitted without targets."""
+    if y is None:
+        raise ValueError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but "
+            "the target y is None."
+        )
+
+
+def _labels(y: Any) -> Any:
+    """Return y as a 1-D array of labels."""
+    y = _finite(y)
+    check_classification_targets(y)
+    return y
+
+
+def _numbers(y: Any) -> FloatArray:
+    """Return y as a 1-D array of finite numbers."""
+    return _finite(y).astype(np.float64)  # type: ignore[no-any-return]
+
+
+def _finite(y: Any) -> Any:
+    """Return y as a 1-D array without missing values."""
+    y = column_or_1d(y, warn=True)
+    if y.dtype == object and any(type(label).__name__ in _MISSING for label in y):
+        raise ValueError("Input y contains None: drop or fill rows without a target.")
+    assert_all_finite(y, input_name="y")
+    return y
+
+
+def _at_least_two(classes: Any) -> Any:
+    """Refuse a classification of nothing."""
+    if len(classes) < 2:
+        raise ValueError(
+            "A classifier needs at least 2 classes in y. Got 1 class: "
+            f"{classes.tolist()[0]!r}."
+        )
+    return classes
+
+
 class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
     """A committee of classifiers: generate members, weigh them, vote.
 
@@ -102,6 +142,7 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
     """
 
     _default_estimator = DecisionTreeClassifier
+    _check_y = staticmethod(_labels)
     classes_: Any
 
     @fit_context(prefer_skip_nested_validation=False)
@@ -125,8 +166,8 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
         self
         """
         self._forget()
-        _require_y(self, y)
-        data = self._training_data(X, y, sample_weight, fit_params, _labels)
+        require_y(self, y)
+        data = self._training_data(X, y, sample_weight, fit_params)
         self.classes_ = _at_least_two(data.labels)
         return self._fit(data)
 
@@ -273,6 +314,7 @@ class CommitteeRegressor(ScoreMixin, RegressorMixin, BaseCommittee):
     """
 
     _default_estimator = DecisionTreeRegressor
+    _check_y = staticmethod(_numbers)
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
@@ -294,8 +336,8 @@ class CommitteeRegressor(ScoreMixin, RegressorMixin, BaseCommittee):
         self
         """
         self._forget()
-        _require_y(self, y)
-        data = self._training_data(X, y, sample_weight, fit_params, _numbers)
+        require_y(self, y)
+        data = self._training_data(X, y, sample_weight, fit_params)
         return self._fit(data)
 
     @lazy_rows()
@@ -312,43 +354,3 @@ class CommitteeRegressor(ScoreMixin, RegressorMixin, BaseCommittee):
         f_ens : array of shape (N,)
         """
         return self._combined(X)
-
-
-def _require_y(estimator: BaseEstimator, y: Any) -> None:
-    """Refuse to be fitted without targets."""
-    if y is None:
-        raise ValueError(
-            f"This {type(estimator).__name__} estimator requires y to be passed, but "
-            "the target y is None."
-        )
-
-
-def _labels(y: Any) -> Any:
-    """Return y as a 1-D array of labels."""
-    y = _finite(y)
-    check_classification_targets(y)
-    return y
-
-
-def _numbers(y: Any) -> FloatArray:
-    """Return y as a 1-D array of finite numbers."""
-    return _finite(y).astype(np.float64)  # type: ignore[no-any-return]
-
-
-def _finite(y: Any) -> Any:
-    """Return y as a 1-D array without missing values."""
-    y = column_or_1d(y, warn=True)
-    if y.dtype == object and any(type(label).__name__ in _MISSING for label in y):
-        raise ValueError("Input y contains None: drop or fill rows without a target.")
-    assert_all_finite(y, input_name="y")
-    return y
-
-
-def _at_least_two(classes: Any) -> Any:
-    """Refuse a classification of nothing."""
-    if len(classes) < 2:
-        raise ValueError(
-            "A classifier needs at least 2 classes in y. Got 1 class: "
-            f"{classes.tolist()[0]!r}."
-        )
-    return classes
