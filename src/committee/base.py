@@ -11,11 +11,7 @@ import numpy as np
 from sklearn.base import is_classifier, is_regressor
 from sklearn.tree import BaseDecisionTree
 from sklearn.utils import check_random_state, estimator_html_repr, get_tags
-from sklearn.utils.metadata_routing import (
-    MetadataRouter,
-    MethodMapping,
-    process_routing,
-)
+from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,7 +22,6 @@ from committee._validation import (
     Interval,
     StrOptions,
     check_columns,
-    routing_enabled,
 )
 from committee.combiners import Combiner
 from committee.distributed import lazy_rows
@@ -34,11 +29,13 @@ from committee.ensembles import Rebuilt, Roster, Round, rebuilt
 from committee.ensembles.roster import with_rows
 from committee.ensembles.training_rows import digest
 from committee.export import to_sklearn
+from committee.importances import feature_importances
 from committee.members import Bagging, Generation, Generator, Pool, TrainingData
 from committee.members.dask_rows import ChunkedData, training_data
 from committee.members.dask_training import check_generator, generate_members
 from committee.path import Path
 from committee.predictions import combined, predict_members
+from committee.routing import router_of
 from committee.saved_state import SavedState
 from committee.weighing import grow, weigh
 
@@ -81,6 +78,7 @@ class BaseCommittee(SavedState):
     support_: IntArray
     held_out_: BoolArray | None
     path_: Path
+    n_features_in_: int
     #: Of the rows of `fit`, to recognise them by; handed on when it is pruned.
     _digest: str
 
@@ -127,6 +125,14 @@ class BaseCommittee(SavedState):
         """Number of members with a nonzero weight."""
         return int(np.count_nonzero(self.weights_))
 
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Importances of the columns, the members' weighted by `weights_`; sum one.
+
+        Where all members have them, as trees do: AttributeError otherwise.
+        """
+        return feature_importances(self._fitted_roster(), self.n_features_in_)
+
     @available_if(lambda self: hasattr(self, "path_"))  # type: ignore[untyped-decorator]
     def summary(self) -> Any:
         """Return what pruning cost and gained, for committees made by `prune`.
@@ -158,11 +164,7 @@ class BaseCommittee(SavedState):
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return how metadata reach the members; see scikit-learn's guide."""
-        router = MetadataRouter(owner=self).add_self_request(self)
-        mapping = MethodMapping().add(caller="fit", callee="fit")
-        for i, estimator in enumerate(self._estimators()):
-            router.add(**{f"estimator_{i}": estimator}, method_mapping=mapping)
-        return router
+        return router_of(self)
 
     def __sklearn_tags__(self) -> Any:
         """Accept what all members accept."""
@@ -301,20 +303,6 @@ class BaseCommittee(SavedState):
                     f"Got {type(estimator).__name__}."
                 )
 
-    def _route(self, fit_params: dict[str, Any]) -> dict[str, Any]:
-        """Return the metadata for the members, once it is clear who asked for it."""
-        if not fit_params:
-            return {}
-        if not routing_enabled():
-            raise TypeError(
-                f"fit() got {sorted(fit_params)}. Members get further arguments "
-                "through metadata routing: call "
-                "sklearn.set_config(enable_metadata_routing=True) and "
-                "set_fit_request(...) on the estimator."
-            )
-        process_routing(self, "fit", **fit_params)
-        return fit_params
-
     def __sklearn_is_fitted__(self) -> bool:
         """Whether the last fit came to its end."""
         return hasattr(self, "roster_")
@@ -382,10 +370,10 @@ class BaseCommittee(SavedState):
         return check_columns(self, X, reset=reset)
 
     def _estimator(self) -> Member:
-        """Return the members' estimator, a decision tree unless given."""
-        if self.estimator is None:
-            return self._default_estimator()
-        return self.estimator
+        """Return the members' estimator, a tree as the generator wants it unless given."""
+        if self.estimator is not None:
+            return self.estimator
+        return self._default_estimator(max_depth=self._generator().default_depth)
 
     def _estimators(self) -> Sequence[Member]:
         """Return the unfitted estimators behind the members."""

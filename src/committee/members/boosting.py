@@ -40,8 +40,9 @@ class AdaBoost(Generator):
 
     A member without a single error is kept and ends the sequence; its a_t is
     that of half the smallest row weight as error. A member no better than
-    chance, eps_t >= 1 - 1/K, ends the sequence with a warning and is not kept,
-    unless it is the first.
+    chance, eps_t >= 1 - 1/K, ends the sequence and is not kept, unless it is the
+    first. A warning tells of either. Trees without a limit make no error: where the
+    committee has no estimator, members are trees of depth 6.
 
     No rows are left out: any other combiner weighs the members on their own
     training rows, which flatters them. Prefer a fraction as `weigh_on`, such as 0.25.
@@ -64,6 +65,9 @@ class AdaBoost(Generator):
     """
 
     votes: ClassVar[Votes] = "hard"
+    #: The least mean error and mean rank of 1, 2, 3, 4, 6, 8 and no limit, cross-validated
+    #: on twelve sets of 150 to 1,800 rows and 2 to 10 classes.
+    default_depth: ClassVar[int | None] = 6
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_members": [Interval(Integral, 1, None, closed="left")]
     }
@@ -102,8 +106,18 @@ class AdaBoost(Generator):
             a.append(a_t)
             if state.finished:
                 break
+        self._warn_of_an_early_end(state, len(members))
         weights = np.array(a)
         return Generation(members, weights=weights / weights.sum())
+
+    def _warn_of_an_early_end(self, state: _RowWeights, n_members: int) -> None:
+        """Say, once, that there are fewer members than were asked for, and why."""
+        if state.reason and n_members < self.n_members:
+            warnings.warn(
+                f"AdaBoost stopped with {n_members} of {self.n_members} members: "
+                f"{state.reason}",
+                stacklevel=7,  # the line that called fit
+            )
 
 
 class _RowWeights:
@@ -116,6 +130,8 @@ class _RowWeights:
         assert data.n_classes is not None
         self.n_classes = data.n_classes
         self.finished = False
+        #: Why the sequence has ended, and what to do about it.
+        self.reason = ""
 
     def update(self, wrong: Any, *, first: bool) -> float | None:
         """Return a_t and reweigh the rows; None for a member to be dropped."""
@@ -123,15 +139,20 @@ class _RowWeights:
         eps = float(self.P[wrong].sum())
         if eps >= (1.0 - 1.0 / K) * (1.0 - _ROUNDING):
             self.finished = True
-            warnings.warn(
-                f"AdaBoost stopped: the next member's weighted error {eps:.3g} is no "
-                f"better than chance, {1 - 1 / K:.3g}. "
-                + ("It is the only member." if first else "It is not kept."),
-                stacklevel=4,
+            self.reason = (
+                f"the weighted error of the next, {eps:.3g}, is no better than chance, "
+                f"{1 - 1 / K:.3g}. "
+                + ("It is the only member. " if first else "It is not kept. ")
+                + "Take a stronger estimator (a larger max_depth)."
             )
             return 1.0 if first else None
         if eps <= 0.0:
             self.finished = True
+            self.reason = (
+                "the last makes no error on the rows that it was trained on, so that "
+                "nothing is left to boost. Take a weaker estimator (a smaller max_depth, "
+                "a larger min_samples_leaf), or Bagging."
+            )
             eps = float(self.P[self.P > 0].min()) / 2
         eps = max(eps, float(np.finfo(np.float64).tiny))
         a = float(np.log((1.0 - eps) / eps) + np.log(K - 1.0))
