@@ -69,8 +69,6 @@ TESTED_ELSEWHERE = {
     "ep/votes.py": "rows of votes, blocks against sweeps: test_posterior",
     "combiners/evidence_pruner.py": "what EPPruner and ARDPruner share: test_ep_pruner",
     "pruning/keep.py": "what prune and its estimators share: test_prune, test_pruned",
-    "routing.py": "metadata of members: test_estimators; groups: members/test_folds",
-    "targets.py": "what y may be: test_estimators, test_pruned",
     "pruning/pruning_data.py": "rows in memory: test_prune; in chunks: test_chunked_data",
     "ensembles/hist_boosting.py": "test_rounds.py, test_gradient_boosting.py",
     "export/graph.py": "what onnxruntime runs: tests/export/test_onnx.py",
