@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         ComplementarityPruner,
         ConcurrencyPruner,
         ContributionPruner,
+        CorrelationPruner,
         DREPPruner,
         EMPruner,
         EPPruner,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         ReduceErrorPruner,
         SDPPruner,
         SimplexWeights,
+        SpecialtyPruner,
     )
     from committee.coupled import (
         CoupledKernelClassifier,
@@ -55,8 +57,10 @@ if TYPE_CHECKING:
     )
     from committee.displays import (
         AmbiguityDisplay,
+        BiasVarianceDisplay,
         CouplingDisplay,
         CriticalDifferenceDisplay,
+        HeldOutDisplay,
         KappaErrorDisplay,
         PairedRunsDisplay,
         PosteriorDisplay,
@@ -74,12 +78,16 @@ if TYPE_CHECKING:
     )
     from committee.members import (
         AdaBoost,
+        Arcing,
         Bagging,
         CrossSplits,
+        LPBoost,
         MemberFitError,
         MiniBatches,
         Pool,
         RandomInits,
+        RandomSubspaces,
+        Rotations,
     )
     from committee.persistence import (
         ModelFileError,
@@ -98,6 +106,10 @@ if TYPE_CHECKING:
     from committee.reporting.report import (
         report,
     )
+    from committee.training_sets import (
+        BiasVariance,
+        bias_variance,
+    )
 
 __version__ = "0.1.0.dev0"
 
@@ -106,9 +118,12 @@ __all__ = [
     "AdaBoost",
     "Ambiguity",
     "AmbiguityDisplay",
+    "Arcing",
     "Average",
     "Bagging",
     "BestPruner",
+    "BiasVariance",
+    "BiasVarianceDisplay",
     "BoostingOrderPruner",
     "ClusterPruner",
     "CommitteeClassifier",
@@ -116,6 +131,7 @@ __all__ = [
     "ComplementarityPruner",
     "ConcurrencyPruner",
     "ContributionPruner",
+    "CorrelationPruner",
     "CoupledKernelClassifier",
     "CoupledKernelRegressor",
     "CouplingDisplay",
@@ -126,10 +142,12 @@ __all__ = [
     "EPPruner",
     "GeneticPruner",
     "GreedyPruner",
+    "HeldOutDisplay",
     "KLPruner",
     "KappaErrorDisplay",
     "KappaErrorHullPruner",
     "KappaPruner",
+    "LPBoost",
     "LPBoostWeights",
     "LSSVMClassifier",
     "LSSVMRegressor",
@@ -149,13 +167,17 @@ __all__ = [
     "PruningPathDisplay",
     "RandomInits",
     "RandomPruner",
+    "RandomSubspaces",
     "ReduceErrorPruner",
     "RocCommitteeDisplay",
+    "Rotations",
     "SDPPruner",
     "SimplexWeights",
+    "SpecialtyPruner",
     "WeightsDisplay",
     "__version__",
     "ambiguity",
+    "bias_variance",
     "combine",
     "disagreement",
     "double_fault",
@@ -183,6 +205,7 @@ _NAMES_OF = {
         "ComplementarityPruner",
         "ConcurrencyPruner",
         "ContributionPruner",
+        "CorrelationPruner",
         "DREPPruner",
         "EMPruner",
         "EPPruner",
@@ -201,6 +224,7 @@ _NAMES_OF = {
         "ReduceErrorPruner",
         "SDPPruner",
         "SimplexWeights",
+        "SpecialtyPruner",
     ),
     "coupled": (
         "CoupledKernelClassifier",
@@ -220,8 +244,10 @@ _NAMES_OF = {
     ),
     "displays": (
         "AmbiguityDisplay",
+        "BiasVarianceDisplay",
         "CouplingDisplay",
         "CriticalDifferenceDisplay",
+        "HeldOutDisplay",
         "KappaErrorDisplay",
         "PairedRunsDisplay",
         "PosteriorDisplay",
@@ -233,17 +259,22 @@ _NAMES_OF = {
     "export": ("to_onnx", "to_sklearn"),
     "members": (
         "AdaBoost",
+        "Arcing",
         "Bagging",
         "CrossSplits",
+        "LPBoost",
         "MemberFitError",
         "MiniBatches",
         "Pool",
         "RandomInits",
+        "RandomSubspaces",
+        "Rotations",
     ),
     "persistence": ("ModelFileError", "load", "save"),
     "predictions": ("combine", "member_predictions"),
     "pruning": ("PrunedClassifier", "PrunedRegressor", "prune"),
     "reporting.report": ("report",),
+    "training_sets": ("BiasVariance", "bias_variance"),
 }
 _HOME_OF = {name: home for home, names in _NAMES_OF.items() for name in names}
 

@@ -129,6 +129,8 @@ class Generator(ABC, BaseEstimator):
     votes: ClassVar[Votes] = "soft"
     #: Of the tree that is taken where a committee has no estimator; None for no limit.
     default_depth: ClassVar[int | None] = None
+    #: Whether members are weighed on rows, or folds, that they did not see.
+    leaves_rows_out: ClassVar[bool] = True
 
     @abstractmethod
     def generate(
