@@ -163,7 +163,8 @@ def test_every_combiner_comes_back(tmp_path, name, task):
     ids=lambda generator: type(generator).__name__,
 )
 def test_every_generator_comes_back(tmp_path, generator):
-    estimator = None if isinstance(generator, Pool) else DecisionTreeClassifier()
+    tree = DecisionTreeClassifier(max_depth=2)
+    estimator = None if isinstance(generator, Pool) else tree
     model = CommitteeClassifier(estimator, generator=generator, random_state=0)
     model.fit(X, LABELS)
     again = there_and_back(model, tmp_path)

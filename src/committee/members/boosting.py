@@ -45,9 +45,7 @@ class AdaBoost(Generator):
     A member without a single error is kept; its a_t is that of half the smallest row
     weight as error. It ends the sequence, or, with `on_perfect="restart"`, the next one
     starts from the weights of a fresh bootstrap sample. A member no better than chance,
-    eps_t >= 1 - 1/K, is not kept, unless it is the first, and ends the sequence with a
-    warning; in restarts the tenth such member in a row does.
-
+    eps_t >= 1 - 1/K, is not kept, unless
     No rows are left out: any other combiner weighs the members on their own
     training rows, which flatters them. Prefer a fraction as `weigh_on`, such as 0.25.
 
@@ -71,6 +69,9 @@ class AdaBoost(Generator):
     """
 
     votes: ClassVar[Votes] = "hard"
+    #: The least mean error and mean rank of 1, 2, 3, 4, 6, 8 and no limit, cross-validated
+    #: on twelve sets of 150 to 1,800 rows and 2 to 10 classes.
+    default_depth: ClassVar[int | None] = 6
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_members": [Interval(Integral, 1, None, closed="left")],
         "on_perfect": [StrOptions({"stop", "restart"})],
@@ -118,8 +119,18 @@ class AdaBoost(Generator):
             if len(members) == size:
                 yield Generation(members, weights=np.array(a))
                 members, a = [], []
+        self._warn_of_an_early_end(state)
         if members:
             yield Generation(members, weights=np.array(a))
+
+    def _warn_of_an_early_end(self, state: _RowWeights) -> None:
+        """Say, once, that there are fewer members than were asked for, and why."""
+        if state.reason and state.n_kept < self.n_members:
+            warnings.warn(
+                f"AdaBoost stopped with {state.n_kept} of {self.n_members} members: "
+                f"{state.reason}",
+                stacklevel=8,  # the line that called fit
+            )
 
 
 def with_shares(generation: Generation) -> Generation:
@@ -154,6 +165,8 @@ class _RowWeights:
         self.random = np.random.RandomState(seeds[-1])
         self.n_kept = self.useless = 0
         self.finished = False
+        #: Why the sequence has ended, and what to do about it.
+        self.reason = ""
 
     def seeds(self) -> Iterator[int]:
         """Yield a seed for every member to train, also for those that are not kept."""
@@ -185,21 +198,26 @@ class _RowWeights:
             self._restart()
         else:
             self.finished = True
+            self.reason = (
+                "the last makes no error on the rows that it was trained on, so that "
+                "nothing is left to boost. Take a weaker estimator (a smaller max_depth, "
+                'a larger min_samples_leaf), or on_perfect="restart".'
+            )
         return a
 
     def _no_better_than_chance(self, eps: float) -> float | None:
-        """Begin again, or end with a warning."""
+        """Begin again, or end."""
         first = not self.n_kept
         self.useless += 1
         if self.restarts and self.useless < _USELESS:
             self._restart()
             return None
         self.finished = True
-        warnings.warn(
-            f"AdaBoost stopped: the next member's weighted error {eps:.3g} is no "
-            f"better than chance, {1 - 1 / self.n_classes:.3g}. "
-            + ("It is the only member." if first else "It is not kept."),
-            stacklevel=6,
+        self.reason = (
+            f"the weighted error of the next, {eps:.3g}, is no better than chance, "
+            f"{1 - 1 / self.n_classes:.3g}. "
+            + ("It is the only member. " if first else "It is not kept. ")
+            + "Take a stronger estimator (a larger max_depth)."
         )
         return 1.0 if first else None
 
