@@ -139,7 +139,11 @@ def encoder(frame: Any, columns: Columns, *, for_trees: bool) -> ColumnTransform
         ("few", one_hot, few),
         ("many", codes, [name for name in words if name not in in_columns]),
     ]
-    return ColumnTransformer([part for part in parts if part[2]], sparse_threshold=0)
+    # Names as an array: a file holds it at once, and a list one by one.
+    return ColumnTransformer(
+        [(name, part, np.array(own, dtype=str)) for name, part, own in parts if own],
+        sparse_threshold=0,
+    )
 
 
 def unseen(transformer: Any, frame: Any) -> dict[str, int]:

@@ -23,15 +23,18 @@ AMOUNTS = {".": "1,234.5", ",": "1.234,5"}
 #: them are gaps from that share on, if they are few.
 _NOTED, _NUMBERS, _MOST_GAPS, _FEW = 0.5, 0.9, 3, 20
 
+#: A minus and an apostrophe as typesetters have them.
+_MINUS, _MARK = "\N{MINUS SIGN}", "\N{RIGHT SINGLE QUOTATION MARK}"
+
 _UNIT = r"US\$|[$€£¥₹%]|USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD"
 _AMOUNT = re.compile(
-    rf"(\()?\s*([-+−]?)\s*({_UNIT})?\s*([-+−]?)\s*"
-    rf"([\d.,'’\s]*\d(?:[eE][-+]?\d+)?)\s*({_UNIT})?\s*(\))?"
+    rf"(\()?\s*([-+{_MINUS}]?)\s*({_UNIT})?\s*([-+{_MINUS}]?)\s*"
+    rf"([\d.,'{_MARK}\s]*\d(?:[eE][-+]?\d+)?)\s*({_UNIT})?\s*(\))?"
 )
 _DIGITS = {
     point: re.compile(
-        rf"[1-9]\d{{0,2}}([{group}'’\s])\d{{3}}(?:\1\d{{3}})*(?:[{point}]\d+)?"
-        rf"|(?:\d+(?:[{point}]\d+)?|[{point}]\d+)(?:[eE][-+]?\d+)?"
+        rf"[1-9]\d{{0,2}}([{group}'{_MARK}\s])\d{{3}}(?:\1\d{{3}})*(?:[{point}]\d+)?"
+        rf"|(?:(?:0|[1-9]\d*)(?:[{point}]\d+)?|[{point}]\d+)(?:[eE][-+]?\d+)?"
     )
     for point, group in (".,", ",.")
 }
@@ -88,7 +91,8 @@ def guess_format(column: Any, decimal: str = ".") -> Guess:
     []
     """
     some = column.dropna().unique()[:100].tolist()
-    if sum(any(map(str.isdigit, word)) for word in some) < _NOTED * len(some):
+    n_numbers = sum(any(map(str.isdigit, word)) for word in some)
+    if n_numbers <= _NOTED * len(some):
         return Guess()
     counts = column.value_counts()
     words, cells = counts.index, counts.to_numpy()
@@ -133,16 +137,17 @@ def _likely_formats(words: list[str], decimal: str) -> list[str]:
 def _date_formats(words: list[str]) -> list[str]:
     """Return the formats of dates that have the separators and letters of words."""
     shapes = {re.sub(r"\d+", "0", re.sub(r"[^\W\d]+", "a", word)) for word in words}
-    names = []
-    for time in _TIMES:
-        days = sorted(_DAYS, key=lambda day: time.endswith("%p") and day[1] != "m")
-        for day in days:
-            if (
-                re.sub(r"%[bBp]", "a", re.sub(r"%[dmYHMSIf]", "0", day + time))
-                in shapes
-            ):
-                names.append(day + time)
-    return names
+    names = [
+        day + time
+        for time in _TIMES
+        # Clocks of twelve hours go with months in front.
+        for day in sorted(_DAYS, key=lambda d: time.endswith("%p") and d[1] != "m")
+    ]
+    return [
+        name
+        for name in names
+        if re.sub("%[bBp]", "a", re.sub("%[dmYHMSIf]", "0", name)) in shapes
+    ]
 
 
 def numbers_of(words: Any, name: str) -> Any:
@@ -207,7 +212,7 @@ def _amount(word: str, point: str, unit: str) -> float:
     ):
         return np.nan
     group = "," if point == "." else "."
-    plain = re.sub(rf"[{group}'’\s]", "", digits).replace(point, ".")
+    plain = re.sub(rf"[{group}'{_MARK}\s]", "", digits).replace(point, ".")
     return float(plain) if minus in ([], ["+"]) else -float(plain)
 
 
@@ -218,12 +223,12 @@ def described(name: str) -> str:
     --------
     >>> from committee.shell.formats import described
     >>> described("%d/%m/%Y"), described("1,234.5 $"), described("duration")
-    ('dates as day/month/year', 'numbers as 1,234.5 $', 'durations')
+    ('dates as day/month/year', 'numbers such as 1,234.5 $', 'durations')
     """
     if name in (DATE, DURATION, TEXT):
         return {DATE: "dates as 2024-12-31", DURATION: "durations", TEXT: TEXT}[name]
     if name.startswith(tuple(AMOUNTS.values())):
-        return f"numbers as {name}"
+        return f"numbers such as {name}"
     codes = {"%d": "day", "%m": "month", "%Y": "year", "%b": "month", "%B": "month"}
     day = name
     for time in sorted(_TIMES, key=len, reverse=True):

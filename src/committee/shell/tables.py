@@ -226,6 +226,8 @@ def _read_csv(stream: Any, separator: str, name: str, words: Sequence[str]) -> A
         raise ShellError(f"{name} is not UTF-8 text: {error}. {_TRY}") from error
     except pa.ArrowInvalid as error:
         what = str(error).removeprefix("CSV parse error: ").splitlines()[0][:200]
+        if "invalid UTF8" in what:
+            raise ShellError(f"{name} is not UTF-8 text: {what}. {_TRY}") from error
         raise ShellError(f"{name} is not a table: {what}.") from error
     if _ends_in_quotes(stream, table):
         raise ShellError(f"{name} is not a table: its last quote is not closed.")
