@@ -35,6 +35,7 @@ from committee.ensembles.roster import with_rows
 from committee.ensembles.training_rows import digest
 from committee.export import to_sklearn
 from committee.members import Bagging, Generation, Generator, Pool, TrainingData
+from committee.members.base import split_off
 from committee.members.dask_rows import ChunkedData, training_data
 from committee.members.dask_training import check_generator, generate_members
 from committee.path import Path
@@ -240,14 +241,18 @@ class BaseCommittee(SavedState):
 
     def _grow(self, data: TrainingData, rng: np.random.RandomState) -> Self:
         """Train and weigh members in batches, until the evidence stops to rise."""
-        if self.combiner is None or self.weigh_on != "held-out":
+        if self.combiner is None or self.weigh_on == "train":
             raise ValueError(
                 'stop="evidence" needs a combiner with an evidence, such as EPPruner(), '
-                f'and weigh_on="held-out". Got combiner={self.combiner!r} and '
-                f"weigh_on={self.weigh_on!r}."
+                'and weigh_on="held-out" or a fraction. Got '
+                f"combiner={self.combiner!r} and weigh_on={self.weigh_on!r}."
             )
+        rows = None
+        if not isinstance(self.weigh_on, str):
+            data, rows = split_off(data, self.weigh_on, rng)
+        generator, estimator, how = self._generator(), self._estimator(), self._how(rng)
         generation, combiner = grow(
-            self._generator(), self._estimator(), data, self.combiner, **self._how(rng)
+            generator, estimator, data, self.combiner, rows=rows, **how
         )
         return self._hold(generation, combiner, combiner.weights_, data.classes)
 

@@ -54,8 +54,8 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
     stop : {"evidence"}, optional
         Train members in batches of 20, and no more once two batches in a row have
         not raised the log evidence of the combiner by 3; the generator's number of
-        members is then the most there can be. For `EPPruner` and `ARDPruner` on
-        held-out rows of `Bagging`, `CrossSplits` or `MiniBatches`.
+        members is then the most there can be. For `EPPruner` and `ARDPruner`, and all
+        generators but `Pool` and `LPBoost`; `AdaBoost` needs a fraction as `weigh_on`.
     n_jobs : int, optional
         Members that train, or predict, at the same time, through joblib. Results do
         not depend on it. On Dask collections Dask decides.
@@ -229,8 +229,8 @@ class CommitteeRegressor(ScoreMixin, RegressorMixin, BaseCommittee):
     stop : {"evidence"}, optional
         Train members in batches of 20, and no more once two batches in a row have
         not raised the log evidence of the combiner by 3; the generator's number of
-        members is then the most there can be. For `EPPruner` and `ARDPruner` on
-        held-out rows of `Bagging`, `CrossSplits` or `MiniBatches`.
+        members is then the most there can be. For `EPPruner` and `ARDPruner`, and all
+        generators but `Pool` and `LPBoost`; `AdaBoost` needs a fraction as `weigh_on`.
     n_jobs : int, optional
         Members that train, or predict, at the same time, through joblib. Results do
         not depend on it. On Dask collections Dask decides.

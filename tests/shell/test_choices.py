@@ -42,7 +42,7 @@ def test_every_combiner_of_the_library_has_a_name_and_the_seed_if_it_draws():
     [
         (lambda: make_estimator("trees", "regression"), "Did you mean 'tree'?"),
         (lambda: make_combiner("evidence"), "must be one of ep, ard"),
-        (lambda: make_generator("boost", 10, "regression"), "Did you mean 'adaboost'?"),
+        (lambda: make_generator("boost", 10, "regression"), "Did you mean 'lpboost'?"),
         (lambda: make_generator("adaboost", 10, "regression"), "classification only"),
         (lambda: make_generator("mini-batches", 15, "regression"), "multiple of 10"),
     ],

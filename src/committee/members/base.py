@@ -123,6 +123,8 @@ class Generator(ABC, BaseEstimator):
 
     #: What classifiers give F: probabilities, or one vote for one class.
     votes: ClassVar[Votes] = "soft"
+    #: Whether members are weighed on rows, or folds, that they did not see.
+    leaves_rows_out: ClassVar[bool] = True
 
     @abstractmethod
     def generate(

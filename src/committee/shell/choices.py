@@ -30,6 +30,10 @@ GENERATORS = {
     "mini-batches": "MiniBatches",
     "random-inits": "RandomInits",
     "adaboost": "AdaBoost",
+    "arcing": "Arcing",
+    "lpboost": "LPBoost",
+    "random-subspaces": "RandomSubspaces",
+    "rotations": "Rotations",
 }
 
 #: Of `committee.combiners`.
@@ -57,6 +61,8 @@ COMBINERS = {
     "boosting-order": "BoostingOrderPruner",
     "drep": "DREPPruner",
     "contribution": "ContributionPruner",
+    "specialty": "SpecialtyPruner",
+    "correlation": "CorrelationPruner",
     "cluster": "ClusterPruner",
     "genetic": "GeneticPruner",
     "sdp": "SDPPruner",
@@ -125,8 +131,8 @@ def make_generator(name: str, n_members: int, task: str) -> Generator:
     3
     """
     kind = GENERATORS[known(name, GENERATORS, "--generator")]
-    if name == "adaboost" and task != CLASSIFICATION:
-        raise ShellError("--generator adaboost is for classification only.", USAGE)
+    if name in ("adaboost", "arcing", "lpboost") and task != CLASSIFICATION:
+        raise ShellError(f"--generator {name} is for classification only.", USAGE)
     counts: tuple[int, ...] = (n_members,)
     if name in ("cross-splits", "mini-batches"):
         counts = (N_SPLITS, n_members // N_SPLITS)
