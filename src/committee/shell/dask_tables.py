@@ -119,7 +119,8 @@ def _samples(
     not 7.
     """
     quota = max(1, SAMPLED_ROWS // len(parts))
-    reading, guesses = Reading(dict.fromkeys(options.categorical or [], TEXT)), {}
+    reading = Reading(dict.fromkeys(options.categorical or [], TEXT))
+    guesses: dict[str, Guess] = {}
     while True:
         found = as_chunks(parts).map(_sample, options, reading, quota).values()
         _refuse_other_columns(found)

@@ -76,6 +76,7 @@ class TableEncoding:
         taken = columns.take(frame)
         for_trees = options.estimator in TREES
         transformer = encoder(taken, columns, for_trees=for_trees).fit(taken)
+        transformer.feature_names_in_ = transformer.feature_names_in_.astype(str)
         return cls(y.name, task, columns, transformer, labels)
 
     @property
@@ -139,7 +140,7 @@ def encoder(frame: Any, columns: Columns, *, for_trees: bool) -> ColumnTransform
         ("few", one_hot, few),
         ("many", codes, [name for name in words if name not in in_columns]),
     ]
-    # Names as an array: a file holds it at once, and a list one by one.
+    # Names as arrays of text: a file holds these at once, and lists one by one.
     return ColumnTransformer(
         [(name, part, np.array(own, dtype=str)) for name, part, own in parts if own],
         sparse_threshold=0,
