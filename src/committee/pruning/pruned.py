@@ -64,7 +64,7 @@ class _Pruned(BaseCommittee):
         self,
         estimator: Member,
         *,
-        combiner: Combiner | None = None,
+        combiner: Combiner | str | None = None,
         weigh_on: str | float = "auto",
         scoring: str | None = None,
         n_jobs: int | None = None,

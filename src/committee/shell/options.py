@@ -26,7 +26,7 @@ def _names(help_text: str, names: Iterable[str]) -> typer.models.OptionInfo:
     return option(help=help_text, autocompletion=complete)
 
 
-_TABLE = "CSV or Parquet, plain or as .gz, .bz2, .xz, .zst; - for standard input."
+_TABLE = "CSV, Parquet or JSON lines, plain or as .gz, .bz2, .xz, .zst; - for standard input."
 _PAGE = typer.Option("--output", "-o", help="File of the page, such as report.html.")
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes.")]
@@ -53,6 +53,33 @@ ModelOutput = Annotated[
 ]
 Combiner = Annotated[
     str, _names(f"How members are weighed: {', '.join(COMBINERS)}.", COMBINERS)
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Of text in DATA, such as latin-1, cp1252, utf-16-le; UTF-8, or UTF-16 "
+        "with its mark, unless given.",
+    ),
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN", help="Leave out a column; may be given repeatedly."),
+]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Look at a column that is different in every row, which would be left "
+        "out; may be given repeatedly.",
+    ),
+]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Take a column for text, whatever it looks like; may be given repeatedly.",
+    ),
 ]
 Seed = Annotated[
     int, typer.Option(min=0, max=2**32 - 1, help="Seed of all that is random.")
@@ -110,6 +137,10 @@ class Train(Options):
         str | None,
         _names(f"{' or '.join(TASKS)}; guessed from the target unless given.", TASKS),
     ] = None
+    drop: Drop = None
+    keep: Keep = None
+    categorical: Categorical = None
+    encoding: Encoding = None
     seed: Seed = 0
     jobs: Jobs = 1
     scheduler: Scheduler = None
@@ -171,6 +202,7 @@ class Prune(Options):
     force: Annotated[
         bool, typer.Option("--force", help="Let the output replace MODEL.")
     ] = False
+    encoding: Encoding = None
     seed: Seed = 0
     jobs: Jobs = 1
     scheduler: Scheduler = None
@@ -195,6 +227,7 @@ class Predict(Options):
         bool,
         typer.Option("--proba", help="A column for the probability of each class."),
     ] = False
+    encoding: Encoding = None
     jobs: Jobs = 1
     scheduler: Scheduler = None
 
@@ -213,6 +246,7 @@ class Evaluate(Options):
         ),
     ] = None
     target: OwnTarget = None
+    encoding: Encoding = None
     jobs: Jobs = 1
 
 
@@ -242,6 +276,7 @@ class Report(Options):
     data: Data
     output: Annotated[str, _PAGE]
     target: OwnTarget = None
+    encoding: Encoding = None
     jobs: Jobs = 1
 
 

@@ -73,7 +73,7 @@ def _chosen(options: Prune, small: Any) -> Any:
 
 def _in_memory(options: Prune, model: TableModel, files: list[str]) -> tuple[Any, int]:
     """Return the small committee, and the number of rows."""
-    X, y = model.read_labelled(files[0], options.messages)
+    X, y = model.read_labelled(files[0], options.messages, options.encoding)
     _note_known_rows(options, model, len(y))
     small = prune_ensemble(
         model.estimator,
@@ -93,7 +93,7 @@ def _on_workers(options: Prune, model: TableModel, files: list[str]) -> tuple[An
     n_classes = None if model.classes is None else len(model.classes)
     check_on_dask(_combiner_name(options), n_classes)
     combiner = _combiner(options, model)
-    parts, messages = parts_of(files), options.messages
+    parts, messages = parts_of(files, options.encoding), options.messages
     with workers(options.scheduler, messages) as client:
         with watched(client, "reading", messages):
             rows = labelled_rows(model, parts, messages)

@@ -21,12 +21,12 @@ from committee.shell.choices import (
     make_estimator,
     make_generator,
 )
-from committee.shell.columns import row_numbers
 from committee.shell.dask_client import refuse_jobs, watched, workers
 from committee.shell.dask_tables import training_rows
 from committee.shell.encoding import TableEncoding
 from committee.shell.file_parts import files_of, is_for_dask, naming_files, parts_of
 from committee.shell.options import Train
+from committee.shell.table_look import TableLook, asked_columns
 from committee.shell.table_model import TableModel, source_name, write_model
 from committee.shell.table_output import check_output
 from committee.shell.tables import read_table
@@ -87,11 +87,11 @@ _Fit = tuple[TableEncoding, Any, int, dict[str, float | None]]
 
 
 def _fit_in_memory(options: Train, files: list[str]) -> _Fit:
-    frame = read_table(files[0])
-    rows, target = split_target(frame, options.target)
-    encoding = TableEncoding.fit(
-        rows, target, options, numbering=row_numbers(rows), n_rows=len(frame)
-    )
+    table = read_table(files[0], options.categorical or [], options.encoding)
+    frame = asked_columns(table, options)
+    look = TableLook.at(frame, options)
+    rows, target = split_target(frame, options.target, look.reading)
+    encoding = TableEncoding.fit(rows, target, options, look, n_rows=len(rows))
     X, y = encoding.X(frame), encoding.y(frame)
     committee = _committee(options, encoding.task, verbose=not options.quiet)
     committee._keeps_weighing = True
@@ -105,7 +105,7 @@ def _fit_on_workers(options: Train, files: list[str]) -> _Fit:
     refuse_jobs(options.jobs)
     known(options.generator, ("bagging", "mini-batches"), "On Dask, --generator")
     check_on_dask(options.combiner)
-    parts, messages = parts_of(files), options.messages
+    parts, messages = parts_of(files, options.encoding), options.messages
     with workers(options.scheduler, messages) as client:
         with watched(client, "reading", messages):
             rows, encoding = training_rows(parts, options)
