@@ -31,6 +31,19 @@ GENERATORS = {
     "random-inits": "RandomInits",
     "adaboost": "AdaBoost",
 }
+#: Unlike learners instead of many of one estimator: `presets.py` makes them.
+POOL = "pool"
+
+#: The learners of each preset, the most valuable first.
+PRESETS = {
+    "fast": ("boosting", "shallow-boosting", "extra-trees", "linear", "network"),
+    "best": (
+        *("boosting", "shallow-boosting", "extra-trees", "linear", "network"),
+        *("neighbours", "plain-boosting", "forest"),
+    ),
+}
+#: Minutes that training may take unless told otherwise.
+MINUTES = {"fast": 10.0, "best": 60.0}
 
 #: Of `committee.combiners`.
 COMBINERS = {
