@@ -16,7 +16,14 @@ import committee
 from committee import Ambiguity
 from committee.cli import app
 from committee.demo import Outcome, unlike_models
-from committee.shell.choices import COMBINERS, ESTIMATORS, GENERATORS, TASKS
+from committee.shell.choices import (
+    COMBINERS,
+    ESTIMATORS,
+    GENERATORS,
+    POOL,
+    PRESETS,
+    TASKS,
+)
 from committee.shell.tables import read_table
 from tests.shell.conftest import folder as plain_folder  # noqa: F401
 from tests.shell.conftest import make_table, refused, run, trained  # noqa: F401
@@ -499,6 +506,11 @@ ON_DASK = {
         2,
         "On Dask, --generator must be one of bagging, mini-batches",
     ),
+    "preset": (
+        ("train", "rows/*.csv", *TRAIN, "--preset", "best"),
+        2,
+        "--preset is for the unlike learners of --generator pool, in memory, and Dask",
+    ),
     "combiner": (
         ("train", "rows/*.csv", *TRAIN, "--combiner", "mcmc"),
         2,
@@ -567,7 +579,8 @@ def test_an_error_on_a_worker_names_the_file(rows, folder, two_workers):
     [
         ("--combiner", COMBINERS),
         ("--estimator", ESTIMATORS),
-        ("--generator", GENERATORS),
+        ("--generator", (POOL, *GENERATORS)),
+        ("--preset", PRESETS),
         ("--task", TASKS),
     ],
 )

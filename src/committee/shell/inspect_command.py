@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from committee._format import printable
+from committee.members import Pool
 from committee.shell.choices import MEASURES
 from committee.shell.messages import columns
 from committee.shell.options import Inspect
@@ -87,14 +88,22 @@ def _weights_table(committee: Any) -> str:
     w = committee.weights_
     kept = np.count_nonzero(w)
     order = np.argsort(-np.abs(w), kind="stable")[: min(_SHOWN, kept)]
-    numbers = getattr(committee, "support_", np.arange(len(w)))
+    names = _member_names(committee)
     rows = [
-        (str(numbers[m]), type(committee.members_[m]).__name__, float(w[m]))
-        for m in order
+        (names[m], type(committee.members_[m]).__name__, float(w[m])) for m in order
     ]
     table = columns(("member", "kind", "weight"), rows)
     rest = kept - len(order)
     return table + (f"\nand {rest} more" if rest else "")
+
+
+def _member_names(committee: Any) -> list[str]:
+    """Return the names of a pool's learners, or the numbers of members."""
+    numbers = getattr(committee, "support_", np.arange(len(committee.weights_)))
+    generator = getattr(committee, "generator", None)
+    if isinstance(generator, Pool):
+        return [printable(generator.names[m]) for m in numbers]
+    return [str(m) for m in numbers]
 
 
 def summary_of(committee: Any) -> Any:

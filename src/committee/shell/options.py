@@ -133,12 +133,15 @@ class Train(Options):
     ] = None
     members: Annotated[
         int | None,
-        typer.Option(min=1, help="How many of one estimator to train: 100 unless given."),
+        typer.Option(
+            min=1, help="How many of one estimator to train: 100 unless given."
+        ),
     ] = None
     estimator: Annotated[
         str | None,
         _names(
-            f"The one estimator: {', '.join(ESTIMATORS)}. tree unless given.", ESTIMATORS
+            f"The one estimator: {', '.join(ESTIMATORS)}. tree unless given.",
+            ESTIMATORS,
         ),
     ] = None
     combiner: Combiner = "ep"

@@ -24,7 +24,12 @@ _LEAST = float(np.finfo(np.float32).eps)
 
 
 def fit_pool(
-    committee: Any, X: Any, y: Any, encoding: TableEncoding, options: Train, start: float
+    committee: Any,
+    X: Any,
+    y: Any,
+    encoding: TableEncoding,
+    options: Train,
+    start: float,
 ) -> None:
     """Fit a committee of the learners of a preset, with notes about those left out.
 
@@ -79,9 +84,9 @@ def calibrate(committee: Any) -> None:
     and more classes EP's own probabilities are means, which two sure members leave at
     zero or one.
     """
-    F, rows, _ = getattr(committee, "_weighing", (None, None, None))
-    if F is None:
+    if not hasattr(committee, "_weighing"):
         return
+    F, rows, _ = committee._weighing
     scores = weighted_sum(F, committee.combiner_.weights_)
     slope = fit_slope(scores, rows.y)
     sloped = slope_probabilities(scores, slope)
@@ -101,7 +106,9 @@ def shares_of(committee: Any) -> dict[str, float] | None:
     if not isinstance(committee.generator, Pool) or weights is None:
         return None
     size = np.abs(weights)
-    return dict(zip(committee.generator.names, (size / size.sum()).tolist(), strict=True))
+    return dict(
+        zip(committee.generator.names, (size / size.sum()).tolist(), strict=True)
+    )
 
 
 def _rarest(y: Any, encoding: TableEncoding) -> int | None:

@@ -171,6 +171,7 @@ def _neighbours(problem: Problem) -> Any:
 
 
 def _network(problem: Problem) -> Any:
+    settings: dict[str, Any]
     if problem.n_rows > _FREE_NETWORK and _has_every_class(problem):
         settings = {"early_stopping": True, "max_iter": 200, "n_iter_no_change": 15}
     else:

@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar, NamedTuple, Unpack
 
 import numpy as np
 from sklearn.base import clone
@@ -23,8 +23,15 @@ from committee.members.training import fit_member, set_random_states
 
 #: Parts of the rows on which a learner is timed before it is trained.
 _SMALL, _LARGE = 1 / 16, 1 / 8
-#: Tables of at most so many numbers (rows, columns, classes) are small.
-_QUICK = 200_000
+#: Numbers in a table (rows, columns, classes) up to which nobody looks at the clock before
+#: training, and up to which one thread is enough.
+_QUICK, _ONE_THREAD = 200_000, 2_000_000
+
+
+class _Learner(NamedTuple):
+    name: str
+    estimator: Member
+    seed: int
 
 
 class TimedPool(Pool):
@@ -78,22 +85,23 @@ class TimedPool(Pool):
         self.trained, self.too_slow, self.failed = [], [], {}
         M, held_out = self.n_members, options.get("held_out", True)
         # The last seed is that of the folds.
-        *seeds, seed = draw_seeds(check_random_state(options.get("random_state")), M + 1)
-        learners = list(zip(self.names, self.members, seeds, strict=True))
+        rng = check_random_state(options.get("random_state"))
+        *seeds, seed = draw_seeds(rng, M + 1).tolist()
+        learners = list(map(_Learner, self.names, self.members, seeds))
         fits = self.n_splits + 1 if held_out else 1
         done: list[Generation] = []
-        waiting: list[tuple[float, Any]] = []
+        waiting: list[tuple[float, _Learner]] = []
         for learner in track(learners, M, "training", options.get("verbose", False)):
-            seconds = fits * seconds_of_fit(learner[1], data)
+            seconds = fits * seconds_of_fit(learner.estimator, data)
             if time.monotonic() + seconds > self.deadline:
                 waiting.append((seconds, learner))
             else:
-                done += self._train(*learner, data, seed, held_out)
+                done += self._train(learner, data, seed, held_out)
         while waiting and not done:
             quickest = min(waiting, key=lambda entry: entry[0])
             waiting.remove(quickest)
-            done += self._train(*quickest[1], data, seed, held_out)
-        self.too_slow = [name for _, (name, *_) in waiting]
+            done += self._train(quickest[1], data, seed, held_out)
+        self.too_slow = [learner.name for _, learner in waiting]
         if not done:
             reasons = "; ".join(f"{name}: {why}" for name, why in self.failed.items())
             raise ValueError(f"No learner could be trained on these rows. {reasons}")
@@ -102,17 +110,11 @@ class TimedPool(Pool):
         return Generation(members, np.concatenate(F, axis=1) if F else None)
 
     def _train(
-        self,
-        name: str,
-        learner: Member,
-        own_seed: int,
-        data: TrainingData,
-        seed: int,
-        held_out: bool,
+        self, learner: _Learner, data: TrainingData, seed: int, held_out: bool
     ) -> list[Generation]:
         """Return the one member, or none if it cannot learn from these rows."""
-        member = clone(learner)
-        set_random_states(member, int(own_seed), only_unset=True)
+        member = clone(learner.estimator)
+        set_random_states(member, learner.seed, only_unset=True)
         try:
             with warnings.catch_warnings(), _threads_for(data):
                 # Some learners are stopped before they have converged, on purpose.
@@ -124,12 +126,12 @@ class TimedPool(Pool):
                     votes=self.votes,
                     keep_seeds=True,
                     held_out=held_out,
-                    random_state=int(seed),
+                    random_state=seed,
                 )
         except MemberFitError as error:
-            self.failed[name] = str(error.__cause__)
+            self.failed[learner.name] = str(error.__cause__)
             return []
-        self.trained.append(name)
+        self.trained.append(learner.name)
         return [made]
 
 
@@ -138,7 +140,7 @@ def seconds_of_fit(learner: Member, data: TrainingData) -> float:
 
     It is a straight line through the times of a sixteenth and of an eighth of the rows.
     """
-    if _is_small(data):
+    if _numbers(data) <= _QUICK:
         return 0.0
     N = len(data)
     order = np.random.RandomState(0).permutation(N)
@@ -153,19 +155,21 @@ def seconds_of_fit(learner: Member, data: TrainingData) -> float:
     return large + (1 - _LARGE) * slope
 
 
-def _is_small(data: TrainingData) -> bool:
-    """Whether a table is trained on in no time, and best by one thread."""
-    return len(data) * data.X.shape[1] * (data.n_classes or 1) <= _QUICK
+def _numbers(data: TrainingData) -> int:
+    """Return how many numbers there are to learn from, by class."""
+    return len(data) * int(data.X.shape[1]) * (data.n_classes or 1)
 
 
 def _threads_for(data: TrainingData) -> AbstractContextManager[Any]:
-    """Return a context in which a small table has one thread of OpenMP.
+    """Return a context in which tables that are not large have one thread of OpenMP.
 
-    On a busy machine threads that wait for each other at every node of a tree took a
-    hundred times the time of one.
+    Threads wait for each other at every node of a tree. On a busy machine that took a
+    hundred times the time of one thread for 178 rows, and four times for 32,000.
     """
-    limit = 1 if _is_small(data) else None
-    return threadpool_limits(limits=limit, user_api="openmp")
+    limit = 1 if _numbers(data) <= _ONE_THREAD else None
+    limits: AbstractContextManager[Any]
+    limits = threadpool_limits(limits=limit, user_api="openmp")
+    return limits
 
 
 def _seconds(learner: Member, data: TrainingData) -> float:

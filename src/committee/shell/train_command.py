@@ -131,8 +131,8 @@ def _committee(options: Train, task: str, *, verbose: bool = False) -> Any:
     if options.generator == POOL:
         return committee
     return committee.set_params(
-        estimator=make_estimator(options.estimator, task),
-        generator=make_generator(options.generator, options.members, task),
+        estimator=make_estimator(str(options.estimator), task),
+        generator=make_generator(str(options.generator), options.members or 0, task),
     )
 
 
@@ -160,7 +160,7 @@ def _fit_in_memory(options: Train, files: list[str], start: float) -> _Fit:
 
 def _fit_on_workers(options: Train, files: list[str], start: float) -> _Fit:
     refuse_jobs(options.jobs)
-    known(options.generator, ("bagging", "mini-batches"), "On Dask, --generator")
+    known(str(options.generator), ("bagging", "mini-batches"), "On Dask, --generator")
     check_on_dask(options.combiner)
     parts, messages = parts_of(files), options.messages
     with workers(options.scheduler, messages) as client:
