@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 import committee
 from committee import Ambiguity
 from committee.cli import app
+from committee.combiner_names import COMBINERS
 from committee.demo import Outcome, unlike_models
 from committee.shell.choices import (
-    COMBINERS,
     ESTIMATORS,
     GENERATORS,
     POOL,

@@ -33,6 +33,8 @@ _ORDERINGS = (
     "ComplementarityPruner",
     "ConcurrencyPruner",
     "ContributionPruner",
+    "CorrelationPruner",
+    "SpecialtyPruner",
     "DREPPruner",
     "KLPruner",
     "KappaPruner",

@@ -15,7 +15,9 @@ from committee import (
     CrossSplits,
     EPPruner,
     KappaPruner,
+    LPBoost,
     MiniBatches,
+    RandomSubspaces,
     SimplexWeights,
 )
 from committee.members import TrainingData
@@ -72,7 +74,9 @@ def test_many_classes_grow_like_the_beginning_of_generation():
 
 
 @pytest.mark.parametrize(
-    "generator", [Bagging(60), CrossSplits(10, 6), MiniBatches(10, 6)], ids=repr
+    "generator",
+    [Bagging(60), CrossSplits(10, 6), MiniBatches(10, 6), RandomSubspaces(60)],
+    ids=repr,
 )
 def test_growth_is_the_beginning_of_generation(generator):
     """The members trained so far, and their weights, are those of no stopping."""
@@ -84,7 +88,7 @@ def test_growth_is_the_beginning_of_generation(generator):
     assert M in (20, 40, 60)
     both = np.intersect1d(grown.support_, whole.support_)
     for name, one, two in (
-        ("mask", grown.held_out_, whole.held_out_),
+        *[("mask", grown.held_out_, whole.held_out_)] * (whole.held_out_ is not None),
         ("F", grown.member_predictions(X), whole.member_predictions(X)),
     ):
         one = one[:, np.searchsorted(grown.support_, both)]
@@ -92,6 +96,22 @@ def test_growth_is_the_beginning_of_generation(generator):
         np.testing.assert_array_equal(one, two, err_msg=name)
     if M == 60:
         np.testing.assert_array_equal(grown.weights_, whole.weights_)
+
+
+def test_boosting_grows_on_rows_that_are_split_off():
+    """The members trained so far are the first of the whole sequence."""
+    X, y = load_breast_cancer(return_X_y=True)
+    options = {"combiner": EPPruner(), "weigh_on": 0.3, "random_state": 0}
+    stump = DecisionTreeClassifier(max_depth=1)
+    grown = CommitteeClassifier(
+        stump, generator=AdaBoost(400), stop="evidence", **options
+    ).fit(X, y)
+    M = len(grown.combiner_.weights_)
+    assert M < 400
+    assert M % 20 == 0
+    first = CommitteeClassifier(stump, generator=AdaBoost(M), **options).fit(X, y)
+    np.testing.assert_array_equal(grown.support_, first.support_)
+    np.testing.assert_array_equal(grown.weights_, first.weights_)
 
 
 def test_n_jobs_does_not_matter():
@@ -116,7 +136,8 @@ def test_n_jobs_does_not_matter():
         ({"combiner": EPPruner(), "weigh_on": "train"}, "weigh_on='train'"),
         ({"combiner": SimplexWeights()}, "EPPruner or ARDPruner. Got SimplexWeights"),
         ({"combiner": KappaPruner(3)}, "EPPruner or ARDPruner. Got KappaPruner"),
-        ({"combiner": EPPruner(), "generator": AdaBoost(5)}, "Got AdaBoost"),
+        ({"combiner": EPPruner(), "generator": AdaBoost(5)}, "such as weigh_on=0.25"),
+        ({"combiner": EPPruner(), "generator": LPBoost(5)}, "Got LPBoost"),
         ({"combiner": EPPruner(), "stop": "never"}, "'stop' parameter"),
     ],
 )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         ComplementarityPruner,
         ConcurrencyPruner,
         ContributionPruner,
+        CorrelationPruner,
         DREPPruner,
         EMPruner,
         EPPruner,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         ReduceErrorPruner,
         SDPPruner,
         SimplexWeights,
+        SpecialtyPruner,
     )
     from committee.coupled import (
         CoupledKernelClassifier,
@@ -55,8 +57,10 @@ if TYPE_CHECKING:
     )
     from committee.displays import (
         AmbiguityDisplay,
+        BiasVarianceDisplay,
         CouplingDisplay,
         CriticalDifferenceDisplay,
+        HeldOutDisplay,
         KappaErrorDisplay,
         PairedRunsDisplay,
         PosteriorDisplay,
@@ -74,12 +78,16 @@ if TYPE_CHECKING:
     )
     from committee.members import (
         AdaBoost,
+        Arcing,
         Bagging,
         CrossSplits,
+        LPBoost,
         MemberFitError,
         MiniBatches,
         Pool,
         RandomInits,
+        RandomSubspaces,
+        Rotations,
     )
     from committee.persistence import (
         ModelFileError,
@@ -96,6 +104,10 @@ if TYPE_CHECKING:
     from committee.reporting.report import (
         report,
     )
+    from committee.training_sets import (
+        BiasVariance,
+        bias_variance,
+    )
 
 __version__ = "0.1.0.dev0"
 
@@ -104,9 +116,12 @@ __all__ = [
     "AdaBoost",
     "Ambiguity",
     "AmbiguityDisplay",
+    "Arcing",
     "Average",
     "Bagging",
     "BestPruner",
+    "BiasVariance",
+    "BiasVarianceDisplay",
     "BoostingOrderPruner",
     "ClusterPruner",
     "CommitteeClassifier",
@@ -114,6 +129,7 @@ __all__ = [
     "ComplementarityPruner",
     "ConcurrencyPruner",
     "ContributionPruner",
+    "CorrelationPruner",
     "CoupledKernelClassifier",
     "CoupledKernelRegressor",
     "CouplingDisplay",
@@ -124,10 +140,12 @@ __all__ = [
     "EPPruner",
     "GeneticPruner",
     "GreedyPruner",
+    "HeldOutDisplay",
     "KLPruner",
     "KappaErrorDisplay",
     "KappaErrorHullPruner",
     "KappaPruner",
+    "LPBoost",
     "LPBoostWeights",
     "LSSVMClassifier",
     "LSSVMRegressor",
@@ -145,13 +163,17 @@ __all__ = [
     "PruningPathDisplay",
     "RandomInits",
     "RandomPruner",
+    "RandomSubspaces",
     "ReduceErrorPruner",
     "RocCommitteeDisplay",
+    "Rotations",
     "SDPPruner",
     "SimplexWeights",
+    "SpecialtyPruner",
     "WeightsDisplay",
     "__version__",
     "ambiguity",
+    "bias_variance",
     "combine",
     "disagreement",
     "double_fault",
@@ -179,6 +201,7 @@ _NAMES_OF = {
         "ComplementarityPruner",
         "ConcurrencyPruner",
         "ContributionPruner",
+        "CorrelationPruner",
         "DREPPruner",
         "EMPruner",
         "EPPruner",
@@ -197,6 +220,7 @@ _NAMES_OF = {
         "ReduceErrorPruner",
         "SDPPruner",
         "SimplexWeights",
+        "SpecialtyPruner",
     ),
     "coupled": (
         "CoupledKernelClassifier",
@@ -216,8 +240,10 @@ _NAMES_OF = {
     ),
     "displays": (
         "AmbiguityDisplay",
+        "BiasVarianceDisplay",
         "CouplingDisplay",
         "CriticalDifferenceDisplay",
+        "HeldOutDisplay",
         "KappaErrorDisplay",
         "PairedRunsDisplay",
         "PosteriorDisplay",
@@ -229,17 +255,22 @@ _NAMES_OF = {
     "export": ("to_onnx", "to_sklearn"),
     "members": (
         "AdaBoost",
+        "Arcing",
         "Bagging",
         "CrossSplits",
+        "LPBoost",
         "MemberFitError",
         "MiniBatches",
         "Pool",
         "RandomInits",
+        "RandomSubspaces",
+        "Rotations",
     ),
     "persistence": ("ModelFileError", "load", "save"),
     "predictions": ("combine", "member_predictions"),
     "pruning": ("prune",),
     "reporting.report": ("report",),
+    "training_sets": ("BiasVariance", "bias_variance"),
 }
 _HOME_OF = {name: home for home, names in _NAMES_OF.items() for name in names}
 

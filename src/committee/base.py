@@ -29,17 +29,19 @@ from committee._validation import (
     routing_enabled,
 )
 from committee.combiners import Combiner
+from committee.combiners.by_name import as_combiner
 from committee.distributed import lazy_rows
 from committee.ensembles import Roster, Round, rebuilt
 from committee.ensembles.roster import with_rows
 from committee.ensembles.training_rows import digest
 from committee.export import to_sklearn
+from committee.held_members import HeldMembers
 from committee.members import Bagging, Generation, Generator, Pool, TrainingData
+from committee.members.base import split_off
 from committee.members.dask_rows import ChunkedData, training_data
 from committee.members.dask_training import check_generator, generate_members
 from committee.path import Path
 from committee.predictions import combined, predict_members
-from committee.saved_state import SavedState
 from committee.weighing import grow, weigh
 
 
@@ -48,13 +50,13 @@ def _member_axes(committee: BaseCommittee) -> tuple[int, ...]:
     return (len(committee.roster_), *committee.roster_.output_shape)
 
 
-class BaseCommittee(SavedState):
+class BaseCommittee(HeldMembers):
     """What classification and regression share: generate, weigh, combine."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "generator": [Generator, None],
-        "combiner": [Combiner, None],
+        "combiner": [Combiner, str, None],
         "weigh_on": [
             StrOptions({"held-out", "train"}),
             Interval(Real, 0, 1, closed="neither"),
@@ -72,11 +74,7 @@ class BaseCommittee(SavedState):
     _keeps_weighing: bool = False
     _weighing: tuple[FloatArray, TrainingData, BoolArray | None]
 
-    #: Who the members are and how they predict; `members_`, `weights_` are its own.
-    roster_: Roster
     combiner_: Combiner | None
-    #: Numbers of the members among all that were trained, or pruned from.
-    support_: IntArray
     held_out_: BoolArray | None
     path_: Path
     #: Of the rows of `fit`, to recognise them by; handed on when it is pruned.
@@ -87,7 +85,7 @@ class BaseCommittee(SavedState):
         estimator: Member | None = None,
         *,
         generator: Generator | None = None,
-        combiner: Combiner | None = None,
+        combiner: Combiner | str | None = None,
         weigh_on: str | float = "held-out",
         stop: str | None = None,
         n_jobs: int | None = None,
@@ -102,28 +100,6 @@ class BaseCommittee(SavedState):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-
-    @property
-    def members_(self) -> list[Member]:
-        """The members with a nonzero weight."""
-        return self._fitted_roster().members
-
-    @property
-    def weights_(self) -> FloatArray:
-        """The weight of each of the members."""
-        weights = self._fitted_roster().weights
-        assert weights is not None
-        return weights
-
-    @property
-    def transformer_(self) -> Any:
-        """What is done to X before all members, or None."""
-        return self._fitted_roster().transformer
-
-    @property
-    def n_members_(self) -> int:
-        """Number of members with a nonzero weight."""
-        return int(np.count_nonzero(self.weights_))
 
     @available_if(lambda self: hasattr(self, "path_"))  # type: ignore[untyped-decorator]
     def summary(self) -> Any:
@@ -188,7 +164,7 @@ class BaseCommittee(SavedState):
             **self._how(rng),
         )
         weighed = weigh(
-            self.combiner,
+            as_combiner(self.combiner, rng),
             generation,
             rows,
             votes=self._generator().votes,
@@ -211,11 +187,12 @@ class BaseCommittee(SavedState):
     ) -> TrainingData | ChunkedData:
         """Return checked rows, in memory or in chunks."""
         self._check_kind()
+        combiner = as_combiner(self.combiner)
         data = training_data(self, X, y, sample_weight, fit_params, check_y)
         if isinstance(data, TrainingData):
             self._digest = digest(data.X)
-        if self.combiner is not None and not data.in_memory:
-            self.combiner.check_chunks(data.n_classes)
+        if combiner is not None and not data.in_memory:
+            combiner.check_chunks(data.n_classes)
         return data
 
     def _check_chunks(self, fit_params: dict[str, Any]) -> None:
@@ -231,23 +208,29 @@ class BaseCommittee(SavedState):
                 f"stop={self.stop!r} trains members in turn and takes no Dask "
                 "collections: set stop=None, or compute() as many rows as fit."
             )
-        if self.combiner is not None and not self.combiner.takes_chunks:
-            self.combiner.check_chunks(None)
+        combiner = as_combiner(self.combiner)
+        if combiner is not None and not combiner.takes_chunks:
+            combiner.check_chunks(None)
 
     def _needs_rows(self) -> bool:
         """Whether members are weighed by what they predict."""
-        return self.combiner is not None and self.combiner.needs_rows
+        combiner = as_combiner(self.combiner)
+        return combiner is not None and combiner.needs_rows
 
     def _grow(self, data: TrainingData, rng: np.random.RandomState) -> Self:
         """Train and weigh members in batches, until the evidence stops to rise."""
-        if self.combiner is None or self.weigh_on != "held-out":
+        if self.combiner is None or self.weigh_on == "train":
             raise ValueError(
                 'stop="evidence" needs a combiner with an evidence, such as EPPruner(), '
-                f'and weigh_on="held-out". Got combiner={self.combiner!r} and '
-                f"weigh_on={self.weigh_on!r}."
+                'and weigh_on="held-out" or a fraction. Got '
+                f"combiner={self.combiner!r} and weigh_on={self.weigh_on!r}."
             )
+        rows = None
+        if not isinstance(self.weigh_on, str):
+            data, rows = split_off(data, self.weigh_on, rng)
+        generator, estimator, how = self._generator(), self._estimator(), self._how(rng)
         generation, combiner = grow(
-            self._generator(), self._estimator(), data, self.combiner, **self._how(rng)
+            generator, estimator, data, as_combiner(self.combiner), rows=rows, **how
         )
         return self._hold(generation, combiner, combiner.weights_, data.classes)
 
@@ -282,6 +265,7 @@ class BaseCommittee(SavedState):
             link="combiner",
             # Column names have been checked by then; trees want one array for all.
             arrays=all(isinstance(m, BaseDecisionTree) for m in members),
+            names=generation.names,
         ).only(self.support_, weights[self.support_])
         return self
 
@@ -308,15 +292,6 @@ class BaseCommittee(SavedState):
             )
         process_routing(self, "fit", **fit_params)
         return fit_params
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Whether the last fit came to its end."""
-        return hasattr(self, "roster_")
-
-    def _fitted_roster(self) -> Roster:
-        # NotFittedError is an AttributeError too, as hasattr() and available_if() need.
-        check_is_fitted(self)
-        return self.roster_
 
     def _forget(self) -> None:
         """Be unfitted: should this fit fail, nothing old may stay beside the new."""

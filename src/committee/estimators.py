@@ -44,8 +44,9 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
         `class_weight` dictionary is keyed by these.
     generator : generator, optional
         How members are made: `Bagging(100)` unless given.
-    combiner : combiner, optional
-        How members are weighed. None takes the generator's own weights: equal
+    combiner : combiner or str, optional
+        How members are weighed, such as `EPPruner()` or "ep" (`docs/choose.md` lists
+        the names). None takes the generator's own weights: equal
         ones, or those of AdaBoost.
     weigh_on : {"held-out", "train"} or float, default="held-out"
         The rows to weigh on: for each member those it did not see (cross-fitted
@@ -54,8 +55,8 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
     stop : {"evidence"}, optional
         Train members in batches of 20, and no more once two batches in a row have
         not raised the log evidence of the combiner by 3; the generator's number of
-        members is then the most there can be. For `EPPruner` and `ARDPruner` on
-        held-out rows of `Bagging`, `CrossSplits` or `MiniBatches`.
+        members is then the most there can be. For `EPPruner` and `ARDPruner`, and all
+        generators but `Pool` and `LPBoost`; `AdaBoost` needs a fraction as `weigh_on`.
     n_jobs : int, optional
         Members that train, or predict, at the same time, through joblib. Results do
         not depend on it. On Dask collections Dask decides.
@@ -69,6 +70,8 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
         Those with a nonzero weight, as after `prune`; `support_` are their numbers
         among all that were trained. They know class codes, the positions in
         `classes_`.
+    member_names_ : list of str
+        As given in a `Pool` or to `prune`; otherwise the number and the class.
     weights_ : array of shape (M,)
         One for each of `members_`; `combiner_.weights_` has one for all.
     n_members_ : int
@@ -220,8 +223,9 @@ class CommitteeRegressor(ScoreMixin, RegressorMixin, BaseCommittee):
         for a `Pool`.
     generator : generator, optional
         How members are made: `Bagging(100)` unless given.
-    combiner : combiner, optional
-        How members are weighed. None takes equal weights.
+    combiner : combiner or str, optional
+        How members are weighed, such as `EPPruner()` or "ep" (`docs/choose.md` lists
+        the names). None takes equal weights.
     weigh_on : {"held-out", "train"} or float, default="held-out"
         The rows to weigh on: for each member those it did not see (cross-fitted
         where members see all rows), the training rows, or a fraction of the
@@ -229,8 +233,8 @@ class CommitteeRegressor(ScoreMixin, RegressorMixin, BaseCommittee):
     stop : {"evidence"}, optional
         Train members in batches of 20, and no more once two batches in a row have
         not raised the log evidence of the combiner by 3; the generator's number of
-        members is then the most there can be. For `EPPruner` and `ARDPruner` on
-        held-out rows of `Bagging`, `CrossSplits` or `MiniBatches`.
+        members is then the most there can be. For `EPPruner` and `ARDPruner`, and all
+        generators but `Pool` and `LPBoost`; `AdaBoost` needs a fraction as `weigh_on`.
     n_jobs : int, optional
         Members that train, or predict, at the same time, through joblib. Results do
         not depend on it. On Dask collections Dask decides.
@@ -243,6 +247,8 @@ class CommitteeRegressor(ScoreMixin, RegressorMixin, BaseCommittee):
     members_ : list of fitted estimators
         Those with a nonzero weight, as after `prune`; `support_` are their numbers
         among all that were trained.
+    member_names_ : list of str
+        As given in a `Pool` or to `prune`; otherwise the number and the class.
     weights_ : array of shape (M,)
         One for each of `members_`; `combiner_.weights_` has one for all.
     n_members_ : int

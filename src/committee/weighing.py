@@ -50,7 +50,7 @@ def weigh(
     if not combiner.needs_rows:
         shape = () if rows.n_classes is None else (rows.n_classes,)
         combiner.fit(np.zeros((1, M, *shape)), np.zeros(1))
-        return Weighed(combiner, combiner.weights_)
+        return Weighed(_named(combiner, generation), combiner.weights_)
     F = generation.F
     if F is None:
         F = predict_all(
@@ -63,7 +63,14 @@ def weigh(
     combiner.fit(
         F, rows.y, held_out=generation.held_out, sample_weight=rows.sample_weight
     )
-    return Weighed(combiner, combiner.weights_, F)
+    return Weighed(_named(combiner, generation), combiner.weights_, F)
+
+
+def _named(combiner: Combiner, generation: Generation) -> Combiner:
+    """Tell a fitted combiner what the columns of F are called."""
+    if generation.names is not None:
+        combiner.member_names_ = generation.names
+    return combiner
 
 
 def grow(
@@ -71,6 +78,8 @@ def grow(
     estimator: Member,
     data: TrainingData,
     combiner: Combiner,
+    *,
+    rows: TrainingData | None = None,
     **options: Any,
 ) -> tuple[Generation, Combiner]:
     """Train members in batches until new ones no longer raise the evidence.
@@ -80,11 +89,13 @@ def grow(
     Parameters
     ----------
     generator : generator
-        One that trains its members independently of each other.
+        One that trains its members one by one, or independently of each other.
     estimator : scikit-learn estimator
     data : TrainingData
     combiner : combiner
         One with an evidence; it is cloned.
+    rows : TrainingData, optional
+        Rows to weigh on that no member sees; unless given, those that members leave out.
     **options
         Handed to the generator.
 
@@ -95,17 +106,20 @@ def grow(
     combiner : Combiner
         Fitted on all of them.
     """
-    _refuse_others(generator, combiner)
+    _refuse_others(generator, combiner, rows)
+    weighing = data if rows is None else rows
     best, failures, members = -np.inf, 0, []
     parts: list[FloatArray] = []
     masks: list[Any] = []
+    options["held_out"] = rows is None
     for batch in generator.batches(estimator, data, size=BATCH, **options):
         members += batch.members
-        parts.append(batch.F)
+        parts.append(batch.F if rows is None else _votes_on(rows, batch, generator))
         masks.append(batch.held_out)
-        F, held_out = np.concatenate(parts, axis=1), np.concatenate(masks, axis=1)
+        F = np.concatenate(parts, axis=1)
+        held_out = None if masks[0] is None else np.concatenate(masks, axis=1)
         fitted = clone(combiner).fit(
-            F, data.y, held_out=held_out, sample_weight=data.sample_weight
+            F, weighing.y, held_out=held_out, sample_weight=weighing.sample_weight
         )
         evidence = float(fitted.path_.log_evidence.max())
         failures = 0 if evidence > best + STRONG else failures + 1
@@ -115,13 +129,29 @@ def grow(
     return Generation(members, F, held_out), fitted
 
 
-def _refuse_others(generator: Generator, combiner: Combiner) -> None:
+def _votes_on(
+    rows: TrainingData, batch: Generation, generator: Generator
+) -> FloatArray:
+    """Return F of a batch on rows that none of its members saw."""
+    return predict_all(
+        batch.members, rows.X, classes=rows.classes, votes=generator.votes
+    )
+
+
+def _refuse_others(
+    generator: Generator, combiner: Combiner, rows: TrainingData | None
+) -> None:
     """Say before any work which generators and combiners can grow."""
     if not hasattr(generator, "batches"):
         raise ValueError(
-            'stop="evidence" needs members that are trained independently and leave '
-            "rows out: Bagging, CrossSplits or MiniBatches. Got "
-            f"{type(generator).__name__}."
+            'stop="evidence" needs a generator that trains any number of members, such '
+            f"as Bagging or AdaBoost. Got {type(generator).__name__}."
+        )
+    if rows is None and not generator.leaves_rows_out:
+        raise ValueError(
+            f"{type(generator).__name__} leaves no rows out, and on training rows the "
+            "evidence says nothing: give a fraction of the rows to weigh on, such as "
+            "weigh_on=0.25."
         )
     if not isinstance(combiner, EvidencePruner):
         raise TypeError(

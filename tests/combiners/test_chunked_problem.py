@@ -14,6 +14,7 @@ from committee import (
     BoostingOrderPruner,
     ClusterPruner,
     ContributionPruner,
+    CorrelationPruner,
     EMPruner,
     EPPruner,
     GeneticPruner,
@@ -60,6 +61,7 @@ COMBINERS = {
 #: Those that look at the votes of every member.
 VOTES = {
     "contribution": ContributionPruner,
+    "correlation": CorrelationPruner,
     "hull": KappaErrorHullPruner,
     "kappa": KappaPruner,
     "kl": KLPruner,
@@ -340,7 +342,7 @@ def test_what_cannot_be_weighed_in_chunks_is_refused(binary_problem):
     # Of the same kind, and not the one that was fitted.
     with pytest.raises(
         ValueError,
-        match=r"or take ContributionPruner, KLPruner, KappaPruner, "
+        match=r"or take ContributionPruner, CorrelationPruner, KLPruner, KappaPruner, "
         r"MarginDistancePruner or OrientationPruner\.$",
     ):
         BoostingOrderPruner().fit(spread(F, 10), da.from_array(y, 10))

@@ -13,13 +13,12 @@ from committee import (
     KappaErrorHullPruner,
     KappaPruner,
     KLPruner,
-    disagreement,
 )
 from committee.combiners.ballots import Ballots
+from committee.combiners.divergence import symmetric_divergence
 from committee.combiners.pairwise import (
     agreement,
     lower_left_hull,
-    symmetric_divergence,
 )
 from committee.combiners.problem import Problem
 from tests.reference import pruners as plain
@@ -164,30 +163,8 @@ def test_blocks_of_rows_add_up(monkeypatch):
     mask = np.random.default_rng(0).random((40, 7)) < 0.5
     ballots = Ballots(Problem(F, y, mask, None))
     whole = (*agreement(ballots), symmetric_divergence(ballots, 0.1))
-    monkeypatch.setattr("committee.combiners.pairwise._BLOCK", 50)
+    monkeypatch.setattr("committee.combiners.divergence._BLOCK", 50)
     monkeypatch.setattr("committee.diagnostics.agreement._BLOCK", 50)
     parts = (*agreement(ballots), symmetric_divergence(ballots, 0.1))
     for a, b in zip(whole, parts, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-12)
-
-
-def test_divergence_of_two_coins():
-    """Smoothing 0 in the limit: (0.9 - 0.1) log 9 from each of the two classes."""
-    F = np.array([[[0.9, 0.1], [0.1, 0.9]]])
-    ballots = Ballots(Problem(F, np.zeros(1, dtype=int), None, None))
-    J = symmetric_divergence(ballots, 1e-12)
-    np.testing.assert_allclose(J, [[0, 1.6 * np.log(9)], [1.6 * np.log(9), 0]])
-
-
-def test_divergence_of_votes_is_proportional_to_disagreement():
-    F, y = make_problem("multiclass", N=100)
-    V = np.eye(3)[F.argmax(axis=2)]
-    J = symmetric_divergence(Ballots(Problem(1e150 * V, y, None, None)), 0.01)
-    share = disagreement(V)
-    np.testing.assert_allclose(J / J.max(), share / share.max(), atol=1e-12)
-
-
-def test_a_row_without_a_positive_entry_is_the_vote_it_casts():
-    F = np.array([[[-1.0, -2.0], [1.0, 0.0], [0.0, 0.0]]])
-    ballots = Ballots(Problem(F, np.zeros(1, dtype=int), None, None))
-    np.testing.assert_allclose(symmetric_divergence(ballots, 0.01), 0, atol=1e-12)

@@ -75,3 +75,14 @@ def test_weights_that_do_not_sum_to_one(regression_problem):
 def test_weights_of_another_length(regression_problem):
     with pytest.raises(ValueError, match=r"each of the 7 members. Got shape \(3,\)"):
         ambiguity(*regression_problem, np.full(3, 1 / 3))
+
+
+def test_terms_for_each_row_have_the_means_of_the_whole(multiclass_problem):
+    F, y = multiclass_problem
+    rows = ambiguity(F, y, by_row=True)
+    assert rows.diversity.shape == y.shape
+    np.testing.assert_allclose(
+        rows.member_error - rows.diversity, rows.ensemble_error, atol=1e-14
+    )
+    whole = ambiguity(F, y)
+    np.testing.assert_allclose([term.mean() for term in rows], whole, rtol=1e-12)

@@ -214,3 +214,40 @@ def test_regression_is_refused():
     committee = CommitteeRegressor(DecisionTreeRegressor(), generator=AdaBoost(3))
     with pytest.raises(ValueError, match="AdaBoost is defined for classification"):
         committee.fit(X, y)
+
+
+def test_restarts_go_on_after_a_perfect_member():
+    """Fully grown trees are perfect at once: each next one has a fresh bootstrap."""
+    X, y = _problem(2)
+    tree = DecisionTreeClassifier()
+    restart = AdaBoost(12, on_perfect="restart")
+    committee = CommitteeClassifier(tree, generator=restart, random_state=0).fit(X, y)
+    assert committee.n_members_ == 12
+    F = committee.member_predictions(X)
+    assert len(np.unique(F[..., 0], axis=1).T) > 1
+    # Perfect on a bootstrap sample of N rows of weight k / N: a = log((2N - 1) / 1).
+    whole, *others = committee.weights_ * np.log(2 * 90 - 1) / committee.weights_[0]
+    assert whole == pytest.approx(np.log(2 * 90 - 1))
+    assert min(others) > 0
+
+
+def test_restarts_change_nothing_before_a_perfect_member():
+    X, y = _problem(3)
+    stop, restart = (
+        CommitteeClassifier(
+            STUMP, generator=AdaBoost(15, on_perfect=how), random_state=0
+        ).fit(X, y)
+        for how in ("stop", "restart")
+    )
+    np.testing.assert_array_equal(stop.weights_, restart.weights_)
+
+
+def test_restarts_end_where_chance_is_all_there_is():
+    X = np.zeros((20, 1))
+    y = np.arange(20) % 2
+    boosted = CommitteeClassifier(
+        STUMP, generator=AdaBoost(30, on_perfect="restart"), random_state=0
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert boosted.fit(X, y).n_members_ <= 30

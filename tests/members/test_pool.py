@@ -15,6 +15,7 @@ from committee import (
     CommitteeRegressor,
     MemberFitError,
     Pool,
+    RandomInits,
     SimplexWeights,
 )
 from committee.members import TrainingData
@@ -165,3 +166,24 @@ def test_the_failing_learner_is_named_by_its_place():
         committee.fit(X, y)
     assert caught.value.index == 1
     assert [type(m) for m in caught.value.members] == [Ridge]
+
+
+def test_noise_makes_members_of_a_learner_without_chance_differ():
+    X, y = make_regression(60, 4, noise=1.0, random_state=0)
+    kwargs = {"combiner": SimplexWeights(), "random_state": 0}
+    plain = CommitteeRegressor(Ridge(), generator=RandomInits(3), **kwargs)
+    noisy = CommitteeRegressor(Ridge(), generator=RandomInits(3, noise=0.3), **kwargs)
+    assert np.ptp(plain.fit(X, y).member_predictions(X), axis=1).max() == 0.0
+    noisy.fit(X, y)
+    assert all(type(member) is Ridge for member in noisy.members_)
+    F = noisy.member_predictions(X)
+    assert np.ptp(F, axis=1).min() > 0.0 or F.shape[1] == 1
+    # Noise of variance v in every column shrinks like a ridge of N v (Bishop 1995).
+    many = CommitteeRegressor(
+        Ridge(1e-8), generator=RandomInits(300, noise=0.5), random_state=0
+    ).fit(X, y)
+    Z = X - X.mean(axis=0)
+    G = Z.T @ Z + 60 * 0.25 * np.diag(X.var(axis=0))
+    coef = np.linalg.solve(G, Z.T @ (y - y.mean()))
+    mean = np.mean([member.coef_ for member in many.members_], axis=0)
+    np.testing.assert_allclose(mean, coef, rtol=0.1)

@@ -70,6 +70,9 @@ from committee.combiners import Combiner
 from committee.persistence import registry
 from committee.persistence.archive import SCHEMA
 
+# Files of other libraries' types say so when they are written; one test is about that.
+pytestmark = pytest.mark.filterwarnings("ignore:.*is written, and holds types")
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 4))
 NEW = RNG.normal(size=(70, 4))
@@ -339,6 +342,16 @@ def test_only_types_of_other_libraries_need_trust(tmp_path, kind, names):
     assert types_to_trust(prune(model, X, CODES // 2, oob=False), tmp_path) == names
     if isinstance(model, BaseEstimator):  # CatBoost's models are none
         assert types_to_trust(model, tmp_path) == names
+
+
+def test_save_says_what_load_will_need(tmp_path):
+    """Whoever saves has the classes at hand; whoever loads has an error first."""
+    small = prune(ensemble("LightGBM", "binary").fit(X, CODES // 2), X, CODES // 2)
+    with pytest.warns(UserWarning, match="load it by load") as said:
+        save(small, tmp_path / "m.skops")
+    call = str(said[0].message).partition("load it by ")[2].rstrip(".")
+    again = eval(call, {"load": load})
+    assert_same(small, again, NEW)
 
 
 def test_categories_of_histograms_need_trust_in_a_check(tmp_path):

@@ -4,8 +4,8 @@ import pytest
 from sklearn.base import is_classifier, is_regressor
 
 from committee import combiners
+from committee.combiner_names import COMBINERS
 from committee.shell.choices import (
-    COMBINERS,
     ESTIMATORS,
     GENERATORS,
     TREES,
@@ -42,7 +42,7 @@ def test_every_combiner_of_the_library_has_a_name_and_the_seed_if_it_draws():
     [
         (lambda: make_estimator("trees", "regression"), "Did you mean 'tree'?"),
         (lambda: make_combiner("evidence"), "must be one of ep, ard"),
-        (lambda: make_generator("boost", 10, "regression"), "Did you mean 'adaboost'?"),
+        (lambda: make_generator("boost", 10, "regression"), "Did you mean 'lpboost'?"),
         (lambda: make_generator("adaboost", 10, "regression"), "classification only"),
         (lambda: make_generator("mini-batches", 15, "regression"), "multiple of 10"),
     ],

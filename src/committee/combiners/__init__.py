@@ -4,6 +4,7 @@ from committee.combiners.average import Average
 from committee.combiners.backfitting import ReduceErrorPruner
 from committee.combiners.base import Combiner
 from committee.combiners.clustering import ClusterPruner
+from committee.combiners.divergence import KLPruner
 from committee.combiners.em_pruner import EMPruner
 from committee.combiners.ep_pruner import ARDPruner, EPPruner
 from committee.combiners.evidence_pruner import Inclusion
@@ -15,7 +16,6 @@ from committee.combiners.pairwise import (
     DREPPruner,
     KappaErrorHullPruner,
     KappaPruner,
-    KLPruner,
 )
 from committee.combiners.programming import LPBoostWeights
 from committee.combiners.sequential import (
@@ -24,6 +24,7 @@ from committee.combiners.sequential import (
     ConcurrencyPruner,
 )
 from committee.combiners.signatures import MarginDistancePruner, OrientationPruner
+from committee.combiners.specialty import CorrelationPruner, SpecialtyPruner
 from committee.combiners.subset_search import GeneticPruner, SDPPruner
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "ComplementarityPruner",
     "ConcurrencyPruner",
     "ContributionPruner",
+    "CorrelationPruner",
     "DREPPruner",
     "EMPruner",
     "EPPruner",
@@ -55,4 +57,5 @@ __all__ = [
     "ReduceErrorPruner",
     "SDPPruner",
     "SimplexWeights",
+    "SpecialtyPruner",
 ]

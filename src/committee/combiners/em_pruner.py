@@ -166,9 +166,14 @@ class EMPruner(Combiner):
         products over j are scaled to sum one.
         """
         check_is_fitted(self, "weights_")
-        if self.likelihood_ != "probit":
+        if self.probit_scale_ is None:
             return super().probabilities(scores)
-        return probit_probabilities(self._vote_share * scores)
+        return probit_probabilities(self.probit_scale_ * scores)
+
+    @property
+    def probit_scale_(self) -> float | None:
+        """Return h of `probabilities`, None where these are shares."""
+        return self._vote_share if self.likelihood_ == "probit" else None
 
 
 def _check_start(start: Any, n_members: int, numbers: IntArray | None) -> Any:

@@ -161,9 +161,16 @@ class EvidencePruner(Combiner):
         held out, when a full vote is larger than the ones the weights were made for.
         """
         check_is_fitted(self, "weights_")
-        if self.likelihood_ != "probit" or self._is_equal_vote():
+        if self.probit_scale_ is None:
             return super().probabilities(scores)
-        return probit_probabilities(self._vote_share * scores, self._spread)
+        return probit_probabilities(self.probit_scale_ * scores)
+
+    @property
+    def probit_scale_(self) -> float | None:
+        """Return h / sqrt(1 + v) of `probabilities`, None where these are shares."""
+        if self.likelihood_ != "probit" or self._is_equal_vote():
+            return None
+        return float(self._vote_share / np.sqrt(1.0 + self._spread))
 
     def combine(self, F: Any, return_std: bool = False) -> Any:
         """Return the committee's output, sum_m w_m f_m.

@@ -224,15 +224,15 @@ def which_likelihood(likelihood: str, problem: Problem) -> str:
     return likelihood
 
 
-def probit_probabilities(scores: FloatArray, variance: float = 0.0) -> FloatArray:
+def probit_probabilities(scores: FloatArray) -> FloatArray:
     """Return class probabilities from scores of shape (N, K).
 
-        p_k = prod_j Phi((s_k - s_j) / sqrt(1 + v)),  scaled to sum one
+        p_k = prod_j Phi(s_k - s_j),  scaled to sum one
 
     For two classes this is Phi itself.
     """
     margins = scores[:, :, None] - scores[:, None, :]
-    log_beats = log_ndtr(margins / np.sqrt(1.0 + variance))
+    log_beats = log_ndtr(margins)
     # A class does not compete with itself: its term is the constant log 1/2.
     p: FloatArray = softmax(log_beats.sum(axis=2), axis=1)
     return p

@@ -190,6 +190,11 @@ class MCMCPruner(Combiner):
         check_is_fitted(self, "weights_")
         return self.ep_.probabilities(scores)
 
+    @property
+    def probit_scale_(self) -> float | None:
+        """Return that of `EPPruner`."""
+        return self.ep_.probit_scale_
+
 
 def _quadratic(
     problem: Problem, members: IntArray, noise: float

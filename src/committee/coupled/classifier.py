@@ -41,7 +41,7 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
     n_members, kernel, gamma, degree, coef0, alpha, coupling, coupling_set, n_coupling, \
     topology, overlap, solver, tol, max_iter, weigh_on, n_weighing, random_state :
         As for `CoupledKernelRegressor`.
-    combiner : combiner, optional
+    combiner : combiner or str, optional
         The second layer, `SimplexWeights()` unless given. It sees one-hot votes, or
         for soft voting (1 + f) / 2.
     voting : {"hard", "soft"}, default="hard"

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from committee._typing import BoolArray, FloatArray, IntArray, RandomState
 from committee._validation import HasMethods, Interval, StrOptions
+from committee.combiners.by_name import as_combiner
 from committee.coupled.chunked_rows import ChunkedRows
 from committee.coupled.expansion import (
     KernelMember,
@@ -68,7 +69,7 @@ class CoupledEnsemble(BaseEstimator):
         "solver": [StrOptions({"direct", "cg"})],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "combiner": [HasMethods(["fit", "combine"]), None],
+        "combiner": [HasMethods(["fit", "combine"]), str, None],
         "weigh_on": [
             StrOptions({"train", "held-out"}),
             Interval(Real, 0, 1, closed="neither"),
@@ -242,14 +243,16 @@ class CoupledEnsemble(BaseEstimator):
 
     def _needs_rows(self) -> bool:
         """Return whether the second layer needs predictions."""
-        if self.combiner is None:
+        combiner = as_combiner(self.combiner)
+        if combiner is None:
             return self.n_members > 1
-        return getattr(self.combiner, "needs_rows", True)
+        return getattr(combiner, "needs_rows", True)
 
     def _weigh(self, F: FloatArray | None, weighed: Rows, rows: IntArray) -> FloatArray:
         """Fit the second layer on F of the rows to weigh on; return the weights."""
         M = self.n_members
-        self.combiner_ = None if self.combiner is None else clone(self.combiner)
+        combiner = as_combiner(self.combiner, self.random_state)
+        self.combiner_ = None if combiner is None else clone(combiner)
         if F is None:
             if self.combiner_ is None:
                 return np.ones(1)

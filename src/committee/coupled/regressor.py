@@ -102,7 +102,7 @@ class CoupledKernelRegressor(TargetsMixin, CoupledEnsemble):
         Relative residual at which conjugate gradients stop.
     max_iter : int, default=10000
         Of conjugate gradients.
-    combiner : combiner, optional
+    combiner : combiner or str, optional
         The second layer, `SimplexWeights()` unless given. Several targets share
         one weight for each member.
     weigh_on : {"train", "held-out"} or float, default="train"

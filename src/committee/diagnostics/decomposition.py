@@ -11,15 +11,15 @@ from committee.diagnostics.correlation import error_blocks
 
 
 class Ambiguity(NamedTuple):
-    """The three terms of the decomposition, as means over rows.
+    """The three terms of the decomposition, as means over rows or for each row.
 
     Attributes
     ----------
-    ensemble_error : float
+    ensemble_error : float, or array of shape (N,)
         Mean squared error of the committee.
-    member_error : float
+    member_error : float, or array of shape (N,)
         Weighted mean of the members' squared errors.
-    diversity : float
+    diversity : float, or array of shape (N,)
         Weighted mean squared distance of the members from the committee.
 
     Examples
@@ -29,12 +29,12 @@ class Ambiguity(NamedTuple):
     1.0
     """
 
-    ensemble_error: float
-    member_error: float
-    diversity: float
+    ensemble_error: Any
+    member_error: Any
+    diversity: Any
 
 
-def ambiguity(F: Any, y: Any, w: Any = None) -> Ambiguity:
+def ambiguity(F: Any, y: Any, w: Any = None, *, by_row: bool = False) -> Ambiguity:
     """Decompose the committee's squared error (chapter 4.2, eq. 4.4).
 
         (f_ens - y)^2 = sum_m w_m (f_m - y)^2 - sum_m w_m (f_m - f_ens)^2
@@ -49,6 +49,8 @@ def ambiguity(F: Any, y: Any, w: Any = None) -> Ambiguity:
         Targets, or class codes 0..K-1.
     w : array of shape (M,), optional
         Weights that sum to one; equal weights unless given.
+    by_row : bool, default=False
+        The three terms for each x, as arrays of shape (N,), instead of their means.
 
     Returns
     -------
@@ -60,6 +62,8 @@ def ambiguity(F: Any, y: Any, w: Any = None) -> Ambiguity:
     >>> from committee import ambiguity
     >>> ambiguity([[1.0, 3.0]], [1.0])
     Ambiguity(ensemble_error=1.0, member_error=2.0, diversity=1.0)
+    >>> ambiguity([[1.0, 3.0], [1.0, 1.0]], [1.0, 1.0], by_row=True).diversity.tolist()
+    [1.0, 0.0]
     """
     F = check_predictions(F)
     y = check_targets(F, y)
@@ -69,9 +73,15 @@ def ambiguity(F: Any, y: Any, w: Any = None) -> Ambiguity:
             f"The decomposition holds for weights that sum to 1. Got {w.sum():g}; "
             "divide w by w.sum()."
         )
-    totals = np.zeros(3)
-    for _, E in error_blocks(F, y):
+    terms = np.empty((3, len(F)))
+    for rows, E in error_blocks(F, y):
         e = E @ w
         # f_m - f_ens = E_m - e, since the weights sum to one.
-        totals += (e @ e, ((E * E) @ w).sum(), (((E - e[:, None]) ** 2) @ w).sum())
-    return Ambiguity(*(float(total) for total in totals / len(F)))
+        squares = (e * e, (E * E) @ w, ((E - e[:, None]) ** 2) @ w)
+        # Classes are innermost: a row's error is the sum over them.
+        terms[:, rows] = np.reshape(squares, (3, rows.stop - rows.start, -1)).sum(
+            axis=2
+        )
+    if by_row:
+        return Ambiguity(*terms)
+    return Ambiguity(*(float(mean) for mean in terms.mean(axis=1)))

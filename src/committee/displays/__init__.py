@@ -4,8 +4,10 @@ Every display holds its numbers as attributes; matplotlib is imported by `plot`.
 """
 
 from committee.displays.ambiguity import AmbiguityDisplay
+from committee.displays.bias_variance import BiasVarianceDisplay
 from committee.displays.coupling import CouplingDisplay
 from committee.displays.critical import CriticalDifferenceDisplay
+from committee.displays.held_out import HeldOutDisplay
 from committee.displays.kappa_error import KappaErrorDisplay
 from committee.displays.pruning_path import PruningPathDisplay
 from committee.displays.roc import RocCommitteeDisplay
@@ -15,8 +17,10 @@ from committee.displays.weights import WeightsDisplay
 
 __all__ = [
     "AmbiguityDisplay",
+    "BiasVarianceDisplay",
     "CouplingDisplay",
     "CriticalDifferenceDisplay",
+    "HeldOutDisplay",
     "KappaErrorDisplay",
     "PairedRunsDisplay",
     "PosteriorDisplay",

@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from committee._typing import FloatArray, IntArray
 from committee._validation import label_codes
-from committee.combiners import Combiner, EPPruner
+from committee.combiners import Combiner
+from committee.combiners.by_name import as_combiner
 from committee.ensembles import roster_of
 from committee.path import Path
 from committee.predictions import member_predictions
@@ -33,7 +34,7 @@ def combiner_of(estimator: Any) -> Any:
     if isinstance(estimator, Combiner):
         check_is_fitted(estimator, "weights_")
         return estimator
-    if not isinstance(estimator, (list, tuple)):
+    if not isinstance(estimator, (list, tuple, dict)):
         check_is_fitted(estimator)
     return getattr(estimator, "combiner_", None)
 
@@ -61,10 +62,10 @@ def kind_of(estimator: Any) -> str:
 
 
 def fit_combiner(
-    combiner: Combiner | None, F: Any, y: Any, held_out: Any, sample_weight: Any
+    combiner: Combiner | str | None, F: Any, y: Any, held_out: Any, sample_weight: Any
 ) -> Combiner:
     """Return a fitted copy of the combiner, an `EPPruner` unless given."""
-    fresh: Combiner = EPPruner() if combiner is None else clone(combiner)
+    fresh: Combiner = clone(as_combiner("ep" if combiner is None else combiner))
     return fresh.fit(F, y, held_out=held_out, sample_weight=sample_weight)
 
 

@@ -10,7 +10,7 @@ from committee._typing import FloatArray, IntArray
 from committee._validation import check_weights
 from committee.displays.sources import combiner_of, core_of, fit_combiner, weights_of
 from committee.displays.style import BLUE, GREY, Display, check_names, literal
-from committee.members import Pool
+from committee.ensembles import roster_of
 
 #: Rows that can carry a name each.
 _MOST_NAMES = 50
@@ -158,11 +158,14 @@ class WeightsDisplay(Display):
 
 
 def known_names(estimator: Any, combiner: Any) -> Any:
-    """Return the names that all members already have, or None."""
-    generator = getattr(estimator, "generator", None)
-    if isinstance(generator, Pool):
-        return generator.names
-    return getattr(combiner, "feature_names_in_", None)
+    """Return the names that all members already have, or None.
+
+    All are those that a combiner has weighed, or that there are without one.
+    """
+    if combiner is not None:
+        of_columns = getattr(combiner, "feature_names_in_", None)
+        return getattr(combiner, "member_names_", of_columns)
+    return roster_of(estimator).names
 
 
 def posterior_std(combiner: Any) -> FloatArray | None:

@@ -304,14 +304,14 @@ class EvidenceSequence:
         """Return the committee of the one member that the rows favour most.
 
         The answer where no member is worth its price: all are wrong, or abstain. One
-        on which the rows have something to say goes before those that only abstain.
+        with votes on the rows goes before those that only abstain.
         """
         r, u = self.messages(state)
-        heard = np.flatnonzero(r > 0.0)
+        known = np.flatnonzero(r > 0.0)
         best = 0
-        if len(heard):
-            z = u[heard] / np.sqrt(r[heard])
-            best = int(heard[ranked(z if self.truncated else np.abs(z))[0]])
+        if len(known):
+            z = u[known] / np.sqrt(r[known])
+            best = int(known[ranked(z if self.truncated else np.abs(z))[0]])
         for _ in range(_NOISE_ROUNDS):
             alpha = np.full(len(r), np.inf)
             alpha[best] = r[best] if r[best] > 0.0 else 1.0

@@ -1,7 +1,10 @@
 """Generate: ways of making members that differ."""
 
+from committee.members.arcing import Arcing
 from committee.members.base import Generation, Generator, TrainingData
 from committee.members.boosting import AdaBoost
+from committee.members.features import RandomSubspaces, Rotations
+from committee.members.lpboost import LPBoost
 from committee.members.pool import Pool, RandomInits
 from committee.members.resampling import (
     Bagging,
@@ -12,13 +15,17 @@ from committee.members.training import MemberFitError
 
 __all__ = [
     "AdaBoost",
+    "Arcing",
     "Bagging",
     "CrossSplits",
     "Generation",
     "Generator",
+    "LPBoost",
     "MemberFitError",
     "MiniBatches",
     "Pool",
     "RandomInits",
+    "RandomSubspaces",
+    "Rotations",
     "TrainingData",
 ]

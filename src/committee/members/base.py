@@ -95,12 +95,15 @@ class Generation:
         for a cross-fitted F, which counts everywhere.
     weights : array of shape (M,) or None
         The method's own weights; None means equal ones.
+    names : list of str or None
+        What the members are called, where they have names.
     """
 
     members: list[Member]
     F: FloatArray | None = None
     held_out: BoolArray | None = None
     weights: FloatArray | None = None
+    names: list[str] | None = None
 
 
 class Options(TypedDict, total=False):
@@ -123,6 +126,8 @@ class Generator(ABC, BaseEstimator):
 
     #: What classifiers give F: probabilities, or one vote for one class.
     votes: ClassVar[Votes] = "soft"
+    #: Whether members are weighed on rows, or folds, that they did not see.
+    leaves_rows_out: ClassVar[bool] = True
 
     @abstractmethod
     def generate(

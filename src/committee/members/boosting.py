@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from committee._typing import FloatArray, Member, RandomState, Votes
-from committee._validation import Interval
+from committee._typing import FloatArray, IntArray, Member, RandomState, Votes
+from committee._validation import Interval, StrOptions
 from committee.members.base import (
     Generation,
     Generator,
+    Options,
     Sample,
     TrainingData,
     draw_seeds,
@@ -23,6 +25,8 @@ from committee.members.training import fit_member, run_in_turn
 
 #: Relative rounding of a sum of row weights: chance itself is no better than chance.
 _ROUNDING = 1e-12
+#: Members in a row that are no better than chance, after which restarts end.
+_USELESS = 10
 
 
 class AdaBoost(Generator):
@@ -38,10 +42,11 @@ class AdaBoost(Generator):
     `combiner=None` takes the a_t as weights. Learners without `sample_weight`
     train on rows drawn in proportion to P.
 
-    A member without a single error is kept and ends the sequence; its a_t is
-    that of half the smallest row weight as error. A member no better than
-    chance, eps_t >= 1 - 1/K, ends the sequence with a warning and is not kept,
-    unless it is the first.
+    A member without a single error is kept; its a_t is that of half the smallest row
+    weight as error. It ends the sequence, or, with `on_perfect="restart"`, the next one
+    starts from the weights of a fresh bootstrap sample. A member no better than chance,
+    eps_t >= 1 - 1/K, is not kept, unless it is the first, and ends the sequence with a
+    warning; in restarts the tenth such member in a row does.
 
     No rows are left out: any other combiner weighs the members on their own
     training rows, which flatters them. Prefer a fraction as `weigh_on`, such as 0.25.
@@ -50,6 +55,8 @@ class AdaBoost(Generator):
     ----------
     n_members : int, default=100
         Members at most.
+    on_perfect : {"stop", "restart"}, default="stop"
+        What follows a member without an error.
 
     Examples
     --------
@@ -65,91 +72,149 @@ class AdaBoost(Generator):
 
     votes: ClassVar[Votes] = "hard"
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_members": [Interval(Integral, 1, None, closed="left")]
+        "n_members": [Interval(Integral, 1, None, closed="left")],
+        "on_perfect": [StrOptions({"stop", "restart"})],
     }
+    leaves_rows_out: ClassVar[bool] = False
 
-    def __init__(self, n_members: int = 100) -> None:
+    def __init__(self, n_members: int = 100, *, on_perfect: str = "stop") -> None:
         self.n_members = n_members
+        self.on_perfect = on_perfect
 
     def generate(
+        self, estimator: Member, data: TrainingData, **options: Unpack[Options]
+    ) -> Generation:
+        """Train the members; see `Generator.generate`. One at a time, by nature."""
+        batches = self.batches(estimator, data, size=self.n_members, **options)
+        return with_shares(next(batches))
+
+    def batches(
         self,
         estimator: Member,
         data: TrainingData,
         *,
+        size: int,
         held_out: bool = True,
         n_jobs: int | None = None,
         random_state: RandomState = None,
         verbose: bool = False,
-    ) -> Generation:
-        """Train the members; see `Generator.generate`. One at a time, by nature."""
+    ) -> Iterator[Generation]:
+        """Yield the members of `generate`, `size` of them at a time, with their a_t."""
         self._validate_params()
-        if data.n_classes is None:
-            raise ValueError(
-                "AdaBoost is defined for classification; use Bagging, CrossSplits, "
-                "MiniBatches, RandomInits or Pool for regression."
-            )
-        seeds = draw_seeds(check_random_state(random_state), self.n_members)
-        state = _RowWeights(data)
-        jobs = _boosting_jobs(estimator, data, seeds, state)
+        refuse_regression(self, data)
+        random = check_random_state(random_state)
+        seeds = draw_seeds(random, self.n_members)
+        state = _RowWeights(data, int(seeds[-1]), restarts=self.on_perfect == "restart")
+        jobs = _boosting_jobs(estimator, data, state.seeds(seeds), state)
+        results = run_in_turn(jobs, self.n_members, label="boosting", verbose=verbose)
         members: list[Member] = []
         a: list[float] = []
-        results = run_in_turn(jobs, self.n_members, label="boosting", verbose=verbose)
+        n_kept = 0
         for member, wrong in results:
-            a_t = state.update(wrong, first=not members)
-            if a_t is None:
+            a_t = state.update(wrong, first=not n_kept)
+            if a_t is not None:
+                members.append(member)
+                a.append(a_t)
+                n_kept += 1
+            if state.finished or n_kept == self.n_members:
                 break
-            members.append(member)
-            a.append(a_t)
-            if state.finished:
-                break
-        weights = np.array(a)
-        return Generation(members, weights=weights / weights.sum())
+            if len(members) == size:
+                yield Generation(members, weights=np.array(a))
+                members, a = [], []
+        if members:
+            yield Generation(members, weights=np.array(a))
+
+
+def with_shares(generation: Generation) -> Generation:
+    """Return the generation with weights of sum one."""
+    assert generation.weights is not None
+    return replace(generation, weights=generation.weights / generation.weights.sum())
+
+
+def refuse_regression(generator: Generator, data: TrainingData) -> None:
+    """Say which generators take numbers as targets."""
+    if data.n_classes is None:
+        raise ValueError(
+            f"{type(generator).__name__} is defined for classification; use Bagging, "
+            "CrossSplits, MiniBatches, RandomInits or Pool for regression."
+        )
 
 
 class _RowWeights:
     """The distribution P over rows and its update."""
 
-    def __init__(self, data: TrainingData) -> None:
+    def __init__(self, data: TrainingData, seed: int, *, restarts: bool) -> None:
         s = data.sample_weight
-        self.P: FloatArray = np.ones(len(data)) if s is None else s.astype(np.float64)
-        self.P /= self.P.sum()
+        self.start: FloatArray = (
+            np.ones(len(data)) if s is None else s.astype(np.float64)
+        )
+        self.start /= self.start.sum()
+        self.P = self.start.copy()
         assert data.n_classes is not None
         self.n_classes = data.n_classes
+        self.restarts = restarts
+        self.random = np.random.RandomState(seed)
+        self.useless = 0
         self.finished = False
+
+    def seeds(self, first: IntArray) -> Iterator[int]:
+        """Yield a seed for every member, also for those that are not kept."""
+        yield from map(int, first)
+        while True:
+            yield int(draw_seeds(self.random, 1)[0])
 
     def update(self, wrong: Any, *, first: bool) -> float | None:
         """Return a_t and reweigh the rows; None for a member to be dropped."""
         K = self.n_classes
         eps = float(self.P[wrong].sum())
         if eps >= (1.0 - 1.0 / K) * (1.0 - _ROUNDING):
-            self.finished = True
-            warnings.warn(
-                f"AdaBoost stopped: the next member's weighted error {eps:.3g} is no "
-                f"better than chance, {1 - 1 / K:.3g}. "
-                + ("It is the only member." if first else "It is not kept."),
-                stacklevel=4,
-            )
-            return 1.0 if first else None
-        if eps <= 0.0:
-            self.finished = True
+            return self._no_better_than_chance(eps, first)
+        self.useless = 0
+        perfect = eps <= 0.0
+        if perfect:
             eps = float(self.P[self.P > 0].min()) / 2
         eps = max(eps, float(np.finfo(np.float64).tiny))
         a = float(np.log((1.0 - eps) / eps) + np.log(K - 1.0))
-        if not self.finished:
+        if not perfect:
             self.P[wrong] *= np.exp(a)
             self.P /= self.P.sum()
+        elif self.restarts:
+            self._restart()
+        else:
+            self.finished = True
         return a
+
+    def _no_better_than_chance(self, eps: float, first: bool) -> float | None:
+        """Begin again, or end with a warning."""
+        self.useless += 1
+        if self.restarts and self.useless < _USELESS:
+            self._restart()
+            return None
+        self.finished = True
+        warnings.warn(
+            f"AdaBoost stopped: the next member's weighted error {eps:.3g} is no "
+            f"better than chance, {1 - 1 / self.n_classes:.3g}. "
+            + ("It is the only member." if first else "It is not kept."),
+            stacklevel=5,
+        )
+        return 1.0 if first else None
+
+    def _restart(self) -> None:
+        """Set P to the counts of a bootstrap sample, over N."""
+        N = len(self.P)
+        drawn = self.random.choice(N, N, p=self.start)
+        self.P = np.bincount(drawn, minlength=N) / N
 
 
 def _boosting_jobs(
-    estimator: Member, data: TrainingData, seeds: Any, state: _RowWeights
+    estimator: Member, data: TrainingData, seeds: Iterator[int], state: _RowWeights
 ) -> Iterator[tuple[Any, ...]]:
     """Yield each job only when the weights of the last one are known."""
     for seed in seeds:
-        yield _fit_and_check, estimator, data, state.P.copy(), int(seed)
+        yield fit_and_check, estimator, data, state.P.copy(), seed
 
 
-def _fit_and_check(
+def fit_and_check(
     estimator: Member, data: TrainingData, P: FloatArray, seed: int
 ) -> tuple[Member, Any]:
     """Train a member on weights of mean one, and find the rows it gets wrong."""

@@ -5,16 +5,19 @@ They are unlike learners (`Pool`), or one learner with many seeds (`RandomInits`
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from numbers import Integral
-from typing import Any, ClassVar, Unpack
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 
 from committee._typing import FloatArray, IntArray, Member, RandomState, Votes
 from committee._validation import Interval, safe_indexing
+from committee.ensembles.column_subsets import OnFeatures
+from committee.ensembles.member_names import names_of
 from committee.members.base import (
     Generation,
     Generator,
@@ -47,7 +50,8 @@ class Pool(Generator):
     ----------
     n_members : int
     names : list of str
-        The given names; class names with a number where there are several.
+        The given names; otherwise those of the classes, behind a pipeline that of
+        its last step, with a number where there are several. No two are the same.
 
     Examples
     --------
@@ -93,17 +97,8 @@ class Pool(Generator):
 
     @property
     def names(self) -> list[str]:
-        """One name for each member."""
-        kinds = [type(member).__name__ for member in self.members]
-        names = []
-        for i, (entry, kind) in enumerate(zip(self.estimators, kinds, strict=True)):
-            if isinstance(entry, tuple):
-                names.append(str(entry[0]))
-            elif kinds.count(kind) > 1:
-                names.append(f"{kind}-{kinds[: i + 1].count(kind)}")
-            else:
-                names.append(kind)
-        return names
+        """One name for each member, no two the same."""
+        return names_of(self.estimators)
 
     def generate(
         self, estimator: Member, data: TrainingData, **options: Unpack[Options]
@@ -117,7 +112,8 @@ class Pool(Generator):
             )
         if not self.estimators:
             raise ValueError("The 'estimators' of a Pool must not be empty.")
-        return cross_fitted(
+        names = self.names
+        generation = cross_fitted(
             self.members,
             data,
             n_splits=self.n_splits,
@@ -125,6 +121,7 @@ class Pool(Generator):
             keep_seeds=True,
             **options,
         )
+        return replace(generation, names=names)
 
 
 class RandomInits(Generator):
@@ -137,6 +134,9 @@ class RandomInits(Generator):
     Parameters
     ----------
     n_members : int, default=100
+    noise : float, default=0.0
+        Every member trains on numbers of its own: X plus normal noise of this many
+        standard deviations of each column. A further source of difference.
 
     Examples
     --------
@@ -151,22 +151,86 @@ class RandomInits(Generator):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_members": [Interval(Integral, 1, None, closed="left")]
+        "n_members": [Interval(Integral, 1, None, closed="left")],
+        "noise": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(self, n_members: int = 100) -> None:
+    def __init__(self, n_members: int = 100, *, noise: float = 0.0) -> None:
         self.n_members = n_members
+        self.noise = noise
 
     def generate(
         self, estimator: Member, data: TrainingData, **options: Unpack[Options]
     ) -> Generation:
         """Train the members; see `Generator.generate`."""
+        return next(self.batches(estimator, data, size=self.n_members, **options))
+
+    def batches(
+        self,
+        estimator: Member,
+        data: TrainingData,
+        *,
+        size: int,
+        **options: Unpack[Options],
+    ) -> Iterator[Generation]:
+        """Train the members of `generate`, `size` of them at a time and on demand."""
         self._validate_params()
-        return cross_fitted(
-            [estimator] * self.n_members,
+        member = WithNoise(estimator, self.noise) if self.noise else estimator
+        batches = cross_fitted_batches(
+            [member] * self.n_members, data, size=size, votes=self.votes, **options
+        )
+        for batch in batches:
+            # What noise was for is over: the member itself predicts.
+            yield replace(batch, members=[_plain(member) for member in batch.members])
+
+
+class WithNoise(OnFeatures):
+    """An estimator that is trained on X with noise, and predicts from X as it is."""
+
+    def __init__(
+        self, estimator: Member, noise: float, *, random_state: RandomState = None
+    ) -> None:
+        self.estimator = estimator
+        self.noise = noise
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, **fit_params: Any) -> Self:
+        """Train on X + noise std(X) e, with e normal."""
+        A = check_array(X, ensure_all_finite="allow-nan")
+        e = check_random_state(self.random_state).normal(size=A.shape)
+        return super().fit(A + self.noise * np.nanstd(A, axis=0) * e, y, **fit_params)
+
+    def _features(self, X: Any) -> Any:
+        return X
+
+
+def _plain(member: Member) -> Member:
+    return member.estimator if isinstance(member, WithNoise) else member
+
+
+def cross_fitted_batches(
+    estimators: Sequence[Member],
+    data: TrainingData,
+    *,
+    size: int,
+    votes: Votes,
+    random_state: RandomState = None,
+    **options: Any,
+) -> Iterator[Generation]:
+    """Yield `cross_fitted` members, `size` of them at a time, five folds for all."""
+    random = check_random_state(random_state)
+    seeds = draw_seeds(random, len(estimators))
+    folds: list[Fold] = []
+    if options.get("held_out", True):
+        folds = _folds(data, max(2, min(5, len(data))), random)
+    for start in range(0, len(estimators), size):
+        some = slice(start, start + size)
+        yield _cross_fitted(
+            estimators[some],
             data,
-            n_splits=max(2, min(5, len(data))),
-            votes=self.votes,
+            seeds[some],
+            folds,
+            votes=votes,
             keep_seeds=False,
             **options,
         )
@@ -194,6 +258,25 @@ def cross_fitted(
     rng = check_random_state(random_state)
     seeds = draw_seeds(rng, len(estimators))
     folds = _folds(data, n_splits, rng) if held_out else []
+    how: Any = {"votes": votes, "keep_seeds": keep_seeds, "held_out": held_out}
+    return _cross_fitted(
+        estimators, data, seeds, folds, n_jobs=n_jobs, verbose=verbose, **how
+    )
+
+
+def _cross_fitted(
+    estimators: Sequence[Member],
+    data: TrainingData,
+    seeds: IntArray,
+    folds: list[Fold],
+    *,
+    votes: Votes,
+    keep_seeds: bool,
+    held_out: bool = True,
+    n_jobs: int | None = None,
+    verbose: bool = False,
+) -> Generation:
+    """Fit every estimator by its seed, on all rows and without each fold."""
     jobs = (
         (_fit_and_cross_fit, estimator, data, folds, int(seed), votes, keep_seeds)
         for estimator, seed in zip(estimators, seeds, strict=True)

@@ -24,6 +24,7 @@ from committee._progress import track
 from committee._typing import Member
 from committee._validation import index_params, routing_enabled, safe_indexing
 from committee.distributed import Chunks, numbered
+from committee.ensembles.column_subsets import OnFeatures
 from committee.members.base import Sample, TrainingData
 
 #: Results that are fetched from Dask by one call, which takes some 10 ms.
@@ -243,6 +244,7 @@ def _portable(error: Exception) -> Exception:
 
 def _takes_sample_weight(member: Member) -> bool:
     """Whether fit accepts sample_weight, under routing whether it requests it."""
+    member = _innermost(member)
     if routing_enabled():
         routing = get_routing_for_object(member)
         return bool(routing.consumes("fit", ("sample_weight",)))
@@ -253,9 +255,17 @@ def _routed(member: Member, params: dict[str, Any]) -> dict[str, Any]:
     """Return those of the parameters that this member requested."""
     if not params:
         return {}
+    member = _innermost(member)
     to_fit = MethodMapping().add(caller="fit", callee="fit")
     router = MetadataRouter(owner=member).add(member=member, method_mapping=to_fit)
     return dict(router.route_params(caller="fit", params=params).member.fit)
+
+
+def _innermost(member: Member) -> Member:
+    """Return the estimator that takes what `fit` of one on other features hands on."""
+    while isinstance(member, OnFeatures):
+        member = member.estimator
+    return member
 
 
 def _spread(sample: Sample, n_rows: int) -> Any:

@@ -33,6 +33,7 @@ _PARTS = {
     "Path": "path.Path",
     "PathStep": "ep.sequence.PathStep",
     "Roster": "ensembles.roster.Roster",
+    "Rotated": "ensembles.rotated.Rotated",
     "SharedRound": "ensembles.rounds.Shared",
     "Summary": "pruning.summary.Summary",
     "XGBoostRound": "ensembles.xgboost.XGBoostRound",

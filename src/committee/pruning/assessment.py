@@ -72,7 +72,7 @@ class Assessment:
     def errors(self) -> tuple[FloatArray, FloatArray, str] | None:
         """Cross-fitted errors at each step of the path; None without folds.
 
-        Out of bag they are those of members that are all heard; see `FilledVotes`. All
+        Out of bag they are those of members that all vote; see `FilledVotes`. All
         sizes are evaluated on the same rows, so that they can be compared.
         """
         if not self._has_rows or not self._found.has_folds:
@@ -219,6 +219,7 @@ class Assessment:
             disagreement_upper=upper,
             oob=self.data.evaluation.rows.held_out is not None,
             is_classifier=self.data.roster.classes is not None,
+            names_after=committee.roster_.names,
             **({} if log_loss is None else _named("log_loss", log_loss)),
         )
 

@@ -91,6 +91,7 @@ class KeptPath:
         made.roster_ = replace(
             owner.roster_,
             members=[members[numbers.index(m)] for m in support],
+            names=_names(owner, support),
             weights=self.scale[step] * w[support],
         )
         made.support_ = support
@@ -169,6 +170,13 @@ class KeptPath:
             extra,
             [members[m] for m in extra],
         )
+
+
+def _names(owner: Any, support: IntArray) -> list[str] | None:
+    """Return the names of members, which the combiner has of all; None without."""
+    if owner.roster_.names is None:
+        return None
+    return [owner.combiner_.member_names_[m] for m in support]
 
 
 def at_weights(combiner: Any, w: FloatArray) -> Any:

@@ -11,9 +11,9 @@ from sklearn.base import clone
 
 from committee._typing import Link
 from committee.combiners import Combiner, EPPruner
+from committee.combiners.by_name import as_combiner
 from committee.ensembles import Roster, known_columns, roster_of
 from committee.estimators import CommitteeClassifier, CommitteeRegressor
-from committee.members import Pool
 from committee.pruning.assessment import Assessment
 from committee.pruning.chunked_data import kind_of_data
 from committee.pruning.measures import measure_of
@@ -25,7 +25,7 @@ def prune(
     X: Any,
     y: Any,
     *,
-    combiner: Combiner | None = None,
+    combiner: Combiner | str | None = None,
     oob: Oob = "auto",
     sample_weight: Any = None,
     scoring: str | None = None,
@@ -42,7 +42,9 @@ def prune(
         RandomForest*, ExtraTrees*, Bagging*, AdaBoost*, Voting*, Stacking* (its
         first layer), GradientBoosting*, HistGradientBoosting*, LightGBM, XGBoost
         or CatBoost (their rounds are the members); a committee; a Pipeline or a search around
-        one of these; or a list of fitted estimators of mixed kinds.
+        one of these; or fitted estimators of mixed kinds: a list, (name, estimator)
+        pairs or a dict. Names, also those of Voting*, Stacking* and a `Pool`, stay
+        with the members: `member_names_`.
     X : array-like, sparse matrix or frame of shape (N, n_features)
         Rows that the ensemble was not trained on; with `oob` those it was trained
         on. Weights learned on rows that the members have memorised are worth little.
@@ -50,16 +52,19 @@ def prune(
         errors that the combiner does not estimate itself, are of about 10,000 of them.
     y : array-like of shape (N,)
         Labels that the ensemble knows, or numbers.
-    combiner : combiner, optional
-        `EPPruner()` unless given.
+    combiner : combiner or str, optional
+        `EPPruner()` unless given; a name such as "greedy" is that combiner with its
+        default settings.
     oob : bool or "auto", default="auto"
         True: X and y are the rows the ensemble was trained on, in their order, and
         every member votes only on rows that it did not see. For forests and bagging
         with bootstrap samples, and for committees. False: X and y are taken as rows
         that no member has seen, without a look at them. "auto": rows that the ensemble
         was trained on, where they are recognised, are used out of bag with a warning, and
-        refused where members have seen all of them. Trees recognise their
-        rows by the numbers in their leaves, committees by a digest. Rows on which all
+        refused where members have seen all of them, and where they are a part of the
+        training rows or in another order. Trees recognise their rows by the numbers in
+        their leaves, committees by a digest, and members that learn by heart by what
+        they never get wrong; a mixture with fresh rows is not seen. Rows on which all
         members are right are warned of. Dask collections are taken as fresh.
     sample_weight : array-like of shape (N,), optional
     scoring : str, optional
@@ -105,7 +110,7 @@ def prune(
     """
     roster = roster_of(ensemble)
     measure = measure_of(scoring, of_classes=roster.classes is not None)
-    combiner = EPPruner() if combiner is None else combiner
+    combiner = EPPruner() if combiner is None else as_combiner(combiner)
     template = _template(ensemble, roster, X, combiner=combiner, n_jobs=n_jobs)
     data = kind_of_data(X, y)(
         ensemble, roster, template, check_oob(oob), verbose, X, y, sample_weight
@@ -113,10 +118,9 @@ def prune(
     fitted = data.fit(clone(combiner))
     if data.note:
         warnings.warn(data.note, UserWarning, stacklevel=2)
-    if isinstance(getattr(ensemble, "generator", None), Pool):
+    if roster.names is not None:
         # The columns of F have names, also those of members that are left out.
-        names = np.array(ensemble.generator.names, dtype=object)
-        fitted.feature_names_in_ = names[ensemble.support_]
+        fitted.member_names_ = roster.names
     small: CommitteeClassifier | CommitteeRegressor
     small = Assessment(data, fitted, measure).assemble(fitted.weights_)
     return small

@@ -231,7 +231,7 @@ def _gap(score: Score, evaluated: EvaluatedMembers) -> str:
 
 def _written(model: Any) -> str:
     """Return the constructor of a model in one line."""
-    if isinstance(model, (list, tuple)):
+    if isinstance(model, (list, tuple, dict)):
         return f"a list of {count(len(model), 'estimator')}"
     if isinstance(model, BaseEstimator):
         return " ".join(model.__repr__(N_CHAR_MAX=_LONGEST).split())

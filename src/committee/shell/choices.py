@@ -9,7 +9,9 @@ from collections.abc import Collection
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from committee.shell.errors import USAGE, ShellError, close_to
+from committee._format import close_to
+from committee.combiner_names import COMBINERS
+from committee.shell.errors import USAGE, ShellError
 
 if TYPE_CHECKING:
     from committee.combiners import Combiner
@@ -30,6 +32,10 @@ GENERATORS = {
     "mini-batches": "MiniBatches",
     "random-inits": "RandomInits",
     "adaboost": "AdaBoost",
+    "arcing": "Arcing",
+    "lpboost": "LPBoost",
+    "random-subspaces": "RandomSubspaces",
+    "rotations": "Rotations",
 }
 #: Unlike learners instead of many of one estimator: `presets.py` makes them.
 POOL = "pool"
@@ -44,36 +50,6 @@ PRESETS = {
 }
 #: Minutes that training may take unless told otherwise.
 MINUTES = {"fast": 10.0, "best": 60.0}
-
-#: Of `committee.combiners`.
-COMBINERS = {
-    "ep": "EPPruner",
-    "ard": "ARDPruner",
-    "em": "EMPruner",
-    "mcmc": "MCMCPruner",
-    "average": "Average",
-    "optimal": "OptimalWeights",
-    "simplex": "SimplexWeights",
-    "least-squares": "LeastSquares",
-    "lpboost": "LPBoostWeights",
-    "greedy": "GreedyPruner",
-    "reduce-error": "ReduceErrorPruner",
-    "best": "BestPruner",
-    "random": "RandomPruner",
-    "kappa": "KappaPruner",
-    "kappa-error-hull": "KappaErrorHullPruner",
-    "kl": "KLPruner",
-    "concurrency": "ConcurrencyPruner",
-    "orientation": "OrientationPruner",
-    "margin-distance": "MarginDistancePruner",
-    "complementarity": "ComplementarityPruner",
-    "boosting-order": "BoostingOrderPruner",
-    "drep": "DREPPruner",
-    "contribution": "ContributionPruner",
-    "cluster": "ClusterPruner",
-    "genetic": "GeneticPruner",
-    "sdp": "SDPPruner",
-}
 
 #: Scorers of scikit-learn, for classes or for numbers.
 SCORES = {
@@ -138,8 +114,8 @@ def make_generator(name: str, n_members: int, task: str) -> Generator:
     3
     """
     kind = GENERATORS[known(name, GENERATORS, "--generator")]
-    if name == "adaboost" and task != CLASSIFICATION:
-        raise ShellError("--generator adaboost is for classification only.", USAGE)
+    if name in ("adaboost", "arcing", "lpboost") and task != CLASSIFICATION:
+        raise ShellError(f"--generator {name} is for classification only.", USAGE)
     counts: tuple[int, ...] = (n_members,)
     if name in ("cross-splits", "mini-batches"):
         counts = (N_SPLITS, n_members // N_SPLITS)
@@ -162,11 +138,10 @@ def make_combiner(name: str, seed: int | None = None) -> Combiner:
     >>> make_combiner("random", seed=3)
     RandomPruner(random_state=3)
     """
-    kind = COMBINERS[known(name, COMBINERS, "--combiner")]
-    combiner: Combiner = resolve_name(f"committee.combiners:{kind}")()
-    if "random_state" in combiner.get_params():
-        combiner.set_params(random_state=seed)
-    return combiner
+    from committee.combiners.by_name import as_combiner
+
+    made: Combiner = as_combiner(known(name, COMBINERS, "--combiner"), seed)
+    return made
 
 
 def scorer_name(name: str, n_classes: int | None) -> str:

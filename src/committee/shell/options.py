@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
+from committee.combiner_names import COMBINERS
 from committee.shell.choices import (
-    COMBINERS,
     ESTIMATORS,
     GENERATORS,
     MINUTES,

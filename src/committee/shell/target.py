@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from committee._format import close_to
 from committee.shell.choices import CLASSIFICATION, REGRESSION
-from committee.shell.errors import USAGE, ShellError, close_to, listed
+from committee.shell.errors import USAGE, ShellError, listed
 
 #: Whole numbers with at most so many distinct values are taken for classes.
 FEW = 10

@@ -1,0 +1,159 @@
+"""Members of one kind, made unlike by the features that they look at."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import Any, ClassVar, Unpack
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from committee._typing import Member
+from committee._validation import Interval
+from committee.ensembles.column_subsets import OnColumns
+from committee.ensembles.rotated import Rotated
+from committee.members.base import Generation, Generator, Options, TrainingData
+from committee.members.pool import cross_fitted_batches
+
+_AT_LEAST_ONE = [Interval(Integral, 1, None, closed="left")]
+
+
+class _OtherFeatures(Generator):
+    """Members that see all rows, each by features of its own."""
+
+    n_members: int
+
+    @abstractmethod
+    def _wrapped(
+        self, estimator: Member, data: TrainingData, random: np.random.RandomState
+    ) -> list[Member]:
+        """Return the unfitted members."""
+
+    def generate(
+        self, estimator: Member, data: TrainingData, **options: Unpack[Options]
+    ) -> Generation:
+        """Train the members; see `Generator.generate`."""
+        return next(self.batches(estimator, data, size=self.n_members, **options))
+
+    def batches(
+        self,
+        estimator: Member,
+        data: TrainingData,
+        *,
+        size: int,
+        **options: Unpack[Options],
+    ) -> Iterator[Generation]:
+        """Train the members of `generate`, `size` of them at a time and on demand."""
+        self._validate_params()
+        random = check_random_state(options.get("random_state"))
+        how: dict[str, Any] = {**options, "votes": self.votes, "random_state": random}
+        members = self._wrapped(estimator, data, random)
+        return cross_fitted_batches(members, data, size=size, **how)
+
+
+class RandomSubspaces(_OtherFeatures):
+    """Train every member on all rows, but on columns drawn at random (Ho 1998).
+
+    f_m(x) = f(x[columns_m])
+
+    No row is left out, so the members are weighed on predictions cross-fitted over five
+    folds, which costs five more fits for each.
+
+    Parameters
+    ----------
+    n_members : int, default=100
+    max_features : float or int, default=0.5
+        Share of the columns that a member sees, or their number.
+
+    References
+    ----------
+    T. K. Ho. The random subspace method for constructing decision forests. IEEE
+    Transactions on Pattern Analysis and Machine Intelligence 20, 1998.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from committee import CommitteeClassifier, RandomSubspaces
+    >>> X, y = make_classification(random_state=0)
+    >>> subspaces = RandomSubspaces(5, max_features=0.25)
+    >>> committee = CommitteeClassifier(generator=subspaces, random_state=0).fit(X, y)
+    >>> [len(member.columns) for member in committee.members_]
+    [5, 5, 5, 5, 5]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_members": _AT_LEAST_ONE,
+        "max_features": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Real, 0, 1, closed="right"),
+        ],
+    }
+
+    def __init__(self, n_members: int = 100, *, max_features: float = 0.5) -> None:
+        self.n_members = n_members
+        self.max_features = max_features
+
+    def _wrapped(
+        self, estimator: Member, data: TrainingData, random: np.random.RandomState
+    ) -> list[Member]:
+        p = data.X.shape[1]
+        given: Any = self.max_features
+        q = int(given) if isinstance(given, Integral) else max(1, round(given * p))
+        if q > p:
+            raise ValueError(f"max_features={q} columns of {p} cannot be drawn.")
+        return [
+            OnColumns(estimator, np.sort(random.permutation(p)[:q]))
+            for _ in range(self.n_members)
+        ]
+
+
+class Rotations(_OtherFeatures):
+    """Train every member on all rows, with the columns rotated by its own matrix.
+
+    f_m(x) = f(x' R_m)
+
+    R_m is made of blocks: the principal directions of a few columns, on some of the rows
+    of some classes (`Rotated` has the details). With trees this is the rotation forest.
+    The columns must be numbers, and since principal directions depend on units, of
+    similar scale. Members are weighed on cross-fitted predictions, as those of
+    `RandomSubspaces`.
+
+    Parameters
+    ----------
+    n_members : int, default=100
+    group_size : int, default=3
+        Columns that are rotated together.
+
+    References
+    ----------
+    J. J. Rodriguez, L. I. Kuncheva, C. J. Alonso. Rotation forest: a new classifier
+    ensemble method. IEEE Transactions on Pattern Analysis and Machine Intelligence 28,
+    2006.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_classification
+    >>> from committee import CommitteeClassifier, Rotations
+    >>> X, y = make_classification(n_features=6, random_state=0)
+    >>> committee = CommitteeClassifier(generator=Rotations(3), random_state=0).fit(X, y)
+    >>> R = committee.members_[0].rotation_.toarray()
+    >>> bool(np.allclose(R @ R.T, np.eye(6)))
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_members": _AT_LEAST_ONE,
+        "group_size": _AT_LEAST_ONE,
+    }
+
+    def __init__(self, n_members: int = 100, *, group_size: int = 3) -> None:
+        self.n_members = n_members
+        self.group_size = group_size
+
+    def _wrapped(
+        self, estimator: Member, data: TrainingData, random: np.random.RandomState
+    ) -> list[Member]:
+        return [Rotated(estimator, self.group_size)] * self.n_members
