@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from committee._format import printable
-from committee.members import Pool
 from committee.shell.choices import MEASURES
 from committee.shell.messages import columns
 from committee.shell.options import Inspect
@@ -98,11 +97,11 @@ def _weights_table(committee: Any) -> str:
 
 
 def _member_names(committee: Any) -> list[str]:
-    """Return the names of a pool's learners, or the numbers of members."""
+    """Return the members' names, or their numbers among all that were trained."""
+    names = getattr(getattr(committee, "roster_", None), "names", None)
+    if names is not None:
+        return [printable(name) for name in names]
     numbers = getattr(committee, "support_", np.arange(len(committee.weights_)))
-    generator = getattr(committee, "generator", None)
-    if isinstance(generator, Pool):
-        return [printable(generator.names[m]) for m in numbers]
     return [str(m) for m in numbers]
 
 

@@ -107,7 +107,9 @@ class TimedPool(Pool):
             raise ValueError(f"No learner could be trained on these rows. {reasons}")
         F = [part.F for part in done if part.F is not None]
         members = [member for part in done for member in part.members]
-        return Generation(members, np.concatenate(F, axis=1) if F else None)
+        return Generation(
+            members, np.concatenate(F, axis=1) if F else None, names=list(self.trained)
+        )
 
     def _train(
         self, learner: _Learner, data: TrainingData, seed: int, held_out: bool
