@@ -46,6 +46,14 @@ class PathSource(Protocol):
     def available(self) -> BoolArray:
         """The steps of which there is a committee: in a copy not all."""
 
+    @property
+    def members_by_number(self) -> dict[int, Any]:
+        """The members at hand, by their numbers in the ensemble."""
+
+    @property
+    def before(self) -> Any:
+        """The ensemble before pruning and its roster; None where it is not at hand."""
+
     def measured(self, name: str) -> Any:
         """Return one of the above if it is known already, None otherwise."""
 

@@ -346,7 +346,8 @@ def test_only_types_of_other_libraries_need_trust(tmp_path, kind, names):
 
 def test_save_says_what_load_will_need(tmp_path):
     """Whoever saves has the classes at hand; whoever loads has an error first."""
-    small = prune(ensemble("LightGBM", "binary").fit(X, CODES // 2), X, CODES // 2)
+    codes = CODES // 2
+    small = prune(ensemble("LightGBM", "binary").fit(X, codes), X, codes, oob=False)
     with pytest.warns(UserWarning, match="load it by load") as said:
         save(small, tmp_path / "m.skops")
     call = str(said[0].message).partition("load it by ")[2].rstrip(".")

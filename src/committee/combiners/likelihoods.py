@@ -21,6 +21,7 @@ from committee.ep import (
     ChunkedTargets,
     ChunkedVotes,
     Moments,
+    PathStep,
     TargetRows,
     Targets,
     VoteRows,
@@ -182,6 +183,13 @@ def scaled_to_one(w: FloatArray) -> FloatArray:
     # A sum below one half is not one up to rounding, and is left as it is.
     total = float(w.sum())
     return w / total if total > 0.5 else w
+
+
+def vote_spread(rows: VoteRows, factor: FloatArray, step: PathStep) -> float:
+    """Return the mean posterior variance of w'S over rows."""
+    # The rows are those of w / factor, and so must be the covariance.
+    here = 1.0 / factor[step.active]
+    return rows.mean_variance(step.active, step.cov * here * here[:, None])
 
 
 def voting_share(problem: Problem, w: FloatArray) -> float:

@@ -25,6 +25,7 @@ from committee.coupled.expansion import (
 from committee.coupled.gram import Layout, threads_for
 from committee.coupled.rows import Drawn, Options, Plan, Rows
 from committee.coupled.sampling import (
+    check_subsets,
     draw_coupling,
     draw_subsets,
     draw_weighing,
@@ -67,6 +68,7 @@ class CoupledEnsemble(BaseEstimator):
         "topology": [StrOptions({"ring", "chain"})],
         "overlap": ["boolean"],
         "solver": [StrOptions({"direct", "cg"})],
+        "allow_indefinite": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "combiner": [HasMethods(["fit", "combine"]), str, None],
@@ -79,6 +81,9 @@ class CoupledEnsemble(BaseEstimator):
     }
     #: Whether a link is fitted to the members' outputs.
     _links: ClassVar[bool] = False
+
+    #: Files of versions without this option have no value of their own.
+    allow_indefinite: bool = False
 
     kernel_: Kernel
     subsets_: list[IntArray]
@@ -106,6 +111,7 @@ class CoupledEnsemble(BaseEstimator):
         topology: str = "ring",
         overlap: bool = True,
         solver: str = "direct",
+        allow_indefinite: bool = False,
         tol: float = 1e-10,
         max_iter: int = 10_000,
         combiner: Any = None,
@@ -125,6 +131,7 @@ class CoupledEnsemble(BaseEstimator):
         self.topology = topology
         self.overlap = overlap
         self.solver = solver
+        self.allow_indefinite = allow_indefinite
         self.tol = tol
         self.max_iter = max_iter
         self.combiner = combiner
@@ -153,18 +160,32 @@ class CoupledEnsemble(BaseEstimator):
                 'solver="cg" needs all kernel blocks in one place: give '
                 'solver="direct" for Dask collections.'
             )
+        if self.allow_indefinite and self.coupling < 0:
+            raise ValueError(
+                "allow_indefinite=True with a negative coupling needs all kernel blocks "
+                "in one place: compute() the rows."
+            )
 
     def _prepare(
-        self, table: Rows | ChunkedRows, X_coupling: Any, *, keep: bool = False
+        self,
+        table: Rows | ChunkedRows,
+        X_coupling: Any,
+        subsets: Any = None,
+        *,
+        keep: bool = False,
     ) -> Plan | SegmentPlan:
         """Draw everything that alpha and the coupling do not change."""
         # A fit that fails must not leave the weights of the one before.
         self.__dict__.pop("weights_", None)
         X_coupling = self._check_coupling(X_coupling)
         rng = check_random_state(self.random_state)
-        rows, split_off = split_rows(
-            table.counted(), self.weigh_on, self.n_members, rng
-        )
+        counted = table.counted()
+        given = None
+        if subsets is not None:
+            given = check_subsets(subsets, self.n_members, table.n_rows, counted)
+            self._refuse_fraction()
+            counted = np.sort(np.concatenate(given))
+        rows, split_off = split_rows(counted, self.weigh_on, self.n_members, rng)
         self.kernel_ = make_kernel(
             self.kernel,
             table.take(kernel_rows(rows)).X,
@@ -172,7 +193,9 @@ class CoupledEnsemble(BaseEstimator):
             degree=self.degree,
             coef0=self.coef0,
         )
-        self.subsets_ = draw_subsets(rows, self.n_members, rng)
+        # Always drawn: what is drawn later is then that of the same subsets drawn.
+        drawn_subsets = draw_subsets(rows, self.n_members, rng)
+        self.subsets_ = drawn_subsets if given is None else given
         weighing = draw_weighing(
             rows if split_off is None else split_off,
             self.n_weighing,
@@ -187,6 +210,15 @@ class CoupledEnsemble(BaseEstimator):
         drawn = Drawn(self.kernel_, self.subsets_, X_coupling, self._layout(), weighing)
         return table.plan(drawn, keep=keep)
 
+    def _refuse_fraction(self) -> None:
+        """Refuse to split rows off the subsets that were given."""
+        fraction = not isinstance(self.weigh_on, str)
+        if fraction:
+            raise ValueError(
+                f"weigh_on={self.weigh_on:g} splits rows off before subsets are drawn: "
+                'with subsets at fit give "train" or "held-out".'
+            )
+
     def _train(self, plan: Plan | SegmentPlan) -> tuple[Rows, FloatArray | None]:
         """Train both layers; return the rows of the second and the outputs on them."""
         self._fitted = self._layout()
@@ -200,6 +232,7 @@ class CoupledEnsemble(BaseEstimator):
             solver=self.solver,  # type: ignore[typeddict-item]
             tol=self.tol,
             max_iter=self.max_iter,
+            allow_indefinite=self.allow_indefinite,
         )
         solution, outputs = plan.solve(weighed.X if evaluates else None, options)
         vector = weighed.y.ndim == 1 and weighed.Y.shape[1] == 1

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from committee._typing import BoolArray, FloatArray, IntArray
+from committee._typing import BoolArray, FloatArray, IntArray, Member
 from committee.combiners import Combiner
 from committee.path import CLEARLY, Path
 from committee.predictions import weighted_sum
@@ -101,6 +101,16 @@ class Assessment:
         else:
             seconds = np.full(M, self._seconds_before / M)
         return np.array([seconds[members].sum() for members in self._path.members])
+
+    @property
+    def members_by_number(self) -> dict[int, Member]:
+        """All members of the ensemble; none in a copy."""
+        return dict(enumerate(self.data.roster.members)) if self._has_rows else {}
+
+    @property
+    def before(self) -> Any:
+        """The ensemble before pruning and its roster; None in a copy."""
+        return (self.data.ensemble, self.data.roster) if self._has_rows else None
 
     def differences(self, steps: IntArray) -> tuple[FloatArray, FloatArray] | None:
         """Return error(step) - error(last step) on the same rows, and its spread."""
