@@ -1,7 +1,7 @@
 """Out-of-bag errors of small committees against their errors on fresh rows.
 
 Forests of 200 trees; committees of k trees, the first of the forest and those that EP
-chose on out-of-bag rows. "Counted" is the error on the votes that may be heard, with the
+chose on out-of-bag rows. "Counted" is the error on the votes that there are, with the
 most frequent class or the mean of y where there are none; "filled" is that of
 `FilledVotes`, which `prune` gives as the error of a path. EP's committees are
 cross-fitted in both cases. Errors of numbers are in percent of the variance of y.
@@ -141,10 +141,10 @@ def count(rows, votes, w, some):
     """Return the losses by votes that are there, their weights scaled to the same sum."""
     W = w * rows.held_out[some]
     total = W.sum(axis=1)
-    heard = total > 0
-    W *= np.divide(w.sum(), total, out=np.zeros(len(W)), where=heard)[:, None]
+    voted = total > 0
+    W *= np.divide(w.sum(), total, out=np.zeros(len(W)), where=voted)[:, None]
     output = decided(np.einsum("nm...,nm->n...", votes.F[some], W))
-    return rows.take(some).losses(np.where(heard, output, rows.baseline()))
+    return rows.take(some).losses(np.where(voted, output, rows.baseline()))
 
 
 def divided(X, y, split, n=2000):

@@ -8,10 +8,8 @@ import sys
 
 import numpy as np
 
-from committee.coupled import GramBlocks, Layout, solve_coupled
-from committee.kernels import Kernel
+from committee import CoupledKernelRegressor
 
-KERNEL = Kernel("rbf", gamma=0.2)
 GRID = np.linspace(0, 4 * np.pi, 200)[:, None]
 
 
@@ -25,13 +23,11 @@ def sine(n=80, seed=0):
 def submodels(coupling):
     """Return the four curves on the grid, coupled on 67 points of the axis."""
     X, y, subsets = sine()
-    overlap = coupling > 0
-    gram = GramBlocks(KERNEL, X, subsets, GRID[::3], Layout(4, overlap=overlap))
-    solution = solve_coupled(gram, y[:, None], alpha=0.001, coupling=coupling)
-    return [
-        (KERNEL(GRID, X[gram.support_rows(j)]) @ a)[:, 0]
-        for j, a in enumerate(solution.coef)
-    ]
+    model = CoupledKernelRegressor(
+        4, gamma=0.2, alpha=0.001, coupling=coupling, overlap=coupling > 0
+    )
+    model.fit(X, y, X_coupling=GRID[::3], subsets=subsets)
+    return model.member_predictions(GRID).T
 
 
 def root_mean_square(curves):

@@ -34,6 +34,17 @@ def tic_tac_toe() -> tuple[FloatArray, IntArray]:
     return X, _won(X, 1).astype(np.intp)
 
 
+def file_order(X: FloatArray) -> IntArray:
+    """Return the order in which UCI's file has the boards of `tic_tac_toe`.
+
+    Those that x has won come first, then those that o has won, then draws; in each the
+    fields decide from the first to the last, x before o before blank.
+    """
+    result = np.select([_won(X, 1), _won(X, -1)], [0, 1], 2)
+    fields = np.select([X == 1, X == -1], [0, 1], 2)
+    return np.lexsort([*fields.T[::-1], result])
+
+
 def _won(boards: FloatArray, player: int) -> BoolArray:
     """Tell the boards on which the player holds a line."""
     held: BoolArray = (boards[:, LINES] == player).all(axis=2).any(axis=1)

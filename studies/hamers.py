@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from scipy.stats import ranksums
 from committee._typing import FloatArray
 from committee.combiners import OptimalWeights, SimplexWeights
 from committee.coupled import CoupledKernelClassifier, CoupledKernelRegressor
+from studies.boards import file_order
 from studies.claims import Claim, Verdict, by_parts, decide
 from studies.datasets import load
 from studies.printed import figure as printed_figure
@@ -37,6 +38,12 @@ class Problem:
     n_train, n_test : int
     dense : bool
         Whether the second layer is that of eq. 6, without a sign.
+    ordinal : bool
+        Whether blank, o and x of tic-tac-toe are 1, 2 and 3, in the order of their
+        letters, instead of 0, -1 and 1.
+    in_order : bool
+        Whether the first rows of the file are for training and the last for testing,
+        instead of random ones.
     """
 
     dataset: str
@@ -47,6 +54,8 @@ class Problem:
     n_train: int
     n_test: int
     dense: bool = False
+    ordinal: bool = False
+    in_order: bool = False
 
     @property
     def regression(self) -> bool:
@@ -54,12 +63,15 @@ class Problem:
         return self.dataset in ("nox", "medv")
 
 
+_BOARDS = Problem("tic-tac-toe", 11, 94.6, 9.96, 0.1, 638, 320)
 PROBLEMS: Mapping[str, Problem] = {
     "nox-8": Problem("nox", 8, 20.67, 15.44, 1.0, 400, 106),
     "nox-16": Problem("nox", 16, 20.67, 15.44, 1.0, 400, 106),
     "medv-8": Problem("medv", 8, 81.19, 12.19, 1.0, 400, 106),
     "medv-16": Problem("medv", 16, 81.19, 12.19, 1.0, 400, 106),
-    "tic-tac-toe": Problem("tic-tac-toe", 11, 94.6, 9.96, 0.1, 638, 320),
+    "tic-tac-toe": _BOARDS,
+    "tic-tac-toe-123": replace(_BOARDS, ordinal=True),
+    "tic-tac-toe-123-in-order": replace(_BOARDS, ordinal=True, in_order=True),
     "australian": Problem("australian", 10, 903.0, 12.15, 1.0, 460, 230),
     "adult": Problem("adult", 100, 1.11, 30.0, 1.0, 8000, 500, dense=True),
     "adult-sparse": Problem("adult", 100, 1.11, 30.0, 1.0, 8000, 500),
@@ -79,15 +91,18 @@ def draw_split(
     problem: Problem, seed: int, data: str | None, n_rows: int | None = None
 ) -> Split:
     """Return a random split, of so many training rows where fewer are wanted."""
-    X, y = _rows(problem.dataset, data)
-    order = np.random.default_rng(seed).permutation(len(X))
+    X, y = _rows(problem, data)
+    order = np.arange(len(X))
+    if not problem.in_order:
+        order = np.random.default_rng(seed).permutation(len(X))
     train = order[: problem.n_train][:n_rows]
     test = order[problem.n_train :][: problem.n_test]
     return Split(X[train], y[train], X[test], y[test])
 
 
-def _rows(name: str, data: str | None) -> tuple[FloatArray, Any]:
+def _rows(problem: Problem, data: str | None) -> tuple[FloatArray, Any]:
     """Return inputs and targets of a data set, standardised over all rows."""
+    name = problem.dataset
     if name in ("nox", "medv"):
         boston = load("boston", data=data)
         X, y = boston.X, boston.y
@@ -95,6 +110,12 @@ def _rows(name: str, data: str | None) -> tuple[FloatArray, Any]:
             X, y = np.column_stack([np.delete(X, 4, axis=1), y]), X[:, 4]
         return _standardised(X), _standardised(np.asarray(y, dtype=np.float64))
     found = load(name, data=data)
+    if name == "tic-tac-toe":
+        X = found.X
+        if problem.ordinal:
+            X = np.select([X == 1, X == -1], [3.0, 2.0], 1.0)
+        rows = file_order(found.X) if problem.in_order else np.arange(len(X))
+        return _standardised(X[rows]), found.y[rows]
     complete = np.isfinite(found.X).all(axis=1)
     if found.train is not None:
         # Of adult the paper takes training and test rows from one file.
@@ -117,8 +138,12 @@ def fit(
     overlap: bool = True,
     transductive: bool = True,
     n_members: int | None = None,
+    topology: str = "ring",
 ) -> Any:
-    """Fit the ensemble; a transductive one is coupled on the test inputs."""
+    """Fit the ensemble; a transductive one is coupled on the test inputs.
+
+    A negative coupling is solved whether the problem has a minimum or not.
+    """
     kind = CoupledKernelRegressor if problem.regression else CoupledKernelClassifier
     model = kind(
         n_members or problem.n_members,
@@ -126,6 +151,8 @@ def fit(
         alpha=1 / problem.ridge,
         coupling=coupling,
         overlap=overlap,
+        topology=topology,
+        allow_indefinite=True,
         combiner=OptimalWeights() if problem.dense else SimplexWeights(),
         weigh_on=weigh_on,
         random_state=seed,

@@ -8,14 +8,12 @@ import numpy as np
 
 from committee._typing import FloatArray
 from committee.combiners import SimplexWeights
-from committee.coupled import GramBlocks, Layout, solve_coupled
-from committee.kernels import Kernel
+from committee.coupled import CoupledKernelRegressor
 from studies.claims import SHARES, Claim, by_share, decide
 from studies.datasets import load
 from studies.study import PAPER, Entry, Job, Outcome, Results, Study, Table
 
-KERNEL = Kernel("rbf", gamma=0.2)
-ALPHA, COUPLING, N_MEMBERS = 0.001, 1.0, 4
+GAMMA, ALPHA, COUPLING, N_MEMBERS = 0.2, 0.001, 1.0, 4
 GRID = np.linspace(0, 4 * np.pi, 200)[:, None]
 KINDS = {"uncoupled": 0.0, "coupled": COUPLING}
 
@@ -49,21 +47,17 @@ def submodels(
     X: FloatArray, y: FloatArray, coupling: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return the curves on the grid, (200, 4), and weights by eq. 7."""
-    subsets = np.array_split(np.arange(len(X)), N_MEMBERS)
-    layout = Layout(N_MEMBERS, overlap=coupling > 0)
-    gram = GramBlocks(KERNEL, X, subsets, GRID[::3], layout)
-    solution = solve_coupled(gram, y[:, None], alpha=ALPHA, coupling=coupling)
-
-    def outputs(points: FloatArray) -> FloatArray:
-        return np.column_stack(
-            [
-                (KERNEL(points, X[gram.support_rows(j)]) @ a)[:, 0]
-                for j, a in enumerate(solution.coef)
-            ]
-        )
-
-    w = SimplexWeights().fit(outputs(X), y).weights_
-    return outputs(GRID), w
+    model = CoupledKernelRegressor(
+        N_MEMBERS,
+        gamma=GAMMA,
+        alpha=ALPHA,
+        coupling=coupling,
+        overlap=coupling > 0,
+        combiner=SimplexWeights(),
+    )
+    quarters = np.array_split(np.arange(len(X)), N_MEMBERS)
+    model.fit(X, y, X_coupling=GRID[::3], subsets=quarters)
+    return model.member_predictions(GRID), model.weights_
 
 
 def own_quarter(X: FloatArray) -> Any:

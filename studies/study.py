@@ -24,6 +24,7 @@ STUDIES = (
     "hamers-sine",
     "hamers-boston",
     "hamers-coupling",
+    "hamers-chain",
     "hamers-classification",
     "chapter-generators",
 )

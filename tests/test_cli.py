@@ -15,8 +15,9 @@ from typer.testing import CliRunner
 import committee
 from committee import Ambiguity
 from committee.cli import app
+from committee.combiner_names import COMBINERS
 from committee.demo import Outcome, unlike_models
-from committee.shell.choices import COMBINERS, ESTIMATORS, GENERATORS, TASKS
+from committee.shell.choices import ESTIMATORS, GENERATORS, TASKS
 from committee.shell.tables import read_table
 from tests.shell.conftest import folder as plain_folder  # noqa: F401
 from tests.shell.conftest import make_table, refused, run, trained  # noqa: F401

@@ -5,6 +5,7 @@ import pytest
 from committee._format import (
     byte_size,
     change,
+    close_to,
     count,
     cut,
     duration,
@@ -81,3 +82,9 @@ def test_nothing_in_a_table_steers_the_terminal():
     table = text_table(cells, "<")
     assert table == ("a\\x1b[31m     b\\nc\n\\x9b1m\\u202e  Zürich 東京\u3000√")
     assert printable("a\tb\nc", keep="\n") == "a\\tb\nc"
+
+
+def test_names_that_are_close_are_suggested():
+    assert close_to("Grade", ["grade", "size"]) == " Did you mean 'grade'?"
+    assert close_to("GRADE", ["grade", "size"]) == " Did you mean 'grade'?"
+    assert close_to("zzz", ["grade", "size"]) == ""

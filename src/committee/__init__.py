@@ -99,6 +99,8 @@ if TYPE_CHECKING:
         member_predictions,
     )
     from committee.pruning import (
+        PrunedClassifier,
+        PrunedRegressor,
         prune,
     )
     from committee.reporting.report import (
@@ -160,6 +162,8 @@ __all__ = [
     "PairedRunsDisplay",
     "Pool",
     "PosteriorDisplay",
+    "PrunedClassifier",
+    "PrunedRegressor",
     "PruningPathDisplay",
     "RandomInits",
     "RandomPruner",
@@ -268,7 +272,7 @@ _NAMES_OF = {
     ),
     "persistence": ("ModelFileError", "load", "save"),
     "predictions": ("combine", "member_predictions"),
-    "pruning": ("prune",),
+    "pruning": ("PrunedClassifier", "PrunedRegressor", "prune"),
     "reporting.report": ("report",),
     "training_sets": ("BiasVariance", "bias_variance"),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 #: Kinds of characters that a terminal obeys: controls, halves of pairs, line ends.
 _STEERS = {"Cc", "Cs", "Zl", "Zp"}
@@ -117,3 +118,18 @@ def _in_units(x: float, units: Sequence[str]) -> str:
             return f"{figures(x)} {unit}"
         x /= 1000
     return f"{figures(x)} {units[-1]}"
+
+
+def close_to(word: str, known: list[str]) -> str:
+    """Return a question that suggests a known word, or nothing.
+
+    Examples
+    --------
+    >>> from committee._format import close_to
+    >>> close_to("specis", ["petal", "species"])
+    " Did you mean 'species'?"
+    """
+    close = get_close_matches(word, known, n=1) or [
+        name for name in known if name.lower() == word.lower()
+    ]
+    return f" Did you mean {close[0]!r}?" if close else ""

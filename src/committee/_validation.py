@@ -276,3 +276,10 @@ def check_weights(w: Any, n_members: int) -> FloatArray:
             f"{w.shape}."
         )
     return w  # type: ignore[no-any-return]
+
+
+def calibrated_classifier(model: Any, curve: Any, classes: Any) -> Any:
+    """Return what `CalibratedClassifierCV` holds: a fitted model and its curve."""
+    from sklearn.calibration import _CalibratedClassifier
+
+    return _CalibratedClassifier(model, [curve], classes=classes, method="isotonic")

@@ -11,11 +11,7 @@ import numpy as np
 from sklearn.base import is_classifier, is_regressor
 from sklearn.tree import BaseDecisionTree
 from sklearn.utils import check_random_state, estimator_html_repr, get_tags
-from sklearn.utils.metadata_routing import (
-    MetadataRouter,
-    MethodMapping,
-    process_routing,
-)
+from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,21 +22,23 @@ from committee._validation import (
     Interval,
     StrOptions,
     check_columns,
-    routing_enabled,
 )
 from committee.combiners import Combiner
+from committee.combiners.by_name import as_combiner
 from committee.distributed import lazy_rows
-from committee.ensembles import Roster, Round, rebuilt
+from committee.ensembles import Rebuilt, Roster, Round, rebuilt
 from committee.ensembles.roster import with_rows
 from committee.ensembles.training_rows import digest
 from committee.export import to_sklearn
+from committee.held_members import HeldMembers
+from committee.importances import feature_importances
 from committee.members import Bagging, Generation, Generator, Pool, TrainingData
 from committee.members.base import split_off
 from committee.members.dask_rows import ChunkedData, training_data
 from committee.members.dask_training import check_generator, generate_members
 from committee.path import Path
 from committee.predictions import combined, predict_members
-from committee.saved_state import SavedState
+from committee.routing import router_of
 from committee.weighing import grow, weigh
 
 
@@ -49,13 +47,13 @@ def _member_axes(committee: BaseCommittee) -> tuple[int, ...]:
     return (len(committee.roster_), *committee.roster_.output_shape)
 
 
-class BaseCommittee(SavedState):
+class BaseCommittee(HeldMembers):
     """What classification and regression share: generate, weigh, combine."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "generator": [Generator, None],
-        "combiner": [Combiner, None],
+        "combiner": [Combiner, str, None],
         "weigh_on": [
             StrOptions({"held-out", "train"}),
             Interval(Real, 0, 1, closed="neither"),
@@ -67,19 +65,18 @@ class BaseCommittee(SavedState):
     }
 
     _default_estimator: ClassVar[type]
+    #: Returns labels or numbers, or raises ValueError.
+    _check_y: Callable[[Any], Any]
 
     #: Set before `fit` by whoever wants `_weighing`: F, the rows and the mask that all
     #: members were weighed on, of which the committee keeps a part.
     _keeps_weighing: bool = False
     _weighing: tuple[FloatArray, TrainingData, BoolArray | None]
 
-    #: Who the members are and how they predict; `members_`, `weights_` are its own.
-    roster_: Roster
     combiner_: Combiner | None
-    #: Numbers of the members among all that were trained, or pruned from.
-    support_: IntArray
     held_out_: BoolArray | None
     path_: Path
+    n_features_in_: int
     #: Of the rows of `fit`, to recognise them by; handed on when it is pruned.
     _digest: str
 
@@ -88,7 +85,7 @@ class BaseCommittee(SavedState):
         estimator: Member | None = None,
         *,
         generator: Generator | None = None,
-        combiner: Combiner | None = None,
+        combiner: Combiner | str | None = None,
         weigh_on: str | float = "held-out",
         stop: str | None = None,
         n_jobs: int | None = None,
@@ -105,26 +102,12 @@ class BaseCommittee(SavedState):
         self.verbose = verbose
 
     @property
-    def members_(self) -> list[Member]:
-        """The members with a nonzero weight."""
-        return self._fitted_roster().members
+    def feature_importances_(self) -> FloatArray:
+        """Importances of the columns, the members' weighted by `weights_`; sum one.
 
-    @property
-    def weights_(self) -> FloatArray:
-        """The weight of each of the members."""
-        weights = self._fitted_roster().weights
-        assert weights is not None
-        return weights
-
-    @property
-    def transformer_(self) -> Any:
-        """What is done to X before all members, or None."""
-        return self._fitted_roster().transformer
-
-    @property
-    def n_members_(self) -> int:
-        """Number of members with a nonzero weight."""
-        return int(np.count_nonzero(self.weights_))
+        Where all members have them, as trees do: AttributeError otherwise.
+        """
+        return feature_importances(self._fitted_roster(), self.n_features_in_)
 
     @available_if(lambda self: hasattr(self, "path_"))  # type: ignore[untyped-decorator]
     def summary(self) -> Any:
@@ -157,11 +140,7 @@ class BaseCommittee(SavedState):
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return how metadata reach the members; see scikit-learn's guide."""
-        router = MetadataRouter(owner=self).add_self_request(self)
-        mapping = MethodMapping().add(caller="fit", callee="fit")
-        for i, estimator in enumerate(self._estimators()):
-            router.add(**{f"estimator_{i}": estimator}, method_mapping=mapping)
-        return router
+        return router_of(self)
 
     def __sklearn_tags__(self) -> Any:
         """Accept what all members accept."""
@@ -189,7 +168,7 @@ class BaseCommittee(SavedState):
             **self._how(rng),
         )
         weighed = weigh(
-            self.combiner,
+            as_combiner(self.combiner, rng),
             generation,
             rows,
             votes=self._generator().votes,
@@ -208,15 +187,15 @@ class BaseCommittee(SavedState):
         y: Any,
         sample_weight: Any,
         fit_params: dict[str, Any],
-        check_y: Callable[[Any], Any],
     ) -> TrainingData | ChunkedData:
         """Return checked rows, in memory or in chunks."""
         self._check_kind()
-        data = training_data(self, X, y, sample_weight, fit_params, check_y)
+        combiner = as_combiner(self.combiner)
+        data = training_data(self, X, y, sample_weight, fit_params, self._check_y)
         if isinstance(data, TrainingData):
             self._digest = digest(data.X)
-        if self.combiner is not None and not data.in_memory:
-            self.combiner.check_chunks(data.n_classes)
+        if combiner is not None and not data.in_memory:
+            combiner.check_chunks(data.n_classes)
         return data
 
     def _check_chunks(self, fit_params: dict[str, Any]) -> None:
@@ -232,12 +211,19 @@ class BaseCommittee(SavedState):
                 f"stop={self.stop!r} trains members in turn and takes no Dask "
                 "collections: set stop=None, or compute() as many rows as fit."
             )
-        if self.combiner is not None and not self.combiner.takes_chunks:
-            self.combiner.check_chunks(None)
+        combiner = as_combiner(self.combiner)
+        if combiner is not None and not combiner.takes_chunks:
+            combiner.check_chunks(None)
+
+    def _leaves_rows_out(self) -> bool:
+        """Whether it will know the rows that each member did not see."""
+        held_out = self._needs_rows() and self.weigh_on == "held-out"
+        return held_out and hasattr(self._generator(), "sample")
 
     def _needs_rows(self) -> bool:
         """Whether members are weighed by what they predict."""
-        return self.combiner is not None and self.combiner.needs_rows
+        combiner = as_combiner(self.combiner)
+        return combiner is not None and combiner.needs_rows
 
     def _grow(self, data: TrainingData, rng: np.random.RandomState) -> Self:
         """Train and weigh members in batches, until the evidence stops to rise."""
@@ -252,7 +238,7 @@ class BaseCommittee(SavedState):
             data, rows = split_off(data, self.weigh_on, rng)
         generator, estimator, how = self._generator(), self._estimator(), self._how(rng)
         generation, combiner = grow(
-            generator, estimator, data, self.combiner, rows=rows, **how
+            generator, estimator, data, as_combiner(self.combiner), rows=rows, **how
         )
         return self._hold(generation, combiner, combiner.weights_, data.classes)
 
@@ -287,6 +273,7 @@ class BaseCommittee(SavedState):
             link="combiner",
             # Column names have been checked by then; trees want one array for all.
             arrays=all(isinstance(m, BaseDecisionTree) for m in members),
+            names=generation.names,
         ).only(self.support_, weights[self.support_])
         return self
 
@@ -299,29 +286,6 @@ class BaseCommittee(SavedState):
                     f"The members of a {type(self).__name__} must be of its own kind. "
                     f"Got {type(estimator).__name__}."
                 )
-
-    def _route(self, fit_params: dict[str, Any]) -> dict[str, Any]:
-        """Return the metadata for the members, once it is clear who asked for it."""
-        if not fit_params:
-            return {}
-        if not routing_enabled():
-            raise TypeError(
-                f"fit() got {sorted(fit_params)}. Members get further arguments "
-                "through metadata routing: call "
-                "sklearn.set_config(enable_metadata_routing=True) and "
-                "set_fit_request(...) on the estimator."
-            )
-        process_routing(self, "fit", **fit_params)
-        return fit_params
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Whether the last fit came to its end."""
-        return hasattr(self, "roster_")
-
-    def _fitted_roster(self) -> Roster:
-        # NotFittedError is an AttributeError too, as hasattr() and available_if() need.
-        check_is_fitted(self)
-        return self.roster_
 
     def _forget(self) -> None:
         """Be unfitted: should this fit fail, nothing old may stay beside the new."""
@@ -353,14 +317,16 @@ class BaseCommittee(SavedState):
     def _combined(self, X: Any) -> FloatArray:
         """Return sum_m w_m f_m."""
         check_is_fitted(self)
-        X = self._prepared(X)
+        X, whole = self._prepared(X), self._rebuilt()
+        return (
+            combined(self.roster_, X, n_jobs=self.n_jobs) if whole is None else whole(X)
+        )
+
+    def _rebuilt(self) -> Rebuilt | None:
+        """Return the booster that rounds make up again: one call instead of many."""
         if isinstance(self.members_[0], Round) and "_whole" not in self.__dict__:
-            # Rounds of a booster make one up again: one call instead of many.
             self._whole = rebuilt(self.members_, self.weights_)
-        whole = self.__dict__.get("_whole")
-        if whole is not None:
-            return whole(X)  # type: ignore[no-any-return]
-        return combined(self.roster_, X, n_jobs=self.n_jobs)
+        return self.__dict__.get("_whole")
 
     def _prepared(self, X: Any) -> Any:
         """Check X and return it as the members take it."""
@@ -379,10 +345,10 @@ class BaseCommittee(SavedState):
         return check_columns(self, X, reset=reset)
 
     def _estimator(self) -> Member:
-        """Return the members' estimator, a decision tree unless given."""
-        if self.estimator is None:
-            return self._default_estimator()
-        return self.estimator
+        """Return the members' estimator, a tree as the generator wants it unless given."""
+        if self.estimator is not None:
+            return self.estimator
+        return self._default_estimator(max_depth=self._generator().default_depth)
 
     def _estimators(self) -> Sequence[Member]:
         """Return the unfitted estimators behind the members."""

@@ -46,6 +46,14 @@ class PathSource(Protocol):
     def available(self) -> BoolArray:
         """The steps of which there is a committee: in a copy not all."""
 
+    @property
+    def members_by_number(self) -> dict[int, Any]:
+        """The members at hand, by their numbers in the ensemble."""
+
+    @property
+    def before(self) -> Any:
+        """The ensemble before pruning and its roster; None where it is not at hand."""
+
     def measured(self, name: str) -> Any:
         """Return one of the above if it is known already, None otherwise."""
 
@@ -205,6 +213,10 @@ class Path:
         differ by less than the noise. So r is taken, unless a smaller size is clearly
         better, d_k < -3 s_k: then the best of these. Of several committees of one
         size the one of least own error is taken.
+
+        Without limits this is not the committee that `prune` returned. That one is the
+        combiner's own choice, by its rule (as a rule fewer members, such as those of
+        least leave-one-out error); this asks how far the path is worth following.
 
         Parameters
         ----------

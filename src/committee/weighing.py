@@ -50,7 +50,7 @@ def weigh(
     if not combiner.needs_rows:
         shape = () if rows.n_classes is None else (rows.n_classes,)
         combiner.fit(np.zeros((1, M, *shape)), np.zeros(1))
-        return Weighed(combiner, combiner.weights_)
+        return Weighed(_named(combiner, generation), combiner.weights_)
     F = generation.F
     if F is None:
         F = predict_all(
@@ -63,7 +63,14 @@ def weigh(
     combiner.fit(
         F, rows.y, held_out=generation.held_out, sample_weight=rows.sample_weight
     )
-    return Weighed(combiner, combiner.weights_, F)
+    return Weighed(_named(combiner, generation), combiner.weights_, F)
+
+
+def _named(combiner: Combiner, generation: Generation) -> Combiner:
+    """Tell a fitted combiner what the columns of F are called."""
+    if generation.names is not None:
+        combiner.member_names_ = generation.names
+    return combiner
 
 
 def grow(

@@ -12,7 +12,7 @@ from scipy.special import log_ndtr
 
 from committee.bayes import fit_gaussian, fit_probit
 from committee.bayes.em import Gaussian, Probit
-from committee.ep import row_moments
+from committee.ep import error_moments, row_moments
 from committee.ep.sites import hazard
 from committee.linalg import solve_nnqp
 from tests.reference.problems import make_problem
@@ -154,6 +154,36 @@ def test_the_start_decides_between_local_maxima():
         fit = fit_gaussian(moments, np.array(start))
         assert fit.converged
         assert_array_equal(fit.weights > 0, np.array(start) == 1.0)
+
+
+@pytest.mark.parametrize(("M", "rho"), [(100, 0.77), (40, 0.5), (3, 0.2)])
+def test_exchangeable_members_do_not_rest_at_a_saddle(M, rho):
+    """C = (1 - rho) I + rho 11': k equal weights are a maximum up to a size only.
+
+    Along d with sum 0 the likelihood falls by N (1 - rho) / noise, and the prior gains
+    k^2, with noise = rho + (1 - rho) / k: it rests where the first is the larger.
+    """
+    N = 250.0
+    C = np.full((M, M), rho) + (1 - rho) * np.eye(M)
+    fit = fit_gaussian(error_moments(C, N), tol=1e-10)
+    w = fit.weights[fit.weights > 0]
+    k = len(w)
+    assert fit.converged
+    assert_allclose(w, w.mean(), rtol=1e-6)
+    assert k**2 <= N * (1 - rho) / (rho + (1 - rho) / k) * 1.01
+    assert (k == M) == (M == 3)
+    # Nothing but their numbers tells them apart.
+    assert_array_equal(np.flatnonzero(fit.weights), np.arange(k))
+    assert (np.diff(fit.objective) >= -1e-9 * np.abs(fit.objective[1:])).all()
+
+
+def test_a_saddle_of_votes_is_left_too():
+    """A copy has the same weight at every step; one of the two is enough."""
+    S = votes()
+    twice = np.hstack([S, S])
+    fit = fit_probit(twice, tol=1e-10)
+    assert not np.any((fit.weights[:6] > 0) & (fit.weights[6:] > 0))
+    assert_allclose(fit.weights[:6] + fit.weights[6:], fit_probit(S, tol=1e-10).weights)
 
 
 def test_zeros_of_the_start_stay_zero():

@@ -160,3 +160,14 @@ def test_votes_for_a_regression():
     F, y = make_problem("regression")
     with pytest.raises(ValueError, match="probit"):
         EMPruner(likelihood="probit").fit(F, y)
+
+
+def test_members_that_out_of_bag_rows_cannot_tell_apart_are_pruned(rng):
+    """The same error for all, and noise of their own: C is shrunk to equal members."""
+    y, shared = rng.normal(size=(2, 200))
+    F = (y + shared)[:, None] + 0.3 * rng.normal(size=(200, 40))
+    held_out = make_held_out(200, 40)
+    pruner = EMPruner().fit(F, y, held_out=held_out)
+    assert pruner.converged_
+    assert 1 < len(pruner.support_) < 20
+    assert_allclose(pruner.weights_.sum(), 1.0)

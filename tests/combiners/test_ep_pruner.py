@@ -1,5 +1,7 @@
 """EPPruner and ARDPruner: what a user reads off them, and that nothing breaks them."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -28,6 +30,7 @@ from tests.reference.hostile import (
 from tests.reference.problems import KINDS, make_held_out, make_problem
 
 PRUNERS = [EPPruner, ARDPruner]
+PRINTED = partial(EPPruner, sequence="printed")
 
 
 def many_members(kind, *, N=300, M=25, seed=0):
@@ -368,6 +371,27 @@ def test_a_sequence_that_is_cut_short_warns_once_and_says_what_to_do():
     assert pruner.n_iter_ == 2
 
 
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_printed_sequence_goes_one_member_at_a_time(kind, masked):
+    """And it finds the members that matter, as its own test against the text shows."""
+    F, y = many_members(kind)
+    held_out = make_held_out(*F.shape[:2]) if masked else None
+    pruner = EPPruner(sequence="printed").fit(F, y, held_out=held_out)
+    steps = np.diff(pruner.path_.size)
+    assert pruner.converged_
+    assert set(np.abs(steps)) <= {0, 1}
+    assert (pruner.weights_[pruner.support_] > 0).all()
+    assert pruner.weights_[:12].sum() > pruner.weights_[12:].sum()
+    assert pruner.loo_ == pruner.path_.error.min()
+
+
+def test_the_printed_sequence_says_what_it_has_not_done():
+    F, y = many_members("binary")
+    with pytest.warns(ConvergenceWarning, match="after 2 moves. Raise max_iter"):
+        EPPruner(sequence="printed", max_iter=2).fit(F, y)
+
+
 def test_verbose_shows_the_steps_on_standard_error(capsys):
     F, y = make_problem("binary")
     pruner = EPPruner(verbose=True).fit(F, y)
@@ -394,7 +418,7 @@ def _fit_or_refuse(pruner, F, y, held_out, s):
         assert len(pruner.support_) >= 1
 
 
-@pytest.mark.parametrize("pruner", PRUNERS)
+@pytest.mark.parametrize("pruner", [*PRUNERS, PRINTED])
 @settings(max_examples=100)
 @given(hostile_regression())
 def test_nothing_breaks_regression(pruner, case):

@@ -239,6 +239,45 @@ def test_probabilities_are_those_of_ep():
     assert_array_equal(p, mcmc.ep_.probabilities(scores))
 
 
+@pytest.mark.parametrize("sequence", ["fast", "printed"])
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_draws_choose_by_their_own_leave_one_out_errors(kind, masked, sequence):
+    """EP's errors are those of nearly the same posteriors."""
+    F, y = make_problem(kind, N=120)
+    held_out = make_held_out(N=120) if masked else None
+    options = {"loo": "draws", "sequence": sequence, "random_state": 0}
+    mcmc = MCMCPruner(n_samples=200, **options).fit(F, y, held_out=held_out)
+    path, errors = mcmc.ep_.path_, mcmc.path_loo_
+    chosen = path.steps[int(errors.argmin())]
+    assert_array_equal(mcmc.support_, chosen.active)
+    assert_array_equal(mcmc.posterior_.active, chosen.active)
+    assert mcmc.samples_.shape == (4, 200, chosen.size)
+    # Two cases of 120 may fall on the other side of a tie.
+    near = {"rtol": 0.05} if kind == "regression" else {"atol": 2.5 / 120, "rtol": 0.1}
+    assert_allclose(errors, path.own_error, **near)
+    assert_allclose(mcmc.loo_, errors.min(), **near)
+
+
+def test_draws_have_no_evidence_to_choose_by():
+    F, y = make_problem("regression")
+    with pytest.raises(ValueError, match="take rule='min-loo' or 'one-se'"):
+        MCMCPruner(loo="draws", rule="max-evidence").fit(F, y)
+
+
+def test_one_se_of_the_draws_is_no_larger():
+    F, y = make_problem("binary", N=120)
+    sizes = [
+        len(
+            MCMCPruner(rule=rule, loo="draws", n_samples=100, random_state=0)
+            .fit(F, y)
+            .support_
+        )
+        for rule in ("one-se", "min-loo")
+    ]
+    assert sizes[0] <= sizes[1]
+
+
 def test_chains_that_have_not_met_warn():
     F, y = make_problem("regression")
     with pytest.warns(ConvergenceWarning, match=r"R-hat .*Raise n_warmup \(0\)"):

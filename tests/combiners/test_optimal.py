@@ -152,6 +152,32 @@ def test_row_weights_are_repetitions(kind, combiner, rng):
 
 
 @kinds
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_basic_solution_has_as_many_members_as_the_rank(kind, weighted, rng):
+    F, y = make_problem(kind)
+    F = np.concatenate([F, F[:, :3], F[:, :2].mean(axis=1, keepdims=True)], axis=1)
+    s = rng.integers(0, 4, size=40) if weighted else np.ones(40, dtype=int)
+    combiner = LeastSquares(solution="basic").fit(F, y, sample_weight=s)
+    rows, target = stacked(np.repeat(F, s, axis=0), np.repeat(y, s))
+    assert len(combiner.support_) == np.linalg.matrix_rank(rows)
+    best = rows @ (np.linalg.pinv(rows, rcond=1e-10) @ target)
+    np.testing.assert_allclose(rows @ combiner.weights_, best, rtol=0, atol=1e-8)
+
+
+@kinds
+def test_held_out_rows_leave_nothing_to_choose(kind):
+    F, y = make_problem(kind)
+    held_out = make_held_out(40, 7)
+    F = np.concatenate([F, F], axis=1)
+    mask = np.concatenate([held_out, held_out], axis=1)
+    w, v = (
+        LeastSquares(solution=solution).fit(F, y, held_out=mask).weights_
+        for solution in ("minimum-norm", "basic")
+    )
+    np.testing.assert_array_equal(w, v)
+
+
+@kinds
 def test_rank_deficient_least_squares_has_minimum_norm(kind):
     F, y = make_problem(kind)
     F = np.concatenate([F, F[:, :3], F[:, :2].mean(axis=1, keepdims=True)], axis=1)

@@ -422,3 +422,37 @@ def test_rows_are_found_by_their_numbers():
     np.testing.assert_array_equal(rows.points(), X)
     np.testing.assert_array_equal(rows.gathered().Y[:, 0], y)
     assert len(rows.pieces(some).parts) == 4  # one chunk has no rows at all
+
+
+def test_given_subsets_are_numbers_of_all_rows():
+    X, y = waves()
+    subsets = np.array_split(np.argsort(X[:, 0]), 6)
+    options = {"alpha": 0.1, "random_state": 0}
+    memory = CoupledKernelRegressor(6, **options).fit(X, y, subsets=subsets)
+    chunked = CoupledKernelRegressor(6, **options).fit(
+        spread(X, 26), spread(y, 26), subsets=subsets
+    )
+    for a, b in zip(memory.subsets_, chunked.subsets_, strict=True):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_allclose(
+        chunked.predict(X), memory.predict(X), rtol=1e-6, atol=1e-8
+    )
+    subsets[0][0] = N
+    with pytest.raises(ValueError, match=r"from 0 to 129\. Got .* to 130"):
+        chunked.fit(spread(X, 26), spread(y, 26), subsets=subsets)
+
+
+def test_indefinite_systems_are_for_memory():
+    X, y = waves()
+    model = CoupledKernelRegressor(6, coupling=-1.0, allow_indefinite=True)
+    with pytest.raises(ValueError, match=r"needs all kernel blocks.* compute\(\)"):
+        model.fit(spread(X, 26), spread(y, 26))
+
+
+def test_values_of_members_are_lazy():
+    for K in (2, 3):
+        X, y = labels(K)
+        model = CoupledKernelClassifier(4, random_state=0).fit(X, y)
+        f = model.member_decision_function(spread(X, 26))
+        assert isinstance(f, da.Array)
+        np.testing.assert_allclose(f, model.member_decision_function(X), atol=1e-12)

@@ -22,6 +22,18 @@ def test_hard_votes_are_the_weighted_signs():
     np.testing.assert_array_equal(F.sum(axis=2), 1.0)
 
 
+@pytest.mark.parametrize("K", [2, 3])
+def test_values_of_members_are_what_they_vote_by(K):
+    X, y = make_blobs(90, centers=K, random_state=0)
+    model = CoupledKernelClassifier(4, alpha=0.1, random_state=0).fit(X, y)
+    f = model.member_decision_function(X)
+    for j, member in enumerate(model.members_):
+        np.testing.assert_allclose(f[:, j], member.predict(X), atol=1e-12)
+    chosen = f.argmax(axis=2) if K > 2 else f > 0
+    votes = model.member_predictions(X).argmax(axis=2)
+    np.testing.assert_array_equal(chosen, votes)
+
+
 def test_soft_votes_are_one_expansion():
     X, y = make_moons(150, noise=0.2, random_state=0)
     model = CoupledKernelClassifier(5, voting="soft", random_state=0).fit(X, y)
@@ -92,3 +104,11 @@ def test_parameters_changed_after_the_fit_do_not_change_predictions(rng):
     model.set_params(n_members=3, overlap=False)
     np.testing.assert_array_equal(model.member_predictions(X), before[0])
     np.testing.assert_array_equal(model.predict_proba(X), before[1])
+
+
+def test_given_subsets_must_have_two_classes():
+    X, y = make_moons(60, noise=0.1, random_state=0)
+    labels = np.array(["no", "yes"])[y]
+    subsets = np.array_split(np.flatnonzero(y), 3)
+    with pytest.raises(ValueError, match=r"at least 2 classes.* 'yes'"):
+        CoupledKernelClassifier(3).fit(X, labels, subsets=subsets)

@@ -3,6 +3,7 @@ import pytest
 
 from committee.coupled.rows import Rows
 from committee.coupled.sampling import (
+    check_subsets,
     draw_coupling,
     draw_subsets,
     draw_weighing,
@@ -61,3 +62,31 @@ def test_weighing_rows():
     assert len(draw_weighing(many, None, 800, rng())) == 1600
     assert len(draw_weighing(many, 7, 800, rng())) == 7
     np.testing.assert_array_equal(draw_weighing(ROWS, None, 8, rng()), ROWS)
+
+
+def test_given_subsets_are_sorted_and_lose_rows_that_do_not_count():
+    found = check_subsets([[5, 2, 3], (9, 0)], 2, 10, np.array([0, 2, 5, 9]))
+    assert [part.tolist() for part in found] == [[2, 5], [0, 9]]
+
+
+@pytest.mark.parametrize(
+    ("subsets", "match"),
+    [
+        ([[0, 1]], r"must be 2 lists of row numbers.* Got 1\."),
+        ([[0, 1], [2.0, 3.0]], r"subsets\[1\] must be a list of row numbers.*float64"),
+        ([[True, False], [2, 3]], r"subsets\[0\] must be a list.*dtype bool"),
+        ([[0, 1], []], r"subsets\[1\] must be a list.*at least one"),
+        ([[[0], [1]], [2, 3]], r"shape \(2, 1\)"),
+        ([[[0, 4], [1]], [2, 3]], r"subsets\[0\] must be a list.*dtype object"),
+        ([[0, 1], [2, 10]], r"from 0 to 9\. Got 2 to 10"),
+        ([[-1, 1], [2, 3]], r"Got -1 to 1"),
+        ([[0, 1], [1, 3]], r"disjoint\. Row 1 occurs 2 times"),
+        ([[0, 0], [1, 3]], r"Row 0 occurs 2 times"),
+        ([[0, 1], [7, 8]], r"subsets\[1\] must have at least one row with a positive"),
+        (3, r"must be 2 lists of row numbers.* Got 3"),
+        ("random", r"must be 2 lists of row numbers"),
+    ],
+)
+def test_given_subsets_are_refused_in_a_sentence(subsets, match):
+    with pytest.raises(ValueError, match=match):
+        check_subsets(subsets, 2, 10, np.arange(7))

@@ -2,6 +2,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.linalg import eigh
 from sklearn.kernel_ridge import KernelRidge
 
 from committee.coupled import GramBlocks, Layout, solve_coupled
@@ -159,6 +160,67 @@ def test_negative_coupling_up_to_its_limit(solver, topology, q):
         solve_coupled(gram, Y, coupling=1.1 * limit, **options)
     stated = float(str(error.value).rsplit(" ", 1)[1].rstrip("."))
     np.testing.assert_allclose(stated, limit, rtol=1e-4)
+
+
+def eigen_couplings(twin):
+    """The couplings at which the system is singular, from the limit downwards."""
+    H = twin.D.T @ twin.D + twin.alpha * np.eye(twin.D.shape[1])
+    values = eigh(twin.E.T @ twin.E, H, eigvals_only=True)
+    return -1.0 / values[values > 1e-6][::-1]
+
+
+@pytest.mark.parametrize(
+    ("q", "topology"), [(2, "ring"), (3, "ring"), (6, "ring"), (7, "chain")]
+)
+def test_beyond_the_limit_the_equations_are_solved_on_request(q, topology):
+    singular = eigen_couplings(both(q, topology=topology)[0])
+    between = np.sqrt(singular[:-1] * singular[1:])[::5]
+    for nu in (*-between, -1.0, -10.0, -1000.0):
+        twin, gram, Y = both(q, topology=topology, nu=nu)
+        options = {"alpha": 0.1, "coupling": nu, "allow_indefinite": True}
+        with pytest.warns(UserWarning, match="not a minimiser") as caught:
+            solution = solve_coupled(gram, Y, **options)
+        assert len(caught) == 1
+        stated = str(caught[0].message).split("above ")[1].split(". ")[0]
+        np.testing.assert_allclose(float(stated), singular[0], rtol=1e-4)
+        a, condition = np.concatenate(solution.coef), np.linalg.cond(twin.matrix)
+        dense = np.concatenate(twin.solve())
+        atol = 1e-14 * condition * np.abs(dense).max()
+        np.testing.assert_allclose(a, dense, rtol=0, atol=atol)
+        # Stationary, and there are ways down from it.
+        slope = np.abs(twin.gradient(a)).max()
+        assert slope < 1e-12 * np.abs(twin.matrix).max() * np.abs(a).max() * len(a)
+        down = np.linalg.eigh(twin.matrix)[1][:, :1]
+        step = down * np.abs(a).max()
+        assert twin.objective(a + step) < twin.objective(a)
+
+
+def test_where_there_is_a_minimum_the_option_changes_nothing():
+    limit = both(5)[0].limit()
+    _, gram, Y = both(5)
+    for nu in (0.9 * limit, 0.0, 1.0):
+        plain = solve_coupled(gram, Y, alpha=0.1, coupling=nu)
+        allowed = solve_coupled(gram, Y, alpha=0.1, coupling=nu, allow_indefinite=True)
+        for a, b in zip(plain.coef, allowed.coef, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@TOPOLOGIES
+def test_near_an_eigenvalue_the_condition_is_told_or_refused(topology):
+    twin, gram, Y = both(5, topology=topology)
+    nu = eigen_couplings(twin)[3]
+    options = {"alpha": 0.1, "allow_indefinite": True}
+    with pytest.warns(UserWarning, match=r"condition \d\.\de\+0[789]"):
+        solve_coupled(gram, Y, coupling=nu * (1 + 1e-7), **options)
+    with pytest.raises(np.linalg.LinAlgError, match=r"singular.*eigenvalue"):
+        solve_coupled(gram, Y, coupling=nu, **options)
+
+
+def test_conjugate_gradients_stay_with_definite_systems():
+    _, gram, Y = both(5)
+    options = {"alpha": 0.1, "coupling": -1.0, "allow_indefinite": True}
+    with pytest.raises(NotPositiveDefiniteError, match='is for solver="direct"'):
+        solve_coupled(gram, Y, solver="cg", **options)
 
 
 def test_a_ridge_too_small_for_double_precision_outputs_so():

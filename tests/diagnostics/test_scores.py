@@ -121,3 +121,23 @@ def test_extremes_are_finite_and_a_single_row_has_no_spread():
     perfect = regression_scores(np.arange(3.0), np.arange(3.0))
     assert (perfect["RMSE"].value, perfect["RMSE"].se, perfect["R2"].value) == (0, 0, 1)
     assert mean_of(np.zeros(2)).se == 0
+
+
+@pytest.mark.parametrize("K", [2, 4, None])
+def test_a_row_of_weight_two_is_a_row_that_comes_twice(K):
+    rng = np.random.default_rng(0)
+    s = rng.integers(0, 3, 60).astype(float)
+    again = np.repeat(np.arange(60), s.astype(int))
+    if K is None:
+        y, f = rng.normal(size=(2, 60))
+        weighted = regression_scores(y, f, s)
+        twice = regression_scores(y[again], f[again])
+    else:
+        y, p = problem(60, K)
+        weighted = classification_scores(y, p.argmax(axis=1), p, s)
+        twice = classification_scores(y[again], p[again].argmax(axis=1), p[again])
+    assert {k: x.value for k, x in weighted.items()} == pytest.approx(
+        {k: x.value for k, x in twice.items()}
+    )
+    for score in weighted.values():
+        assert score.psi.mean() == pytest.approx(0, abs=1e-12)

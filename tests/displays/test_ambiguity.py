@@ -99,3 +99,21 @@ def test_the_order_is_found_in_a_pipeline(rng):
     display = AmbiguityDisplay.from_estimator(pipeline, X, X[:, 0])
     inner = pipeline[-1]
     assert np.array_equal(inner.support_[display.order], inner.combiner_.order_[:2])
+
+
+def test_the_last_point_is_the_weighted_committee(rng):
+    X = rng.normal(size=(90, 3))
+    y = X[:, 0] ** 2 + X[:, 1]
+    committee = CommitteeRegressor(
+        generator=Bagging(6), combiner=SimplexWeights(), random_state=0
+    ).fit(X[:60], y[:60])
+    display = AmbiguityDisplay.from_estimator(committee, X[60:], y[60:])
+    F, w = committee.member_predictions(X[60:]), committee.weights_
+    error = np.mean((F @ (w / w.sum()) - y[60:]) ** 2)
+    assert display.ensemble_error[-1] == pytest.approx(error)
+    u = w[display.order[:2]]
+    parts = ambiguity(F[:, display.order[:2]], y[60:], u / u.sum())
+    assert display.member_error[1] == pytest.approx(parts.member_error)
+    # Weights of both signs have no such line.
+    with pytest.raises(ValueError, match="none below zero"):
+        AmbiguityDisplay.from_predictions(F, y[60:], w=-w)

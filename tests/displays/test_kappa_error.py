@@ -69,3 +69,16 @@ def test_wrong_input_is_refused(regression_problem, binary_problem):
         KappaErrorDisplay.from_predictions(F[:, :2], y, held_out=no_common_row)
     with pytest.raises(ValueError, match=r"one number for each pair"):
         KappaErrorDisplay([0.1], [0.2, 0.3])
+
+
+def test_few_members_are_named(multiclass_problem, rng):
+    F, y = multiclass_problem
+    few = KappaErrorDisplay.from_predictions(F[:, :3], y, names=["a", "b $", "c"])
+    texts = [text.get_text() for text in few.ax_.texts]
+    assert texts == [r"a + b \$", "a + c", r"b \$ + c"]
+    assert KappaErrorDisplay.from_predictions(F[:, :3], y).labels[0] == "0 + 1"
+    many = KappaErrorDisplay.from_predictions(F, y)
+    assert many.labels is None
+    assert not many.ax_.texts
+    with pytest.raises(ValueError, match=r"each of the 3 members. Got 1"):
+        KappaErrorDisplay.from_predictions(F[:, :3], y, names=["a"])

@@ -1,12 +1,13 @@
 """The pruning path: its numbers, its scales, and who has one."""
 
+import pickle
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -84,7 +85,11 @@ def test_a_pruned_committee_and_the_test_error_of_its_forest(rng, drawn):
     assert len(display.test_error) == len(small.path_)
     marked = drawn(PruningPathDisplay.from_estimator(small))
     assert marked.chosen == small.n_members_
-    partly = drawn(PruningPathDisplay.from_estimator(small, X[80:], y[80:]))
+    whole = drawn(PruningPathDisplay.from_estimator(small, X[80:], y[80:]))
+    assert np.array_equal(whole.test_error, display.test_error)
+    # A copy has the sizes whose members it has kept.
+    copied = pickle.loads(pickle.dumps(small))
+    partly = drawn(PruningPathDisplay.from_estimator(copied, X[80:], y[80:]))
     kept = ~np.delete(small.path_.weights, small.support_, axis=1).any(axis=1)
     assert np.array_equal(np.isfinite(partly.test_error), kept)
     assert kept.any()
@@ -222,3 +227,36 @@ def test_of_equal_errors_the_line_goes_through_what_the_pruner_prefers():
         ),
     )
     assert PruningPathDisplay.from_path(path).best.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("scoring", "kind"),
+    [
+        (None, RandomForestRegressor),
+        ("neg_mean_absolute_error", RandomForestRegressor),
+        ("neg_log_loss", RandomForestClassifier),
+        (None, RandomForestClassifier),
+    ],
+)
+def test_of_what_prune_returns_every_size_has_a_test_error(scoring, kind, rng, drawn):
+    """It is of the kind that the error of the path is: a root, a log-loss."""
+    X = rng.normal(size=(220, 3))
+    y = X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=220)
+    y = (y > 0).astype(int) if kind is RandomForestClassifier else y
+    forest = kind(15, random_state=0).fit(X[:80], y[:80])
+    small = prune(
+        forest, X[80:160], y[80:160], combiner=ReduceErrorPruner(4), scoring=scoring
+    )
+    display = drawn(PruningPathDisplay.from_estimator(small, X[160:], y[160:]))
+    assert np.isfinite(display.test_error).all()
+    size = small.n_members_
+    at = display.size.tolist().index(size)
+    chosen = small.path_.choose(max_members=size)
+    if kind is RandomForestClassifier:
+        p = chosen.predict_proba(X[160:])
+        expected = log_loss(y[160:], p) if scoring else np.mean(p.argmax(1) != y[160:])
+    else:
+        left = np.abs(chosen.predict(X[160:]) - y[160:])
+        expected = left.mean() if scoring else np.sqrt(np.mean(left**2))
+    assert np.array_equal(chosen.support_, small.path_.members[at])
+    assert display.test_error[at] == pytest.approx(expected)

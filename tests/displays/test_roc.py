@@ -8,6 +8,7 @@ from committee import (
     Bagging,
     CommitteeClassifier,
     CommitteeRegressor,
+    CoupledKernelClassifier,
     RocCommitteeDisplay,
     SimplexWeights,
     combine,
@@ -82,6 +83,34 @@ def test_labels_of_any_type_stay_text(rng, drawn):
     )
     assert r"\$yes_1\$" in other.ax_.get_xlabel()
     assert other.auc == pytest.approx(roc_auc_score(y[40:] == "$yes_1$", p[:, 0]))
+
+
+def test_members_curves_are_of_values_and_the_committees_of_votes(rng, drawn):
+    X = rng.normal(size=(160, 2))
+    y = np.where(X[:, 0] + rng.normal(size=160) > 0, "yes", "no")
+    model = CoupledKernelClassifier(4, random_state=0).fit(X[:80], y[:80])
+    X, y = X[80:], y[80:]
+    for label, sign in (("yes", 1), ("no", -1)):
+        display = drawn(
+            RocCommitteeDisplay.from_estimator(model, X, y, pos_label=label)
+        )
+        f = sign * model.member_decision_function(X)
+        areas = [roc_auc_score(y == label, column) for column in f.T]
+        assert display.member_auc == pytest.approx(areas)
+        assert min(map(len, display.member_curves)) > 20
+        score = sign * model.decision_function(X)
+        assert display.auc == pytest.approx(roc_auc_score(y == label, score))
+
+
+def test_values_of_members_are_shaped_like_their_votes(binary_problem, rng):
+    F, y = binary_problem
+    votes = np.round(F)
+    display = RocCommitteeDisplay.from_predictions(votes, y, member_scores=F)
+    graded = RocCommitteeDisplay.from_predictions(F, y)
+    np.testing.assert_array_equal(display.member_auc, graded.member_auc)
+    assert display.auc == delong(y == 1, votes.mean(axis=1)[:, 1])[0]
+    with pytest.raises(ValueError, match=r"shape of F, \(40, 7, 2\). Got \(40, 3, 2\)"):
+        RocCommitteeDisplay.from_predictions(F, y, member_scores=F[:, :3])
 
 
 def test_more_classes_need_a_positive_one(multiclass_problem, drawn):

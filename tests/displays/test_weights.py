@@ -144,3 +144,13 @@ def test_many_weights_of_both_signs_have_a_line_each(rng, drawn):
     half = np.abs(largest) / 2
     assert ends == pytest.approx(np.column_stack([largest - half, largest + half]))
     assert stems.get_rasterized()
+
+
+def test_many_equal_weights_are_one_bar(drawn):
+    w = np.r_[0.5, np.full(12, 0.04), 0.01, 0.01]
+    display = drawn(WeightsDisplay(w).plot())
+    assert [len(bar) for bar in display.bars] == [1, 12, 1, 1]
+    assert tick_labels(display) == ["0", "12 members, each", "13", "14"]
+    assert display.ax_.get_title() == "15 of 15 members"
+    # A posterior has a spread for each.
+    assert len(WeightsDisplay(w, std=w / 2).bars) == 15

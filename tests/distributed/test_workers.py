@@ -11,6 +11,26 @@ da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
 
+class Shrunk:
+    """A local cluster that has closed some of its workers."""
+
+    def __init__(self, workers):
+        self.workers = dict.fromkeys(range(workers))
+        self.worker_spec = dict.fromkeys(range(3))
+
+    def scale(self, n):
+        self.workers = dict.fromkeys(range(n))
+
+
+@pytest.mark.parametrize("left", [0, 1, 3])
+def test_a_cluster_that_has_shrunk_starts_its_workers_again(left, monkeypatch):
+    client = Alone()
+    client.cluster = Shrunk(left)
+    monkeypatch.setattr("distributed.wait", lambda futures, timeout: None)
+    workers.wait_for_workers_too(client, [])
+    assert len(client.cluster.workers) == 3
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("client", [1], indirect=True)
 def test_a_cluster_that_has_closed_its_last_worker(client, tmp_path, monkeypatch):

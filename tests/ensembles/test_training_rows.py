@@ -22,6 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from committee.ensembles import roster_of
 from committee.ensembles.training_rows import digest, rows_of_trees
+from tests.reference.boosters import TASKS, make_booster
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 4))
@@ -79,6 +80,24 @@ def test_another_order(kind):
         assert found in ("others", None)
     else:
         assert found == "another order"
+
+
+def test_a_part_of_the_rows():
+    """Only where members have seen all rows do the leaves tell."""
+    trees = ExtraTreesRegressor(5, **SEED).fit(X, Y + 0.01 * X[:, 0])
+    assert recognised(trees, X[ORDER[:200]]) == "another order"
+    assert recognised(trees, X[:20]) is None  # as fresh rows might
+    assert recognised(trees, np.r_[X[:200], FRESH[:50]]) in ("others", None)
+
+
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost", "catboost"])
+@pytest.mark.parametrize("task", TASKS)
+def test_rounds_of_other_libraries(library, task):
+    y = (X > 0).sum(axis=1) // 2 if task == "multiclass" else Y
+    model = make_booster(library, task).fit(X, y)
+    assert recognised(model, X[ORDER]) == "same"
+    for others in (FRESH, X[:200]):
+        assert recognised(model, others) is None
 
 
 def test_weights_of_rows_do_not_matter(rng):

@@ -11,6 +11,8 @@ from sklearn.ensemble import (
     BaggingRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
     StackingClassifier,
@@ -20,6 +22,8 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -56,6 +60,26 @@ def unlike(task):
         ("a", GaussianNB()),
         ("b", DecisionTreeClassifier(max_depth=4, random_state=0)),
         ("c", make_pipeline(StandardScaler(), LogisticRegression())),
+    ]
+
+
+def more_unlike(task):
+    """Four more, of which three are ensembles, networks and neighbours."""
+    few = {"max_iter": 5, "random_state": 0}
+    # Content with the first steps: what it has learned does not matter here.
+    net = {"hidden_layer_sizes": (4,), "tol": 1.0, "random_state": 0}
+    if task == "regression":
+        return [
+            ("d", RandomForestRegressor(5, random_state=0)),
+            ("e", HistGradientBoostingRegressor(**few)),
+            ("f", KNeighborsRegressor()),
+            ("g", make_pipeline(StandardScaler(), MLPRegressor(**net))),
+        ]
+    return [
+        ("d", RandomForestClassifier(5, random_state=0)),
+        ("e", HistGradientBoostingClassifier(**few)),
+        ("f", KNeighborsClassifier()),
+        ("g", make_pipeline(StandardScaler(), MLPClassifier(**net))),
     ]
 
 

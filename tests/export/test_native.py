@@ -1,6 +1,7 @@
 """Native models predict what the committees predict, on rows nobody has seen."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from committee import (
@@ -28,11 +30,22 @@ from committee import (
     OptimalWeights,
     Pool,
     SimplexWeights,
+    load,
     prune,
+    save,
 )
 from committee.export import to_sklearn
 from committee.probabilities import as_probabilities
-from tests.export.cases import BOOSTERS, OTHERS, TASKS, TREES, fitted, pruned, rows
+from tests.export.cases import (
+    BOOSTERS,
+    OTHERS,
+    TASKS,
+    TREES,
+    fitted,
+    pruned,
+    rows,
+    unlike,
+)
 
 
 def means(committee, X):
@@ -138,7 +151,8 @@ def test_committees_that_were_fitted(combiner):
 
 def test_boosted_and_pooled_committees_that_were_fitted():
     X, y = rows("binary")
-    boosted = CommitteeClassifier(generator=AdaBoost(5), random_state=0)
+    stump = DecisionTreeClassifier(max_depth=1)
+    boosted = CommitteeClassifier(stump, generator=AdaBoost(5), random_state=0)
     pool = CommitteeClassifier(generator=Pool([GaussianNB(), LogisticRegression()]))
     for committee in (boosted.fit(X[:90], y[:90]), pool.fit(X[:90], y[:90])):
         assert_same(to_sklearn(committee), committee, X[90:])
@@ -147,12 +161,42 @@ def test_boosted_and_pooled_committees_that_were_fitted():
     assert_same(to_sklearn(linear.fit(X[:90], y[:90])), linear, X[90:])
 
 
-def test_probit_probabilities_are_refused_until_pruned():
+@pytest.mark.parametrize("combiner", [EPPruner(), "em"])
+@pytest.mark.parametrize("generator", [Bagging(10), Pool(unlike("binary"))])
+def test_probits_of_two_classes_are_a_calibration_curve(generator, combiner):
+    """Linear between its points: within 1e-6."""
     X, y = rows("binary")
     committee = CommitteeClassifier(
-        generator=Bagging(10), combiner=EPPruner(), random_state=0
+        generator=generator, combiner=combiner, random_state=0
     ).fit(X[:90], y[:90])
-    with pytest.raises(ValueError, match=r"EPPruner are not an average; prune\("):
+    model = to_sklearn(committee)
+    assert_same(model, committee, X, tol=1e-6)
+    assert type(model).__name__ == "CalibratedClassifierCV"
+    assert_same(pickle.loads(pickle.dumps(model)), committee, X, tol=1e-6)
+    small = prune(committee, X[90:], y[90:])
+    assert_same(to_sklearn(small), small, X)
+
+
+def test_a_steep_probit_is_as_close(tmp_path):
+    X, y = rows("binary")
+    committee = CommitteeClassifier(
+        generator=Pool(unlike("binary")[:2]), combiner=EPPruner(), random_state=0
+    ).fit(X[:90], y[:90])
+    committee.roster_ = replace(
+        committee.roster_, weights=60.0 * np.ones(len(committee.members_))
+    )
+    model = to_sklearn(committee)
+    assert_same(model, committee, X, tol=1e-6)
+    save(model, tmp_path / "m.skops")
+    assert_same(load(tmp_path / "m.skops"), committee, X, tol=1e-6)
+
+
+def test_products_of_probits_are_refused_until_pruned():
+    X, y = rows("multiclass")
+    committee = CommitteeClassifier(
+        generator=Bagging(10), combiner=EPPruner(likelihood="probit"), random_state=0
+    ).fit(X[:90], y[:90])
+    with pytest.raises(ValueError, match=r"EPPruner for 3 classes .* prune\("):
         to_sklearn(committee)
     small = prune(committee, X[90:], y[90:])
     assert_same(to_sklearn(small), small, X)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -23,12 +24,23 @@ from committee import (
     Average,
     Bagging,
     CommitteeClassifier,
+    CommitteeRegressor,
     EPPruner,
+    Pool,
     SimplexWeights,
     prune,
     to_onnx,
 )
-from tests.export.cases import BOOSTERS, OTHERS, TASKS, TREES, pruned, rows
+from tests.export.cases import (
+    BOOSTERS,
+    OTHERS,
+    TASKS,
+    TREES,
+    more_unlike,
+    pruned,
+    rows,
+    unlike,
+)
 
 onnxruntime = pytest.importorskip("onnxruntime")
 pytest.importorskip("skl2onnx")
@@ -211,8 +223,45 @@ def test_a_refusal_leaves_the_old_file(tmp_path):
 def test_members_that_skl2onnx_does_not_know_are_named():
     X, y = rows("binary")
     committee = prune([Unknown().fit(X, y)], X, y)
-    with pytest.raises(ValueError, match="skl2onnx could not write a part"):
+    with pytest.raises(ValueError, match=r"could not write the member 'member0' \(Unk"):
         to_onnx(committee)
+    named = {"bayes": GaussianNB().fit(X, y), "odd": Unknown().fit(X, y)}
+    committee = prune(named, X, y, combiner="average")
+    with pytest.raises(ValueError, match=r"write the member 'odd' \(Unknown\), and"):
+        to_onnx(committee)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("combiner", ["ep", "em", "mcmc", "average"])
+def test_a_pool_of_unlike_members_weighed_by_evidence(task, combiner):
+    """Probabilities within 1e-5, those of the probit in the graph; labels exactly."""
+    committee, X = pool(task, combiner)
+    assert_same(committee, X)
+
+
+def pool(task, combiner, n_members=None):
+    """Return a committee of seven kinds of members, and rows to test it on."""
+    X, y = rows(task)
+    members = [*unlike(task), *more_unlike(task)][:n_members]
+    kind = CommitteeRegressor if task == "regression" else CommitteeClassifier
+    committee = kind(generator=Pool(members), combiner=combiner, random_state=0)
+    return committee.fit(X[:120], y[:120]), X[120:]
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass"])
+def test_probits_far_out_keep_their_digits(task):
+    """As 1 - erf they would be 0 beyond five standard deviations: log-loss infinite."""
+    committee, X = pool(task, EPPruner(likelihood="probit"), 2)
+    weights = np.full(len(committee.members_), 9.0 / len(committee.members_))
+    committee.roster_ = replace(committee.roster_, weights=weights)
+    X = np.vstack([X, 4 * X]).astype(np.float32).astype(np.float64)
+    p = committee.predict_proba(X)
+    assert p.min() < 1e-12
+    outputs = run(to_onnx(committee), X=X.astype(np.float32))
+    # A score of single precision is off by 2^-24, and log p by that times its slope,
+    # at most z = 9 sqrt(2) and a few roundings.
+    np.testing.assert_allclose(outputs["probabilities"], p, rtol=1e-3, atol=1e-30)
+    np.testing.assert_array_equal(outputs["label"], committee.predict(X))
 
 
 def test_an_array_is_no_frame():

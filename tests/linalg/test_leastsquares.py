@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.linalg import qr
 
 from committee.linalg import solve_least_squares
 from tests.reference import weights as reference
@@ -93,3 +94,66 @@ def test_members_that_say_nothing_weigh_nothing():
 def test_no_rows():
     with pytest.raises(ValueError, match="no rows"):
         solve_least_squares([])
+
+
+# --- basic solutions ---------------------------------------------------------
+
+
+def votes(N, M, rank, seed):
+    """Signed votes of so many different members, repeated in a random order."""
+    rng = np.random.default_rng(seed)
+    base = rng.choice([-1.0, 1.0], size=(N, rank))
+    return base[:, rng.integers(0, rank, size=M)], rng.choice([-1.0, 1.0], size=N)
+
+
+@given(N=st.integers(1, 40), M=st.integers(1, 12), rank=st.integers(1, 6), seed=seeds)
+def test_a_basic_solution_fits_as_well_with_independent_members(N, M, rank, seed):
+    F, y = votes(N, M, rank, seed)
+    w = solve_least_squares([(F, y)], basic=True)
+    chosen = np.flatnonzero(w)
+    # Entries +-1 and at most 6 columns: singular values are zero or above 1e-3.
+    assert np.linalg.matrix_rank(F[:, chosen], tol=1e-6) == len(chosen)
+    assert len(chosen) <= np.linalg.matrix_rank(F, tol=1e-6)
+    best = F @ np.linalg.lstsq(F, y, rcond=1e-10)[0]
+    np.testing.assert_allclose(F @ w, best, rtol=0, atol=1e-8)
+
+
+def test_a_basic_solution_is_that_of_pivoted_qr(rng):
+    """Without ties: the columns that QR with pivoting of F itself takes first."""
+    base = rng.normal(size=(50, 4))
+    F, y = base @ rng.normal(size=(4, 9)), rng.normal(size=50)
+    _, _, order = qr(F, mode="economic", pivoting=True)
+    w = solve_least_squares(split(F, y, [7, 7]), basic=True)
+    expected = np.zeros(9)
+    expected[order[:4]] = np.linalg.lstsq(F[:, order[:4]], y, rcond=None)[0]
+    np.testing.assert_allclose(w, expected, rtol=1e-6, atol=1e-9)
+
+
+def test_a_basic_solution_at_full_rank_is_the_only_one(rng):
+    F, y = rng.normal(size=(30, 5)), rng.normal(size=30)
+    np.testing.assert_allclose(
+        solve_least_squares([(F, y)], basic=True),
+        solve_least_squares([(F, y)]),
+        rtol=1e-10,
+    )
+
+
+@given(sizes=st.lists(st.integers(1, 9), max_size=10), seed=seeds)
+def test_a_basic_solution_does_not_depend_on_the_cut_of_the_rows(sizes, seed):
+    """All columns of votes have one length: of equal ones the first is taken."""
+    F, y = votes(40, 20, 7, seed)
+    w = solve_least_squares([(F, y)], basic=True)
+    first = solve_least_squares(split(F, y, sizes), basic=True)
+    np.testing.assert_allclose(first, w, rtol=0, atol=1e-9)
+
+
+def test_of_identical_members_the_first_has_all(rng):
+    base, y = rng.normal(size=(60, 3)), rng.normal(size=60)
+    w = solve_least_squares([(np.repeat(base, 4, axis=1), y)], basic=True)
+    assert np.flatnonzero(w).tolist() == [0, 4, 8]
+    np.testing.assert_allclose(w[::4], solve_least_squares([(base, y)]), rtol=1e-10)
+
+
+def test_a_basic_solution_without_anything_to_choose():
+    F = np.zeros((3, 2))
+    assert solve_least_squares([(F, np.ones(3))], basic=True).tolist() == [0.0, 0.0]

@@ -70,6 +70,9 @@ from committee.combiners import Combiner
 from committee.persistence import registry
 from committee.persistence.archive import SCHEMA
 
+# Files of other libraries' types say so when they are written; one test is about that.
+pytestmark = pytest.mark.filterwarnings("ignore:.*is written, and holds types")
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 4))
 NEW = RNG.normal(size=(70, 4))
@@ -160,7 +163,8 @@ def test_every_combiner_comes_back(tmp_path, name, task):
     ids=lambda generator: type(generator).__name__,
 )
 def test_every_generator_comes_back(tmp_path, generator):
-    estimator = None if isinstance(generator, Pool) else DecisionTreeClassifier()
+    tree = DecisionTreeClassifier(max_depth=2)
+    estimator = None if isinstance(generator, Pool) else tree
     model = CommitteeClassifier(estimator, generator=generator, random_state=0)
     model.fit(X, LABELS)
     again = there_and_back(model, tmp_path)
@@ -339,6 +343,17 @@ def test_only_types_of_other_libraries_need_trust(tmp_path, kind, names):
     assert types_to_trust(prune(model, X, CODES // 2, oob=False), tmp_path) == names
     if isinstance(model, BaseEstimator):  # CatBoost's models are none
         assert types_to_trust(model, tmp_path) == names
+
+
+def test_save_says_what_load_will_need(tmp_path):
+    """Whoever saves has the classes at hand; whoever loads has an error first."""
+    codes = CODES // 2
+    small = prune(ensemble("LightGBM", "binary").fit(X, codes), X, codes, oob=False)
+    with pytest.warns(UserWarning, match="load it by load") as said:
+        save(small, tmp_path / "m.skops")
+    call = str(said[0].message).partition("load it by ")[2].rstrip(".")
+    again = eval(call, {"load": load})
+    assert_same(small, again, NEW)
 
 
 def test_categories_of_histograms_need_trust_in_a_check(tmp_path):

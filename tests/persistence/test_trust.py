@@ -12,6 +12,9 @@ from sklearn.linear_model import LinearRegression
 from committee import Bagging, CommitteeRegressor, ModelFileError, load, save
 from committee.persistence.trust import is_trusted, type_names
 
+# Files of other libraries' types say so when they are written; one test is about that.
+pytestmark = pytest.mark.filterwarnings("ignore:.*is written, and holds types")
+
 X = np.arange(8.0).reshape(4, 2)
 
 

@@ -136,11 +136,39 @@ def test_committees_know_their_rows_after_a_file(way, tmp_path):
             prune(again, X, Y)
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestClassifier(60, **SEED),
+        RandomForestRegressor(60, **SEED),
+        RandomForestClassifier(100, max_samples=0.5, **SEED),
+        BaggingClassifier(KNeighborsClassifier(1), n_estimators=60, **SEED),
+        CommitteeClassifier(generator=Bagging(60), combiner=SimplexWeights(), **SEED),
+        ExtraTreesClassifier(20, **SEED),
+    ],
+    ids=["forest", "of numbers", "half", "neighbours", "own", "extra trees"],
+)
+@pytest.mark.parametrize("rows", [ORDER[:200], ORDER], ids=["a part", "all"])
+def test_training_rows_are_refused_in_any_order_and_number(model, rows):
+    """Half of its rows left 4 trees of a forest, which lost 6 points of accuracy."""
+    model.fit(X, Y)
+    with pytest.raises(ValueError, match=r"trained on.*oob=False"):
+        prune(model, X[rows], Y[rows])
+    assert not prune(model, X_NEW[:200], Y_NEW[:200]).summary().oob
+
+
+def test_a_mask_that_is_too_large_is_not_made(monkeypatch):
+    """A forest of a million rows must not take gigabytes for a look at a few rows."""
+    monkeypatch.setattr("committee.ensembles.forests._MANY", 60 * 300 - 1)
+    forest = RandomForestClassifier(60, **SEED).fit(X, Y)
+    assert prune(forest, X[:200], Y[:200]).n_members_ >= 1
+
+
 def test_rows_that_all_members_know_are_warned_of():
-    """A part of the training rows: no tree recognises it, but all are right there."""
+    """Few of the training rows: nothing tells them, but all members are right there."""
     forest = ExtraTreesClassifier(20, **SEED).fit(X, Y)
     with pytest.warns(UserWarning, match="hardly tell the members apart"):
-        prune(forest, X[:100], Y[:100])
+        prune(forest, X[:40], Y[:40])
 
 
 def test_easy_rows_are_not_refused(rng):

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import log_ndtr
 
 
-def _without(m, V, x, site):
+def without(m, V, x, site):
     """Cavity of q(w) without the site (v, mean) on the projection x'w, step (a)."""
     v, mean = site
     if np.isinf(v):
@@ -29,6 +29,8 @@ def _with_step(m_cav, V_cav, x, noise):
     z = c_mean / np.sqrt(total)
     rho = np.exp(-0.5 * z * z - log_ndtr(z)) / np.sqrt(2.0 * np.pi * total)
     kappa = rho * (rho + c_mean / total)
+    if kappa < 1e-100:  # far from the edge the step is one, to the last digit
+        return m_cav, V_cav, (np.inf, 0.0), log_ndtr(z)
     m = m_cav + Vx * rho
     V = V_cav - np.outer(Vx, Vx) * kappa
     v = 1.0 / kappa - c_var
@@ -53,18 +55,34 @@ def _log_evidence(rows, sites, scales, V, m, alpha):
 
 def classification(S, alpha, n_sweeps=200):
     """Figure 4: N probit sites, then M truncation sites, again and again."""
+    m, V, sites, scales = _classification_sites(S, alpha, n_sweeps)
+    rows = np.vstack([S, np.eye(S.shape[1])])
+    return m, V, _log_evidence(rows, sites, scales, V, m, _each(alpha, S))
+
+
+def virtual_targets(S, alpha, n_sweeps=200):
+    """Mean, covariance, and (v_n, m_n) of the probit sites, section 3.5."""
+    m, V, sites, _ = _classification_sites(S, alpha, n_sweeps)
+    v, mean = np.transpose(sites[: len(S)])
+    return m, V, v, mean
+
+
+def _each(alpha, S):
+    return np.broadcast_to(alpha, S.shape[1]).astype(float)
+
+
+def _classification_sites(S, alpha, n_sweeps):
     N, M = S.shape
-    alpha = np.broadcast_to(alpha, M).astype(float)
-    m, V = np.zeros(M), np.diag(1.0 / alpha)
+    m, V = np.zeros(M), np.diag(1.0 / _each(alpha, S))
     rows = np.vstack([S, np.eye(M)])
     sites = [(np.inf, 0.0)] * (N + M)
     scales = [0.0] * (N + M)
     for _ in range(n_sweeps):
         for n, x in enumerate(rows):
-            cavity = _without(m, V, x, sites[n])
+            cavity = without(m, V, x, sites[n])
             noise = 1.0 if n < N else 0.0
             m, V, sites[n], scales[n] = _with_step(*cavity, x, noise)
-    return m, V, _log_evidence(rows, sites, scales, V, m, alpha)
+    return m, V, sites, scales
 
 
 def regression(F, y, alpha, noise, n_sweeps=200):
@@ -77,7 +95,7 @@ def regression(F, y, alpha, noise, n_sweeps=200):
     scales = [0.0] * (N + M)
     for _ in range(n_sweeps):
         for n, x in enumerate(rows):
-            m_cav, V_cav = _without(m, V, x, sites[n])
+            m_cav, V_cav = without(m, V, x, sites[n])
             if n < N:
                 gain = V_cav @ x / (noise + x @ V_cav @ x)
                 m = m_cav + gain * (y[n] - x @ m_cav)

@@ -4,8 +4,19 @@ import itertools
 import re
 
 import pytest
+from sklearn.datasets import load_iris
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 
-from committee import Bagging, CommitteeRegressor, EPPruner, report
+from committee import (
+    Bagging,
+    BestPruner,
+    CommitteeClassifier,
+    CommitteeRegressor,
+    EPPruner,
+    Pool,
+    report,
+)
 from tests.reporting.conftest import HOSTILE
 
 #: The least contrast of text and of pictures that WCAG wants.
@@ -100,7 +111,7 @@ def opened(browser, pages):
 
 
 @pytest.mark.parametrize(
-    ("name", "charts"), [("classifier", 4), ("regressor", 5), ("pruned", 4)]
+    ("name", "charts"), [("classifier", 7), ("regressor", 6), ("pruned", 7)]
 )
 def test_all_charts_are_drawn_without_a_complaint_or_a_request(opened, name, charts):
     page = opened(name)
@@ -274,3 +285,59 @@ def test_without_scripts_the_tables_are_there(browser, pages, classifier):
     assert page.locator("#members tbody tr").count() == classifier[0].n_members_
     assert page.locator(".cards > div").count() == 5
     context.close()
+
+
+def test_tables_that_scroll_say_so(opened):
+    page = opened("pruned", width=400)
+    boxes = page.locator(".scroll")
+    scrolls = 0
+    for i in range(boxes.count()):
+        box = boxes.nth(i)
+        over = box.evaluate("(b) => b.scrollWidth - b.clientWidth")
+        hint = box.locator("xpath=following-sibling::p[1][@class='hint']")
+        assert hint.is_visible() == (over > 1)
+        assert box.evaluate("(b) => b.classList.contains('more')") == (over > 1)
+        scrolls += over > 1
+        box.evaluate("(b) => { b.scrollLeft = b.scrollWidth; }")
+        page.wait_for_timeout(50)
+        assert not box.evaluate("(b) => b.classList.contains('more')")
+    assert scrolls > 0
+
+
+@pytest.fixture(scope="module")
+def long_names(pages):
+    X, y = load_iris(return_X_y=True)
+    name = "logistic_regression_with_an_elastic_net_penalty_and_scaling"
+    pool = Pool([(name, GaussianNB()), ("Nearest Neighbours", KNeighborsClassifier())])
+    committee = CommitteeClassifier(
+        generator=pool, combiner=BestPruner(2), random_state=0
+    ).fit(X[::2], y[::2])
+    report(committee, X[1::2], y[1::2], pages / "long.html")
+
+
+@pytest.mark.usefixtures("long_names")
+def test_long_names_break_between_their_words(opened):
+    page = opened("long", width=390)
+    assert page.troubles == []
+    name = page.locator("#path-members li span").first
+    assert name.locator("wbr").count() > 3
+    # No word is broken in itself: the longest one fits into a line.
+    lines = page.evaluate(
+        """() => { const span = [...document.querySelectorAll('#path-members span')]
+          .find((s) => s.textContent.includes('logistic'));
+          return [...span.childNodes].filter((n) => n.nodeType === 3).map((n) => {
+            const r = document.createRange(); r.selectNodeContents(n);
+            return r.getClientRects().length; }); }"""
+    )
+    assert set(lines) == {1}
+    assert page.locator("#pairs-chart text", has_text="+").count() >= 1
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_rates_are_percent_in_pictures_and_tables(opened):
+    page = opened("classifier")
+    assert (
+        " %"
+        in page.locator("#pairs-chart g[aria-label='y-axis tick label']").text_content()
+    )
+    assert page.locator(".verdict p").first.is_visible()

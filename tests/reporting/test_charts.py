@@ -1,6 +1,7 @@
 """The numbers of the charts are those of the diagnostics."""
 
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ from committee import (
     report,
 )
 from committee import ambiguity as terms_of
-from committee.reporting import charts, evaluation
+from committee.reporting import charts, error_charts, evaluation
 from committee.reporting.evaluation import evaluate_members
 
 
@@ -41,10 +42,14 @@ def test_weights_are_the_largest_with_their_spread(classifier, regressor):
     assert charts.weights(RandomForestClassifier(), names) is None
 
 
+def pairs_of(evaluated, kept):
+    return charts.pairs(evaluated, kept, [f"#{m}" for m in evaluated.numbers])
+
+
 def test_pairs_of_classifiers_have_kappa_and_error(classifier):
     committee, X, y = classifier
     evaluated = evaluate_members(committee, X, y)
-    shown = charts.pairs(evaluated, np.array([0, 1]))
+    shown = pairs_of(evaluated, np.array([0, 1]))
     M = committee.n_members_
     assert shown["n_pairs"] == M * (M - 1) // 2
     assert len(shown["points"]) == shown["n_others"] == shown["n_pairs"] - 1
@@ -58,7 +63,7 @@ def test_pairs_of_classifiers_have_kappa_and_error(classifier):
 def test_kappa_counts_a_row_of_weight_two_twice(classifier):
     committee, X, y = classifier
     s = np.where(np.arange(len(y)) < 20, 2.0, 1.0)
-    shown = charts.pairs(
+    shown = pairs_of(
         evaluate_members(committee, X, y, sample_weight=s), np.array([0, 1])
     )
     F = committee.member_predictions(np.vstack([X, X[:20]]))
@@ -67,7 +72,7 @@ def test_kappa_counts_a_row_of_weight_two_twice(classifier):
 
 def test_pairs_of_regressors_have_the_correlation_of_their_errors(regressor):
     committee, X, y = regressor
-    shown = charts.pairs(evaluate_members(committee, X, y), np.array([0, 1]))
+    shown = pairs_of(evaluate_members(committee, X, y), np.array([0, 1]))
     E = committee.member_predictions(X)[:, :2] - y[:, None]
     cosine = (E[:, 0] @ E[:, 1]) / np.sqrt((E**2).sum(axis=0).prod())
     assert shown["kept"][0][0] == pytest.approx(cosine)
@@ -77,13 +82,13 @@ def test_pairs_of_regressors_have_the_correlation_of_their_errors(regressor):
 def test_a_member_alone_is_no_pair():
     X, y = load_digits(return_X_y=True)
     forest = RandomForestClassifier(1, random_state=0).fit(X, y)
-    assert charts.pairs(evaluate_members(forest, X, y), np.array([0])) is None
+    assert pairs_of(evaluate_members(forest, X, y), np.array([0])) is None
 
 
 def test_many_pairs_are_counted_in_cells(classifier, monkeypatch):
     committee, X, y = classifier
     monkeypatch.setattr(charts, "_MOST_POINTS", 4)
-    shown = charts.pairs(evaluate_members(committee, X, y), np.arange(3))
+    shown = pairs_of(evaluate_members(committee, X, y), np.arange(3))
     assert shown["points"] is None
     assert (
         sum(cell[4] for cell in shown["cells"])
@@ -98,7 +103,7 @@ def test_of_very_many_members_some_are_compared(classifier, monkeypatch):
     monkeypatch.setattr(evaluation, "_MOST_IN_PAIRS", 4)
     evaluated = evaluate_members(committee, X, y)
     first, second = evaluated.leading[:2]
-    shown = charts.pairs(evaluated, np.array([first, second]))
+    shown = pairs_of(evaluated, np.array([first, second]))
     assert shown["n_pairs"] == 6
     kappa = pairwise_kappa(committee.member_predictions(X))
     assert shown["kept"][0][0] == pytest.approx(kappa[first, second])
@@ -112,9 +117,13 @@ def test_ambiguity_is_an_identity_at_every_size(classifier):
     total = terms_of(F, y, w / w.sum())
     assert shown["total"]["ensemble"] == pytest.approx(total.ensemble_error)
     assert shown["total"]["diversity"] == pytest.approx(total.diversity)
+    # The line ends at the committee itself.
+    assert shown["weighted"]
+    assert shown["ensemble"][-1] == pytest.approx(total.ensemble_error)
     order = np.argsort(-w, kind="stable")
     for k in (1, 3, len(w)):
-        plain = terms_of(F[:, order[:k]], y)
+        u = w[order[:k]]
+        plain = terms_of(F[:, order[:k]], y, u / u.sum())
         at = shown["size"].index(k)
         assert shown["ensemble"][at] == pytest.approx(plain.ensemble_error)
         assert shown["member"][at] == pytest.approx(plain.member_error)
@@ -144,7 +153,7 @@ def test_scores_of_a_booster_have_no_ambiguity():
 
 def test_confusion_counts_rows(classifier):
     committee, X, y = classifier
-    shown = charts.confusion(evaluate_members(committee, X, y))
+    shown = error_charts.confusion(evaluate_members(committee, X, y))
     counts = np.array(shown["counts"]).astype(float)
     assert counts.sum() == len(y)
     assert np.trace(counts) == np.sum(committee.predict(X) == y)
@@ -154,8 +163,8 @@ def test_confusion_counts_rows(classifier):
 
 def test_rare_classes_are_joined(classifier, monkeypatch):
     committee, X, y = classifier
-    monkeypatch.setattr(charts, "_MOST_CLASSES", 1)
-    shown = charts.confusion(evaluate_members(committee, X, y))
+    monkeypatch.setattr(error_charts, "_MOST_CLASSES", 1)
+    shown = error_charts.confusion(evaluate_members(committee, X, y))
     most = np.bincount(y).argmax()
     assert shown["labels"] == [str(committee.classes_[most]), "2 others"]
     # Others that were taken for others may be wrong.
@@ -167,7 +176,7 @@ def test_rare_classes_are_joined(classifier, monkeypatch):
 
 def test_residuals_are_targets_less_predictions(regressor):
     committee, X, y = regressor
-    shown = charts.residuals(evaluate_members(committee, X, y))
+    shown = error_charts.residuals(evaluate_members(committee, X, y))
     predicted = committee.predict(X)
     np.testing.assert_allclose(
         shown["points"], np.column_stack([predicted, y - predicted])
@@ -181,11 +190,14 @@ def test_everything_is_json(classifier, regressor):
         json.dumps(
             [
                 charts.weights(committee, [str(m) for m in kept]),
-                charts.pairs(evaluated, kept),
+                pairs_of(evaluated, kept),
                 charts.ambiguity(evaluated, committee.weights_),
-                (charts.confusion if evaluated.F.ndim == 3 else charts.residuals)(
-                    evaluated
-                ),
+                error_charts.curves(evaluated) if evaluated.is_classifier else None,
+                (
+                    error_charts.confusion
+                    if evaluated.F.ndim == 3
+                    else error_charts.residuals
+                )(evaluated),
             ],
             allow_nan=False,
         )
@@ -323,11 +335,45 @@ def test_a_pruned_forest_knows_the_bytes_and_not_all_members(pruned):
     assert path["measure"] == small.path_.measure == "cross-fitted error rate"
     assert set(path["error"]) <= set(small.path_.error)
     assert path["note"] == ""
-    assert np.isfinite(path["here"][at])
+    # Members that were left out predict as well, as long as they are at hand.
+    assert np.isfinite(path["here"]).all()
+    again = pickle.loads(pickle.dumps(small))
+    copied = path_of(again, X, y)
     missing = [not set(m) <= set(small.support_) for m in path["members"]]
-    assert [bool(np.isnan(e)) for e in path["here"]] == missing
+    assert [bool(np.isnan(e)) for e in copied["here"]] == missing
 
 
 def test_without_a_pruner_there_is_no_path():
     committee, X, y = committee_with(Average())
     assert path_of(committee, X, y) is None
+
+
+def test_few_pairs_have_the_names_of_their_members(regressor, classifier):
+    for committee, X, y in (regressor, classifier):
+        few = evaluate_members(committee.members_[:4], X, y)
+        names = ["a", "b", "c", "d"]
+        labels = charts.pairs(few, np.arange(4), names)["labels"]
+        assert [label["names"] for label in labels][:2] == [["a", "b"], ["a", "c"]]
+    many = evaluate_members(RandomForestClassifier(9).fit(X, y), X, y)
+    assert pairs_of(many, np.arange(9))["labels"] is None
+
+
+def test_many_equal_weights_are_one_bar():
+    X, y = load_wine(return_X_y=True)
+    committee = CommitteeClassifier(generator=Bagging(25), random_state=0).fit(X, y)
+    shown = charts.weights(committee, [str(m) for m in range(25)])
+    assert shown["names"] == ["25 members, each"]
+    assert shown["weight"] == [1 / 25]
+    assert shown["more"] == 0
+    assert "all have the same, 0.04" in shown["alt"]
+
+
+def test_the_slider_has_the_weights_of_the_table(pruned):
+    small, X, y = pruned
+    path = path_of(small, X, y)
+    at = path["chosen"]
+    by_number = dict(zip(path["members"][at], path["weights"][at], strict=True))
+    for m, w in zip(small.support_, small.weights_, strict=True):
+        assert by_number[m] == w
+    assert sum(path["weights"][0]) == pytest.approx(1.0)  # shares at other sizes too
+    assert path["format"] == {"scale": 100, "decimals": 2, "unit": " %"}

@@ -1,5 +1,7 @@
 """What members predict, against the plain computation on the whole F."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy.stats import binomtest, norm
@@ -15,7 +17,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from committee import ambiguity, error_correlation, member_predictions
+from committee import ambiguity, error_correlation, member_predictions, prune
 from committee.reporting import evaluation as module
 from committee.reporting.evaluation import evaluate_members
 
@@ -27,7 +29,8 @@ def test_errors_of_classes_are_those_of_the_whole_F(classifier):
     np.testing.assert_array_equal(evaluated.F, F)
     wrong = F.argmax(axis=2) != y[:, None]
     np.testing.assert_allclose(evaluated.errors, wrong.mean(axis=0))
-    own, equal, best = evaluated.scores()
+    own, equal, best, constant = evaluated.comparisons.values()
+    assert constant.error == np.mean(np.bincount(y).argmax() != y)
     assert own.error == np.mean(committee.predict(X) != y)
     assert equal.error == np.mean(F.mean(axis=1).argmax(axis=1) != y)
     assert best.error == wrong.mean(axis=0).min()
@@ -39,17 +42,22 @@ def test_errors_of_classes_are_those_of_the_whole_F(classifier):
     assert (own.low, own.high) == pytest.approx((interval.low, interval.high))
 
 
-def test_errors_of_numbers_are_squared_and_their_interval_is_normal(regressor):
+def test_errors_of_numbers_are_roots_and_so_are_the_ends_of_a_normal_interval(
+    regressor,
+):
     committee, X, y = regressor
     evaluated = evaluate_members(committee, X, y)
     F = committee.member_predictions(X)
-    np.testing.assert_allclose(evaluated.output, committee.predict(X))
-    np.testing.assert_allclose(evaluated.errors, ((F - y[:, None]) ** 2).mean(axis=0))
-    own = evaluated.scores()[0]
+    np.testing.assert_allclose(evaluated.own.predicted, committee.predict(X))
+    np.testing.assert_allclose(
+        evaluated.errors, np.sqrt(((F - y[:, None]) ** 2).mean(axis=0))
+    )
+    assert evaluated.measure == "RMSE"
+    own = evaluated.comparisons["committee"]
     losses = (committee.predict(X) - y) ** 2
     half = norm.ppf(0.975) * losses.std() / np.sqrt(len(y))
     assert (own.low, own.high) == pytest.approx(
-        (losses.mean() - half, losses.mean() + half)
+        (np.sqrt(losses.mean() - half), np.sqrt(losses.mean() + half))
     )
     np.testing.assert_allclose(evaluated.correlation, error_correlation(F, y))
 
@@ -71,7 +79,9 @@ def test_a_row_of_weight_two_is_a_row_that_comes_twice(classifier):
     twice = evaluate_members(committee, np.vstack([X, X[:10]]), np.append(y, y[:10]))
     np.testing.assert_allclose(weighted.errors, twice.errors)
     np.testing.assert_allclose(weighted.correlation, twice.correlation)
-    for a, b in zip(weighted.scores(), twice.scores(), strict=True):
+    for a, b in zip(
+        weighted.comparisons.values(), twice.comparisons.values(), strict=True
+    ):
         assert (a.error, a.gap) == pytest.approx((b.error, b.gap))
 
 
@@ -80,13 +90,13 @@ def test_the_interval_of_weighted_rows_is_that_of_as_many_effective_ones(classif
     half = np.arange(len(y)) < len(y) // 2
     none = evaluate_members(
         committee, X, y, sample_weight=np.where(half, 1.0, 0.0)
-    ).scores()[0]
-    part = evaluate_members(committee, X[half], y[half]).scores()[0]
+    ).comparisons["committee"]
+    part = evaluate_members(committee, X[half], y[half]).comparisons["committee"]
     assert (none.low, none.high) == pytest.approx((part.low, part.high))
     same = evaluate_members(
         committee, X, y, sample_weight=np.full(len(y), 3.0)
-    ).scores()[0]
-    plain = evaluate_members(committee, X, y).scores()[0]
+    ).comparisons["committee"]
+    plain = evaluate_members(committee, X, y).comparisons["committee"]
     assert (same.low, same.high) == pytest.approx((plain.low, plain.high))
 
 
@@ -95,7 +105,7 @@ def test_rows_that_are_all_right_leave_room_for_doubt(classifier):
     s = np.linspace(1, 2, len(X))
     own = evaluate_members(
         committee, X, committee.predict(X), sample_weight=s
-    ).scores()[0]
+    ).comparisons["committee"]
     assert own.error == own.low == 0
     assert 0.02 < own.high < 0.2
 
@@ -105,7 +115,8 @@ def test_of_one_row_no_interval_is_known(regressor, classifier):
         for rows, s in ((1, None), (2, [1.0, 0.0])):
             evaluated = evaluate_members(committee, X[:rows], y[:rows], sample_weight=s)
             assert all(
-                np.isnan([x.low, x.high, x.gap_se]).all() for x in evaluated.scores()
+                np.isnan([x.low, x.high, x.gap_se]).all()
+                for x in evaluated.comparisons.values()
             )
 
 
@@ -122,7 +133,7 @@ def test_where_F_is_too_large_rows_are_drawn_for_it_alone(classifier, monkeypatc
     monkeypatch.undo()
     whole = evaluate_members(committee, X, y)
     np.testing.assert_array_equal(evaluated.errors, whole.errors)
-    assert evaluated.scores() == whole.scores()
+    assert evaluated.comparisons == whole.comparisons
 
 
 def test_the_ambiguity_is_that_of_the_diagnostics(classifier):
@@ -155,7 +166,9 @@ def test_other_ensembles_are_evaluated_too(ensemble):
     labels = np.array(["a", "b", "c"])[y]
     ensemble.fit(X, labels)
     evaluated = evaluate_members(ensemble, X, labels)
-    assert evaluated.scores()[0].error == np.mean(ensemble.predict(X) != labels)
+    assert evaluated.comparisons["committee"].error == np.mean(
+        ensemble.predict(X) != labels
+    )
     assert evaluated.F.shape == member_predictions(ensemble, X).shape
 
 
@@ -163,10 +176,45 @@ def test_a_median_predicts_itself(regressor):
     _, X, y = regressor
     boosted = AdaBoostRegressor(n_estimators=5, random_state=0).fit(X, y)
     evaluated = evaluate_members(boosted, X, y)
-    np.testing.assert_array_equal(evaluated.output, boosted.predict(X))
+    np.testing.assert_array_equal(evaluated.own.predicted, boosted.predict(X))
 
 
 def test_labels_that_nobody_knows_are_named(classifier):
     committee, X, _ = classifier
     with pytest.raises(ValueError, match="holds the label 7"):
         evaluate_members(committee, X, np.full(len(X), 7))
+
+
+@pytest.mark.parametrize("as_list", [False, True])
+def test_the_ensemble_before_pruning_is_evaluated_on_these_rows(as_list, rng):
+    X = rng.normal(size=(300, 4))
+    y = np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=300) > 0, "yes", "no")
+    forest = RandomForestClassifier(20, random_state=0).fit(X[:100], y[:100])
+    whole = list(forest.estimators_) if as_list else forest
+    codes = (y == "yes").astype(float) if as_list else y
+    small = prune(whole, X[100:200], codes[100:200])
+    evaluated = evaluate_members(small, X[200:], codes[200:])
+    p = forest.predict_proba(X[200:])
+    np.testing.assert_allclose(evaluated.answers["before"].p, p)
+    assert evaluated.comparisons["before"].error == np.mean(
+        forest.predict(X[200:]) != y[200:]
+    )
+    assert evaluated.numbers.tolist() == list(range(20))
+    assert evaluated.kept.tolist() == small.support_.tolist()
+    own = evaluated.answers["committee"].p
+    np.testing.assert_allclose(own, small.predict_proba(X[200:]))
+    # A copy does not know it, and says nothing.
+    copied = evaluate_members(pickle.loads(pickle.dumps(small)), X[200:], codes[200:])
+    assert "before" not in copied.answers
+    assert len(copied.numbers) == small.n_members_
+    assert copied.comparisons["committee"] == evaluated.comparisons["committee"]
+
+
+def test_training_rows_are_recognised(rng):
+    X = rng.normal(size=(200, 4))
+    y = (X[:, 0] + rng.normal(size=200) > 0).astype(int)
+    forest = RandomForestClassifier(20, random_state=0).fit(X[:100], y[:100])
+    small = prune(forest, X[:100], y[:100], oob=True)
+    for model in (forest, small):
+        assert evaluate_members(model, X[:100], y[:100]).is_training
+        assert not evaluate_members(model, X[100:], y[100:]).is_training

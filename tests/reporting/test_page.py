@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from committee import report
-from committee.reporting.page import rounded
+from committee.reporting.page import pieces, rounded
 from tests.reporting.conftest import HOSTILE
 
 ASSETS = resources.files("committee.reporting").joinpath("assets")
@@ -98,9 +98,9 @@ def test_nothing_is_asked_for(hostile):
 def test_pictures_have_words_and_headers_can_be_reached(hostile):
     reader = read(hostile)
     charts = [a for _, a in reader.tags if a.get("role") == "img"]
-    assert len(charts) == 4
+    assert len(charts) == 7
     assert all(len(a["aria-label"]) > 30 for a in charts)
-    assert sum(tag == "button" for tag, _ in reader.tags) == 7
+    assert sum(tag == "button" for tag, _ in reader.tags) == 14
     tags = dict(reader.tags)
     assert tags["html"]["lang"] == "en"
 
@@ -148,3 +148,9 @@ def test_the_chart_libraries_are_the_ones_that_were_looked_at():
         assert b"</script" not in data
         licence = ASSETS.joinpath(f"LICENSE-{name.split('.')[0]}")
         assert "Permission to use" in licence.read_text(encoding="utf-8")
+
+
+def test_names_break_between_words_and_lose_nothing(hostile):
+    assert pieces("a_long, CamelName x") == ["a_", "long, Camel", "Name x"]
+    assert "".join(pieces(HOSTILE)) == HOSTILE
+    assert "&lt;/<wbr>script&gt;" in hostile

@@ -7,11 +7,15 @@ import pytest
 from sklearn.ensemble import AdaBoostRegressor, RandomForestClassifier
 
 from committee import Bagging, CommitteeRegressor, prune
-from committee._format import byte_size, change, percent
+from committee._format import byte_size, percent
 from committee.reporting import page_text
+from committee.reporting.answers import Answer
 from committee.reporting.charts import path_chart
 from committee.reporting.evaluation import evaluate_members
 from committee.reporting.member_table import core_of, member_table
+from committee.reporting.number_format import NumberFormat
+
+RATE = NumberFormat.of("error rate", 0.1)
 
 
 def evaluated_parts(committee, X, y):
@@ -23,7 +27,7 @@ def test_headlines_of_a_weighed_committee(classifier):
     core, evaluated, table = evaluated_parts(*classifier)
     members, error, gain, bytes_, speed = page_text.headlines(core, evaluated, table)
     assert members["value"] == f"{core.n_members_} of 20"
-    assert error["value"] == percent(evaluated.scores()[0].error)
+    assert error["value"] == f"{100 * evaluated.comparisons['committee'].error:.2f} %"
     assert "78 rows" in error["label"]
     assert "against equal votes" in gain["label"]
     # What the others would have cost is not known.
@@ -47,18 +51,18 @@ def test_headlines_of_a_pruned_forest_are_those_of_its_summary(pruned):
     members, _, gain, bytes_, _ = page_text.headlines(core, evaluated, table)
     assert members["value"] == f"{core.n_members_} of 30"
     before, after = gain["value"].split(" → ")
-    assert before == percent(summary.error_before)
-    assert after == percent(summary.error_after)
+    assert before == f"{100 * summary.error_before:.2f} %"
+    assert after == f"{100 * summary.error_after:.2f} %"
     share = percent(summary.bytes_after / summary.bytes_before)
     assert bytes_["note"].startswith(f"the whole model: {share} of ")
     # The card, the slider and the table count the same bytes.
     at = path_chart(core, evaluated)["chosen"]
     assert bytes_["value"] == byte_size(path_chart(core, evaluated)["bytes"][at])
-    gap = change(100 * summary.difference, 100 * summary.difference_se, "points")
+    gap = RATE.change(summary.difference, summary.difference_se)
     assert gain["note"].startswith((gap, "the same on every row"))
     lines = {name: cells for name, *cells in page_text.pruning(core)}
     assert lines["members"][:2] == ["30", str(core.n_members_)]
-    assert lines["error rate, cross-fitted"][0] == percent(summary.error_before)
+    assert lines["error rate, cross-fitted"][0] == before
 
 
 def test_where_nothing_was_pruned_nothing_is_claimed(regressor):
@@ -76,11 +80,14 @@ def test_where_nothing_was_pruned_nothing_is_claimed(regressor):
 
 def test_the_comparison_names_the_best_member(regressor):
     _, evaluated, table = evaluated_parts(*regressor)
-    own, equal, best = page_text.comparison(evaluated, table)
+    own, equal, best, constant = page_text.comparison(evaluated, table)["lines"]
     assert own["gap"] == ""
     assert equal["name"] == f"equal votes of {len(table.numbers)} members"
     assert f"#{table.numbers[evaluated.errors.argmin()]}" in best["name"]
     assert best["gap"][0] in "+-"
+    assert constant["name"] == "the mean, always"
+    assert page_text.comparison(evaluated, table)["columns"] == ["MAE", "R2"]
+    assert constant["scores"][1].startswith("0.0000 ± ")
 
 
 def test_the_table_starts_with_the_largest_weight(classifier):
@@ -120,19 +127,16 @@ def test_rounding_is_no_gain(regressor):
     _, X, y = regressor
     whole = CommitteeRegressor(generator=Bagging(3), random_state=0).fit(X, y)
     core, evaluated, table = evaluated_parts(whole, X, y)
-    noisy = evaluated.losses * (1 + np.array([[0.0], [1e-14], [0.5]]))
-    evaluated = replace(evaluated, losses=noisy)
+    answers = evaluated.answers
+    noisy = Answer(answers["equal"].predicted * (1 + 1e-14))
+    evaluated = replace(evaluated, answers={**answers, "equal": noisy})
     gain = page_text.headlines(core, evaluated, table)[2]
     assert (gain["value"], gain["note"]) == ("the same", "")
-    _, equal, best = page_text.comparison(evaluated, table)
-    assert equal["gap"] == "the same"
+    assert page_text.comparison(evaluated, table)["lines"][1]["gap"] == "the same"
     # As many errors on other rows are not the same.
-    swapped = np.stack(
-        [evaluated.losses[0], evaluated.losses[0][::-1], evaluated.losses[2]]
-    )
-    _, equal, _ = page_text.comparison(replace(evaluated, losses=swapped), table)
-    assert equal["gap"].startswith("0 ± ")
-    assert best["gap"].startswith("+")
+    turned = Answer(2 * y - answers["committee"].predicted[::-1] + (y[::-1] - y))
+    swapped = replace(evaluated, answers={**answers, "equal": turned})
+    assert "±" in page_text.comparison(swapped, table)["lines"][1]["gap"]
 
 
 def test_of_one_row_nothing_is_claimed(regressor):
@@ -141,9 +145,9 @@ def test_of_one_row_nothing_is_claimed(regressor):
     _, error, gain, *_ = page_text.headlines(core, evaluated, table)
     assert error["note"] == "95 % interval -"
     assert "±" not in gain["note"] + gain["value"]
-    assert [line["interval"] for line in page_text.comparison(evaluated, table)] == [
-        "-"
-    ] * 3
+    assert [
+        line["interval"] for line in page_text.comparison(evaluated, table)["lines"]
+    ] == ["-"] * 4
 
 
 def test_rows_that_count_half_are_told_of_out_of_bag(rng):

@@ -4,8 +4,8 @@ import pytest
 from sklearn.base import is_classifier, is_regressor
 
 from committee import combiners
+from committee.combiner_names import COMBINERS
 from committee.shell.choices import (
-    COMBINERS,
     ESTIMATORS,
     GENERATORS,
     TREES,

@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from studies.boards import HANDS, LINES, deal_hands, label_hands, tic_tac_toe
+from studies.boards import (
+    HANDS,
+    LINES,
+    deal_hands,
+    file_order,
+    label_hands,
+    tic_tac_toe,
+)
 from tests.reference.data import load_or_skip
 
 
@@ -101,3 +108,14 @@ def test_labels_are_those_of_the_archive():
         np.testing.assert_array_equal(
             label_hands(stored[f"X_{part}"]), stored[f"y_{part}"]
         )
+
+
+def test_the_file_of_uci_begins_with_wins_of_x_and_ends_with_draws():
+    X, y = tic_tac_toe()
+    order = file_order(X)
+    lines = ["".join("bxo"[int(v)] for v in board) for board in X[order]]
+    assert lines[:3] == ["xxxxooxoo", "xxxxoooxo", "xxxxoooox"]
+    assert lines[625:628] == ["bbbbooxxx", "xxoxxoobo", "xxoxxoboo"]
+    assert lines[-17:-15] == ["bboboxoxx".replace(" ", ""), "xxooxxxoo"]
+    assert lines[-1] == "ooxxxooxx"
+    assert y[order].tolist() == [1] * 626 + [0] * 332

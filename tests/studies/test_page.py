@@ -64,13 +64,13 @@ def test_cells_without_runs_are_named(tmp_path):
     store = Store(tmp_path / "s.sqlite")
     for run in range(2):
         job = Job("hamers-coupling", "tic-tac-toe", run)
-        numbers = {"error": [1.0] * len(COUPLINGS)}
+        numbers = dict.fromkeys(("error", "minimum"), [1.0] * len(COUPLINGS))
         both = {"paper": numbers, "held-out": numbers}
         store.add(Finished(job, both, 0.1, None, "some.npz"))
     text = show(["hamers-coupling"], store, "md")
-    assert "0 to 2 runs of each cell (3)" in text
+    assert "0 to 2 runs of each cell (5)" in text
     assert "`python -m studies run hamers-coupling --runs 2 --data DIR` comp" in text
-    assert "There are no runs of nox-8, medv-8." in text
+    assert "There are no runs of nox-8, medv-8, tic-tac-toe-123, australian." in text
     assert "Data: some.npz." in text
 
 

@@ -16,6 +16,7 @@ SMALL = {
     "hamers-sine": {},
     "hamers-boston": {"n_rows": 60},
     "hamers-coupling": {"n_rows": 60, "n_members": 3},
+    "hamers-chain": {"n_rows": 60, "n_members": 3},
     "hamers-classification": {"n_rows": 90, "n_members": 5},
     "chapter-generators": {"times": 3, "n_test": 30},
 }
@@ -32,7 +33,8 @@ CELLS = [
     ("hamers-sine", "sine"),
     ("hamers-boston", "nox-8"),
     ("hamers-coupling", "tic-tac-toe"),
-    ("hamers-classification", "tic-tac-toe"),
+    ("hamers-chain", "medv-8"),
+    ("hamers-classification", "tic-tac-toe-123"),
     ("hamers-classification", "adult"),
     ("chapter-generators", "waveform"),
 ]
@@ -89,13 +91,28 @@ def test_a_run_repeats_itself_and_both_protocols_have_the_same_members():
     assert outcome["paper"]["ep.error"] != outcome["held-out"]["ep.error"]
 
 
-def test_couplings_that_are_too_negative_have_no_error():
+def test_couplings_without_a_minimum_have_an_error_all_the_same():
     outcome = finished(
-        "hamers-coupling", "tic-tac-toe", **SMALL["hamers-coupling"]
+        "hamers-coupling", "tic-tac-toe-123", **SMALL["hamers-coupling"]
     ).outcome
-    errors = np.array(outcome["paper"]["error"])
-    assert np.isnan(errors[0])
-    assert np.isfinite(errors[6:]).all()
+    numbers = outcome["paper"]
+    assert np.isfinite(numbers["error"]).all()
+    assert numbers["minimum"][0] == 0
+    assert numbers["minimum"][6:] == [1.0] * 7
+
+
+def test_boards_in_the_order_of_the_file_have_no_curve():
+    outcome = finished(
+        "hamers-classification", "tic-tac-toe-123-in-order", n_members=11
+    ).outcome
+    assert outcome["paper"]["coupled.error"] > 0.9
+    assert "coupled.auc" not in outcome["paper"]
+
+
+def test_a_chain_and_a_ring_have_the_same_subsets_but_another_error():
+    numbers = finished("hamers-chain", "tic-tac-toe", n_members=5).outcome["paper"]
+    assert numbers["difference"] == numbers["chain"] - numbers["ring"]
+    assert abs(numbers["difference"]) < 0.05
 
 
 def test_coupling_helps_where_submodels_have_not_trained():

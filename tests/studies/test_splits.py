@@ -82,3 +82,22 @@ def test_coupled_members_learn_tic_tac_toe_from_standardised_rows():
     assert len(np.unique(both, axis=0)) == 958
     model = fit(problem, split, 0, coupling=0.1, weigh_on="train")
     assert error(problem, model, split) < 0.1
+
+
+def test_tic_tac_toe_as_letters_and_in_the_order_of_the_file():
+    plain, coded, in_order = (
+        PROBLEMS[f"tic-tac-toe{name}"] for name in ("", "-123", "-123-in-order")
+    )
+    one, other = (draw_split(problem, 0, None) for problem in (plain, coded))
+    np.testing.assert_array_equal(one.y, other.y)
+    for j in range(9):
+        # x, blank, o of the one are the largest, the least and the middle of the other.
+        x, blank, o = (
+            other.X[one.X[:, j] == v, j] for v in np.unique(one.X[:, j])[::-1]
+        )
+        assert {np.ptp(v) for v in (x, blank, o)} == {0.0}
+        assert x[0] > o[0] > blank[0]
+        assert x[0] - o[0] == pytest.approx(o[0] - blank[0])
+    splits = [draw_split(in_order, seed, None) for seed in (0, 1)]
+    np.testing.assert_array_equal(splits[0].X, splits[1].X)
+    assert (splits[0].y.sum(), splits[0].y_test.sum()) == (626, 0)

@@ -7,6 +7,12 @@ With p(alpha_i) ~ 1/alpha_i the prior of a weight is p(w_i) ~ 1/w_i, and EM clim
 where eps_i, a hundred-millionth of a weight's natural size 1/sqrt(L_ii), makes J
 finite. A member that reaches zero stays there. J has many local maxima, w = 0 among
 them: which of them EM finds depends on where it starts (Chen, Tino and Yao, 2006).
+
+Members that nothing tells apart keep equal weights at every step, and EM would stand
+still at a saddle: out of bag, where all differences are within the noise of sampling
+and C is shrunk to exchangeable members, it kept 100 of 100 trees. A point of rest is
+left along the directions in which J curves upwards; members of lower number gain by
+it, as nothing else can decide.
 """
 
 from __future__ import annotations
@@ -14,6 +20,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 import numpy as np
+from scipy.linalg import eigh
 from scipy.special import log_ndtr
 
 from committee._parallel import one_thread
@@ -29,6 +36,8 @@ Start = FloatArray | Literal["equal", "least-squares"]
 # below 1e-5 where the noise has sunk to its floor.
 _VANISHED = 1e-7
 _EPS = 1e-8
+# Curvatures of J in log w below this are none; a saddle is left by this share of w.
+_FLAT, _TILT = 1e-6, 1e-2
 # Noise below this share of the mean square of y is rounding of the moments.
 _LEAST_NOISE = 1e-10
 
@@ -136,12 +145,36 @@ def _climb(
         change = float(np.abs(new - w).max() / max(new.max(), eps.min()))
         w = new
         if change <= tol:
-            break
+            tilted = _leave_saddle(model, w)
+            if tilted is None:
+                break
+            w, change = tilted, _TILT
     converged = not w.any() or change <= tol
     if not w.any():
         w = _best_single(np.where(no_votes, 1.0, L), np.where(no_votes, -np.inf, h))
         model.adapt(w)
     return EMFit(w, 1.0, np.array(objective), len(objective), converged, change)
+
+
+def _leave_saddle(model: Gaussian | Probit, w: FloatArray) -> FloatArray | None:
+    """Return weights beside a point of rest where J is larger, None at a maximum.
+
+        - d^2 J / du_i du_j = w_i L_ij w_j - [i = j],    u = log w,  at rest
+
+    The step is a slope over the members' numbers, projected on the directions in which
+    J curves upwards: the same whatever basis they are given in.
+    """
+    active = np.flatnonzero(w)
+    here = w[active]
+    L = model.curvature(active, here) * here * here[:, None]
+    upwards = eigh(L, subset_by_value=(-np.inf, 1.0 - _FLAT))[1]
+    slope = np.linspace(1.0, -1.0, len(active))
+    step = upwards @ (upwards.T @ slope)
+    if np.abs(step).max(initial=0.0) <= _FLAT:
+        return None
+    tilted = w.copy()
+    tilted[active] *= 1.0 + _TILT * step / np.abs(step).max()
+    return tilted
 
 
 def _best_single(L: FloatArray, h: FloatArray) -> FloatArray:
@@ -173,8 +206,12 @@ class Gaussian:
         self, active: IntArray, w: FloatArray, alpha: FloatArray
     ) -> FloatArray:
         """Solve the quadratic problem exactly, from anywhere."""
-        L = self.moments.G[np.ix_(active, active)] / self.noise
+        L = self.curvature(active, w)
         return solve_nnqp(L + np.diag(alpha), self.moments.g[active] / self.noise)
+
+    def curvature(self, active: IntArray, w: FloatArray) -> FloatArray:
+        """Return L = G / noise."""
+        return self.moments.G[np.ix_(active, active)] / self.noise
 
     def _rss(self, w: FloatArray) -> float:
         m = self.moments
@@ -224,6 +261,10 @@ class Probit:
         kappa = 1.0 - truncated_variance(margin, r)
         gradient: FloatArray = (self.weight * r) @ self.S[:, active]
         return gradient, self._products(active, self.weight * kappa)
+
+    def curvature(self, active: IntArray, w: FloatArray) -> FloatArray:
+        """Return L of the data itself."""
+        return self.slope(active, w)[1]
 
     def maximise(
         self, active: IntArray, w: FloatArray, alpha: FloatArray

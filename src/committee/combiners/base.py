@@ -59,6 +59,8 @@ class Combiner(ABC, BaseEstimator):
     #: Only of combiners that have one.
     path_: Any
     n_features_in_: int
+    #: Of all members: set by a committee whose members have names.
+    member_names_: list[str]
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -96,7 +98,7 @@ class Combiner(ABC, BaseEstimator):
         problem = problem_of(self, F, y, held_out, sample_weight).counted()
         M = problem.n_members
         if self.needs_rows:
-            problem = problem.heard()
+            problem = problem.with_votes()
         weights, members = self._weigh(problem), problem.numbers
         if members is not None:
             weights = for_all(weights, members, M)
@@ -169,6 +171,14 @@ class Combiner(ABC, BaseEstimator):
             Largest where the score is largest.
         """
         return as_probabilities(scores)
+
+    @property
+    def probit_scale_(self) -> float | None:
+        """Return c where `probabilities` are p_k ~ prod_j Phi(c (s_k - s_j)).
+
+        None where they are no probit ones.
+        """
+        return None
 
     @lazy_rows(tail=_output_axes)
     def combine(self, F: Any) -> FloatArray:

@@ -35,7 +35,9 @@ class EMPruner(Combiner):
     and Yao, 2006). Members whose weight vanishes are dropped for good. The objective
     rises at every step, but it has many local maxima, among them any committee with
     too weak a start: other starts end in other committees, which is why `EPPruner`
-    was made. Try several, and compare them on rows that were not used.
+    was made. Try several, and compare them on rows that were not used. Members that
+    the rows cannot tell apart, as trees out of bag often are, do not all stay: those of
+    lower number do, and are no better than the others.
 
     Parameters
     ----------
@@ -166,9 +168,14 @@ class EMPruner(Combiner):
         products over j are scaled to sum one.
         """
         check_is_fitted(self, "weights_")
-        if self.likelihood_ != "probit":
+        if self.probit_scale_ is None:
             return super().probabilities(scores)
-        return probit_probabilities(self._vote_share * scores)
+        return probit_probabilities(self.probit_scale_ * scores)
+
+    @property
+    def probit_scale_(self) -> float | None:
+        """Return h of `probabilities`, None where these are shares."""
+        return self._vote_share if self.likelihood_ == "probit" else None
 
 
 def _check_start(start: Any, n_members: int, numbers: IntArray | None) -> Any:

@@ -33,10 +33,17 @@ class EPPruner(EvidencePruner):
         more.
     votes : {"posterior", "equal"}, default="posterior"
         Weights are the posterior means, or equal on the members chosen.
+    sequence : {"fast", "printed"}, default="fast"
+        How the alphas are found. "fast" raises the evidence less a price for each
+        member, by many moves at once. "printed" is that of the paper: one member at a
+        time is added, deleted or re-estimated, by the gain of a weight that could be
+        negative, so that the evidence need not rise. Its path has many more steps, and
+        the last of them more members.
     max_iter : int, default=200
         Steps of the sequence at most.
     tol : float, default=1e-4
-        The sequence ends when the evidence per row rises by less.
+        The sequence ends when the evidence per row rises by less; the printed one when
+        no single move promises more.
     verbose : bool, default=False
         Print size, leave-one-out error and evidence of every step to standard error.
     checkpoint : path, optional
@@ -91,6 +98,7 @@ class EPPruner(EvidencePruner):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **EvidencePruner._parameter_constraints,
         "votes": [StrOptions({"posterior", "equal"})],
+        "sequence": [StrOptions({"fast", "printed"})],
     }
 
     def __init__(
@@ -100,6 +108,7 @@ class EPPruner(EvidencePruner):
         rule: str = "min-loo",
         likelihood: str = "auto",
         votes: str = "posterior",
+        sequence: str = "fast",
         max_iter: int = 200,
         tol: float = 1e-4,
         verbose: bool = False,
@@ -109,6 +118,7 @@ class EPPruner(EvidencePruner):
         self.rule = rule
         self.likelihood = likelihood
         self.votes = votes
+        self.sequence = sequence
         self.max_iter = max_iter
         self.tol = tol
         self.verbose = verbose

@@ -21,6 +21,7 @@ from committee.combiners.likelihoods import (
     probit_probabilities,
     scaled_to_one,
     vote_rows,
+    vote_spread,
     voting_share,
     warn_of_light_weights,
     which_likelihood,
@@ -74,6 +75,7 @@ class EvidencePruner(Combiner):
     tol: float
     verbose: bool
     checkpoint: str | PathLike[str] | None
+    sequence: str = "fast"
     path_: Path
     posterior_: PathStep
     loo_: float
@@ -88,6 +90,7 @@ class EvidencePruner(Combiner):
     def _weigh(self, problem: Problem) -> FloatArray:
         self.likelihood_ = which_likelihood(self.likelihood, problem)
         options: dict[str, Any] = {
+            "sequence": self.sequence,
             "truncated": self._truncated,
             "max_members": self.max_members,
             "max_iter": self.max_iter,
@@ -102,13 +105,8 @@ class EvidencePruner(Combiner):
             if self.checkpoint is not None:
                 rows = RecordedVotes(rows, self.checkpoint)
             self._keep(votes_path(rows, unit=factor, **options), problem)
-            step = self.posterior_
-            # The rows are those of w / factor, and so must be the covariance.
-            here = 1.0 / factor[step.active]
-            self._spread = rows.mean_variance(
-                step.active, step.cov * here * here[:, None]
-            )
-            self._vote_share = voting_share(problem, step.weights)
+            self._spread = vote_spread(rows, factor, self.posterior_)
+            self._vote_share = voting_share(problem, self.posterior_.weights)
         else:
             moments, unit, targets = gaussian_moments(problem)
             self._sums_to_one = targets is None
@@ -135,20 +133,30 @@ class EvidencePruner(Combiner):
         self.n_iter_, self.converged_ = path.n_iter, path.converged
         self.inclusion_ = Inclusion(step.strength, step.gain)
         if not path.converged:
-            before, after = ([-np.inf] + [s.objective for s in path.steps])[-2:]
             warnings.warn(
-                f"The evidence still rose by {after - before:.3g} in step "
-                f"{path.n_iter}; it stands still below {self.tol:g} per row. Raise "
-                f"max_iter ({self.max_iter}) or tol.",
+                f"{self._still_moving(path)} Raise max_iter ({self.max_iter}) or tol.",
                 ConvergenceWarning,
                 stacklevel=5,
             )
 
+    def _still_moving(self, path: Path) -> str:
+        """Return what the last step of a sequence that was cut short has done."""
+        if self.sequence == "printed":
+            return (
+                f"The best move still promised to gain more than {self.tol:g} per row "
+                f"after {path.n_iter} moves."
+            )
+        before, after = ([-np.inf] + [s.objective for s in path.steps])[-2:]
+        return (
+            f"The evidence still rose by {after - before:.3g} in step {path.n_iter}; "
+            f"it stands still below {self.tol:g} per row."
+        )
+
     def _renumber(self, members: IntArray, n_members: int) -> None:
         super()._renumber(members, n_members)
-        steps = tuple(_among(step, members, n_members) for step in self.path_.steps)
+        steps = tuple(among(step, members, n_members) for step in self.path_.steps)
         self.path_ = replace(self.path_, steps=steps)
-        self.posterior_ = _among(self.posterior_, members, n_members)
+        self.posterior_ = among(self.posterior_, members, n_members)
         self.inclusion_ = Inclusion(self.posterior_.strength, self.posterior_.gain)
 
     def probabilities(self, scores: FloatArray) -> FloatArray:
@@ -161,9 +169,16 @@ class EvidencePruner(Combiner):
         held out, when a full vote is larger than the ones the weights were made for.
         """
         check_is_fitted(self, "weights_")
-        if self.likelihood_ != "probit" or self._is_equal_vote():
+        if self.probit_scale_ is None:
             return super().probabilities(scores)
-        return probit_probabilities(self._vote_share * scores, self._spread)
+        return probit_probabilities(self.probit_scale_ * scores)
+
+    @property
+    def probit_scale_(self) -> float | None:
+        """Return h / sqrt(1 + v) of `probabilities`, None where these are shares."""
+        if self.likelihood_ != "probit" or self._is_equal_vote():
+            return None
+        return float(self._vote_share / np.sqrt(1.0 + self._spread))
 
     def combine(self, F: Any, return_std: bool = False) -> Any:
         """Return the committee's output, sum_m w_m f_m.
@@ -234,7 +249,7 @@ def _sum_to_one(path: Path, unit: float) -> Path:
     )
 
 
-def _among(step: PathStep, members: IntArray, n_members: int) -> PathStep:
+def among(step: PathStep, members: IntArray, n_members: int) -> PathStep:
     """Return a step of some members as one of all."""
     weights, strength, gain = (
         for_all(values, members, n_members)

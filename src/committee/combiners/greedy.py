@@ -32,7 +32,7 @@ class GreedyPruner(Combiner):
     scikit-learn, once for each candidate.
 
     With `held_out` the squared error is that of the shrunk C of pairs. For other
-    scores a vote that cannot be heard is filled with the mean of all that can, on the
+    scores a missing vote is filled with the mean of all there are, on the
     same row; to accuracy and log loss it also has their variance, so that the scores
     are what the chosen members would reach if all of them voted.
 

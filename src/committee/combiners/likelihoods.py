@@ -21,6 +21,7 @@ from committee.ep import (
     ChunkedTargets,
     ChunkedVotes,
     Moments,
+    PathStep,
     TargetRows,
     Targets,
     VoteRows,
@@ -184,6 +185,13 @@ def scaled_to_one(w: FloatArray) -> FloatArray:
     return w / total if total > 0.5 else w
 
 
+def vote_spread(rows: VoteRows, factor: FloatArray, step: PathStep) -> float:
+    """Return the mean posterior variance of w'S over rows."""
+    # The rows are those of w / factor, and so must be the covariance.
+    here = 1.0 / factor[step.active]
+    return rows.mean_variance(step.active, step.cov * here * here[:, None])
+
+
 def voting_share(problem: Problem, w: FloatArray) -> float:
     """Return the mean share of the weights that has a vote on a row."""
     if not problem.masked or not w.sum() > 0:
@@ -224,15 +232,15 @@ def which_likelihood(likelihood: str, problem: Problem) -> str:
     return likelihood
 
 
-def probit_probabilities(scores: FloatArray, variance: float = 0.0) -> FloatArray:
+def probit_probabilities(scores: FloatArray) -> FloatArray:
     """Return class probabilities from scores of shape (N, K).
 
-        p_k = prod_j Phi((s_k - s_j) / sqrt(1 + v)),  scaled to sum one
+        p_k = prod_j Phi(s_k - s_j),  scaled to sum one
 
     For two classes this is Phi itself.
     """
     margins = scores[:, :, None] - scores[:, None, :]
-    log_beats = log_ndtr(margins / np.sqrt(1.0 + variance))
+    log_beats = log_ndtr(margins)
     # A class does not compete with itself: its term is the constant log 1/2.
     p: FloatArray = softmax(log_beats.sum(axis=2), axis=1)
     return p

@@ -1,10 +1,12 @@
-"""Samples of the exact posterior of EP's committee, to check EP by."""
+"""Samples of the exact posterior: to check EP by, or to choose by themselves."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -13,37 +15,44 @@ from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray, IntArray, RandomState
 from committee._validation import Interval, StrOptions
-from committee.bayes import (
-    effective_sample_size,
-    sample_probit,
-    sample_truncated,
-    split_r_hat,
-)
+from committee.bayes import effective_sample_size, split_r_hat
 from committee.combiners.base import Combiner, for_all
 from committee.combiners.ep_pruner import EPPruner
+from committee.combiners.evidence_pruner import among
 from committee.combiners.likelihoods import (
-    gaussian_moments,
+    probit_probabilities,
     scaled_to_one,
-    signed_rows,
+    vote_rows,
+    vote_spread,
+    voting_share,
 )
+from committee.combiners.posterior_draws import PosteriorDraws, draw, posterior_draws
 from committee.combiners.problem import Problem
-from committee.ep import PathStep
-from committee.ep.arrays import in_units, inner_precision, signed_scale
+from committee.ep import PathStep, preferred
+from committee.ep.steps import Rule
 
 #: Chains have met below this R-hat.
 _R_HAT = 1.05
+# Every committee of the path is judged by a tenth of the draws that the chosen one
+# gets: the error of a mean over hundreds of draws is far below that of the rows.
+_JUDGING, _WARMING = 10, 4
 
 
 class MCMCPruner(Combiner):
-    """Sample the exact posterior of the committee that EP chooses.
+    """Sample the exact posterior of a committee on the path of EP.
 
         p(w | y) ~ p(y | w, noise) prod_i N(w_i | 0, 1/alpha_i) [w_i > 0]
 
     Members, alpha and noise are those of an `EPPruner`; its Gaussian approximation of
-    the posterior is replaced by samples (Chen, Tino and Yao 3.7). The difference of
-    `weights_` and `ep_.weights_` is the error of EP, that of its early stop, and that
-    of the sampling: the standard deviation of a weight over sqrt(`ess_`). Chains follow
+    the posterior is replaced by samples (Chen, Tino and Yao 3.7). Chains follow
     closed-form Hamiltonian paths that bounce off zero (see `committee.bayes.gibbs`).
+
+    With loo="ep" the committee is the one that EP chooses, as a check of EP: the
+    difference of `weights_` and `ep_.weights_` is the error of EP, that of its early
+    stop, and that of the sampling: the standard deviation of a weight over
+    sqrt(`ess_`). With loo="draws" samples take the place of EP in the choice as well:
+    each committee on the path is sampled, its leave-one-out error estimated by
+    importance sampling, and the rule looks at these errors.
 
     Parameters
     ----------
@@ -55,6 +64,12 @@ class MCMCPruner(Combiner):
         Draws of each chain before those that are kept.
     max_members : int, optional
     rule : {"min-loo", "max-evidence", "one-se"}, default="min-loo"
+        Which committee of the path to take, as in `EPPruner`.
+    loo : {"ep", "draws"}, default="ep"
+        Whose leave-one-out errors the rule looks at. "draws" samples all committees of
+        the path, which takes many times longer.
+    sequence : {"fast", "printed"}, default="fast"
+        How the path is made, as in `EPPruner`.
     likelihood : {"auto", "probit", "gaussian"}, default="auto"
         As in `EPPruner`.
     random_state : int, RandomState or None, default=None
@@ -62,9 +77,16 @@ class MCMCPruner(Combiner):
     Attributes
     ----------
     weights_ : array of shape (M,)
-        Posterior means; positive for EP's members, zero for all others.
+        Posterior means; positive for members of the committee, zero for all others.
     support_ : array of shape (a,)
-        The members of EP's committee.
+        The members of the committee.
+    posterior_ : PathStep
+        The committee with EP's posterior of it.
+    loo_ : float
+        Its leave-one-out error, from the draws; with `held_out` in regression the
+        generalised cross-validation of their moments.
+    path_loo_ : array of shape (S,)
+        That of each committee on `ep_.path_`; only with loo="draws".
     samples_ : array of shape (n_chains, n_samples, a)
         Weights of the members in `support_`.
     ess_ : array of shape (a,)
@@ -78,6 +100,8 @@ class MCMCPruner(Combiner):
 
     References
     ----------
+    E. Ionides. Truncated importance sampling. Journal of Computational and Graphical
+    Statistics 17(2), 2008.
     A. Pakman, L. Paninski. Exact Hamiltonian Monte Carlo for truncated multivariate
     Gaussians. Journal of Computational and Graphical Statistics 23(2), 2014.
 
@@ -101,12 +125,17 @@ class MCMCPruner(Combiner):
         "n_warmup": [Interval(Integral, 0, None, closed="left")],
         "max_members": [None, Interval(Integral, 1, None, closed="left")],
         "rule": [StrOptions({"min-loo", "max-evidence", "one-se"})],
+        "loo": [StrOptions({"ep", "draws"})],
+        "sequence": [StrOptions({"fast", "printed"})],
         "likelihood": [StrOptions({"auto", "probit", "gaussian"})],
         "random_state": ["random_state"],
     }
 
     needs_all: ClassVar[str] = "draws its samples from all rows"
     samples_: FloatArray
+    posterior_: PathStep
+    loo_: float
+    path_loo_: FloatArray
     ess_: FloatArray
     r_hat_: FloatArray
     converged_: bool
@@ -120,6 +149,8 @@ class MCMCPruner(Combiner):
         n_warmup: int = 200,
         max_members: int | None = None,
         rule: str = "min-loo",
+        loo: str = "ep",
+        sequence: str = "fast",
         likelihood: str = "auto",
         random_state: RandomState = None,
     ) -> None:
@@ -128,19 +159,72 @@ class MCMCPruner(Combiner):
         self.n_warmup = n_warmup
         self.max_members = max_members
         self.rule = rule
+        self.loo = loo
+        self.sequence = sequence
         self.likelihood = likelihood
         self.random_state = random_state
 
     def _weigh(self, problem: Problem) -> FloatArray:
+        if self.loo == "draws" and self.rule == "max-evidence":
+            raise ValueError(
+                "Draws give leave-one-out errors and no evidence: with loo='draws' take "
+                "rule='min-loo' or 'one-se'."
+            )
         self.ep_ = EPPruner(
-            max_members=self.max_members, rule=self.rule, likelihood=self.likelihood
+            max_members=self.max_members,
+            rule=self.rule,
+            sequence=self.sequence,
+            likelihood=self.likelihood,
         ).fit(
             problem.F,
             problem.y,
             held_out=problem.held_out,
             sample_weight=problem.sample_weight,
         )
-        self.samples_ = self._sample(problem, self.ep_.posterior_)
+        rows = posterior_draws(problem, self.ep_.likelihood_)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self.posterior_ = step = self._choose(rows, seed)
+        self.samples_, score = self._draw(rows, step, seed)
+        self.loo_ = score.error
+        self._check_chains()
+        if self.ep_.likelihood_ == "probit":
+            self._spread = vote_spread(*vote_rows(problem), step)
+            self._vote_share = voting_share(problem, step.weights)
+        weights = np.zeros(problem.n_members)
+        weights[step.active] = self.samples_.mean(axis=(0, 1))
+        return scaled_to_one(weights) if self.ep_._sums_to_one else weights
+
+    def _choose(self, rows: PosteriorDraws, seed: int) -> PathStep:
+        """Return the committee to sample: EP's, or that which the draws prefer."""
+        if self.loo == "ep":
+            return self.ep_.posterior_
+        steps: Sequence[PathStep] = self.ep_.path_.steps
+        scores = [self._draw(rows, step, seed, judging=True)[1] for step in steps]
+        self.path_loo_ = np.array([score.error for score in scores])
+        judged = [
+            replace(step, loo_error=score.error, loo_se=score.standard_error)
+            for step, score in zip(steps, scores, strict=True)
+        ]
+        return steps[judged.index(preferred(judged, cast(Rule, self.rule)))]
+
+    def _draw(
+        self, rows: PosteriorDraws, step: PathStep, seed: int, *, judging: bool = False
+    ) -> tuple[FloatArray, Any]:
+        """Return draws of the active weights and their scores; few for judging."""
+        n_samples, n_warmup = self.n_samples, self.n_warmup
+        if judging:
+            n_samples, n_warmup = max(4, n_samples // _JUDGING), n_warmup // _WARMING
+        return draw(
+            rows,
+            step,
+            n_samples=n_samples,
+            n_chains=self.n_chains,
+            n_warmup=n_warmup,
+            rng=np.random.default_rng(seed),
+        )
+
+    def _check_chains(self) -> None:
+        """Measure how well the chains have mixed, and warn if they have not met."""
         self.ess_ = effective_sample_size(self.samples_)
         self.r_hat_ = split_r_hat(self.samples_)
         self.converged_ = bool(self.r_hat_.max() <= _R_HAT)
@@ -150,57 +234,25 @@ class MCMCPruner(Combiner):
                 f"{_R_HAT}. Raise n_warmup ({self.n_warmup}) or n_samples "
                 f"({self.n_samples}).",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
-        weights = np.zeros(problem.n_members)
-        weights[self.ep_.posterior_.active] = self.samples_.mean(axis=(0, 1))
-        return scaled_to_one(weights) if self.ep_._sums_to_one else weights
 
     def _renumber(self, members: IntArray, n_members: int) -> None:
         self.ep_.n_features_in_ = n_members
         self.ep_.weights_ = for_all(self.ep_.weights_, members, n_members)
         self.ep_._renumber(members, n_members)
-
-    def _sample(self, problem: Problem, step: PathStep) -> FloatArray:
-        """Return draws of the active weights."""
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
-        options: dict[str, Any] = {
-            "n_samples": self.n_samples,
-            "n_chains": self.n_chains,
-            "n_warmup": self.n_warmup,
-            "rng": np.random.default_rng(seed),
-        }
-        # The random numbers belong to ranks, so that the order of F does not matter.
-        rank = np.argsort(-step.weights[step.active], kind="stable")
-        members, alpha = step.active[rank], step.alpha[rank]
-        if self.ep_.likelihood_ == "probit":
-            rows = signed_rows(problem)
-            S, scale = signed_scale(rows.F[:, members])
-            unit = 1.0 / scale
-            precision = inner_precision(alpha, unit)
-            draws = sample_probit(S, precision, sample_weight=rows.weight, **options)
-        else:
-            G, g, unit, noise = _quadratic(problem, members, step.noise)
-            P = G / noise + np.diag(inner_precision(alpha, unit))
-            draws = sample_truncated(P, g / noise, **options)
-        return in_units(draws, unit)[:, :, np.argsort(rank)]
+        self.posterior_ = among(self.posterior_, members, n_members)
 
     def probabilities(self, scores: FloatArray) -> FloatArray:
         """Turn combined scores into class probabilities, as `EPPruner` does."""
         check_is_fitted(self, "weights_")
-        return self.ep_.probabilities(scores)
+        if self.probit_scale_ is None:
+            return super().probabilities(scores)
+        return probit_probabilities(self.probit_scale_ * scores)
 
-
-def _quadratic(
-    problem: Problem, members: IntArray, noise: float
-) -> tuple[FloatArray, FloatArray, FloatArray, float]:
-    """Return G and g of some members, the unit of their weights, the noise in it."""
-    moments, error_unit, _ = gaussian_moments(problem)
-    # EP's noise is in the units of y, the moments are in units of y_scale.
-    y_unit = moments.y_scale * error_unit
-    return (
-        moments.G[np.ix_(members, members)],
-        moments.g[members],
-        moments.unit[members],
-        noise / y_unit / y_unit,
-    )
+    @property
+    def probit_scale_(self) -> float | None:
+        """Return h / sqrt(1 + v), as that of `EPPruner`."""
+        if self.ep_.likelihood_ != "probit":
+            return None
+        return float(self._vote_share / np.sqrt(1.0 + self._spread))

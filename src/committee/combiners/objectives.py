@@ -6,9 +6,9 @@ once, in pieces that stay in the cache; other scores are in `scorers`.
 Where a member may not vote on a row, its vote is filled with the mean of all that
 may, and the committee's mean vote m_n keeps the variance that it would have:
 
-    v_n = sum_{j not heard} c_j^2 - (t^2 - b_n^2) / H_n,     Var(m_n) = s_n^2 v_n / t^2
+    v_n = sum_{j missing} c_j^2 - (t^2 - b_n^2) / H_n,     Var(m_n) = s_n^2 v_n / t^2
 
-with c_j how often j was picked, t picks in all, b_n of them heard on the row, s_n^2
+with c_j how often j was picked, t picks in all, b_n of them with a vote on the row, s_n^2
 the variance of the H_n votes that there are. The last term is what the filled mean
 varies by already. So committees of every size are compared on the same rows.
 """
@@ -29,7 +29,7 @@ from committee.combiners.scorers import Scoring, any_score, never_negative, roc_
 _ROWS, _NUMBERS = 2**13, 2**16
 _EPS = np.finfo(np.float64).eps
 
-#: Losses, (b,), of slabs of shape (b, c, n) and v (b, n), None where all are heard.
+#: Losses, (b,), of slabs of shape (b, c, n) and v (b, n), None where no vote is missing.
 Losses = Callable[[FloatArray, FloatArray | None], FloatArray]
 #: Makes the losses of T + slabs, from T of shape (c, n) on a slice of the rows.
 Loss = Callable[[FloatArray, slice], Losses]
@@ -38,8 +38,8 @@ Loss = Callable[[FloatArray, slice], Losses]
 class RowScore:
     """error = loss(T, v), for T the sums over the picks of each member's slab.
 
-    slabs (M, c, N): what a member adds to the c sums of each row; heard (M, N): where
-    it votes, None if everywhere; n_heard (N,): H_n; total: where the loss is a sum over
+    slabs (M, c, N): what a member adds to the c sums of each row; present (M, N): where
+    it votes, None if everywhere; n_votes (N,): H_n; total: where the loss is a sum over
     rows, what to divide it by, else None.
     """
 
@@ -48,23 +48,25 @@ class RowScore:
         slabs: FloatArray,
         loss: Loss,
         total: float | None,
-        heard: BoolArray | None = None,
-        n_heard: FloatArray | None = None,
+        present: BoolArray | None = None,
+        n_votes: FloatArray | None = None,
     ) -> None:
         self.slabs, self.loss, self.total = slabs, loss, total
-        self.heard, self.n_heard = heard, n_heard
+        self.present, self.n_votes = present, n_votes
         self._forget()
 
     def _forget(self) -> None:
         M, c, N = self.slabs.shape
         self.T, self.t = np.zeros((c, N)), 0
-        # How often each was picked; by row sum c_j^2 of the unheard, picks heard.
-        self.picks, self.unheard, self.b = np.zeros(M), np.zeros(N), np.zeros(N)
+        # How often each was picked; by row sum c_j^2 of the missing, picks with a vote.
+        self.picks, self.missing, self.b = np.zeros(M), np.zeros(N), np.zeros(N)
 
     def only(self, members: IntArray) -> RowScore:
         """Return the objective of some members."""
-        heard = None if self.heard is None else self.heard[members]
-        return RowScore(self.slabs[members], self.loss, self.total, heard, self.n_heard)
+        present = None if self.present is None else self.present[members]
+        return RowScore(
+            self.slabs[members], self.loss, self.total, present, self.n_votes
+        )
 
     def start(self) -> FloatArray:
         """Forget all picks and return the errors of single members."""
@@ -82,9 +84,9 @@ class RowScore:
             self.T, self.slabs[me], lambda _, rows: self._variance_with(me, rows)
         )
         self.T += self.slabs[m]
-        if self.heard is not None:
-            self.unheard += (2 * self.picks[m] + 1) * ~self.heard[m]
-            self.b += self.heard[m]
+        if self.present is not None:
+            self.missing += (2 * self.picks[m] + 1) * ~self.present[m]
+            self.b += self.present[m]
         self.picks[m] += 1
         self.t += 1
         return float(errors[0])
@@ -92,9 +94,9 @@ class RowScore:
     def error(self, w: FloatArray) -> float:
         """Return the error of weights that sum to one."""
         T, v = np.tensordot(w, self.slabs, axes=(0, 0)), None
-        if self.heard is not None and self.n_heard is not None:
-            b = w @ self.heard
-            v = _variance(w**2 @ ~self.heard, b, 1.0, self.n_heard)
+        if self.present is not None and self.n_votes is not None:
+            b = w @ self.present
+            v = _variance(w**2 @ ~self.present, b, 1.0, self.n_votes)
         errors = self._errors(
             np.zeros_like(T),
             T[None],
@@ -122,18 +124,20 @@ class RowScore:
 
     def _variance_with(self, some: slice, rows: slice) -> FloatArray | None:
         """Return v with each of some members picked once more."""
-        if self.heard is None or self.n_heard is None or self.total is None:
+        if self.present is None or self.n_votes is None or self.total is None:
             return None
-        heard, c = self.heard[some, rows], self.picks[some, None]
-        unheard = self.unheard[rows] + (2 * c + 1) * ~heard
-        return _variance(unheard, self.b[rows] + heard, self.t + 1, self.n_heard[rows])
+        present, c = self.present[some, rows], self.picks[some, None]
+        missing = self.missing[rows] + (2 * c + 1) * ~present
+        return _variance(
+            missing, self.b[rows] + present, self.t + 1, self.n_votes[rows]
+        )
 
 
 def _variance(
-    unheard: FloatArray, b: FloatArray, t: float, H: FloatArray
+    missing: FloatArray, b: FloatArray, t: float, H: FloatArray
 ) -> FloatArray:
-    """Return v = sum_{j not heard} c_j^2 - (t^2 - b^2) / H, not below zero."""
-    v: FloatArray = np.maximum(unheard - (t * t - b * b) / H, 0.0)
+    """Return v = sum_{j missing} c_j^2 - (t^2 - b^2) / H, not below zero."""
+    v: FloatArray = np.maximum(missing - (t * t - b * b) / H, 0.0)
     return v
 
 
@@ -145,38 +149,44 @@ def row_score(problem: Problem, scoring: Scoring) -> RowScore:
     # At most one: sums of ones are exact, so that ties are ties.
     s = problem.row_weights / problem.row_weights.max()
     total: float | None = float(s.sum())
-    heard = None if problem.held_out is None else problem.held_out.T.copy()
+    present = None if problem.held_out is None else problem.held_out.T.copy()
     if K is not None and scoring == "accuracy":
         slabs, y = _preferences(problem, K), np.asarray(problem.y, dtype=np.intp)
-        deviation = _filled(slabs, heard)
+        deviation = _filled(slabs, present)
         loss = (
-            _accuracy(y, s, K) if heard is None else _expected_accuracy(y, s, deviation)
+            _accuracy(y, s, K)
+            if present is None
+            else _expected_accuracy(y, s, deviation)
         )
     elif K is not None and scoring == "neg_log_loss" and never_negative(problem):
         slabs = _right_and_all(problem)
-        loss = _log_loss(K, s, _filled(slabs, heard)[0])
+        loss = _log_loss(K, s, _filled(slabs, present)[0])
     else:
         auc = roc_auc(problem, scoring)
         slabs, score = any_score(problem, scoring) if auc is None else auc
-        _filled(slabs, heard)
+        _filled(slabs, present)
         loss, total = _of_all_rows(score), None
     return RowScore(
-        slabs, loss, total, heard, None if heard is None else heard.sum(axis=0) + 0.0
+        slabs,
+        loss,
+        total,
+        present,
+        None if present is None else present.sum(axis=0) + 0.0,
     )
 
 
-def _filled(slabs: FloatArray, heard: BoolArray | None) -> FloatArray:
-    """Fill slabs with the means of those heard; return their deviations s, (c, N)."""
-    if heard is None:
+def _filled(slabs: FloatArray, present: BoolArray | None) -> FloatArray:
+    """Fill slabs with the means of the votes that there are; return their deviations s, (c, N)."""
+    if present is None:
         return np.zeros(slabs.shape[1:])
-    H = heard.sum(axis=0)
+    H = present.sum(axis=0)
     mean, squares = np.zeros((2, *slabs.shape[1:]))
-    for slab, present in zip(slabs, heard, strict=True):
-        mean += np.where(present, slab / H, 0.0)
+    for slab, here in zip(slabs, present, strict=True):
+        mean += np.where(here, slab / H, 0.0)
     # In units in which squares stay in range.
     unit = np.abs(mean).max(initial=0.0) or 1.0
-    for slab, present in zip(slabs, heard, strict=True):
-        np.copyto(slab, mean, where=~present)
+    for slab, here in zip(slabs, present, strict=True):
+        np.copyto(slab, mean, where=~here)
         squares += ((slab - mean) / unit) ** 2
     squares /= np.maximum(H - 1, 1)
     # One vote says nothing of its variance.

@@ -7,12 +7,13 @@ one-hot targets, summed over classes.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import cho_solve
 
 from committee._typing import FloatArray
+from committee._validation import StrOptions
 from committee.combiners.base import Combiner
 from committee.combiners.problem import Largest, Problem, in_squared_units
 from committee.diagnostics.correlation import error_blocks
@@ -105,9 +106,11 @@ class SimplexWeights(Combiner):
 class LeastSquares(Combiner):
     """Regress the targets on the members' predictions (Chen 2.2).
 
-        min_w  || y - F w ||^2,   of minimum norm when F is rank deficient
+        min_w  || y - F w ||^2
 
-    Weights are free: they need not be positive nor sum to one. For
+    Where F is rank deficient many weights do equally well on the rows of the fit. The
+    minimum norm shares them among all members; a basic solution has no more nonzero
+    weights than rank(F), and is what the paper prunes by. Weights are free: they need not be positive nor sum to one. For
     classification both sides are centred, F - 1/K against the one-hot target
     minus 1/K, so that an abstention is zero; with two classes this is the
     regression of targets +-1 on signed votes.
@@ -115,7 +118,16 @@ class LeastSquares(Combiner):
     With `held_out` there is no common set of rows to regress on. The objective
     is then written with moments, y - F w = y (1 - sum w) - E w, taking the
     errors to be equally correlated with y: the weights are those of
-    `OptimalWeights` times the one factor that minimises the squared error.
+    `OptimalWeights` times the one factor that minimises the squared error. C is
+    definite then, and both solutions are the same.
+
+    Parameters
+    ----------
+    solution : {"minimum-norm", "basic"}, default="minimum-norm"
+        Which weights to take where F is rank deficient. The basic solution chooses
+        members by QR with column pivoting, as MATLAB's lscov: the longest column of F,
+        then always the one of which most is left beside those chosen, of equal ones the
+        first. Which of several like members that is depends on their order.
 
     Attributes
     ----------
@@ -129,14 +141,27 @@ class LeastSquares(Combiner):
     >>> F = [[1.0, 1.0, 0.0], [2.0, 2.0, 0.0], [0.0, 0.0, 1.0]]
     >>> LeastSquares().fit(F, [1.0, 2.0, 4.0]).weights_.round(6).tolist()
     [0.5, 0.5, 4.0]
+    >>> basic = LeastSquares(solution="basic").fit(F, [1.0, 2.0, 4.0])
+    >>> basic.weights_.round(6).tolist()
+    [1.0, 0.0, 4.0]
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "solution": [StrOptions({"minimum-norm", "basic"})],
+    }
     takes_chunks: ClassVar[bool] = True
+    #: Files of versions without this option have no value of their own.
+    solution: str = "minimum-norm"
+
+    def __init__(self, *, solution: str = "minimum-norm") -> None:
+        self.solution = solution
 
     def _weigh(self, problem: Problem) -> FloatArray:
         if not problem.masked:
-            solution: FloatArray = problem.total(_triangle).solve()
-            return solution
+            triangle: Triangle = problem.total(_triangle)
+            if self.solution == "basic":
+                return triangle.solve_basic()
+            return triangle.solve()
         C, unit = problem.error_correlation()
         w = _optimal(C)
         return _held_out_scale(problem, float(w @ C @ w), unit) * w

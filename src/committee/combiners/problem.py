@@ -71,7 +71,7 @@ class Problem:
             sample_weight=None if s is None else s[rows],
         )
 
-    def heard(self) -> Problem:
+    def with_votes(self) -> Problem:
         """Return the problem of the members that vote on some row, if not on all.
 
         Of one that never votes nothing is known, and nothing must be made up.

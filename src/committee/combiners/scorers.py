@@ -22,7 +22,7 @@ Score = Callable[[FloatArray], float]
 
 
 def never_negative(problem: Problem) -> bool:
-    """Whether no vote that is heard is below zero: then votes add up as they are."""
+    """Whether no vote that counts is below zero: then votes add up as they are."""
     least, mask = problem.F.min(axis=2), problem.held_out
     return bool((least if mask is None else least[mask]).min() >= 0)
 

@@ -55,6 +55,11 @@ class ChunkedRows:
         return [fact for fact in self.facts if fact is not None]
 
     @property
+    def n_rows(self) -> int:
+        """N."""
+        return int(self.starts[-1])
+
+    @property
     def vector(self) -> bool:
         """Whether y has one axis."""
         return self.known[0].vector

@@ -15,6 +15,7 @@ from committee.coupled.kernel_loo import leave_one_out
 from committee.coupled.link import (
     LinkMixin,
     both_sides,
+    refuse_one_class,
     score_axes,
 )
 from committee.coupled.rows import Plan, Rows, label_rows
@@ -24,6 +25,10 @@ from committee.probabilities import fit_slope
 
 #: Weighing on rows that members have trained on.
 _SEEN = ("train", "held-out")
+
+
+def _member_score_axes(model: CoupledKernelClassifier) -> tuple[int, ...]:
+    return (len(model.members_), *score_axes(model))
 
 
 class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
@@ -39,9 +44,9 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
     Parameters
     ----------
     n_members, kernel, gamma, degree, coef0, alpha, coupling, coupling_set, n_coupling, \
-    topology, overlap, solver, tol, max_iter, weigh_on, n_weighing, random_state :
+    topology, overlap, solver, allow_indefinite, tol, max_iter, weigh_on, n_weighing, random_state :
         As for `CoupledKernelRegressor`.
-    combiner : combiner, optional
+    combiner : combiner or str, optional
         The second layer, `SimplexWeights()` unless given. It sees one-hot votes, or
         for soft voting (1 + f) / 2.
     voting : {"hard", "soft"}, default="hard"
@@ -90,6 +95,7 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
         topology: str = "ring",
         overlap: bool = True,
         solver: str = "direct",
+        allow_indefinite: bool = False,
         tol: float = 1e-10,
         max_iter: int = 10_000,
         combiner: Any = None,
@@ -111,6 +117,7 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
             topology=topology,
             overlap=overlap,
             solver=solver,
+            allow_indefinite=allow_indefinite,
             tol=tol,
             max_iter=max_iter,
             combiner=combiner,
@@ -122,7 +129,13 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, X_coupling: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_coupling: Any = None,
+        subsets: Any = None,
     ) -> Self:
         """Train the submodels together, weigh their votes and fit the link.
 
@@ -135,6 +148,8 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
         sample_weight : array-like of shape (N,), optional, or a Dask collection
         X_coupling : array-like of shape (n_c, n_features), optional
             As for `CoupledKernelRegressor`.
+        subsets : sequence of n_members lists of row numbers, optional
+            As for `CoupledKernelRegressor`.
 
         Returns
         -------
@@ -142,7 +157,11 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
         """
         rows = rows_of(self, label_rows, X, y, sample_weight)
         self.classes_ = rows.classes()
-        plan = self._prepare(rows.coded(self.classes_), X_coupling)
+        coded = rows.coded(self.classes_)
+        plan = self._prepare(coded, X_coupling, subsets)
+        if subsets is not None and isinstance(coded, Rows):
+            used = np.unique(coded.y[np.concatenate(self.subsets_)])
+            refuse_one_class(self.classes_[used])
         weighed, outputs = self._train(plan)
         assert outputs is not None
         rows, scores = self._unseen_scores(plan, weighed, outputs)
@@ -165,6 +184,30 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
         if len(self.classes_) > 2:
             return s
         return s[:, 1] - s[:, 0] if self.voting == "hard" else s[:, 1]
+
+    @lazy_rows(tail=_member_score_axes)
+    def member_decision_function(self, X: Any) -> FloatArray:
+        """Return the values of every member, f_j for two classes, else f_jk.
+
+        `member_predictions` has votes where voting is hard; these are what they are the
+        signs of.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features), or a Dask array or frame
+
+        Returns
+        -------
+        f : array of shape (N, M) or (N, M, K)
+        """
+        X = self._check_X(X)
+        wanted = np.arange(len(self.members_))
+        f = in_blocks(
+            X,
+            len(wanted) * self.dual_coef_.shape[1],
+            lambda rows: self._outputs(rows, wanted),
+        )
+        return f[:, :, 0] if len(self.classes_) == 2 else f
 
     def _scores(self, X: Any) -> FloatArray:
         """Return s_k of all rows; soft votes come from the collapsed expansion."""

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from committee._typing import BoolArray, FloatArray, IntArray, RandomState
 from committee._validation import HasMethods, Interval, StrOptions
+from committee.combiners.by_name import as_combiner
 from committee.coupled.chunked_rows import ChunkedRows
 from committee.coupled.expansion import (
     KernelMember,
@@ -24,6 +25,7 @@ from committee.coupled.expansion import (
 from committee.coupled.gram import Layout, threads_for
 from committee.coupled.rows import Drawn, Options, Plan, Rows
 from committee.coupled.sampling import (
+    check_subsets,
     draw_coupling,
     draw_subsets,
     draw_weighing,
@@ -66,9 +68,10 @@ class CoupledEnsemble(BaseEstimator):
         "topology": [StrOptions({"ring", "chain"})],
         "overlap": ["boolean"],
         "solver": [StrOptions({"direct", "cg"})],
+        "allow_indefinite": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "combiner": [HasMethods(["fit", "combine"]), None],
+        "combiner": [HasMethods(["fit", "combine"]), str, None],
         "weigh_on": [
             StrOptions({"train", "held-out"}),
             Interval(Real, 0, 1, closed="neither"),
@@ -78,6 +81,9 @@ class CoupledEnsemble(BaseEstimator):
     }
     #: Whether a link is fitted to the members' outputs.
     _links: ClassVar[bool] = False
+
+    #: Files of versions without this option have no value of their own.
+    allow_indefinite: bool = False
 
     kernel_: Kernel
     subsets_: list[IntArray]
@@ -105,6 +111,7 @@ class CoupledEnsemble(BaseEstimator):
         topology: str = "ring",
         overlap: bool = True,
         solver: str = "direct",
+        allow_indefinite: bool = False,
         tol: float = 1e-10,
         max_iter: int = 10_000,
         combiner: Any = None,
@@ -124,6 +131,7 @@ class CoupledEnsemble(BaseEstimator):
         self.topology = topology
         self.overlap = overlap
         self.solver = solver
+        self.allow_indefinite = allow_indefinite
         self.tol = tol
         self.max_iter = max_iter
         self.combiner = combiner
@@ -152,18 +160,32 @@ class CoupledEnsemble(BaseEstimator):
                 'solver="cg" needs all kernel blocks in one place: give '
                 'solver="direct" for Dask collections.'
             )
+        if self.allow_indefinite and self.coupling < 0:
+            raise ValueError(
+                "allow_indefinite=True with a negative coupling needs all kernel blocks "
+                "in one place: compute() the rows."
+            )
 
     def _prepare(
-        self, table: Rows | ChunkedRows, X_coupling: Any, *, keep: bool = False
+        self,
+        table: Rows | ChunkedRows,
+        X_coupling: Any,
+        subsets: Any = None,
+        *,
+        keep: bool = False,
     ) -> Plan | SegmentPlan:
         """Draw everything that alpha and the coupling do not change."""
         # A fit that fails must not leave the weights of the one before.
         self.__dict__.pop("weights_", None)
         X_coupling = self._check_coupling(X_coupling)
         rng = check_random_state(self.random_state)
-        rows, split_off = split_rows(
-            table.counted(), self.weigh_on, self.n_members, rng
-        )
+        counted = table.counted()
+        given = None
+        if subsets is not None:
+            given = check_subsets(subsets, self.n_members, table.n_rows, counted)
+            self._refuse_fraction()
+            counted = np.sort(np.concatenate(given))
+        rows, split_off = split_rows(counted, self.weigh_on, self.n_members, rng)
         self.kernel_ = make_kernel(
             self.kernel,
             table.take(kernel_rows(rows)).X,
@@ -171,7 +193,9 @@ class CoupledEnsemble(BaseEstimator):
             degree=self.degree,
             coef0=self.coef0,
         )
-        self.subsets_ = draw_subsets(rows, self.n_members, rng)
+        # Always drawn: what is drawn later is then that of the same subsets drawn.
+        drawn_subsets = draw_subsets(rows, self.n_members, rng)
+        self.subsets_ = drawn_subsets if given is None else given
         weighing = draw_weighing(
             rows if split_off is None else split_off,
             self.n_weighing,
@@ -186,6 +210,15 @@ class CoupledEnsemble(BaseEstimator):
         drawn = Drawn(self.kernel_, self.subsets_, X_coupling, self._layout(), weighing)
         return table.plan(drawn, keep=keep)
 
+    def _refuse_fraction(self) -> None:
+        """Refuse to split rows off the subsets that were given."""
+        fraction = not isinstance(self.weigh_on, str)
+        if fraction:
+            raise ValueError(
+                f"weigh_on={self.weigh_on:g} splits rows off before subsets are drawn: "
+                'with subsets at fit give "train" or "held-out".'
+            )
+
     def _train(self, plan: Plan | SegmentPlan) -> tuple[Rows, FloatArray | None]:
         """Train both layers; return the rows of the second and the outputs on them."""
         self._fitted = self._layout()
@@ -199,6 +232,7 @@ class CoupledEnsemble(BaseEstimator):
             solver=self.solver,  # type: ignore[typeddict-item]
             tol=self.tol,
             max_iter=self.max_iter,
+            allow_indefinite=self.allow_indefinite,
         )
         solution, outputs = plan.solve(weighed.X if evaluates else None, options)
         vector = weighed.y.ndim == 1 and weighed.Y.shape[1] == 1
@@ -242,14 +276,16 @@ class CoupledEnsemble(BaseEstimator):
 
     def _needs_rows(self) -> bool:
         """Return whether the second layer needs predictions."""
-        if self.combiner is None:
+        combiner = as_combiner(self.combiner)
+        if combiner is None:
             return self.n_members > 1
-        return getattr(self.combiner, "needs_rows", True)
+        return getattr(combiner, "needs_rows", True)
 
     def _weigh(self, F: FloatArray | None, weighed: Rows, rows: IntArray) -> FloatArray:
         """Fit the second layer on F of the rows to weigh on; return the weights."""
         M = self.n_members
-        self.combiner_ = None if self.combiner is None else clone(self.combiner)
+        combiner = as_combiner(self.combiner, self.random_state)
+        self.combiner_ = None if combiner is None else clone(combiner)
         if F is None:
             if self.combiner_ is None:
                 return np.ones(1)

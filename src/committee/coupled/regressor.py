@@ -98,11 +98,15 @@ class CoupledKernelRegressor(TargetsMixin, CoupledEnsemble):
     solver : {"direct", "cg"}, default="direct"
         Block Cholesky, or conjugate gradients with a third of its memory, which
         Dask collections do not have.
+    allow_indefinite : bool, default=False
+        Solve the equations also beyond the limit of a negative coupling, by block LU:
+        what they give is a stationary point, not a minimum, and a warning has the limit.
+        Only with `solver="direct"`, and not for Dask collections.
     tol : float, default=1e-10
         Relative residual at which conjugate gradients stop.
     max_iter : int, default=10000
         Of conjugate gradients.
-    combiner : combiner, optional
+    combiner : combiner or str, optional
         The second layer, `SimplexWeights()` unless given. Several targets share
         one weight for each member.
     weigh_on : {"train", "held-out"} or float, default="train"
@@ -158,7 +162,13 @@ class CoupledKernelRegressor(TargetsMixin, CoupledEnsemble):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, X_coupling: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_coupling: Any = None,
+        subsets: Any = None,
     ) -> Self:
         """Train the submodels together and weigh them.
 
@@ -175,6 +185,10 @@ class CoupledKernelRegressor(TargetsMixin, CoupledEnsemble):
             make the fit transductive. A Dask collection is computed. In a pipeline
             request it with `set_fit_request(X_coupling=True)` and transform it with the pipeline's
             `transform_input=["X_coupling"]`.
+        subsets : sequence of n_members lists of row numbers, optional
+            D_j, in the order of the ring or chain, instead of random ones; disjoint,
+            rows in none are not used. They are numbers of rows of this X: a
+            search by cross-validation cannot use them for its folds.
 
         Returns
         -------
@@ -182,7 +196,7 @@ class CoupledKernelRegressor(TargetsMixin, CoupledEnsemble):
         """
         rows = rows_of(self, regression_rows, X, y, sample_weight)
         self._vector = rows.vector
-        self._train(self._prepare(rows, X_coupling))
+        self._train(self._prepare(rows, X_coupling, subsets))
         return self
 
     def _scores(self, X: Any) -> FloatArray:

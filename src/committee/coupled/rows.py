@@ -27,6 +27,7 @@ class Options(TypedDict):
     solver: Solver
     tol: float
     max_iter: int
+    allow_indefinite: bool
 
 
 class Drawn(NamedTuple):
@@ -73,6 +74,11 @@ class Rows(NamedTuple):
         """Return some of the rows, by numbers in increasing order."""
         s = None if self.s is None else self.s[rows]
         return Rows(self.X[rows], self.y[rows], self.Y[rows], s)
+
+    @property
+    def n_rows(self) -> int:
+        """N."""
+        return len(self.X)
 
     def counted(self) -> IntArray:
         """Return the numbers of rows with a positive weight."""

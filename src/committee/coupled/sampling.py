@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
@@ -49,6 +50,60 @@ def draw_subsets(
     """Return sorted, disjoint, random subsets; sizes differ by one row at most."""
     parts = np.array_split(rng.permutation(rows), n_members)
     return [np.sort(part) for part in parts]
+
+
+def check_subsets(
+    subsets: Any, n_members: int, n_rows: int, counted: IntArray
+) -> list[IntArray]:
+    """Return given subsets sorted, without the rows that do not count.
+
+    Parameters
+    ----------
+    subsets : sequence of n_members array-likes of row numbers
+        D_j, disjoint. Rows may be in none.
+    n_members, n_rows : int
+    counted : array of row numbers
+        Rows with a positive weight.
+    """
+    is_list = np.iterable(subsets) and not isinstance(subsets, str)
+    # A list of lists of unlike lengths is no array of numbers: refused by its dtype.
+    found = [_as_array(part) for part in subsets] if is_list else []
+    if len(found) != n_members:
+        raise ValueError(
+            f"subsets must be {n_members} lists of row numbers, one for each of "
+            f"n_members={n_members}. Got {len(found) if is_list else repr(subsets)}."
+        )
+    for j, part in enumerate(found):
+        if part.ndim != 1 or not len(part) or part.dtype.kind not in "iu":
+            raise ValueError(
+                f"subsets[{j}] must be a list of row numbers, at least one. Got dtype "
+                f"{part.dtype} and shape {part.shape}."
+            )
+        if not (part.min() >= 0 and part.max() < n_rows):
+            raise ValueError(
+                f"subsets[{j}] must have row numbers from 0 to {n_rows - 1}. Got "
+                f"{part.min()} to {part.max()}."
+            )
+    numbers, times = np.unique(np.concatenate(found), return_counts=True)
+    if np.any(times > 1):
+        raise ValueError(
+            f"subsets must be disjoint. Row {numbers[times > 1][0]} occurs "
+            f"{times.max()} times."
+        )
+    kept = [np.intersect1d(part, counted).astype(np.intp) for part in found]
+    if not all(len(part) for part in kept):
+        empty = [len(part) for part in kept].index(0)
+        raise ValueError(
+            f"subsets[{empty}] must have at least one row with a positive weight."
+        )
+    return kept
+
+
+def _as_array(part: Any) -> Any:
+    try:
+        return np.asarray(part)
+    except ValueError:
+        return np.asarray(part, dtype=object)
 
 
 def draw_coupling(

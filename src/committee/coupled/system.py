@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
+
+import numpy as np
 
 from committee._typing import FloatArray
 from committee.coupled.cg import CoupledOperator, solve_cg
@@ -15,6 +18,10 @@ from committee.linalg import (
     solve_block_ring,
 )
 from committee.linalg.blocks import Block
+from committee.linalg.indefinite import solve_block_indefinite
+
+#: Beyond this condition fewer than three digits of the coefficients are right.
+_MAX_CONDITION = 1e-3 / float(np.finfo(np.float64).eps)
 
 Solver = Literal["direct", "cg"]
 
@@ -50,6 +57,7 @@ def solve_coupled(
     solver: Solver = "direct",
     tol: float = 1e-10,
     max_iter: int = 10_000,
+    allow_indefinite: bool = False,
 ) -> CoupledSolution:
     """Train all submodels jointly.
 
@@ -74,6 +82,9 @@ def solve_coupled(
         Block Cholesky, or conjugate gradients preconditioned by the H_j.
     tol, max_iter : float, int
         Of the conjugate gradient: the residual relative to the right-hand side.
+    allow_indefinite : bool
+        Solve the equations also for a negative coupling at which the problem has no
+        minimum, by block LU; a warning has the limit and the condition.
 
     Returns
     -------
@@ -83,6 +94,8 @@ def solve_coupled(
     ------
     NotPositiveDefiniteError
         For a negative coupling states the limit.
+    numpy.linalg.LinAlgError
+        Where an indefinite system is singular, or nearly so.
 
     Examples
     --------
@@ -116,7 +129,40 @@ def solve_coupled(
         # Only now: the limit takes a singular value decomposition of every block.
         if coupling < 0:
             limit = CoupledOperator(gram, alpha, coupling).coupling_limit()
-        raise NotPositiveDefiniteError(advice(alpha, coupling, limit)) from error
+            if allow_indefinite and solver == "direct":
+                with threads_for(largest):
+                    return _stationary(gram, Y, alpha, coupling, limit)
+        sentence = advice(alpha, coupling, limit)
+        if allow_indefinite and coupling < 0:
+            sentence += ' allow_indefinite=True is for solver="direct".'
+        raise NotPositiveDefiniteError(sentence) from error
+
+
+def _stationary(
+    gram: GramBlocks, Y: FloatArray, alpha: float, nu: float, limit: float
+) -> CoupledSolution:
+    """Solve the equations where they are not those of a minimum, and say so."""
+    ring = gram.layout.topology == "ring"
+    block = system_block(gram, alpha, nu)
+    near = (
+        f"At coupling={nu:g} the system is {{}}: an eigenvalue is too near to zero. "
+        f"Give another coupling; from {limit:.6g} on the problem has a minimum."
+    )
+    try:
+        coef, condition = solve_block_indefinite(block, RightSides(gram, Y), ring=ring)
+    except np.linalg.LinAlgError as error:
+        raise np.linalg.LinAlgError(near.format("singular")) from error
+    if not condition < _MAX_CONDITION:
+        raise np.linalg.LinAlgError(
+            near.format(f"nearly singular, of condition {condition:.1e}")
+        )
+    warnings.warn(
+        f"At coupling={nu:g} the problem has no minimum: for these rows, this kernel "
+        f"and alpha={alpha:g} it has one above {limit:.6g}. The solution is a stationary "
+        f"point, not a minimiser, of a system of condition {condition:.1e}.",
+        stacklevel=2,
+    )
+    return CoupledSolution(coef)
 
 
 def solve_uncoupled(

@@ -1,9 +1,9 @@
-"""Errors of committees whose members may not speak on every row.
+"""Errors of committees whose members do not vote on every row.
 
 Out of bag a committee of k members has about 0.37 k votes on a row, so that an error
-counted on these votes is that of a smaller committee. Here the votes that cannot be
-heard are filled with what all other members say of the row, its mean and its spread,
-and the error is what k members would make if all of them voted.
+counted on these votes is that of a smaller committee. Here the votes that are
+missing are filled with the mean and the spread of those of all other members on the
+row, and the error is what k members would make if all of them voted.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ _NODES, _NODE_WEIGHTS = hermegauss(16)
 
 @dataclass(frozen=True, eq=False)
 class FilledVotes:
-    """F, with votes that cannot be heard filled from the row's own votes.
+    """F, with missing votes filled from the row's own votes.
 
         h_n = {m : held_out[n, m]},   H_n = |h_n|
         mu_n, s_n^2 : mean and variance of F[n, m] over m in h_n
         f_n = sum_{m in h_n} w_m F[n, m] + a_n mu_n,   a_n = sum_{m not in h_n} w_m
         v_n = sum_{m not in h_n} w_m^2 - (a_n^2 + 2 a_n b_n) / H_n,   b_n = sum_{h_n} w_m
 
-    The committee's output on row n, were all heard, is Normal(f_n, s_n^2 v_n) if members
-    speak of a row independently of each other. The second term of v_n is the noise that
+    The committee's output on row n, if all voted, is Normal(f_n, s_n^2 v_n) where members
+    vote on a row independently of each other. The second term of v_n is the noise that
     f_n has already, because mu_n itself is a mean of H_n votes: with it f_n has the
-    variance s_n^2 sum_m w_m^2 of a committee that is heard, neither more nor less. No
+    variance s_n^2 sum_m w_m^2 of a committee that votes, neither more nor less. No
     weight is divided by, so that weights may have any sign.
 
     Attributes
@@ -45,13 +45,13 @@ class FilledVotes:
     y : array of shape (N,)
         Numbers, or class codes.
     held_out : bool array of shape (N, M) or None
-        None: every member is heard on every row.
+        None: every member votes on every row.
     mean : array of shape (N,) or (N, K)
-        mu_n, zero where nobody is heard.
+        mu_n, zero where nobody votes.
     variance : array of shape (N,) or (N, K)
         s_n^2; for classes that of the margin over each class k, F[n, m, y_n] -
         F[n, m, k]. Rows with one vote take the mean of the others.
-    n_heard : array of shape (N,)
+    n_votes : array of shape (N,)
         H_n.
     """
 
@@ -60,7 +60,7 @@ class FilledVotes:
     held_out: BoolArray | None
     mean: FloatArray
     variance: FloatArray
-    n_heard: IntArray
+    n_votes: IntArray
 
     @classmethod
     def of(
@@ -87,23 +87,23 @@ class FilledVotes:
             held_out=None if self.held_out is None else self.held_out[rows],
             mean=self.mean[rows],
             variance=self.variance[rows],
-            n_heard=self.n_heard[rows],
+            n_votes=self.n_votes[rows],
         )
 
     @property
     def counted(self) -> BoolArray:
-        """False where no member of the ensemble is heard, and nothing can be told."""
-        return self.n_heard > 0
+        """False where no member of the ensemble votes, and nothing can be told."""
+        return self.n_votes > 0
 
     def output(self, w: FloatArray) -> FloatArray:
         """Return f, the outputs of weights (M,), of shape (N,) or (N, K)."""
         if self.held_out is None:
             return weighted_sum(self.F, w)
         members = np.flatnonzero(w)
-        heard = w[members] * self.held_out[:, members]
-        filled = (w.sum() - heard.sum(axis=1)).reshape(-1, *[1] * (self.F.ndim - 2))
-        spoken = np.einsum("nm...,nm->n...", self.F[:, members], heard)
-        return np.asarray(spoken + filled * self.mean)
+        voting = w[members] * self.held_out[:, members]
+        filled = (w.sum() - voting.sum(axis=1)).reshape(-1, *[1] * (self.F.ndim - 2))
+        present = np.einsum("nm...,nm->n...", self.F[:, members], voting)
+        return np.asarray(present + filled * self.mean)
 
     def losses(self, w: FloatArray) -> FloatArray:
         """Return the expected loss of weights (M,) by row.
@@ -144,19 +144,19 @@ class FilledVotes:
         if self.held_out is None:
             return np.zeros(len(self.F))
         members = np.flatnonzero(w)
-        heard = self.held_out[:, members].astype(np.float64)
-        b = heard @ w[members]
+        voting = self.held_out[:, members].astype(np.float64)
+        b = voting @ w[members]
         a = w.sum() - b
-        unheard = (w**2).sum() - heard @ w[members] ** 2
-        known = (a**2 + 2 * a * b) / np.maximum(self.n_heard, 1)
-        # Where all are heard nothing is open, but for rounding.
-        return np.asarray(np.where(heard.all(axis=1), 0.0, unheard - known))
+        missing = (w**2).sum() - voting @ w[members] ** 2
+        known = (a**2 + 2 * a * b) / np.maximum(self.n_votes, 1)
+        # Where all vote nothing is open, but for rounding.
+        return np.asarray(np.where(voting.all(axis=1), 0.0, missing - known))
 
 
 def _moments(
     F: FloatArray, y: Any, held_out: BoolArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return mu and s^2 of some rows; s^2 is zero where less than two are heard."""
+    """Return mu and s^2 of some rows; s^2 is zero where less than two vote."""
     H = held_out.sum(axis=1).reshape(-1, *[1] * (F.ndim - 2))
     mean = np.einsum("nm...,nm->n...", F, held_out) / np.maximum(H, 1)
     E = F - mean[:, None]

@@ -19,8 +19,11 @@ _MOST_MARKERS = 40
 class AmbiguityDisplay(Display):
     """Member error, diversity and ensemble error of the first k members.
 
-        ensemble error = member error - diversity       (equal votes of k members)
-        1'C_k 1 / k^2  = tr C_k / k   - diversity,      C_k of the first k members
+        ensemble error = member error - diversity,      u = w_k / sum w_k
+        u'C_k u        = sum_m u_m C_mm - diversity,    C_k of the first k members
+
+    w are the committee's weights, so that the last point is the committee itself with
+    its weights scaled to sum one; equal votes where it has none, or some below zero.
 
     Parameters
     ----------
@@ -86,6 +89,11 @@ class AmbiguityDisplay(Display):
         ax : matplotlib Axes, optional
         **kwargs
             For the line of the ensemble error.
+
+        Notes
+        -----
+        Weights below zero have no growing committees whose sums are not near zero on
+        the way: members vote as equals then.
         """
         if roster_of(estimator).votes == "scores":
             raise ValueError(
@@ -96,11 +104,19 @@ class AmbiguityDisplay(Display):
         F, y = predictions_of(estimator, X, y)
         if order is None:
             order = _own_order(estimator, F.shape[1])
-        return cls.from_predictions(F, y, order=order, ax=ax, **kwargs)
+        w = shares_of(weights_of(estimator))
+        return cls.from_predictions(F, y, w=w, order=order, ax=ax, **kwargs)
 
     @classmethod
     def from_predictions(
-        cls, F: Any, y: Any, *, order: Any = None, ax: Any = None, **kwargs: Any
+        cls,
+        F: Any,
+        y: Any,
+        *,
+        w: Any = None,
+        order: Any = None,
+        ax: Any = None,
+        **kwargs: Any,
     ) -> Self:
         """Draw the decomposition of members whose predictions are given.
 
@@ -110,23 +126,29 @@ class AmbiguityDisplay(Display):
             For classes, errors are those of the probability vectors.
         y : array of shape (N,)
             Targets, or class codes 0..K-1.
+        w : array of shape (M,), optional
+            Weights, none below zero; equal ones unless given.
         order : array of member numbers, optional
             As they come unless given; some may be left out.
         ax : matplotlib Axes, optional
         **kwargs
             For the line of the ensemble error.
         """
-        return cls.from_correlation(error_correlation(F, y), order).plot(ax, **kwargs)
+        C = error_correlation(F, y)
+        return cls.from_correlation(C, order, w).plot(ax, **kwargs)
 
     @classmethod
-    def from_correlation(cls, C: FloatArray, order: Any = None) -> Self:
+    def from_correlation(cls, C: FloatArray, order: Any = None, w: Any = None) -> Self:
         """Return the display of an error correlation C of shape (M, M), not drawn yet."""
         order = np.arange(len(C)) if order is None else _check_order(order, len(C))
         C = C[np.ix_(order, order)]
-        k = np.arange(1, len(order) + 1)
-        # The k-th corner of the double cumulative sum is 1'C_k 1.
-        member = np.diag(C).cumsum() / k
-        ensemble = np.diag(C.cumsum(axis=0).cumsum(axis=1)) / k**2
+        u = np.ones(len(order)) if w is None else _check_shares(w, order)
+        total = u.cumsum()
+        # The k-th corner of the double cumulative sum is w_k'C_k w_k.
+        member = (u * np.diag(C)).cumsum() / total
+        ensemble = (
+            np.diag((C * np.outer(u, u)).cumsum(axis=0).cumsum(axis=1)) / total**2
+        )
         # A sum of squares, whatever the sums round to.
         return cls(member, np.clip(ensemble, 0.0, member), order=order)
 
@@ -164,6 +186,27 @@ def _own_order(estimator: Any, n_members: int) -> IntArray:
     if w is None:
         return np.arange(n_members)
     return np.argsort(-np.abs(w), kind="stable")
+
+
+def shares_of(w: FloatArray | None) -> FloatArray | None:
+    """Return weights that growing committees can have, None for equal votes."""
+    return w if w is not None and w.min() >= 0 and w.any() else None
+
+
+def _check_shares(w: Any, order: IntArray) -> FloatArray:
+    """Return the weights of some members in their order, the first above zero."""
+    weights = np.asarray(w, dtype=np.float64)
+    if (
+        weights.ndim != 1
+        or len(weights) <= order.max()
+        or not weights.min() >= 0
+        or not weights[order[0]] > 0
+    ):
+        raise ValueError(
+            "w must have a weight for each member, none below zero, and that of the "
+            "first in the order above it."
+        )
+    return np.asarray(weights[order] / weights.max())
 
 
 def _check_order(order: Any, n_members: int) -> IntArray:

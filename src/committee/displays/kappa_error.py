@@ -11,11 +11,20 @@ from committee._validation import check_predictions
 from committee.combiners.pairwise import lower_left_hull
 from committee.diagnostics import pairwise_kappa
 from committee.diagnostics.agreement import vote_errors
-from committee.displays.sources import predictions_of
-from committee.displays.style import BLUE, VERMILION, Display, legend_inside
+from committee.displays.sources import core_of, member_names, predictions_of
+from committee.displays.style import (
+    BLUE,
+    VERMILION,
+    Display,
+    check_names,
+    legend_inside,
+    literal,
+)
 
 #: More pairs than these are counted in hexagons.
 _MOST_POINTS = 5000
+#: Pairs that carry the names of their members: those of six members.
+MOST_NAMED = 15
 
 
 class KappaErrorDisplay(Display):
@@ -34,11 +43,16 @@ class KappaErrorDisplay(Display):
         Mean error of its two members.
     pairs : array of shape (n, 2), optional
         Their numbers.
+    names : sequence of names, optional
+        Of all members, their numbers unless given. They stand beside the points where
+        there are few.
 
     Attributes
     ----------
     kappa, error, pairs
         As given.
+    labels : list of str or None
+        The names of each pair; None for more than 15, and where `pairs` are not given.
     hull : array
         The pairs on the hull, from the most diverse to the most accurate; those
         that `KappaErrorHullPruner` keeps.
@@ -57,7 +71,9 @@ class KappaErrorDisplay(Display):
     'mean error of the pair'
     """
 
-    def __init__(self, kappa: Any, error: Any, *, pairs: Any = None) -> None:
+    def __init__(
+        self, kappa: Any, error: Any, *, pairs: Any = None, names: Any = None
+    ) -> None:
         self.kappa: FloatArray = np.asarray(kappa, dtype=np.float64)
         self.error: FloatArray = np.asarray(error, dtype=np.float64)
         if self.kappa.shape != self.error.shape or self.kappa.ndim != 1:
@@ -72,6 +88,12 @@ class KappaErrorDisplay(Display):
             )
         self.pairs: IntArray | None = None if pairs is None else np.asarray(pairs)
         self.hull: IntArray = lower_left_hull(self.kappa, self.error)
+        self.labels: list[str] | None = None
+        if self.pairs is not None and len(self.pairs) <= MOST_NAMED:
+            self.labels = [
+                " + ".join(str(m if names is None else names[m]) for m in pair)
+                for pair in self.pairs.tolist()
+            ]
 
     @classmethod
     def from_estimator(
@@ -91,11 +113,19 @@ class KappaErrorDisplay(Display):
             For the cloud.
         """
         F, codes = predictions_of(estimator, X, y)
-        return cls.from_predictions(F, codes, ax=ax, **kwargs)
+        names = member_names(core_of(estimator), F.shape[1])
+        return cls.from_predictions(F, codes, names=names, ax=ax, **kwargs)
 
     @classmethod
     def from_predictions(
-        cls, F: Any, y: Any, *, held_out: Any = None, ax: Any = None, **kwargs: Any
+        cls,
+        F: Any,
+        y: Any,
+        *,
+        held_out: Any = None,
+        names: Any = None,
+        ax: Any = None,
+        **kwargs: Any,
     ) -> Self:
         """Draw the pairs of members whose votes are given.
 
@@ -106,15 +136,23 @@ class KappaErrorDisplay(Display):
             Class codes 0..K-1.
         held_out : bool array of shape (N, M), optional
             Members abstain elsewhere; pairs without a common row are left out.
+        names : sequence of M names, optional
         ax : matplotlib Axes, optional
         **kwargs
             For the cloud.
         """
-        return cls.compute(F, y, held_out=held_out).plot(ax, **kwargs)
+        display = cls.compute(F, y, held_out=held_out, names=names)
+        return display.plot(ax, **kwargs)
 
     @classmethod
     def compute(
-        cls, F: Any, y: Any, *, held_out: Any = None, sample_weight: Any = None
+        cls,
+        F: Any,
+        y: Any,
+        *,
+        held_out: Any = None,
+        sample_weight: Any = None,
+        names: Any = None,
     ) -> Self:
         """Return the display of votes F (N, M, K) and class codes y, not drawn yet."""
         F = check_predictions(F)
@@ -131,7 +169,10 @@ class KappaErrorDisplay(Display):
         kappa = pairwise_kappa(F, held_out=held_out, sample_weight=sample_weight)
         e = vote_errors(F, y, held_out=held_out, sample_weight=sample_weight)
         i, j = np.nonzero(np.triu(~np.isnan(kappa), k=1))
-        return cls(kappa[i, j], (e[i] + e[j]) / 2, pairs=np.column_stack([i, j]))
+        if names is not None:
+            names = check_names(names, F.shape[1], "members")
+        pairs = np.column_stack([i, j])
+        return cls(kappa[i, j], (e[i] + e[j]) / 2, pairs=pairs, names=names)
 
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
         """Draw a point for each pair, or shade hexagons where there are thousands."""
@@ -149,6 +190,9 @@ class KappaErrorDisplay(Display):
             style |= {"alpha": 0.35 if n > 1000 else 0.8, "rasterized": n > 1000}
             style["label"] = f"{n} pairs"
             ax.scatter(self.kappa, self.error, **{**style, **kwargs})
+        for label, x, e in zip(self.labels or [], self.kappa, self.error, strict=False):
+            style = {"xytext": (5, 4), "textcoords": "offset points"}
+            ax.annotate(literal(label), (x, e), fontsize="x-small", **style)
         line = {"color": VERMILION, "ms": 5, "lw": 1.8, "mec": "white", "mew": 0.6}
         label = f"hull, {len(self.hull)} pairs"
         ax.plot(self.kappa[self.hull], self.error[self.hull], "D-", label=label, **line)

@@ -12,7 +12,11 @@ from committee._validation import check_class_codes, check_predictions, check_ta
 from committee.combiners.objectives import row_score
 from committee.combiners.problem import Problem
 from committee.path import Path
+from committee.predictions import weighted_sum
+from committee.pruning.measures import OF_CLASSES, OF_NUMBERS, Measure
 
+#: What `prune` may measure, by the names that are shown.
+_MEASURES = {m.name: m for m in (*OF_CLASSES.values(), *OF_NUMBERS.values())}
 #: Numbers that are predicted in one product: 32 MB.
 _BLOCK = 2**22
 
@@ -81,19 +85,54 @@ def path_errors(
     W = path.weights[:, members]
     known = ~path.weights[:, missing].any(axis=1)
     errors = np.full(len(W), np.nan)
-    if path.scoring is not None:
+    if path.scoring is not None and path.measure == path.own_measure:
         try:
             score = row_score(Problem(F, y, None, sample_weight), path.scoring)
             errors[known] = [score.error(w) for w in W[known]]
         except ValueError:  # some scores are not known on rows of one class
             return errors
-    else:
-        squared = "squared" in path.measure
-        errors[known] = [
-            error_of(output, y, squared=squared, sample_weight=sample_weight)
-            for output in _outputs(F, W[known])
-        ]
-    return errors
+        return errors
+    name, _ = split_measure(path.measure)
+    measure = _MEASURES.get(name)
+    if measure is not None and measure.losses is not None:
+        s = np.ones(len(y)) if sample_weight is None else sample_weight
+        try:
+            errors[known] = [
+                _mean_loss(measure, p, y, s)
+                for p in _predicted(path, np.flatnonzero(known), F, members)
+            ]
+        except ValueError:  # no AUC on rows of one class
+            return errors
+        return errors
+    squared = "squared" in path.measure
+    errors[known] = [
+        error_of(output, y, squared=squared, sample_weight=sample_weight)
+        for output in _outputs(F, W[known])
+    ]
+    return np.sqrt(errors) if measure is not None and measure.root else errors
+
+
+def _mean_loss(measure: Measure, p: FloatArray, y: Any, s: FloatArray) -> float:
+    assert measure.losses is not None
+    return float(np.average(measure.losses(p, y, s), weights=s))
+
+
+def _predicted(
+    path: Path, steps: IntArray, F: FloatArray, members: IntArray
+) -> Iterator[FloatArray]:
+    """Yield probabilities, or numbers, of the committees of some steps."""
+    available = path.available
+    for step in steps:
+        if F.ndim == 2:
+            at = np.flatnonzero(path.weights[step, members])
+            yield weighted_sum(F[:, at], path.weights[step, members[at]])
+        elif available[step]:
+            # How a committee makes probabilities is its own affair.
+            made = path.assessment.committee(step)  # type: ignore[union-attr]
+            at = np.searchsorted(members, made.support_)
+            yield made._probabilities(weighted_sum(F[:, at], made.weights_))
+        else:
+            yield np.full((len(F), F.shape[2]), np.nan)
 
 
 def _outputs(F: FloatArray, W: FloatArray) -> Iterator[FloatArray]:

@@ -9,12 +9,11 @@ import numpy as np
 from committee._typing import IntArray
 from committee.displays.measures import path_errors, split_measure
 from committee.displays.sources import (
+    all_predictions_of,
     core_of,
     fit_combiner,
     kind_of,
-    numbers_of,
     path_of,
-    predictions_of,
 )
 from committee.displays.style import (
     BLUE,
@@ -187,8 +186,9 @@ class PruningPathDisplay(Display):
         estimator : committee or combiner
             One that has a `path_`; a pipeline or a search may be around it.
         X_test : array-like of shape (N, n_features), optional
-            Rows that were not used, for the test error of the committees whose members
-            it has kept; `from_path` takes the predictions of all.
+            Rows that were not used, for the test error. What `prune` returns knows it
+            at every size; a committee after `fit`, a copy or a file for the committees
+            whose members it has kept.
         y_test : array-like of shape (N,), optional
             Their targets or labels.
         ax : matplotlib Axes, optional
@@ -205,8 +205,7 @@ class PruningPathDisplay(Display):
             )
         F_test = members = None
         if X_test is not None:
-            F_test, y_test = predictions_of(estimator, X_test, y_test)
-            members = numbers_of(core, F_test.shape[1])
+            members, F_test, y_test = all_predictions_of(estimator, X_test, y_test)
         chosen = int(np.count_nonzero(core.weights_))
         display = cls.compute(
             path, F_test=F_test, y_test=y_test, members=members, chosen=chosen

@@ -9,6 +9,7 @@ from scipy.stats import rankdata
 
 from committee._typing import BoolArray, FloatArray
 from committee._validation import check_predictions, check_targets
+from committee.diagnostics.curves import roc
 from committee.displays.sources import classes_of, predictions_of, weights_of
 from committee.displays.style import (
     BLACK,
@@ -99,6 +100,10 @@ class RocCommitteeDisplay(Display):
     ) -> Self:
         """Draw the curves of a fitted committee, or of a list of classifiers.
 
+        Members' curves are those of their values where the estimator has a
+        `member_decision_function`, as coupled ones do: of a hard vote there would be one
+        point. The committee's curve is that of its weighted votes.
+
         Parameters
         ----------
         estimator : committee of classifiers, or list of fitted classifiers
@@ -115,7 +120,11 @@ class RocCommitteeDisplay(Display):
         F, codes = predictions_of(estimator, X, y)
         classes = np.asarray(classes_of(estimator)).tolist()
         w = weights_of(estimator)
-        return cls._compute(F, codes, w, classes, pos_label).plot(ax, **kwargs)
+        f = None
+        if hasattr(estimator, "member_decision_function"):
+            f = estimator.member_decision_function(X)
+            f = np.stack([-f, f], axis=2) if f.ndim == 2 else f
+        return cls._compute(F, codes, w, classes, pos_label, f).plot(ax, **kwargs)
 
     @classmethod
     def from_predictions(
@@ -125,6 +134,7 @@ class RocCommitteeDisplay(Display):
         w: Any = None,
         *,
         pos_label: int | None = None,
+        member_scores: Any = None,
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
@@ -139,19 +149,37 @@ class RocCommitteeDisplay(Display):
             Weights of the committee, equal ones unless given.
         pos_label : int, optional
             Code of the positive class: 1 for two classes unless given.
+        member_scores : array of shape (N, M, K), optional
+            Values that the votes F were made of, for the members' curves; F unless
+            given.
         ax : matplotlib Axes, optional
         **kwargs
             For the committee's line.
         """
         F = check_predictions(F)
         codes, classes = check_targets(F, y), list(range(F.shape[-1]))
-        return cls._compute(F, codes, w, classes, pos_label).plot(ax, **kwargs)
+        f = None if member_scores is None else check_predictions(member_scores)
+        return cls._compute(F, codes, w, classes, pos_label, f).plot(ax, **kwargs)
 
     @classmethod
     def _compute(
-        cls, F: FloatArray, codes: Any, w: Any, classes: Any, pos_label: Any
+        cls,
+        F: FloatArray,
+        codes: Any,
+        w: Any,
+        classes: Any,
+        pos_label: Any,
+        f: FloatArray | None = None,
     ) -> Self:
-        """Return the display of one class against the rest, not drawn yet."""
+        """Return the display of one class against the rest, not drawn yet.
+
+        f are the values of the members, shaped like F, where votes are not.
+        """
+        f = F if f is None else f
+        if f.shape != F.shape:
+            raise ValueError(
+                f"member_scores must have the shape of F, {F.shape}. Got {f.shape}."
+            )
         if F.ndim != 3:
             raise ValueError(
                 "A ROC curve is one of classes: F of shape (N, M, K). Got shape "
@@ -179,7 +207,7 @@ class RocCommitteeDisplay(Display):
         score = combine(F[..., k], w)
         fpr, tpr = roc(positive, score).T
         auc, se = delong(positive, score)
-        members = [roc(positive, s) for s in np.ascontiguousarray(F[..., k].T)]
+        members = [roc(positive, s) for s in np.ascontiguousarray(f[..., k].T)]
         return cls(
             fpr,
             tpr,
@@ -236,18 +264,3 @@ def delong(positive: BoolArray, score: FloatArray) -> tuple[float, float]:
     if min(n0, n1) > 1:
         se = float(np.sqrt(V1.var(ddof=1) / n1 + V0.var(ddof=1) / n0))
     return float(V1.mean()), se
-
-
-def roc(positive: BoolArray, score: FloatArray) -> FloatArray:
-    """Return the ROC curve, (n, 2): false and true positive rates, from 0 to 1.
-
-    One sort for each of hundreds of members: scikit-learn's `roc_curve` gives the same
-    points, and takes several times as long for its checks.
-    """
-    falling = np.argsort(-score)
-    # The last row of each run of equal scores: a curve has one point for all of them.
-    last = np.flatnonzero(np.diff(score[falling], append=np.inf))
-    true = np.cumsum(positive[falling])[last]
-    false = last + 1 - true
-    curve = np.column_stack([false / false[-1], true / true[-1]])
-    return np.concatenate([np.zeros((1, 2)), curve])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,11 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from committee._typing import FloatArray, IntArray
 from committee._validation import label_codes
-from committee.combiners import Combiner, EPPruner
-from committee.ensembles import roster_of
+from committee.combiners import Combiner
+from committee.combiners.by_name import as_combiner
+from committee.ensembles import Roster, roster_of
 from committee.path import Path
-from committee.predictions import member_predictions
+from committee.predictions import member_predictions, predict_members
 
 
 def core_of(ensemble: Any) -> Any:
@@ -33,7 +35,7 @@ def combiner_of(estimator: Any) -> Any:
     if isinstance(estimator, Combiner):
         check_is_fitted(estimator, "weights_")
         return estimator
-    if not isinstance(estimator, (list, tuple)):
+    if not isinstance(estimator, (list, tuple, dict)):
         check_is_fitted(estimator)
     return getattr(estimator, "combiner_", None)
 
@@ -52,6 +54,47 @@ def numbers_of(estimator: Any, n_members: int) -> IntArray:
     return numbers
 
 
+def known_names(core: Any) -> Any:
+    """Return the names that all members of an ensemble or a combiner have, or None.
+
+    They are numbered as those that were trained or pruned from.
+    """
+    combiner = core if isinstance(core, Combiner) else getattr(core, "combiner_", None)
+    if combiner is None:
+        return roster_of(core).names
+    of_columns = getattr(combiner, "feature_names_in_", None)
+    return getattr(combiner, "member_names_", of_columns)
+
+
+def member_names(core: Any, n_members: int) -> list[str]:
+    """Return a name for each member that there is: the known one, or its number."""
+    known = known_names(core)
+    numbers = numbers_of(core, n_members).tolist()
+    return [str(m if known is None else known[m]) for m in numbers]
+
+
+def known_members(core: Any, roster: Roster) -> tuple[IntArray, Roster]:
+    """Return the numbers of all members that are at hand, and their roster.
+
+    Those that pruning left out are among them, with weight zero, as long as `prune`'s own
+    result is looked at: a copy or a file has those of the committees that it can make.
+    `roster` is that of the committee, or of a pipeline around it.
+    """
+    numbers = numbers_of(core, len(roster))
+    source = getattr(getattr(core, "path_", None), "assessment", None)
+    if source is None:
+        return numbers, roster
+    everyone = source.members_by_number
+    everyone |= dict(zip(numbers.tolist(), roster.members, strict=True))
+    known = np.array(sorted(everyone))
+    w = np.zeros(len(known))
+    w[np.searchsorted(known, numbers)] = roster.weights
+    members, names = [everyone[m] for m in known], known_names(core)
+    if names is not None:
+        names = [str(names[m]) for m in known]
+    return known, replace(roster, members=members, weights=w, names=names)
+
+
 def kind_of(estimator: Any) -> str:
     """Return the names of a committee and its combiner, for an error."""
     combiner = combiner_of(estimator)
@@ -61,10 +104,10 @@ def kind_of(estimator: Any) -> str:
 
 
 def fit_combiner(
-    combiner: Combiner | None, F: Any, y: Any, held_out: Any, sample_weight: Any
+    combiner: Combiner | str | None, F: Any, y: Any, held_out: Any, sample_weight: Any
 ) -> Combiner:
     """Return a fitted copy of the combiner, an `EPPruner` unless given."""
-    fresh: Combiner = EPPruner() if combiner is None else clone(combiner)
+    fresh: Combiner = clone(as_combiner("ep" if combiner is None else combiner))
     return fresh.fit(F, y, held_out=held_out, sample_weight=sample_weight)
 
 
@@ -77,6 +120,27 @@ def predictions_of(
     if F.ndim == 2:
         return F, y.astype(np.float64)
     return F, label_codes(y, classes_of(estimator))
+
+
+def all_predictions_of(
+    estimator: Any, X: Any, y: Any
+) -> tuple[IntArray, FloatArray, FloatArray | IntArray]:
+    """Return the numbers of all members at hand, their F on X, and y that goes with it.
+
+    See `known_members`.
+    """
+    core = core_of(estimator)
+    own = roster_of(estimator)
+    numbers, roster = known_members(core, own)
+    if len(roster) == len(own):
+        F, y = predictions_of(estimator, X, y)
+        return numbers, F, y
+    X = core._check_X(X, reset=False) if estimator is core else X
+    F = predict_members(roster, roster.prepared(X), n_jobs=core.n_jobs)
+    y = column_or_1d(y)
+    if roster.classes is None:
+        return numbers, F, y.astype(np.float64)
+    return numbers, F, label_codes(y, roster.classes)
 
 
 def classes_of(estimator: Any) -> Any:

@@ -102,7 +102,7 @@ class PosteriorDisplay(Display):
                 "Draws of the posterior are made by MCMCPruner, which has EP's "
                 f"solution beside them. Got {kind_of(estimator)}."
             )
-        step = combiner.ep_.posterior_
+        step = combiner.posterior_
         display = cls(step.weights[step.active], step.cov, combiner.samples_)
         return display.plot(ax, **kwargs)
 

@@ -8,18 +8,29 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee._validation import check_weights
-from committee.displays.sources import combiner_of, core_of, fit_combiner, weights_of
+from committee.displays.sources import (
+    combiner_of,
+    core_of,
+    fit_combiner,
+    known_names,
+    weights_of,
+)
 from committee.displays.style import BLUE, GREY, Display, check_names, literal
-from committee.members import Pool
 
 #: Rows that can carry a name each.
 _MOST_NAMES = 50
+#: So many members of one weight are one bar.
+_MANY_EQUAL = 10
+#: Share of a weight below which a difference is rounding.
+_ROUNDING = 1e-9
 
 
 class WeightsDisplay(Display):
     """Sparse weights, largest first, with the spread of their posterior.
 
         w_m +- sqrt(V_mm)    for the members with w_m != 0
+
+    Ten members or more of one weight, without a posterior, are drawn as one bar.
 
     Parameters
     ----------
@@ -36,6 +47,8 @@ class WeightsDisplay(Display):
     names : list of str
     order : array
         Members with a nonzero weight, largest weight first.
+    bars : list of arrays
+        The members of each bar, in this order: one, or those of equal weight.
 
     Examples
     --------
@@ -55,6 +68,13 @@ class WeightsDisplay(Display):
         kept = np.flatnonzero(self.weights)
         largest = np.argsort(-np.abs(self.weights[kept]), kind="stable")
         self.order: IntArray = kept[largest]
+        self.bars: list[IntArray] = _bars(self.weights, self.order, self.std is None)
+
+    def bar_name(self, bar: IntArray) -> str:
+        """Return the name of a member, or how many share a bar."""
+        if len(bar) == 1:
+            return str(self.names[bar[0]])
+        return f"{len(bar):,} members, each"
 
     @classmethod
     def from_estimator(
@@ -82,7 +102,7 @@ class WeightsDisplay(Display):
                 "no weights to draw."
             )
         if names is None:
-            names = known_names(core, combiner)
+            names = known_names(core)
         display = cls(w, std=posterior_std(combiner), names=names)
         return display.plot(ax, **kwargs)
 
@@ -118,51 +138,57 @@ class WeightsDisplay(Display):
         return cls.from_estimator(fitted, names=names, ax=ax, **kwargs)
 
     def _figsize(self) -> tuple[float, float]:
-        n = len(self.order)
+        n = len(self.bars)
         return 6.0, (1.2 + 0.2 * max(n, 5) if n <= _MOST_NAMES else 5.0)
 
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
         """Draw the kept members from top to bottom."""
-        n = len(self.order)
+        n = len(self.bars)
         named = n <= _MOST_NAMES
         ax.axvline(0.0, color=GREY, lw=0.8)
-        (self._plot_stems if named else self._plot_bands)(ax)
+        first = np.array([bar[0] for bar in self.bars], dtype=np.intp)
+        (self._plot_stems if named else self._plot_bands)(ax, first)
         style = {"color": BLUE, "ms": 6 if named else 2.5, "marker": "o", "ls": "none"}
         place = np.arange(1, n + 1)
-        ax.plot(self.weights[self.order], place, **{**style, **kwargs})
+        ax.plot(self.weights[first], place, **{**style, **kwargs})
         ax.set_ylim(n + 0.6, 0.4)
-        ax.set_title(f"{n} of {len(self.weights)} members", fontsize="medium")
+        title = f"{len(self.order)} of {len(self.weights)} members"
+        ax.set_title(title, fontsize="medium")
         spread = "" if self.std is None else " ± posterior standard deviation"
         ax.set_xlabel(f"weight{spread}")
         if named:
-            ax.set_yticks(place, [literal(self.names[m]) for m in self.order])
+            ax.set_yticks(place, [literal(self.bar_name(bar)) for bar in self.bars])
         ax.set_ylabel("member" if named else "members, largest weight first")
 
-    def _plot_stems(self, ax: Any) -> None:
+    def _plot_stems(self, ax: Any, members: IntArray) -> None:
         """Draw a stem for each weight, and a bar for its spread."""
-        w, place = self.weights[self.order], np.arange(1, len(self.order) + 1)
+        w, place = self.weights[members], np.arange(1, len(members) + 1)
         ax.hlines(place, 0.0, w, color=GREY, lw=1.2)
         if self.std is not None:
-            spread = self.std[self.order]
+            spread = self.std[members]
             bar = {"ecolor": BLUE, "elinewidth": 1.6, "capsize": 3}
             ax.errorbar(w, place, xerr=spread, fmt="none", **bar)
 
-    def _plot_bands(self, ax: Any) -> None:
+    def _plot_bands(self, ax: Any, members: IntArray) -> None:
         """Draw a line of its own for each of many, as thin as they are close."""
-        w, place = self.weights[self.order], np.arange(1, len(self.order) + 1)
+        w, place = self.weights[members], np.arange(1, len(members) + 1)
         style = {"lw": max(0.5, 150 / len(w)), "rasterized": True}
         ax.hlines(place, 0.0, w, color=GREY, alpha=0.4, **style)
         if self.std is not None:
-            spread = self.std[self.order]
+            spread = self.std[members]
             ax.hlines(place, w - spread, w + spread, color=BLUE, alpha=0.4, **style)
 
 
-def known_names(estimator: Any, combiner: Any) -> Any:
-    """Return the names that all members already have, or None."""
-    generator = getattr(estimator, "generator", None)
-    if isinstance(generator, Pool):
-        return generator.names
-    return getattr(combiner, "feature_names_in_", None)
+def _bars(w: FloatArray, order: IntArray, joined: bool) -> list[IntArray]:
+    """Return the members of each bar: runs of many equal weights are one."""
+    ends = np.flatnonzero(np.abs(np.diff(w[order])) > _ROUNDING * np.abs(w[order[1:]]))
+    bars: list[IntArray] = []
+    for run in np.split(order, ends + 1):
+        if joined and len(run) >= _MANY_EQUAL:
+            bars.append(run)
+        else:
+            bars.extend(run[:, None])
+    return bars
 
 
 def posterior_std(combiner: Any) -> FloatArray | None:

@@ -45,12 +45,14 @@ def wait_for_workers_too(client: Any, futures: list[Any]) -> None:
 
     A local cluster closes a worker for good if it is not there 15 s after it was lost,
     be it still starting or lost again meanwhile (`distributed.deploy.lost-worker-timeout`).
-    Where that was the last one, the results would never come.
+    Where that was the last one, the results would never come; where there are others,
+    they would be slow from then on.
     """
     from distributed import wait
 
     seen = time.monotonic()
     while True:
+        _start_missing(client.cluster)
         if client not in _served and client.ncores():
             _served.add(client)
         try:
@@ -60,10 +62,14 @@ def wait_for_workers_too(client: Any, futures: list[Any]) -> None:
             if client.ncores():
                 seen = time.monotonic()
             elif client in _served:
-                # A local cluster starts the workers that it should have, and closed.
-                if hasattr(client.cluster, "worker_spec"):
-                    client.cluster.scale(len(client.cluster.worker_spec))
                 _check_patience(time.monotonic() - seen)
+
+
+def _start_missing(cluster: Any) -> None:
+    """Let a local cluster start the workers that it should have, and closed."""
+    wanted = getattr(cluster, "worker_spec", ())
+    if len(getattr(cluster, "workers", ())) < len(wanted):
+        cluster.scale(len(wanted))
 
 
 def _check_patience(seconds: float) -> None:

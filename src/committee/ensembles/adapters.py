@@ -7,7 +7,7 @@ is the Round of the adapter.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -31,6 +31,7 @@ from committee.ensembles.forests import (
 from committee.ensembles.gradient_boosting import gradient_roster, gradient_trees
 from committee.ensembles.hist_boosting import hist_roster, hist_trees
 from committee.ensembles.lightgbm import lightgbm_roster, lightgbm_trees
+from committee.ensembles.member_names import with_names
 from committee.ensembles.roster import Roster
 from committee.ensembles.training_rows import Rows, rows_of_trees
 from committee.ensembles.tree_tables import TreeSum
@@ -79,7 +80,7 @@ KNOWN = (
     "RandomForest*, ExtraTrees*, Bagging*, AdaBoost*, Voting*, Stacking*, "
     "GradientBoosting*, HistGradientBoosting*, LightGBM, XGBoost and CatBoost models, "
     "a committee, a Pipeline or a search around one of these, or a list of fitted "
-    "estimators"
+    "estimators, (name, estimator) pairs or a dict of them"
 )
 
 
@@ -87,10 +88,11 @@ def roster_of(ensemble: Any) -> Roster:
     """Return the members of a fitted ensemble, and how they predict.
 
     The ensemble may be one of the ADAPTERS, a committee, a pipeline or a search around
-    one of these, or a list of fitted estimators of one task.
+    one of these, or fitted estimators of one task: a list, (name, estimator) pairs or
+    a dict.
     """
-    if isinstance(ensemble, (list, tuple)) and ensemble:
-        return _of_models(list_roster(list(ensemble)))
+    if isinstance(ensemble, (list, tuple, Mapping)) and ensemble:
+        return _of_models(list_roster(*with_names(ensemble)))
     if hasattr(ensemble, "_as_roster"):
         roster: Roster = ensemble._as_roster()
         return roster
@@ -120,7 +122,7 @@ def roster_of(ensemble: Any) -> Roster:
             f"The {kind} has no best_estimator_: it was run with refit=False, or did "
             "not finish."
         )
-    came = "an empty list" if isinstance(ensemble, (list, tuple)) else kind
+    came = f"an empty {kind}" if isinstance(ensemble, (list, tuple, Mapping)) else kind
     raise TypeError(f"The ensemble must be one of {KNOWN}. Got {came} instead.")
 
 
@@ -148,6 +150,26 @@ def _rows_of_model(model: Any, X: Any) -> Rows | None:
     except (TypeError, ValueError):  # a plain estimator, or rounds nobody can weigh
         return None
     return None if roster.recognise is None else roster.recognise(roster.prepared(X))
+
+
+def leaves_rows_out(ensemble: Any) -> bool:
+    """Whether an ensemble, once fitted, knows rows that each member did not see.
+
+    It is not fitted yet: its settings tell.
+    """
+    if isinstance(ensemble, Pipeline):
+        return leaves_rows_out(ensemble.steps[-1][1])
+    if hasattr(ensemble, "_leaves_rows_out"):
+        return bool(ensemble._leaves_rows_out())
+    if hasattr(ensemble, "refit"):
+        return leaves_rows_out(ensemble.estimator)
+    adapter = adapter_of(ensemble)
+    if adapter is None or adapter.roster not in (forest_roster, bagging_roster):
+        return False
+    size = ensemble.max_samples
+    return ensemble.bootstrap or (
+        adapter.roster is bagging_roster and isinstance(size, float) and size < 1
+    )
 
 
 def trees_of(model: Any) -> TreeSum | None:

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from committee._typing import FloatArray
+from committee._typing import FloatArray, IntArray
 from committee.ensembles.roster import Roster
 from committee.ensembles.rounds import Losses, Round, Shared, refusal, rounds_roster
+from committee.ensembles.training_rows import rows_of_leaves
 from committee.ensembles.tree_tables import (
     Node,
     TreeSum,
@@ -87,7 +88,11 @@ def catboost_roster(model: Any) -> Roster:
         CatBoostRound(_loaded(type(model), _cut(document, trees, tree)), shared)
         for tree in document[trees]
     ]
-    return rounds_roster(members, partial(_stages, model, shared))
+    return rounds_roster(
+        members,
+        partial(_stages, model, shared),
+        partial(rows_of_leaves, partial(_rows_in_leaves, model, document[trees])),
+    )
 
 
 def catboost_trees(model: Any) -> TreeSum:
@@ -131,6 +136,19 @@ def _stages(model: Any, shared: Shared, X: Any) -> Iterator[FloatArray]:
     firsts = ends - model.get_tree_leaf_counts()
     for first, leaves in zip(firsts, model.calc_leaf_indexes(X).T, strict=True):
         yield shared.raw(values[first + leaves])
+
+
+def _rows_in_leaves(
+    model: Any, trees: list[dict[str, Any]], X: Any
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield the leaf of each row, and the rows that trained each leaf, by tree.
+
+    Of trees that are not symmetric nothing is told: their leaves have no order in JSON.
+    """
+    weights = [tree["leaf_weights"] for tree in trees if "leaf_weights" in tree]
+    if len(weights) == len(trees):
+        for leaf, trained in zip(model.calc_leaf_indexes(X).T, weights, strict=True):
+            yield leaf.astype(np.intp), np.rint(trained).astype(np.intp)
 
 
 def _document(model: Any) -> dict[str, Any]:

@@ -23,6 +23,10 @@ from committee.ensembles.roster import Roster, equal_weights, unseen_rows
 from committee.ensembles.training_rows import rows_of_trees
 from committee.ensembles.tree_tables import TreeSum, TreeTable, make_sum, rounded_down
 
+#: Entries of a mask that are found only for those who ask for out-of-bag votes: the rows
+#: that were drawn take eight bytes each.
+_MANY = 50_000_000
+
 #: Settings that trees and forests share, and that mean the same in both.
 _SETTINGS = (
     *("criterion", "max_depth", "min_samples_split", "min_samples_leaf"),
@@ -39,6 +43,7 @@ def forest_roster(forest: Any) -> Roster:
         **coded_classes(forest),
         arrays=True,
         held_out=partial(_held_out, forest) if forest.bootstrap else None,
+        left_out=partial(_left_out, forest) if forest.bootstrap else None,
         oob_prediction=_oob_prediction(forest),
         recognise=partial(_recognise, forest, forest.estimators_, forest.bootstrap),
         no_oob_reason=(
@@ -66,6 +71,7 @@ def bagging_roster(bagging: Any) -> Roster:
         **coded_classes(bagging),
         arrays=True,
         held_out=partial(_held_out, bagging) if leaves_rows_out else None,
+        left_out=partial(_left_out, bagging) if leaves_rows_out else None,
         oob_prediction=_oob_prediction(bagging),
         recognise=partial(_recognise, bagging, members, True),
         no_oob_reason=(
@@ -97,10 +103,11 @@ def adaboost_roster(boosted: Any) -> Roster:
 
 def _recognise(ensemble: Any, members: list[Any], sampled: bool, X: Any) -> Any:
     """Tell whether X are the rows of the training, by the leaves of the trees."""
+    if not sampled:
+        return rows_of_trees(members, X)
     if getattr(ensemble, "_n_samples", X.shape[0]) != X.shape[0]:
         return "others"
-    drawn = (lambda: ensemble.estimators_samples_) if sampled else None
-    return rows_of_trees(members, X, drawn)
+    return rows_of_trees(members, X, lambda: ensemble.estimators_samples_)
 
 
 def coded_classes(ensemble: Any) -> dict[str, Any]:
@@ -120,6 +127,14 @@ def _held_out(ensemble: Any, n_rows: int) -> BoolArray:
             f"in their order. Got {n_rows} rows."
         )
     return unseen_rows(ensemble.estimators_samples_, n_rows)
+
+
+def _left_out(ensemble: Any) -> BoolArray | None:
+    """Return the mask of all rows of the training, if it is not too large."""
+    N = getattr(ensemble, "_n_samples", None)
+    if N is None or N * len(ensemble.estimators_) > _MANY:
+        return None
+    return unseen_rows(ensemble.estimators_samples_, N)
 
 
 def _oob_prediction(ensemble: Any) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -78,8 +77,11 @@ def gradient_roster(model: Any) -> Roster:
     M = len(model.estimators_)
     shared = Shared(M, _constant_start(model), classes, _slope(model))
     members = [GradientRound(_cut(model, m), shared) for m in range(M)]
-    roster = rounds_roster(members, partial(_stages, model))
-    return replace(roster, recognise=partial(rows_of_trees, model.estimators_[:, 0]))
+    return rounds_roster(
+        members,
+        partial(_stages, model),
+        partial(rows_of_trees, model.estimators_[:, 0]),
+    )
 
 
 def gradient_trees(model: Any) -> TreeSum:

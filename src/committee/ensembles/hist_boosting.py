@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from committee._typing import FloatArray
+from committee._typing import FloatArray, IntArray
 from committee._validation import (
     histogram_parts,
     histogram_rounds,
@@ -19,7 +18,7 @@ from committee._validation import (
 from committee.ensembles.gradient_boosting import raw_predictions, staged
 from committee.ensembles.roster import Roster
 from committee.ensembles.rounds import Losses, Round, Shared, rounds_roster
-from committee.ensembles.training_rows import IMPROBABLE, Rows, log_p_of
+from committee.ensembles.training_rows import rows_of_leaves
 from committee.ensembles.tree_tables import (
     TreeSum,
     TreeTable,
@@ -33,10 +32,6 @@ _LOSSES = Losses(
     regression={"squared_error", "absolute_error"},
     classification={"log_loss"},
 )
-
-
-#: Rounds that are asked whether they have seen the rows.
-_ASKED = 10
 
 
 class HistGradientRound(Round):
@@ -78,18 +73,20 @@ def hist_roster(model: Any) -> Roster:
         HistGradientRound(with_histogram_rounds(model, [one], zero), shared)
         for one in rounds
     ]
-    roster = rounds_roster(members, partial(staged, model, start, M))
-    return replace(roster, recognise=partial(_recognise, model))
+    return rounds_roster(
+        members,
+        partial(staged, model, start, M),
+        partial(rows_of_leaves, partial(_leaves, model)),
+    )
 
 
-def _recognise(model: Any, X: Any) -> Rows | None:
-    """Compare the rows in the leaves of the first rounds with those that made them.
+def _leaves(model: Any, X: Any) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield the leaf of each row, and the rows that trained each leaf, by predictor.
 
     Leaves are known by their values, since a predictor returns nothing else.
     """
     rounds, start = histogram_rounds(model)
-    log_p = 0.0
-    for one in rounds[:_ASKED]:
+    for one in rounds:
         values = raw_predictions(
             with_histogram_rounds(model, [one], np.zeros_like(start)), X
         )
@@ -97,13 +94,7 @@ def _recognise(model: Any, X: Any) -> Rows | None:
             leaves = predictor.nodes[predictor.nodes["is_leaf"].astype(bool)]
             known, at = np.unique(leaves["value"], return_inverse=True)
             trained = np.bincount(at, leaves["count"]).astype(np.intp)
-            here = np.bincount(np.searchsorted(known, value).clip(max=len(known) - 1))
-            if not np.array_equal(here, trained):
-                return None  # other rows, or a part was set aside to stop early
-            log_p += log_p_of(trained)
-        if log_p < np.log(IMPROBABLE):
-            return "same"
-    return None
+            yield np.searchsorted(known, value).clip(max=len(known) - 1), trained
 
 
 def hist_trees(model: Any) -> TreeSum:

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from committee._typing import FloatArray
+from committee._typing import FloatArray, IntArray
 from committee.ensembles.roster import Roster
 from committee.ensembles.rounds import Losses, Round, Shared, refusal, rounds_roster
+from committee.ensembles.training_rows import rows_of_leaves
 from committee.ensembles.tree_tables import (
     Node,
     TreeSum,
@@ -79,7 +80,11 @@ def lightgbm_roster(model: Any) -> Roster:
     start = np.array([_mean_leaf(tree) for tree in _trees(text)])
     shared = Shared(M, start, classes, slope, _wrapper(model))
     members = [LightGBMRound(_cut(booster, m, start), shared) for m in range(M)]
-    return rounds_roster(members, partial(_stages, booster, shared))
+    return rounds_roster(
+        members,
+        partial(_stages, booster, shared),
+        partial(rows_of_leaves, partial(_rows_in_leaves, booster)),
+    )
 
 
 def lightgbm_trees(model: Any) -> TreeSum:
@@ -199,6 +204,14 @@ def _stages(booster: Any, shared: Shared, X: Any) -> Iterator[FloatArray]:
         trees = values[m * len(start) : (m + 1) * len(start)]
         h = np.column_stack([v[reached[:, m, k]] for k, v in enumerate(trees)])
         yield shared.raw(h - start if m == 0 else h)
+
+
+def _rows_in_leaves(booster: Any, X: Any) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield the leaf of each row, and the rows that trained each leaf, by tree."""
+    trees = _trees(booster.model_to_string())
+    reached = booster.predict(X, pred_leaf=True).reshape(-1, len(trees))
+    for tree, leaf in zip(trees, reached.T, strict=True):
+        yield leaf.astype(np.intp), _leaves(tree, "leaf_count").astype(np.intp)
 
 
 def _node(model: Any, node: dict[str, Any]) -> Node:

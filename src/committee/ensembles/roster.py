@@ -39,6 +39,9 @@ class Roster:
     #: Given N, returns the mask (N, M) of the rows that members did not see, or
     #: raises ValueError if these cannot be the training rows.
     held_out: Callable[[int], BoolArray] | None = None
+    #: Returns the mask of all rows of the training, whichever rows are at hand; None
+    #: where it would take too much memory.
+    left_out: Callable[[], BoolArray | None] | None = None
     #: What learned the weights, on the rows that `held_out` knows; None where nothing
     #: did, or it is not known.
     combiner: Any = None
@@ -55,6 +58,8 @@ class Roster:
     #: Given X as the members take it, yields their predictions in order, faster than
     #: one member at a time.
     staged_predictions: Callable[[Any], Iterator[FloatArray]] | None = None
+    #: What the members are called, where somebody has named them.
+    names: list[str] | None = None
 
     def __len__(self) -> int:
         """M."""
@@ -73,8 +78,10 @@ class Roster:
         return replace(
             self,
             members=[self.members[m] for m in members],
+            names=None if self.names is None else [self.names[m] for m in members],
             weights=weights,
             held_out=None,
+            left_out=None,
             combiner=None,
             probabilities=None,
             oob_prediction=None,
@@ -104,6 +111,7 @@ def with_rows(roster: Roster, mask: BoolArray | None, known: str | None) -> Rost
     return replace(
         roster,
         held_out=None if mask is None else partial(_checked_mask, mask),
+        left_out=None if mask is None else lambda: mask,
         recognise=partial(rows_of_committee, roster.members, mask, known),
         no_oob_reason=(
             "It does not know rows that its members have not seen: a committee does "

@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
 from committee._typing import FloatArray, Member
 from committee.ensembles.roster import Roster, equal_weights
+from committee.ensembles.training_rows import Recognise
 
 #: Given X, yields the raw values (N, T) of all rounds in order, faster than one by one.
 Stages = Callable[[Any], Iterator[FloatArray]]
@@ -140,7 +141,7 @@ class Round(ABC, BaseEstimator):
         return tags
 
 
-def rounds_roster(members: list[Any], stages: Stages) -> Roster:
+def rounds_roster(members: list[Any], stages: Stages, recognise: Recognise) -> Roster:
     """Return the roster of a booster's rounds."""
     shared = members[0].shared
     return Roster(
@@ -149,6 +150,7 @@ def rounds_roster(members: list[Any], stages: Stages) -> Roster:
         shared.classes,
         shared.classes,
         votes="soft" if shared.classes is None else "scores",
+        recognise=recognise,
         no_oob_reason=(
             "Boosted rounds learn from all rows. Give rows that the booster was not "
             "trained on, without oob."

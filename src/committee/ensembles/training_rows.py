@@ -8,9 +8,9 @@ neither depends on weights of rows or classes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
-from itertools import repeat
+from itertools import islice, repeat
 from typing import Any, Literal
 
 import numpy as np
@@ -24,15 +24,21 @@ from committee._validation import n_rows, safe_indexing
 from committee.ensembles.column_subsets import OnColumns
 
 #: "same": the training rows, in their order where that matters. "another order": the
-#: training rows, but not as they were. "others": not the training rows.
+#: training rows, but not as they were, or a part of them. "others": not the training
+#: rows.
 Rows = Literal["same", "another order", "others"]
 #: Given X as the members take it; None where it cannot be told.
 Recognise = Callable[[Any], Rows | None]
+#: Given X, yields for one tree after the other the leaf of each row, (N,), and how many
+#: rows each leaf was trained on.
+Leaves = Callable[[Any], Iterator[tuple[IntArray, IntArray]]]
 
 #: Other rows are taken for training rows with at most about this probability.
 IMPROBABLE = 1e-9
 #: Trees that are asked, at most: a forest of tiny trees has little to tell in each.
 _TREES = 100
+#: Trees of a booster that are asked, at most.
+_ROUNDS = 30
 #: Rows that a digest is made of.
 _DIGESTED = 32
 
@@ -75,9 +81,26 @@ def rows_of_trees(
             return "same"
         if min(evidence.values()) == np.inf:
             return None if _was_weighted(tree, sample) else "others"
-    # No tree speaks against it; but does their number speak for it?
+    # No tree contradicts it; but is that more than chance?
     contained = evidence["another order"] < np.log(IMPROBABLE)
     return "another order" if contained else None
+
+
+def rows_of_leaves(leaves: Leaves, X: Any) -> Rows | None:
+    """Compare the rows in the leaves of a booster's trees with those that trained them.
+
+    Its first trees are asked. None: other rows, too few leaves to tell, or trees that
+    were trained on samples of the rows.
+    """
+    log_p = 0.0
+    for leaf, trained in islice(leaves(X), _ROUNDS):
+        here = np.bincount(leaf, minlength=len(trained))
+        if not np.array_equal(here, trained):
+            return None
+        log_p += log_p_of(trained[trained > 0])
+        if log_p < np.log(IMPROBABLE):
+            return "same"
+    return None
 
 
 def rows_of_committee(
@@ -128,6 +151,11 @@ def _of_tree(tree: Member, X: Any, sample: IntArray | None) -> dict[str, float]:
     if np.isclose(drawn, N) and np.all(here >= trained):
         expected = N * trained / trained.sum()
         log_p["another order"] = float(poisson.logsf(trained - 1, expected).sum())
+    # A part of the rows comes to leaves that hold no more of them. Rows that are far
+    # from each other would do so in many trees, so that each has to tell by itself.
+    elif sample is None and trained.sum() > N and np.all(here <= trained):
+        part = float(poisson.logcdf(trained, N * trained / trained.sum()).sum())
+        log_p["another order"] = part if part < np.log(IMPROBABLE) else 0.0
     return log_p
 
 

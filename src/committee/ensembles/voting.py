@@ -41,6 +41,7 @@ def voting_roster(voting: Any) -> Roster:
         **coded_classes(voting),
         votes="soft" if getattr(voting, "voting", "soft") == "soft" else "hard",
         no_oob_reason=_ALL_ROWS,
+        names=_names_within(voting),
     )
 
 
@@ -50,10 +51,16 @@ def stacking_roster(stacking: Any) -> Roster:
     how = coded_classes(stacking)
     if stacking.cv == "prefit" and how:
         how["member_classes"] = _all_classes(members)
-    return Roster(members, None, **how, no_oob_reason=_ALL_ROWS)
+    names = _names_within(stacking)
+    return Roster(members, None, **how, no_oob_reason=_ALL_ROWS, names=names)
 
 
-def list_roster(members: list[Any]) -> Roster:
+def _names_within(ensemble: Any) -> list[str]:
+    """Return the names of those that were not dropped."""
+    return [name for name, e in ensemble.estimators if not isinstance(e, str)]
+
+
+def list_roster(members: list[Any], names: list[str] | None = None) -> Roster:
     """Return fitted estimators of one task as equals that predict labels."""
     for member in members:
         if not hasattr(member, "__sklearn_tags__"):
@@ -78,6 +85,7 @@ def list_roster(members: list[Any]) -> Roster:
             "A list does not record which rows each member was trained on. Give rows "
             "that none of them has seen, without oob."
         ),
+        names=names,
     )
 
 
@@ -85,7 +93,9 @@ def _all_classes(members: Sequence[Member]) -> Any:
     return np.unique(np.concatenate([member.classes_ for member in members]))
 
 
-def voting_regressor(members: Sequence[Member], weights: FloatArray) -> Any:
+def voting_regressor(
+    members: Sequence[Member], weights: FloatArray, names: list[str] | None = None
+) -> Any:
     """Return scikit-learn's regressor with sum_m w_m f_m.
 
     Where the weights sum to one this is their mean; otherwise a linear second layer
@@ -94,13 +104,13 @@ def voting_regressor(members: Sequence[Member], weights: FloatArray) -> Any:
     w = np.asarray(weights, dtype=np.float64)
     # np.average divides by the sum of the weights: harmless only if it is one.
     if abs(w.sum() - 1) < 1e-14 * len(w):
-        return _holding(members, VotingRegressor(_named(members), weights=w))
+        return _holding(VotingRegressor(_named(members, names), weights=w))
     layer = LinearRegression(fit_intercept=False)
     layer.coef_, layer.intercept_, layer.n_features_in_ = w, 0.0, len(w)
-    model = StackingRegressor(_named(members), layer, cv="prefit")
+    model = StackingRegressor(_named(members, names), layer, cv="prefit")
     model.final_estimator_ = layer
     model.stack_method_ = ["predict"] * len(w)
-    return _holding(members, model)
+    return _holding(model)
 
 
 def voting_classifier(
@@ -110,6 +120,7 @@ def voting_classifier(
     classes: Any,
     member_classes: Any,
     votes: str,
+    names: list[str] | None = None,
 ) -> VotingClassifier:
     """Return scikit-learn's classifier with sum_m w_m p_m / sum w.
 
@@ -130,11 +141,13 @@ def voting_classifier(
         _check_probabilities(members, member_classes)
         voting = "soft"
     model = VotingClassifier(
-        _named(members), voting=voting, weights=np.asarray(weights, dtype=np.float64)
+        _named(members, names),
+        voting=voting,
+        weights=np.asarray(weights, dtype=np.float64),
     )
     model.classes_ = np.asarray(classes)
     model.le_ = LabelEncoder().fit(model.classes_)
-    return _holding(members, model)
+    return _holding(model)
 
 
 def on_all_columns(member: Member, n_features: int) -> Any:
@@ -169,13 +182,25 @@ def _check_probabilities(members: Sequence[Member], member_classes: Any) -> None
             )
 
 
-def _named(members: Sequence[Member]) -> list[tuple[str, Member]]:
-    """Return the members with the names that scikit-learn wants them to have."""
-    return [(f"member{m}", member) for m, member in enumerate(members)]
+#: Parameters of voting and stacking, which no member may be called.
+_TAKEN = frozenset(
+    name
+    for kind in (VotingClassifier, VotingRegressor, StackingRegressor)
+    for name in kind([]).get_params(deep=False)
+)
 
 
-def _holding(members: Sequence[Member], model: Any) -> Any:
+def _named(
+    members: Sequence[Member], names: list[str] | None
+) -> list[tuple[str, Member]]:
+    """Return the members with their names, or with some that scikit-learn allows."""
+    if names is None or any(name in _TAKEN or "__" in name for name in names):
+        names = [f"member{m}" for m in range(len(members))]
+    return list(zip(names, members, strict=True))
+
+
+def _holding(model: Any) -> Any:
     """Return the model as if it had fitted the members itself."""
-    model.estimators_ = list(members)
-    model.named_estimators_ = Bunch(**dict(_named(members)))
+    model.estimators_ = [member for _, member in model.estimators]
+    model.named_estimators_ = Bunch(**dict(model.estimators))
     return model

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from committee._typing import FloatArray
+from committee._typing import FloatArray, IntArray
 from committee._validation import n_rows
 from committee.ensembles.roster import Roster
 from committee.ensembles.rounds import Losses, Round, Shared, refusal, rounds_roster
+from committee.ensembles.training_rows import rows_of_leaves
 from committee.ensembles.tree_tables import (
     TreeSum,
     TreeTable,
@@ -99,7 +100,11 @@ def xgboost_roster(model: Any) -> Roster:
     wrapper = type(model)(**model.get_params()) if wrapped else None
     shared = Shared(M, _start(booster), classes, wrapper=wrapper)
     members = [XGBoostRound(one, shared) for one in _slices(booster, M)]
-    return rounds_roster(members, partial(_stages, booster, shared))
+    return rounds_roster(
+        members,
+        partial(_stages, booster, shared),
+        partial(rows_of_leaves, partial(_rows_in_leaves, booster, shared)),
+    )
 
 
 def xgboost_trees(model: Any) -> TreeSum:
@@ -204,6 +209,24 @@ def _stages(booster: Any, shared: Shared, X: Any) -> Iterator[FloatArray]:
     for m in range(shared.n_rounds):
         h = booster.predict(rows, output_margin=True, iteration_range=(m, m + 1))
         yield shared.raw(h)
+
+
+def _rows_in_leaves(
+    booster: Any, shared: Shared, X: Any
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield the leaf of each row, and the rows that trained each leaf, by tree.
+
+    XGBoost records sums of second derivatives instead of rows. In the first round these
+    are the same for all rows, as a rule: their shares are those of the rows.
+    """
+    rows = _matrix(booster, X, getattr(shared.wrapper, "missing", np.nan))
+    reached = booster.predict(rows, pred_leaf=True, iteration_range=(0, 1))
+    trees = _trees_of(_document(booster[0:1]))["trees"]
+    for tree, leaf in zip(trees, reached.reshape(len(reached), -1).T, strict=True):
+        is_leaf = np.array(tree["left_children"]) < 0
+        share = np.where(is_leaf, tree["sum_hessian"], 0.0)
+        trained = np.rint(len(leaf) * share / share.sum())
+        yield leaf.astype(np.intp), trained.astype(np.intp)
 
 
 def _change_leaves(tree: dict[str, Any], factor: float, shift: float) -> None:

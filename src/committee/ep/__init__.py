@@ -16,8 +16,8 @@ from committee.ep.posterior import (
     moments_posterior,
     regression_posterior,
 )
-from committee.ep.sequence import PathStep, preferred
 from committee.ep.sites import Probit, Site, Truncation
+from committee.ep.steps import PathStep, preferred
 from committee.ep.targets import (
     Moments,
     TargetRows,

@@ -7,7 +7,7 @@ After Tipping and Faul (2003) and Chen 3.5, 3.6, with one objective throughout:
 
 from __future__ import annotations
 
-from typing import TypedDict, Unpack
+from typing import Literal, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +18,9 @@ from committee._validation import check_sample_weight
 from committee.ep.arrays import check_group, check_rows, check_targets, signed_scale
 from committee.ep.likelihood import GaussianLikelihood, Likelihood, ProbitLikelihood
 from committee.ep.loo import Loss
-from committee.ep.sequence import Callback, EvidenceSequence, Rule, run
+from committee.ep.printed_sequence import PrintedSequence
+from committee.ep.sequence import Callback, EvidenceSequence, run
+from committee.ep.steps import Rule
 from committee.ep.targets import Moments, TargetRows, Targets, row_moments
 from committee.ep.votes import VoteRows, Votes
 from committee.path import Path
@@ -28,11 +30,17 @@ from committee.path import Path
 PRICE = 0.5 * float(np.log(2.0))
 
 
+Sequence = Literal["fast", "printed"]
+
+
 class Options(TypedDict, total=False):
     """Options of the sequence.
 
     Parameters
     ----------
+    sequence : {"fast", "printed"}, default="fast"
+        Many moves at once that raise log Z less the price, or one at a time as Chen,
+        Tino and Yao print it (see `printed_sequence`), which knows no price.
     truncated : bool, default=True
         False for ARD: no truncation, weights of any sign.
     price : float, optional
@@ -52,6 +60,7 @@ class Options(TypedDict, total=False):
         hundredth of a standard deviation only, and on separable rows not even that.
     """
 
+    sequence: Sequence
     truncated: bool
     price: float | None
     max_members: int | None
@@ -194,21 +203,31 @@ def moments_path(
 
 
 def _path(likelihood: Likelihood, options: Options) -> Path:
-    truncated, room = options.get("truncated", True), len(likelihood.unit)
-    price, most = options.get("price"), options.get("max_members")
-    if price is None:
-        price = PRICE if truncated else 0.0
+    most, tol = options.get("max_members"), options.get("tol", 1e-4)
     if most is not None and most < 1:
         raise ValueError(f"max_members must be at least 1. Got {most}.")
+    room = len(likelihood.unit) if most is None else most
     return run(
-        EvidenceSequence(
-            likelihood,
-            truncated=truncated,
-            price=price,
-            room=room if most is None else most,
-        ),
+        _sequence(likelihood, options, room, tol),
         max_iter=options.get("max_iter", 200),
-        tol=options.get("tol", 1e-4),
+        tol=tol,
         callback=options.get("callback"),
         rule=options.get("rule"),
     )
+
+
+def _sequence(
+    likelihood: Likelihood, options: Options, room: int, tol: float
+) -> EvidenceSequence:
+    """Return the control loop that the options ask for."""
+    truncated, price = options.get("truncated", True), options.get("price")
+    if options.get("sequence", "fast") == "fast":
+        if price is None:
+            price = PRICE if truncated else 0.0
+        return EvidenceSequence(likelihood, truncated=truncated, price=price, room=room)
+    if price is not None or not truncated:
+        raise ValueError(
+            "sequence='printed' has truncated weights and no price; leave out "
+            "'truncated' and 'price', or take sequence='fast'."
+        )
+    return PrintedSequence(likelihood, room=room, least=tol * likelihood.n_rows)

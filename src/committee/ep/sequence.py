@@ -8,9 +8,9 @@ it raises J, so no committee comes twice; otherwise a smaller step is tried.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, get_args
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,10 +27,10 @@ from committee.ep.moves import (
     ranked,
     single_move,
 )
+from committee.ep.steps import PathStep, Rule, preferred
 from committee.path import Path
 
-Rule = Literal["min-loo", "max-evidence", "one-se"]
-Callback = Callable[["PathStep"], object]
+Callback = Callable[[PathStep], object]
 
 # Share of the committee that may enter, or leave, in one step.
 _SHARE = 0.25
@@ -45,102 +45,7 @@ _STEP_INNER = 30
 _NOISE_ROUNDS = 10
 # A committee that is chosen is settled: on separable rows that takes hundreds of
 # sweeps, elsewhere a few.
-_SETTLED = Settings(truncated=True, tol=1e-4, max_iter=500, inner_iter=30)
-
-
-@dataclass(frozen=True, eq=False)
-class PathStep:
-    """One committee on the path.
-
-    Parameters
-    ----------
-    active : array of shape (a,)
-        Member numbers, ascending.
-    weights : array of shape (M,)
-        Posterior means of the weights, zero for members outside.
-    cov : array of shape (a, a)
-        Posterior covariance of the active weights.
-    alpha : array of shape (a,)
-        Inverse prior variances of the active weights.
-    noise : float
-        Noise variance of y; 1, the latent noise, for votes.
-    loo_error, loo_se, loo_density : float
-        Leave-one-out error, its standard error, mean log predictive density.
-    log_evidence : float
-        Log marginal likelihood of the targets.
-    objective : float
-        `log_evidence` less the price of the members: what the sequence raises.
-    strength : array of shape (M,)
-        Posterior mean of a weight over its standard deviation, zero outside.
-    gain : array of shape (M,)
-        Log evidence that each member brings, given the others: what would be lost
-        without it, or at most be gained by taking it in.
-    """
-
-    active: IntArray
-    weights: FloatArray
-    cov: FloatArray
-    alpha: FloatArray
-    noise: float
-    loo_error: float
-    loo_se: float
-    loo_density: float
-    log_evidence: float
-    objective: float
-    strength: FloatArray
-    gain: FloatArray
-
-    @property
-    def size(self) -> int:
-        """Return the number of members."""
-        return len(self.active)
-
-
-def preferred(
-    steps: Sequence[PathStep],
-    rule: Rule = "min-loo",
-    *,
-    max_members: int | None = None,
-    within_se: float = 1.0,
-) -> PathStep:
-    """Return the step that a rule prefers.
-
-    "min-loo" takes the least leave-one-out error, the first of equals (Chen 3.6);
-    "max-evidence" the largest log evidence; "one-se" the smallest committee whose
-    error is within `within_se` standard errors of the least.
-
-    Parameters
-    ----------
-    steps : sequence of PathStep
-    rule : {"min-loo", "max-evidence", "one-se"}
-        What to prefer.
-    max_members : int, optional
-        Look only at committees of at most this size.
-    within_se : float
-        Width of "one-se".
-
-    Returns
-    -------
-    PathStep
-    """
-    if rule not in get_args(Rule):
-        raise ValueError(f"rule must be one of {get_args(Rule)}. Got {rule!r}.")
-    size = np.array([step.size for step in steps])
-    fits = np.ones(len(steps), bool) if max_members is None else size <= max_members
-    if not fits.any():
-        raise ValueError(
-            f"No committee on the path has at most {max_members} members; "
-            f"the smallest has {size.min():.0f}."
-        )
-    error = np.where(fits, [step.loo_error for step in steps], np.inf)
-    least = int(error.argmin())
-    if rule == "min-loo":
-        return steps[least]
-    if rule == "max-evidence":
-        evidence = np.where(fits, [step.log_evidence for step in steps], -np.inf)
-        return steps[int(evidence.argmax())]
-    near = error <= error[least] + within_se * steps[least].loo_se
-    return steps[int(np.where(near, size, np.inf).argmin())]
+SETTLED = Settings(truncated=True, tol=1e-4, max_iter=500, inner_iter=30)
 
 
 class State(NamedTuple):
@@ -243,6 +148,10 @@ class EvidenceSequence:
             barred.extend(np.flatnonzero(alpha != state.alpha))
         return None
 
+    def stands_still(self, before: State, after: State, least: float) -> bool:
+        """Return whether a step has raised the objective by less than `least`."""
+        return after.objective - before.objective < least
+
     def record(self, state: State) -> PathStep:
         """Translate a committee to the units of F."""
         if state.fit is None:
@@ -297,21 +206,21 @@ class EvidenceSequence:
         alpha = np.full(len(self.likelihood.unit), np.inf)
         here = self.likelihood.unit[step.active]
         alpha[step.active] = in_units(step.alpha, here, here)
-        self.settings = _SETTLED._replace(truncated=self.truncated)
+        self.settings = SETTLED._replace(truncated=self.truncated)
         return replace(self.record(self.fit(state, alpha)), objective=step.objective)
 
     def best_single(self, state: State) -> State:
         """Return the committee of the one member that the rows favour most.
 
         The answer where no member is worth its price: all are wrong, or abstain. One
-        on which the rows have something to say goes before those that only abstain.
+        with votes on the rows goes before those that only abstain.
         """
         r, u = self.messages(state)
-        heard = np.flatnonzero(r > 0.0)
+        known = np.flatnonzero(r > 0.0)
         best = 0
-        if len(heard):
-            z = u[heard] / np.sqrt(r[heard])
-            best = int(heard[ranked(z if self.truncated else np.abs(z))[0]])
+        if len(known):
+            z = u[known] / np.sqrt(r[known])
+            best = int(known[ranked(z if self.truncated else np.abs(z))[0]])
         for _ in range(_NOISE_ROUNDS):
             alpha = np.full(len(r), np.inf)
             alpha[best] = r[best] if r[best] > 0.0 else 1.0
@@ -348,7 +257,7 @@ def run(
         if new is None:
             converged = True
             break
-        slow = slow + 1 if new.objective - state.objective < least else 0
+        slow = slow + 1 if sequence.stands_still(state, new, least) else 0
         converged = slow == 2
         state = new
         track.add(state)

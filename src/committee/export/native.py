@@ -5,11 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr
+from scipy.stats import norm
 from sklearn.base import is_classifier
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
+from sklearn.isotonic import IsotonicRegression
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray, Member
+from committee._validation import calibrated_classifier
 from committee.ensembles import Round, rebuild
 from committee.ensembles.column_subsets import OnColumns
 from committee.ensembles.forests import (
@@ -24,6 +30,9 @@ from committee.ensembles.voting import (
     voting_regressor,
 )
 from committee.probabilities import as_probabilities
+
+#: Of a probit in scikit-learn's calibration curves.
+_CURVE_ERROR = 1e-6
 
 
 def to_sklearn(committee: Any) -> Any:
@@ -48,7 +57,10 @@ def to_sklearn(committee: Any) -> Any:
         `HistGradientBoosting*`, LightGBM's, XGBoost's or CatBoost's for rounds;
         `VotingClassifier`, `VotingRegressor` or `StackingRegressor` for others; or a
         `Pipeline` that ends in one of these. Members that only vote, and are no trees,
-        give a `VotingClassifier` without `predict_proba`. Probabilities of forests and
+        give a `VotingClassifier` without `predict_proba`. Where two classes have the
+        probit probabilities of a fitted `EPPruner`, that model is the `estimator` of a
+        `CalibratedClassifierCV`, whose curve is Phi, within 1e-6.
+        Probabilities of other forests and
         votes are the weighted means of the members': these models have no place for the
         slope that a pruned committee puts on them (`slope_`), which changes no class.
         `to_onnx` and `save` keep it.
@@ -72,6 +84,22 @@ def to_sklearn(committee: Any) -> Any:
     >>> float(abs(forest.predict_proba(X) - committee.predict_proba(X)).max()) < 1e-12
     True
     """
+    model = averaging(committee)
+    scale = probit_scale(committee)
+    if scale is None:
+        return model
+    if len(committee.classes_) > 2:
+        raise ValueError(
+            f"The probabilities of {type(committee.combiner_).__name__} for "
+            f"{len(committee.classes_)} classes are products of probits, and scikit-learn "
+            "has no model that holds them; to_onnx and committee.save do, and "
+            "prune(committee, X, y) makes a committee that averages."
+        )
+    return _calibrated(model, scale)
+
+
+def averaging(committee: Any) -> Any:
+    """Return the native model of the weighted means, before any link."""
     _check(committee)
     support = np.flatnonzero(committee.weights_)
     members = [committee.members_[m] for m in support]
@@ -113,9 +141,11 @@ def _voting(
     if any(isinstance(member, OnColumns) for member in members):
         n_features = _width(committee, members)
         members = [on_all_columns(member, n_features) for member in members]
-    voting = (
-        voting_classifier(members, w, **how) if how else voting_regressor(members, w)
-    )
+    called = committee.roster_.names
+    if called is not None:
+        called = [called[m] for m in np.flatnonzero(committee.weights_)]
+    make = voting_classifier if how else voting_regressor
+    voting = make(members, w, names=called, **how)
     if (names := _names(committee)) is None:
         return voting
     if not committee.roster_.arrays:
@@ -147,13 +177,48 @@ def _check(committee: Any) -> None:
             f"negative. Got {np.count_nonzero(w < 0)} negative weights; fit with "
             "SimplexWeights or EPPruner, or use committee.save."
         )
-    if not _is_mean(committee):
+    if probit_scale(committee) is None and not _is_mean(committee):
         raise ValueError(
             "A native model averages probabilities. The probabilities of "
             f"{type(committee.combiner_).__name__} are not an average; "
             "prune(committee, X, y) makes a committee that averages, or use "
             "committee.save."
         )
+
+
+def probit_scale(committee: Any) -> float | None:
+    """Return c where p_k ~ prod_j Phi(c (s_k - s_j)) of the weighted means s, or None."""
+    if not is_classifier(committee) or committee.roster_.link != "combiner":
+        return None
+    combiner = committee.combiner_
+    if combiner is None or combiner.probit_scale_ is None:
+        return None
+    return float(combiner.probit_scale_ * committee.weights_.sum())
+
+
+def _calibrated(model: Any, scale: float) -> CalibratedClassifierCV:
+    """Return the model of two classes with p = Phi(c (2 s - 1)), s its probability.
+
+    The curve is linear between n + 1 points, with an error of at most max |p''| / (8 n^2),
+    and |p''| = 4 c^2 |u phi(u)| <= 4 c^2 phi(1).
+    """
+    n = 2 * int(
+        np.ceil(max(scale, 1.0) * np.sqrt(norm.pdf(1.0) / 2 / _CURVE_ERROR) / 2)
+    )
+    s = np.linspace(0.0, 1.0, n + 1)
+    # Symmetric about one half, so that ties stay ties.
+    curve = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
+    curve.fit(s, ndtr(scale * (2 * s - 1)))
+    frozen = FrozenEstimator(model)
+    calibrated = CalibratedClassifierCV(frozen, method="isotonic", ensemble=False)
+    calibrated.classes_ = model.classes_
+    calibrated.calibrated_classifiers_ = [
+        calibrated_classifier(frozen, curve, model.classes_)
+    ]
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(model, name):
+            setattr(calibrated, name, getattr(model, name))
+    return calibrated
 
 
 def _is_mean(committee: Any) -> bool:

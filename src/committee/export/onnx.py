@@ -15,9 +15,10 @@ from sklearn.utils import Bunch
 from committee._files import replaced_atomically
 from committee._install import how_to_install
 from committee.ensembles import trees_of
+from committee.ensembles.member_names import kind_of_member
 from committee.export.graph import register_trees
-from committee.export.links import write_slope
-from committee.export.native import to_sklearn
+from committee.export.links import write_probit, write_slope
+from committee.export.native import averaging, probit_scale
 
 #: Operators that onnxruntime 1.19 and all later ones know.
 _OPSETS = {"": 18, "ai.onnx.ml": 3}
@@ -35,7 +36,8 @@ def to_onnx(
 
         onnx(x) = sum_m w_m f_m(x),   x in single precision
 
-    The slope of a pruned classifier's probabilities goes into the graph as well.
+    What turns the weighted means of a classifier into probabilities goes into the graph
+    as well: the slope of a pruned one, the probit of `EPPruner`.
 
     The input is "X", of shape (N, n_features) and in single precision, or with `X` one
     for each column. The outputs are "label" and "probabilities", of shape (N,) and
@@ -85,7 +87,7 @@ def to_onnx(
         raise ImportError(
             f"to_onnx needs skl2onnx, which is not installed: {how_to_install('onnx')}."
         ) from error
-    native = to_sklearn(committee)
+    native = averaging(committee)
     labels = _labels(committee) if is_classifier(committee) else None
     model = _written(committee, native, labels, X, isinstance(native, Pipeline))
     if path is not None:
@@ -98,7 +100,7 @@ def _written(committee: Any, native: Any, labels: Any, X: Any, double: bool) -> 
     """Return the model; its pipeline works in double where onnxruntime can."""
     model = _converted(_writable(native), _inputs(committee, X, double))
     if labels is not None:
-        model = _with_labels(model, labels, committee.slope_)
+        model = _with_labels(model, labels, committee)
     _fix_inputs(model, single=X is None or committee.transformer_ is None)
     _drop_unused(model)
     problem = _problem(model)
@@ -163,22 +165,38 @@ def _inputs(committee: Any, X: Any, double: bool) -> list[tuple[str, Any]]:
 
 def _converted(native: Any, inputs: list[tuple[str, Any]]) -> Any:
     """Return what skl2onnx makes of the model, or name what it could not read."""
+    register_trees()
+    try:
+        return _convert(native, inputs)
+    except _REFUSALS as error:
+        why = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise ValueError(
+            f"skl2onnx could not write {_culprit(native)}, and there is no other way to "
+            f"ONNX: make the committee without it, or use committee.save. It says: {why}"
+        ) from error
+
+
+def _convert(native: Any, inputs: list[tuple[str, Any]]) -> Any:
     from skl2onnx import convert_sklearn
 
-    register_trees()
     options = {"zipmap": False} if is_classifier(native) else None
-    try:
-        return convert_sklearn(
-            native,
-            initial_types=inputs,
-            options=options,
-            target_opset=_OPSETS,
-        )
-    except _REFUSALS as error:
-        raise ValueError(
-            "skl2onnx could not write a part of this committee: "
-            f"{(str(error).strip() or type(error).__name__).splitlines()[0]}"
-        ) from error
+    return convert_sklearn(
+        native, initial_types=inputs, options=options, target_opset=_OPSETS
+    )
+
+
+def _culprit(native: Any) -> str:
+    """Return the member that cannot be written, or that it is something else."""
+    from skl2onnx.common.data_types import FloatTensorType
+
+    core = native.steps[-1][1] if isinstance(native, Pipeline) else native
+    for name, member in getattr(core, "named_estimators_", {}).items():
+        width = getattr(member, "n_features_in_", None)
+        try:
+            _convert(member, [("X", FloatTensorType([None, width]))])
+        except _REFUSALS:
+            return f"the member {name!r} ({kind_of_member(member)})"
+    return "a part of this committee"
 
 
 def _writable(native: Any) -> Any:
@@ -218,21 +236,22 @@ def _writable_votes(native: Any) -> Any:
     return votes
 
 
-def _with_labels(model: Any, labels: Any, slope: float | None) -> Any:
-    """Return the model with labels that are looked up at the largest probability."""
+def _with_labels(model: Any, labels: Any, committee: Any) -> Any:
+    """Return the model with its link, and labels looked up at the largest mean."""
     from onnx import TensorProto, helper, numpy_helper
     from skl2onnx.helpers.onnx_helper import select_model_inputs_outputs
 
     model = select_model_inputs_outputs(model, outputs=["probabilities"])
-    if slope is not None:
-        write_slope(model, slope)
+    largest = "probabilities"
+    if committee.slope_ is not None:
+        largest = write_slope(model, committee.slope_)
+    elif (scale := probit_scale(committee)) is not None:
+        largest = write_probit(model, scale)
     graph = model.graph
     kind = TensorProto.STRING if labels.dtype == object else TensorProto.INT64
     graph.initializer.append(numpy_helper.from_array(labels, "committee_labels"))
     graph.node.append(
-        helper.make_node(
-            "ArgMax", ["probabilities"], ["committee_code"], axis=1, keepdims=0
-        )
+        helper.make_node("ArgMax", [largest], ["committee_code"], axis=1, keepdims=0)
     )
     graph.node.append(
         helper.make_node("Gather", ["committee_labels", "committee_code"], ["label"])

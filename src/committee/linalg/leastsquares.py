@@ -6,27 +6,35 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import lstsq, qr
+from scipy.linalg import lstsq, qr, solve_triangular
 
 from committee._typing import FloatArray
 
+#: By so much, relatively, a column must be longer than one before it to be chosen
+#: first. Of columns of one length, as those of votes are, rounding would choose another
+#: for every cut of the rows; this is above the rounding of lengths in LAPACK.
+_TIE = 1e-8
+
 
 def solve_least_squares(
-    blocks: Iterable[tuple[FloatArray, FloatArray]],
+    blocks: Iterable[tuple[FloatArray, FloatArray]], *, basic: bool = False
 ) -> FloatArray:
     """Return the weights (M,) of least squared residual over blocks (F_b, y_b) of rows.
 
-        min_w  sum_b || y_b - F_b w ||^2,   of minimum norm when F is rank deficient
+        min_w  sum_b || y_b - F_b w ||^2
+
+    Where F is rank deficient, of minimum norm, or the basic solution: no more weights
+    than rank(F) are nonzero.
 
     Each block is folded into one triangular factor, [F y] = Q R (a tall-skinny
     QR), so memory is that of a block and the condition number is that of F and
     not its square, as it would be with F'F. The rank is decided on the small
-    factor by a singular value decomposition.
+    factor, by singular values or by the pivots of a basic solution.
     """
     triangle = Triangle.of(blocks)
     if triangle is None:
         raise ValueError("There are no rows to fit.")
-    return triangle.solve()
+    return triangle.solve_basic() if basic else triangle.solve()
 
 
 class Triangle(NamedTuple):
@@ -53,10 +61,33 @@ class Triangle(NamedTuple):
         R = qr(self.R, mode="r", check_finite=False)[0][: self.R.shape[1]]
         return Triangle(R, self.n_rows)
 
+    @property
+    def rounding(self) -> float:
+        """What rounding leaves of a dependent column, relative to the largest."""
+        size = max(self.n_rows, self.R.shape[1] - 1)
+        return float(size * np.finfo(np.float64).eps)
+
     def solve(self) -> FloatArray:
         """Return the weights of minimum norm."""
-        R, M = self.R, self.R.shape[1] - 1
-        # Rounding leaves singular values of this size where the rank is deficient.
-        cond = max(self.n_rows, M) * np.finfo(np.float64).eps
-        w: FloatArray = lstsq(R[:, :-1], R[:, -1], cond, lapack_driver="gelsd")[0]
+        R = self.R
+        w: FloatArray = lstsq(
+            R[:, :-1], R[:, -1], self.rounding, lapack_driver="gelsd"
+        )[0]
         return w
+
+    def solve_basic(self) -> FloatArray:
+        """Return a basic solution: nonzero weights for rank(F) members at most.
+
+            F P = Q R,    R_11 w_1 = Q_1' y,    w_2 = 0,    rank = #{k: |r_kk| > rounding |r_11|}
+
+        QR with column pivoting takes the longest remaining column, of equal ones the
+        first, as MATLAB's lscov does.
+        """
+        F, y = self.R[:, :-1], self.R[:, -1]
+        first = 1.0 - _TIE * np.arange(F.shape[1])
+        Q, R, order = qr(F * first, mode="economic", pivoting=True, check_finite=False)
+        r = np.abs(np.diag(R))
+        rank = int(np.sum(r > self.rounding * r[0]))
+        w: FloatArray = np.zeros(F.shape[1])
+        w[order[:rank]] = solve_triangular(R[:rank, :rank], Q[:, :rank].T @ y)
+        return first * w

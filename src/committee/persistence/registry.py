@@ -31,7 +31,7 @@ _PARTS = {
     "LightGBMRound": "ensembles.lightgbm.LightGBMRound",
     "OnColumns": "ensembles.column_subsets.OnColumns",
     "Path": "path.Path",
-    "PathStep": "ep.sequence.PathStep",
+    "PathStep": "ep.steps.PathStep",
     "Roster": "ensembles.roster.Roster",
     "Rotated": "ensembles.rotated.Rotated",
     "SharedRound": "ensembles.rounds.Shared",

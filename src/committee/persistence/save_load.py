@@ -48,7 +48,8 @@ def save(
 
     The file is a zip archive in the format of skops: public names of classes, and
     arrays, but no pickles. It is read back before it takes the place of an older one,
-    which stays whole should anything fail.
+    which stays whole should anything fail. Where `load` will need `trusted`, as for
+    LightGBM, XGBoost and CatBoost, a warning says so, with the list.
 
     Parameters
     ----------
@@ -90,6 +91,21 @@ def save(
     )
     with replaced_atomically(path) as target:
         target.write(archive)
+    if foreign := _untrusted(archive):
+        warnings.warn(
+            f"{path} is written, and holds types of other libraries: load it by "
+            f"load({os.fspath(path)!r}, trusted={foreign!r}).",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def _untrusted(archive: bytes) -> list[str]:
+    """Return the types in a file that `load` does not take without consent."""
+    import skops.io
+
+    unknown = skops.io.get_untrusted_types(data=archive)
+    return [name for name in unknown if not is_trusted(name)]
 
 
 def _measure(model: Any) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from committee._typing import BoolArray, FloatArray, IntArray
+from committee._typing import BoolArray, FloatArray, IntArray, Member
 from committee.combiners import Combiner
 from committee.path import CLEARLY, Path
 from committee.predictions import weighted_sum
@@ -72,7 +72,7 @@ class Assessment:
     def errors(self) -> tuple[FloatArray, FloatArray, str] | None:
         """Cross-fitted errors at each step of the path; None without folds.
 
-        Out of bag they are those of members that are all heard; see `FilledVotes`. All
+        Out of bag they are those of members that all vote; see `FilledVotes`. All
         sizes are evaluated on the same rows, so that they can be compared.
         """
         if not self._has_rows or not self._found.has_folds:
@@ -101,6 +101,16 @@ class Assessment:
         else:
             seconds = np.full(M, self._seconds_before / M)
         return np.array([seconds[members].sum() for members in self._path.members])
+
+    @property
+    def members_by_number(self) -> dict[int, Member]:
+        """All members of the ensemble; none in a copy."""
+        return dict(enumerate(self.data.roster.members)) if self._has_rows else {}
+
+    @property
+    def before(self) -> Any:
+        """The ensemble before pruning and its roster; None in a copy."""
+        return (self.data.ensemble, self.data.roster) if self._has_rows else None
 
     def differences(self, steps: IntArray) -> tuple[FloatArray, FloatArray] | None:
         """Return error(step) - error(last step) on the same rows, and its spread."""
@@ -219,6 +229,7 @@ class Assessment:
             disagreement_upper=upper,
             oob=self.data.evaluation.rows.held_out is not None,
             is_classifier=self.data.roster.classes is not None,
+            names_after=committee.roster_.names,
             **({} if log_loss is None else _named("log_loss", log_loss)),
         )
 

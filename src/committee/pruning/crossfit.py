@@ -28,17 +28,17 @@ _SIZES = 25
 
 
 class Predicted(NamedTuple):
-    """What a committee predicts, were all of its members heard, and its losses.
+    """What a committee predicts, if all of its members voted, and its losses.
 
     Attributes
     ----------
     values : array of shape (N,)
-        Class codes, or numbers; votes that cannot be heard are filled. Where nobody is
-        heard what is known without a committee: the most frequent class, or the mean.
+        Class codes, or numbers; missing votes are filled. Where nobody
+        votes what is known without a committee: the most frequent class, or the mean.
     losses : array of shape (N,)
         Expected: see `FilledVotes.losses`.
     counted : bool array of shape (N,)
-        False where no member of the whole ensemble is heard.
+        False where no member of the whole ensemble votes.
     output : array of shape (N,) or (N, K)
         The weighted sums.
     variance : array of shape (N,) or None
@@ -73,7 +73,7 @@ class CrossFit:
     Attributes
     ----------
     votes : FilledVotes
-        F of all rows, with what is heard of each.
+        F of all rows, with its missing votes filled.
     own : Predicted or None
         Of the combiner's own choice in each fold; None if there are too few rows for
         folds.
@@ -135,8 +135,8 @@ def _splits(rows: WeighingRows) -> list[tuple[IntArray, IntArray]]:
 
 def _is_empty(rows: WeighingRows) -> bool:
     """Whether no member has a vote on any of the rows, or none of them counts."""
-    silent = rows.held_out is not None and not rows.held_out.any()
-    return silent or (rows.weight is not None and not rows.weight.any())
+    voteless = rows.held_out is not None and not rows.held_out.any()
+    return voteless or (rows.weight is not None and not rows.weight.any())
 
 
 def _fitted(

@@ -67,6 +67,23 @@ class KeptPath:
         """The steps of which there is a committee."""
         return ~np.isnan(self.scale)
 
+    @property
+    def members_by_number(self) -> dict[int, Member]:
+        """Members of the committee that this came with, and further ones of the path."""
+        owner = self._owner
+        return dict(
+            zip(
+                [*owner.support_.tolist(), *self.numbers.tolist()],
+                [*owner.members_, *self.members],
+                strict=True,
+            )
+        )
+
+    @property
+    def before(self) -> None:
+        """None: the ensemble before pruning is not kept."""
+        return None
+
     def measured(self, name: str) -> Any:
         """Return what was measured."""
         return getattr(self, name)
@@ -83,14 +100,14 @@ class KeptPath:
         owner = self._owner
         w = owner.path_.weights[step]
         support = np.flatnonzero(w)
-        numbers = [*owner.support_.tolist(), *self.numbers.tolist()]
-        members = [*owner.members_, *self.members]
+        everyone = self.members_by_number
         made = copy.copy(owner)
         for name in _OF_ONE_COMMITTEE:
             made.__dict__.pop(name, None)
         made.roster_ = replace(
             owner.roster_,
-            members=[members[numbers.index(m)] for m in support],
+            members=[everyone[m] for m in support.tolist()],
+            names=_names(owner, support),
             weights=self.scale[step] * w[support],
         )
         made.support_ = support
@@ -112,15 +129,8 @@ class KeptPath:
 
     def kept(self, committee: Any, whole: bool) -> KeptPath:
         """Return what a copy of one of these committees keeps."""
-        owner = self._owner
-        everyone = dict(
-            zip(
-                [*owner.support_.tolist(), *self.numbers.tolist()],
-                [*owner.members_, *self.members],
-                strict=True,
-            )
-        )
-        W = owner.path_.weights
+        everyone = self.members_by_number
+        W = self._owner.path_.weights
         stays = self.available & within(W, None if whole else committee.support_)
         extra = extra_members(W[stays], committee.support_)
         return replace(
@@ -169,6 +179,13 @@ class KeptPath:
             extra,
             [members[m] for m in extra],
         )
+
+
+def _names(owner: Any, support: IntArray) -> list[str] | None:
+    """Return the names of members, which the combiner has of all; None without."""
+    if owner.roster_.names is None:
+        return None
+    return [owner.combiner_.member_names_[m] for m in support]
 
 
 def at_weights(combiner: Any, w: FloatArray) -> Any:

@@ -29,7 +29,7 @@ class Measure:
     losses : callable or None
         f(p, y, s) of probabilities (N, K) or numbers (N,), targets (N,) and row weights
         (N,). None: 1 for a wrong class or the squared error, in expectation where
-        members are not heard.
+        votes are missing.
     root : bool
         Whether the root of the mean is shown.
     """

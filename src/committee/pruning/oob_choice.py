@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from committee._typing import FloatArray, IntArray
+from committee._typing import BoolArray, FloatArray, IntArray
 from committee.ensembles import Roster
 
 #: True: the training rows, out of bag. False: rows to be taken as fresh.
@@ -22,11 +22,17 @@ _PERFECT = 2e-3
 _FEW_ROWS = 30
 #: Standard errors by which members must know the rows that they have seen.
 _CLEARLY = 5.0
+#: Rows with the most errors that are looked at, and how many there must be.
+_LOOKED_AT, _AT_LEAST = 50, 10
+#: Probability that a row of others passes for one of the training.
+_BY_CHANCE = 0.01
+#: Squared error that is rounding, as a share of the variance of y.
+_EXACT = 1e-20
 
 _GO_ON = "oob=False takes them as they are."
 _BY_HEART = (
-    "These are the rows that the ensemble was trained on. Its members know them by "
-    "heart, so that weights learned on them are worth little."
+    "These are rows that the ensemble was trained on. Its members know them by heart, so "
+    "that weights learned on them are worth little."
 )
 _TRAINED = (
     f"{_BY_HEART} Members now vote out of bag, each on the rows that it did not see. "
@@ -36,6 +42,11 @@ _REORDERED = (
     "These are the rows that the ensemble was trained on, but in another order: which "
     "member saw which row is known for the order of the training only. Give them in "
     f"that order, or rows that it was not trained on; {_GO_ON}"
+)
+_PART = (
+    "These seem to be some of the rows that the ensemble was trained on, or all of them "
+    "in another order: its members err on none that they have seen. Give all of them in "
+    f"the order of the training, or rows that it was not trained on; {_GO_ON}"
 )
 
 
@@ -106,6 +117,38 @@ def settle_by_losses(
     d = losses.mean(axis=1, where=mask) - losses.mean(axis=1, where=~mask)
     learned = d.mean() > _CLEARLY * d.std() / np.sqrt(len(d))
     return (True, _TRAINED) if learned else (False, "")
+
+
+def refuse_seen_rows(F: FloatArray, y: FloatArray | IntArray, roster: Roster) -> None:
+    """Refuse a part of the training rows, in any order, by what members get wrong.
+
+        W_n = {m : wrong on row n},   O_i = {m : not trained on row i}
+
+    Members that learn by heart are right on all rows that they were trained on, so that
+    a row n that is row i of the training has W_n within O_i. On another row that holds
+    for some i with p_n <= N q^|W_n|, q the mean share of O_i. Rows with p_n < 0.01 are
+    looked at, those with most errors first: raises ValueError where it holds for all.
+    """
+    mask = None if roster.left_out is None else roster.left_out()
+    if mask is None or roster.votes == "scores":
+        return
+    wrong = _losses(F, y) > _EXACT * np.var(y)
+    enough = np.log(_BY_CHANCE / len(mask)) / np.log(mask.mean())
+    n_wrong = wrong.sum(axis=1)
+    rows = np.argsort(-n_wrong, kind="stable")[:_LOOKED_AT]
+    rows = rows[n_wrong[rows] > enough]
+    if len(rows) < _AT_LEAST:
+        return
+    if all(_is_left_out_by(mask, np.flatnonzero(wrong[n])) for n in rows):
+        raise ValueError(_PART)
+
+
+def _is_left_out_by(mask: BoolArray, members: IntArray) -> bool:
+    """Whether a row of the mask (N, M) is True for all of these members."""
+    rows = np.arange(len(mask))
+    for m in members:
+        rows = rows[mask[rows, m]]
+    return len(rows) > 0
 
 
 def note_on_perfect_members(

@@ -1,7 +1,7 @@
 """Errors of the committees of a path and of the ensemble, all measured alike.
 
-Each row is judged by committees that were chosen without it, and where members may not
-speak on a row, as if all of them did; see `CrossFit` and `FilledVotes`.
+Each row is judged by committees that were chosen without it, and where votes are missing,
+as if all members voted; see `CrossFit` and `FilledVotes`.
 """
 
 from __future__ import annotations

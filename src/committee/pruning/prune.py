@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from sklearn.base import clone
 
-from committee._typing import Link
 from committee.combiners import Combiner, EPPruner
-from committee.ensembles import Roster, known_columns, roster_of
+from committee.ensembles import Roster, roster_of
 from committee.estimators import CommitteeClassifier, CommitteeRegressor
 from committee.members import Pool
-from committee.pruning.assessment import Assessment
-from committee.pruning.chunked_data import kind_of_data
-from committee.pruning.measures import measure_of
+from committee.pruning.keep import keep_few
 from committee.pruning.oob_choice import Oob, check_oob
+from committee.pruning.pruned import PrunedClassifier, PrunedRegressor
 
 
 def prune(
@@ -25,7 +20,7 @@ def prune(
     X: Any,
     y: Any,
     *,
-    combiner: Combiner | None = None,
+    combiner: Combiner | str | None = None,
     oob: Oob = "auto",
     sample_weight: Any = None,
     scoring: str | None = None,
@@ -42,7 +37,9 @@ def prune(
         RandomForest*, ExtraTrees*, Bagging*, AdaBoost*, Voting*, Stacking* (its
         first layer), GradientBoosting*, HistGradientBoosting*, LightGBM, XGBoost
         or CatBoost (their rounds are the members); a committee; a Pipeline or a search around
-        one of these; or a list of fitted estimators of mixed kinds.
+        one of these; or fitted estimators of mixed kinds: a list, (name, estimator)
+        pairs or a dict. Names, also those of Voting*, Stacking* and a `Pool`, stay
+        with the members: `member_names_`.
     X : array-like, sparse matrix or frame of shape (N, n_features)
         Rows that the ensemble was not trained on; with `oob` those it was trained
         on. Weights learned on rows that the members have memorised are worth little.
@@ -50,16 +47,19 @@ def prune(
         errors that the combiner does not estimate itself, are of about 10,000 of them.
     y : array-like of shape (N,)
         Labels that the ensemble knows, or numbers.
-    combiner : combiner, optional
-        `EPPruner()` unless given.
+    combiner : combiner or str, optional
+        `EPPruner()` unless given; a name such as "greedy" is that combiner with its
+        default settings.
     oob : bool or "auto", default="auto"
         True: X and y are the rows the ensemble was trained on, in their order, and
         every member votes only on rows that it did not see. For forests and bagging
         with bootstrap samples, and for committees. False: X and y are taken as rows
         that no member has seen, without a look at them. "auto": rows that the ensemble
         was trained on, where they are recognised, are used out of bag with a warning, and
-        refused where members have seen all of them. Trees recognise their
-        rows by the numbers in their leaves, committees by a digest. Rows on which all
+        refused where members have seen all of them, and where they are a part of the
+        training rows or in another order. Trees recognise their rows by the numbers in
+        their leaves, committees by a digest, and members that learn by heart by what
+        they never get wrong; a mixture with fresh rows is not seen. Rows on which all
         members are right are warned of. Dask collections are taken as fresh.
     sample_weight : array-like of shape (N,), optional
     scoring : str, optional
@@ -104,45 +104,49 @@ def prune(
     100
     """
     roster = roster_of(ensemble)
-    measure = measure_of(scoring, of_classes=roster.classes is not None)
-    combiner = EPPruner() if combiner is None else combiner
-    template = _template(ensemble, roster, X, combiner=combiner, n_jobs=n_jobs)
-    data = kind_of_data(X, y)(
-        ensemble, roster, template, check_oob(oob), verbose, X, y, sample_weight
+    recipe = _recipe(
+        ensemble,
+        roster,
+        combiner=EPPruner() if combiner is None else combiner,
+        scoring=scoring,
+        n_jobs=n_jobs,
     )
-    fitted = data.fit(clone(combiner))
-    if data.note:
-        warnings.warn(data.note, UserWarning, stacklevel=2)
-    if isinstance(getattr(ensemble, "generator", None), Pool):
-        # The columns of F have names, also those of members that are left out.
-        names = np.array(ensemble.generator.names, dtype=object)
-        fitted.feature_names_in_ = names[ensemble.support_]
-    small: CommitteeClassifier | CommitteeRegressor
-    small = Assessment(data, fitted, measure).assemble(fitted.weights_)
+    small: CommitteeClassifier | CommitteeRegressor = keep_few(
+        recipe,
+        ensemble,
+        roster,
+        X,
+        y,
+        oob=check_oob(oob),
+        sample_weight=sample_weight,
+        scoring=scoring,
+        verbose=verbose,
+    )
     return small
 
 
-def _template(
-    ensemble: Any, roster: Roster, X: Any, *, combiner: Combiner, n_jobs: int | None
-) -> Any:
-    """Return a committee that knows its kind, labels and columns."""
-    kind = CommitteeRegressor if roster.classes is None else CommitteeClassifier
-    made = kind(combiner=combiner, n_jobs=n_jobs)
-    if roster.classes is not None:
-        made.classes_ = np.asarray(roster.classes)
-    for name, value in known_columns(ensemble).items():
-        setattr(made, name, value)
-    columns = [str(column) for column in getattr(X, "columns", [])]
-    # LightGBM knows "a b" as "a_b".
-    if columns and [c.replace(" ", "_") for c in columns] == list(
-        getattr(made, "feature_names_in_", [])
-    ):
-        made.feature_names_in_ = np.array(columns, dtype=object)
-    link: Link = "softmax" if roster.votes == "scores" else "slope"
-    if link == "slope" and not combiner.needs_rows:
-        link = "mean"  # nothing is chosen: it is the ensemble
-    made.roster_ = replace(roster, link=link)
-    made.held_out_ = None
-    if hasattr(ensemble, "_digest"):
-        made._digest = ensemble._digest
-    return made
+def _recipe(
+    ensemble: Any,
+    roster: Roster,
+    *,
+    combiner: Any,
+    scoring: str | None,
+    n_jobs: int | None,
+) -> CommitteeClassifier | CommitteeRegressor:
+    """Return what a clone of the pruned committee is: how it came about, unfitted.
+
+    A search stands for what it chose. A bare booster cannot be trained again.
+    """
+    regression = roster.classes is None
+    if isinstance(ensemble, (list, tuple, dict)):
+        members = [clone(member) for member in roster.members]
+        named = (
+            None if roster.names is None else zip(roster.names, members, strict=True)
+        )
+        pool = Pool(members if named is None else list(named))
+        of_models = CommitteeRegressor if regression else CommitteeClassifier
+        return of_models(generator=pool, combiner=combiner, n_jobs=n_jobs)
+    model = getattr(ensemble, "best_estimator_", ensemble)
+    trained = clone(model) if hasattr(model, "get_params") else None
+    kind = PrunedRegressor if regression else PrunedClassifier
+    return kind(trained, combiner=combiner, scoring=scoring, n_jobs=n_jobs)

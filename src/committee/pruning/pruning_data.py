@@ -15,6 +15,7 @@ from committee.pruning.costs import few_rows
 from committee.pruning.oob_choice import (
     Oob,
     note_on_perfect_members,
+    refuse_seen_rows,
     settle_by_losses,
     settle_oob,
 )
@@ -98,6 +99,7 @@ class PruningData:
             rows = checked_rows(roster, X, y, oob=oob, sample_weight=sample_weight)
         rows.check_oob(roster, F)
         if self.oob == "auto" and not oob:
+            refuse_seen_rows(F, rows.y, roster)
             self.note = note_on_perfect_members(F, rows.y, roster)
         predicted = None
         if roster.weights is None:  # a median or a second layer: no sum of members

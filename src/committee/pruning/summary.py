@@ -14,12 +14,15 @@ from committee._format import (
     duration,
     error_text,
     percent,
+    printable,
     text_table,
 )
 from committee._typing import BoolArray, FloatArray
 
 #: Confidence of the bound on the disagreement.
 CONFIDENCE = 0.95
+#: Names of members that a summary shows.
+_MOST_NAMES = 10
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class Summary:
         by members that were chosen and weighed without it, in five folds (two above
         10,000 rows). Out of bag, votes of members that have seen a row are filled
         with the mean and the spread of the others', so that the error is that of
-        members that are all heard, as they are on fresh rows.
+        members that all vote, as they do on fresh rows.
     difference, difference_se : float
         error_after - error_before, paired by rows, and its standard error.
     log_loss_before, log_loss_after, log_loss_difference, log_loss_difference_se
@@ -67,6 +70,8 @@ class Summary:
     disagreement_upper : float
         Upper 95 % confidence bound of this share (Clopper and Pearson).
     oob : bool
+    names_after : list of str or None
+        Of the members that were kept, where they have names.
     """
 
     measure: str
@@ -93,6 +98,7 @@ class Summary:
     log_loss_after: float | None = None
     log_loss_difference: float | None = None
     log_loss_difference_se: float | None = None
+    names_after: list[str] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entries by name, as JSON takes them."""
@@ -115,7 +121,7 @@ class Summary:
             ),
             self._disagreement_row(),
         ]
-        return f"{text_table(rows, '<>><')}\n{self._how()}"
+        return f"{text_table(rows, '<>><')}\n{self._kept()}{self._how()}"
 
     def details(self) -> str:
         """Return the errors that pruning itself went by, and why they mislead.
@@ -177,6 +183,14 @@ class Summary:
                 change_text("log-loss", gap, se),
             )
         ]
+
+    def _kept(self) -> str:
+        """Return a line with the names of the members, if they have some."""
+        if self.names_after is None:
+            return ""
+        more = len(self.names_after) - _MOST_NAMES
+        shown = ", ".join(map(printable, self.names_after[:_MOST_NAMES]))
+        return f"kept: {shown}{f' and {more:,} more' if more > 0 else ''}\n"
 
     def _how(self) -> str:
         """Return on which rows, and how, the errors were measured."""

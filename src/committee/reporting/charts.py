@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import confusion_matrix
 
 from committee._format import count, figures
 from committee._typing import FloatArray, IntArray
@@ -15,16 +14,18 @@ from committee.displays import (
     PruningPathDisplay,
     WeightsDisplay,
 )
+from committee.displays.ambiguity import shares_of
 from committee.displays.sources import numbers_of, path_of
 from committee.displays.style import thin
 from committee.displays.weights import posterior_std
 from committee.path import Path
+from committee.pruning.crossfit import as_shares
 from committee.reporting.evaluation import EvaluatedMembers
+from committee.reporting.number_format import NumberFormat
 
 _MOST_BARS = 30
 _MOST_POINTS = 1500
 _MOST_SIZES = 200
-_MOST_CLASSES = 15
 #: Sizes on the slider of the path, and members listed at each of them.
 _MOST_STEPS = 150
 _MOST_MEMBERS = 40
@@ -44,7 +45,8 @@ def path_chart(core: Any, evaluated: EvaluatedMembers) -> dict[str, Any] | None:
     path = path_of(core)
     if path is None:
         return None
-    members = numbers_of(core, len(evaluated.errors))
+    members, w = evaluated.numbers, evaluated.roster.weights
+    assert w is not None
     display = PruningPathDisplay.compute(
         path,
         F_test=evaluated.F,
@@ -52,9 +54,14 @@ def path_chart(core: Any, evaluated: EvaluatedMembers) -> dict[str, Any] | None:
         members=members,
         sample_weight=evaluated.drawn_weight,
     )
-    chosen = _chosen_step(path, members, core.weights_)
+    chosen = _chosen_step(path, members, w)
     steps = _one_for_each_size(display, chosen)
-    largest = [_largest(path.weights[step]) for step in steps]
+    to_shares = evaluated.is_classifier and evaluated.roster.votes != "scores"
+    largest = [_largest(path.weights[step], to_shares) for step in steps]
+    if chosen is not None:  # as the table of members has them
+        own = np.zeros(path.weights.shape[1])
+        own[members] = w
+        largest[steps.index(chosen)] = _largest(own, to_shares=False)
     se, here = display.error_se, display.test_error
     on_rows = display.error_label.startswith("on ")
     columns: dict[str, Any] = {
@@ -70,7 +77,13 @@ def path_chart(core: Any, evaluated: EvaluatedMembers) -> dict[str, Any] | None:
         "note": display.note,
         "chosen": None if chosen is None else steps.index(chosen),
     }
-    return {**columns, "alt": _path_alt(columns)}
+    error = display.error[np.isfinite(display.error)]
+    written = NumberFormat.of(path.measure, float(error.min()) if len(error) else 0.0)
+    return {
+        **columns,
+        "format": written.as_json(),
+        "alt": _path_alt(columns, written),
+    }
 
 
 def _chosen_step(path: Path, members: IntArray, w: FloatArray) -> int | None:
@@ -92,32 +105,36 @@ def _one_for_each_size(display: PruningPathDisplay, chosen: int | None) -> list[
     return [step for i, step in enumerate(steps) if i in shown or step == chosen]
 
 
-def _largest(w: FloatArray) -> tuple[IntArray, FloatArray]:
+def _largest(w: FloatArray, to_shares: bool) -> tuple[IntArray, FloatArray]:
     """Return the members with the largest weights, largest first, and the weights."""
+    w = as_shares(w) if to_shares else w
     order = np.argsort(-np.abs(w), kind="stable")
     order = order[: min(_MOST_MEMBERS, np.count_nonzero(w))]
     return order, w[order]
 
 
-def _path_alt(path: dict[str, Any]) -> str:
+def _path_alt(path: dict[str, Any], written: NumberFormat) -> str:
     """Return the picture as a sentence."""
     error, sizes = np.array(path["error"]), path["size"]
     least = int(np.nanargmin(error)) if np.isfinite(error).any() else 0
     text = (
         f"Line chart of the {path['measure']} against the number of members: "
-        f"{figures(error[0])} with {count(sizes[0], 'member')}, least "
-        f"{figures(error[least])} with {sizes[least]}, {figures(error[-1])} with "
-        f"{sizes[-1]}."
+        f"{written.text(error[0])} with {count(sizes[0], 'member')}, least "
+        f"{written.text(error[least])} with {sizes[least]}, {written.text(error[-1])} "
+        f"with {sizes[-1]}."
     )
     if path["chosen"] is not None:
         at = path["chosen"]
-        text += f" Chosen: {sizes[at]} members at {figures(error[at])}."
+        text += f" Chosen: {sizes[at]} members at {written.text(error[at])}."
     note: str = path["note"]
     return f"{text} {note[0].upper()}{note[1:]}." if note else text
 
 
 def weights(core: Any, names: list[str]) -> dict[str, Any] | None:
-    """Return the largest weights, with their posterior spread where it is known."""
+    """Return the largest weights, with their posterior spread where it is known.
+
+    `names` are those of the members with a weight. Many of one weight are one bar.
+    """
     w = getattr(core, "weights_", None)
     if w is None:
         return None
@@ -125,60 +142,85 @@ def weights(core: Any, names: list[str]) -> dict[str, Any] | None:
     if std is not None:
         std = std[numbers_of(core, len(w))]
     display = WeightsDisplay(w, std=std, names=names)
-    order = display.order[:_MOST_BARS]
+    bars = display.bars[:_MOST_BARS]
+    first = np.array([bar[0] for bar in bars], dtype=np.intp)
+    shown = sum(len(bar) for bar in bars)
+    largest = f"{names[first[0]]} has the largest, {figures(w[first[0]])}"
+    if len(bars) == 1 < shown:
+        largest = f"all have the same, {figures(w[first[0]])}"
     return {
-        "names": [display.names[m] for m in order],
-        "weight": w[order].tolist(),
-        "std": None if std is None else std[order].tolist(),
-        "more": len(display.order) - len(order),
-        "alt": f"Weights of {count(len(order), 'member')}; {names[order[0]]} has the "
-        f"largest, {figures(w[order[0]])}.",
+        "names": [display.bar_name(bar) for bar in bars],
+        "n_members": [len(bar) for bar in bars],
+        "weight": w[first].tolist(),
+        "std": None if std is None else std[first].tolist(),
+        "more": len(display.order) - shown,
+        "alt": f"Weights of {count(shown, 'member')}; {largest}.",
     }
 
 
-def pairs(evaluated: EvaluatedMembers, kept: IntArray) -> dict[str, Any] | None:
+def pairs(
+    evaluated: EvaluatedMembers, kept: IntArray, names: list[str]
+) -> dict[str, Any] | None:
     """Return how alike the pairs of members are, and how good.
 
     For classes kappa against the mean error of the pair; for regression the
-    correlation of their errors against their mean squared error.
+    correlation of their errors against their mean RMSE. Few pairs have names.
     """
     leading = evaluated.leading
+    called = [names[m] for m in leading]
     if len(leading) < 2:
         return None
-    if evaluated.output.ndim == 2:
+    if evaluated.is_classifier:
         label = "kappa: agreement beyond chance"
         display = KappaErrorDisplay.compute(
             evaluated.F[:, leading],
             evaluated.drawn_y,
             sample_weight=evaluated.drawn_weight,
+            names=called,
         )
     else:
         label = "correlation of the errors"
-        display = _correlated_pairs(evaluated)
+        display = _correlated_pairs(evaluated, called)
     x, y, hull = display.kappa, display.error, display.hull
     ours = np.isin(leading[display.pairs], kept).all(axis=1)
+    written = NumberFormat.of(evaluated.measure, float(y.min()))
     return {
         "x_label": label,
         "y_label": f"{evaluated.measure}, mean of the pair",
         "n_pairs": len(x),
         "n_others": int(np.count_nonzero(~ours)),
         **_cloud(x[~ours], y[~ours]),
-        "kept": _points(x[ours], y[ours]),
+        "kept": some_points(x[ours], y[ours]),
         "hull": np.column_stack([x[hull], y[hull]]).tolist(),
+        "labels": None if display.labels is None else _labels(display, called),
+        "format": written.as_json(),
         "alt": f"{count(len(x), 'pair')} of members by their {label.split(':')[0]}, "
         f"from {figures(x.min())} to {figures(x.max())}, and the mean of their "
-        f"{evaluated.measure}s, from {figures(y.min())} to {figures(y.max())}.",
+        f"{evaluated.measure}, {written.interval(y.min(), y.max())}.",
     }
 
 
-def _correlated_pairs(evaluated: EvaluatedMembers) -> KappaErrorDisplay:
+def _labels(display: KappaErrorDisplay, names: list[str]) -> list[dict[str, Any]]:
+    """Return where each pair is, and what its two members are called."""
+    assert display.pairs is not None
+    places = zip(display.kappa.tolist(), display.error.tolist(), strict=True)
+    return [
+        {"x": x, "y": y, "names": [names[i], names[j]]}
+        for (x, y), (i, j) in zip(places, display.pairs.tolist(), strict=True)
+    ]
+
+
+def _correlated_pairs(
+    evaluated: EvaluatedMembers, names: list[str]
+) -> KappaErrorDisplay:
     """Return the pairs of regressors, with the correlation of errors for kappa."""
     C, e = evaluated.correlation, evaluated.errors[evaluated.leading]
     scale = np.sqrt(np.diag(C))
     scale = np.where(scale > 0, scale, 1.0)
     i, j = np.triu_indices(len(C), k=1)
     alike = C[i, j] / (scale[i] * scale[j])
-    return KappaErrorDisplay(alike, (e[i] + e[j]) / 2, pairs=np.column_stack([i, j]))
+    pairs = np.column_stack([i, j])
+    return KappaErrorDisplay(alike, (e[i] + e[j]) / 2, pairs=pairs, names=names)
 
 
 def ambiguity(
@@ -195,18 +237,22 @@ def ambiguity(
     C, M = evaluated.correlation, len(evaluated.leading)
     own = np.ones(M) if w is None else w[evaluated.leading]
     order = np.argsort(-np.abs(own), kind="stable")
-    display = AmbiguityDisplay.from_correlation(C, order)
-    shown = thin(M, _MOST_SIZES)
+    order = order[: max(1, np.count_nonzero(own))]
+    shares = None if w is None else shares_of(own)
+    display = AmbiguityDisplay.from_correlation(C, order, shares)
+    shown = thin(len(order), _MOST_SIZES)
     member, ensemble = display.member_error, display.ensemble_error
+    how = "weighted as in the committee" if shares is not None else "as equals"
     return {
         "size": display.size[shown].tolist(),
         "member": member[shown].tolist(),
         "ensemble": ensemble[shown].tolist(),
         "diversity": display.diversity[shown].tolist(),
+        "weighted": shares is not None,
         "total": _own_terms(C, None if w is None else own),
         "alt": "Line chart of member error, diversity and ensemble error of growing "
-        f"committees, largest weights first: with all {M} the members err by "
-        f"{figures(member[-1])}, their mean by {figures(ensemble[-1])}.",
+        f"committees, largest weights first, {how}: with all {len(order)} the members "
+        f"err by {figures(member[-1])}, together by {figures(ensemble[-1])}.",
     }
 
 
@@ -227,60 +273,17 @@ def _own_terms(C: FloatArray, w: FloatArray | None) -> dict[str, Any] | None:
     }
 
 
-def confusion(evaluated: EvaluatedMembers) -> dict[str, Any]:
-    """Return how many rows of each class were taken for which, rarest ones joined.
-
-    Rows of a rare class that were taken for a rare class may be right or wrong: only
-    the first `n_named` labels have a cell of right ones.
-    """
-    y, predicted = evaluated.rows.y, evaluated.output.argmax(axis=1)
-    labels = [str(label) for label in evaluated.roster.classes]
-    n_named = min(len(labels), _MOST_CLASSES)
-    frequent = np.argsort(-np.bincount(y, minlength=len(labels)), kind="stable")
-    if len(labels) > _MOST_CLASSES:
-        shown = np.sort(frequent[:_MOST_CLASSES])
-        place = np.full(len(labels), len(shown))
-        place[shown] = np.arange(len(shown))
-        rest = len(labels) - len(shown)
-        y, predicted = place[y], place[predicted]
-        labels = [labels[k] for k in shown] + [f"{rest} others"]
-    counts = confusion_matrix(
-        y, predicted, labels=np.arange(len(labels)), sample_weight=evaluated.rows.weight
-    )
-    total = counts.sum(axis=1, keepdims=True)
-    share = np.divide(counts, total, out=np.zeros(counts.shape), where=total > 0)
-    share[n_named:, n_named:] = 0.0
-    return {
-        "labels": labels,
-        "n_named": n_named,
-        "counts": [[figures(c) for c in row] for row in counts.tolist()],
-        "share": share.round(3).tolist(),
-    }
-
-
-def residuals(evaluated: EvaluatedMembers) -> dict[str, Any]:
-    """Return predictions and what is left of the targets, for some of the rows."""
-    predicted, left = evaluated.output, evaluated.rows.y - evaluated.output
-    return {
-        "points": _points(predicted, left),
-        "n_rows": len(predicted),
-        "alt": "Residuals against predictions: half of them lie between "
-        f"{figures(np.quantile(left, 0.25))} and {figures(np.quantile(left, 0.75))}, "
-        f"all between {figures(left.min())} and {figures(left.max())}.",
-    }
-
-
 def _cloud(x: FloatArray, y: FloatArray) -> dict[str, Any]:
     """Return points, or cells (x1, x2, y1, y2, count) where they are many."""
     if len(x) <= _MOST_POINTS:
-        return {"points": _points(x, y), "cells": None}
+        return {"points": some_points(x, y), "cells": None}
     counts, across, up = np.histogram2d(x, y, bins=_GRID)
     i, j = np.nonzero(counts)
     cells = (across[i], across[i + 1], up[j], up[j + 1], counts[i, j])
     return {"points": None, "cells": np.column_stack(cells).tolist()}
 
 
-def _points(x: FloatArray, y: FloatArray) -> list[list[float]]:
+def some_points(x: FloatArray, y: FloatArray) -> list[list[float]]:
     """Return pairs of numbers, a random sample where they are many."""
     points = np.column_stack([x, y])
     if len(points) > _MOST_POINTS:

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee.base import BaseCommittee
 from committee.diagnostics import error_correlation
+from committee.diagnostics.scores import (
+    NORMAL,
+    Score,
+    classification_scores,
+    effective_rows,
+    regression_scores,
+    wilson,
+)
+from committee.displays.sources import core_of, known_members
 from committee.ensembles import Roster, roster_of
 from committee.predictions import iter_predictions, vote_counts
-from committee.pruning.summary import paired_difference
 from committee.pruning.weighing_rows import WeighingRows as Rows
 from committee.pruning.weighing_rows import checked_rows, decided
+from committee.reporting.answers import ANSWERS, Answer, answer, constant, own_answer
 
 #: Numbers of F that are kept, 128 MB: rows are drawn where all would be more.
 _KEPT_NUMBERS = 2**24
@@ -24,16 +33,13 @@ _FEWEST_ROWS = 200
 #: Pairs grow with the square: so many members at most are compared with each other.
 _MOST_IN_PAIRS = 1000
 
-#: Half the width of a 95 % interval in standard errors.
-_NORMAL = 1.959964
-
 
 @dataclass(frozen=True)
-class Score:
+class Comparison:
     """An error with its 95 % interval, and its gap to that of the committee.
 
-    The interval is Wilson's for rows that are right or wrong, normal otherwise, and NaN
-    for a single row. The gap is paired by rows.
+    The interval is Wilson's for rows that are right or wrong, normal for squared errors
+    (and the root of its ends), and NaN for a single row. The gap is paired by rows.
     """
 
     error: float
@@ -51,25 +57,44 @@ class EvaluatedMembers:
     for n rows drawn at random.
     """
 
+    #: All members at hand, those that pruning left out with weight zero.
     roster: Roster
+    #: Their numbers in the ensemble that they come from.
+    numbers: IntArray
     #: As the members take it.
     X: Any
     #: Targets and weights of the rows.
     rows: Rows
-    #: What the ensemble predicts, (N,) or (N, K).
-    output: FloatArray
-    #: By row, (3, N): of the ensemble, of equal votes, of the member of least error.
-    losses: FloatArray
-    #: Of each member alone, (M,): share of wrong rows, or mean squared error.
+    #: By the keys of ANSWERS; "before" only where the ensemble before pruning is known.
+    answers: dict[str, Answer]
+    #: Of each member alone, (M,): share of wrong rows, or root mean squared error.
     errors: FloatArray
     #: The rows that F is kept of, (n,), and F on these, (M, n) or (M, n, K).
     drawn: IntArray
     slabs: FloatArray
+    #: Whether the members are known to have been trained on these rows.
+    is_training: bool
+
+    @property
+    def is_classifier(self) -> bool:
+        """Whether the rows have classes."""
+        return self.roster.classes is not None
 
     @property
     def measure(self) -> str:
         """What the errors are."""
-        return "error rate" if self.output.ndim == 2 else "mean squared error"
+        return "error rate" if self.is_classifier else "RMSE"
+
+    @property
+    def own(self) -> Answer:
+        """What the committee predicts."""
+        return self.answers["committee"]
+
+    @property
+    def kept(self) -> IntArray:
+        """Positions of the members with a weight."""
+        w = self.roster.weights
+        return np.arange(len(self.errors)) if w is None else np.flatnonzero(w)
 
     @property
     def best(self) -> int:
@@ -107,41 +132,53 @@ class EvaluatedMembers:
         F = self.F[:, self.leading]
         return error_correlation(F, self.drawn_y, sample_weight=self.drawn_weight)
 
-    def scores(self) -> list[Score]:
-        """Return the errors of the ensemble, of equal votes and of the best member."""
-        return [self._score(losses) for losses in self.losses]
-
-    def _score(self, losses: FloatArray) -> Score:
-        error, se = self.rows.mean(losses, np.ones(len(losses), dtype=bool))
-        gap, gap_se = paired_difference(losses, self.losses[0], self.rows.weight)
+    @cached_property
+    def scores(self) -> dict[str, dict[str, Score]]:
+        """The scores of each answer, by their names; the first is `measure`."""
+        y: Any = self.rows.y
         s = self.rows.weight
-        # Rows of unequal weight count as (sum s)^2 / sum s^2 of equal ones (Kish).
-        n = float(len(losses) if s is None else s.sum() ** 2 / (s @ s))
+        if not self.is_classifier:
+            return {
+                key: regression_scores(y, answer.predicted, s)
+                for key, answer in self.answers.items()
+            }
+        return {
+            key: classification_scores(y, answer.predicted, answer.p, s)
+            for key, answer in self.answers.items()
+        }
+
+    @cached_property
+    def comparisons(self) -> dict[str, Comparison]:
+        """The errors of all answers, against that of the committee."""
+        return {key: self._compared(key) for key in self.answers}
+
+    def _compared(self, key: str) -> Comparison:
+        score = self.scores[key][self.measure]
+        gap = score - self.scores["committee"][self.measure]
+        n = effective_rows(self.rows.weight, len(self.rows.y))
         if n < 1 + 1e-9:
-            return Score(error, np.nan, np.nan, gap, np.nan)
-        if self.output.ndim == 2:
-            return Score(error, *_wilson(error, n), gap, gap_se)
-        low = max(0.0, error - _NORMAL * se)
-        return Score(error, low, error + _NORMAL * se, gap, gap_se)
-
-
-def _wilson(p: float, n: float) -> tuple[float, float]:
-    """Return the ends of Wilson's interval for a share p of n rows.
-
-    (p + z^2 / 2n +- z sqrt(p (1 - p) / n + z^2 / 4n^2)) / (1 + z^2 / n)
-    """
-    z2 = _NORMAL**2 / n
-    middle = p + z2 / 2
-    half = np.sqrt(z2 * max(p * (1 - p), 0.0) + z2**2 / 4)
-    low, high = (middle - half) / (1 + z2), (middle + half) / (1 + z2)
-    return max(0.0, float(low)), min(1.0, float(high))
+            return Comparison(score.value, np.nan, np.nan, gap.value, np.nan)
+        if self.is_classifier:
+            low, high = wilson(score.value, n)
+        else:
+            mean, half = score.value**2, NORMAL * 2 * score.value * score.se
+            low, high = (
+                float(np.sqrt(max(0.0, mean - half))),
+                float(np.sqrt(mean + half)),
+            )
+        return Comparison(score.value, low, high, gap.value, gap.se)
 
 
 def evaluate_members(
     ensemble: Any, X: Any, y: Any, *, sample_weight: Any = None, n_jobs: Any = None
 ) -> EvaluatedMembers:
-    """Let every member of a fitted ensemble, of any kind that `prune` takes, predict."""
-    roster = roster_of(ensemble)
+    """Let every member of a fitted ensemble, of any kind that `prune` takes, predict.
+
+    Of what `prune` returned, the members that were left out predict as well.
+    """
+    own, core = roster_of(ensemble), core_of(ensemble)
+    numbers, roster = known_members(core, own)
+    given = X
     if isinstance(ensemble, BaseCommittee):
         X = ensemble._check_X(X, reset=False)
     elif not hasattr(X, "shape"):
@@ -155,41 +192,81 @@ def evaluate_members(
         votes=roster.votes,
         n_jobs=n_jobs,
     )
-    output, losses, errors, drawn, slabs = _sums(roster, rows, stream)
-    if roster.weights is None:
-        output = _own_prediction(ensemble, roster, X)
-        losses[0] = rows.losses(decided(output))
+    source = getattr(getattr(core, "path_", None), "assessment", None)
+    before = None if source is None else source.before
+    sums = _Sums.of(rows, roster, stream, None if before is None else before[1].weights)
+    plain = replace(own, probabilities=None)
+    answers = {
+        "committee": own_answer(ensemble, own, given, sums.own),
+        "equal": answer(plain, sums.equal),
+        "best": answer(plain, sums.best),
+        "constant": constant(rows, own.classes),
+    }
+    if before is not None and ensemble is core:
+        answers["before"] = own_answer(before[0], before[1], given, sums.before)
+    recognise = own.recognise if before is None else before[1].recognise
     return EvaluatedMembers(
-        roster, prepared, rows, output, losses, errors, drawn, slabs
+        roster,
+        numbers,
+        prepared,
+        rows,
+        {key: answers[key] for key in ANSWERS if key in answers},
+        sums.errors,
+        sums.drawn,
+        sums.slabs,
+        recognise is not None and recognise(prepared) in ("same", "another order"),
     )
 
 
-def _sums(
-    roster: Roster, rows: Rows, stream: Iterator[FloatArray]
-) -> tuple[FloatArray, FloatArray, FloatArray, IntArray, FloatArray]:
-    """Add up what members predict, one after the other."""
-    N, M = len(rows.y), len(roster)
-    K = () if roster.classes is None else (len(roster.classes),)
-    drawn = _drawn(N, M * (K[0] if K else 1))
-    w = np.zeros(M) if roster.weights is None else roster.weights
-    counts, unit = vote_counts(w)
-    output, mean = np.zeros((N, *K)), np.zeros((N, *K))
-    slabs, errors = np.empty((M, len(drawn), *K)), np.full(M, np.inf)
-    everywhere, best = np.ones(N, dtype=bool), np.zeros(N)
-    for m, P in enumerate(stream):
-        mean += P
-        if counts[m]:
-            output += counts[m] * P
-        slabs[m] = P[drawn]
-        losses = rows.losses(decided(P))
-        error = rows.mean(losses, everywhere)[0]
-        if error < errors.min():
-            best = losses
-        errors[m] = error
-    output *= unit
-    mean *= 1.0 / M
-    combined = [rows.losses(decided(sums)) for sums in (output, mean)]
-    return output, np.stack([*combined, best]), errors, drawn, slabs
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """What members predict, added up in several ways, (N,) or (N, K)."""
+
+    own: FloatArray
+    equal: FloatArray
+    best: FloatArray
+    before: FloatArray
+    errors: FloatArray
+    drawn: IntArray
+    slabs: FloatArray
+
+    @classmethod
+    def of(
+        cls,
+        rows: Rows,
+        roster: Roster,
+        stream: Iterator[FloatArray],
+        before: FloatArray | None,
+    ) -> Self:
+        """Add up one member after the other."""
+        N, M = len(rows.y), len(roster)
+        K = () if roster.classes is None else (len(roster.classes),)
+        drawn = _drawn(N, M * (K[0] if K else 1))
+        w = roster.weights
+        members = np.ones(M) if w is None else (w != 0).astype(np.float64)
+        weights = [
+            np.zeros(M) if w is None else w,
+            members / max(1.0, members.sum()),
+            np.zeros(M) if before is None else before,
+        ]
+        counted = [vote_counts(w) for w in weights]
+        sums = np.zeros((len(weights), N, *K))
+        slabs, errors = np.empty((M, len(drawn), *K)), np.full(M, np.inf)
+        everywhere, best = np.ones(N, dtype=bool), sums[0]
+        for m, P in enumerate(stream):
+            for total, (counts, _) in zip(sums, counted, strict=True):
+                if counts[m]:
+                    total += counts[m] * P
+            slabs[m] = P[drawn]
+            error = rows.mean(rows.losses(decided(P)), everywhere)[0]
+            if error < errors.min():
+                best = P
+            errors[m] = error
+        own, equal, whole = (
+            total * unit for total, (_, unit) in zip(sums, counted, strict=True)
+        )
+        errors = errors if K else np.sqrt(errors)
+        return cls(own, equal, best, whole, errors, drawn, slabs)
 
 
 def _drawn(n_rows: int, width: int) -> IntArray:
@@ -198,12 +275,3 @@ def _drawn(n_rows: int, width: int) -> IntArray:
     if n_rows <= most:
         return np.arange(n_rows)
     return np.sort(np.random.default_rng(0).choice(n_rows, most, replace=False))
-
-
-def _own_prediction(ensemble: Any, roster: Roster, X: Any) -> FloatArray:
-    """Return what an ensemble predicts that does not average its members."""
-    predicted = np.asarray(ensemble.predict(X))
-    if roster.classes is None:
-        return predicted.astype(np.float64)
-    votes: FloatArray = predicted[:, None] == np.asarray(roster.classes)
-    return votes.astype(np.float64)

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from committee._typing import FloatArray, IntArray
-from committee.displays.sources import core_of, numbers_of
-from committee.displays.weights import known_names
+from committee.displays.sources import core_of, known_names
 from committee.pruning.costs import MemberBytes, few_rows, member_seconds
 from committee.reporting.evaluation import EvaluatedMembers
 
@@ -44,10 +43,10 @@ def member_table(core: Any, evaluated: EvaluatedMembers) -> MemberTable:
     """Return what is known of every member of an ensemble."""
     roster = evaluated.roster
     M = len(roster)
-    numbers = numbers_of(core, M)
+    numbers = evaluated.numbers
     kinds = [type(core_of(member)).__name__ for member in roster.members]
     combiner = getattr(core, "combiner_", None)
-    known = known_names(core, combiner)
+    known = known_names(core)
     if known is not None:
         labels = [known[m] for m in numbers]
     else:  # a kind that all members share would only repeat itself

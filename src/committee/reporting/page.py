@@ -5,12 +5,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
+import re
 from functools import cache
 from importlib import resources
 from typing import Any
 
 from committee._format import cut, figures
 
+#: Stands where a line may break; no text of a page has it.
+_CUT = "\0"
 _SCRIPTS = ("d3.min.js", "plot.min.js", "page.js")
 
 
@@ -78,6 +81,18 @@ def _short(x: float, digits: int) -> float | None:
     return float(f"{x:.{digits}g}") if math.isfinite(x) else None
 
 
+def pieces(text: str) -> list[str]:
+    """Return the parts of a name between which a line may break, beside its spaces.
+
+    Examples
+    --------
+    >>> from committee.reporting.page import pieces
+    >>> pieces("elastic_net, HistGradientBoosting")
+    ['elastic_', 'net, Hist', 'Gradient', 'Boosting']
+    """
+    return re.sub(r"(?<=[_\-./,:;=])(?=\w)|(?<=[a-z])(?=[A-Z])", _CUT, text).split(_CUT)
+
+
 @cache
 def _asset(name: str) -> str:
     """Return a file of the package as text."""
@@ -100,7 +115,7 @@ def _template() -> Any:
         "allow_nan": False,
         "separators": (",", ":"),
     }
-    environment.filters.update(figures=figures, cut=cut)
+    environment.filters.update(figures=figures, cut=cut, pieces=pieces)
     return environment.from_string(_asset("page.html"))
 
 

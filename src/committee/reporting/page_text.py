@@ -13,24 +13,31 @@ import sklearn
 from sklearn.base import BaseEstimator
 
 import committee
-from committee._format import byte_size, change, count, duration, figures, percent
-from committee.reporting.evaluation import EvaluatedMembers, Score
+from committee._format import (
+    byte_size,
+    count,
+    duration,
+    figures,
+    percent,
+)
+from committee.reporting.evaluation import EvaluatedMembers
 from committee.reporting.member_table import MemberTable, summary_of
+from committee.reporting.number_format import NumberFormat
+from committee.reporting.verdict import same_by_rounding
 
 #: Rows of the members' table, and names of columns that are listed.
 _MOST_MEMBERS = 1000
 _MOST_NAMES = 200
 #: Letters of a constructor.
 _LONGEST = 10_000
-#: Share of the error below which a difference is rounding.
-_ROUNDING = 1e-9
 
 
 def headlines(
     core: Any, evaluated: EvaluatedMembers, table: MemberTable
 ) -> list[dict[str, str]]:
     """Return what a person wants to know at a glance."""
-    kept, own = len(table.kept), evaluated.scores()[0]
+    kept, own = len(table.kept), evaluated.comparisons["committee"]
+    written = NumberFormat.of(evaluated.measure, own.error)
     left_out = percent(1 - kept / table.n_before) if kept < table.n_before else "none"
     return [
         {
@@ -40,10 +47,10 @@ def headlines(
         },
         {
             "label": f"{evaluated.measure} on {count(len(evaluated.rows.y), 'row')}",
-            "value": _error(evaluated.measure, own.error),
-            "note": f"95 % interval {_interval(own, evaluated)}",
+            "value": written.text(own.error),
+            "note": f"95 % interval {written.interval(own.low, own.high)}",
         },
-        _gain_card(core, evaluated),
+        _gain_card(core, evaluated, written),
         *_cost_cards(core, table),
     ]
 
@@ -73,58 +80,80 @@ def _cost_cards(core: Any, table: MemberTable) -> list[dict[str, str]]:
     ]
 
 
-def _gain_card(core: Any, evaluated: EvaluatedMembers) -> dict[str, str]:
+def _gain_card(
+    core: Any, evaluated: EvaluatedMembers, written: NumberFormat
+) -> dict[str, str]:
     """Compare with the ensemble before pruning, or with equal votes."""
-    _, equal, _ = evaluated.scores()
     summary = summary_of(core)
     if summary is not None:
         before, after = summary.error_before, summary.error_after
         how = "cross-fitted on" if summary.cross_fitted else "on"
         rows = f"{how} the {count(summary.n_rows, 'row')} it was pruned on"
+        shown = NumberFormat.of(summary.measure, after)
         return {
-            "label": f"{evaluated.measure} before and after pruning",
-            "value": f"{_error(evaluated.measure, before)} → {_error(evaluated.measure, after)}",
+            "label": f"{summary.measure} before and after pruning",
+            "value": f"{shown.text(before)} → {shown.text(after)}",
             "note": f"{_pruning_gap(summary)}, {rows}",
         }
+    equal = evaluated.comparisons["equal"]
     label = f"{evaluated.measure} against equal votes"
-    if _is_rounding(equal):
+    if same_by_rounding(equal):
         return {"label": label, "value": "the same", "note": ""}
-    value = _change(evaluated.measure, -equal.gap, np.nan)
     known = not np.isnan(equal.gap_se)
-    scale = 100 if evaluated.measure == "error rate" else 1
-    se = f"± {figures(scale * equal.gap_se, 2)}, the standard error by rows"
-    return {"label": label, "value": value, "note": se if known else ""}
-
-
-def _is_rounding(score: Score) -> bool:
-    """Whether two errors differ, on any row, by no more than floats do."""
-    least = _ROUNDING * score.error
-    return abs(score.gap) <= least and not score.gap_se > least
+    se = written.change(equal.gap_se, np.nan).removeprefix("+")
+    return {
+        "label": label,
+        "value": written.change(-equal.gap, np.nan),
+        "note": f"± {se}, the standard error by rows" if known else "",
+    }
 
 
 def _pruning_gap(s: Any) -> str:
     """Return what pruning cost, with its standard error."""
     if not s.difference and not s.difference_se:
         return "the same on every row"
-    return _change(s.measure, s.difference, s.difference_se)
+    shown = NumberFormat.of(s.measure, s.error_after)
+    return shown.change(s.difference, s.difference_se)
 
 
-def comparison(evaluated: EvaluatedMembers, table: MemberTable) -> list[dict[str, str]]:
-    """Return the committee beside simpler answers, all on the same rows."""
-    names = (
-        "this committee",
-        f"equal votes of {count(len(table.numbers), 'member')}",
-        f"best member, {table.names[evaluated.best]} (picked on these rows)",
-    )
-    return [
-        {
-            "name": name,
-            "error": _error(evaluated.measure, score.error),
-            "interval": _interval(score, evaluated),
-            "gap": "" if not i else _gap(score, evaluated),
-        }
-        for i, (name, score) in enumerate(zip(names, evaluated.scores(), strict=True))
-    ]
+def comparison(evaluated: EvaluatedMembers, table: MemberTable) -> dict[str, Any]:
+    """Return the committee beside other answers, all on the same rows.
+
+    `columns` are names of scores, `lines` have a cell for each of them; the error has an
+    interval and a gap as well.
+    """
+    names = {
+        "committee": "this committee",
+        "before": f"all {count(table.n_before, 'member')}, before pruning",
+        "equal": f"equal votes of {count(len(table.kept), 'member')}",
+        "best": f"best member, {table.names[evaluated.best]} (picked on these rows)",
+        "constant": "the most frequent class, always"
+        if evaluated.is_classifier
+        else "the mean, always",
+    }
+    own = evaluated.scores["committee"]
+    formats = {name: NumberFormat.of(name, score.value) for name, score in own.items()}
+    columns = [name for name in own if name != evaluated.measure]
+    written, lines = formats[evaluated.measure], []
+    for key, scores in evaluated.scores.items():
+        found = evaluated.comparisons[key]
+        gap = written.change(found.gap, found.gap_se)
+        lines.append(
+            {
+                "name": names[key],
+                "error": written.text(found.error),
+                "interval": written.interval(found.low, found.high),
+                "gap": "the same" if same_by_rounding(found) else gap,
+                "scores": [
+                    formats[name].spread(scores[name].value, scores[name].se)
+                    if name in scores
+                    else "-"
+                    for name in columns
+                ],
+            }
+        )
+    lines[0]["gap"] = ""
+    return {"columns": columns, "lines": lines}
 
 
 def pruning(core: Any) -> list[tuple[str, str, str, str]]:
@@ -132,18 +161,19 @@ def pruning(core: Any) -> list[tuple[str, str, str, str]]:
     s = summary_of(core)
     if s is None:
         return []
+    shown = NumberFormat.of(s.measure, s.error_after)
     return [
         ("members", f"{s.n_members_before:,}", f"{s.n_members_after:,}", ""),
         (
             f"{s.measure}, cross-fitted" if s.cross_fitted else s.measure,
-            _error(s.measure, s.error_before),
-            _error(s.measure, s.error_after),
+            shown.text(s.error_before),
+            shown.text(s.error_after),
             _pruning_gap(s),
         ),
         (
             f"leave-one-out {s.loo_measure}",
             "",
-            "-" if s.loo is None else _error(s.loo_measure, s.loo),
+            "-" if s.loo is None else NumberFormat.of(s.loo_measure, s.loo).text(s.loo),
             "" if s.loo is None else core.path_.note,
         ),
         (
@@ -167,6 +197,7 @@ def members_table(
 ) -> list[dict[str, Any]]:
     """Return a line for each member, largest weights first."""
     order = np.argsort(-np.abs(table.weights), kind="stable")[:_MOST_MEMBERS]
+    written = NumberFormat.of(evaluated.measure, float(evaluated.errors.min()))
     return [
         {
             "number": int(table.numbers[m]),
@@ -175,7 +206,7 @@ def members_table(
             "weight": (float(table.weights[m]), figures(table.weights[m])),
             "error": (
                 float(evaluated.errors[m]),
-                _error(evaluated.measure, evaluated.errors[m]),
+                written.text(evaluated.errors[m]),
             ),
             "bytes": (float(table.bytes[m]), byte_size(table.bytes[m])),
             "seconds": (float(table.seconds[m]), duration(table.seconds[m])),
@@ -205,33 +236,9 @@ def settings(
     return [(name, str(text)) for name, text in lines.items() if text is not None]
 
 
-def _error(measure: str, error: float) -> str:
-    """Return an error in percent, or in the squared units of y."""
-    return percent(error) if measure == "error rate" else figures(error, 4)
-
-
-def _change(measure: str, gap: float, se: float) -> str:
-    """Return a difference of errors in points, or in the squared units of y."""
-    if measure == "error rate":
-        return change(100 * gap, 100 * se, "points")
-    return change(gap, se)
-
-
-def _interval(score: Score, evaluated: EvaluatedMembers) -> str:
-    if np.isnan(score.low):
-        return "-"
-    return f"{_error(evaluated.measure, score.low)} to {_error(evaluated.measure, score.high)}"
-
-
-def _gap(score: Score, evaluated: EvaluatedMembers) -> str:
-    if _is_rounding(score):
-        return "the same"
-    return _change(evaluated.measure, score.gap, score.gap_se)
-
-
 def _written(model: Any) -> str:
     """Return the constructor of a model in one line."""
-    if isinstance(model, (list, tuple)):
+    if isinstance(model, (list, tuple, dict)):
         return f"a list of {count(len(model), 'estimator')}"
     if isinstance(model, BaseEstimator):
         return " ".join(model.__repr__(N_CHAR_MAX=_LONGEST).split())

@@ -9,10 +9,11 @@ from typing import Any
 from committee._files import replaced_atomically
 from committee._format import count
 from committee.displays.sources import core_of
-from committee.reporting import charts, page_text
+from committee.reporting import charts, error_charts, page_text
 from committee.reporting.evaluation import evaluate_members
 from committee.reporting.member_table import member_table
 from committee.reporting.page import render
+from committee.reporting.verdict import verdict
 
 
 def report(
@@ -28,9 +29,10 @@ def report(
 ) -> str:
     """Return a page about a committee, and write it to a file.
 
-    One HTML file that opens from disk and needs nothing else: what the committee
-    costs and gains, its pruning path with a slider, weights, pairs, ambiguity, where
-    it errs, its members, settings and versions.
+    One HTML file that opens from disk and needs nothing else: a verdict, what the
+    committee costs and gains beside simpler answers and the ensemble before pruning, its
+    pruning path with a slider, weights, pairs, ambiguity, where it errs and how far its
+    probabilities can be trusted, its members, settings and versions.
 
     Parameters
     ----------
@@ -73,14 +75,17 @@ def report(
     )
     core = core_of(committee)
     members = member_table(core, evaluated)
-    is_classifier = evaluated.output.ndim == 2
+    kept = [members.names[m] for m in members.kept]
+    is_classifier = evaluated.is_classifier
     numbers = {
         "names": dict(zip(members.numbers.tolist(), members.names, strict=True)),
         "path": charts.path_chart(core, evaluated),
-        "weights": charts.weights(core, members.names),
-        "pairs": charts.pairs(evaluated, members.kept),
+        "weights": charts.weights(core, kept),
+        "pairs": charts.pairs(evaluated, members.kept, members.names),
         "ambiguity": charts.ambiguity(evaluated, evaluated.roster.weights),
-        "residuals": None if is_classifier else charts.residuals(evaluated),
+        "curves": error_charts.curves(evaluated) if is_classifier else None,
+        "calibration": error_charts.calibration(evaluated) if is_classifier else None,
+        "residuals": None if is_classifier else error_charts.residuals(evaluated),
     }
     text = {
         "title": title or f"A committee of {count(len(members.kept), 'member')}",
@@ -90,10 +95,12 @@ def report(
         "n_drawn": len(evaluated.drawn),
         "n_members": len(members.numbers),
         "n_leading": len(evaluated.leading),
+        "verdict": verdict(core, evaluated, members),
         "headlines": page_text.headlines(core, evaluated, members),
         "comparison": page_text.comparison(evaluated, members),
         "pruning": page_text.pruning(core),
-        "confusion": charts.confusion(evaluated) if is_classifier else None,
+        "confusion": error_charts.confusion(evaluated) if is_classifier else None,
+        "classes": error_charts.classes(evaluated) if is_classifier else None,
         "members": page_text.members_table(evaluated, members),
         "settings": page_text.settings(committee, core, evaluated, notes or {}),
     }

@@ -9,7 +9,9 @@ from collections.abc import Collection
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from committee.shell.errors import USAGE, ShellError, close_to
+from committee._format import close_to
+from committee.combiner_names import COMBINERS
+from committee.shell.errors import USAGE, ShellError
 
 if TYPE_CHECKING:
     from committee.combiners import Combiner
@@ -34,38 +36,6 @@ GENERATORS = {
     "lpboost": "LPBoost",
     "random-subspaces": "RandomSubspaces",
     "rotations": "Rotations",
-}
-
-#: Of `committee.combiners`.
-COMBINERS = {
-    "ep": "EPPruner",
-    "ard": "ARDPruner",
-    "em": "EMPruner",
-    "mcmc": "MCMCPruner",
-    "average": "Average",
-    "optimal": "OptimalWeights",
-    "simplex": "SimplexWeights",
-    "least-squares": "LeastSquares",
-    "lpboost": "LPBoostWeights",
-    "greedy": "GreedyPruner",
-    "reduce-error": "ReduceErrorPruner",
-    "best": "BestPruner",
-    "random": "RandomPruner",
-    "kappa": "KappaPruner",
-    "kappa-error-hull": "KappaErrorHullPruner",
-    "kl": "KLPruner",
-    "concurrency": "ConcurrencyPruner",
-    "orientation": "OrientationPruner",
-    "margin-distance": "MarginDistancePruner",
-    "complementarity": "ComplementarityPruner",
-    "boosting-order": "BoostingOrderPruner",
-    "drep": "DREPPruner",
-    "contribution": "ContributionPruner",
-    "specialty": "SpecialtyPruner",
-    "correlation": "CorrelationPruner",
-    "cluster": "ClusterPruner",
-    "genetic": "GeneticPruner",
-    "sdp": "SDPPruner",
 }
 
 #: Scorers of scikit-learn, for classes or for numbers.
@@ -155,11 +125,10 @@ def make_combiner(name: str, seed: int | None = None) -> Combiner:
     >>> make_combiner("random", seed=3)
     RandomPruner(random_state=3)
     """
-    kind = COMBINERS[known(name, COMBINERS, "--combiner")]
-    combiner: Combiner = resolve_name(f"committee.combiners:{kind}")()
-    if "random_state" in combiner.get_params():
-        combiner.set_params(random_state=seed)
-    return combiner
+    from committee.combiners.by_name import as_combiner
+
+    made: Combiner = as_combiner(known(name, COMBINERS, "--combiner"), seed)
+    return made
 
 
 def scorer_name(name: str, n_classes: int | None) -> str:

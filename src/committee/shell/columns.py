@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from committee.shell.errors import USAGE, ShellError, close_to, listed
+from committee._format import close_to
+from committee.shell.errors import USAGE, ShellError, listed
 from committee.shell.reading import Reading, kind_of, typed
 
 #: Words with more distinct values than this are not given a column for each.

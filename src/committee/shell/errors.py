@@ -11,7 +11,6 @@ import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from difflib import get_close_matches
 from typing import Any
 
 from committee._format import printable
@@ -135,21 +134,6 @@ def in_words_of_the_shell(text: str) -> str:
     for there, here in _OPTIONS.items():
         text = text.replace(there, here)
     return " ".join(text.split())
-
-
-def close_to(word: str, known: list[str]) -> str:
-    """Return a question that suggests a known word, or nothing.
-
-    Examples
-    --------
-    >>> from committee.shell.errors import close_to
-    >>> close_to("specis", ["petal", "species"])
-    " Did you mean 'species'?"
-    """
-    close = get_close_matches(word, known, n=1) or [
-        name for name in known if name.lower() == word.lower()
-    ]
-    return f" Did you mean {close[0]!r}?" if close else ""
 
 
 def listed(names: list[str], limit: int = 10) -> str:

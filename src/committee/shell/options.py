@@ -10,7 +10,8 @@ from typing import Annotated
 
 import typer
 
-from committee.shell.choices import COMBINERS, ESTIMATORS, GENERATORS, SCORES, TASKS
+from committee.combiner_names import COMBINERS
+from committee.shell.choices import ESTIMATORS, GENERATORS, SCORES, TASKS
 from committee.shell.messages import Messages
 from committee.shell.quantities import MOST_JOBS, number_of_bytes, number_of_jobs
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from committee._format import close_to
 from committee.shell.choices import CLASSIFICATION, REGRESSION
-from committee.shell.errors import USAGE, ShellError, close_to, listed
+from committee.shell.errors import USAGE, ShellError, listed
 from committee.shell.messages import Messages
 from committee.shell.reading import Reading
 

@@ -10,6 +10,36 @@
     return Number(x.toPrecision(3)).toLocaleString("en", { maximumSignificantDigits: 3 });
   }
 
+  // A number in the format that the tables have: { scale, decimals, unit }.
+  function written(format, x) {
+    if (x === null) return "–";
+    const value = x * format.scale;
+    const digits = format.decimals;
+    return (digits === null ? figures(value) : value.toLocaleString("en", {
+      minimumFractionDigits: digits, maximumFractionDigits: digits,
+    })) + format.unit;
+  }
+  // Ticks of it: percent where the tables have percent.
+  const scaled = (format) => (format.unit ? (x) => `${Number((x * format.scale).toPrecision(6))}${format.unit}` : undefined);
+
+  // Parts of a name between which a line may break, as the tables have them.
+  const pieces = (text) => text.split(/(?<=[_\-./,:;=])(?=\w)|(?<=[a-z])(?=[A-Z])|(?<=\s)(?=\S)/);
+  function named(element, text) {
+    pieces(text).forEach((piece, i) => {
+      if (i) element.append(document.createElement("wbr"));
+      element.append(piece);
+    });
+  }
+  // Two lines of a name at most, broken between its parts.
+  function folded(text, most) {
+    if (text.length <= most) return text;
+    let first = "";
+    const parts = pieces(text);
+    while (parts.length && (first + parts[0]).trimEnd().length <= most) first += parts.shift();
+    if (!first) return cut(text, most);
+    return `${first.trimEnd()}\n${cut(parts.join(""), most)}`;
+  }
+
   function size(bytes) {
     const units = ["B", "kB", "MB", "GB", "TB"];
     let i = 0;
@@ -54,10 +84,10 @@
   // So many pixels between ticks that labels of this length do not touch.
   const spacing = (format, values) => (format ? Math.max(70, 24 + 7 * format(d3.max(values)).length) : 70);
 
-  const axes = (x, y, ticks, xs = [], ys = []) => [
+  const axes = (x, y, ticks, xs = [], ys = [], format = undefined) => [
     Plot.gridY({ stroke: colour("line"), strokeOpacity: 1, tickSpacing: 45 }),
     Plot.axisX({ label: x, labelAnchor: "center", labelArrow: "none", labelOffset: 38, color: colour("muted"), tickSpacing: spacing(short(xs), xs), ticks, tickFormat: ticks ? "d" : short(xs) }),
-    Plot.axisY({ label: y, labelArrow: "none", color: colour("muted"), tickSpacing: 45, tickFormat: short(ys) }),
+    Plot.axisY({ label: y, labelArrow: "none", color: colour("muted"), tickSpacing: 45, tickFormat: format ?? short(ys) }),
   ];
   const tip = (options) => ({ fill: colour("paper"), stroke: colour("grey"), ...options });
   // Few sizes are all named: no ticks between whole numbers.
@@ -76,7 +106,7 @@
       height: 320,
       y: { nice: true },
       marks: [
-        ...axes("number of members", data.measure, wholeTicks(data.size), [], [...data.error, ...data.here]),
+        ...axes("number of members", data.measure, wholeTicks(data.size), [], [...data.error, ...data.here], scaled(data.format)),
         several ? Plot.areaY(measured, {
           x: "n", y1: (s) => s.error - s.se, y2: (s) => s.error + s.se,
           fill: colour("blue"), fillOpacity: 0.18,
@@ -93,8 +123,8 @@
     }));
     const describe = (s) => [
       `${s.n} member${s.n === 1 ? "" : "s"}`,
-      `${data.measure} ${figures(s.error)}${s.se === null ? "" : ` ± ${figures(s.se)}`}`,
-      ...(s.here === null ? [] : [`on these rows ${figures(s.here)}`]),
+      `${data.measure} ${written(data.format, s.error)}${s.se === null ? "" : ` ± ${written(data.format, s.se)}`}`,
+      ...(s.here === null ? [] : [`on these rows ${written(data.format, s.here)}`]),
       ...(data.bytes === null || data.bytes[s.i] === null ? [] : [`bytes of its members: ${size(data.bytes[s.i])}`]),
     ];
 
@@ -104,11 +134,13 @@
       slider.setAttribute("aria-valuetext", facts[0]);
       $("path-text").textContent = facts.join(", ") + (i === data.chosen ? " (chosen)." : ".");
       const largest = Math.max(...data.weights[i].map(Math.abs));
+      const long = d3.max(data.members[i], (n) => (numbers.names[n] ?? "").length) > 16;
+      $("path-members").style.setProperty("--column", long ? "19rem" : "10.5rem");
       $("path-members").replaceChildren(...data.members[i].map((number, k) => {
         const item = document.createElement("li");
         const name = document.createElement("span");
         const weight = document.createElement("span");
-        name.textContent = cut(numbers.names[number] ?? `#${number}`, 60);
+        named(name, cut(numbers.names[number] ?? `#${number}`, 60));
         name.title = numbers.names[number] ?? "";
         weight.textContent = figures(data.weights[i][k]);
         item.style.setProperty("--share", Math.abs(data.weights[i][k]) / largest);
@@ -132,10 +164,12 @@
       name, w: data.weight[i], low: data.std ? data.weight[i] - data.std[i] : null,
       high: data.std ? data.weight[i] + data.std[i] : null,
     }));
-    const label = (name) => cut(name, 22);
-    const longest = Math.max(...data.names.map((name) => label(name).length));
+    const label = (name) => folded(name, 26);
+    const lines = data.names.flatMap((name) => label(name).split("\n"));
+    const longest = Math.max(...lines.map((line) => line.length));
+    const high = lines.length > data.names.length ? 30 : 17;
     draw("weights-chart", (width) => ({
-      height: 56 + 17 * bars.length,
+      height: 56 + high * bars.length,
       marginTop: 8,
       marginLeft: Math.min(16 + 7 * longest, width / 2),
       x: { nice: true, zero: true },
@@ -156,13 +190,15 @@
     draw("pairs-chart", () => ({
       opacity: { type: "sqrt", range: [0.15, 0.95] },
       marks: [
-        ...axes(data.x_label, data.y_label, undefined, [], data.hull.map((p) => p[1])),
+        ...axes(data.x_label, data.y_label, undefined, [], data.hull.map((p) => p[1]), scaled(data.format)),
         data.cells ? Plot.rect(data.cells, {
           x1: (c) => c[0], x2: (c) => c[1], y1: (c) => c[2], y2: (c) => c[3],
           fill: colour("grey"), fillOpacity: (c) => c[4], inset: 0,
         }) : Plot.dot(data.points, { x: (p) => p[0], y: (p) => p[1], r: 2.2, fill: colour("grey"), fillOpacity: 0.55 }),
         Plot.dot(data.kept, { x: (p) => p[0], y: (p) => p[1], r: 2.5, fill: colour("blue"), fillOpacity: 0.8 }),
         Plot.line(data.hull, { x: (p) => p[0], y: (p) => p[1], stroke: colour("vermilion"), strokeWidth: 1.5, marker: "dot" }),
+        data.labels ? Plot.text(data.labels, { x: "x", y: "y", text: (l) => l.names.map((name) => cut(name, 24)).join("\n+ "), dx: 6, dy: -6, textAnchor: "start", lineAnchor: "bottom", fontSize: 11, stroke: colour("paper"), strokeWidth: 3, fill: "currentColor" }) : null,
+        data.labels ? Plot.tip(data.labels, Plot.pointer(tip({ x: "x", y: "y", title: (l) => `${l.names.join("\n+ ")}\n${written(data.format, l.y)}` }))) : null,
       ],
     }))();
   }
@@ -189,7 +225,58 @@
     }))();
   }
 
+  // ROC, and precision against recall: a line for each answer, or for each class.
+  function curves(data) {
+    const two = data.positive !== null;
+    const look = (i) => (two
+      ? { stroke: colour(i ? "vermilion" : "blue"), strokeWidth: 2, strokeDasharray: i ? "5 4" : undefined }
+      : { stroke: colour("blue"), strokeWidth: 1, strokeOpacity: 0.55 });
+    const chart = (id, key, x, y, base, score) => draw(id, () => ({
+      x: { domain: [0, 1] },
+      y: { domain: [0, 1] },
+      marks: [
+        ...axes(x, y),
+        base ? Plot.line(base, { x: (p) => p[0], y: (p) => p[1], stroke: colour("grey"), strokeDasharray: "2 3" }) : null,
+        ...data.lines.map((line, i) => Plot.line(line[key], { x: (p) => p[0], y: (p) => p[1], ...look(i) })).reverse(),
+        two ? null : Plot.tip(data.lines.flatMap((line) => line[key].map((p) => ({ p, line }))), Plot.pointer(tip({
+          x: (d) => d.p[0], y: (d) => d.p[1], title: (d) => `${d.line.name}\n${d.line[score].toFixed(3)}`,
+        }))),
+      ],
+    }))();
+    chart("roc-chart", "roc", "false positive rate", "true positive rate", [[0, 0], [1, 1]], "area");
+    chart("pr-chart", "pr", "recall", "precision", two ? [[0, data.share], [1, data.share]] : null, "average");
+  }
+
+  function calibration(data) {
+    const bins = data.predicted.map((p, i) => ({
+      p, share: data.observed[i], low: data.low[i], high: data.high[i], n: data.n_rows[i],
+    }));
+    draw("calibration-chart", () => ({
+      x: { domain: [0, 1] },
+      y: { domain: [0, 1] },
+      marks: [
+        ...axes("predicted probability", "share that came true"),
+        Plot.line([[0, 0], [1, 1]], { stroke: colour("grey"), strokeDasharray: "2 3" }),
+        Plot.ruleX(bins, { x: "p", y1: "low", y2: "high", stroke: colour("blue"), strokeWidth: 1.5 }),
+        Plot.line(bins, { x: "p", y: "share", stroke: colour("blue"), strokeWidth: 2, marker: "dot" }),
+        Plot.text(bins, { x: "p", y: "high", text: (b) => b.n.toLocaleString("en"), dy: -8, fill: colour("muted"), fontSize: 11 }),
+      ],
+    }))();
+  }
+
+  function truth(points) {
+    const ends = d3.extent(points.flat());
+    draw("truth-chart", () => ({
+      marks: [
+        ...axes("prediction", "target", undefined, points.map((p) => p[0]), points.map((p) => p[1])),
+        Plot.line([[ends[0], ends[0]], [ends[1], ends[1]]], { stroke: colour("grey"), strokeDasharray: "2 3" }),
+        Plot.dot(points, { x: (p) => p[0], y: (p) => p[1], r: 2.2, fill: colour("blue"), fillOpacity: 0.5 }),
+      ],
+    }))();
+  }
+
   function residuals(data) {
+    truth(data.points.map(([x, left]) => [x, x + left]));
     draw("residuals-chart", () => ({
       marks: [
         ...axes("prediction", "target − prediction", undefined, data.points.map((p) => p[0]), data.points.map((p) => p[1])),
@@ -215,11 +302,28 @@
       rows.sort((a, b) => sign * compare(value(a, column), value(b, column)));
       table.tBodies[0].append(...rows);
       const by = header.textContent.trim();
-      $("members-order").textContent = `by ${by}, ${sign > 0 ? "least" : "largest"} first`;
+      table.querySelector(".order").textContent = `by ${by}, ${sign > 0 ? "least" : "largest"} first`;
     }));
   }
 
-  const painters = { path, weights, pairs, ambiguity, residuals };
+  // A table that goes on to the right fades there, and says so below.
+  function scrollable(box) {
+    const hint = document.createElement("p");
+    hint.className = "hint";
+    hint.textContent = "scroll sideways for more →";
+    box.after(hint);
+    const look = () => {
+      const over = box.scrollWidth - box.clientWidth;
+      hint.hidden = over <= 1;
+      box.classList.toggle("more", box.scrollLeft < over - 1);
+    };
+    box.addEventListener("scroll", look);
+    new ResizeObserver(look).observe(box);
+    look();
+  }
+
+  const painters = { path, weights, pairs, ambiguity, curves, calibration, residuals };
   Object.entries(painters).forEach(([name, paint]) => { if (numbers[name]) paint(numbers[name]); });
   document.querySelectorAll("table.sortable").forEach(sortable);
+  document.querySelectorAll(".scroll").forEach(scrollable);
 })();

@@ -1,0 +1,165 @@
+"""The verdict on top of the page: what a reader is to take away, in a few sentences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from committee._format import change_text, count, error_text, percent
+from committee.reporting.evaluation import Comparison, EvaluatedMembers
+from committee.reporting.member_table import MemberTable, summary_of
+from committee.reporting.number_format import NumberFormat
+
+#: Share of the error below which a difference is rounding.
+_ROUNDING = 1e-9
+#: Standard errors beyond which a difference is called one.
+_CLEAR = 2.0
+
+
+def verdict(
+    core: Any, evaluated: EvaluatedMembers, table: MemberTable
+) -> list[dict[str, str]]:
+    """Return sentences, each with a kind: "good", "plain" or "warning"."""
+    sentences = [_main(core, evaluated, table), *_costs(core)]
+    if evaluated.is_training:
+        sentences.insert(
+            0,
+            _said(
+                "warning",
+                "Members were trained on these rows: errors on this page are too small. "
+                "Make it anew with rows that no member has seen.",
+            ),
+        )
+    own = evaluated.comparisons
+    if not own["constant"].gap > 0:
+        sentences.append(
+            _said(
+                "warning",
+                "It is no better than always answering "
+                f"{_constant_name(evaluated)}: members say nothing about these rows.",
+            )
+        )
+    if len(table.kept) > 1 and _direction(own["best"]) == "less":
+        name = table.names[evaluated.best]
+        sentences.append(
+            _said(
+                "warning",
+                f"One member alone, {name}, does better on these rows, though it was "
+                "picked on them.",
+            )
+        )
+    return sentences
+
+
+def same_by_rounding(comparison: Comparison) -> bool:
+    """Whether two errors differ, on any row, by no more than floats do."""
+    least = _ROUNDING * comparison.error
+    return abs(comparison.gap) <= least and not comparison.gap_se > least
+
+
+def _main(core: Any, evaluated: EvaluatedMembers, table: MemberTable) -> dict[str, str]:
+    """Say how good it is, beside the most telling of the other answers."""
+    own = evaluated.comparisons["committee"]
+    written = NumberFormat.of(evaluated.measure, own.error)
+    kept, rows = len(table.kept), count(len(evaluated.rows.y), "row")
+    has = f"{kept:,} of {count(table.n_before, 'member')}"
+    if kept == table.n_before:
+        has = "The one member" if kept == 1 else f"All {count(kept, 'member')}"
+    verb = "has" if kept == 1 else "have"
+    text = f"{has} {verb} {_an(evaluated.measure)} of {written.text(own.error)}"
+    text += f" on {rows}"
+    for key, name in (
+        ("before", f"the ensemble of {table.n_before:,} before pruning"),
+        ("equal", "equal votes of the same members"),
+    ):
+        if key not in evaluated.comparisons:
+            continue
+        if key == "equal" and (hasattr(core, "path_") or _is_average(evaluated)):
+            continue
+        other = evaluated.comparisons[key]
+        return _said(*_compared(text, name, other, written))
+    summary = summary_of(core)
+    if summary is not None:
+        before, after = (
+            error_text(summary.measure, e)
+            for e in (summary.error_before, summary.error_after)
+        )
+        gap = change_text(summary.measure, summary.difference, summary.difference_se)
+        return _said(
+            "plain",
+            f"{text}. The ensemble before pruning is not at hand; on the rows of the "
+            f"pruning its {summary.measure} was {before}, and {after} after it ({gap}).",
+        )
+    if hasattr(core, "path_"):
+        return _said(
+            "plain",
+            f"{text}. The ensemble before pruning is not at hand, so that nothing says "
+            "here what pruning cost.",
+        )
+    best = evaluated.comparisons["best"]
+    if kept > 1:
+        return _said(
+            *_compared(
+                text, "the best of them alone, picked on these rows", best, written
+            )
+        )
+    return _said("plain", f"{text}.")
+
+
+def _compared(
+    text: str, name: str, other: Comparison, written: NumberFormat
+) -> tuple[str, str]:
+    """Return the kind and the sentence of a comparison with another answer."""
+    error = written.text(other.error)
+    if same_by_rounding(other):
+        return "good", f"{text}, row by row the same as {name}."
+    if np.isnan(other.gap_se):
+        return "plain", f"{text}, against {error} of {name}."
+    gap = written.change(-other.gap, other.gap_se)
+    direction = _direction(other)
+    if direction == "none":
+        return "good", f"{text}, {name} {error}: no clear difference ({gap})."
+    if direction == "more":
+        return "good", f"{text}, {name} {error}: clearly better ({gap})."
+    return "warning", f"{text}, {name} {error}: clearly worse ({gap})."
+
+
+def _direction(other: Comparison) -> str:
+    """Return whether another answer has clearly "more" or "less" error, or "none"."""
+    if np.isnan(other.gap_se) or abs(other.gap) <= _CLEAR * other.gap_se:
+        return "none"
+    return "more" if other.gap > 0 else "less"
+
+
+def _is_average(evaluated: EvaluatedMembers) -> bool:
+    """Whether the committee is nothing but equal votes."""
+    w = evaluated.roster.weights
+    return w is None or bool(np.ptp(w[w != 0]) == 0 if w.any() else True)
+
+
+def _costs(core: Any) -> list[dict[str, str]]:
+    """Say what pruning saved."""
+    summary = summary_of(core)
+    if summary is None or np.isnan(summary.bytes_after / summary.bytes_before):
+        return []
+    size = percent(summary.bytes_after / summary.bytes_before)
+    time = percent(summary.seconds_after / summary.seconds_before)
+    return [
+        _said("plain", f"It takes {size} of the bytes and {time} of the time of all.")
+    ]
+
+
+def _constant_name(evaluated: EvaluatedMembers) -> str:
+    if not evaluated.is_classifier:
+        return "the mean of the targets"
+    code = int(evaluated.answers["constant"].predicted[0])
+    return f"{str(evaluated.roster.classes[code])!r}"
+
+
+def _an(measure: str) -> str:
+    return f"an {measure}"  # an error rate, an RMSE
+
+
+def _said(kind: str, text: str) -> dict[str, str]:
+    return {"kind": kind, "text": text}

@@ -1,0 +1,143 @@
+"""The sequence as printed, against a plain loop over its text."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from committee.ep import (
+    classification_path,
+    classification_posterior,
+    preferred,
+    regression_path,
+)
+from tests.ep.test_evidence import nasty, predictions, votes
+from tests.reference import chen_sequence
+
+# EP is settled to 1e-4 standard deviations of a row; those of 200 rows add up to
+# sqrt(200) of it at most where they are independent.
+OFF = 1e-4 * np.sqrt(200)
+
+
+def printed(rows, *y, **options):
+    """Run the sequence on votes, or on predictions and targets."""
+    path = regression_path if y else classification_path
+    return path(rows, *y, sequence="printed", **options)
+
+
+def check_against(plain, path):
+    """The same moves throughout, and EP's moments, settled to 1e-4 for every row."""
+    assert len(plain) == len(path)
+    for expected, step in zip(plain, path.steps, strict=True):
+        assert step.active.tolist() == expected.active
+        assert_allclose(step.alpha, expected.alpha, rtol=2 * OFF)
+        assert_allclose(step.noise, expected.noise, rtol=1e-6)
+        sd = np.sqrt(np.diag(step.cov))
+        off = np.abs(step.weights[step.active] - expected.weights)
+        assert np.all(off <= OFF * sd)
+        assert_allclose(step.loo_error, expected.loo, rtol=1e-3)
+    least = int(np.argmin([step.loo for step in plain]))
+    assert preferred(path.steps).active.tolist() == plain[least].active
+
+
+@pytest.mark.parametrize("noise", [None, 0.1])
+def test_regression_follows_the_text(rng, noise):
+    """The sum of two members comes first, then the two, and then it leaves."""
+    a, b = rng.normal(size=(2, 40))
+    clean = np.column_stack([a + b, a, b, -a, a - b])
+    F = clean + np.array([0.6, 0.2, 0.2, 0.5, 0.5]) * rng.normal(size=(40, 5))
+    y = a + b + 0.1 * rng.normal(size=40)
+    plain = chen_sequence.regression(F, y, noise, least=40 * 1e-6)
+    check_against(plain, printed(F, y, noise=noise, tol=1e-6))
+    assert set(np.diff([len(step.active) for step in plain])) == {-1, 0, 1}
+
+
+def test_classification_follows_the_text(rng):
+    S = votes(rng, N=40, M=7, abstaining=0.0)
+    plain = chen_sequence.classification(S, least=40 * 1e-4)
+    check_against(plain, printed(S, tol=1e-4))
+    assert len(plain) > 3
+
+
+def test_one_member_has_the_alpha_of_equation_15(rng):
+    F, y = predictions(rng, N=30, M=1)
+    noise = 0.5
+    r, u = F[:, 0] @ F[:, 0] / noise, F[:, 0] @ y / noise
+    step = printed(F, y, noise=noise).steps[-1]
+    assert_allclose(step.alpha, r**2 / (u**2 - r), rtol=1e-9)
+
+
+def test_two_sides_let_members_in_that_one_side_keeps_out(rng):
+    """F_1 only takes away the error of F_0: a weight below zero would be right."""
+    y, error = rng.normal(size=(2, 200))
+    F = np.column_stack([y + error, error + 0.1 * rng.normal(size=200)])
+    assert printed(F, y).steps[-1].active.tolist() == [0, 1]
+    assert regression_path(F, y).steps[-1].active.tolist() == [0]
+    # The truncation holds its weight above zero all the same, and near it.
+    assert 0 < printed(F, y).steps[-1].weights[1] < 0.1
+
+
+def test_one_move_at_a_time(rng):
+    path = printed(votes(rng, M=30))
+    assert path.converged
+    before = {}
+    for step in path.steps:
+        now = dict(zip(step.active.tolist(), step.alpha, strict=True))
+        changed = [i for i in before.keys() | now.keys() if before.get(i) != now.get(i)]
+        assert len(changed) == 1
+        before = now
+
+
+def test_steps_of_rows_with_abstentions_are_posteriors(rng):
+    S = votes(rng, N=150, M=8)
+    for step in printed(S).steps[::4]:
+        posterior = classification_posterior(S[:, step.active], step.alpha)
+        sd = np.sqrt(np.diag(posterior.cov))
+        off = np.abs(step.weights[step.active] - posterior.mean)
+        assert np.all(off <= OFF * sd)
+
+
+def test_integer_weights_are_repeated_rows(rng):
+    S, (F, y) = votes(rng, N=100), predictions(rng, N=100)
+    s = rng.integers(0, 3, size=100)
+    pairs = (
+        (printed(S, sample_weight=s), printed(np.repeat(S, s, axis=0))),
+        (
+            printed(F, y, sample_weight=s),
+            printed(np.repeat(F, s, axis=0), np.repeat(y, s)),
+        ),
+    )
+    for weighted, repeated in pairs:
+        assert_allclose(weighted.weights, repeated.weights, rtol=1e-6)
+        assert_allclose(weighted.own_error, repeated.own_error)
+
+
+def test_order_and_units_do_not_matter(rng):
+    F, y = predictions(rng)
+    members, order = rng.permutation(8), rng.permutation(200)
+    one, other = printed(F, y), printed(1e9 * F[order][:, members], 1e-5 * y[order])
+    assert_allclose(1e14 * other.weights, one.weights[:, members], rtol=1e-6)
+
+
+def test_limits_are_kept(rng):
+    S = votes(rng, M=30)
+    assert printed(S, max_members=4).size.max() == 4
+    short = printed(S, max_iter=3)
+    assert (len(short), short.converged) == (3, False)
+    for options in ({"price": 1.0}, {"truncated": False}):
+        with pytest.raises(ValueError, match="leave out 'truncated' and 'price'"):
+            printed(S, **options)
+
+
+@given(problem=nasty(), probit=st.booleans())
+@settings(max_examples=50)
+def test_nothing_breaks_the_printed_sequence(problem, probit):
+    F, y, scale = problem
+    sign = np.where(y > 0, 1, -1)[:, None]
+    path = printed(sign * F) if probit else printed(F, y * scale)
+    for step in path.steps:
+        assert step.size >= 1
+        assert np.isfinite(step.weights).all()
+        assert (step.weights[step.active] > 0).all()
+        assert np.isfinite([step.loo_error, step.log_evidence, step.noise]).all()
