@@ -119,7 +119,7 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
         estimator: Member | None = None,
         *,
         generator: Generator | None = None,
-        combiner: Combiner | None = None,
+        combiner: Combiner | str | None = None,
         weigh_on: str | float = "held-out",
         stop: str | None = None,
         class_weight: dict[Any, float] | str | None = None,

@@ -52,7 +52,7 @@ class _Pruned(BaseCommittee):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "predict", "get_params"]), None],
-        "combiner": [Combiner, None],
+        "combiner": [Combiner, str, None],
         "weigh_on": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither")],
         "scoring": [str, None],
         "n_jobs": [None, Integral],
@@ -64,7 +64,7 @@ class _Pruned(BaseCommittee):
         self,
         estimator: Member,
         *,
-        combiner: Combiner | None = None,
+        combiner: Combiner | str | None = None,
         weigh_on: str | float = "auto",
         scoring: str | None = None,
         n_jobs: int | None = None,

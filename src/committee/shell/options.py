@@ -11,7 +11,15 @@ from typing import Annotated
 import typer
 
 from committee.combiner_names import COMBINERS
-from committee.shell.choices import ESTIMATORS, GENERATORS, SCORES, TASKS
+from committee.shell.choices import (
+    ESTIMATORS,
+    GENERATORS,
+    MINUTES,
+    POOL,
+    PRESETS,
+    SCORES,
+    TASKS,
+)
 from committee.shell.messages import Messages
 from committee.shell.quantities import MOST_JOBS, number_of_bytes, number_of_jobs
 
@@ -125,14 +133,45 @@ class Train(Options):
     data: ManyData
     target: Annotated[str, typer.Option(help="The column to predict.")]
     output: ModelOutput
-    members: Annotated[int, typer.Option(min=1, help="How many to train.")] = 100
+    preset: Annotated[
+        str | None,
+        _names(
+            f"Which unlike learners are trained: {' or '.join(PRESETS)}; fast unless "
+            "given.",
+            PRESETS,
+        ),
+    ] = None
+    minutes: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            help="What would take longer is left out. "
+            f"{' and '.join(f'{m:g} for {name}' for name, m in MINUTES.items())} "
+            "unless given.",
+        ),
+    ] = None
     generator: Annotated[
-        str, _names(f"How members are made: {', '.join(GENERATORS)}.", GENERATORS)
-    ] = "bagging"
-    combiner: Combiner = "ep"
+        str | None,
+        _names(
+            f"How members are made: {POOL} (the unlike learners of --preset) unless "
+            f"given; or many of one estimator: {', '.join(GENERATORS)}.",
+            (POOL, *GENERATORS),
+        ),
+    ] = None
+    members: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="How many of one estimator to train: 100 unless given."
+        ),
+    ] = None
     estimator: Annotated[
-        str, _names(f"What members are: {', '.join(ESTIMATORS)}.", ESTIMATORS)
-    ] = "tree"
+        str | None,
+        _names(
+            f"The one estimator: {', '.join(ESTIMATORS)}. tree unless given.",
+            ESTIMATORS,
+        ),
+    ] = None
+    combiner: Combiner = "ep"
     task: Annotated[
         str | None,
         _names(f"{' or '.join(TASKS)}; guessed from the target unless given.", TASKS),
