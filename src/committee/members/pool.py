@@ -72,6 +72,9 @@ class Pool(Generator):
     0
     """
 
+    #: Files of older versions have none.
+    cv: Any = None
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimators": [list, tuple],
         "n_splits": [Interval(Integral, 2, None, closed="left")],
