@@ -102,8 +102,8 @@ STUDY = Study(
     setup=(
         "100 CART trees with at least 10 rows to split (AdaBoost: of depth 4), hard "
         "votes, on the predefined splits of Raetsch, and random ones where these end. "
-        "Boosting ends at a tree without an error, so that it may have fewer than 100 "
-        "(thyroid: a few). "
+        "After a tree without an error boosting starts again from the weights of a "
+        "bootstrap sample, so that it always has 100. "
         "Kappa, CP and Random keep 25, LS is a basic solution. Paper: weights from the training rows. "
         "Held-out: from out-of-bag rows; AdaBoost learns from three quarters of the "
         "rows and is weighed on the others."

@@ -179,7 +179,8 @@ STUDY = Study(
         "points of sinc with noise 0.1, boosted on 250 points of synth and on the splits "
         "of banana. Paper: weights from the training rows. Held-out: from out-of-bag "
         "rows; boosting learns from three quarters of the rows and is weighed on the "
-        "others. A network without an error ends boosting, often before there are 100. "
+        "others. After a network without an error boosting starts again from the weights "
+        "of a bootstrap sample. "
         "The paper shows one run of each."
     ),
     datasets={"banana": "raetsch_banana"},

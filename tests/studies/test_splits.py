@@ -65,12 +65,11 @@ def test_about_half_of_the_hands_hold_something():
     assert X.shape == (20_000, 10)
 
 
-def test_all_generators_see_as_many_rows():
+def test_all_generators_see_as_many_rows_at_most():
     ways = generators(30)
-    ways.pop("AdaBoost")
     shares = {"CrossSplits": 3 / 4, "MiniBatches": 1 / 5}
     seen = [way.n_members * shares.get(name, 1) for name, way in ways.items()]
-    assert seen == [30] * 4
+    assert seen == [30] * len(ways)
 
 
 def test_coupled_members_learn_tic_tac_toe_from_standardised_rows():
