@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from studies.chapter_generators import WAYS
 from studies.page import draw, show
 from studies.store import Store
+from studies.ways import WAYS
 from tests.studies.small import finished, folder
 
 SMALL = {

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from studies import chen_classification, chen_regression, chen_synthetic
-from studies.chapter_generators import generators
 from studies.chen_poker import deal
 from studies.chen_synthetic import NETWORK, AnySizeRegressor
 from studies.hamers import PROBLEMS, draw_split, error, fit
 from studies.study import Job
+from studies.ways import generators
 from tests.reference.data import load_or_skip
 from tests.studies.small import folder
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from studies.chapter_generators import WAYS
 from studies.chen_poker import METHODS
 from studies.chen_ranks import LINES, PRINTED, STUDY, comparisons
 from studies.chen_regression import TREES as REGRESSION
 from studies.hamers_coupling import COUPLINGS
 from studies.study import Results
 from studies.votes import SIZES
+from studies.ways import WAYS
 from tests.studies.small import claims, made_up, no_results
 
 TREES = ("ep", "ard", "em", "ls", "random", "unpruned")
