@@ -76,6 +76,10 @@ if TYPE_CHECKING:
         to_onnx,
         to_sklearn,
     )
+    from committee.gates import (
+        NeighbourGate,
+        SoftmaxGate,
+    )
     from committee.members import (
         AdaBoost,
         Arcing,
@@ -155,6 +159,7 @@ __all__ = [
     "MemberFitError",
     "MiniBatches",
     "ModelFileError",
+    "NeighbourGate",
     "OptimalWeights",
     "OrientationPruner",
     "PairedRunsDisplay",
@@ -169,6 +174,7 @@ __all__ = [
     "Rotations",
     "SDPPruner",
     "SimplexWeights",
+    "SoftmaxGate",
     "SpecialtyPruner",
     "WeightsDisplay",
     "__version__",
@@ -253,6 +259,7 @@ _NAMES_OF = {
     ),
     "estimators": ("CommitteeClassifier", "CommitteeRegressor"),
     "export": ("to_onnx", "to_sklearn"),
+    "gates": ("NeighbourGate", "SoftmaxGate"),
     "members": (
         "AdaBoost",
         "Arcing",
