@@ -17,7 +17,13 @@ from committee import Ambiguity
 from committee.cli import app
 from committee.combiner_names import COMBINERS
 from committee.demo import Outcome, unlike_models
-from committee.shell.choices import ESTIMATORS, GENERATORS, TASKS
+from committee.shell.choices import (
+    ESTIMATORS,
+    GENERATORS,
+    POOL,
+    PRESETS,
+    TASKS,
+)
 from committee.shell.tables import read_table
 from tests.shell.conftest import folder as plain_folder  # noqa: F401
 from tests.shell.conftest import make_table, refused, run, trained  # noqa: F401
@@ -165,7 +171,7 @@ def test_the_whole_way_through_pipes(folder):
 
 def test_results_go_to_standard_output_and_the_rest_to_standard_error(folder):
     result = run("train", "grades.csv", "--target", "grade", "-o", "m.skops")
-    assert "members                100" in result.stdout
+    assert "members                5\n" in result.stdout
     assert "classification, since the target 'grade'" in result.stderr
     assert "training" in result.stderr
 
@@ -500,6 +506,11 @@ ON_DASK = {
         2,
         "On Dask, --generator must be one of bagging, mini-batches",
     ),
+    "preset": (
+        ("train", "rows/*.csv", *TRAIN, "--preset", "best"),
+        2,
+        "--preset is for the unlike learners of --generator pool, in memory, and Dask",
+    ),
     "combiner": (
         ("train", "rows/*.csv", *TRAIN, "--combiner", "mcmc"),
         2,
@@ -568,7 +579,8 @@ def test_an_error_on_a_worker_names_the_file(rows, folder, two_workers):
     [
         ("--combiner", COMBINERS),
         ("--estimator", ESTIMATORS),
-        ("--generator", GENERATORS),
+        ("--generator", (POOL, *GENERATORS)),
+        ("--preset", PRESETS),
         ("--task", TASKS),
     ],
 )
