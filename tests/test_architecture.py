@@ -30,6 +30,7 @@ LAYERS = [
     {"coupled", "gates"},
     {"weighing", "saved_state"},
     {"held_members"},
+    {"gated_members"},
     {"base"},
     {"estimators"},
     {"pruning", "persistence", "compare"},
