@@ -23,9 +23,11 @@ from committee import (
     combine,
     load,
     prune,
+    report,
     save,
     to_sklearn,
 )
+from committee.reporting.evaluation import evaluate_members
 from tests.reference.sklearn_checks import assert_passes_all_checks
 
 X3, y3 = load_iris(return_X_y=True)
@@ -175,6 +177,23 @@ def test_a_gated_committee_can_be_pruned_and_drawn():
         committee, X3[two], LABELS[two], pos_label="virginica"
     )
     assert 0.5 < drawn.auc <= 1
+
+
+def test_the_report_is_of_what_the_gate_predicts():
+    even, odd = slice(0, None, 2), slice(1, None, 2)
+    committee = CommitteeClassifier(
+        DecisionTreeClassifier(max_depth=1),
+        generator=Bagging(8),
+        combiner=EPPruner(),
+        gate=NeighbourGate("ola"),
+        random_state=0,
+    ).fit(X3[even], LABELS[even])
+    found = evaluate_members(committee, X3[odd], LABELS[odd])
+    predicted = committee.classes_[found.own.predicted]
+    np.testing.assert_array_equal(predicted, committee.predict(X3[odd]))
+    shares = committee.gate_weights(X3[odd]).mean(axis=0)
+    np.testing.assert_allclose(found.roster.weights, shares)
+    assert "<html" in report(committee, X3[odd], LABELS[odd])
 
 
 def test_what_has_no_gate_or_no_place_for_one_says_so():
