@@ -28,7 +28,7 @@ LAYERS = [
     {"diagnostics", "export", "training_sets"},
     {"members", "combiners"},
     {"coupled", "gates"},
-    {"weighing", "saved_state"},
+    {"mixtures", "weighing", "saved_state"},
     {"held_members"},
     {"gated_members"},
     {"base"},
@@ -51,6 +51,7 @@ PACKAGES = (
     "coupled",
     "combiners",
     "gates",
+    "mixtures",
     "ensembles",
     "export",
     "pruning",
@@ -63,6 +64,8 @@ PACKAGES = (
 
 #: Modules without a test file of their own, and where they are tested instead.
 TESTED_ELSEWHERE = {
+    "mixtures/base.py": "restarts and what is kept: tests/mixtures/test_experts.py",
+    "mixtures/tasks.py": "numbers and classes: tests/mixtures/test_experts.py",
     "members/base.py": "data classes and the abstract generator: in every members test",
     "ep/arrays.py": "checks, units and blocks of rows: test_posterior, test_evidence",
     "ep/fitting.py": "the loop behind every posterior, truncations: test_posterior",

@@ -93,6 +93,12 @@ if TYPE_CHECKING:
         RandomSubspaces,
         Rotations,
     )
+    from committee.mixtures import (
+        HierarchicalMixtureClassifier,
+        HierarchicalMixtureRegressor,
+        MixtureOfExpertsClassifier,
+        MixtureOfExpertsRegressor,
+    )
     from committee.persistence import (
         ModelFileError,
         load,
@@ -147,6 +153,8 @@ __all__ = [
     "GeneticPruner",
     "GreedyPruner",
     "HeldOutDisplay",
+    "HierarchicalMixtureClassifier",
+    "HierarchicalMixtureRegressor",
     "KLPruner",
     "KappaErrorDisplay",
     "KappaErrorHullPruner",
@@ -160,6 +168,8 @@ __all__ = [
     "MarginDistancePruner",
     "MemberFitError",
     "MiniBatches",
+    "MixtureOfExpertsClassifier",
+    "MixtureOfExpertsRegressor",
     "ModelFileError",
     "NeighbourGate",
     "OptimalWeights",
@@ -276,6 +286,12 @@ _NAMES_OF = {
         "RandomInits",
         "RandomSubspaces",
         "Rotations",
+    ),
+    "mixtures": (
+        "HierarchicalMixtureClassifier",
+        "HierarchicalMixtureRegressor",
+        "MixtureOfExpertsClassifier",
+        "MixtureOfExpertsRegressor",
     ),
     "persistence": ("ModelFileError", "load", "save"),
     "predictions": ("combine", "member_predictions"),
