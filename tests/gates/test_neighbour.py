@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from committee import NeighbourGate
+from committee import NeighbourGate, SimplexWeights
 
 K = 3
 
@@ -119,7 +119,9 @@ def test_regression_goes_by_local_squared_error(method):
         if method == "ola":
             expected = np.eye(3)[local.argmin()]
         else:
-            expected = 1 / (0.5 * local + 0.5 * s @ E / s.sum())
+            overall = s @ E / s.sum()
+            w = SimplexWeights().fit(F, y, sample_weight=s).weights_
+            expected = w * overall / (0.5 * local + 0.5 * overall)
         G = gate.weights(X[i : i + 1])[0]
         np.testing.assert_allclose(G, expected / expected.sum(), rtol=1e-9)
 
@@ -128,7 +130,18 @@ def test_soft_weights_of_perfect_members_share():
     X = np.arange(10.0)[:, None]
     F = np.c_[X, X, X + 1]
     G = NeighbourGate().fit(X, F, X[:, 0]).weights(X)
-    np.testing.assert_allclose(G, np.tile([0.5, 0.5, 0.0], (10, 1)))
+    np.testing.assert_allclose(G, np.tile([0.5, 0.5, 0.0], (10, 1)), atol=1e-12)
+
+
+def test_units_of_y_do_not_matter():
+    """Squares of 1e200 and of 1e-200 are no numbers."""
+    rng = np.random.default_rng(6)
+    X, y = rng.normal(size=(40, 2)), rng.normal(size=40)
+    F = y[:, None] + rng.normal(size=(40, 3))
+    G = NeighbourGate("ola").fit(X, F, y).weights(X)
+    for unit in (1e-200, 1e200):
+        scaled = NeighbourGate("ola").fit(X, unit * F, unit * y).weights(X)
+        np.testing.assert_array_equal(scaled, G)
 
 
 def test_more_neighbours_than_rows_are_all_rows():

@@ -12,8 +12,10 @@ from sklearn.utils import gen_batches
 
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee._validation import Interval, StrOptions
+from committee.combiners import Combiner
 from committee.combiners.problem import Problem
 from committee.gates.base import Gate
+from committee.gates.static import static_weights
 
 #: Rows that are answered at once.
 _BLOCK = 4096
@@ -25,9 +27,9 @@ class NeighbourGate(Gate):
 
     With the k rows nearest to x, on columns of mean zero and variance one:
 
-    - "soft": g_m ~ 1 / e_m(x), e_m the mean squared error among the neighbours, averaged
-      with that over all rows in equal parts (probability vectors against one-hot
-      targets for classes).
+    - "soft": g_m ~ w_m e_m / e_m(x) with static weights w, e_m the mean squared error
+      over all rows, and e_m(x) that among the neighbours, averaged with e_m in equal
+      parts (probability vectors against one-hot targets for classes).
     - "ola": who is right most often (Woods, Kegelmeyer and Bowyer 1997), or has the
       least squared error; ties share.
     - "lca": the same among those neighbours that the member puts into the class that
@@ -48,6 +50,9 @@ class NeighbourGate(Gate):
         k; all rows where there are fewer.
     columns : list of column numbers or names, optional
         What the gate looks at: all columns of X unless given. They must hold numbers.
+    static : combiner, optional
+        What learns the static weights of "soft", on the same F: `SimplexWeights()`
+        unless given; `Average()` for members of one bag. Other methods have none.
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
         Of scikit-learn's `NearestNeighbors`; all are exact.
 
@@ -70,6 +75,7 @@ class NeighbourGate(Gate):
         **Gate._parameter_constraints,
         "method": [StrOptions({"soft", "ola", "lca", "knora-e", "knora-u", "des-p"})],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "static": [Combiner, None],
         "algorithm": [StrOptions({"auto", "ball_tree", "kd_tree", "brute"})],
     }
 
@@ -79,11 +85,13 @@ class NeighbourGate(Gate):
         *,
         n_neighbors: int = 7,
         columns: Any = None,
+        static: Combiner | None = None,
         algorithm: str = "auto",
     ) -> None:
         self.method = method
         self.n_neighbors = n_neighbors
         self.columns = columns
+        self.static = static
         self.algorithm = algorithm
 
     def _learn(self, Z: FloatArray, problem: Problem) -> None:
@@ -108,6 +116,10 @@ class NeighbourGate(Gate):
         s = self._row_weights[:, None] * self._present
         counted = np.maximum(s.sum(axis=0), np.finfo(float).tiny)
         self._overall: FloatArray = (s * self._worth).sum(axis=0) / counted
+        self._correct = self._worth > 0 if self.method == "knora-e" else None
+        self._static: FloatArray | None = None
+        if self.method == "soft":
+            self._static = static_weights(self.static, problem)
         k = min(self.n_neighbors, len(Z))
         self.neighbors_ = NearestNeighbors(n_neighbors=k, algorithm=self.algorithm)
         self.neighbors_.fit(Z)
@@ -133,7 +145,8 @@ class NeighbourGate(Gate):
             return _shares(self._sums(near)[0])
         local = self._local(near, F)
         if self.method == "soft":
-            return _inverse(0.5 * (local + self._overall))
+            assert self._static is not None
+            return _shares(self._static * _relative(self._overall, local))
         if self.method == "des-p":
             assert self._n_classes is not None
             return _shares(local > 1.0 / self._n_classes)
@@ -171,21 +184,23 @@ class NeighbourGate(Gate):
 
         Those it abstains on are passed over; one that is right on none has zero.
         """
+        assert self._correct is not None
+        failed = self._present & ~self._correct
         alive = np.ones((len(near), self.n_members_), dtype=bool)
         length = np.zeros(alive.shape, dtype=np.intp)
         right = np.zeros(alive.shape, dtype=bool)
         for rows in near.T:
-            correct = self._worth[rows] > 0
-            alive &= correct | ~self._present[rows]
-            right |= alive & correct
+            alive &= ~failed[rows]
+            right |= alive & self._correct[rows]
             length += alive
         return np.where(right, length, 0)
 
 
 def _squared_errors(problem: Problem) -> FloatArray:
-    """Return |F_nm - y_n|^2, (N, M)."""
+    """Return |F_nm - y_n|^2, (N, M), in units of the largest: only ratios matter."""
     if problem.n_classes is None:
-        return (problem.F - problem.y[:, None]) ** 2
+        E = problem.F - problem.y[:, None]
+        return (E / (np.abs(E).max() or 1.0)) ** 2  # type: ignore[no-any-return]
     targets = np.eye(problem.n_classes)[problem.y]
     return ((problem.F - targets[:, None]) ** 2).sum(axis=2)  # type: ignore[no-any-return]
 
@@ -203,9 +218,7 @@ def _shares(votes: Any) -> FloatArray:
     return shares / shares.sum(axis=1, keepdims=True)  # type: ignore[no-any-return]
 
 
-def _inverse(errors: FloatArray) -> FloatArray:
-    """Return weights ~ 1 / e; members without an error share."""
-    least = errors.min(axis=1, keepdims=True)
-    # Relative to the least, so that tiny errors do not overflow.
-    ratio = np.where(errors == least, 1.0, least / np.where(errors > 0, errors, 1.0))
-    return _shares(ratio)
+def _relative(overall: FloatArray, local: FloatArray) -> FloatArray:
+    """Return e / (e + e(x)), (n, M): one half for a member that has no errors."""
+    both = overall + local
+    return np.where(both > 0, overall / np.where(both > 0, both, 1.0), 0.5)

@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import softmax
-from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 from committee._typing import FloatArray
-from committee.combiners import Combiner, SimplexWeights
+from committee.combiners import Combiner
 from committee.combiners.problem import Problem
 from committee.gates.base import Gate
+from committee.gates.static import static_weights
 
 #: Penalties that are compared, in units of the squared error of the static weights.
 PENALTIES = (0.1, 0.01, 0.001, 0.0001)
@@ -84,7 +84,7 @@ class SoftmaxGate(Gate):
 
     def _learn(self, Z: FloatArray, problem: Problem) -> None:
         """Choose the penalty on folds and fit once more."""
-        self.static_weights_ = self._static(problem)
+        self.static_weights_ = static_weights(self.static, problem)
         self.penalty_, self.gain_ = self._choose(Z, problem)
         B = np.zeros((problem.n_members, Z.shape[1] + 1))
         if np.isfinite(self.penalty_):
@@ -92,25 +92,6 @@ class SoftmaxGate(Gate):
             for penalty in PENALTIES[: PENALTIES.index(self.penalty_) + 1]:
                 B = rows.fit(penalty, B)
         self.intercept_, self.coef_ = B[:, 0], B[:, 1:]
-
-    def _static(self, problem: Problem) -> FloatArray:
-        """Return the static weights, with sum one."""
-        combiner = clone(SimplexWeights() if self.static is None else self.static)
-        combiner.fit(
-            problem.F,
-            problem.y,
-            held_out=problem.held_out,
-            sample_weight=problem.sample_weight,
-        )
-        w: FloatArray = combiner.weights_
-        if np.any(w < 0) or not np.any(w > 0):
-            raise ValueError(
-                "SoftmaxGate shrinks to weights that are not negative, and not all "
-                f"zero. Those of {type(combiner).__name__} are not: take "
-                "static=SimplexWeights() or Average()."
-            )
-        shares: FloatArray = w / w.sum()
-        return shares
 
     def _choose(self, Z: FloatArray, problem: Problem) -> tuple[float, float]:
         """Return the penalty of least error on folds, and what it gains."""
@@ -124,7 +105,7 @@ class SoftmaxGate(Gate):
             part, rest = problem.at(train), problem.at(test)
             if part.held_out is not None and not part.held_out.any():
                 return np.inf, 0.0
-            w = self._static(part)
+            w = static_weights(self.static, part)
             rows, others = Rows.of(Z[train], part, w), Rows.of(Z[test], rest, w)
             before[test] = others.static_errors()
             B = np.zeros((problem.n_members, Z.shape[1] + 1))
