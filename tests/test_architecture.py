@@ -88,6 +88,7 @@ TESTED_ELSEWHERE = {
     "export/links.py": "what onnxruntime runs: tests/export/test_onnx.py",
     "combiners/problem.py": "what combiners are given: tests/test_combiners.py",
     "shell/columns.py": "which columns there are: tests/shell/test_encoding.py",
+    "shell/reading.py": "formats in training and later: tests/shell/test_formats.py",
     "shell/demo_command.py": "what it prints: tests/test_cli.py",
     "shell/options.py": "help and completion: tests/test_cli.py",
 }

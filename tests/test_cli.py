@@ -114,7 +114,7 @@ def folder(plain_folder):  # noqa: F811
         "ragged.csv": "size,grade\n1,yes\n2,no,maybe\n",
         "short.csv": "size,grade\n1,yes\n2\n",
         "constant.csv": "size,grade\n1,yes\n2,yes\n",
-        "gaps.csv": "size,grade\n1,yes\n2,\n3,no\n",
+        "gaps.csv": "size,grade\n1,\n2,\n3,\n",
         "short.skops": "",
     }
     for name, text in texts.items():
@@ -192,7 +192,7 @@ BAD_INPUT = {
         "Did you mean 'grade'?",
     ),
     "one value": (("train", "constant.csv", *TRAIN), 1, "All 2 rows have 'yes'"),
-    "gaps in the target": (("train", "gaps.csv", *TRAIN), 1, "first row 2"),
+    "no target in any row": (("train", "gaps.csv", *TRAIN), 1, "no value in any"),
     "unknown combiner": (
         ("train", "grades.csv", *TRAIN, "--combiner", "epp"),
         2,

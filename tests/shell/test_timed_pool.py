@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 from committee import CommitteeClassifier, SimplexWeights
 from committee.members import TrainingData
 from committee.shell import timed_pool
-from committee.shell.timed_pool import TimedPool, seconds_of_fit
+from committee.shell.timed_pool import Pace, TimedPool, pace_of
 
 LEARNERS = [
     ("tree", DecisionTreeClassifier(max_features=1)),
@@ -34,8 +34,10 @@ def foresee(monkeypatch):
         kinds = {DecisionTreeClassifier: tree, LogisticRegression: linear}
         monkeypatch.setattr(
             timed_pool,
-            "seconds_of_fit",
-            lambda learner, _: kinds.get(type(learner), bayes),
+            "pace_of",
+            lambda learner, data: Pace(
+                len(data), 0, 0.0, kinds.get(type(learner), bayes) / len(data)
+            ),
         )
 
     return set_seconds
@@ -56,18 +58,30 @@ def test_what_would_not_end_in_time_is_left_out_and_the_rest_is_the_same(rows, f
 
 def test_all_fits_count(rows, foresee):
     """Five folds and one fit on all rows; one fit where rows were put aside."""
-    foresee(tree=1e5, linear=1e5, bayes=0.0)
+    foresee(tree=0.0, linear=1e5, bayes=1e5)
     pool, _ = generated(rows, deadline=time.monotonic() + 5.5e5)
-    assert pool.too_slow == ["tree", "linear"]
+    assert pool.too_slow == ["linear", "bayes"]
     pool.generate(None, rows, held_out=False, random_state=7)
     assert pool.too_slow == []
 
 
-def test_the_quickest_is_trained_where_time_is_up(rows, foresee):
+def test_the_first_is_trained_where_time_is_up(rows, foresee):
     foresee(tree=3.0, linear=1.0, bayes=2.0)
     pool, made = generated(rows, deadline=0.0)
-    assert (pool.trained, pool.too_slow) == (["linear"], ["tree", "bayes"])
+    assert (pool.trained, pool.too_slow) == (["tree"], ["linear", "bayes"])
     assert made.F.shape == (60, 1, 2)
+
+
+def test_the_first_gets_fewer_rows_of_a_large_table(rows, foresee, monkeypatch):
+    """Half of 600,000 seconds is enough for 20 of 60 rows; 10 are the fewest."""
+    foresee(tree=9e5, linear=9e5, bayes=9e5)
+    for fewest, n in ((10, 20), (30, 30)):
+        monkeypatch.setattr(timed_pool, "_FEWEST", fewest)
+        pool = TimedPool(LEARNERS, deadline=time.monotonic() + 6.01e5)
+        made = pool.generate(None, rows, held_out=False, random_state=7)
+        assert pool.shortened == {"tree": n}
+        assert made.members[0].tree_.n_node_samples[0] == n
+        assert pool.too_slow == ["linear", "bayes"]
 
 
 def test_who_cannot_learn_from_the_rows_is_named(rows):
@@ -84,14 +98,16 @@ def test_seconds_are_foreseen_by_a_straight_line(rng, monkeypatch):
     monkeypatch.setattr(timed_pool, "_QUICK", 0)
     monkeypatch.setattr(timed_pool, "_seconds", lambda _, data: 2.0 + 0.5 * len(data))
     data = TrainingData(rng.normal(size=(1600, 2)), rng.normal(size=1600), None)
-    assert seconds_of_fit(None, data) == pytest.approx(2.0 + 0.5 * 1600)
+    pace = pace_of(None, data)
+    assert pace.seconds(1600) == pytest.approx(2.0 + 0.5 * 1600)
+    assert pace.rows(102.0) == pytest.approx(200)
 
 
 def test_a_part_of_the_rows_that_says_nothing_says_nothing(monkeypatch, rows):
     monkeypatch.setattr(timed_pool, "_QUICK", 0)
     nothing = TrainingData(np.full((60, 4), np.nan), rows.y, 2)
-    assert seconds_of_fit(LogisticRegression(), nothing) == 0.0
-    assert seconds_of_fit(LogisticRegression(), rows) > 0.0
+    assert pace_of(LogisticRegression(), nothing).seconds(60) == 0.0
+    assert pace_of(LogisticRegression(), rows).seconds(60) > 0.0
 
 
 def test_a_committee_takes_it_as_any_pool(rows):

@@ -172,7 +172,7 @@ def test_without_time_one_learner_is_trained_and_the_others_are_named(folder):
     result = run("train", "grades.csv", *words)
     assert "left out, which would have taken more than the 0 minutes" in result.stderr
     assert "'extra-trees'" in result.stderr
-    assert read_model("m.skops").last.n_members_ == 1
+    assert read_model("m.skops").last.generator.names == ["boosting"]
 
 
 def test_rows_put_aside_weigh_the_learners_of_a_large_table(folder, monkeypatch):

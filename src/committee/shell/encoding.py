@@ -76,7 +76,11 @@ class TableEncoding:
         taken = columns.take(frame)
         for_trees = options.estimator in TREES
         transformer = encoder(taken, columns, for_trees=for_trees).fit(taken)
-        transformer.feature_names_in_ = transformer.feature_names_in_.astype(str)
+        # Arrays of text are written at once, objects one by one.
+        named = [step for _, step, _ in transformer.transformers_]
+        for step in (transformer, *named):
+            if "feature_names_in_" in vars(step):
+                step.feature_names_in_ = step.feature_names_in_.astype(str)
         return cls(y.name, task, columns, transformer, labels)
 
     @property
@@ -140,9 +144,15 @@ def encoder(frame: Any, columns: Columns, *, for_trees: bool) -> ColumnTransform
         ("few", one_hot, few),
         ("many", codes, [name for name in words if name not in in_columns]),
     ]
-    # Names as arrays of text: a file holds these at once, and lists one by one.
+    # By position, since scikit-learn looks names up one by one in a list; in other
+    # frames it finds the columns by the names that they had here.
+    places = {name: place for place, name in enumerate(columns.names)}
     return ColumnTransformer(
-        [(name, part, np.array(own, dtype=str)) for name, part, own in parts if own],
+        [
+            (name, part, [places[column] for column in own])
+            for name, part, own in parts
+            if own
+        ],
         sparse_threshold=0,
     )
 
@@ -150,8 +160,10 @@ def encoder(frame: Any, columns: Columns, *, for_trees: bool) -> ColumnTransform
 def unseen(transformer: Any, frame: Any) -> dict[str, int]:
     """Return how many values of each text column were not there in training."""
     counts = {}
-    for _, part, names in getattr(transformer, "transformers_", ()):
-        for name, known in zip(names, getattr(part, "categories_", ()), strict=False):
+    for _, part, own in getattr(transformer, "transformers_", ()):
+        known_words = getattr(part, "categories_", ())
+        names = getattr(part, "feature_names_in_", own)
+        for name, known in zip(names, known_words, strict=False):
             words = frame[name]
             new = int((words.notna() & ~words.isin(known)).sum())
             if new:

@@ -23,6 +23,9 @@ AMOUNTS = {".": "1,234.5", ",": "1.234,5"}
 #: them are gaps from that share on, if they are few.
 _NOTED, _NUMBERS, _MOST_GAPS, _FEW = 0.5, 0.9, 3, 20
 
+#: Letters that such words have at most.
+_SHORT = 30
+
 #: A minus and an apostrophe as typesetters have them.
 _MINUS, _MARK = "\N{MINUS SIGN}", "\N{RIGHT SINGLE QUOTATION MARK}"
 
@@ -114,10 +117,11 @@ def guess_format(column: Any, decimal: str = ".") -> Guess:
         len(others) <= _MOST_GAPS
         and n_others <= (1 - _NUMBERS) * cells.sum()
         and len(words) - len(others) > _FEW
+        and max(map(len, others)) <= _SHORT
         and not any(map(str.isdigit, "".join(others)))
     ):
         return Guess(near[others], list(others))
-    return Guess(strange=others[0])
+    return Guess(strange=others[0][:_SHORT])
 
 
 def _likely_formats(words: list[str], decimal: str) -> list[str]:

@@ -65,6 +65,11 @@ def fit_pool(
             f"{options.minutes:g} minutes; --minutes to give more. With as much time as "
             "it needs the same seed gives the same model."
         )
+    for name, n_rows in pool.shortened.items():
+        note(
+            f"{name!r} was trained on {n_rows:,} rows, drawn at random: more would have "
+            f"taken longer than the {options.minutes:g} minutes; --minutes to give more."
+        )
     for name, reason in pool.failed.items():
         note(f"{name!r} left out: it could not be trained on these rows. {reason}")
     # The file holds a plain pool, and nobody else's number of cores.

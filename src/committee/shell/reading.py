@@ -89,7 +89,7 @@ class Reading:
         if row is not None:
             raise ShellError(
                 f"The column {column.name!r} must hold {described(form)} or gaps, as in "
-                f"training. Row {row + 1} has {column.tolist()[row]!r}."
+                f"training. Row {row + 1} has {column.iloc[row]!r:.80}."
             )
         return type(column)(numbers, index=column.index, name=column.name)
 

@@ -15,14 +15,16 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from committee._progress import track
-from committee._typing import Member
+from committee._typing import IntArray, Member
 from committee.members import Generation, MemberFitError, Pool, TrainingData
 from committee.members.base import Options, Sample, draw_seeds, take
 from committee.members.pool import cross_fitted
 from committee.members.training import fit_member, set_random_states
 
-#: Parts of the rows on which a learner is timed before it is trained.
-_SMALL, _LARGE = 1 / 16, 1 / 8
+#: A learner is timed on an eighth of the rows and on half of that, at most on so many.
+_PART, _TIMED = 1 / 8, 40_000
+#: Rows that the first learner gets even if time is up.
+_FEWEST = 10_000
 #: Numbers in a table (rows, columns, classes) up to which nobody looks at the clock before
 #: training, and up to which one thread is enough.
 _QUICK, _ONE_THREAD = 200_000, 2_000_000
@@ -37,12 +39,14 @@ class _Learner(NamedTuple):
 class TimedPool(Pool):
     """A `Pool` whose learners are trained in turn, the most valuable first.
 
-    A learner is timed on a sixteenth and on an eighth of the rows, and left out if
+    A learner is timed on n rows (an eighth of all, 40,000 at most) and on half of them,
+    and left out if a straight line through both times says so:
 
-        fits (t_8 + (1 - 1/8) (t_8 - t_16) / (1/8 - 1/16)) > time that is left,
+        fits (t_n + (N - n) (t_n - t_{n/2}) / (n / 2)) > time that is left
 
-    a straight line through both times. If nobody can be done in time the quickest is
-    trained. Seeds and folds do not depend on who is left out.
+    The first is trained in any case: where rows were put aside to weigh on, on as many of
+    the others as half of the time is enough for. Seeds and folds do not depend on who is
+    left out.
 
     Parameters
     ----------
@@ -56,6 +60,8 @@ class TimedPool(Pool):
     trained : list of str
         Who was trained by the last `generate`, in the order of its members.
     too_slow : list of str
+    shortened : dict of int
+        The rows of a learner that could not be trained on all of them in time.
     failed : dict of str
         Why learners could not be trained on these rows.
     """
@@ -67,6 +73,7 @@ class TimedPool(Pool):
 
     trained: list[str]
     too_slow: list[str]
+    shortened: dict[str, int]
     failed: dict[str, str]
 
     def __init__(
@@ -82,26 +89,23 @@ class TimedPool(Pool):
         self, estimator: Member, data: TrainingData, **options: Unpack[Options]
     ) -> Generation:
         """Train the learners in turn; see `Generator.generate`."""
-        self.trained, self.too_slow, self.failed = [], [], {}
+        self.trained, self.too_slow, self.shortened, self.failed = [], [], {}, {}
         M, held_out = self.n_members, options.get("held_out", True)
-        # The last seed is that of the folds.
         rng = check_random_state(options.get("random_state"))
+        # The last seed is that of the folds.
         *seeds, seed = draw_seeds(rng, M + 1).tolist()
         learners = list(map(_Learner, self.names, self.members, seeds))
         fits = self.n_splits + 1 if held_out else 1
         done: list[Generation] = []
-        waiting: list[tuple[float, _Learner]] = []
         for learner in track(learners, M, "training", options.get("verbose", False)):
-            seconds = fits * seconds_of_fit(learner.estimator, data)
-            if time.monotonic() + seconds > self.deadline:
-                waiting.append((seconds, learner))
-            else:
-                done += self._train(learner, data, seed, held_out)
-        while waiting and not done:
-            quickest = min(waiting, key=lambda entry: entry[0])
-            waiting.remove(quickest)
-            done += self._train(quickest[1], data, seed, held_out)
-        self.too_slow = [learner.name for _, learner in waiting]
+            rows = data
+            if not self._in_time(pace := pace_of(learner.estimator, data), fits):
+                if done:
+                    self.too_slow.append(learner.name)
+                    continue
+                if not held_out:
+                    rows = self._fewer(learner, data, pace)
+            done += self._train(learner, rows, seed, held_out)
         if not done:
             reasons = "; ".join(f"{name}: {why}" for name, why in self.failed.items())
             raise ValueError(f"No learner could be trained on these rows. {reasons}")
@@ -110,6 +114,20 @@ class TimedPool(Pool):
         return Generation(
             members, np.concatenate(F, axis=1) if F else None, names=list(self.trained)
         )
+
+    def _in_time(self, pace: Pace, fits: int) -> bool:
+        """Whether so many fits on all rows end before the deadline."""
+        return time.monotonic() + fits * pace.seconds(pace.n_rows) <= self.deadline
+
+    def _fewer(self, learner: _Learner, data: TrainingData, pace: Pace) -> TrainingData:
+        """Return as many rows as half of the time that is left is enough for."""
+        N = len(data)
+        able = pace.rows((self.deadline - time.monotonic()) / 2)
+        n = min(N, max(able, _FEWEST))
+        if n == N:
+            return data
+        self.shortened[learner.name] = n
+        return take(data, np.sort(_shuffled(N)[:n]))
 
     def _train(
         self, learner: _Learner, data: TrainingData, seed: int, held_out: bool
@@ -137,24 +155,55 @@ class TimedPool(Pool):
         return [made]
 
 
-def seconds_of_fit(learner: Member, data: TrainingData) -> float:
-    """Return the seconds that a fit on all rows will take, 0 for a small table.
+class Pace(NamedTuple):
+    """How long a fit takes, on a straight line through two times.
 
-    It is a straight line through the times of a sixteenth and of an eighth of the rows.
+    Examples
+    --------
+    >>> from committee.shell.timed_pool import Pace
+    >>> pace = Pace(n_rows=1000, timed=100, at=3.0, by_row=0.01)
+    >>> pace.seconds(1000), pace.rows(7.0)
+    (12.0, 500)
     """
-    if _numbers(data) <= _QUICK:
-        return 0.0
+
+    #: All rows, and those that a fit was timed on.
+    n_rows: int
+    timed: int
+    #: Seconds on the timed rows, and for each one more.
+    at: float
+    by_row: float
+
+    def seconds(self, n: int) -> float:
+        """Return the seconds of a fit on n rows."""
+        return self.at + (n - self.timed) * self.by_row
+
+    def rows(self, seconds: float) -> int:
+        """Return the rows that can be learned in some time."""
+        if self.by_row == 0.0:
+            return self.n_rows
+        return max(0, self.timed + int((seconds - self.at) / self.by_row))
+
+
+def pace_of(learner: Member, data: TrainingData) -> Pace:
+    """Time a learner on some of the rows; a small table takes no time."""
     N = len(data)
-    order = np.random.RandomState(0).permutation(N)
+    n = min(int(N * _PART), _TIMED)
+    if _numbers(data) <= _QUICK:
+        return Pace(N, n, 0.0, 0.0)
+    order = _shuffled(N)
     try:
-        small, large = (
-            _seconds(learner, take(data, order[: int(N * part)]))
-            for part in (_SMALL, _LARGE)
-        )
+        with _threads_for(data):
+            half, whole = (
+                _seconds(learner, take(data, order[:size])) for size in (n // 2, n)
+            )
     except ValueError:  # few rows may lack what all have, such as a second class
-        return 0.0
-    slope = max(large - small, 0.0) / (_LARGE - _SMALL)
-    return large + (1 - _LARGE) * slope
+        return Pace(N, n, 0.0, 0.0)
+    return Pace(N, n, whole, max(whole - half, 0.0) / (n - n // 2))
+
+
+def _shuffled(n_rows: int) -> IntArray:
+    """Return the rows in an order that does not depend on theirs, always the same."""
+    return np.random.RandomState(0).permutation(n_rows)
 
 
 def _numbers(data: TrainingData) -> int:
