@@ -212,6 +212,16 @@ def test_what_has_no_gate_or_no_place_for_one_says_so():
         rounds.with_gate(NeighbourGate(), X3[1::2], y3[1::2])
 
 
+def test_rows_that_a_gate_cannot_look_at_cost_no_training():
+    class Untrained(DecisionTreeClassifier):
+        def fit(self, *args, **options):
+            raise AssertionError("members were trained")
+
+    committee = CommitteeClassifier(Untrained(), gate=NeighbourGate())
+    with pytest.raises(ValueError, match="NaN"):
+        committee.fit(np.where(X3 > 6, np.nan, X3), y3)
+
+
 def test_a_fit_that_fails_leaves_no_old_gate():
     committee = _iris(SoftmaxGate())
     committee.gate = None

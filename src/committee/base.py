@@ -201,6 +201,8 @@ class BaseCommittee(GatedMembers):
         data = training_data(self, X, y, sample_weight, fit_params, self._check_y)
         if isinstance(data, TrainingData):
             self._digest = digest(data.X)
+            if self.gate is not None:
+                self.gate.check_inputs(data.X)
         if combiner is not None and not data.in_memory:
             combiner.check_chunks(data.n_classes)
         return data

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
@@ -129,6 +129,13 @@ class Gate(ABC, BaseEstimator):
         """
         F = check_predictions(F)
         return weighted_by_row(F, self.weights(X, F))
+
+    def check_inputs(self, X: Any) -> None:
+        """Refuse X that the gate cannot look at, before members are trained.
+
+        X is an array-like or frame of shape (N, n_features).
+        """
+        clone(self)._inputs(X, reset=True)
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether `fit` has been called."""

@@ -200,7 +200,7 @@ def _squared_errors(problem: Problem) -> FloatArray:
     """Return |F_nm - y_n|^2, (N, M), in units of the largest: only ratios matter."""
     if problem.n_classes is None:
         E = problem.F - problem.y[:, None]
-        return (E / (np.abs(E).max() or 1.0)) ** 2  # type: ignore[no-any-return]
+        return (E / (np.abs(E).max() or 1.0)) ** 2
     targets = np.eye(problem.n_classes)[problem.y]
     return ((problem.F - targets[:, None]) ** 2).sum(axis=2)  # type: ignore[no-any-return]
 
