@@ -42,7 +42,12 @@ from committee.members.dask_rows import ChunkedData, training_data
 from committee.members.dask_training import check_generator, generate_members
 from committee.path import Path
 from committee.predictions import combined, predict_members
-from committee.weighing import grow, weigh
+from committee.uncertainty.after_fit import (
+    NO_CHUNKS,
+    check_rows_are_held_out,
+    held_out_rows,
+)
+from committee.weighing import Weighed, grow, weigh
 
 
 def _member_axes(committee: BaseCommittee) -> tuple[int, ...]:
@@ -62,6 +67,7 @@ class BaseCommittee(HeldMembers):
             Interval(Real, 0, 1, closed="neither"),
         ],
         "stop": [StrOptions({"evidence"}), None],
+        "uncertainty": ["boolean"],
         "n_jobs": [None, Integral],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -88,6 +94,7 @@ class BaseCommittee(HeldMembers):
         combiner: Combiner | str | None = None,
         weigh_on: str | float = "held-out",
         stop: str | None = None,
+        uncertainty: bool = False,
         n_jobs: int | None = None,
         random_state: RandomState = None,
         verbose: bool | int = False,
@@ -97,6 +104,7 @@ class BaseCommittee(HeldMembers):
         self.combiner = combiner
         self.weigh_on = weigh_on
         self.stop = stop
+        self.uncertainty = uncertainty
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -150,6 +158,8 @@ class BaseCommittee(HeldMembers):
     def _fit(self, data: TrainingData | ChunkedData) -> Self:
         """Generate members, weigh them and keep the result."""
         rng = check_random_state(self.random_state)
+        if self.uncertainty:
+            check_rows_are_held_out(self._generator(), self.weigh_on)
         if self.stop is not None:
             assert isinstance(data, TrainingData)
             return self._grow(data, rng)
@@ -169,9 +179,12 @@ class BaseCommittee(HeldMembers):
             rows,
             votes=self._generator().votes,
             n_jobs=self.n_jobs,
+            needs_F=self.uncertainty,
         )
         if self._keeps_weighing and weighed.F is not None:
             self._weighing = weighed.F, rows, generation.held_out
+        if self.uncertainty:
+            self._held_out_rows = held_out_rows(weighed, rows, generation.held_out)
         if not data.in_memory:
             # The mask would bring the whole graph, and maybe all rows, along.
             generation = replace(generation, held_out=None)
@@ -203,6 +216,8 @@ class BaseCommittee(HeldMembers):
                 f"fit() got {sorted(fit_params)} and Dask collections: members that are "
                 "trained on chunks get no further arguments."
             )
+        if self.uncertainty:
+            raise ValueError(NO_CHUNKS)
         if self.stop is not None:
             raise ValueError(
                 f"stop={self.stop!r} trains members in turn and takes no Dask "
@@ -213,9 +228,9 @@ class BaseCommittee(HeldMembers):
             combiner.check_chunks(None)
 
     def _needs_rows(self) -> bool:
-        """Whether members are weighed by what they predict."""
+        """Whether members are weighed, or measured, by what they predict."""
         combiner = as_combiner(self.combiner)
-        return combiner is not None and combiner.needs_rows
+        return self.uncertainty or (combiner is not None and combiner.needs_rows)
 
     def _grow(self, data: TrainingData, rng: np.random.RandomState) -> Self:
         """Train and weigh members in batches, until the evidence stops to rise."""
@@ -232,6 +247,10 @@ class BaseCommittee(HeldMembers):
         generation, combiner = grow(
             generator, estimator, data, as_combiner(self.combiner), rows=rows, **how
         )
+        if self.uncertainty:
+            weighed = Weighed(combiner, combiner.weights_, generation.F)
+            used = data if rows is None else rows
+            self._held_out_rows = held_out_rows(weighed, used, generation.held_out)
         return self._hold(generation, combiner, combiner.weights_, data.classes)
 
     def _how(self, rng: np.random.RandomState) -> dict[str, Any]:
@@ -298,6 +317,7 @@ class BaseCommittee(HeldMembers):
         for name in (
             *("roster_", "combiner_", "held_out_", "support_", "path_"),
             *("_whole", "_summary", "_slope", "_weighing", "_digest"),
+            "_held_out_rows",
         ):
             self.__dict__.pop(name, None)
 

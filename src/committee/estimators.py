@@ -26,12 +26,13 @@ from committee.probabilities import (
     slope_probabilities,
     softmax_probabilities,
 )
+from committee.uncertainty.mixins import IntervalMixin, SetMixin
 
 #: Types of None and of the missing values of pandas, which may not be installed.
 _MISSING = {"NoneType", "NAType", "NaTType"}
 
 
-class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
+class CommitteeClassifier(SetMixin, ScoreMixin, ClassifierMixin, BaseCommittee):
     """A committee of classifiers: generate members, weigh them, vote.
 
         p(k | x) = sum_m w_m p_m(k | x)
@@ -57,6 +58,10 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
         not raised the log evidence of the combiner by 3; the generator's number of
         members is then the most there can be. For `EPPruner` and `ARDPruner`, and all
         generators but `Pool` and `LPBoost`; `AdaBoost` needs a fraction as `weigh_on`.
+    uncertainty : bool, default=False
+        Whether to keep what `predict_set` needs: errors of up to 5,000 rows that
+        neither members nor weights have seen. It costs up to five more fits of the
+        combiner. What `prune` returns has them in any case.
     n_jobs : int, optional
         Members that train, or predict, at the same time, through joblib. Results do
         not depend on it. On Dask collections Dask decides.
@@ -211,7 +216,7 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
         return self.classes_[codes]
 
 
-class CommitteeRegressor(ScoreMixin, RegressorMixin, BaseCommittee):
+class CommitteeRegressor(IntervalMixin, ScoreMixin, RegressorMixin, BaseCommittee):
     """A committee of regressors: generate members, weigh them, average.
 
         f_ens(x) = sum_m w_m f_m(x)
@@ -235,6 +240,10 @@ class CommitteeRegressor(ScoreMixin, RegressorMixin, BaseCommittee):
         not raised the log evidence of the combiner by 3; the generator's number of
         members is then the most there can be. For `EPPruner` and `ARDPruner`, and all
         generators but `Pool` and `LPBoost`; `AdaBoost` needs a fraction as `weigh_on`.
+    uncertainty : bool, default=False
+        Whether to keep what `predict_interval` needs: errors of up to 5,000 rows that
+        neither members nor weights have seen. It costs up to five more fits of the
+        combiner. What `prune` returns has them in any case.
     n_jobs : int, optional
         Members that train, or predict, at the same time, through joblib. Results do
         not depend on it. On Dask collections Dask decides.

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from committee.crossfit import CrossFit
 from committee.estimators import CommitteeClassifier, CommitteeRegressor
-from committee.pruning.crossfit import CrossFit
-from committee.pruning.weighing_rows import WeighingRows
 from committee.shell.choices import (
     CLASSIFICATION,
     MEASURES,
@@ -31,6 +30,7 @@ from committee.shell.table_model import TableModel, source_name, write_model
 from committee.shell.table_output import check_output
 from committee.shell.tables import read_table
 from committee.shell.target import split_target
+from committee.weighing_rows import WeighingRows
 
 
 def train(options: Train) -> None:
