@@ -8,6 +8,7 @@ from committee.displays.bias_variance import BiasVarianceDisplay
 from committee.displays.coupling import CouplingDisplay
 from committee.displays.critical import CriticalDifferenceDisplay
 from committee.displays.held_out import HeldOutDisplay
+from committee.displays.interval import IntervalDisplay
 from committee.displays.kappa_error import KappaErrorDisplay
 from committee.displays.pruning_path import PruningPathDisplay
 from committee.displays.roc import RocCommitteeDisplay
@@ -21,6 +22,7 @@ __all__ = [
     "CouplingDisplay",
     "CriticalDifferenceDisplay",
     "HeldOutDisplay",
+    "IntervalDisplay",
     "KappaErrorDisplay",
     "PairedRunsDisplay",
     "PosteriorDisplay",

@@ -95,6 +95,8 @@ def _fit_in_memory(options: Train, files: list[str]) -> _Fit:
     X, y = encoding.X(frame), encoding.y(frame)
     committee = _committee(options, encoding.task, verbose=not options.quiet)
     committee._keeps_weighing = True
+    # For intervals: the file has them, or nobody has.
+    committee.uncertainty = committee.generator.leaves_rows_out
     committee.fit(X, y)
     error = held_out_error(committee)
     del committee._keeps_weighing

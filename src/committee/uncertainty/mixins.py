@@ -40,17 +40,22 @@ class KeepsHeldOutRows:
                 self._held_out_rows = found
         return self.__dict__.get("_held_out_rows")
 
+    @property
+    def has_held_out_rows(self) -> bool:
+        """Whether there are rows that neither members nor weights have seen."""
+        check_is_fitted(self)
+        return self._known_rows() is not None
+
     def _check_asked(self, name: str, coverage: Any, method: str, methods: Any) -> Any:
         """Return what is known, once the question makes sense."""
-        check_is_fitted(self)
+        known = self.has_held_out_rows
         check_coverage(coverage)
         if method not in methods:
             allowed = ", ".join(map(repr, methods))
             raise ValueError(f"method must be one of {allowed}. Got {method!r}.")
-        known = self._known_rows()
-        if known is None:
+        if not known:
             raise ValueError(_NO_ROWS.format(name=name))
-        return known
+        return self._known_rows()
 
     def __getstate__(self) -> Any:
         """Measure while the rows of `path_` are there: a copy has none."""
