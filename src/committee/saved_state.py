@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from typing import Any, Self
 
@@ -35,10 +34,6 @@ class SavedState(BaseEstimator):
         """Restore the attributes, also those of older files."""
         if isinstance(state.get("held_out_"), dict):
             state = {**state, "held_out_": unpacked(**state["held_out_"])}
-        missing = set(self._get_param_names()) - state.keys()
-        if missing:  # parameters that the version of the file did not have
-            known = inspect.signature(type(self)).parameters
-            state = {**{name: known[name].default for name in missing}, **state}
         super().__setstate__(state)
         if "path_" in state:
             self.path_.bind(self)

@@ -14,7 +14,7 @@ _ROWS = 300
 
 
 class IntervalDisplay(Display):
-    """Intervals of rows in the order of their centres, and targets where they are known.
+    """Intervals in the order of their centres, and the targets that they miss.
 
     Parameters
     ----------
