@@ -79,7 +79,7 @@ class TableEncoding:
         # Arrays of text are written at once, objects one by one.
         named = [step for _, step, _ in transformer.transformers_]
         for step in (transformer, *named):
-            if hasattr(step, "feature_names_in_"):
+            if "feature_names_in_" in vars(step):
                 step.feature_names_in_ = step.feature_names_in_.astype(str)
         return cls(y.name, task, columns, transformer, labels)
 
@@ -149,7 +149,7 @@ def encoder(frame: Any, columns: Columns, *, for_trees: bool) -> ColumnTransform
     places = {name: place for place, name in enumerate(columns.names)}
     return ColumnTransformer(
         [
-            (name, part, np.array([places[column] for column in own]))
+            (name, part, [places[column] for column in own])
             for name, part, own in parts
             if own
         ],
