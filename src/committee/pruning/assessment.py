@@ -195,26 +195,27 @@ class Assessment:
         return self.slopes[key]
 
     def held_out_rows(self, committee: Any) -> HeldOutResiduals | HeldOutScores | None:
-        """Return errors of committees like this one on rows that chose them not."""
-        if not self._has_rows or not self._found.has_folds:
+        """Return errors of committees like this one on rows that chose them not.
+
+        Of no row, where there were too few for folds; None in a copy.
+        """
+        if not self._has_rows:
             return None
-        rows = self.data.evaluation.rows
+        rows, votes = self.data.evaluation.rows, self._found.crossfit.votes
         if self.data.roster.classes is None:
             size = None if self._is_own(committee.support_) else len(committee.support_)
-            folds = self._found.crossfit.weights(size)
-            return HeldOutResiduals.of(
-                self._found.crossfit.votes,
-                [FoldWeights(*fold) for fold in folds],
-                committee.support_,
-                rows.weight,
-            )
+            folds = [FoldWeights(*f) for f in self._found.crossfit.weights(size)]
+            return HeldOutResiduals.of(votes, folds, committee.support_, rows.weight)
+        y = rows.y.astype(np.intp)
+        if not self._found.has_folds:
+            return HeldOutScores.of(votes.F[:0, 0], y[:0], votes.counted[:0])
         fair = self._fair(committee.support_)
         p = (
             as_probabilities(fair.output)
             if committee.roster_.link == "mean"
             else self._found.probabilities(fair)
         )
-        return HeldOutScores.of(p, rows.y.astype(np.intp), fair.counted, rows.weight)
+        return HeldOutScores.of(p, y, fair.counted, rows.weight)
 
     def _is_own(self, support: IntArray) -> bool:
         """Whether these members are the combiner's own choice."""
