@@ -86,3 +86,13 @@ def test_scores_are_of_the_rows_that_count():
     found = HeldOutScores.of(p, np.array([0, 0, 0]), counted)
     assert found.lac.tolist() == [0.25, 0.75]
     assert found.aps.tolist() == [0.375, 0.875]
+
+
+def test_rounded_scores_never_leave_out_a_class_that_has_the_same_score():
+    p = np.random.default_rng(1).dirichlet(np.ones(2), size=1000)
+    y = np.zeros(1000, dtype=np.intp)
+    found = HeldOutScores.of(p, y, np.ones(1000, dtype=bool))
+    exact = 1 - p[:, 0]
+    assert found.lac.dtype == np.float32
+    assert np.all(found.lac >= exact)
+    np.testing.assert_allclose(found.lac, exact, rtol=2 * np.finfo(np.float32).eps)

@@ -115,7 +115,7 @@ class HeldOutScores:
     Attributes
     ----------
     lac, aps : arrays of shape (n,)
-        See `committee.uncertainty.sets`.
+        See `committee.uncertainty.sets`. In single precision, rounded upwards.
     """
 
     lac: FloatArray
@@ -133,10 +133,17 @@ class HeldOutScores:
         rows = _some(counted, sample_weight, np.random.default_rng(0))
         return cls(
             **{
-                name: scores_of(score(p[rows]), y[rows])
+                name: _half_size(scores_of(score(p[rows]), y[rows]))
                 for name, score in SCORES.items()
             }
         )
+
+
+def _half_size(scores: FloatArray) -> Any:
+    """Return scores between 0 and 1 in single precision, none of them smaller."""
+    single = scores.astype(np.float32)
+    above = np.nextafter(single, np.float32(np.inf))
+    return np.where(single < scores, above, single)
 
 
 def _with_weight(w: FloatArray) -> IntArray:
