@@ -44,7 +44,6 @@ def held_out_rows(
     weighed: Weighed,
     data: TrainingData,
     mask: BoolArray | None,
-    crossfit: CrossFit | None = None,
 ) -> HeldOutResiduals | HeldOutScores:
     """Return what a committee keeps of the rows that its members were weighed on.
 
@@ -58,14 +57,12 @@ def held_out_rows(
         The rows of F.
     mask : bool array of shape (N, M) or None
         True where the member has not seen the row; None: all count everywhere.
-    crossfit : CrossFit, optional
-        Of the same combiner and rows, if it was made before.
     """
     combiner, w, F = weighed
     assert F is not None
     rows = WeighingRows(data.y, data.sample_weight, mask)
     if combiner is not None and combiner.needs_rows:
-        crossfit = CrossFit(combiner, F, rows) if crossfit is None else crossfit
+        crossfit = CrossFit(combiner, F, rows)
         votes = crossfit.votes
         folds = [FoldWeights(*fold) for fold in crossfit.weights()]
         p = crossfit.probabilities() if F.ndim == 3 else None
