@@ -233,7 +233,7 @@ SETS = {
     "diabetes": lambda: load_diabetes(return_X_y=True),
     "boston": boston,
     "adult-age": lambda: column("adult", 0, "X_test"),
-    "image-hue": lambda: column("raetsch_image", 16),
+    "image-16": lambda: column("raetsch_image", 16),
     "waveform-10": lambda: column("raetsch_waveform", 10),
     "friedman2": lambda: make_friedman2(4000, noise=100.0, random_state=0),
     "friedman3": lambda: make_friedman3(4000, noise=0.2, random_state=0),
