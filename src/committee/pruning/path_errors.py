@@ -13,6 +13,7 @@ import numpy as np
 
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.combiners import Combiner
+from committee.crossfit import CrossFit, Predicted
 from committee.ensembles import Roster
 from committee.probabilities import (
     as_probabilities,
@@ -20,7 +21,6 @@ from committee.probabilities import (
     slope_probabilities,
     softmax_probabilities,
 )
-from committee.pruning.crossfit import CrossFit, Predicted
 from committee.pruning.measures import LOG_LOSS, Measure
 from committee.pruning.pruning_data import Evaluation
 from committee.pruning.summary import paired_difference

@@ -8,6 +8,7 @@ import numpy as np
 
 from committee._format import count, figures
 from committee._typing import FloatArray, IntArray
+from committee.crossfit import as_shares
 from committee.displays import (
     AmbiguityDisplay,
     KappaErrorDisplay,
@@ -19,7 +20,6 @@ from committee.displays.sources import numbers_of, path_of
 from committee.displays.style import thin
 from committee.displays.weights import posterior_std
 from committee.path import Path
-from committee.pruning.crossfit import as_shares
 from committee.reporting.evaluation import EvaluatedMembers
 from committee.reporting.number_format import NumberFormat
 

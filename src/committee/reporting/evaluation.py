@@ -23,9 +23,9 @@ from committee.diagnostics.scores import (
 from committee.displays.sources import core_of, known_members
 from committee.ensembles import Roster, roster_of
 from committee.predictions import iter_predictions, vote_counts
-from committee.pruning.weighing_rows import WeighingRows as Rows
-from committee.pruning.weighing_rows import checked_rows, decided
 from committee.reporting.answers import ANSWERS, Answer, answer, constant, own_answer
+from committee.weighing_rows import WeighingRows as Rows
+from committee.weighing_rows import checked_rows, decided
 
 #: Numbers of F that are kept, 128 MB: rows are drawn where all would be more.
 _KEPT_NUMBERS = 2**24

@@ -19,7 +19,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.combiners import Combiner
 from committee.diagnostics.filled_votes import FilledVotes
-from committee.pruning.weighing_rows import WeighingRows, decided
+from committee.weighing_rows import WeighingRows, decided
 
 #: Above this many rows two folds are enough, and cost no more than one more fit.
 _MANY = 10_000
@@ -112,6 +112,17 @@ class CrossFit:
             output = self.votes.take(test).output(combiner.weights_)
             p[test] = combiner.probabilities(output)
         return p
+
+    def weights(self, size: int | None = None) -> list[tuple[IntArray, FloatArray]]:
+        """Return rows and the weights (M,) that were found without them, by fold.
+
+        Those of the combiner's own choice, or of its path up to a size.
+        """
+        if size is None:
+            return [(test, fitted.weights_) for test, _, fitted in self._folds]
+        return [
+            (test, _largest(*_path(fitted), size)) for test, _, fitted in self._folds
+        ]
 
     def of_size(self, size: int) -> Predicted | None:
         """Return the predictions of committees of about this size, and not above it."""
