@@ -136,7 +136,7 @@ def weights(core: Any, names: list[str]) -> dict[str, Any] | None:
     `names` are those of the members with a weight. Many of one weight are one bar.
     """
     w = getattr(core, "weights_", None)
-    if w is None:
+    if w is None or not names:
         return None
     std = posterior_std(getattr(core, "combiner_", None))
     if std is not None:
