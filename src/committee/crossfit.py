@@ -125,9 +125,14 @@ class CrossFit:
         ]
 
     def of_size(self, size: int) -> Predicted | None:
-        """Return the predictions of committees of about this size, and not above it."""
+        """Return the predictions of committees of about this size, and not above it.
+
+        No members at all are in the smallest ones, where that is what folds have found.
+        """
+        if not self.by_size:
+            return None
         below = [known for known in self.by_size if known <= size]
-        return self.by_size[max(below)] if below else None
+        return self.by_size[max(below, default=min(self.by_size))]
 
 
 def _splits(rows: WeighingRows) -> list[tuple[IntArray, IntArray]]:

@@ -219,7 +219,11 @@ class Assessment:
 
     def _is_own(self, support: IntArray) -> bool:
         """Whether these members are the combiner's own choice."""
-        return np.array_equal(support, np.flatnonzero(self.combiner.weights_))
+        w = self.combiner.weights_
+        # Where nothing is worth a weight, all stay.
+        return np.array_equal(
+            support, np.flatnonzero(w) if w.any() else np.arange(len(w))
+        )
 
     def _fair(self, support: IntArray) -> Predicted:
         """Return what committees like this one predict on rows that chose them not."""
@@ -241,7 +245,7 @@ class Assessment:
             measure=self.measure.name,
             n_rows=int(both.sum()),
             n_members_before=len(self.data.roster),
-            n_members_after=len(committee.support_),
+            n_members_after=committee.n_members_,
             error_before=error.before,
             error_after=error.after,
             difference=error.difference,

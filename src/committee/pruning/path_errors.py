@@ -77,7 +77,7 @@ class PathErrors:
             self._rows.mean(self.losses(predicted), predicted.counted)
             for predicted in self.crossfit.by_size.values()
         ]
-        at = np.searchsorted(known, sizes, side="right") - 1
+        at = np.maximum(np.searchsorted(known, sizes, side="right") - 1, 0)
         error, se = np.array(found)[at].T
         return self.measure.shown(error, se)
 

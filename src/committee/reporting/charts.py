@@ -139,7 +139,7 @@ def weights(
     """
     gated = getattr(core, "gate_", None) is not None
     w = shares if gated else getattr(core, "weights_", None)
-    if w is None:
+    if w is None or not names:
         return None
     std = None if gated else posterior_std(getattr(core, "combiner_", None))
     if std is not None:
