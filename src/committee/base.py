@@ -263,6 +263,7 @@ class BaseCommittee(HeldMembers):
             codes,
             votes=self._generator().votes,
             link="combiner",
+            floor=None if combiner is None else combiner.floor_,
             # Column names have been checked by then; trees want one array for all.
             arrays=all(isinstance(m, BaseDecisionTree) for m in members),
             names=generation.names,
