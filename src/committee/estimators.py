@@ -160,9 +160,9 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
         if self.roster_.link == "slope" and self.slope_ is not None:
             return slope_probabilities(scores, self.slope_)
         if self.roster_.link == "slope" and self.roster_.floor is not None:
-            # Without rows for a slope: that of the combiner, the sum of its weights.
+            # No rows for a slope: that of the combiner, whose weights need not sum to one.
             assert self.combiner_ is not None
-            return slope_probabilities(scores, float(self.combiner_.weights_.sum()))
+            return self.combiner_.probabilities(self.combiner_.weights_.sum() * scores)
         if self.roster_.link in ("mean", "slope") or self.combiner_ is None:
             return as_probabilities(scores)
         return self.combiner_.probabilities(scores)

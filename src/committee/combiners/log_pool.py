@@ -12,11 +12,9 @@ from committee._typing import FloatArray
 from committee._validation import Interval, StrOptions
 from committee.bayes.log_pool import Sums, fit_log_pool, row_sums
 from committee.combiners.base import Combiner
+from committee.combiners.log_odds import check_probabilities, least_probability
 from committee.combiners.problem import Problem
 from committee.combiners.selection import votes_tags
-
-#: By how much rounding may take a probability out of [0, 1].
-_ROUNDING = 1e-6
 
 
 class LogPool(Combiner):
@@ -101,15 +99,8 @@ class LogPool(Combiner):
         self.shrinkage = shrinkage
 
     def _weigh(self, problem: Problem) -> FloatArray:
-        K = problem.n_classes
-        if K is None:
-            raise ValueError(
-                "LogPool weighs log-probabilities of classes, F of shape (N, M, K). For "
-                "regression take LeastSquares, SimplexWeights or EPPruner."
-            )
-        floor = self.floor
-        if isinstance(floor, str):
-            floor = 1.0 / (problem.aside(_n_rows) + K)
+        least = least_probability(problem, self)
+        floor = least if isinstance(self.floor, str) else float(self.floor)
 
         def at(w: FloatArray) -> Sums:
             sums: Sums = problem.total(_sums, w, floor)
@@ -117,7 +108,7 @@ class LogPool(Combiner):
 
         rho = None if isinstance(self.shrinkage, str) else float(self.shrinkage)
         found = fit_log_pool(at, problem.n_members, rho)
-        self.floor_, self.shrinkage_ = float(floor), found.shrinkage
+        self.floor_, self.shrinkage_ = floor, found.shrinkage
         self.log_loss_ = found.loo
         return found.weights
 
@@ -136,22 +127,10 @@ class LogPool(Combiner):
         return p
 
 
-def _n_rows(problem: Problem) -> int:
-    """Return the number of rows with votes."""
-    mask = problem.held_out
-    return len(problem.y) if mask is None else int(mask.any(axis=1).sum())
-
-
 def _sums(problem: Problem, w: FloatArray, floor: float) -> Sums:
-    F = problem.F
-    if not (F.min() >= -_ROUNDING and F.max() <= 1 + _ROUNDING):
-        raise ValueError(
-            "LogPool takes logarithms of probabilities or votes, which lie between 0 and "
-            f"1. Got values from {F.min():.3g} to {F.max():.3g}: for scores, such as "
-            "those of a booster's rounds, take EPPruner."
-        )
+    check_probabilities(problem.F)
     return row_sums(
-        F,
+        problem.F,
         np.asarray(problem.y, dtype=np.intp),
         w,
         floor,

@@ -173,7 +173,7 @@ def _check(committee: Any) -> None:
         return
     if committee.roster_.floor is not None:
         raise ValueError(
-            "A native model averages probabilities, and LogPool adds up their logarithms: "
+            "A native model averages probabilities, and this committee adds up their logarithms: "
             "use committee.save, or fit or prune with a combiner that averages, such as "
             "SimplexWeights or EPPruner."
         )
