@@ -100,6 +100,8 @@ if TYPE_CHECKING:
         member_predictions,
     )
     from committee.pruning import (
+        PrunedClassifier,
+        PrunedRegressor,
         prune,
     )
     from committee.reporting.report import (
@@ -162,6 +164,8 @@ __all__ = [
     "PairedRunsDisplay",
     "Pool",
     "PosteriorDisplay",
+    "PrunedClassifier",
+    "PrunedRegressor",
     "PruningPathDisplay",
     "RandomInits",
     "RandomPruner",
@@ -271,7 +275,7 @@ _NAMES_OF = {
     ),
     "persistence": ("ModelFileError", "load", "save"),
     "predictions": ("combine", "member_predictions"),
-    "pruning": ("prune",),
+    "pruning": ("PrunedClassifier", "PrunedRegressor", "prune"),
     "reporting.report": ("report",),
     "training_sets": ("BiasVariance", "bias_variance"),
 }

@@ -14,6 +14,7 @@ from committee import (
     AmbiguityDisplay,
     Bagging,
     CommitteeClassifier,
+    CoupledKernelClassifier,
     LogPool,
     Pool,
     RocCommitteeDisplay,
@@ -186,6 +187,12 @@ def test_exports_refuse_in_one_sentence(fitted, rows):
         pytest.importorskip("skl2onnx")
         with pytest.raises(ValueError, match="adds up their logarithms"):
             to_onnx(pool)
+
+
+def test_a_coupled_ensemble_takes_no_log_pool(rows):
+    X, y, *_ = rows
+    with pytest.raises(ValueError, match="take a combiner that averages"):
+        CoupledKernelClassifier(2, combiner="log-pool").fit(X, y)
 
 
 def test_report_and_pictures_show_the_log_pool(fitted, rows):

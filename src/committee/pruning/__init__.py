@@ -1,6 +1,7 @@
 """From any fitted ensemble to the few members that matter."""
 
 from committee.pruning.prune import prune
+from committee.pruning.pruned import PrunedClassifier, PrunedRegressor
 from committee.pruning.summary import Summary
 
-__all__ = ["Summary", "prune"]
+__all__ = ["PrunedClassifier", "PrunedRegressor", "Summary", "prune"]

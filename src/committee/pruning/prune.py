@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from sklearn.base import clone
 
-from committee._typing import Link
 from committee.combiners import Combiner, EPPruner
-from committee.combiners.by_name import as_combiner
-from committee.ensembles import Roster, known_columns, roster_of
+from committee.ensembles import Roster, roster_of
 from committee.estimators import CommitteeClassifier, CommitteeRegressor
-from committee.pruning.assessment import Assessment
-from committee.pruning.chunked_data import kind_of_data
-from committee.pruning.measures import measure_of
+from committee.members import Pool
+from committee.pruning.keep import keep_few
 from committee.pruning.oob_choice import Oob, check_oob
+from committee.pruning.pruned import PrunedClassifier, PrunedRegressor
 
 
 def prune(
@@ -109,44 +104,49 @@ def prune(
     100
     """
     roster = roster_of(ensemble)
-    measure = measure_of(scoring, of_classes=roster.classes is not None)
-    combiner = EPPruner() if combiner is None else as_combiner(combiner)
-    template = _template(ensemble, roster, X, combiner=combiner, n_jobs=n_jobs)
-    data = kind_of_data(X, y)(
-        ensemble, roster, template, check_oob(oob), verbose, X, y, sample_weight
+    recipe = _recipe(
+        ensemble,
+        roster,
+        combiner=EPPruner() if combiner is None else combiner,
+        scoring=scoring,
+        n_jobs=n_jobs,
     )
-    fitted = data.fit(clone(combiner))
-    if data.note:
-        warnings.warn(data.note, UserWarning, stacklevel=2)
-    if roster.names is not None:
-        # The columns of F have names, also those of members that are left out.
-        fitted.member_names_ = roster.names
-    small: CommitteeClassifier | CommitteeRegressor
-    small = Assessment(data, fitted, measure).assemble(fitted.weights_)
+    small: CommitteeClassifier | CommitteeRegressor = keep_few(
+        recipe,
+        ensemble,
+        roster,
+        X,
+        y,
+        oob=check_oob(oob),
+        sample_weight=sample_weight,
+        scoring=scoring,
+        verbose=verbose,
+    )
     return small
 
 
-def _template(
-    ensemble: Any, roster: Roster, X: Any, *, combiner: Combiner, n_jobs: int | None
-) -> Any:
-    """Return a committee that knows its kind, labels and columns."""
-    kind = CommitteeRegressor if roster.classes is None else CommitteeClassifier
-    made = kind(combiner=combiner, n_jobs=n_jobs)
-    if roster.classes is not None:
-        made.classes_ = np.asarray(roster.classes)
-    for name, value in known_columns(ensemble).items():
-        setattr(made, name, value)
-    columns = [str(column) for column in getattr(X, "columns", [])]
-    # LightGBM knows "a b" as "a_b".
-    if columns and [c.replace(" ", "_") for c in columns] == list(
-        getattr(made, "feature_names_in_", [])
-    ):
-        made.feature_names_in_ = np.array(columns, dtype=object)
-    link: Link = "softmax" if roster.votes == "scores" else "slope"
-    if link == "slope" and not combiner.needs_rows:
-        link = "mean"  # nothing is chosen: it is the ensemble
-    made.roster_ = replace(roster, link=link, floor=None)
-    made.held_out_ = None
-    if hasattr(ensemble, "_digest"):
-        made._digest = ensemble._digest
-    return made
+def _recipe(
+    ensemble: Any,
+    roster: Roster,
+    *,
+    combiner: Any,
+    scoring: str | None,
+    n_jobs: int | None,
+) -> CommitteeClassifier | CommitteeRegressor:
+    """Return what a clone of the pruned committee is: how it came about, unfitted.
+
+    A search stands for what it chose. A bare booster cannot be trained again.
+    """
+    regression = roster.classes is None
+    if isinstance(ensemble, (list, tuple, dict)):
+        members = [clone(member) for member in roster.members]
+        named = (
+            None if roster.names is None else zip(roster.names, members, strict=True)
+        )
+        pool = Pool(members if named is None else list(named))
+        of_models = CommitteeRegressor if regression else CommitteeClassifier
+        return of_models(generator=pool, combiner=combiner, n_jobs=n_jobs)
+    model = getattr(ensemble, "best_estimator_", ensemble)
+    trained = clone(model) if hasattr(model, "get_params") else None
+    kind = PrunedRegressor if regression else PrunedClassifier
+    return kind(trained, combiner=combiner, scoring=scoring, n_jobs=n_jobs)
