@@ -290,6 +290,8 @@ class BaseCommittee(GatedMembers):
             codes,
             votes=self._generator().votes,
             link="combiner" if self.gate is None else "mean",
+            # A gate weighs probabilities, whatever weighed the members.
+            floor=None if combiner is None or self.gate else combiner.floor_,
             # Column names have been checked by then; trees want one array for all.
             arrays=all(isinstance(m, BaseDecisionTree) for m in members),
             names=generation.names,

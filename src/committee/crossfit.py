@@ -19,6 +19,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.combiners import Combiner
 from committee.diagnostics.filled_votes import FilledVotes
+from committee.probabilities import pooled_terms
 from committee.weighing_rows import WeighingRows, decided
 
 #: Above this many rows two folds are enough, and cost no more than one more fit.
@@ -73,14 +74,15 @@ class CrossFit:
     Attributes
     ----------
     votes : FilledVotes
-        F of all rows, with its missing votes filled.
+        F of all rows, or its logarithms, with missing votes filled.
     own : Predicted or None
         Of the combiner's own choice in each fold; None if there are too few rows for
         folds.
     """
 
     def __init__(self, combiner: Combiner, F: FloatArray, rows: WeighingRows) -> None:
-        self.votes = FilledVotes.of(F, rows.y, rows.held_out)
+        terms = pooled_terms(F, combiner.floor_)
+        self.votes = FilledVotes.of(terms, rows.y, rows.held_out)
         self.own: Predicted | None = None
         self._folds: list[_Fold] = []
         splits = _splits(rows)

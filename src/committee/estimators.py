@@ -199,7 +199,7 @@ class CommitteeClassifier(SetMixin, ScoreMixin, ClassifierMixin, BaseCommittee):
 
         The combiner turns the weighted sums of the members' probabilities or
         votes into probabilities: as a rule it cuts them at zero and scales rows to
-        sum one. A committee made by `prune` has p(k | x) ~ exp(slope_ s_k(x)): few
+        sum one; `LogPool` has the softmax of weighted log-probabilities. A committee made by `prune` has p(k | x) ~ exp(slope_ s_k(x)): few
         members that are sure of themselves are not to be taken at their word.
 
         Parameters
@@ -219,6 +219,10 @@ class CommitteeClassifier(SetMixin, ScoreMixin, ClassifierMixin, BaseCommittee):
             return softmax_probabilities(scores)
         if self.roster_.link == "slope" and self.slope_ is not None:
             return slope_probabilities(scores, self.slope_)
+        if self.roster_.link == "slope" and self.roster_.floor is not None:
+            # No rows for a slope: that of the combiner, whose weights need not sum to one.
+            assert self.combiner_ is not None
+            return self.combiner_.probabilities(self.combiner_.weights_.sum() * scores)
         if self.roster_.link in ("mean", "slope") or self.combiner_ is None:
             return as_probabilities(scores)
         return self.combiner_.probabilities(scores)

@@ -7,6 +7,7 @@ bytes, seconds and the summary are made here when somebody asks for them.
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -65,7 +66,14 @@ class Assessment:
             return own.without_steps(assessment=self)  # type: ignore[no-any-return]
         w = self.combiner.weights_
         unknown = np.full(1, np.nan)
-        return Path(w[None], unknown, unknown, "error", assessment=self)
+        return Path(
+            w[None],
+            unknown,
+            unknown,
+            "error",
+            assessment=self,
+            floor=self.combiner.floor_,
+        )
 
     @cached_property
     def _found(self) -> PathErrors:
@@ -164,7 +172,8 @@ class Assessment:
             kept = kept * self._slope(members, kept)
         elif self.data.roster.classes is not None:
             kept = as_shares(kept)
-        made.roster_ = made.roster_.only(members, kept)
+        only = made.roster_.only(members, kept)
+        made.roster_ = replace(only, floor=self.combiner.floor_)
         made.support_ = members
         made.combiner_ = at_weights(self.combiner, w)
         made.path_ = self._path

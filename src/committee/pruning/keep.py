@@ -68,7 +68,7 @@ def _learn(
     link: Link = "softmax" if roster.votes == "scores" else "slope"
     if link == "slope" and not combiner.needs_rows:
         link = "mean"  # nothing is chosen: it is the ensemble
-    made.roster_ = replace(roster, link=link)
+    made.roster_ = replace(roster, link=link, floor=None)
     made.held_out_ = None
     if hasattr(ensemble, "_digest"):
         made._digest = ensemble._digest

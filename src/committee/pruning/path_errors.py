@@ -14,10 +14,12 @@ import numpy as np
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.combiners import Combiner
 from committee.crossfit import CrossFit, Predicted
+from committee.diagnostics.filled_votes import FilledVotes
 from committee.ensembles import Roster
 from committee.probabilities import (
     as_probabilities,
     fit_slope,
+    pooled_terms,
     slope_probabilities,
     softmax_probabilities,
 )
@@ -117,7 +119,11 @@ class PathErrors:
         if self._relearned is not None and self._relearned.own is not None:
             return self._relearned.own
         assert self._roster.weights is not None
-        return self.as_weighed(self._roster.weights)
+        votes = self.crossfit.votes
+        if self._roster.floor != self._combiner.floor_:
+            terms = pooled_terms(self._evaluation.F, self._roster.floor)
+            votes = FilledVotes.of(terms, self._rows.y, self._rows.held_out)
+        return Predicted.of(votes, self._roster.weights)
 
     @cached_property
     def _relearned(self) -> CrossFit | None:

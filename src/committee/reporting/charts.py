@@ -233,9 +233,10 @@ def ambiguity(
 
         ensemble error = member error - diversity:   w'Cw = sum_m w_m C_mm - diversity
 
-    None where members give scores, whose distance from the targets has no meaning.
+    None where members give scores, whose distance from the targets has no meaning, and
+    for a log pool, which is no average.
     """
-    if evaluated.roster.votes == "scores":
+    if evaluated.roster.votes == "scores" or evaluated.roster.floor is not None:
         return None
     C, M = evaluated.correlation, len(evaluated.leading)
     own = np.ones(M) if w is None else w[evaluated.leading]
