@@ -100,6 +100,8 @@ if TYPE_CHECKING:
     )
     from committee.pruning import (
         prune,
+        refine,
+        shrink,
     )
     from committee.reporting.report import (
         report,
@@ -184,8 +186,10 @@ __all__ = [
     "pairwise_kappa",
     "prune",
     "q_statistic",
+    "refine",
     "report",
     "save",
+    "shrink",
     "to_onnx",
     "to_sklearn",
 ]
@@ -268,7 +272,7 @@ _NAMES_OF = {
     ),
     "persistence": ("ModelFileError", "load", "save"),
     "predictions": ("combine", "member_predictions"),
-    "pruning": ("prune",),
+    "pruning": ("prune", "refine", "shrink"),
     "reporting.report": ("report",),
     "training_sets": ("BiasVariance", "bias_variance"),
 }

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from sklearn.base import clone
 
-from committee._typing import Link
+from committee._typing import RandomState
 from committee.combiners import Combiner, EPPruner
 from committee.combiners.by_name import as_combiner
-from committee.ensembles import Roster, known_columns, roster_of
+from committee.ensembles import roster_of
 from committee.estimators import CommitteeClassifier, CommitteeRegressor
 from committee.pruning.assessment import Assessment
 from committee.pruning.chunked_data import kind_of_data
 from committee.pruning.measures import measure_of
 from committee.pruning.oob_choice import Oob, check_oob
+from committee.pruning.refine import refine as refine_trees
+from committee.pruning.template import template_of
 
 
 def prune(
@@ -29,7 +29,10 @@ def prune(
     oob: Oob = "auto",
     sample_weight: Any = None,
     scoring: str | None = None,
+    refine: bool = False,
+    max_members: int | None = None,
     n_jobs: int | None = None,
+    random_state: RandomState = None,
     verbose: bool = False,
 ) -> CommitteeClassifier | CommitteeRegressor:
     """Return the few members of a fitted ensemble that matter, as a committee.
@@ -72,8 +75,17 @@ def prune(
         "accuracy" (the error rate, unless given), "neg_log_loss", "neg_brier_score",
         "roc_auc"; for numbers "neg_root_mean_squared_error" (unless given) or
         "neg_mean_absolute_error". The combiner has its own objective.
+    refine : bool, default=False
+        Refit the leaves of the members, which must be trees, and merge some: see
+        `committee.refine`. The committee then has `refinement_` in the place of `path_`
+        and `summary()`.
+    max_members : int, optional
+        Take the committee of the path with at most so many members:
+        `path_.choose(max_members=...)`.
     n_jobs : int, optional
         Members that predict at the same time, now and in the committee.
+    random_state : int, RandomState or None
+        Of the made-up rows of `refine`.
     verbose : bool, default=False
         Show a progress bar on standard error.
 
@@ -94,6 +106,7 @@ def prune(
     See Also
     --------
     member_predictions : The matrix F.
+    refine : Refit the leaves of trees.
 
     Examples
     --------
@@ -111,7 +124,7 @@ def prune(
     roster = roster_of(ensemble)
     measure = measure_of(scoring, of_classes=roster.classes is not None)
     combiner = EPPruner() if combiner is None else as_combiner(combiner)
-    template = _template(ensemble, roster, X, combiner=combiner, n_jobs=n_jobs)
+    template = template_of(ensemble, roster, X, combiner=combiner, n_jobs=n_jobs)
     data = kind_of_data(X, y)(
         ensemble, roster, template, check_oob(oob), verbose, X, y, sample_weight
     )
@@ -123,30 +136,27 @@ def prune(
         fitted.member_names_ = roster.names
     small: CommitteeClassifier | CommitteeRegressor
     small = Assessment(data, fitted, measure).assemble(fitted.weights_)
+    if max_members is not None:
+        small = small.path_.choose(max_members=max_members)
+    if refine:
+        return _refined(small, X, y, sample_weight, n_jobs, random_state)
     return small
 
 
-def _template(
-    ensemble: Any, roster: Roster, X: Any, *, combiner: Combiner, n_jobs: int | None
-) -> Any:
-    """Return a committee that knows its kind, labels and columns."""
-    kind = CommitteeRegressor if roster.classes is None else CommitteeClassifier
-    made = kind(combiner=combiner, n_jobs=n_jobs)
-    if roster.classes is not None:
-        made.classes_ = np.asarray(roster.classes)
-    for name, value in known_columns(ensemble).items():
-        setattr(made, name, value)
-    columns = [str(column) for column in getattr(X, "columns", [])]
-    # LightGBM knows "a b" as "a_b".
-    if columns and [c.replace(" ", "_") for c in columns] == list(
-        getattr(made, "feature_names_in_", [])
-    ):
-        made.feature_names_in_ = np.array(columns, dtype=object)
-    link: Link = "softmax" if roster.votes == "scores" else "slope"
-    if link == "slope" and not combiner.needs_rows:
-        link = "mean"  # nothing is chosen: it is the ensemble
-    made.roster_ = replace(roster, link=link)
-    made.held_out_ = None
-    if hasattr(ensemble, "_digest"):
-        made._digest = ensemble._digest
-    return made
+def _refined(
+    small: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    n_jobs: int | None,
+    random_state: RandomState,
+) -> CommitteeClassifier | CommitteeRegressor:
+    """Refine what was pruned, on the same rows and with the same votes."""
+    oob = small.path_.assessment.data.evaluation.rows.held_out is not None
+    return refine_trees(
+        *(small, X, y),
+        oob=oob,
+        sample_weight=sample_weight,
+        n_jobs=n_jobs,
+        random_state=random_state,
+    )
