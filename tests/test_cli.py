@@ -17,7 +17,13 @@ from committee import Ambiguity
 from committee.cli import app
 from committee.combiner_names import COMBINERS
 from committee.demo import Outcome, unlike_models
-from committee.shell.choices import ESTIMATORS, GENERATORS, TASKS
+from committee.shell.choices import (
+    ESTIMATORS,
+    GENERATORS,
+    POOL,
+    PRESETS,
+    TASKS,
+)
 from committee.shell.tables import read_table
 from tests.shell.conftest import folder as plain_folder  # noqa: F401
 from tests.shell.conftest import make_table, refused, run, trained  # noqa: F401
@@ -108,7 +114,7 @@ def folder(plain_folder):  # noqa: F811
         "ragged.csv": "size,grade\n1,yes\n2,no,maybe\n",
         "short.csv": "size,grade\n1,yes\n2\n",
         "constant.csv": "size,grade\n1,yes\n2,yes\n",
-        "gaps.csv": "size,grade\n1,yes\n2,\n3,no\n",
+        "gaps.csv": "size,grade\n1,\n2,\n3,\n",
         "short.skops": "",
     }
     for name, text in texts.items():
@@ -165,7 +171,7 @@ def test_the_whole_way_through_pipes(folder):
 
 def test_results_go_to_standard_output_and_the_rest_to_standard_error(folder):
     result = run("train", "grades.csv", "--target", "grade", "-o", "m.skops")
-    assert "members                100" in result.stdout
+    assert "members                5\n" in result.stdout
     assert "classification, since the target 'grade'" in result.stderr
     assert "training" in result.stderr
 
@@ -186,7 +192,7 @@ BAD_INPUT = {
         "Did you mean 'grade'?",
     ),
     "one value": (("train", "constant.csv", *TRAIN), 1, "All 2 rows have 'yes'"),
-    "gaps in the target": (("train", "gaps.csv", *TRAIN), 1, "first row 2"),
+    "no target in any row": (("train", "gaps.csv", *TRAIN), 1, "no value in any"),
     "unknown combiner": (
         ("train", "grades.csv", *TRAIN, "--combiner", "epp"),
         2,
@@ -500,6 +506,11 @@ ON_DASK = {
         2,
         "On Dask, --generator must be one of bagging, mini-batches",
     ),
+    "preset": (
+        ("train", "rows/*.csv", *TRAIN, "--preset", "best"),
+        2,
+        "--preset is for the unlike learners of --generator pool, in memory, and Dask",
+    ),
     "combiner": (
         ("train", "rows/*.csv", *TRAIN, "--combiner", "mcmc"),
         2,
@@ -568,7 +579,8 @@ def test_an_error_on_a_worker_names_the_file(rows, folder, two_workers):
     [
         ("--combiner", COMBINERS),
         ("--estimator", ESTIMATORS),
-        ("--generator", GENERATORS),
+        ("--generator", (POOL, *GENERATORS)),
+        ("--preset", PRESETS),
         ("--task", TASKS),
     ],
 )

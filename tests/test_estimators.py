@@ -257,6 +257,7 @@ def test_memorising_trees_look_better_on_their_training_rows():
     ],
     ids=["str", "object", "int", "float", "uint8"],
 )
+@pytest.mark.filterwarnings("ignore:AdaBoost stopped")
 def test_labels_of_any_type(labels):
     """Of members with probabilities and without, trained at once and in turn."""
     X, codes = _classes()
@@ -380,13 +381,14 @@ class _NeedsSparse(DecisionTreeClassifier):
 @pytest.mark.parametrize(
     "generator", [Bagging(3), RandomInits(2), AdaBoost(2)], ids=repr
 )
+@pytest.mark.filterwarnings("ignore:AdaBoost stopped")
 def test_sparse_matrices_are_handed_through(container, generator):
     X, y = _classes()
     X[np.abs(X) < 0.5] = 0
     options = {"generator": generator, "combiner": SimplexWeights(), "random_state": 0}
     member = _NeedsSparse() if generator.votes == "soft" else DecisionTreeClassifier()
     from_sparse = CommitteeClassifier(member, **options).fit(container(X), y)
-    from_dense = CommitteeClassifier(**options).fit(X, y)
+    from_dense = CommitteeClassifier(DecisionTreeClassifier(), **options).fit(X, y)
     np.testing.assert_array_equal(
         from_sparse.predict_proba(container(X)), from_dense.predict_proba(X)
     )
@@ -605,8 +607,8 @@ def test_metadata_nobody_asked_for_are_refused():
 
 def test_an_unknown_fit_argument_without_routing():
     X, y = _classes()
-    with pytest.raises(TypeError, match=r"\['groups'\].*enable_metadata_routing=True"):
-        CommitteeClassifier(generator=Bagging(2)).fit(X, y, groups=y)
+    with pytest.raises(TypeError, match=r"\['colour'\].*enable_metadata_routing=True"):
+        CommitteeClassifier(generator=Bagging(2)).fit(X, y, colour=y)
 
 
 def test_sample_weight_through_a_grid_search():
@@ -977,3 +979,40 @@ def test_a_fraction_that_leaves_nothing(fraction):
     )
     with pytest.raises(ValueError, match=r"weigh_on=.* of 60 rows"):
         committee.fit(X, y)
+
+
+def test_weights_of_classes_are_weights_of_rows():
+    """By label, for members that take sample_weight and for those that take none."""
+    X, y = _classes()
+    labels = np.array(["a", "b", "c"])[y]
+    c = {"a": 5.0, "b": 1.0, "c": 0.2}
+    s = np.array([5.0, 1.0, 0.2])[y]
+    own = np.linspace(1.0, 2.0, len(y))
+    for member in (DecisionTreeClassifier(max_depth=2), KNeighborsClassifier(3)):
+        for generator in (Bagging(3), RandomInits(2)):
+            options = {"generator": generator, "combiner": SimplexWeights()}
+            plain = CommitteeClassifier(member, random_state=0, **options)
+            by_class = clone(plain).set_params(class_weight=c)
+            np.testing.assert_array_equal(
+                by_class.fit(X, labels, sample_weight=own).predict_proba(X),
+                plain.fit(X, labels, sample_weight=own * s).predict_proba(X),
+            )
+
+
+def test_balanced_classes_are_all_found():
+    rng = np.random.RandomState(0)
+    y = np.repeat([0, 1], [380, 20])
+    X = rng.standard_normal((400, 2)) + y[:, None]
+    stump = DecisionTreeClassifier(max_depth=2)
+    plain = CommitteeClassifier(stump, generator=Bagging(10), random_state=0)
+    balanced = clone(plain).set_params(class_weight="balanced").fit(X, y)
+    assert np.mean(balanced.predict(X[380:])) > np.mean(
+        plain.fit(X, y).predict(X[380:])
+    )
+    assert np.mean(balanced.predict(X[380:])) > 0.5
+    with pytest.raises(ValueError, match="class_weight"):
+        clone(plain).set_params(class_weight="even").fit(X, y)
+    with pytest.raises(ValueError, match="not in class_weight"):
+        clone(plain).set_params(class_weight={"typo": 2.0}).fit(X, y)
+    with pytest.raises(ValueError, match="non-negative"):
+        clone(plain).set_params(class_weight={0: -1.0, 1: 1.0}).fit(X, y)

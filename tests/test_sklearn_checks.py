@@ -1,6 +1,12 @@
 """scikit-learn's own checks; every exemption carries its reason."""
 
 import pytest
+from sklearn.base import is_classifier
+from sklearn.ensemble import (
+    ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -15,6 +21,8 @@ from committee import (
     MiniBatches,
     OptimalWeights,
     Pool,
+    PrunedClassifier,
+    PrunedRegressor,
     RandomInits,
     SimplexWeights,
 )
@@ -32,17 +40,25 @@ _TIES = (
     "boosting makes the errors of the last member weigh exactly one half, so splits of "
     "the next tree tie, and the order of summation decides"
 )
+_NO_LIMIT = (
+    "the check limits trees by min_weight_fraction_leaf, which here is a setting of the "
+    "estimator: trees without a limit separate the classes whatever they weigh"
+)
 
 
 def _expected_failures(committee):
     """Return {check: reason}."""
     generator = committee.generator
+    weighted = is_classifier(committee) and isinstance(
+        generator, (AdaBoost, MiniBatches, RandomInits)
+    )
+    limit = {"check_class_weight_classifiers": _NO_LIMIT} if weighted else {}
     if isinstance(generator, AdaBoost):
-        return dict.fromkeys(_EQUIVALENCE[:1], _TIES)
+        return limit | dict.fromkeys(_EQUIVALENCE[:1], _TIES)
     draws_no_rows = isinstance(generator, RandomInits) and not getattr(
         committee.combiner, "needs_rows", False
     )
-    return {} if draws_no_rows else dict.fromkeys(_EQUIVALENCE, _RANDOM_ROWS)
+    return limit if draws_no_rows else limit | dict.fromkeys(_EQUIVALENCE, _RANDOM_ROWS)
 
 
 #: Every generator and every way of weighing, on one kind of committee or the other.
@@ -64,6 +80,20 @@ COMMITTEES = [
     ),
     CommitteeRegressor(generator=RandomInits(2)),
 ]
+
+
+@pytest.mark.parametrize(
+    "committee",
+    [
+        PrunedClassifier(RandomForestClassifier(10)),
+        PrunedClassifier(GradientBoostingClassifier(n_estimators=3)),
+        PrunedRegressor(ExtraTreesRegressor(4), combiner=SimplexWeights()),
+    ],
+    ids=lambda c: str(c.estimator),
+)
+def test_pruning_keeps_the_contract_too(committee):
+    committee.set_params(random_state=0)
+    assert_passes_all_checks(committee, dict.fromkeys(_EQUIVALENCE, _RANDOM_ROWS))
 
 
 @pytest.mark.filterwarnings(

@@ -99,6 +99,8 @@ if TYPE_CHECKING:
         member_predictions,
     )
     from committee.pruning import (
+        PrunedClassifier,
+        PrunedRegressor,
         prune,
         refine,
         shrink,
@@ -162,6 +164,8 @@ __all__ = [
     "PairedRunsDisplay",
     "Pool",
     "PosteriorDisplay",
+    "PrunedClassifier",
+    "PrunedRegressor",
     "PruningPathDisplay",
     "RandomInits",
     "RandomPruner",
@@ -272,7 +276,13 @@ _NAMES_OF = {
     ),
     "persistence": ("ModelFileError", "load", "save"),
     "predictions": ("combine", "member_predictions"),
-    "pruning": ("prune", "refine", "shrink"),
+    "pruning": (
+        "PrunedClassifier",
+        "PrunedRegressor",
+        "prune",
+        "refine",
+        "shrink",
+    ),
     "reporting.report": ("report",),
     "training_sets": ("BiasVariance", "bias_variance"),
 }

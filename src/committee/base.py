@@ -11,11 +11,7 @@ import numpy as np
 from sklearn.base import is_classifier, is_regressor
 from sklearn.tree import BaseDecisionTree
 from sklearn.utils import check_random_state, estimator_html_repr, get_tags
-from sklearn.utils.metadata_routing import (
-    MetadataRouter,
-    MethodMapping,
-    process_routing,
-)
+from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,22 +22,23 @@ from committee._validation import (
     Interval,
     StrOptions,
     check_columns,
-    routing_enabled,
 )
 from committee.combiners import Combiner
 from committee.combiners.by_name import as_combiner
 from committee.distributed import lazy_rows
-from committee.ensembles import Roster, Round, rebuilt
+from committee.ensembles import Rebuilt, Roster, Round, rebuilt
 from committee.ensembles.roster import with_rows
 from committee.ensembles.training_rows import digest
 from committee.export import to_sklearn
 from committee.held_members import HeldMembers
+from committee.importances import feature_importances
 from committee.members import Bagging, Generation, Generator, Pool, TrainingData
 from committee.members.base import split_off
 from committee.members.dask_rows import ChunkedData, training_data
 from committee.members.dask_training import check_generator, generate_members
 from committee.path import Path
 from committee.predictions import combined, predict_members
+from committee.routing import router_of
 from committee.weighing import grow, weigh
 
 
@@ -68,6 +65,8 @@ class BaseCommittee(HeldMembers):
     }
 
     _default_estimator: ClassVar[type]
+    #: Returns labels or numbers, or raises ValueError.
+    _check_y: Callable[[Any], Any]
 
     #: Set before `fit` by whoever wants `_weighing`: F, the rows and the mask that all
     #: members were weighed on, of which the committee keeps a part.
@@ -77,6 +76,7 @@ class BaseCommittee(HeldMembers):
     combiner_: Combiner | None
     held_out_: BoolArray | None
     path_: Path
+    n_features_in_: int
     #: Of the rows of `fit`, to recognise them by; handed on when it is pruned.
     _digest: str
 
@@ -100,6 +100,14 @@ class BaseCommittee(HeldMembers):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Importances of the columns, the members' weighted by `weights_`; sum one.
+
+        Where all members have them, as trees do: AttributeError otherwise.
+        """
+        return feature_importances(self._fitted_roster(), self.n_features_in_)
 
     @available_if(lambda self: hasattr(self, "path_"))  # type: ignore[untyped-decorator]
     def summary(self) -> Any:
@@ -132,11 +140,7 @@ class BaseCommittee(HeldMembers):
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return how metadata reach the members; see scikit-learn's guide."""
-        router = MetadataRouter(owner=self).add_self_request(self)
-        mapping = MethodMapping().add(caller="fit", callee="fit")
-        for i, estimator in enumerate(self._estimators()):
-            router.add(**{f"estimator_{i}": estimator}, method_mapping=mapping)
-        return router
+        return router_of(self)
 
     def __sklearn_tags__(self) -> Any:
         """Accept what all members accept."""
@@ -183,12 +187,11 @@ class BaseCommittee(HeldMembers):
         y: Any,
         sample_weight: Any,
         fit_params: dict[str, Any],
-        check_y: Callable[[Any], Any],
     ) -> TrainingData | ChunkedData:
         """Return checked rows, in memory or in chunks."""
         self._check_kind()
         combiner = as_combiner(self.combiner)
-        data = training_data(self, X, y, sample_weight, fit_params, check_y)
+        data = training_data(self, X, y, sample_weight, fit_params, self._check_y)
         if isinstance(data, TrainingData):
             self._digest = digest(data.X)
         if combiner is not None and not data.in_memory:
@@ -211,6 +214,11 @@ class BaseCommittee(HeldMembers):
         combiner = as_combiner(self.combiner)
         if combiner is not None and not combiner.takes_chunks:
             combiner.check_chunks(None)
+
+    def _leaves_rows_out(self) -> bool:
+        """Whether it will know the rows that each member did not see."""
+        held_out = self._needs_rows() and self.weigh_on == "held-out"
+        return held_out and hasattr(self._generator(), "sample")
 
     def _needs_rows(self) -> bool:
         """Whether members are weighed by what they predict."""
@@ -279,20 +287,6 @@ class BaseCommittee(HeldMembers):
                     f"Got {type(estimator).__name__}."
                 )
 
-    def _route(self, fit_params: dict[str, Any]) -> dict[str, Any]:
-        """Return the metadata for the members, once it is clear who asked for it."""
-        if not fit_params:
-            return {}
-        if not routing_enabled():
-            raise TypeError(
-                f"fit() got {sorted(fit_params)}. Members get further arguments "
-                "through metadata routing: call "
-                "sklearn.set_config(enable_metadata_routing=True) and "
-                "set_fit_request(...) on the estimator."
-            )
-        process_routing(self, "fit", **fit_params)
-        return fit_params
-
     def _forget(self) -> None:
         """Be unfitted: should this fit fail, nothing old may stay beside the new."""
         for name in (
@@ -323,14 +317,16 @@ class BaseCommittee(HeldMembers):
     def _combined(self, X: Any) -> FloatArray:
         """Return sum_m w_m f_m."""
         check_is_fitted(self)
-        X = self._prepared(X)
+        X, whole = self._prepared(X), self._rebuilt()
+        return (
+            combined(self.roster_, X, n_jobs=self.n_jobs) if whole is None else whole(X)
+        )
+
+    def _rebuilt(self) -> Rebuilt | None:
+        """Return the booster that rounds make up again: one call instead of many."""
         if isinstance(self.members_[0], Round) and "_whole" not in self.__dict__:
-            # Rounds of a booster make one up again: one call instead of many.
             self._whole = rebuilt(self.members_, self.weights_)
-        whole = self.__dict__.get("_whole")
-        if whole is not None:
-            return whole(X)  # type: ignore[no-any-return]
-        return combined(self.roster_, X, n_jobs=self.n_jobs)
+        return self.__dict__.get("_whole")
 
     def _prepared(self, X: Any) -> Any:
         """Check X and return it as the members take it."""
@@ -349,10 +345,10 @@ class BaseCommittee(HeldMembers):
         return check_columns(self, X, reset=reset)
 
     def _estimator(self) -> Member:
-        """Return the members' estimator, a decision tree unless given."""
-        if self.estimator is None:
-            return self._default_estimator()
-        return self.estimator
+        """Return the members' estimator, a tree as the generator wants it unless given."""
+        if self.estimator is not None:
+            return self.estimator
+        return self._default_estimator(max_depth=self._generator().default_depth)
 
     def _estimators(self) -> Sequence[Member]:
         """Return the unfitted estimators behind the members."""

@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
-import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.utils import (
-    assert_all_finite,
-    column_or_1d,
-)
-from sklearn.utils.multiclass import check_classification_targets
 
-from committee._typing import FloatArray
-from committee._validation import (
-    fit_context,
-)
+from committee._typing import FloatArray, Member, RandomState
+from committee._validation import StrOptions, fit_context
 from committee.base import BaseCommittee
+from committee.combiners import Combiner
 from committee.distributed import ScoreMixin, lazy_rows
 from committee.ensembles import Roster
+from committee.members import Generator, TrainingData
+from committee.members.base import with_class_weight
 from committee.probabilities import (
     as_probabilities,
     slope_probabilities,
     softmax_probabilities,
 )
-
-#: Types of None and of the missing values of pandas, which may not be installed.
-_MISSING = {"NoneType", "NAType", "NaTType"}
+from committee.targets import at_least_two, labels_of, numbers_of, require_y
 
 
 class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
@@ -57,6 +50,12 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
         not raised the log evidence of the combiner by 3; the generator's number of
         members is then the most there can be. For `EPPruner` and `ARDPruner`, and all
         generators but `Pool` and `LPBoost`; `AdaBoost` needs a fraction as `weigh_on`.
+    class_weight : dict or "balanced", optional
+        Weights of the classes, by label; "balanced" is N / (K N_k). They multiply the
+        weights of the rows, for training and for weighing, whatever the generator: a
+        bootstrap sample is drawn in proportion to them, other members get them as
+        `sample_weight`, and members that take none are trained on rows drawn in
+        proportion. A `class_weight` of the estimator itself comes on top.
     n_jobs : int, optional
         Members that train, or predict, at the same time, through joblib. Results do
         not depend on it. On Dask collections Dask decides.
@@ -105,7 +104,40 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
     """
 
     _default_estimator = DecisionTreeClassifier
+    _check_y = staticmethod(labels_of)
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseCommittee._parameter_constraints,
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+    }
+
     classes_: Any
+    #: Files of older versions have none.
+    class_weight: Any = None
+
+    def __init__(
+        self,
+        estimator: Member | None = None,
+        *,
+        generator: Generator | None = None,
+        combiner: Combiner | str | None = None,
+        weigh_on: str | float = "held-out",
+        stop: str | None = None,
+        class_weight: dict[Any, float] | str | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: bool | int = False,
+    ) -> None:
+        super().__init__(
+            estimator,
+            generator=generator,
+            combiner=combiner,
+            weigh_on=weigh_on,
+            stop=stop,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.class_weight = class_weight
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
@@ -128,10 +160,22 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
         self
         """
         self._forget()
-        _require_y(self, y)
-        data = self._training_data(X, y, sample_weight, fit_params, _labels)
-        self.classes_ = _at_least_two(data.labels)
+        require_y(self, y)
+        data = self._training_data(X, y, sample_weight, fit_params)
+        self.classes_ = at_least_two(data.labels)
+        if self.class_weight is not None:
+            assert isinstance(data, TrainingData)
+            data = with_class_weight(data, self.class_weight)
         return self._fit(data)
+
+    def _check_chunks(self, fit_params: dict[str, Any]) -> None:
+        """Refuse what has to see all rows at once."""
+        super()._check_chunks(fit_params)
+        if self.class_weight is not None:
+            raise ValueError(
+                "class_weight takes no Dask collections: give its weights as "
+                "sample_weight."
+            )
 
     @lazy_rows(tail=lambda model: (len(model.classes_),))
     def predict_proba(self, X: Any) -> FloatArray:
@@ -279,6 +323,7 @@ class CommitteeRegressor(ScoreMixin, RegressorMixin, BaseCommittee):
     """
 
     _default_estimator = DecisionTreeRegressor
+    _check_y = staticmethod(numbers_of)
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
@@ -300,8 +345,8 @@ class CommitteeRegressor(ScoreMixin, RegressorMixin, BaseCommittee):
         self
         """
         self._forget()
-        _require_y(self, y)
-        data = self._training_data(X, y, sample_weight, fit_params, _numbers)
+        require_y(self, y)
+        data = self._training_data(X, y, sample_weight, fit_params)
         return self._fit(data)
 
     @lazy_rows()
@@ -318,43 +363,3 @@ class CommitteeRegressor(ScoreMixin, RegressorMixin, BaseCommittee):
         f_ens : array of shape (N,)
         """
         return self._combined(X)
-
-
-def _require_y(estimator: BaseEstimator, y: Any) -> None:
-    """Refuse to be fitted without targets."""
-    if y is None:
-        raise ValueError(
-            f"This {type(estimator).__name__} estimator requires y to be passed, but "
-            "the target y is None."
-        )
-
-
-def _labels(y: Any) -> Any:
-    """Return y as a 1-D array of labels."""
-    y = _finite(y)
-    check_classification_targets(y)
-    return y
-
-
-def _numbers(y: Any) -> FloatArray:
-    """Return y as a 1-D array of finite numbers."""
-    return _finite(y).astype(np.float64)  # type: ignore[no-any-return]
-
-
-def _finite(y: Any) -> Any:
-    """Return y as a 1-D array without missing values."""
-    y = column_or_1d(y, warn=True)
-    if y.dtype == object and any(type(label).__name__ in _MISSING for label in y):
-        raise ValueError("Input y contains None: drop or fill rows without a target.")
-    assert_all_finite(y, input_name="y")
-    return y
-
-
-def _at_least_two(classes: Any) -> Any:
-    """Refuse a classification of nothing."""
-    if len(classes) < 2:
-        raise ValueError(
-            "A classifier needs at least 2 classes in y. Got 1 class: "
-            f"{classes.tolist()[0]!r}."
-        )
-    return classes

@@ -214,6 +214,10 @@ class Path:
         better, d_k < -3 s_k: then the best of these. Of several committees of one
         size the one of least own error is taken.
 
+        Without limits this is not the committee that `prune` returned. That one is the
+        combiner's own choice, by its rule (as a rule fewer members, such as those of
+        least leave-one-out error); this asks how far the path is worth following.
+
         Parameters
         ----------
         max_members : int, optional

@@ -295,7 +295,7 @@ def test_members_that_are_all_wrong(kind, weight):
     F = -y[:, None] + 0.1 * rng.normal(size=(60, 3))
     if kind == "binary":
         F = np.eye(2)[1 - y][:, None].repeat(3, axis=1)
-    mcmc = MCMCPruner(n_samples=200, n_warmup=50, random_state=0)
+    mcmc = MCMCPruner(n_samples=500, n_warmup=200, random_state=0)
     mcmc.fit(F, y, sample_weight=np.full(60, weight))
     assert len(mcmc.support_) == 1
     # EP matches the moments of a truncation that is all tail to some percent.

@@ -344,7 +344,7 @@ def _no_kernel(X, Z):
         ({"gamma": -1.0}, {}, "'gamma' parameter"),
         ({"topology": "star"}, {}, "'topology' parameter"),
         ({"coupling_set": "test"}, {}, "'coupling_set' parameter"),
-        ({"combiner": "mean"}, {}, "'combiner' parameter"),
+        ({"combiner": "mean"}, {}, "combiner must be a combiner"),
     ],
 )
 def test_bad_input(options, change, message):

@@ -127,7 +127,8 @@ def test_from_prune_to_a_file(tmp_path):
         "probabilities",
     ]
     path = tmp_path / "model.skops"
-    save(committee, path)
+    with pytest.warns(UserWarning, match="types of other libraries"):
+        save(committee, path)
     with pytest.raises(ValueError, match=r"catboost\.core\.CatBoostClassifier"):
         load(path)
     again = load(path, trusted=[type(model)])

@@ -120,7 +120,7 @@ def test_displays_and_the_report_show_names(tmp_path):
         small = prune(ensemble, X, y, combiner=SimplexWeights())
         assert WeightsDisplay.from_estimator(small).names == NAMES
         table = member_table(small, evaluate_members(small, X, y))
-        assert table.names == [f"#{m} {NAMES[m]}" for m in small.support_]
+        assert table.names == [f"#{m} {name}" for m, name in enumerate(NAMES)]
     report(dict(fitted()), X, y, tmp_path / "page.html")
     assert "near" in (tmp_path / "page.html").read_text(encoding="utf-8")
 

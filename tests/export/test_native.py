@@ -17,6 +17,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from committee import (
@@ -150,7 +151,8 @@ def test_committees_that_were_fitted(combiner):
 
 def test_boosted_and_pooled_committees_that_were_fitted():
     X, y = rows("binary")
-    boosted = CommitteeClassifier(generator=AdaBoost(5), random_state=0)
+    stump = DecisionTreeClassifier(max_depth=1)
+    boosted = CommitteeClassifier(stump, generator=AdaBoost(5), random_state=0)
     pool = CommitteeClassifier(generator=Pool([GaussianNB(), LogisticRegression()]))
     for committee in (boosted.fit(X[:90], y[:90]), pool.fit(X[:90], y[:90])):
         assert_same(to_sklearn(committee), committee, X[90:])

@@ -5,12 +5,18 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.datasets import make_classification
+from sklearn.datasets import load_digits, make_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from committee import AdaBoost, CommitteeClassifier, CommitteeRegressor, SimplexWeights
+from committee import (
+    AdaBoost,
+    Bagging,
+    CommitteeClassifier,
+    CommitteeRegressor,
+    SimplexWeights,
+)
 from tests.reference.boosting import adaboost, adaboost_predict
 
 STUMP = DecisionTreeClassifier(max_depth=1)
@@ -73,7 +79,11 @@ def test_a_perfect_member_is_kept_with_a_finite_weight_and_ends_the_sequence(n_c
     X, y = _problem(n_classes)
     committee = CommitteeClassifier(
         DecisionTreeClassifier(), generator=AdaBoost(10), random_state=0
-    ).fit(X, y)
+    )
+    with pytest.warns(UserWarning, match="1 of 10 members.*no error.*weaker") as found:
+        committee.fit(X, y)
+    assert len(found) == 1
+    assert found[0].filename == __file__
     assert len(committee.members_) == 1
     np.testing.assert_array_equal(committee.weights_, [1.0])
     assert committee.score(X, y) == 1.0
@@ -94,11 +104,23 @@ def test_a_perfect_member_after_others_has_the_largest_finite_weight():
 
     X = np.column_stack([np.arange(12) % 2, np.arange(12) // 4])
     committee = CommitteeClassifier(Improving(), generator=AdaBoost(10))
-    committee.fit(X, X[:, 0].astype(int))
+    with pytest.warns(UserWarning, match="2 of 10 members"):
+        committee.fit(X, X[:, 0].astype(int))
     assert len(committee.members_) == 2
     assert np.all(np.isfinite(committee.weights_))
     assert committee.weights_[1] > committee.weights_[0] > 0
     assert committee.score(X, X[:, 0].astype(int)) == 1.0
+
+
+def test_the_default_tree_can_be_boosted():
+    """Without a limit of depth the first tree is perfect, and was the only one."""
+    X, y = load_digits(return_X_y=True)
+    committee = CommitteeClassifier(generator=AdaBoost(12), random_state=0)
+    assert len(committee.fit(X[:900], y[:900]).members_) == 12
+    alone = DecisionTreeClassifier(random_state=0).fit(X[:900], y[:900])
+    assert committee.score(X[900:], y[900:]) > alone.score(X[900:], y[900:]) + 0.05
+    with_bagging = CommitteeClassifier(generator=Bagging(2), random_state=0)
+    assert with_bagging.fit(X[:99], y[:99]).members_[0].max_depth is None
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])

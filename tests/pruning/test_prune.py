@@ -424,9 +424,8 @@ def test_the_result_is_a_fitted_estimator(labelled):
     with pytest.raises(NotFittedError):
         clone(small).predict(X_new)
     assert not hasattr(clone(small), "summary")
-    again = clone(small).set_params(generator=Bagging(5), random_state=0).fit(X, y)
+    again = clone(small).set_params(estimator__n_estimators=5).fit(X, y)
     assert again.combiner_.weights_.shape == (5,)
-    assert not hasattr(again, "path_")
 
 
 def test_n_jobs_does_not_matter(labelled):

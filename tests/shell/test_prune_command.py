@@ -7,8 +7,9 @@ import pytest
 from sklearn.ensemble import RandomForestRegressor
 
 from committee import save
+from committee.shell.choices import PRESETS
 from committee.shell.table_model import read_model
-from tests.shell.conftest import refused, run
+from tests.shell.conftest import make_table, refused, run
 
 
 def prune(model, data, *words):
@@ -38,6 +39,21 @@ def test_a_committee_is_pruned_on_the_rows_it_was_trained_on(model, data, folder
     assert (small.columns, small.target) == (before.columns, before.target)
     assert small.source == before.source
     run("predict", "small.skops", data)
+
+
+def test_unlike_learners_are_not_pruned_on_the_rows_they_have_seen(folder, monkeypatch):
+    monkeypatch.setitem(PRESETS, "fast", ("shallow-boosting", "linear"))
+    words = ("--target", "price", "-o", "pool.skops", "--quiet")
+    run("train", "prices.csv", *words)
+    for oob in (["--oob"], []):
+        error = refused("prune", "pool.skops", "prices.csv", "-o", "s.skops", *oob)
+        assert "The learners of 'pool.skops' have seen all rows of their table" in error
+        assert "train has chosen and weighed them already" in error
+    fresh = make_table(80, seed=5)
+    printed, small = prune("pool", fresh, "--max-members", 1)
+    assert small.last.n_members_ == 1
+    assert "--oob" not in printed.stderr
+    assert "linear" in run("inspect", "pool.skops").stdout
 
 
 def test_row_numbers_are_left_out_with_a_note(folder, table):

@@ -18,6 +18,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from committee.shell.errors import ShellError
+from committee.shell.reading import typed
 from committee.shell.tables import pyarrow as import_pyarrow
 from committee.shell.tables import read_rows, read_table
 
@@ -33,6 +34,7 @@ def read(tmp_path):
         path = tmp_path / "t"
         path.write_bytes(data if isinstance(data, bytes) else data.encode())
         frame = read_rows(str(path), "It", words)
+        frame = typed(frame).plain(frame)
         return frame.astype(object).where(frame.notna(), None).to_dict("list")
 
     return read

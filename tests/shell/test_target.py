@@ -77,14 +77,10 @@ def test_an_unknown_target_suggests_a_name():
     assert error.value.status == 2
 
 
-@pytest.mark.parametrize(
-    ("values", "words"),
-    [
-        ([1, None, None], "2 rows have none, first row 2 of the data"),
-        (["a", "b", None], "1 row has none, first row 3 of the data"),
-    ],
-)
-def test_gaps_in_the_target_are_counted(values, words):
-    frame = pd.DataFrame({"y": values, "a": [1, 2, 3]})
-    with pytest.raises(ShellError, match=words):
-        split_target(frame, "y")
+def test_rows_without_a_target_are_left_out():
+    frame = pd.DataFrame({"y": ["a", None, "b"], "x": [1, 2, 3]})
+    rows, y = split_target(frame, "y")
+    assert (rows["x"].tolist(), y.tolist()) == ([1, 3], ["a", "b"])
+    assert rows.index.tolist() == y.index.tolist() == [0, 1]
+    with pytest.raises(ShellError, match="'y' has no value in any of the rows"):
+        refuse_constant(split_target(frame[1:2], "y")[1], 0)

@@ -12,10 +12,12 @@ from committee import (
     CommitteeClassifier,
     CommitteeRegressor,
     EPPruner,
+    Pool,
 )
+from committee.shell.choices import PRESETS
 from committee.shell.table_model import read_model
 from committee.shell.train_command import held_out_error
-from tests.shell.conftest import in_files, refused, run
+from tests.shell.conftest import in_files, make_table, refused, run
 
 TRAIN = ("-o", "m.skops", "--members", 10, "--json")
 
@@ -113,6 +115,93 @@ def test_there_is_no_held_out_error_where_all_rows_were_seen(rng):
     X, y = rng.normal(size=(20, 2)), np.arange(20) % 2
     committee = CommitteeClassifier(generator=Bagging(3), random_state=0).fit(X, y)
     assert held_out_error(committee) is None
+
+
+@pytest.fixture(scope="module")
+def by_default(tmp_path_factory):
+    """What training without any choice prints and makes: two classes, three, numbers."""
+    folder = tmp_path_factory.mktemp("default")
+    table = make_table().drop(columns="grade")
+    level = np.array(["low", "mid", "high"])[np.digitize(table["size"], [-0.5, 0.5])]
+    tables = {
+        "grade": make_table().drop(columns="price"),
+        "level": table.drop(columns="price").assign(level=level)[::2],
+        "price": table,
+    }
+    made = {}
+    for target, frame in tables.items():
+        data, output = folder / f"{target}.csv", folder / f"{target}.skops"
+        frame.to_csv(data, index=False)
+        words = ("--target", target, "-o", output, "--json", "--quiet")
+        report = json.loads(run("train", data, *words).stdout)
+        made[target] = report, read_model(str(output)), frame
+    return made
+
+
+@pytest.mark.parametrize("target", ["grade", "level", "price"])
+def test_unlike_learners_are_trained_by_default(target, by_default):
+    report, model, frame = by_default[target]
+    assert list(report["learners"]) == list(PRESETS["fast"])
+    assert sum(report["learners"].values()) == pytest.approx(1)
+    assert report["members"] == 5
+    assert report["members_with_a_weight"] == len(model.last.members_) < 5
+    assert type(model.last.generator) is Pool
+    guess = frame[target].std() if target == "price" else 0.5
+    assert 0 <= report["held_out_error"] < 0.7 * guess
+    X, y, _ = model.take_labelled(frame)
+    assert model.estimator.score(X, y) > 0.7
+
+
+def test_the_default_is_the_same_for_a_seed_and_any_jobs(folder, table, monkeypatch):
+    monkeypatch.setitem(PRESETS, "fast", ("extra-trees", "linear"))
+    p = []
+    for jobs in (1, 2):
+        words = ("--target", "grade", "-o", "m.skops", "--jobs", jobs, "--quiet")
+        run("train", "grades.csv", *words)
+        model = read_model("m.skops")
+        p.append(model.estimator.predict_proba(model.take(table)[0]))
+    np.testing.assert_array_equal(*p)
+    # The file has no number of cores.
+    for learner in [*model.last.members_, *model.last.generator.members]:
+        jobs = {n: v for n, v in learner.get_params().items() if n.endswith("n_jobs")}
+        assert set(jobs.values()) <= {None}
+
+
+def test_without_time_one_learner_is_trained_and_the_others_are_named(folder):
+    words = ("--target", "grade", "-o", "m.skops", "--minutes", 0)
+    result = run("train", "grades.csv", *words)
+    assert "left out, which would have taken more than the 0 minutes" in result.stderr
+    assert "'extra-trees'" in result.stderr
+    assert read_model("m.skops").last.generator.names == ["boosting"]
+
+
+def test_rows_put_aside_weigh_the_learners_of_a_large_table(folder, monkeypatch):
+    monkeypatch.setattr("committee.shell.presets._CROSS_FITTED", 100)
+    monkeypatch.setattr("committee.shell.presets._MOST_ROWS", {"network": 100})
+    monkeypatch.setitem(PRESETS, "fast", ("shallow-boosting", "linear", "network"))
+    words = ("--target", "price", "-o", "m.skops")
+    result = run("train", "prices.csv", *words)
+    assert "120 rows are too many for 'network': left out." in result.stderr
+    committee = read_model("m.skops").last
+    assert committee.weigh_on == 0.1
+    assert "held out error" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--generator", "pool", "--members", 5), "--members is for many members"),
+        (("--estimator", "tree", "--preset", "best"), "--preset is for the unlike"),
+        (("--generator", "bagging", "--minutes", 1), "--minutes is for the unlike"),
+        (("--preset", "quick"), "--preset must be one of fast, best"),
+        (("--generator", "pol"), "Did you mean 'pool'?"),
+        (("--minutes", -1), "Invalid value for '--minutes'"),
+    ],
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
+)
+def test_options_that_do_not_go_together(words, sentence, folder):
+    call = ("train", "grades.csv", "--target", "grade", "-o", "m.skops", *words)
+    assert sentence in refused(*call, status=2)
 
 
 def test_row_numbers_are_left_out_with_a_note(folder, table):

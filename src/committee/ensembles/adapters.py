@@ -152,6 +152,26 @@ def _rows_of_model(model: Any, X: Any) -> Rows | None:
     return None if roster.recognise is None else roster.recognise(roster.prepared(X))
 
 
+def leaves_rows_out(ensemble: Any) -> bool:
+    """Whether an ensemble, once fitted, knows rows that each member did not see.
+
+    It is not fitted yet: its settings tell.
+    """
+    if isinstance(ensemble, Pipeline):
+        return leaves_rows_out(ensemble.steps[-1][1])
+    if hasattr(ensemble, "_leaves_rows_out"):
+        return bool(ensemble._leaves_rows_out())
+    if hasattr(ensemble, "refit"):
+        return leaves_rows_out(ensemble.estimator)
+    adapter = adapter_of(ensemble)
+    if adapter is None or adapter.roster not in (forest_roster, bagging_roster):
+        return False
+    size = ensemble.max_samples
+    return ensemble.bootstrap or (
+        adapter.roster is bagging_roster and isinstance(size, float) and size < 1
+    )
+
+
 def trees_of(model: Any) -> TreeSum | None:
     """Return the trees of a fitted model, None where it is made of something else."""
     adapter = adapter_of(model)

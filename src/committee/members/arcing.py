@@ -64,7 +64,9 @@ class Arcing(Generator):
         self, estimator: Member, data: TrainingData, **options: Unpack[Options]
     ) -> Generation:
         """Train the members; see `Generator.generate`. One at a time, by nature."""
-        return next(self.batches(estimator, data, size=self.n_members, **options))
+        # All of the iterator, so that a bar comes to its end.
+        (batch,) = self.batches(estimator, data, size=self.n_members, **options)
+        return batch
 
     def batches(
         self,

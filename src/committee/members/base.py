@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self, TypedDict
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import train_test_split
+from sklearn.utils.class_weight import compute_sample_weight
 
 from committee._typing import (
     BoolArray,
@@ -18,7 +19,7 @@ from committee._typing import (
     RandomState,
     Votes,
 )
-from committee._validation import index_params, safe_indexing
+from committee._validation import check_sample_weight, index_params, safe_indexing
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,8 @@ class Generation:
         The method's own weights; None means equal ones.
     names : list of str or None
         What the members are called, where they have names.
+    rows : int array or None
+        The numbers of the rows that F is for; None for all of them.
     """
 
     members: list[Member]
@@ -104,6 +107,7 @@ class Generation:
     held_out: BoolArray | None = None
     weights: FloatArray | None = None
     names: list[str] | None = None
+    rows: IntArray | None = None
 
 
 class Options(TypedDict, total=False):
@@ -126,6 +130,8 @@ class Generator(ABC, BaseEstimator):
 
     #: What classifiers give F: probabilities, or one vote for one class.
     votes: ClassVar[Votes] = "soft"
+    #: Of the tree that is taken where a committee has no estimator; None for no limit.
+    default_depth: ClassVar[int | None] = None
     #: Whether members are weighed on rows, or folds, that they did not see.
     leaves_rows_out: ClassVar[bool] = True
 
@@ -160,6 +166,17 @@ class Generator(ABC, BaseEstimator):
         -------
         Generation
         """
+
+
+def with_class_weight(data: TrainingData, class_weight: Any) -> TrainingData:
+    """Return the rows with weights s_n c(y_n), c by label or "balanced".
+
+    balanced:  c(k) = N / (K N_k)
+    """
+    s = compute_sample_weight(class_weight, np.asarray(data.labels)[data.y])
+    if data.sample_weight is not None:
+        s = s * data.sample_weight
+    return replace(data, sample_weight=check_sample_weight(s, s))
 
 
 def draw_seeds(random_state: np.random.RandomState, n: int) -> IntArray:

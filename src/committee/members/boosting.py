@@ -45,9 +45,7 @@ class AdaBoost(Generator):
     A member without a single error is kept; its a_t is that of half the smallest row
     weight as error. It ends the sequence, or, with `on_perfect="restart"`, the next one
     starts from the weights of a fresh bootstrap sample. A member no better than chance,
-    eps_t >= 1 - 1/K, is not kept, unless it is the first, and ends the sequence with a
-    warning; in restarts the tenth such member in a row does.
-
+    eps_t >= 1 - 1/K, is not kept, unless
     No rows are left out: any other combiner weighs the members on their own
     training rows, which flatters them. Prefer a fraction as `weigh_on`, such as 0.25.
 
@@ -71,6 +69,9 @@ class AdaBoost(Generator):
     """
 
     votes: ClassVar[Votes] = "hard"
+    #: The least mean error and mean rank of 1, 2, 3, 4, 6, 8 and no limit, cross-validated
+    #: on twelve sets of 150 to 1,800 rows and 2 to 10 classes.
+    default_depth: ClassVar[int | None] = 6
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_members": [Interval(Integral, 1, None, closed="left")],
         "on_perfect": [StrOptions({"stop", "restart"})],
@@ -85,8 +86,9 @@ class AdaBoost(Generator):
         self, estimator: Member, data: TrainingData, **options: Unpack[Options]
     ) -> Generation:
         """Train the members; see `Generator.generate`. One at a time, by nature."""
-        batches = self.batches(estimator, data, size=self.n_members, **options)
-        return with_shares(next(batches))
+        # All of the iterator, so that a bar comes to its end.
+        (batch,) = self.batches(estimator, data, size=self.n_members, **options)
+        return with_shares(batch)
 
     def batches(
         self,
@@ -104,25 +106,31 @@ class AdaBoost(Generator):
         refuse_regression(self, data)
         random = check_random_state(random_state)
         seeds = draw_seeds(random, self.n_members)
-        state = _RowWeights(data, int(seeds[-1]), restarts=self.on_perfect == "restart")
-        jobs = _boosting_jobs(estimator, data, state.seeds(seeds), state)
+        state = _RowWeights(data, seeds, restarts=self.on_perfect == "restart")
+        jobs = _boosting_jobs(estimator, data, state)
         results = run_in_turn(jobs, self.n_members, label="boosting", verbose=verbose)
         members: list[Member] = []
         a: list[float] = []
-        n_kept = 0
         for member, wrong in results:
-            a_t = state.update(wrong, first=not n_kept)
+            a_t = state.update(wrong)
             if a_t is not None:
                 members.append(member)
                 a.append(a_t)
-                n_kept += 1
-            if state.finished or n_kept == self.n_members:
-                break
             if len(members) == size:
                 yield Generation(members, weights=np.array(a))
                 members, a = [], []
+        self._warn_of_an_early_end(state)
         if members:
             yield Generation(members, weights=np.array(a))
+
+    def _warn_of_an_early_end(self, state: _RowWeights) -> None:
+        """Say, once, that there are fewer members than were asked for, and why."""
+        if state.reason and state.n_kept < self.n_members:
+            warnings.warn(
+                f"AdaBoost stopped with {state.n_kept} of {self.n_members} members: "
+                f"{state.reason}",
+                stacklevel=8,  # the line that called fit
+            )
 
 
 def with_shares(generation: Generation) -> Generation:
@@ -143,7 +151,7 @@ def refuse_regression(generator: Generator, data: TrainingData) -> None:
 class _RowWeights:
     """The distribution P over rows and its update."""
 
-    def __init__(self, data: TrainingData, seed: int, *, restarts: bool) -> None:
+    def __init__(self, data: TrainingData, seeds: IntArray, *, restarts: bool) -> None:
         s = data.sample_weight
         self.start: FloatArray = (
             np.ones(len(data)) if s is None else s.astype(np.float64)
@@ -153,22 +161,30 @@ class _RowWeights:
         assert data.n_classes is not None
         self.n_classes = data.n_classes
         self.restarts = restarts
-        self.random = np.random.RandomState(seed)
-        self.useless = 0
+        self.first_seeds = seeds
+        self.random = np.random.RandomState(seeds[-1])
+        self.n_kept = self.useless = 0
         self.finished = False
+        #: Why the sequence has ended, and what to do about it.
+        self.reason = ""
 
-    def seeds(self, first: IntArray) -> Iterator[int]:
-        """Yield a seed for every member, also for those that are not kept."""
-        yield from map(int, first)
-        while True:
-            yield int(draw_seeds(self.random, 1)[0])
+    def seeds(self) -> Iterator[int]:
+        """Yield a seed for every member to train, also for those that are not kept."""
+        drawn = iter(self.first_seeds.tolist())
+        while not self.finished and self.n_kept < len(self.first_seeds):
+            yield next(drawn, None) or int(draw_seeds(self.random, 1)[0])
 
-    def update(self, wrong: Any, *, first: bool) -> float | None:
+    def update(self, wrong: Any) -> float | None:
         """Return a_t and reweigh the rows; None for a member to be dropped."""
+        a = self._reweigh(wrong)
+        self.n_kept += a is not None
+        return a
+
+    def _reweigh(self, wrong: Any) -> float | None:
         K = self.n_classes
         eps = float(self.P[wrong].sum())
         if eps >= (1.0 - 1.0 / K) * (1.0 - _ROUNDING):
-            return self._no_better_than_chance(eps, first)
+            return self._no_better_than_chance(eps)
         self.useless = 0
         perfect = eps <= 0.0
         if perfect:
@@ -182,20 +198,26 @@ class _RowWeights:
             self._restart()
         else:
             self.finished = True
+            self.reason = (
+                "the last makes no error on the rows that it was trained on, so that "
+                "nothing is left to boost. Take a weaker estimator (a smaller max_depth, "
+                'a larger min_samples_leaf), or on_perfect="restart".'
+            )
         return a
 
-    def _no_better_than_chance(self, eps: float, first: bool) -> float | None:
-        """Begin again, or end with a warning."""
+    def _no_better_than_chance(self, eps: float) -> float | None:
+        """Begin again, or end."""
+        first = not self.n_kept
         self.useless += 1
         if self.restarts and self.useless < _USELESS:
             self._restart()
             return None
         self.finished = True
-        warnings.warn(
-            f"AdaBoost stopped: the next member's weighted error {eps:.3g} is no "
-            f"better than chance, {1 - 1 / self.n_classes:.3g}. "
-            + ("It is the only member." if first else "It is not kept."),
-            stacklevel=5,
+        self.reason = (
+            f"the weighted error of the next, {eps:.3g}, is no better than chance, "
+            f"{1 - 1 / self.n_classes:.3g}. "
+            + ("It is the only member. " if first else "It is not kept. ")
+            + "Take a stronger estimator (a larger max_depth)."
         )
         return 1.0 if first else None
 
@@ -207,10 +229,10 @@ class _RowWeights:
 
 
 def _boosting_jobs(
-    estimator: Member, data: TrainingData, seeds: Iterator[int], state: _RowWeights
+    estimator: Member, data: TrainingData, state: _RowWeights
 ) -> Iterator[tuple[Any, ...]]:
     """Yield each job only when the weights of the last one are known."""
-    for seed in seeds:
+    for seed in state.seeds():
         yield fit_and_check, estimator, data, state.P.copy(), seed
 
 

@@ -26,6 +26,7 @@ from committee.distributed import (
     row_chunks,
 )
 from committee.members.base import TrainingData
+from committee.routing import checked_metadata
 
 
 class Facts(NamedTuple):
@@ -115,7 +116,9 @@ def training_data(
         labels, y = np.unique(y, return_inverse=True)
     n_classes = None if labels is None else len(labels)
     s = check_sample_weight(sample_weight, X)
-    return TrainingData(X, y, n_classes, s, committee._route(fit_params), labels)
+    return TrainingData(
+        X, y, n_classes, s, checked_metadata(committee, fit_params), labels
+    )
 
 
 def _one_row(X: Any) -> Any:

@@ -102,6 +102,8 @@ def generate_members(
         random_state=random_state,
         verbose=verbose,
     )
+    if generation.rows is not None:
+        rows = take(rows, generation.rows)
     return generation, rows
 
 

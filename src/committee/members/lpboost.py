@@ -69,6 +69,7 @@ class LPBoost(Generator):
 
     votes: ClassVar[Votes] = "hard"
     leaves_rows_out: ClassVar[bool] = False
+    default_depth: ClassVar[int | None] = 6
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_members": [Interval(Integral, 1, None, closed="left")],
         "nu": [Interval(Real, 0, 1, closed="right")],

@@ -11,11 +11,10 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
-from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import check_array, check_random_state
 
 from committee._typing import FloatArray, IntArray, Member, RandomState, Votes
-from committee._validation import Interval, safe_indexing
+from committee._validation import HasMethods, Interval, safe_indexing
 from committee.ensembles.column_subsets import OnFeatures
 from committee.ensembles.member_names import names_of
 from committee.members.base import (
@@ -26,10 +25,9 @@ from committee.members.base import (
     TrainingData,
     draw_seeds,
 )
+from committee.members.folds import Fold, folds_of, times_tested
 from committee.members.training import fit_member, run_parallel
 from committee.predictions import predict_one
-
-Fold = tuple[IntArray, IntArray]
 
 
 class Pool(Generator):
@@ -44,7 +42,13 @@ class Pool(Generator):
     ----------
     estimators : list of estimators, or of (name, estimator) pairs
     n_splits : int, default=5
-        Folds of the cross-fit.
+        Folds of the cross-fit, shuffled, by class where there are enough rows.
+    cv : int, splitter or list of (train, test), optional
+        Other folds, in place of `n_splits`: any splitter of scikit-learn. `groups` are
+        given to the committee's `fit` for those that ask for them, such as
+        `GroupKFold`. Members are not weighed on rows that no fold tests, such as the
+        first of a `TimeSeriesSplit`; rows that several folds test have the mean of the
+        predictions. A `random_state` is the splitter's own.
 
     Attributes
     ----------
@@ -68,14 +72,31 @@ class Pool(Generator):
     0
     """
 
+    #: Files of older versions have none.
+    cv: Any = None
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimators": [list, tuple],
         "n_splits": [Interval(Integral, 2, None, closed="left")],
+        "cv": [
+            Interval(Integral, 2, None, closed="left"),
+            HasMethods(["split"]),
+            "array-like",
+            None,
+        ],
     }
 
-    def __init__(self, estimators: Sequence[Any], n_splits: int = 5) -> None:
+    def __init__(
+        self, estimators: Sequence[Any], n_splits: int = 5, *, cv: Any = None
+    ) -> None:
         self.estimators = estimators
         self.n_splits = n_splits
+        self.cv = cv
+
+    @property
+    def splitter(self) -> Any:
+        """The splitter, which may ask for metadata; None for a number or a list."""
+        return self.cv if hasattr(self.cv, "split") else None
 
     @property
     def n_members(self) -> int:
@@ -116,7 +137,7 @@ class Pool(Generator):
         generation = cross_fitted(
             self.members,
             data,
-            n_splits=self.n_splits,
+            cv=self.n_splits if self.cv is None else self.cv,
             votes=self.votes,
             keep_seeds=True,
             **options,
@@ -222,7 +243,7 @@ def cross_fitted_batches(
     seeds = draw_seeds(random, len(estimators))
     folds: list[Fold] = []
     if options.get("held_out", True):
-        folds = _folds(data, max(2, min(5, len(data))), random)
+        folds = folds_of(max(2, min(5, len(data))), data, random)
     for start in range(0, len(estimators), size):
         some = slice(start, start + size)
         yield _cross_fitted(
@@ -240,7 +261,7 @@ def cross_fitted(
     estimators: Sequence[Member],
     data: TrainingData,
     *,
-    n_splits: int,
+    cv: Any,
     votes: Votes,
     keep_seeds: bool,
     held_out: bool = True,
@@ -252,12 +273,12 @@ def cross_fitted(
 
         F[n, m] = prediction of row n by a clone of m trained without n's fold
 
-    Folds are the same for all members, and stratified where every class has a
-    row for each. The mask is None: F counts everywhere.
+    Folds are the same for all members: see `folds_of`. Where several test a row it is
+    the mean, where none does F has no such row. The mask is None: F counts everywhere.
     """
     rng = check_random_state(random_state)
     seeds = draw_seeds(rng, len(estimators))
-    folds = _folds(data, n_splits, rng) if held_out else []
+    folds = folds_of(cv, data, rng) if held_out else []
     how: Any = {"votes": votes, "keep_seeds": keep_seeds, "held_out": held_out}
     return _cross_fitted(
         estimators, data, seeds, folds, n_jobs=n_jobs, verbose=verbose, **how
@@ -288,23 +309,14 @@ def _cross_fitted(
     ):
         members.append(member)
         slabs.append(P)
-    F = np.moveaxis(np.stack(slabs), 0, 1) if held_out else None
-    return Generation(members, F)
-
-
-def _folds(data: TrainingData, n_splits: int, rng: np.random.RandomState) -> list[Fold]:
-    """Return (train, test) rows of each fold."""
-    N = len(data)
-    if n_splits > N:
-        raise ValueError(
-            f"Cannot cross-fit {n_splits} folds on {N} rows (n_samples={N}). Take "
-            "fewer folds, or weigh_on='train'."
-        )
-    splitter = KFold
-    if data.n_classes is not None and np.bincount(data.y).min() >= n_splits:
-        splitter = StratifiedKFold
-    splits = splitter(n_splits, shuffle=True, random_state=rng)
-    return list(splits.split(np.zeros(N), data.y))
+    if not held_out:
+        return Generation(members)
+    F = np.moveaxis(np.stack(slabs), 0, 1)
+    times = times_tested(folds, len(data))
+    if times.all():
+        return Generation(members, F)
+    rows = np.flatnonzero(times)
+    return Generation(members, F[rows], rows=rows)
 
 
 def _fit_and_cross_fit(
@@ -325,5 +337,6 @@ def _fit_and_cross_fit(
     P = data.empty_predictions()
     for train, test in folds:
         X = safe_indexing(data.X, test)
-        P[test] = predict_one(fit(train), X, classes=data.classes, votes=votes)
-    return member, P
+        P[test] += predict_one(fit(train), X, classes=data.classes, votes=votes)
+    times = times_tested(folds, len(data)) if folds else np.ones(len(data))
+    return member, (P.T / np.maximum(times, 1)).T

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
-
-from sklearn.base import clone
 
 from committee._typing import RandomState
 from committee.combiners import Combiner, EPPruner
-from committee.combiners.by_name import as_combiner
 from committee.ensembles import roster_of
 from committee.estimators import CommitteeClassifier, CommitteeRegressor
-from committee.pruning.assessment import Assessment
-from committee.pruning.chunked_data import kind_of_data
-from committee.pruning.measures import measure_of
+from committee.pruning.keep import keep_few
 from committee.pruning.oob_choice import Oob, check_oob
+from committee.pruning.recipe import recipe_of
 from committee.pruning.refine import refine as refine_trees
-from committee.pruning.template import template_of
 
 
 def prune(
@@ -122,20 +116,24 @@ def prune(
     100
     """
     roster = roster_of(ensemble)
-    measure = measure_of(scoring, of_classes=roster.classes is not None)
-    combiner = EPPruner() if combiner is None else as_combiner(combiner)
-    template = template_of(ensemble, roster, X, combiner=combiner, n_jobs=n_jobs)
-    data = kind_of_data(X, y)(
-        ensemble, roster, template, check_oob(oob), verbose, X, y, sample_weight
+    recipe = recipe_of(
+        ensemble,
+        roster,
+        combiner=EPPruner() if combiner is None else combiner,
+        scoring=scoring,
+        n_jobs=n_jobs,
     )
-    fitted = data.fit(clone(combiner))
-    if data.note:
-        warnings.warn(data.note, UserWarning, stacklevel=2)
-    if roster.names is not None:
-        # The columns of F have names, also those of members that are left out.
-        fitted.member_names_ = roster.names
-    small: CommitteeClassifier | CommitteeRegressor
-    small = Assessment(data, fitted, measure).assemble(fitted.weights_)
+    small: CommitteeClassifier | CommitteeRegressor = keep_few(
+        recipe,
+        ensemble,
+        roster,
+        X,
+        y,
+        oob=check_oob(oob),
+        sample_weight=sample_weight,
+        scoring=scoring,
+        verbose=verbose,
+    )
     if max_members is not None:
         small = small.path_.choose(max_members=max_members)
     if refine:

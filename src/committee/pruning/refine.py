@@ -13,10 +13,11 @@ from committee.distributed import refuse_dask
 from committee.ensembles import Roster, roster_of
 from committee.ensembles.forests import is_tree
 from committee.estimators import CommitteeClassifier, CommitteeRegressor
+from committee.pruning.keep import learn
 from committee.pruning.oob_choice import Oob, check_oob
 from committee.pruning.pruning_data import PruningData
+from committee.pruning.recipe import recipe_of
 from committee.pruning.refined_trees import assembled, nodes_of, refined
-from committee.pruning.template import template_of
 from committee.refining import shrunk_values
 
 
@@ -99,7 +100,7 @@ def refine(
     )
     whole, roster, members, w = _kept(ensemble, max_members)
     _check_max_leaves(max_leaves, len(members))
-    template = template_of(whole, roster, X, combiner=Average(), n_jobs=n_jobs)
+    template = _averaging(whole, roster, X, n_jobs)
     data = PruningData(
         whole, roster, template, check_oob(oob), False, X, y, sample_weight
     )
@@ -151,11 +152,18 @@ def shrink(
         )
     roster = roster_of(ensemble)
     w = _check_trees(ensemble, roster)
-    template = template_of(ensemble, roster, None, combiner=Average(), n_jobs=n_jobs)
+    template = _averaging(ensemble, roster, None, n_jobs)
     nodes = nodes_of(roster, roster.members)
     values = shrunk_values(nodes, strength)
     made: CommitteeClassifier | CommitteeRegressor
     made = assembled(template, nodes, np.arange(len(w)), w, values, nodes.leaf)
+    return made
+
+
+def _averaging(ensemble: Any, roster: Roster, X: Any, n_jobs: int | None) -> Any:
+    """Return a committee that knows its labels and columns, and takes the mean."""
+    made = recipe_of(ensemble, roster, combiner=Average(), scoring=None, n_jobs=n_jobs)
+    learn(made, ensemble, roster, X, Average())
     return made
 
 

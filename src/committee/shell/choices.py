@@ -37,6 +37,19 @@ GENERATORS = {
     "random-subspaces": "RandomSubspaces",
     "rotations": "Rotations",
 }
+#: Unlike learners instead of many of one estimator: `presets.py` makes them.
+POOL = "pool"
+
+#: The learners of each preset, the most valuable first.
+PRESETS = {
+    "fast": ("boosting", "shallow-boosting", "extra-trees", "linear", "network"),
+    "best": (
+        *("boosting", "shallow-boosting", "extra-trees", "linear", "network"),
+        *("neighbours", "plain-boosting", "forest"),
+    ),
+}
+#: Minutes that training may take unless told otherwise.
+MINUTES = {"fast": 10.0, "best": 60.0}
 
 #: Scorers of scikit-learn, for classes or for numbers.
 SCORES = {

@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 
 from committee.distributed import Chunks
-from committee.shell.columns import Columns, as_numbers, is_text, row_numbers
+from committee.shell.columns import Columns, as_numbers, is_text, row_ids
 from committee.shell.encoding import TableEncoding
 from committee.shell.errors import ShellError, listed
 from committee.shell.file_parts import Part, as_chunks
+from committee.shell.formats import AMOUNTS, DATE, DURATION, TEXT, Guess
 from committee.shell.messages import Messages
 from committee.shell.options import Train
+from committee.shell.reading import Reading, guesses_of, kind_of
+from committee.shell.table_look import TableLook, asked_columns
 from committee.shell.table_model import Findings, TableModel
-from committee.shell.target import refuse_constant, split_target
+from committee.shell.target import note_unlabelled, refuse_constant, split_target
 
 #: Rows that the encoding of the columns is fitted on, and distinct numbers of the
 #: target that are looked at in each part.
@@ -52,14 +55,12 @@ def training_rows(
     """
     from pandas import concat
 
-    samples, words = _samples(parts, options.target)
+    samples, guesses, reading = _samples(parts, options)
     n_rows = sum(sample.n_rows for sample in samples)
     rows = concat([sample.rows for sample in samples], ignore_index=True)
-    numbering = set.intersection(*(set(sample.numbering) for sample in samples))
     values = concat([sample.target for sample in samples]).drop_duplicates()
-    encoding = TableEncoding.fit(
-        rows, values, options, numbering=sorted(numbering), n_rows=n_rows
-    )
+    look = _look(samples, rows, guesses, reading, options)
+    encoding = TableEncoding.fit(rows, values, options, look, n_rows=n_rows)
     if len(rows) < n_rows:
         options.messages.note(
             f"columns are read by what is in {len(rows):,} of the rows; other texts "
@@ -67,8 +68,9 @@ def training_rows(
         )
     filled = [sample.part for sample in samples]
     sizes = [sample.n_rows for sample in samples]
-    chunks, width = as_chunks(filled), encoding.X(rows[:1]).shape[1]
-    frames = chunks.map(Part.read, words)
+    taken = encoding.columns.take(rows[:1])
+    chunks, width = as_chunks(filled), encoding.transformer.transform(taken).shape[1]
+    frames = chunks.map(Part.read, reading.texts)
     X = chunks.map(_encoded, frames, encoding.X)
     y = chunks.map(_encoded, frames, encoding.y)
     return (
@@ -86,68 +88,143 @@ def training_rows(
 class _Sample:
     """Some rows of a part, and facts about all of them.
 
-    `kinds` holds text, booleans or numbers for each column that has values; `target`
-    the distinct values of the target.
+    `rows` are as they were read. `kinds` holds text, booleans, numbers, date or
+    duration for each column that has values and no format yet; `guesses` what such
+    may mean; `look` what is left out; `target` the distinct values of the target.
     """
 
     part: Part
     n_rows: int
     rows: Any
     kinds: dict[str, str]
-    numbering: list[str]
+    guesses: dict[str, Guess]
+    look: TableLook
     target: Any
 
+    def accepts(self, name: str, form: str) -> bool:
+        """Whether a column of this part can be read in a format."""
+        kind = self.kinds.get(name)
+        if kind == "numbers":
+            return form in AMOUNTS.values()
+        return kind is None or form in self.guesses.get(name, Guess()).formats
 
-def _samples(parts: Sequence[Part], target: str) -> tuple[list[_Sample], list[str]]:
-    """Return samples of the parts that have rows, and the columns to read as text.
 
-    A column with text in one part and numbers in another is text, which is then read
-    once more: "007" is not 7.
+def _samples(
+    parts: Sequence[Part], options: Train
+) -> tuple[list[_Sample], dict[str, Guess], Reading]:
+    """Return samples of the parts that have rows, and how their columns are read.
+
+    A column with text in one part and numbers in another is text, and formats are
+    those that fit all parts. Columns that need one are then read once more: "007" is
+    not 7.
     """
     quota = max(1, SAMPLED_ROWS // len(parts))
-    words: list[str] = []
+    reading = Reading(dict.fromkeys(options.categorical or [], TEXT))
+    guesses: dict[str, Guess] = {}
     while True:
-        found = as_chunks(parts).map(_sample, target, words, quota).values()
+        found = as_chunks(parts).map(_sample, options, reading, quota).values()
         _refuse_other_columns(found)
         samples = [sample for sample in found if sample.n_rows]
         if not samples:
             raise ShellError(f"{parts[0].name} and all other files have no rows.")
-        mixed = [
-            name
-            for name in [*samples[0].rows.columns, target]
-            if {"text"} < {sample.kinds.get(name, "text") for sample in samples}
-        ]
-        if set(mixed) <= set(words):
+        new = {
+            name: _agreed(samples, name)
+            for name in {n for sample in samples for n in sample.kinds}
+        }
+        guesses |= {n: guess for n, guess in new.items() if guess != Guess()}
+        found_reading = Reading.of(guesses)
+        formats = {**reading.formats, **found_reading.formats}
+        if formats.keys() == reading.formats.keys():
             break
-        words = mixed
-    of_target = {sample.kinds[target]: sample.part.name for sample in samples}
+        reading = Reading(formats, found_reading.gaps)
+    guesses = {n: guess for n, guess in guesses.items() if guess.formats != [TEXT]}
+    _refuse_mixed_target(samples, options.target)
+    return samples, guesses, reading
+
+
+def _agreed(samples: Sequence[_Sample], name: str) -> Guess:
+    """Return what a column may mean in all parts: text, in case of doubt."""
+    found = [sample.guesses[name] for sample in samples if name in sample.guesses]
+    kinds = {sample.kinds[name] for sample in samples if name in sample.kinds}
+    fit = [
+        form
+        for form in dict.fromkeys(form for guess in found for form in guess.formats)
+        if all(sample.accepts(name, form) for sample in samples)
+    ]
+    if fit:
+        return Guess(fit, sorted({gap for guess in found for gap in guess.gaps}))
+    if {"text"} < kinds or kinds & {DATE, DURATION}:
+        return Guess([TEXT])
+    strange = [guess.strange for guess in found if guess.strange is not None]
+    return Guess(strange=strange[0] if strange else None)
+
+
+def _refuse_mixed_target(samples: Sequence[_Sample], target: str) -> None:
+    """Refuse a target that has booleans in one file and numbers in another."""
+    of_target = {
+        sample.kinds[target]: sample.part.name
+        for sample in samples
+        if target in sample.kinds
+    }
     if len(of_target) > 1:
         (one, part), (two, other) = of_target.items()
         raise ShellError(
             f"The target {target!r} has {one} in {part} and {two} in {other}."
         )
-    return samples, words
 
 
-def _sample(part: Part, target: str, words: list[str], quota: int) -> _Sample:
-    frame = part.read(words)
+def _sample(part: Part, options: Train, reading: Reading, quota: int) -> _Sample:
+    frame, target = part.read(reading.texts), options.target
     with part.named():
-        rows, y = split_target(frame, target)
-        kinds = {n: _kind(frame[n]) for n in frame.columns if frame[n].notna().any()}
-        numbering = row_numbers(rows)
+        frame = asked_columns(frame, options)
+        kinds = {
+            name: _kind(frame[name])
+            for name in frame.columns
+            if name not in reading.formats and frame[name].notna().any()
+        }
+        guesses = guesses_of(frame, reading.formats)
+        look = TableLook.at(frame, options, reading)
+        rows, y = split_target(frame, target, reading)
         # Infinite numbers are refused while their file is known.
         as_numbers(rows[[n for n in rows.columns if kinds.get(n) == "numbers"]])
     distinct = y.drop_duplicates()
-    if kinds.get(target) == "numbers":
+    if kind_of(y) == "numbers" and y.dtype != bool:
         distinct = distinct[:MOST_NUMBERS]
     step = -(-len(rows) // quota) or 1
-    return _Sample(part, len(rows), rows[::step], kinds, numbering, distinct)
+    return _Sample(part, len(rows), rows[::step], kinds, guesses, look, distinct)
 
 
 def _kind(column: Any) -> str:
-    if is_text(column):
-        return "text"
-    return "booleans" if column.dtype == bool else "numbers"
+    kind = kind_of(column)
+    if kind == TEXT:
+        is_text(column)  # or refused
+    return "booleans" if column.dtype == bool else kind
+
+
+def _look(
+    samples: Sequence[_Sample],
+    rows: Any,
+    guesses: dict[str, Guess],
+    reading: Reading,
+    options: Train,
+) -> TableLook:
+    """Return what the looks at all parts show together.
+
+    Numbers without holes in each part name the rows; text must differ in the sample.
+    """
+    looks = [sample.look for sample in samples]
+    numbering = set.intersection(*(set(look.numbering) for look in looks))
+    in_parts = set.intersection(*(set(look.ids) for look in looks))
+    plain, keep = reading.plain(rows), options.keep or []
+    counted = in_parts & set(plain.select_dtypes("integer").columns)
+    ids = counted | set(row_ids(plain)).difference(keep, numbering)
+    return TableLook(
+        guesses,
+        reading,
+        sorted(numbering),
+        [name for name in rows.columns if name in ids],
+        sum(look.n_unlabelled for look in looks),
+    )
 
 
 def _refuse_other_columns(samples: Sequence[_Sample]) -> None:
@@ -185,6 +262,7 @@ def labelled_rows(
 
     distinct = np.concatenate([facts[i].distinct for i in some])
     refuse_constant(Series(distinct, name=model.target), findings.n_rows)
+    note_unlabelled(findings.n_unlabelled, str(model.target), messages)
     findings.note(messages)
     filled, sizes = [parts[i] for i in some], [facts[i].findings.n_rows for i in some]
     y = Chunks([found.parts[i] for i in some]).map(_targets, distinct.dtype)
@@ -212,6 +290,8 @@ def _labelled(part: Part, model: TableModel) -> tuple[_Facts, Any] | None:
         return None
     with part.named():
         X, y, findings = model.take_labelled(frame)
+    if not len(y):
+        return None
     return _Facts(findings, np.unique(y)[:MOST_NUMBERS], X[:0]), y
 
 
@@ -241,7 +321,8 @@ def _frames(
 
 
 def _columns(part: Part, target: str, words: list[str], expected: Columns) -> Any:
-    return expected.take(part.read(words).drop(columns=target))
+    rows, _ = split_target(part.read(words), target, expected.reading)
+    return expected.take(rows)
 
 
 def _as_array(

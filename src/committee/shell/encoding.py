@@ -19,10 +19,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from committee.shell.choices import CLASSIFICATION, TREES
-from committee.shell.columns import FEW, ROW_NUMBERS, Columns
-from committee.shell.errors import listed
+from committee.shell.columns import FEW, Columns
 from committee.shell.options import Train
-from committee.shell.target import as_target, guess_task, refuse_constant
+from committee.shell.table_look import TableLook
+from committee.shell.target import as_target, guess_task, refuse_constant, split_target
 
 
 @dataclass(frozen=True)
@@ -47,41 +47,40 @@ class TableEncoding:
 
     @classmethod
     def fit(
-        cls, frame: Any, y: Any, options: Train, *, numbering: list[str], n_rows: int
+        cls, frame: Any, y: Any, options: Train, look: TableLook, *, n_rows: int
     ) -> TableEncoding:
         """Return the encoding of a table, with notes about what was decided.
 
         Parameters
         ----------
         frame : DataFrame
-            All rows without the target, or a sample of them.
+            All rows without the target, or a sample of them, as they were read.
         y : Series
             The target of all rows, or its distinct values.
         options : Train
-        numbering : list of str
-            Columns that number the rows.
+        look : TableLook
+            How columns are read, and which are left out.
         n_rows : int
         """
         note, task = options.messages.note, options.task
+        look.note(options)
+        refuse_constant(y, n_rows)
         if task is None:
             task = guess_task(y)
             note(
                 f"{task}, since the target {y.name!r} has {y.nunique()} distinct "
                 f"values such as {y.tolist()[0]!r}; --task to say otherwise."
             )
-        columns = Columns.of(frame, numbering)
-        if numbering:
-            note(ROW_NUMBERS)
-        ids = frame.columns.difference([*columns.names, *numbering], sort=False)
-        if len(ids):
-            note(
-                f"{listed(ids.tolist())} left out: text that is different in every row."
-            )
-        refuse_constant(y, n_rows)
+        columns = Columns.of(frame, look.left_out, look.reading)
         labels = np.unique(as_target(y, task))
         taken = columns.take(frame)
         for_trees = options.estimator in TREES
         transformer = encoder(taken, columns, for_trees=for_trees).fit(taken)
+        # Arrays of text are written at once, objects one by one.
+        named = [step for _, step, _ in transformer.transformers_]
+        for step in (transformer, *named):
+            if "feature_names_in_" in vars(step):
+                step.feature_names_in_ = step.feature_names_in_.astype(str)
         return cls(y.name, task, columns, transformer, labels)
 
     @property
@@ -90,12 +89,14 @@ class TableEncoding:
         return len(self.labels) if self.task == CLASSIFICATION else None
 
     def X(self, frame: Any) -> Any:
-        """Return the columns of a table as numbers, of shape (N, n_features)."""
-        return self.transformer.transform(self.columns.take(frame))
+        """Return the rows with a target as numbers, of shape (N, n_features)."""
+        rows, _ = split_target(frame, self.target, self.columns.reading)
+        return self.transformer.transform(self.columns.take(rows))
 
     def y(self, frame: Any) -> Any:
-        """Return the target of a table, of shape (N,)."""
-        return as_target(frame[self.target], self.task).astype(self.labels.dtype)
+        """Return the target of the rows that have one, of shape (N,)."""
+        _, y = split_target(frame, self.target, self.columns.reading)
+        return as_target(y, self.task).astype(self.labels.dtype)
 
 
 def encoder(frame: Any, columns: Columns, *, for_trees: bool) -> ColumnTransformer:
@@ -113,7 +114,7 @@ def encoder(frame: Any, columns: Columns, *, for_trees: bool) -> ColumnTransform
     >>> from committee.shell.columns import Columns
     >>> from committee.shell.encoding import encoder
     >>> frame = pd.DataFrame({"size": [1.0, 2.0, 3.0], "town": ["Bonn", None, "Ulm"]})
-    >>> columns = Columns.of(frame, [])
+    >>> columns = Columns.of(frame)
     >>> encoder(frame, columns, for_trees=True).fit_transform(columns.take(frame))
     array([[1., 1., 0., 0.],
            [2., 0., 0., 1.],
@@ -143,14 +144,26 @@ def encoder(frame: Any, columns: Columns, *, for_trees: bool) -> ColumnTransform
         ("few", one_hot, few),
         ("many", codes, [name for name in words if name not in in_columns]),
     ]
-    return ColumnTransformer([part for part in parts if part[2]], sparse_threshold=0)
+    # By position, since scikit-learn looks names up one by one in a list; in other
+    # frames it finds the columns by the names that they had here.
+    places = {name: place for place, name in enumerate(columns.names)}
+    return ColumnTransformer(
+        [
+            (name, part, [places[column] for column in own])
+            for name, part, own in parts
+            if own
+        ],
+        sparse_threshold=0,
+    )
 
 
 def unseen(transformer: Any, frame: Any) -> dict[str, int]:
     """Return how many values of each text column were not there in training."""
     counts = {}
-    for _, part, names in getattr(transformer, "transformers_", ()):
-        for name, known in zip(names, getattr(part, "categories_", ()), strict=False):
+    for _, part, own in getattr(transformer, "transformers_", ()):
+        known_words = getattr(part, "categories_", ())
+        names = getattr(part, "feature_names_in_", own)
+        for name, known in zip(names, known_words, strict=False):
             words = frame[name]
             new = int((words.notna() & ~words.isin(known)).sum())
             if new:

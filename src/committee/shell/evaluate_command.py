@@ -39,7 +39,7 @@ def evaluate(options: Evaluate) -> None:
             USAGE,
         )
     model = read_model(options.model, options.target, labelled=True)
-    X, y = model.read_labelled(options.data, options.messages)
+    X, y = model.read_labelled(options.data, options.messages, options.encoding)
     _note(options, model, len(y))
     own, constant = _scores(model, X, y, options.jobs), _baseline(model, y)
     report: dict[str, Any] = {
@@ -95,7 +95,7 @@ def _other(options: Evaluate, model: TableModel, X: Any, y: Any) -> Scores:
             f"classes must be the same ({model.task} and {other.task})."
         )
     if other.columns != model.columns:
-        X, y = other.read_labelled(options.data, options.messages)
+        X, y = other.read_labelled(options.data, options.messages, options.encoding)
     return _scores(other, X, y, options.jobs)
 
 

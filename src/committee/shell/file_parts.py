@@ -33,16 +33,19 @@ class Part:
         What errors call it.
     groups : tuple of int or None
         Numbers of the groups of rows; None for the whole file.
+    encoding : str or None
+        Of text, as `read_table` takes it.
     """
 
     path: str
     name: str
     groups: tuple[int, ...] | None = None
+    encoding: str | None = None
 
     def read(self, words: Sequence[str] = ()) -> Any:
         """Return the rows as a DataFrame, perhaps an empty one."""
         if self.groups is None:
-            return read_rows(self.path, self.name, words)
+            return read_rows(self.path, self.name, words, self.encoding)
         from pyarrow.parquet import ParquetFile
 
         with self.named(), ParquetFile(self.path) as file:
@@ -105,13 +108,15 @@ def files_of(data: str) -> list[str]:
     return sorted(files, key=_by_value)
 
 
-def parts_of(files: Sequence[str]) -> list[Part]:
+def parts_of(files: Sequence[str], encoding: str | None = None) -> list[Part]:
     """Return what workers read at once: files, large Parquet files by groups of rows.
 
     Parameters
     ----------
     files : sequence of str
-        All CSV, or all Parquet.
+        All CSV or JSON lines, or all Parquet.
+    encoding : str, optional
+        Of text.
     """
     pyarrow()
     kinds = {name: _is_parquet(name) for name in files}
@@ -121,11 +126,11 @@ def parts_of(files: Sequence[str]) -> list[Part]:
             f"All files must be of one kind: '{one}' is Parquet and '{other}' is not.",
             USAGE,
         )
-    return [part for name in files for part in _parts(name, kinds[name])]
+    return [part for name in files for part in _parts(name, kinds[name], encoding)]
 
 
-def _parts(name: str, parquet: bool) -> list[Part]:
-    part = Part(os.path.abspath(name), f"'{name}'")
+def _parts(name: str, parquet: bool, encoding: str | None) -> list[Part]:
+    part = Part(os.path.abspath(name), f"'{name}'", encoding=encoding)
     n_parts = -(-os.path.getsize(name) // _LARGE)
     if not parquet or n_parts < 2:
         return [part]

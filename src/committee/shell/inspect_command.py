@@ -87,14 +87,22 @@ def _weights_table(committee: Any) -> str:
     w = committee.weights_
     kept = np.count_nonzero(w)
     order = np.argsort(-np.abs(w), kind="stable")[: min(_SHOWN, kept)]
-    numbers = getattr(committee, "support_", np.arange(len(w)))
+    names = _member_names(committee)
     rows = [
-        (str(numbers[m]), type(committee.members_[m]).__name__, float(w[m]))
-        for m in order
+        (names[m], type(committee.members_[m]).__name__, float(w[m])) for m in order
     ]
     table = columns(("member", "kind", "weight"), rows)
     rest = kept - len(order)
     return table + (f"\nand {rest} more" if rest else "")
+
+
+def _member_names(committee: Any) -> list[str]:
+    """Return the members' names, or their numbers among all that were trained."""
+    names = getattr(getattr(committee, "roster_", None), "names", None)
+    if names is not None:
+        return [printable(name) for name in names]
+    numbers = getattr(committee, "support_", np.arange(len(committee.weights_)))
+    return [str(m) for m in numbers]
 
 
 def summary_of(committee: Any) -> Any:

@@ -11,7 +11,15 @@ from typing import Annotated
 import typer
 
 from committee.combiner_names import COMBINERS
-from committee.shell.choices import ESTIMATORS, GENERATORS, SCORES, TASKS
+from committee.shell.choices import (
+    ESTIMATORS,
+    GENERATORS,
+    MINUTES,
+    POOL,
+    PRESETS,
+    SCORES,
+    TASKS,
+)
 from committee.shell.messages import Messages
 from committee.shell.quantities import MOST_JOBS, number_of_bytes, number_of_jobs
 
@@ -26,7 +34,7 @@ def _names(help_text: str, names: Iterable[str]) -> typer.models.OptionInfo:
     return option(help=help_text, autocompletion=complete)
 
 
-_TABLE = "CSV or Parquet, plain or as .gz, .bz2, .xz, .zst; - for standard input."
+_TABLE = "CSV, Parquet or JSON lines, plain or as .gz, .bz2, .xz, .zst; - for standard input."
 _PAGE = typer.Option("--output", "-o", help="File of the page, such as report.html.")
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes.")]
@@ -53,6 +61,33 @@ ModelOutput = Annotated[
 ]
 Combiner = Annotated[
     str, _names(f"How members are weighed: {', '.join(COMBINERS)}.", COMBINERS)
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Of text in DATA, such as latin-1, cp1252, utf-16-le; UTF-8, or UTF-16 "
+        "with its mark, unless given.",
+    ),
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN", help="Leave out a column; may be given repeatedly."),
+]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Look at a column that is different in every row, which would be left "
+        "out; may be given repeatedly.",
+    ),
+]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Take a column for text, whatever it looks like; may be given repeatedly.",
+    ),
 ]
 Seed = Annotated[
     int, typer.Option(min=0, max=2**32 - 1, help="Seed of all that is random.")
@@ -98,18 +133,53 @@ class Train(Options):
     data: ManyData
     target: Annotated[str, typer.Option(help="The column to predict.")]
     output: ModelOutput
-    members: Annotated[int, typer.Option(min=1, help="How many to train.")] = 100
+    preset: Annotated[
+        str | None,
+        _names(
+            f"Which unlike learners are trained: {' or '.join(PRESETS)}; fast unless "
+            "given.",
+            PRESETS,
+        ),
+    ] = None
+    minutes: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            help="What would take longer is left out. "
+            f"{' and '.join(f'{m:g} for {name}' for name, m in MINUTES.items())} "
+            "unless given.",
+        ),
+    ] = None
     generator: Annotated[
-        str, _names(f"How members are made: {', '.join(GENERATORS)}.", GENERATORS)
-    ] = "bagging"
-    combiner: Combiner = "ep"
+        str | None,
+        _names(
+            f"How members are made: {POOL} (the unlike learners of --preset) unless "
+            f"given; or many of one estimator: {', '.join(GENERATORS)}.",
+            (POOL, *GENERATORS),
+        ),
+    ] = None
+    members: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="How many of one estimator to train: 100 unless given."
+        ),
+    ] = None
     estimator: Annotated[
-        str, _names(f"What members are: {', '.join(ESTIMATORS)}.", ESTIMATORS)
-    ] = "tree"
+        str | None,
+        _names(
+            f"The one estimator: {', '.join(ESTIMATORS)}. tree unless given.",
+            ESTIMATORS,
+        ),
+    ] = None
+    combiner: Combiner = "ep"
     task: Annotated[
         str | None,
         _names(f"{' or '.join(TASKS)}; guessed from the target unless given.", TASKS),
     ] = None
+    drop: Drop = None
+    keep: Keep = None
+    categorical: Categorical = None
+    encoding: Encoding = None
     seed: Seed = 0
     jobs: Jobs = 1
     scheduler: Scheduler = None
@@ -171,6 +241,7 @@ class Prune(Options):
     force: Annotated[
         bool, typer.Option("--force", help="Let the output replace MODEL.")
     ] = False
+    encoding: Encoding = None
     seed: Seed = 0
     jobs: Jobs = 1
     scheduler: Scheduler = None
@@ -195,6 +266,7 @@ class Predict(Options):
         bool,
         typer.Option("--proba", help="A column for the probability of each class."),
     ] = False
+    encoding: Encoding = None
     jobs: Jobs = 1
     scheduler: Scheduler = None
 
@@ -213,6 +285,7 @@ class Evaluate(Options):
         ),
     ] = None
     target: OwnTarget = None
+    encoding: Encoding = None
     jobs: Jobs = 1
 
 
@@ -242,6 +315,7 @@ class Report(Options):
     data: Data
     output: Annotated[str, _PAGE]
     target: OwnTarget = None
+    encoding: Encoding = None
     jobs: Jobs = 1
 
 

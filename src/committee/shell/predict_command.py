@@ -39,7 +39,9 @@ def predict(options: Predict) -> None:
         findings = _on_workers(options, model, files)
         findings.note(options.messages)
     else:
-        X, findings = model.take(read_table(options.data, model.words))
+        X, findings = model.take(
+            read_table(options.data, model.words, options.encoding)
+        )
         findings.note(options.messages)
         write_tables([predictions(model.estimator, X, proba=options.proba)], output)
     if output != "-":
@@ -54,7 +56,7 @@ def predict(options: Predict) -> None:
 
 def _on_workers(options: Predict, model: TableModel, files: list[str]) -> Findings:
     """Let Dask's workers predict files, and write the tables in their order."""
-    parts, findings = parts_of(files), [Findings()]
+    parts, findings = parts_of(files, options.encoding), [Findings()]
     # A bar would take standard output for itself.
     shown = not options.quiet and options.output != "-"
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from committee.ensembles import roster_of
+from committee.members import Pool
 from committee.pruning import prune as prune_ensemble
 from committee.shell.choices import (
     SCORES,
@@ -73,8 +75,11 @@ def _chosen(options: Prune, small: Any) -> Any:
 
 def _in_memory(options: Prune, model: TableModel, files: list[str]) -> tuple[Any, int]:
     """Return the small committee, and the number of rows."""
-    X, y = model.read_labelled(files[0], options.messages)
-    _note_known_rows(options, model, len(y))
+    X, y = model.read_labelled(files[0], options.messages, options.encoding)
+    if isinstance(getattr(model.last, "generator", None), Pool):
+        _refuse_rows_of_pool(options, model, X)
+    else:
+        _note_known_rows(options, model, len(y))
     small = prune_ensemble(
         model.estimator,
         X,
@@ -93,7 +98,7 @@ def _on_workers(options: Prune, model: TableModel, files: list[str]) -> tuple[An
     n_classes = None if model.classes is None else len(model.classes)
     check_on_dask(_combiner_name(options), n_classes)
     combiner = _combiner(options, model)
-    parts, messages = parts_of(files), options.messages
+    parts, messages = parts_of(files, options.encoding), options.messages
     with workers(options.scheduler, messages) as client:
         with watched(client, "reading", messages):
             rows = labelled_rows(model, parts, messages)
@@ -125,6 +130,20 @@ def _combiner(options: Prune, model: TableModel | None = None) -> Any:
             n_classes = None if model.classes is None else len(model.classes)
             combiner.set_params(scoring=scorer_name(options.scoring, n_classes))
     return combiner
+
+
+def _refuse_rows_of_pool(options: Prune, model: TableModel, X: Any) -> None:
+    """Refuse the training rows of unlike learners: all of them have seen all rows."""
+    roster = roster_of(model.estimator)
+    recognise = roster.recognise if options.oob is None else None
+    if options.oob or (recognise and recognise(roster.prepared(X)) == "same"):
+        raise ShellError(
+            f"The learners of '{options.model}' have seen all rows of their table, and "
+            "train has chosen and weighed them already, on predictions of rows that "
+            "each had not seen. Give rows that the model was not trained on, without "
+            "--oob; or train trees that can be pruned by their own rows, with "
+            "--generator bagging."
+        )
 
 
 def _note_known_rows(options: Prune, model: TableModel, n_rows: int) -> None:

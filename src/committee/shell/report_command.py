@@ -22,7 +22,7 @@ def report(options: Report) -> None:
         )
     check_output(options.output, inputs=[options.model, options.data], endings=PAGE)
     model = read_model(options.model, options.target, labelled=True)
-    X, y = model.read_labelled(options.data, options.messages)
+    X, y = model.read_labelled(options.data, options.messages, options.encoding)
     model.note_known_rows(options.data, len(y), options.messages)
     file, data = Path(options.model).name, source_name(options.data)
     html = write_page(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
 from glob import has_magic
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,12 @@ from committee.shell.encoding import unseen
 from committee.shell.errors import USAGE, ShellError, listed
 from committee.shell.messages import Messages
 from committee.shell.tables import read_table
-from committee.shell.target import as_target, refuse_constant, split_target
+from committee.shell.target import (
+    as_target,
+    note_unlabelled,
+    refuse_constant,
+    split_target,
+)
 
 
 @dataclass(frozen=True)
@@ -34,11 +40,14 @@ class Findings:
         Whether a column of row numbers is left out.
     unseen : Counter
         Rows of each text column with values that were not there in training.
+    n_unlabelled : int
+        Rows without a target, which are not among them.
     """
 
     n_rows: int = 0
     numbered: bool = False
     unseen: Counter[str] = field(default_factory=Counter)
+    n_unlabelled: int = 0
 
     def plus(self, other: Findings) -> Findings:
         """Return what is good to know about the rows of both."""
@@ -46,6 +55,7 @@ class Findings:
             self.n_rows + other.n_rows,
             self.numbered or other.numbered,
             self.unseen + other.unseen,
+            self.n_unlabelled + other.n_unlabelled,
         )
 
     def note(self, messages: Messages) -> None:
@@ -104,7 +114,7 @@ class TableModel:
         """Columns to read as text: the target too where labels are text."""
         labels = self.classes is not None and self.classes.dtype.kind in "UO"
         target = [self.target] if labels and self.target else []
-        return [*(self.columns.words or []), *target]
+        return [*self.columns.reading.texts, *target]
 
     def take(self, frame: Any) -> tuple[Any, Findings]:
         """Return the rows of a DataFrame as the estimator takes them, and findings."""
@@ -115,7 +125,8 @@ class TableModel:
 
     def take_labelled(self, frame: Any) -> tuple[Any, Any, Findings]:
         """Return X, y and findings of a DataFrame with the target."""
-        frame, column = split_target(frame, str(self.target))
+        n_rows = len(frame)
+        frame, column = split_target(frame, str(self.target), self.columns.reading)
         y = as_target(column, self.task)
         if self.classes is not None:
             strange = {str(label) for label in y[~np.isin(y, self.classes)]}
@@ -126,13 +137,18 @@ class TableModel:
                     f"{listed(list(map(str, self.classes)))}."
                 )
         X, findings = self.take(frame)
-        return X, y, findings
+        return X, y, replace(findings, n_unlabelled=n_rows - len(y))
 
-    def read_labelled(self, data: str, messages: Messages) -> tuple[Any, Any]:
+    def read_labelled(
+        self, data: str, messages: Messages, encoding: str | None = None
+    ) -> tuple[Any, Any]:
         """Return X and y of a file with the target, after notes about them."""
-        frame = read_table(data, self.words)
+        from pandas import Series
+
+        frame = read_table(data, self.words, encoding)
         X, y, findings = self.take_labelled(frame)
-        refuse_constant(frame[self.target], len(frame))
+        refuse_constant(Series(y, name=self.target), len(y))
+        note_unlabelled(findings.n_unlabelled, str(self.target), messages)
         findings.note(messages)
         return X, y
 
@@ -221,13 +237,21 @@ def _are_columns(columns: Any) -> bool:
     return (
         isinstance(columns, dict)
         and "names" in columns
-        and columns.keys() <= {"names", "words", "width"}
+        and columns.keys() <= {"names", "words", "width", "formats", "gaps"}
         and isinstance(columns.get("width"), int | None)
-        and all(
-            isinstance(names, list) and all(isinstance(name, str) for name in names)
-            for names in (columns["names"], columns.get("words") or [])
-        )
+        and _are_names(columns["names"])
+        and _are_names(columns.get("words") or [])
+        and _are_by_name(columns.get("formats", {}), lambda f: isinstance(f, str))
+        and _are_by_name(columns.get("gaps", {}), _are_names)
     )
+
+
+def _are_names(names: Any) -> bool:
+    return isinstance(names, list) and all(isinstance(name, str) for name in names)
+
+
+def _are_by_name(facts: Any, is_fact: Callable[[Any], bool]) -> bool:
+    return isinstance(facts, dict) and all(map(is_fact, facts.values()))
 
 
 def write_model(model: TableModel, path: str) -> int:

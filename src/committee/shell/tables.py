@@ -1,4 +1,4 @@
-"""Tables to read: CSV and Parquet, compressed or not, files or streams.
+"""Tables to read: CSV, Parquet and JSON lines, compressed or not, files or streams.
 
 pyarrow reads: it refuses rows with too few or too many fields, and takes a column for
 text if one value is. What is decided here is what a first look at the bytes shows.
@@ -19,11 +19,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from committee._install import how_to_install
-from committee.shell.errors import ShellError, listed
+from committee.shell.errors import USAGE, ShellError, listed
 
 #: What a CSV file writes where it has no value. "None" is a word: it names a class
 #: of some well-known data sets.
 MISSING = ("", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "?")
+
+#: The marks of UTF-16, what may stand before an object of JSON, and some advice.
+_UTF_16, _BLANK = (b"\xff\xfe", b"\xfe\xff"), b"\xef\xbb\xbf \t\r\n"
+_TRY = "Name what it is, such as --encoding latin-1 or cp1252."
 
 #: Bytes of CSV that pyarrow parses at once: no row may be longer.
 _BLOCK = 1 << 26
@@ -52,20 +56,25 @@ def pyarrow() -> Any:
     return pyarrow
 
 
-def read_table(path: str, words: Sequence[str] = ()) -> Any:
-    r"""Return the rows of a file as a pandas DataFrame of numbers, booleans and text.
+def read_table(
+    path: str, words: Sequence[str] = (), encoding: str | None = None
+) -> Any:
+    r"""Return the rows of a file as a pandas DataFrame.
 
-    What the file is, and how it is compressed, is read off its first bytes. Dates and
-    times are numbers: days since 1970, and seconds for times of day and durations.
+    What the file is, and how it is compressed, is read off its first bytes. Dates are
+    datetimes, times of day and durations are timedeltas; what other words may mean is
+    found out by `reading`.
 
     Parameters
     ----------
     path : str
-        A CSV or Parquet file, plain or as .gz, .bz2, .xz, .zst; "-" for standard
-        input. CSV is UTF-8 text with a header; its separator, one of comma,
+        A file of CSV, Parquet or JSON lines, plain or as .gz, .bz2, .xz, .zst; "-" for
+        standard input. CSV is text with a header; its separator, one of comma,
         semicolon, tab and bar, is the one that the header has most of.
     words : sequence of str
         Columns that hold text, even where it looks like numbers.
+    encoding : str, optional
+        Of text, such as latin-1; UTF-8 unless given, or UTF-16 with its mark.
 
     Returns
     -------
@@ -85,29 +94,43 @@ def read_table(path: str, words: Sequence[str] = ()) -> Any:
     ([31.0, nan], ['Bonn', 'Kiel'])
     """
     name = "Standard input" if path == "-" else f"'{path}'"
-    frame = read_rows(path, name, words)
+    frame = read_rows(path, name, words, encoding)
     if not len(frame):
         raise ShellError(f"{name} has a header but no rows.")
     return frame
 
 
-def read_rows(path: str, name: str, words: Sequence[str] = ()) -> Any:
-    """Return the rows of a file, if any, as `read_table` does; errors call it `name`."""
+def read_rows(
+    path: str, name: str, words: Sequence[str] = (), encoding: str | None = None
+) -> Any:
+    """Return the rows of a file, if any, as `read_table` does; errors call it `name`.
+
+    `attrs["decimal"]` of the frame is what separates decimals.
+    """
     pyarrow()
     with _opened(path) as file:
         stream = _decompressed(file, name)
         head = stream.read(1 << 16)
         stream.seek(0)
-        if not head.strip():
-            raise ShellError(f"{name} is empty.")
         if head.startswith(b"PAR1"):
             return as_frame(_read_parquet(stream, name), name)
+        if encoding is not None or head.startswith(_UTF_16):
+            stream = _as_utf_8(stream, encoding or "utf-16", name)
+            head = stream.read(1 << 16)
+            stream.seek(0)
+        if not head.strip():
+            raise ShellError(f"{name} is empty.")
         if b"\0" in head or head.startswith(b"PK\x03\x04"):
             raise ShellError(
-                f"{name} is neither CSV nor Parquet (plain, or as .gz, .bz2, .xz or "
-                ".zst)."
+                f"{name} is neither CSV nor Parquet nor JSON lines (plain, or as .gz, "
+                ".bz2, .xz or .zst). If it is text in UTF-16, give --encoding utf-16-le."
             )
-        return as_frame(_read_csv(stream, _separator(head), name, words), name)
+        if head.lstrip(_BLANK).startswith((b"{", b"[")):
+            return as_frame(_read_json(stream, head, name), name)
+        separator = _separator(head)
+        frame = as_frame(_read_csv(stream, separator, name, words), name)
+        frame.attrs["decimal"] = _decimal(separator)
+        return frame
 
 
 def as_frame(table: Any, name: str) -> Any:
@@ -128,7 +151,7 @@ def as_frame(table: Any, name: str) -> Any:
 
 
 def _simplified(column: Any) -> Any:
-    """Return dates, times, decimals, gaps and categories as numbers and text.
+    """Return decimals, gaps and categories as numbers and text; times as durations.
 
     Lists and the like stay as they are: a model may have no need of them.
     """
@@ -141,15 +164,11 @@ def _simplified(column: Any) -> Any:
     if is_a.is_boolean(kind) and column.null_count:
         return column.cast(pa.int8())
     if is_a.is_date(kind) or is_a.is_timestamp(kind):
-        ticks, per_unit = pa.timestamp("us", getattr(kind, "tz", None)), 86_400e6
-    elif is_a.is_time(kind):
-        ticks, per_unit = pa.time64("us"), 1e6
-    elif is_a.is_duration(kind):
-        ticks, per_unit = pa.duration("us"), 1e6
-    else:
-        return column
-    numbers = column.cast(ticks, safe=False).cast(pa.int64()).cast(pa.float64(), False)
-    return pa.compute.divide(numbers, per_unit)
+        return column.cast(pa.timestamp("us", getattr(kind, "tz", None)), safe=False)
+    if is_a.is_time(kind):
+        column = column.cast(pa.time64("us"), safe=False).cast(pa.int64())
+        return column.cast(pa.duration("us"))
+    return column
 
 
 def _read_parquet(stream: Any, name: str) -> Any:
@@ -162,6 +181,21 @@ def _read_parquet(stream: Any, name: str) -> Any:
         raise ShellError(f"{name} is Parquet that cannot be read: {first}") from error
 
 
+def _read_json(stream: Any, head: bytes, name: str) -> Any:
+    from pyarrow import json
+
+    if head.lstrip(_BLANK).startswith(b"["):
+        raise ShellError(
+            f"{name} is one JSON list: write one object for each row and line, as "
+            "DataFrame.to_json does with orient='records' and lines=True."
+        )
+    try:
+        return json.read_json(stream, json.ReadOptions(block_size=_BLOCK))
+    except (pyarrow().ArrowInvalid, UnicodeDecodeError) as error:
+        what = str(error).removeprefix("JSON parse error: ").splitlines()[0][:200]
+        raise ShellError(f"{name} is not JSON lines: {what}.") from error
+
+
 def _read_csv(stream: Any, separator: str, name: str, words: Sequence[str]) -> Any:
     pa = pyarrow()
     from pyarrow import csv
@@ -170,33 +204,60 @@ def _read_csv(stream: Any, separator: str, name: str, words: Sequence[str]) -> A
     convert = csv.ConvertOptions(
         null_values=[spelled for gap in MISSING for spelled in (gap, f" {gap}")],
         strings_can_be_null=True,
-        decimal_point="," if separator == ";" else ".",
+        decimal_point=_decimal(separator),
         column_types=dict.fromkeys(texts, pa.string()),
     )
+    parse = csv.ParseOptions(delimiter=separator, newlines_in_values=True)
+
+    def read(threads: bool) -> Any:
+        how = csv.ReadOptions(use_threads=threads, block_size=_BLOCK)
+        return csv.read_csv(stream, how, parse, convert)
+
     try:
-        table = csv.read_csv(
-            stream,
-            # With threads, errors would not know the number of their row.
-            csv.ReadOptions(use_threads=False, block_size=_BLOCK),
-            csv.ParseOptions(delimiter=separator, newlines_in_values=True),
-            convert,
-        )
+        try:
+            table = read(threads=True)
+        except pa.ArrowInvalid:
+            # With threads, errors do not know the number of their row.
+            stream.seek(0)
+            table = read(threads=False)
         # An empty name is what pandas writes above row numbers, and reads like this.
         names = [n.strip() or f"Unnamed: {i}" for i, n in enumerate(table.schema.names)]
     except UnicodeDecodeError as error:
-        raise ShellError(f"{name} is not UTF-8 text: {error}.") from error
+        raise ShellError(f"{name} is not UTF-8 text: {error}. {_TRY}") from error
     except pa.ArrowInvalid as error:
         what = str(error).removeprefix("CSV parse error: ").splitlines()[0][:200]
+        if "invalid UTF8" in what:
+            raise ShellError(f"{name} is not UTF-8 text: {what}. {_TRY}") from error
         raise ShellError(f"{name} is not a table: {what}.") from error
     if _ends_in_quotes(stream, table):
         raise ShellError(f"{name} is not a table: its last quote is not closed.")
     columns = []
     for header, column in zip(names, table.columns, strict=True):
         if pa.types.is_binary(column.type):
-            raise ShellError(f"{name} is not UTF-8 text: see the column {header!r}.")
+            raise ShellError(
+                f"{name} is not UTF-8 text: see the column {header!r}. {_TRY}"
+            )
         points = separator == ";" and header not in words
         columns.append(_trimmed(column, points=points))
     return pa.table(columns, names)
+
+
+def _decimal(separator: str) -> str:
+    return "," if separator == ";" else "."
+
+
+def _as_utf_8(stream: Any, encoding: str, name: str) -> Any:
+    """Return a stream of text in UTF-8."""
+    try:
+        return io.BytesIO(stream.read().decode(encoding).encode())
+    except LookupError as error:
+        raise ShellError(
+            f"--encoding must be one that Python knows, such as latin-1, cp1252 or "
+            f"utf-16. Got {encoding!r}.",
+            USAGE,
+        ) from error
+    except UnicodeError as error:
+        raise ShellError(f"{name} is not text in {encoding}: {error}.") from error
 
 
 def _ends_in_quotes(stream: Any, table: Any) -> bool:

@@ -9,13 +9,15 @@ import numpy as np
 from committee._format import close_to
 from committee.shell.choices import CLASSIFICATION, REGRESSION
 from committee.shell.errors import USAGE, ShellError, listed
+from committee.shell.messages import Messages
+from committee.shell.reading import Reading
 
 #: Whole numbers with at most so many distinct values are taken for classes.
 FEW = 10
 
 
-def split_target(frame: Any, name: str) -> tuple[Any, Any]:
-    """Return the table without its target column, and that column, which is whole."""
+def check_target(frame: Any, name: str) -> None:
+    """Refuse a target that is no column of a table."""
     if name not in frame.columns:
         known = frame.columns.tolist()
         raise ShellError(
@@ -23,16 +25,26 @@ def split_target(frame: Any, name: str) -> tuple[Any, Any]:
             f"columns are {listed(known)}.",
             USAGE,
         )
-    y = frame[name]
-    missing = y.isna().to_numpy()
-    if missing.any():
-        rows = "row has" if missing.sum() == 1 else "rows have"
-        raise ShellError(
-            f"The target {name!r} must have a value in every row: {missing.sum()} "
-            f"{rows} none, first row {missing.argmax() + 1} of the data. Leave them "
-            "out."
-        )
-    return frame.drop(columns=name), y
+
+
+def split_target(
+    frame: Any, name: str, reading: Reading | None = None
+) -> tuple[Any, Any]:
+    """Return the rows that have a target, without it, and the target as it is read."""
+    check_target(frame, name)
+    known = reading is not None and name in reading.formats
+    y = reading.column(frame[name]) if reading is not None and known else frame[name]
+    rows, there = frame.drop(columns=name), y.notna()
+    if there.all():
+        return rows, y
+    return rows[there].reset_index(drop=True), y[there].reset_index(drop=True)
+
+
+def note_unlabelled(n_rows: int, name: str, messages: Messages) -> None:
+    """Say that rows without a target are left out."""
+    if n_rows:
+        rows = "row has" if n_rows == 1 else "rows have"
+        messages.note(f"{n_rows:,} {rows} no value of the target {name!r}: left out.")
 
 
 def guess_task(y: Any) -> str:
@@ -59,6 +71,8 @@ def guess_task(y: Any) -> str:
 def refuse_constant(y: Any, n_rows: int) -> None:
     """Refuse a target, of which all distinct values are given, that has only one."""
     values = y.unique().tolist()
+    if not values:
+        raise ShellError(f"The target {y.name!r} has no value in any of the rows.")
     if len(values) < 2:
         raise ShellError(
             f"The target {y.name!r} must have at least 2 distinct values. All {n_rows} "

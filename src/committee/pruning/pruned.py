@@ -1,0 +1,309 @@
+"""PrunedClassifier, PrunedRegressor: train an ensemble and prune it, as one estimator."""
+
+from __future__ import annotations
+
+import copy
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils.metadata_routing import process_routing
+from sklearn.utils.validation import has_fit_parameter
+
+from committee._typing import IntArray, Member, RandomState
+from committee._validation import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    check_sample_weight,
+    fit_context,
+    index_params,
+    routing_enabled,
+    safe_indexing,
+)
+from committee.base import BaseCommittee
+from committee.combiners import Combiner
+from committee.distributed import is_dask
+from committee.ensembles import leaves_rows_out, roster_of
+from committee.estimators import CommitteeClassifier, CommitteeRegressor
+from committee.members import TrainingData
+from committee.members.base import check_fraction, draw_seeds, split_rows
+from committee.members.training import set_random_states
+from committee.pruning.keep import keep_few
+from committee.pruning.measures import measure_of
+from committee.routing import checked_metadata
+from committee.targets import require_y
+
+#: The part of the rows that an ensemble is pruned on where it leaves none out itself.
+HELD_OUT = 0.25
+
+_NO_RECIPE = (
+    "This committee was pruned from an object that cannot be trained again, such as a "
+    "bare Booster: there is no estimator behind it to clone or fit. Prune the library's "
+    "estimator (LGBMClassifier, XGBRegressor ...) instead."
+)
+
+
+class _Pruned(BaseCommittee):
+    """What the two share: the ensemble is trained and pruned on rows it has not seen."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "estimator": [HasMethods(["fit", "predict", "get_params"]), None],
+        "combiner": [Combiner, str, None],
+        "weigh_on": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither")],
+        "scoring": [str, None],
+        "n_jobs": [None, Integral],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        estimator: Member,
+        *,
+        combiner: Combiner | str | None = None,
+        weigh_on: str | float = "auto",
+        scoring: str | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.estimator = estimator
+        self.combiner = combiner
+        self.weigh_on = weigh_on
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+        """Train the ensemble, and prune it on rows that its members have not seen.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (N, n_features)
+        y : array-like of shape (N,)
+        sample_weight : array-like of shape (N,), optional
+            For the training, where the ensemble takes it, and for the pruning.
+        **fit_params
+            Handed to the ensemble by metadata routing.
+
+        Returns
+        -------
+        self
+        """
+        self._forget()
+        self._check_recipe(X)
+        require_y(self, y)
+        y = self._check_y(y)
+        if not (isinstance(self.estimator, Pipeline) or _is_search(self.estimator)):
+            X = self._check_X(X, reset=True)  # these may take documents, or anything
+        check_consistent_length(X, y)
+        s = check_sample_weight(sample_weight, X)
+        params = self._params_of_fit(s, fit_params)
+        rng = check_random_state(self.random_state)
+        ensemble = clone(self.estimator)
+        if self.random_state is not None:
+            set_random_states(ensemble, int(draw_seeds(rng, 1)[0]), only_unset=True)
+        oob = self.weigh_on == "auto" and leaves_rows_out(ensemble)
+        train = weighing = np.arange(len(y))
+        if not oob:
+            train, weighing = self._split(y, rng)
+        ensemble.fit(
+            safe_indexing(X, train),
+            safe_indexing(y, train),
+            **index_params(X, params, indices=train),
+        )
+        small = keep_few(
+            copy.copy(self),
+            ensemble,
+            roster_of(ensemble),
+            safe_indexing(X, weighing),
+            safe_indexing(y, weighing),
+            oob=oob,
+            sample_weight=None if s is None else s[weighing],
+            scoring=self.scoring,
+            verbose=bool(self.verbose),
+        )
+        self.__dict__.update(small.__dict__)
+        self._rebuilt()  # so that predict changes nothing
+        return self
+
+    def _check_recipe(self, X: Any) -> None:
+        """Refuse, before any work, what cannot be trained or measured."""
+        if self.estimator is None:
+            raise ValueError(_NO_RECIPE)
+        if is_dask(X):
+            raise TypeError(
+                f"{type(self).__name__} trains its ensemble in memory. Got a Dask "
+                "collection: compute() as many rows as fit, or prune() an ensemble that "
+                "was trained elsewhere."
+            )
+        self._check_kind()
+        measure_of(self.scoring, of_classes=is_classifier(self))
+
+    def _params_of_fit(self, s: Any, fit_params: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments of the ensemble's `fit`."""
+        if routing_enabled():
+            given = fit_params if s is None else {**fit_params, "sample_weight": s}
+            if not given:
+                return {}
+            return dict(process_routing(self, "fit", **given).estimator_0.fit)
+        checked_metadata(self, fit_params)
+        if s is None:
+            return {}
+        if isinstance(self.estimator, Pipeline):
+            return {f"{self.estimator.steps[-1][0]}__sample_weight": s}
+        if _is_search(self.estimator) or has_fit_parameter(
+            self.estimator, "sample_weight"
+        ):
+            return {"sample_weight": s}
+        raise TypeError(
+            f"{type(self.estimator).__name__} takes no sample_weight: leave it out, or "
+            "take an ensemble that does."
+        )
+
+    def _split(self, y: Any, rng: np.random.RandomState) -> tuple[IntArray, IntArray]:
+        """Return the rows to train on, of all classes, and those to prune on."""
+        fraction = HELD_OUT if self.weigh_on == "auto" else float(self.weigh_on)
+        check_fraction(fraction, len(y))
+        data = TrainingData(None, y, None)
+        if is_classifier(self):
+            labels, codes = np.unique(y, return_inverse=True)
+            data = TrainingData(None, codes, len(labels))
+        train, weighing = split_rows(data, fraction, int(draw_seeds(rng, 1)[0]))
+        if data.n_classes is not None:
+            known = np.isin(data.y[weighing], data.y[train])
+            train = np.sort(np.append(train, weighing[~known]))
+            weighing = weighing[known]
+        if not len(weighing):
+            raise ValueError(
+                f"weigh_on={fraction:g} of {len(y)} rows leaves nothing to prune on once "
+                "every class has a row to train on. Give more rows."
+            )
+        return train, weighing
+
+    def _estimators(self) -> list[Member]:
+        """Return the unfitted ensemble."""
+        return [] if self.estimator is None else [self.estimator]
+
+    def _leaves_rows_out(self) -> bool:
+        """Whether rows that members did not see are known: what is pruned knows none."""
+        return False
+
+    def __sklearn_clone__(self) -> Any:
+        """Return the unfitted recipe, where there is one."""
+        if self.estimator is None:
+            raise TypeError(_NO_RECIPE)
+        return super().__sklearn_clone__()
+
+
+def _is_search(estimator: Any) -> bool:
+    """Whether an estimator looks for the settings of another."""
+    return hasattr(estimator, "refit") and hasattr(estimator, "estimator")
+
+
+class PrunedClassifier(_Pruned, CommitteeClassifier):
+    """Train an ensemble of classifiers and keep the few members that matter.
+
+        ensemble = estimator.fit(X, y),   committee = prune(ensemble, rows unseen)
+
+    `prune` for cross-validation, grids and pipelines: what it returns is one of these,
+    and a clone of it is this recipe, unfitted. Rows are those that members did not
+    see: out of bag for forests and bagging with bootstrap samples, and for committees
+    that are weighed on held-out rows of `Bagging`, `CrossSplits` or `MiniBatches`. For
+    others, such as boosters and extra trees, a quarter of the rows is split off, by
+    class, and the ensemble is trained on the rest.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any ensemble that `prune` takes, unfitted. It is cloned.
+    combiner : combiner, optional
+        `EPPruner()` unless given.
+    weigh_on : "auto" or float, default="auto"
+        The rows to prune on, as above, or a fraction to split off in any case.
+    scoring : str, optional
+        What the errors of `path_` and `summary()` are; see `prune`.
+    n_jobs : int, optional
+        Members that predict at the same time. Training follows the estimator's own.
+    random_state : int, RandomState or None
+        For the split, and unless it is None for every `random_state` of the estimator
+        that is None.
+    verbose : bool, default=False
+        Show a progress bar on standard error.
+
+    Attributes
+    ----------
+    members_, weights_, support_, classes_, path_
+        And `summary()`: as after `prune`.
+
+    See Also
+    --------
+    prune : The same for an ensemble that is fitted already.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from committee import PrunedClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> small = PrunedClassifier(RandomForestClassifier(50, random_state=0))
+    >>> cross_val_score(small, X, y, cv=3).round(1)
+    array([0.9, 1. , 1. ])
+    >>> small.fit(X, y).n_members_ < 30
+    True
+    """
+
+
+class PrunedRegressor(_Pruned, CommitteeRegressor):
+    """Train an ensemble of regressors and keep the few members that matter.
+
+        ensemble = estimator.fit(X, y),   committee = prune(ensemble, rows unseen)
+
+    See `PrunedClassifier` for the rows that it is pruned on.
+
+    Parameters
+    ----------
+    estimator : regressor
+        Any ensemble that `prune` takes, unfitted. It is cloned.
+    combiner : combiner, optional
+        `EPPruner()` unless given.
+    weigh_on : "auto" or float, default="auto"
+        The rows to prune on: out of bag, or a quarter that is split off; or a fraction
+        to split off in any case.
+    scoring : str, optional
+        What the errors of `path_` and `summary()` are; see `prune`.
+    n_jobs : int, optional
+        Members that predict at the same time. Training follows the estimator's own.
+    random_state : int, RandomState or None
+        For the split, and unless it is None for every `random_state` of the estimator
+        that is None.
+    verbose : bool, default=False
+        Show a progress bar on standard error.
+
+    Attributes
+    ----------
+    members_, weights_, support_, path_
+        And `summary()`: as after `prune`.
+
+    See Also
+    --------
+    prune : The same for an ensemble that is fitted already.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.ensemble import GradientBoostingRegressor
+    >>> from committee import PrunedRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> booster = GradientBoostingRegressor(n_estimators=60)
+    >>> small = PrunedRegressor(booster, random_state=0).fit(X, y)
+    >>> small.n_members_ <= 60
+    True
+    """

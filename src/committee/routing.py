@@ -1,0 +1,58 @@
+"""Which metadata goes where: to the members, and to the splitter of a Pool."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    get_routing_for_object,
+    process_routing,
+)
+
+from committee._validation import routing_enabled
+
+
+def router_of(committee: Any) -> MetadataRouter:
+    """Return how metadata reach the members of a committee, and its splitter."""
+    router = MetadataRouter(owner=committee).add_self_request(committee)
+    mapping = MethodMapping().add(caller="fit", callee="fit")
+    for i, estimator in enumerate(committee._estimators()):
+        router.add(**{f"estimator_{i}": estimator}, method_mapping=mapping)
+    splitter = _splitter(committee)
+    if splitter is not None:
+        to_split = MethodMapping().add(caller="fit", callee="split")
+        router.add(splitter=splitter, method_mapping=to_split)
+    return router
+
+
+def checked_metadata(committee: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the further arguments of `fit`, once it is clear who asked for each.
+
+    Groups reach a splitter that asks for them without routing too, as they do in
+    scikit-learn's searches.
+    """
+    if not given:
+        return {}
+    if routing_enabled():
+        process_routing(committee, "fit", **given)
+        return given
+    if set(given) == {"groups"}:
+        asks = get_routing_for_object(_splitter(committee))
+        if asks.consumes("split", ["groups"]):
+            return given
+        raise TypeError(
+            "fit() got groups, and nothing that splits by them: take "
+            "generator=Pool(..., cv=GroupKFold()) or another splitter that does."
+        )
+    raise TypeError(
+        f"fit() got {sorted(given)}. Members get further arguments through metadata "
+        "routing: call sklearn.set_config(enable_metadata_routing=True) and "
+        "set_fit_request(...) on the estimator."
+    )
+
+
+def _splitter(committee: Any) -> Any:
+    """Return the splitter of the generator, None where it has none."""
+    return getattr(getattr(committee, "generator", None), "splitter", None)

@@ -1,0 +1,175 @@
+"""Tables as people have them: trained, evaluated, predicted and pruned."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from committee.shell.columns import row_ids
+from committee.shell.table_model import read_model
+from tests.shell.conftest import in_files, refused, run
+
+N = 60
+DAYS = pd.date_range("2023-01-01", periods=N, freq="7D")
+
+
+@pytest.fixture(autouse=True)
+def working_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def messy(money="${:,.2f}"):
+    rng = np.random.default_rng(0)
+    x = rng.permutation(N)
+    return pd.DataFrame(
+        {
+            "PassengerId": 7 * rng.permutation(N),
+            "uuid": [f"{i:x}-x" for i in range(N)],
+            "amount": [money.format(100 * value + 0.5) for value in x],
+            "share": [f"{value} %" for value in rng.integers(0, 100, N)],
+            "day": DAYS.strftime("%d/%m/%Y 12:30"),
+            "pause": [f"{value} days 04:00" for value in rng.integers(0, 9, N)],
+            "zip": rng.choice(["01234", "00007", "56789"], N),
+            "grade": np.where(x < N / 2, "low", "high"),
+        }
+    )
+
+
+def train(data, *words, target="grade"):
+    options = ("--target", target, "-o", "m.skops", "--members", 8, "--json")
+    result = run("train", data, *options, *words)
+    return json.loads(result.stdout), result.stderr, read_model("m.skops").columns
+
+
+def test_a_messy_table_from_end_to_end():
+    messy().to_csv("t.csv", index=False)
+    report, notes, columns = train("t.csv", "--categorical", "zip")
+    assert columns.names == ["amount", "share", "day", "pause", "zip"]
+    assert columns.words == ["zip"]
+    assert report["held_out_error"] < 0.15
+    assert "'PassengerId', 'uuid' left out" in notes
+    assert "'amount' is read as numbers such as 1,234.5 $" in notes
+    run("prune", "m.skops", "t.csv", "--oob", "-o", "s.skops", "--quiet")
+    for model in ("m.skops", "s.skops"):
+        found = json.loads(run("evaluate", model, "t.csv", "--json", "-q").stdout)
+        assert found["scores"]["error_rate"]["value"] < 0.1
+        run("predict", model, "t.csv", "-o", "o.csv", "--quiet")
+        right = pd.read_csv("o.csv")["prediction"] == messy()["grade"]
+        assert right.mean() > 0.9
+    messy("€{:,.2f}").to_csv("euros.csv", index=False)
+    assert "'amount' must hold numbers such as 1,234.5 $" in refused(
+        "predict", "m.skops", "euros.csv"
+    )
+
+
+def test_files_of_one_table_agree_on_the_formats(on_dask):
+    """Days and months fit both ways in the first file, thousands are in the second."""
+    frame = messy("{:,.1f}").sort_values("day", ignore_index=True)
+    frame["grade"] = np.arange(N) % 2
+    frame["amount"] = [f"{v:,}" for v in range(970, 970 + N)]
+    pattern = in_files(frame, 30)
+    words = ("--combiner", "average")
+    _, _, memory = train("part-1.csv", *words)
+    report, notes, columns = train(pattern, *words, *on_dask)
+    assert columns.formats == memory.formats
+    assert columns.formats["amount"] == "1,234.5"
+    assert "'amount' is read as numbers" in notes
+    assert report["rows"] == N
+
+
+def test_a_target_of_money_is_a_number_and_its_gaps_are_left_out(on_dask):
+    frame = messy().assign(x=np.arange(N) % 7)[["x", "amount", "day"]]
+    frame.loc[[3, 5], "amount"] = None
+    frame.to_csv("t.csv", index=False)
+    for words in ((), on_dask):
+        report, notes, _ = train("t.csv", *words, target="amount")
+        assert (report["task"], report["rows"]) == ("regression", N - 2)
+        assert "Note: 2 rows have no value of the target 'amount': left out." in notes
+    result = run("evaluate", "m.skops", "t.csv", "--json")
+    assert json.loads(result.stdout)["rows"] == N - 2
+    assert "Note: 2 rows have no value" in result.stderr
+
+
+def test_columns_are_dropped_and_kept_by_name():
+    messy().to_csv("t.csv", index=False)
+    words = ("--keep", "PassengerId", "--drop", "uuid", "--drop", "amount")
+    _, _, columns = train("t.csv", *words)
+    assert columns.names == ["PassengerId", "share", "day", "pause", "zip"]
+    train_words = ("train", "t.csv", "--target", "grade", "-o", "m.skops")
+    for more, sentence in (
+        (
+            ("--drop", "Amount"),
+            "--drop 'Amount': there is no such column. Did you mean",
+        ),
+        (("--keep", "x"), "--keep 'x': there is no such column."),
+        (("--categorical", "x"), "--categorical 'x': there is no such column."),
+        (("--drop", "grade"), "'grade' cannot be both --drop and --target."),
+    ):
+        assert sentence in refused(*train_words, *more, status=2)
+
+
+def test_a_column_that_may_not_be_looked_at_does_not_stop_others():
+    frame = messy()[["zip", "grade"]].assign(list=[[1, 2]] * N)
+    frame.to_parquet("t.parquet")
+    words = ("train", "t.parquet", "--target", "grade", "-o", "m.skops")
+    assert "--drop 'list'" in refused(*words)
+    assert train("t.parquet", "--drop", "list")[2].names == ["zip"]
+
+
+def test_ids_are_different_in_every_row():
+    n = np.arange(30)
+    frame = pd.DataFrame(
+        {
+            "counts": n[::-1] + 5,
+            "squares": n**2,
+            "order_id": n**2,
+            "visitId": n // 2,
+            "real": n + 0.0,
+        }
+    )
+    assert row_ids(frame) == ["counts", "order_id"]
+    assert row_ids(frame[:20]) == []
+
+
+@pytest.mark.parametrize(
+    ("codec", "words"),
+    [("utf-16", ()), ("cp1252", ("--encoding", "cp1252")), ("utf-8-sig", ())],
+)
+def test_text_in_other_codecs(codec, words):
+    frame = messy("{:.2f} €")[["amount", "grade"]].assign(größe="Köln")
+    frame.to_csv("t.csv", index=False, encoding=codec)
+    assert train("t.csv", *words)[2].names == ["amount", "größe"]
+    if words:
+        named = refused("predict", "m.skops", "t.csv")
+        assert "not UTF-8" in named
+        assert "--encoding latin-1" in named
+        found = refused("predict", "m.skops", "t.csv", "--encoding", "cp", status=2)
+        assert "--encoding must be one that Python knows" in found
+    run("predict", "m.skops", "t.csv", "-o", "o.csv", "--quiet", *words)
+
+
+def test_json_lines():
+    frame = messy()
+    frame.to_json("t.jsonl", orient="records", lines=True)
+    frame.to_csv("t.csv", index=False)
+    assert (
+        train("t.jsonl", "--categorical", "zip")[2]
+        == train("t.csv", "--categorical", "zip")[2]
+    )
+    run("predict", "m.skops", "t.jsonl", "-o", "o.csv", "--quiet")
+    frame.to_json("t.json", orient="records")
+    assert "is one JSON list" in refused("predict", "m.skops", "t.json")
+    with open("t.json", "w") as file:
+        file.write('{"a": 1}\n{"a": "x"}\n')
+    assert "is not JSON lines" in refused("predict", "m.skops", "t.json")
+
+
+def test_dates_where_numbers_were_are_refused():
+    frame = pd.DataFrame({"a": np.arange(N) / 7, "y": np.arange(N) % 2})
+    frame.to_parquet("t.parquet")
+    train("t.parquet", target="y")
+    frame.assign(a=DAYS).to_parquet("days.parquet")
+    assert "'a' must hold numbers, as in training. It holds dates." in refused(
+        "predict", "m.skops", "days.parquet"
+    )

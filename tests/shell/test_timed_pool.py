@@ -1,0 +1,118 @@
+"""A pool with a time limit: who is left out, and what that leaves as it was."""
+
+import time
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
+from committee import CommitteeClassifier, SimplexWeights
+from committee.members import TrainingData
+from committee.shell import timed_pool
+from committee.shell.timed_pool import Pace, TimedPool, pace_of
+
+LEARNERS = [
+    ("tree", DecisionTreeClassifier(max_features=1)),
+    ("linear", LogisticRegression()),
+    ("bayes", GaussianNB()),
+]
+
+
+@pytest.fixture
+def rows(rng):
+    X = rng.normal(size=(60, 4))
+    return TrainingData(X, (X[:, 0] + X[:, 1] > 0).astype(int), 2)
+
+
+@pytest.fixture
+def foresee(monkeypatch):
+    """Set the seconds that a fit of each kind is said to take."""
+
+    def set_seconds(tree, linear, bayes):
+        kinds = {DecisionTreeClassifier: tree, LogisticRegression: linear}
+        monkeypatch.setattr(
+            timed_pool,
+            "pace_of",
+            lambda learner, data: Pace(
+                len(data), 0, 0.0, kinds.get(type(learner), bayes) / len(data)
+            ),
+        )
+
+    return set_seconds
+
+
+def generated(rows, **limits):
+    pool = TimedPool(LEARNERS, **limits)
+    return pool, pool.generate(None, rows, random_state=7)
+
+
+def test_what_would_not_end_in_time_is_left_out_and_the_rest_is_the_same(rows, foresee):
+    _, everything = generated(rows)
+    foresee(tree=0.0, linear=1e9, bayes=0.0)
+    pool, some = generated(rows, deadline=time.monotonic() + 1e6)
+    assert (pool.trained, pool.too_slow) == (["tree", "bayes"], ["linear"])
+    np.testing.assert_array_equal(some.F, everything.F[:, [0, 2]])
+
+
+def test_all_fits_count(rows, foresee):
+    """Five folds and one fit on all rows; one fit where rows were put aside."""
+    foresee(tree=0.0, linear=1e5, bayes=1e5)
+    pool, _ = generated(rows, deadline=time.monotonic() + 5.5e5)
+    assert pool.too_slow == ["linear", "bayes"]
+    pool.generate(None, rows, held_out=False, random_state=7)
+    assert pool.too_slow == []
+
+
+def test_the_first_is_trained_where_time_is_up(rows, foresee):
+    foresee(tree=3.0, linear=1.0, bayes=2.0)
+    pool, made = generated(rows, deadline=0.0)
+    assert (pool.trained, pool.too_slow) == (["tree"], ["linear", "bayes"])
+    assert made.F.shape == (60, 1, 2)
+
+
+def test_the_first_gets_fewer_rows_of_a_large_table(rows, foresee, monkeypatch):
+    """Half of 600,000 seconds is enough for 20 of 60 rows; 10 are the fewest."""
+    foresee(tree=9e5, linear=9e5, bayes=9e5)
+    for fewest, n in ((10, 20), (30, 30)):
+        monkeypatch.setattr(timed_pool, "_FEWEST", fewest)
+        pool = TimedPool(LEARNERS, deadline=time.monotonic() + 6.01e5)
+        made = pool.generate(None, rows, held_out=False, random_state=7)
+        assert pool.shortened == {"tree": n}
+        assert made.members[0].tree_.n_node_samples[0] == n
+        assert pool.too_slow == ["linear", "bayes"]
+
+
+def test_who_cannot_learn_from_the_rows_is_named(rows):
+    rows.X[0, 0] = np.nan
+    pool, made = generated(rows)
+    assert pool.trained == ["tree"]
+    assert "NaN" in pool.failed["linear"]
+    assert len(made.members) == 1
+    with pytest.raises(ValueError, match=r"No learner could .* linear: Input X cont"):
+        TimedPool(LEARNERS[1:]).generate(None, rows)
+
+
+def test_seconds_are_foreseen_by_a_straight_line(rng, monkeypatch):
+    monkeypatch.setattr(timed_pool, "_QUICK", 0)
+    monkeypatch.setattr(timed_pool, "_seconds", lambda _, data: 2.0 + 0.5 * len(data))
+    data = TrainingData(rng.normal(size=(1600, 2)), rng.normal(size=1600), None)
+    pace = pace_of(None, data)
+    assert pace.seconds(1600) == pytest.approx(2.0 + 0.5 * 1600)
+    assert pace.rows(102.0) == pytest.approx(200)
+
+
+def test_a_part_of_the_rows_that_says_nothing_says_nothing(monkeypatch, rows):
+    monkeypatch.setattr(timed_pool, "_QUICK", 0)
+    nothing = TrainingData(np.full((60, 4), np.nan), rows.y, 2)
+    assert pace_of(LogisticRegression(), nothing).seconds(60) == 0.0
+    assert pace_of(LogisticRegression(), rows).seconds(60) > 0.0
+
+
+def test_a_committee_takes_it_as_any_pool(rows):
+    pool = TimedPool(LEARNERS)
+    committee = CommitteeClassifier(
+        generator=pool, combiner=SimplexWeights(), random_state=0
+    ).fit(rows.X, rows.y)
+    assert committee.score(rows.X, rows.y) > 0.8
