@@ -28,6 +28,7 @@ from committee import (
     shrink,
     to_onnx,
 )
+from committee.probabilities import as_probabilities
 from committee.pruning import refined_trees
 
 
@@ -91,29 +92,55 @@ def test_honest_errors_are_those_of_fresh_rows(small, friedman):
     assert small.refinement_.error_after == pytest.approx(fresh, rel=5 / np.sqrt(1000))
 
 
-@pytest.mark.parametrize("kind", ["numbers", "classes"])
-def test_they_are_exported_and_saved(kind, small, small_classes, request, tmp_path):
+def test_the_teacher_is_not_asked_about_rows_that_it_has_seen(
+    small_classes, classifier, labelled
+):
+    """Fresh rows tell the error, within five standard errors of a share."""
+    *_, Z, z = labelled
+    assert small_classes.refinement_.error_after is None
+    assert "on fresh rows only" in str(small_classes.refinement_)
+    small = refine(classifier, Z[:400], z[:400], max_members=10, random_state=0)
+    fresh = (small.predict(Z[400:]) != z[400:]).mean()
+    assert small.refinement_.error_after == pytest.approx(
+        fresh, abs=5 * np.sqrt(0.25 / 400)
+    )
+
+
+@pytest.fixture(scope="module")
+def two_classes():
+    X, y = load_breast_cancer(return_X_y=True)
+    forest = RandomForestClassifier(60, random_state=0).fit(X, y)
+    return refine(forest, X, y, max_members=10, oob=True, random_state=0), X
+
+
+@pytest.mark.parametrize("kind", ["numbers", "classes", "two"])
+def test_they_are_exported_and_saved(
+    kind, small, small_classes, two_classes, friedman, labelled, tmp_path
+):
+    """Probabilities are cut at zero, which a plain forest does not do."""
     ort = pytest.importorskip("onnxruntime")
-    pytest.importorskip("onnx")
-    model, data = (
-        (small, "friedman") if kind == "numbers" else (small_classes, "labelled")
-    )
-    X = request.getfixturevalue(data)[2].astype(np.float32)
-    native, output = (
-        model.to_sklearn(),
-        "predict" if kind == "numbers" else "predict_proba",
-    )
-    expected = getattr(model, output)(X)
-    np.testing.assert_allclose(
-        getattr(native, output)(X), expected, rtol=1e-12, atol=1e-12
-    )
+    pytest.importorskip("skl2onnx")
+    model, X = {
+        "numbers": (small, friedman[2]),
+        "classes": (small_classes, labelled[2]),
+        "two": two_classes,
+    }[kind]
+    X, native = X.astype(np.float32), model.to_sklearn()
+    output = "predict" if kind == "numbers" else "predict_proba"
+    expected, plain = getattr(model, output)(X), getattr(native, output)(X)
+    if kind != "numbers":
+        assert np.array_equal(native.predict(X), model.predict(X))
+        plain = as_probabilities(plain)
+    np.testing.assert_allclose(plain, expected, rtol=1e-12, atol=1e-12)
     save(model, tmp_path / "small.committee")
     loaded = load(tmp_path / "small.committee")
     assert np.array_equal(getattr(loaded, output)(X), expected)
     assert loaded.refinement_ == model.refinement_
     session = ort.InferenceSession(to_onnx(model).SerializeToString())
-    found = session.run(None, {session.get_inputs()[0].name: X})[-1]
-    np.testing.assert_allclose(np.squeeze(found), expected, rtol=1e-5, atol=1e-5)
+    found = session.run(None, {session.get_inputs()[0].name: X})
+    np.testing.assert_allclose(np.squeeze(found[-1]), expected, rtol=1e-5, atol=1e-5)
+    if kind != "numbers":
+        assert np.array_equal(found[0], model.predict(X))
 
 
 @pytest.mark.parametrize("kind", ["numbers", "classes"])
@@ -173,9 +200,11 @@ def test_bagged_columns_pipelines_and_sparse_rows_are_taken(labelled):
     )
     pipeline = make_pipeline(StandardScaler(), bag).fit(X, y)
     small = refine(pipeline, X, y, max_members=5, oob=True, random_state=0)
-    native = small.to_sklearn()
     np.testing.assert_allclose(
-        native.predict_proba(Z), small.predict_proba(Z), rtol=1e-12, atol=1e-12
+        as_probabilities(small.to_sklearn().predict_proba(Z)),
+        small.predict_proba(Z),
+        rtol=1e-12,
+        atol=1e-12,
     )
     forest = RandomForestClassifier(20, random_state=0).fit(csr_array(X), y)
     sparse = refine(forest, csr_array(X), y, max_members=5, oob=True)

@@ -1,17 +1,10 @@
-"""Leaf values against dense normal equations and a general solver."""
+"""Leaf values against dense normal equations."""
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
-from committee.refining.leaf_values import (
-    Squares,
-    leaf_incidence,
-    on_simplex,
-    refit,
-    refit_shares,
-)
+from committee.refining.leaf_values import Squares, leaf_incidence, refit
 
 
 @pytest.fixture
@@ -45,8 +38,6 @@ def test_the_solution_is_that_of_the_dense_normal_equations(parts, ridge):
 def test_an_infinite_ridge_changes_nothing(parts):
     start = np.random.default_rng(1).random((15, 2))
     assert np.array_equal(refit(parts, np.inf, start), start)
-    w = np.ones(15)
-    assert np.array_equal(refit_shares(parts, np.inf, start, w, start), start)
 
 
 def test_rows_meet_the_trees_that_have_not_seen_them():
@@ -57,36 +48,6 @@ def test_rows_meet_the_trees_that_have_not_seen_them():
     expected = [[1, 0, 1, 0], [0, 0, 0, 4 / 3], [0, 0, 0, 0]]
     np.testing.assert_allclose(Z.toarray(), expected)
     assert counted.tolist() == [True, True, False]
-
-
-def test_probabilities_in_leaves_are_the_constrained_minimum(parts):
-    rng = np.random.default_rng(2)
-    start = 0.3 * rng.dirichlet([1, 1], size=15)
-    w, ridge = np.full(15, 0.3), 1.0
-
-    def loss(p):
-        c = 0.3 * np.c_[p, 1 - p]
-        total = ridge * ((c - start) ** 2).sum()
-        return total + sum(
-            (s * ((y - Z @ c) ** 2).sum(axis=1)).sum() for Z, y, s in parts
-        )
-
-    best = minimize(loss, np.full(15, 0.5), bounds=[(0, 1)] * 15, tol=1e-12)
-    free = refit(parts, ridge, start)
-    found = refit_shares(parts, ridge, start, w, free, tol=1e-8) / 0.3
-    assert found.min() >= 0
-    np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-12)
-    assert loss(found[:, 0]) <= best.fun * (1 + 1e-6)
-
-
-def test_the_simplex_is_projected_on():
-    v = np.random.default_rng(0).normal(size=(50, 4))
-    p = on_simplex(v)
-    np.testing.assert_allclose(p.sum(axis=1), 1)
-    # At the nearest point, v - p is the same for all entries above zero, no more for others.
-    gap = v - p
-    top = gap.max(axis=1, keepdims=True)
-    np.testing.assert_allclose(np.where(p > 0, gap - top, 0), 0, atol=1e-12)
 
 
 def test_weights_are_numbers_of_rows():

@@ -43,8 +43,8 @@ def refine(
     few rows become leaves, and the values of all leaves are fitted together: on rows that
     a tree has not seen, with a_n so that these stand for all, or on all rows. For classes
     the whole ensemble T is a teacher on made-up rows, four for each row and 20,000 at
-    most. The cut, lambda and the rows are chosen on honest rows: judged by trees that did
-    not see them, with values fitted without them.
+    most, and settings are fixed. For numbers the cut, lambda and the rows are chosen on
+    honest rows: judged by trees that did not see them, with values fitted without them.
 
     Parameters
     ----------
@@ -74,8 +74,9 @@ def refine(
     committee : CommitteeClassifier or CommitteeRegressor
         Of plain trees, so that `to_sklearn`, `to_onnx` and `save` work as for any other.
         `support_` are the numbers of the trees in the ensemble, `refinement_` is what
-        refining cost and gained; it prints as a table. Leaves of classes hold
-        probabilities, and the committee's are the mean of its trees'.
+        refining cost and gained; it prints as a table. Classes of a leaf sum to one, but
+        single values may be below zero: the probabilities of the committee and of
+        `to_onnx` are cut there, those of `to_sklearn` have no place for that.
 
     See Also
     --------

@@ -41,10 +41,8 @@ def refined(
     teacher = _teacher(data.roster, Z, random_state)
     kept = _problem(data.roster, members, w, Z, evaluation, teacher)
     more = _as_many_voting(members, kept.share, len(data.roster))
-    judged = kept
-    if len(more) > len(members):
-        equal = equal_weights(len(more))
-        judged = _problem(data.roster, more, equal, Z, evaluation, teacher)
+    w_more = w if len(more) == len(members) else equal_weights(len(more))
+    judged = _problem(data.roster, more, w_more, Z, evaluation, teacher)
     choice = chosen(judged)
     found = refitted(kept, choice, max_leaves)
     values = found.values / kept.w_of_nodes[:, None]
@@ -194,6 +192,7 @@ def _refinement(
     errors = {f"error_{name}": rows.mean(x, counted)[0] for name, x in losses.items()}
     if not of_classes:
         errors = {name: float(np.sqrt(error)) for name, error in errors.items()}
+    known = not of_classes or judged.held_out is None or not judged.teacher
     before = [bare_tree(member).tree_ for member in data.roster.members]
     after = [tree.tree_ for tree in made.members_]
     return Refinement(
@@ -210,7 +209,9 @@ def _refinement(
         n_votes=float(judged.share * len(judged.w)),
         ridge=ridge,
         all_rows=choice.all_rows,
-        **errors,
+        error_before=errors["error_before"],
+        error_plain=errors["error_plain"],
+        error_after=errors["error_after"] if known else None,
     )
 
 

@@ -30,6 +30,8 @@ class Refinement:
     error_plain, error_after : float
         Of so many trees before and after refining, both measured alike: a row is judged
         by trees that have not seen it, with values that were fitted without it.
+        `error_after` is None for classes out of bag: the teacher has seen all rows, so
+        that only fresh ones can tell.
     n_votes : float
         Trees that vote on a row there, on average. Out of bag others stand in for kept
         trees that have seen a row; where there are too few, both errors are too large.
@@ -51,7 +53,7 @@ class Refinement:
     bytes_after: float
     error_before: float
     error_plain: float
-    error_after: float
+    error_after: float | None
     n_votes: float
     ridge: float
     all_rows: bool
@@ -78,7 +80,7 @@ class Refinement:
         errors = [
             (self.measure, ""),
             *(
-                (name, error_text(self.measure, error))
+                (name, _shown(self.measure, error))
                 for name, error in (
                     ("the whole ensemble", self.error_before),
                     ("the trees that were kept, as they were", self.error_plain),
@@ -92,3 +94,7 @@ class Refinement:
             "leaves have seen."
         )
         return f"{text_table(rows, '<>><')}\n\n{text_table(errors, '<>')}\n{how}"
+
+
+def _shown(measure: str, error: float | None) -> str:
+    return "on fresh rows only" if error is None else error_text(measure, error)

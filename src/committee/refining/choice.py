@@ -16,14 +16,16 @@ from sklearn.model_selection import KFold
 
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.refining.cutting import cut_to
-from committee.refining.leaf_values import Squares, leaf_incidence, refit, refit_shares
+from committee.refining.leaf_values import Squares, leaf_incidence, refit
 from committee.refining.nodes import Nodes
 
-#: Nodes of fewer training rows become leaves; of numbers, and of classes, whose trees
-#: have fewer leaves to begin with.
-LEAST_ROWS, LEAST_ROWS_OF_CLASSES = (5, 10, 20, 40), (10, 20, 40)
-#: lambda, in rows.
-RIDGES = (1000.0, 300.0, 100.0, 30.0)
+#: Nodes of fewer training rows become leaves.
+LEAST_ROWS = (5, 10, 20, 40)
+#: lambda, in rows for each of the trees that share a row's residual.
+RIDGES = (20.0, 6.0, 2.0, 0.6)
+#: Both for classes, whose teacher has seen the rows: nothing that it had a part in can
+#: be judged there. Chosen on sets that `benchmarks refine` does not have.
+LEAST_ROWS_OF_CLASSES, RIDGE_OF_CLASSES = 18, 1.5
 _FOLDS = 3
 #: Tolerance of the normal equations while candidates are compared.
 _ROUGHLY = 1e-2
@@ -65,7 +67,7 @@ class Problem:
 
     @property
     def share(self) -> float:
-        """Mean share q of the trees that have not seen a row."""
+        """Mean share of the trees that have not seen a row."""
         return 1.0 if self.held_out is None else float(self.held_out.mean())
 
     @property
@@ -92,7 +94,6 @@ class Cut:
         self.cut = cut
         self.leaves, number = problem.nodes.columns(cut)
         self.start = problem.start[self.leaves]
-        self.w = problem.w_of_nodes[self.leaves]
         L = len(self.leaves)
         Z, counted = leaf_incidence(
             number[problem.rows], L, problem.held_out, problem.w
@@ -112,12 +113,14 @@ class Cut:
         return self.every if all_rows else self.honest
 
     def values(self, all_rows: bool, ridge: float) -> FloatArray:
-        """Return c (L, T), class probabilities times the weight of their tree."""
-        parts = [self.squares(all_rows), *self.taught]
-        c = refit(parts, ridge, self.start)
-        if c.shape[1] == 1:
-            return c
-        return refit_shares(parts, ridge, self.start, self.w, c)
+        """Return c (L, T), classes with the sum that c0 has.
+
+        That is the solution for their sum; conjugate gradients stop a little before it.
+        """
+        c = refit([self.squares(all_rows), *self.taught], ridge, self.start)
+        if c.shape[1] > 1:
+            c += (self.start - c).mean(axis=1, keepdims=True)
+        return c
 
 
 class Candidate(NamedTuple):
@@ -131,7 +134,7 @@ class Candidate(NamedTuple):
     all_rows : bool
         Whether all trees meet all rows, seen or not.
     ridge : float
-        lambda.
+        lambda for each tree.
     output : array of shape (N, T)
         By trees that have not seen a row, with values that were fitted without it.
     """
@@ -149,25 +152,38 @@ class Candidate(NamedTuple):
 
 
 def candidates(problem: Problem) -> Iterator[Candidate]:
-    """Yield every cut with every ridge, fitted on honest rows and on all rows.
+    """Yield what there is to choose from: for numbers every cut with every ridge.
 
-    Where no tree has seen a row these are the same. With a teacher only honest rows are
-    fitted. A cut looks at the trees only, so that no row is judged by what it has decided.
-    Each ridge begins at the solution of the one before.
+    Each is fitted on honest rows and on all rows; where no tree has seen a row these are
+    the same. Classes have one candidate, on all rows. A cut looks at the trees only, so
+    that no row is judged by what it has decided.
     """
-    both = problem.held_out is not None and not problem.teacher
-    for least in LEAST_ROWS if problem.y.shape[1] == 1 else LEAST_ROWS_OF_CLASSES:
+    if problem.y.shape[1] > 1:
+        cut = Cut(problem, problem.nodes.n_rows < LEAST_ROWS_OF_CLASSES)
+        yield from _fitted(
+            problem, cut, LEAST_ROWS_OF_CLASSES, True, (RIDGE_OF_CLASSES,)
+        )
+        return
+    for least in LEAST_ROWS:
         cut = Cut(problem, problem.nodes.n_rows < least)
-        for all_rows in (False, True) if both else (False,):
-            guesses: list[FloatArray | None] = [None] * len(problem.folds)
-            for ridge in RIDGES:
-                one = Candidate(least, cut, all_rows, ridge, np.zeros_like(problem.y))
-                for fold, (fitted, judged) in enumerate(problem.folds):
-                    parts = [cut.squares(all_rows).take(fitted), *cut.taught]
-                    c = refit(parts, ridge, cut.start, guesses[fold], tol=_ROUGHLY)
-                    guesses[fold] = c
-                    one.output[judged] = cut.honest.Z[judged] @ c
-                yield one
+        for all_rows in (False,) if problem.held_out is None else (False, True):
+            yield from _fitted(problem, cut, least, all_rows, RIDGES)
+
+
+def _fitted(
+    problem: Problem, cut: Cut, least: int, all_rows: bool, ridges: tuple[float, ...]
+) -> Iterator[Candidate]:
+    """Fit without each of the folds; each ridge begins at the solution before it."""
+    guesses: list[FloatArray | None] = [None] * len(problem.folds)
+    for ridge in ridges:
+        one = Candidate(least, cut, all_rows, ridge, np.zeros_like(problem.y))
+        for fold, (fitted, judged) in enumerate(problem.folds):
+            parts = [cut.squares(all_rows).take(fitted), *cut.taught]
+            strength = ridge * len(problem.w)
+            c = refit(parts, strength, cut.start, guesses[fold], tol=_ROUGHLY)
+            guesses[fold] = c
+            one.output[judged] = cut.honest.Z[judged] @ c
+        yield one
 
 
 def chosen(problem: Problem) -> Candidate:
@@ -208,11 +224,9 @@ def refitted(
 ) -> Refitted:
     """Refit the leaves as was chosen, and cut further where that is asked.
 
-    The choice comes from 1 / q as many trees as are kept, q the share of them that votes on
-    a row. A row's residual is shared by q times as many here, and so lambda is q times
-    that of the choice.
+    The choice may come from more trees than are kept.
     """
-    ridge = problem.share * choice.ridge
+    ridge = choice.ridge * len(problem.w)
     nodes, all_rows = problem.nodes, choice.all_rows
     cut = Cut(problem, nodes.n_rows < choice.least)
     values = _at_nodes(problem, cut, cut.values(all_rows, ridge))

@@ -146,72 +146,6 @@ def refit(
     return np.asarray(start + d)
 
 
-def refit_shares(
-    parts: list[Squares],
-    ridge: float,
-    start: FloatArray,
-    w: FloatArray,
-    guess: FloatArray,
-    *,
-    tol: float = 1e-4,
-) -> FloatArray:
-    """Return c (L, T) of least sum of squares whose leaves hold class probabilities.
-
-        c_l = w_l v_l,   v_lk >= 0,   sum_k v_lk = 1
-
-    by accelerated projected gradients (Beck and Teboulle 2009), started again where the
-    momentum points uphill.
-
-    Parameters
-    ----------
-    parts, ridge, start
-        As for `refit`.
-    w : array of shape (L,)
-        Weight of the leaf's tree.
-    guess : array of shape (L, T)
-        The solution without the constraints.
-    tol : float, default=1e-4
-        Largest change of a v in the last step.
-    """
-    if np.isinf(ridge):
-        return start.copy()
-    equations, scale = _Equations(parts, ridge), w[:, None]
-    right = equations.right(start)
-    step = 1 / equations.largest()
-    c = scale * on_simplex(guess / scale)
-    ahead, t = c, 1.0
-    for _ in range(_MOST_STEPS):
-        gradient = equations.product(ahead - start) - right
-        new = scale * on_simplex((ahead - step * gradient) / scale)
-        change = new - c
-        if np.abs(change / scale).max() <= tol:
-            return new
-        if ((ahead - new) * change).sum() > 0:
-            t = 1.0
-        t_new = (1 + np.sqrt(1 + 4 * t**2)) / 2
-        ahead, c, t = new + (t - 1) / t_new * change, new, t_new
-    return c
-
-
-def on_simplex(v: FloatArray) -> FloatArray:
-    """Return the nearest points (L, T) with v >= 0 and rows that sum to one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from committee.refining.leaf_values import on_simplex
-    >>> on_simplex(np.array([[1.2, -0.2], [0.4, 0.4]]))
-    array([[1. , 0. ],
-           [0.5, 0.5]])
-    """
-    ordered = -np.sort(-v, axis=1)
-    excess = np.cumsum(ordered, axis=1) - 1
-    count = np.arange(1, v.shape[1] + 1)
-    last = (ordered * count > excess).sum(axis=1)
-    shift = np.take_along_axis(excess, last[:, None] - 1, axis=1) / last[:, None]
-    return np.asarray(np.maximum(v - shift, 0.0))
-
-
 class _Equations:
     """The normal equations A (c - c0) = r, A = sum_p Z_p' S_p Z_p + lambda I."""
 
@@ -235,11 +169,3 @@ class _Equations:
     def diagonal(self) -> Any:
         """Return the diagonal of A."""
         return self.ridge + sum(Zt.power(2) @ part.weight for part, Zt in self.parts)
-
-    def largest(self) -> float:
-        """Return a bound on the largest eigenvalue of A: its largest sum of a row.
-
-        Entries of Z are not negative, so that A 1 is these sums.
-        """
-        ones = np.ones((self.parts[0][0].Z.shape[1], 1))
-        return float(self.product(ones).max())
