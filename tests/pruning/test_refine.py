@@ -240,14 +240,16 @@ def test_what_cannot_be_refined_is_refused(friedman, labelled, regressor):
     boosted = GradientBoostingRegressor(n_estimators=3).fit(X, y)
     with pytest.raises(ValueError, match="Only the leaves of decision trees"):
         refine(boosted, X, y)
+    with pytest.raises(ValueError, match="Only the leaves of decision trees"):
+        prune(boosted, X[:2], y, refine=True)  # before the rows are looked at
     mixed = VotingRegressor([("line", LinearRegression())]).fit(X, y)
     with pytest.raises(ValueError, match="LinearRegression"):
         shrink(mixed)
     votes = AdaBoostClassifier(n_estimators=3).fit(*labelled[:2])
     with pytest.raises(ValueError, match="one vote each"):
         refine(votes, *labelled[2:])
-    with pytest.raises(ValueError, match="max_members must be 1"):
-        refine(regressor, X, y, max_members=0, oob=True)
+    with pytest.raises(ValueError, match="max_members must be a whole number"):
+        refine(regressor, X, y, max_members=2.5, oob=True)
     with pytest.raises(ValueError, match="at least 10 leaves"):
         refine(regressor, X, y, max_members=10, max_leaves=5, oob=True)
     with pytest.raises(ValueError, match="in their order"):

@@ -11,6 +11,7 @@ from committee.estimators import CommitteeClassifier, CommitteeRegressor
 from committee.pruning.keep import keep_few
 from committee.pruning.oob_choice import Oob, check_oob
 from committee.pruning.recipe import recipe_of
+from committee.pruning.refine import check_refinable
 from committee.pruning.refine import refine as refine_trees
 
 
@@ -116,6 +117,8 @@ def prune(
     100
     """
     roster = roster_of(ensemble)
+    if refine:
+        check_refinable(ensemble, roster, X, y)
     recipe = recipe_of(
         ensemble,
         roster,

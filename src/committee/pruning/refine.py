@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,8 @@ def refine(
         `support_` are the numbers of the trees in the ensemble, `refinement_` is what
         refining cost and gained; it prints as a table. Classes of a leaf sum to one, but
         single values may be below zero: the probabilities of the committee and of
-        `to_onnx` are cut there, those of `to_sklearn` have no place for that.
+        `to_onnx` are cut there, those of `to_sklearn` have no place for that. A clone
+        trains the ensemble again and keeps all of it, as it is.
 
     See Also
     --------
@@ -96,9 +98,7 @@ def refine(
     >>> small.score(X[600:], y[600:]) > forest.score(X[600:], y[600:])
     True
     """
-    refuse_dask(
-        "refine takes rows in memory. Give a sample of the collections, computed.", X, y
-    )
+    _refuse_chunks(X, y)
     whole, roster, members, w = _kept(ensemble, max_members)
     _check_max_leaves(max_leaves, len(members))
     template = _averaging(whole, roster, X, n_jobs)
@@ -161,6 +161,18 @@ def shrink(
     return made
 
 
+def check_refinable(ensemble: Any, roster: Roster, X: Any, y: Any) -> None:
+    """Refuse, before any work, what `refine` would refuse after it."""
+    _refuse_chunks(X, y)
+    _check_trees(ensemble, roster)
+
+
+def _refuse_chunks(X: Any, y: Any) -> None:
+    refuse_dask(
+        "refine takes rows in memory. Give a sample of the collections, computed.", X, y
+    )
+
+
 def _averaging(ensemble: Any, roster: Roster, X: Any, n_jobs: int | None) -> Any:
     """Return a committee that knows its labels and columns, and takes the mean."""
     made = recipe_of(ensemble, roster, combiner=Average(), scoring=None, n_jobs=n_jobs)
@@ -168,9 +180,7 @@ def _averaging(ensemble: Any, roster: Roster, X: Any, n_jobs: int | None) -> Any
     return made
 
 
-def _kept(
-    ensemble: Any, max_members: int | None
-) -> tuple[Any, Roster, IntArray, FloatArray]:
+def _kept(ensemble: Any, max_members: Any) -> tuple[Any, Roster, IntArray, FloatArray]:
     """Return the whole ensemble, its roster, the members to keep and their weights."""
     whole, roster = ensemble, roster_of(ensemble)
     path = getattr(ensemble, "path_", None)
@@ -183,8 +193,10 @@ def _kept(
         _check_trees(whole, roster)
     if max_members is None:
         return whole, roster, members, w
-    if max_members < 1:
-        raise ValueError(f"max_members must be 1 or more. Got {max_members}.")
+    if not isinstance(max_members, Integral) or max_members < 1:
+        raise ValueError(
+            f"max_members must be a whole number, 1 or more. Got {max_members!r}."
+        )
     kept = np.sort(np.argsort(-np.abs(w), kind="stable")[:max_members])
     return whole, roster, members[kept], w[kept] * (w.sum() / w[kept].sum())
 
