@@ -11,6 +11,7 @@ from committee._typing import FloatArray, Member, Votes
 from committee.combiners import Combiner
 from committee.combiners.evidence_pruner import EvidencePruner
 from committee.members import Generation, Generator, TrainingData
+from committee.members.base import BatchedGenerator
 from committee.predictions import predict_all
 
 #: Members that are trained between two looks at the evidence.
@@ -142,8 +143,8 @@ def _refuse_others(
     generator: Generator, combiner: Combiner, rows: TrainingData | None
 ) -> None:
     """Say before any work which generators and combiners can grow."""
-    if not hasattr(generator, "batches"):
-        raise ValueError(
+    if not isinstance(generator, BatchedGenerator):
+        raise TypeError(
             'stop="evidence" needs a generator that trains any number of members, such '
             f"as Bagging or AdaBoost. Got {type(generator).__name__}."
         )

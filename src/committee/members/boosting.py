@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from committee._typing import FloatArray, IntArray, Member, RandomState, Votes
 from committee._validation import Interval, StrOptions
 from committee.members.base import (
+    BatchedGenerator,
     Generation,
     Generator,
     Options,
@@ -29,7 +30,7 @@ _ROUNDING = 1e-12
 _USELESS = 10
 
 
-class AdaBoost(Generator):
+class AdaBoost(BatchedGenerator):
     """Train members one after another on the rows the last ones got wrong.
 
         eps_t = sum_{n wrong} P_tn / sum_n P_tn
@@ -86,9 +87,7 @@ class AdaBoost(Generator):
         self, estimator: Member, data: TrainingData, **options: Unpack[Options]
     ) -> Generation:
         """Train the members; see `Generator.generate`. One at a time, by nature."""
-        # All of the iterator, so that a bar comes to its end.
-        (batch,) = self.batches(estimator, data, size=self.n_members, **options)
-        return with_shares(batch)
+        return with_shares(super().generate(estimator, data, **options))
 
     def batches(
         self,
@@ -129,7 +128,7 @@ class AdaBoost(Generator):
             warnings.warn(
                 f"AdaBoost stopped with {state.n_kept} of {self.n_members} members: "
                 f"{state.reason}",
-                stacklevel=8,  # the line that called fit
+                stacklevel=9,  # the line that called fit
             )
 
 
