@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.datasets import load_breast_cancer, make_classification, make_friedman1
+from sklearn.decomposition import PCA
 from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
+    BaggingRegressor,
     ExtraTreesRegressor,
     GradientBoostingRegressor,
     RandomForestClassifier,
@@ -209,6 +211,20 @@ def test_bagged_columns_pipelines_and_sparse_rows_are_taken(labelled):
     forest = RandomForestClassifier(20, random_state=0).fit(csr_array(X), y)
     sparse = refine(forest, csr_array(X), y, max_members=5, oob=True)
     assert sparse.predict(csr_array(Z)).shape == (len(Z),)
+
+
+def test_lists_and_what_makes_other_columns_are_taken(regressor, friedman):
+    X, y, Z, z = friedman
+    listed = refine(regressor.estimators_[:8], Z[:300], z[:300])
+    assert listed.n_members_ == 8
+    assert listed.predict(Z).shape == (len(Z),)
+    pipeline = make_pipeline(
+        PCA(3), BaggingRegressor(n_estimators=20, max_features=2, random_state=0)
+    ).fit(X, y)
+    small = refine(pipeline, X, y, max_members=5, oob=True)
+    np.testing.assert_allclose(small.to_sklearn().predict(Z), small.predict(Z))
+    shrunk = shrink(pipeline, strength=0)
+    np.testing.assert_allclose(shrunk.predict(Z), pipeline.predict(Z))
 
 
 def test_a_committee_of_ours_knows_its_rows(friedman):

@@ -12,6 +12,7 @@ from committee._typing import FloatArray, IntArray, RandomState
 from committee.combiners import Average
 from committee.distributed import refuse_dask
 from committee.ensembles import Roster, roster_of
+from committee.ensembles.column_subsets import OnColumns
 from committee.ensembles.forests import is_tree
 from committee.estimators import CommitteeClassifier, CommitteeRegressor
 from committee.pruning.keep import learn
@@ -157,8 +158,19 @@ def shrink(
     nodes = nodes_of(roster, roster.members)
     values = shrunk_values(nodes, strength)
     made: CommitteeClassifier | CommitteeRegressor
-    made = assembled(template, nodes, np.arange(len(w)), w, values, nodes.leaf)
+    every, width = np.arange(len(w)), _width(template, roster)
+    made = assembled(template, nodes, every, w, values, nodes.leaf, width)
     return made
+
+
+def _width(template: Any, roster: Roster) -> int:
+    """Return the number of columns that the members see, each some or all of them."""
+    if roster.transformer is None and hasattr(template, "n_features_in_"):
+        return int(template.n_features_in_)
+    whole = [m.n_features_in_ for m in roster.members if not isinstance(m, OnColumns)]
+    if whole:
+        return int(whole[0])
+    return 1 + max(int(np.max(member.columns)) for member in roster.members)
 
 
 def check_refinable(ensemble: Any, roster: Roster, X: Any, y: Any) -> None:

@@ -35,9 +35,9 @@ def refined(
     random_state: RandomState,
 ) -> Any:
     """Return the committee of some members of an ensemble, refined on the data's rows."""
-    X = data.__dict__.get("given", (None,))[0]
+    X = data.given[0]
+    evaluation = data.evaluation  # checks the rows, and gives up X
     Z = _as_tree_input(data.roster.prepared(data.template._check_X(X, reset=False)))
-    evaluation = data.evaluation
     teacher = _teacher(data.roster, Z, random_state)
     kept = _problem(data.roster, members, w, Z, evaluation, teacher)
     more = _as_many_voting(members, kept.share, len(data.roster))
@@ -46,7 +46,9 @@ def refined(
     choice = chosen(judged)
     found = refitted(kept, choice, max_leaves)
     values = found.values / kept.w_of_nodes[:, None]
-    made = assembled(data.template, kept.nodes, members, w, values, found.cut)
+    made = assembled(
+        data.template, kept.nodes, members, w, values, found.cut, Z.shape[1]
+    )
     made.refinement_ = _refinement(data, judged, choice, made, found.ridge)
     return made
 
@@ -157,14 +159,18 @@ def assembled(
     w: FloatArray,
     values: FloatArray,
     cut: BoolArray,
+    n_features: int,
 ) -> Any:
-    """Return the committee of trees with other values and fewer nodes."""
+    """Return the committee of trees with other values and fewer nodes.
+
+    They see all of the n_features columns that the ensemble's members see.
+    """
     made = copy.copy(template)
     roster = made.roster_.only(members, w)
     trees = []
     for m, member in enumerate(roster.members):
         own = slice(nodes.start[m], nodes.start[m + 1])
-        tree = with_values(member, values[own, None, :], made.n_features_in_, cut[own])
+        tree = with_values(member, values[own, None, :], n_features, cut[own])
         if roster.classes is not None:
             tree.classes_ = np.asarray(roster.member_classes)
             tree.n_classes_ = len(tree.classes_)
