@@ -68,12 +68,15 @@ def main(argv: list[str]) -> None:
             ["set", *columns, "bytes", "time / fit"],
             rows,
         )
-        print(verdict(title, found))
+        for line in ("refined", "EP refined") if options.ep else ("refined",):
+            print(f"{line}: {verdict(title, found, line)}")
 
 
 def table_row(name, runs, columns):
     cells = [spread([run[column] for run in runs]) for column in columns]
-    share, seconds = (np.mean([run[x] for run in runs]) for x in ("bytes", "seconds"))
+    share, seconds = (
+        np.mean([run[x] for run in runs]) for x in ("refined, bytes", "seconds")
+    )
     return [name, *cells, f"{100 * share:.1f} %", f"{seconds:.2f}"]
 
 
@@ -82,35 +85,30 @@ def spread(errors):
     return f"{np.mean(errors):.2f} ± {se:.2f}"
 
 
-def verdict(title, found):
+def verdict(title, found, line):
     means = {
         name: {key: np.mean([run[key] for run in runs]) for key in runs[0]}
         for name, runs in found.items()
     }
-    small = sum(m["bytes"] <= 0.05 for m in means.values())
+    small = sum(m[f"{line}, bytes"] <= 0.05 for m in means.values())
     if title == "regression":
-        good = sum(m["refined"] <= m["all"] for m in means.values())
-        ratio = np.mean([m["refined"] / m["all"] for m in means.values()])
-        result = (
-            f"Refined at or below all on {good} of {len(means)} sets, "
-            f"error ratio {ratio:.3f}"
-        )
+        good = sum(m[line] <= m["all"] for m in means.values())
+        ratio = np.mean([m[line] / m["all"] for m in means.values()])
+        result = f"at or below all on {good} of {len(means)} sets, ratio {ratio:.3f}"
     else:
-        gaps = [
-            (m["plain"] - m["all"], m["plain"] - m["refined"]) for m in means.values()
-        ]
+        gaps = [(m["plain"] - m["all"], m["plain"] - m[line]) for m in means.values()]
         closed = np.sum(gaps, axis=0)
-        worse = [n for n, runs in found.items() if clearly_worse(runs)]
+        worse = [n for n, runs in found.items() if clearly_worse(runs, line)]
         result = (
-            f"Share of the gap between plain and all that is closed: "
-            f"{closed[1] / closed[0]:.2f}; clearly worse than plain: {worse or 'none'}"
+            f"{closed[1] / closed[0]:.2f} of the gap between plain and all is closed; "
+            f"clearly worse than plain: {', '.join(worse) or 'none'}"
         )
     return f"{result}; at most 5 % of the bytes on {small} of {len(means)}."
 
 
-def clearly_worse(runs):
-    """Whether refined is worse than plain by more than the difference's spread."""
-    d = np.array([run["refined"] - run["plain"] for run in runs])
+def clearly_worse(runs, line):
+    """Whether it is worse than plain by more than the spread of the difference."""
+    d = np.array([run[line] - run["plain"] for run in runs])
     return d.mean() > (d.std(ddof=1) / np.sqrt(len(d)) if len(d) > 1 else 0)
 
 
@@ -142,7 +140,7 @@ def measure(data, split, k, with_ep):
         "plain": error(plain),
         "refined": error(small),
         "HistGB": error(boosting(random_state=split).fit(X, y)),
-        "bytes": stored_bytes(small) / stored_bytes(forest),
+        "refined, bytes": stored_bytes(small) / stored_bytes(forest),
         "seconds": (refined - fitted) / (fitted - began),
     }
     if with_ep:
@@ -150,7 +148,9 @@ def measure(data, split, k, with_ep):
             warnings.simplefilter("ignore", ConvergenceWarning)
             ep = prune(forest, X, y, oob=True, max_members=k)
         found["EP"] = error(ep)
-        found["EP refined"] = error(refine(ep, X, y, oob=True, random_state=split))
+        both = refine(ep, X, y, oob=True, random_state=split)
+        found["EP refined"] = error(both)
+        found["EP refined, bytes"] = stored_bytes(both) / stored_bytes(forest)
     return found
 
 
