@@ -27,9 +27,10 @@ LAYERS = [
     {"predictions", "importances"},
     {"diagnostics", "export", "training_sets"},
     {"members", "combiners", "refining"},
-    {"coupled"},
-    {"weighing", "saved_state"},
+    {"coupled", "gates"},
+    {"mixtures", "weighing", "saved_state"},
     {"held_members"},
+    {"gated_members"},
     {"base"},
     {"estimators"},
     {"pruning", "persistence", "compare"},
@@ -49,6 +50,8 @@ PACKAGES = (
     "members",
     "coupled",
     "combiners",
+    "gates",
+    "mixtures",
     "ensembles",
     "export",
     "pruning",
@@ -62,6 +65,9 @@ PACKAGES = (
 
 #: Modules without a test file of their own, and where they are tested instead.
 TESTED_ELSEWHERE = {
+    "gates/static.py": "weights to shrink to: tests/gates/test_softmax.py",
+    "mixtures/base.py": "restarts and what is kept: tests/mixtures/test_experts.py",
+    "mixtures/tasks.py": "numbers and classes: tests/mixtures/test_experts.py",
     "members/base.py": "data classes and the abstract generator: in every members test",
     "ep/arrays.py": "checks, units and blocks of rows: test_posterior, test_evidence",
     "ep/fitting.py": "the loop behind every posterior, truncations: test_posterior",

@@ -4,7 +4,7 @@ import importlib
 import pkgutil
 
 import benchmarks
-from benchmarks import grow, prune, report
+from benchmarks import gates, grow, prune, report
 from benchmarks.__main__ import main
 
 NAMES = [
@@ -47,3 +47,10 @@ def test_a_report_is_timed_and_weighed(capsys):
     assert "two classes" in out
     assert "regression" in out
     assert out.count("300") == 2
+
+
+def test_gates_are_compared_with_static_weights(capsys):
+    gates.main(["--sets", "two laws", "--splits", "1", "--rows", "2000"])
+    out = capsys.readouterr().out
+    assert out.count("two laws") >= 20
+    assert "knora-e" in out

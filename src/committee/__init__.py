@@ -47,10 +47,12 @@ if TYPE_CHECKING:
     )
     from committee.diagnostics import (
         Ambiguity,
+        GateUsage,
         ambiguity,
         disagreement,
         double_fault,
         error_correlation,
+        gate_usage,
         margins,
         pairwise_kappa,
         q_statistic,
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
         BiasVarianceDisplay,
         CouplingDisplay,
         CriticalDifferenceDisplay,
+        GateDisplay,
         HeldOutDisplay,
         KappaErrorDisplay,
         PairedRunsDisplay,
@@ -76,6 +79,10 @@ if TYPE_CHECKING:
         to_onnx,
         to_sklearn,
     )
+    from committee.gates import (
+        NeighbourGate,
+        SoftmaxGate,
+    )
     from committee.members import (
         AdaBoost,
         Arcing,
@@ -88,6 +95,12 @@ if TYPE_CHECKING:
         RandomInits,
         RandomSubspaces,
         Rotations,
+    )
+    from committee.mixtures import (
+        HierarchicalMixtureClassifier,
+        HierarchicalMixtureRegressor,
+        MixtureOfExpertsClassifier,
+        MixtureOfExpertsRegressor,
     )
     from committee.persistence import (
         ModelFileError,
@@ -142,9 +155,13 @@ __all__ = [
     "DREPPruner",
     "EMPruner",
     "EPPruner",
+    "GateDisplay",
+    "GateUsage",
     "GeneticPruner",
     "GreedyPruner",
     "HeldOutDisplay",
+    "HierarchicalMixtureClassifier",
+    "HierarchicalMixtureRegressor",
     "KLPruner",
     "KappaErrorDisplay",
     "KappaErrorHullPruner",
@@ -158,7 +175,10 @@ __all__ = [
     "MarginDistancePruner",
     "MemberFitError",
     "MiniBatches",
+    "MixtureOfExpertsClassifier",
+    "MixtureOfExpertsRegressor",
     "ModelFileError",
+    "NeighbourGate",
     "OptimalWeights",
     "OrientationPruner",
     "PairedRunsDisplay",
@@ -175,6 +195,7 @@ __all__ = [
     "Rotations",
     "SDPPruner",
     "SimplexWeights",
+    "SoftmaxGate",
     "SpecialtyPruner",
     "WeightsDisplay",
     "__version__",
@@ -184,6 +205,7 @@ __all__ = [
     "disagreement",
     "double_fault",
     "error_correlation",
+    "gate_usage",
     "load",
     "margins",
     "member_predictions",
@@ -238,10 +260,12 @@ _NAMES_OF = {
     ),
     "diagnostics": (
         "Ambiguity",
+        "GateUsage",
         "ambiguity",
         "disagreement",
         "double_fault",
         "error_correlation",
+        "gate_usage",
         "margins",
         "pairwise_kappa",
         "q_statistic",
@@ -251,6 +275,7 @@ _NAMES_OF = {
         "BiasVarianceDisplay",
         "CouplingDisplay",
         "CriticalDifferenceDisplay",
+        "GateDisplay",
         "HeldOutDisplay",
         "KappaErrorDisplay",
         "PairedRunsDisplay",
@@ -261,6 +286,7 @@ _NAMES_OF = {
     ),
     "estimators": ("CommitteeClassifier", "CommitteeRegressor"),
     "export": ("to_onnx", "to_sklearn"),
+    "gates": ("NeighbourGate", "SoftmaxGate"),
     "members": (
         "AdaBoost",
         "Arcing",
@@ -273,6 +299,12 @@ _NAMES_OF = {
         "RandomInits",
         "RandomSubspaces",
         "Rotations",
+    ),
+    "mixtures": (
+        "HierarchicalMixtureClassifier",
+        "HierarchicalMixtureRegressor",
+        "MixtureOfExpertsClassifier",
+        "MixtureOfExpertsRegressor",
     ),
     "persistence": ("ModelFileError", "load", "save"),
     "predictions": ("combine", "member_predictions"),

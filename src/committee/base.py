@@ -30,7 +30,8 @@ from committee.ensembles import Rebuilt, Roster, Round, rebuilt
 from committee.ensembles.roster import with_rows
 from committee.ensembles.training_rows import digest
 from committee.export import to_sklearn
-from committee.held_members import HeldMembers
+from committee.gated_members import GatedMembers
+from committee.gates import Gate
 from committee.importances import feature_importances
 from committee.members import Bagging, Generation, Generator, Pool, TrainingData
 from committee.members.base import split_off
@@ -47,13 +48,14 @@ def _member_axes(committee: BaseCommittee) -> tuple[int, ...]:
     return (len(committee.roster_), *committee.roster_.output_shape)
 
 
-class BaseCommittee(HeldMembers):
+class BaseCommittee(GatedMembers):
     """What classification and regression share: generate, weigh, combine."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "generator": [Generator, None],
         "combiner": [Combiner, str, None],
+        "gate": [Gate, None],
         "weigh_on": [
             StrOptions({"held-out", "train"}),
             Interval(Real, 0, 1, closed="neither"),
@@ -86,6 +88,7 @@ class BaseCommittee(HeldMembers):
         *,
         generator: Generator | None = None,
         combiner: Combiner | str | None = None,
+        gate: Gate | None = None,
         weigh_on: str | float = "held-out",
         stop: str | None = None,
         n_jobs: int | None = None,
@@ -95,6 +98,7 @@ class BaseCommittee(HeldMembers):
         self.estimator = estimator
         self.generator = generator
         self.combiner = combiner
+        self.gate = gate
         self.weigh_on = weigh_on
         self.stop = stop
         self.n_jobs = n_jobs
@@ -143,12 +147,13 @@ class BaseCommittee(HeldMembers):
         return router_of(self)
 
     def __sklearn_tags__(self) -> Any:
-        """Accept what all members accept."""
+        """Accept what all members accept, and the gate."""
         tags = super().__sklearn_tags__()
         known = [e for e in self._estimators() if hasattr(e, "__sklearn_tags__")]
         inputs = [get_tags(e).input_tags for e in known]
-        tags.input_tags.sparse = all(tag.sparse for tag in inputs)
-        tags.input_tags.allow_nan = all(tag.allow_nan for tag in inputs)
+        plain = self.gate is None  # a gate looks at numbers
+        tags.input_tags.sparse = plain and all(tag.sparse for tag in inputs)
+        tags.input_tags.allow_nan = plain and all(tag.allow_nan for tag in inputs)
         return tags
 
     def _fit(self, data: TrainingData | ChunkedData) -> Self:
@@ -179,7 +184,8 @@ class BaseCommittee(HeldMembers):
         if not data.in_memory:
             # The mask would bring the whole graph, and maybe all rows, along.
             generation = replace(generation, held_out=None)
-        return self._hold(generation, weighed.combiner, weighed.weights, rows.classes)
+        self._hold(generation, weighed.combiner, weighed.weights, rows.classes)
+        return self._fit_gate(generation.F if weighed.F is None else weighed.F, rows)
 
     def _training_data(
         self,
@@ -190,10 +196,13 @@ class BaseCommittee(HeldMembers):
     ) -> TrainingData | ChunkedData:
         """Return checked rows, in memory or in chunks."""
         self._check_kind()
+        self._check_gate(self._generator(), self.weigh_on)
         combiner = as_combiner(self.combiner)
         data = training_data(self, X, y, sample_weight, fit_params, self._check_y)
         if isinstance(data, TrainingData):
             self._digest = digest(data.X)
+            if self.gate is not None:
+                self.gate.check_inputs(data.X)
         if combiner is not None and not data.in_memory:
             combiner.check_chunks(data.n_classes)
         return data
@@ -205,6 +214,11 @@ class BaseCommittee(HeldMembers):
             raise TypeError(
                 f"fit() got {sorted(fit_params)} and Dask collections: members that are "
                 "trained on chunks get no further arguments."
+            )
+        if self.gate is not None:
+            raise TypeError(
+                f"{type(self.gate).__name__} sees all rows at once and takes no Dask "
+                "collections: set gate=None, or compute() as many rows as fit."
             )
         if self.stop is not None:
             raise ValueError(
@@ -221,9 +235,10 @@ class BaseCommittee(HeldMembers):
         return held_out and hasattr(self._generator(), "sample")
 
     def _needs_rows(self) -> bool:
-        """Whether members are weighed by what they predict."""
+        """Whether members are weighed, or gated, by what they predict."""
         combiner = as_combiner(self.combiner)
-        return combiner is not None and combiner.needs_rows
+        weighs = combiner is not None and combiner.needs_rows
+        return weighs or self.gate is not None
 
     def _grow(self, data: TrainingData, rng: np.random.RandomState) -> Self:
         """Train and weigh members in batches, until the evidence stops to rise."""
@@ -240,7 +255,9 @@ class BaseCommittee(HeldMembers):
         generation, combiner = grow(
             generator, estimator, data, as_combiner(self.combiner), rows=rows, **how
         )
-        return self._hold(generation, combiner, combiner.weights_, data.classes)
+        self._hold(generation, combiner, combiner.weights_, data.classes)
+        F = generation.F if rows is None else None
+        return self._fit_gate(F, data if rows is None else rows)
 
     def _how(self, rng: np.random.RandomState) -> dict[str, Any]:
         """Return how members are to be trained."""
@@ -270,7 +287,7 @@ class BaseCommittee(HeldMembers):
             getattr(self, "classes_", None),
             codes,
             votes=self._generator().votes,
-            link="combiner",
+            link="combiner" if self.gate is None else "mean",
             # Column names have been checked by then; trees want one array for all.
             arrays=all(isinstance(m, BaseDecisionTree) for m in members),
             names=generation.names,
@@ -290,7 +307,7 @@ class BaseCommittee(HeldMembers):
     def _forget(self) -> None:
         """Be unfitted: should this fit fail, nothing old may stay beside the new."""
         for name in (
-            *("roster_", "combiner_", "held_out_", "support_", "path_"),
+            *("roster_", "combiner_", "held_out_", "support_", "path_", "gate_"),
             *("_whole", "_summary", "_slope", "_weighing", "_digest"),
         ):
             self.__dict__.pop(name, None)
@@ -315,8 +332,10 @@ class BaseCommittee(HeldMembers):
         return predict_members(self.roster_, self._prepared(X), n_jobs=n_jobs)
 
     def _combined(self, X: Any) -> FloatArray:
-        """Return sum_m w_m f_m."""
+        """Return sum_m w_m f_m, or with a gate sum_m g_m(x) f_m."""
         check_is_fitted(self)
+        if self.gate_ is not None:
+            return self._gated(X)
         X, whole = self._prepared(X), self._rebuilt()
         return (
             combined(self.roster_, X, n_jobs=self.n_jobs) if whole is None else whole(X)
@@ -336,6 +355,8 @@ class BaseCommittee(HeldMembers):
         """Return the roster with what is known of the training rows."""
         check_is_fitted(self)
         known = with_rows(self.roster_, self.held_out_, getattr(self, "_digest", None))
+        if self.gate_ is not None:  # weights that are no weights of all rows
+            known = replace(known, weights=None)
         return replace(known, combiner=self.combiner_)
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:

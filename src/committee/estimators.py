@@ -14,6 +14,7 @@ from committee.base import BaseCommittee
 from committee.combiners import Combiner
 from committee.distributed import ScoreMixin, lazy_rows
 from committee.ensembles import Roster
+from committee.gates import Gate
 from committee.members import Generator, TrainingData
 from committee.members.base import with_class_weight
 from committee.probabilities import (
@@ -41,6 +42,10 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
         How members are weighed, such as `EPPruner()` or "ep" (`docs/choose.md` lists
         the names). None takes the generator's own weights: equal
         ones, or those of AdaBoost.
+    gate : gate, optional
+        Weights that depend on x, `SoftmaxGate()` or `NeighbourGate()`, learned on the
+        same rows. It weighs the members that the combiner has kept, if there is one:
+        prune first, gate after.
     weigh_on : {"held-out", "train"} or float, default="held-out"
         The rows to weigh on: for each member those it did not see (cross-fitted
         where members see all rows, the training rows for AdaBoost), the
@@ -80,6 +85,8 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
         whose mask is made, used and forgotten chunk by chunk.
     combiner_ : combiner or None
         The fitted combiner.
+    gate_ : gate or None
+        The fitted gate, on `members_`; `weights_` are then the static weights beside it.
     classes_ : array of shape (K,)
     n_features_in_ : int
     feature_names_in_ : array of str
@@ -120,6 +127,7 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
         *,
         generator: Generator | None = None,
         combiner: Combiner | str | None = None,
+        gate: Gate | None = None,
         weigh_on: str | float = "held-out",
         stop: str | None = None,
         class_weight: dict[Any, float] | str | None = None,
@@ -131,6 +139,7 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
             estimator,
             generator=generator,
             combiner=combiner,
+            gate=gate,
             weigh_on=weigh_on,
             stop=stop,
             n_jobs=n_jobs,
@@ -270,6 +279,10 @@ class CommitteeRegressor(ScoreMixin, RegressorMixin, BaseCommittee):
     combiner : combiner or str, optional
         How members are weighed, such as `EPPruner()` or "ep" (`docs/choose.md` lists
         the names). None takes equal weights.
+    gate : gate, optional
+        Weights that depend on x, `SoftmaxGate()` or `NeighbourGate()`, learned on the
+        same rows. It weighs the members that the combiner has kept, if there is one:
+        prune first, gate after.
     weigh_on : {"held-out", "train"} or float, default="held-out"
         The rows to weigh on: for each member those it did not see (cross-fitted
         where members see all rows), the training rows, or a fraction of the
@@ -302,6 +315,8 @@ class CommitteeRegressor(ScoreMixin, RegressorMixin, BaseCommittee):
         whose mask is made, used and forgotten chunk by chunk.
     combiner_ : combiner or None
         The fitted combiner.
+    gate_ : gate or None
+        The fitted gate, on `members_`; `weights_` are then the static weights beside it.
     n_features_in_ : int
     feature_names_in_ : array of str
         Where X has column names.

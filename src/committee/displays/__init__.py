@@ -7,6 +7,7 @@ from committee.displays.ambiguity import AmbiguityDisplay
 from committee.displays.bias_variance import BiasVarianceDisplay
 from committee.displays.coupling import CouplingDisplay
 from committee.displays.critical import CriticalDifferenceDisplay
+from committee.displays.gate import GateDisplay
 from committee.displays.held_out import HeldOutDisplay
 from committee.displays.kappa_error import KappaErrorDisplay
 from committee.displays.pruning_path import PruningPathDisplay
@@ -20,6 +21,7 @@ __all__ = [
     "BiasVarianceDisplay",
     "CouplingDisplay",
     "CriticalDifferenceDisplay",
+    "GateDisplay",
     "HeldOutDisplay",
     "KappaErrorDisplay",
     "PairedRunsDisplay",

@@ -46,7 +46,9 @@ class AdaBoost(BatchedGenerator):
     A member without a single error is kept; its a_t is that of half the smallest row
     weight as error. It ends the sequence, or, with `on_perfect="restart"`, the next one
     starts from the weights of a fresh bootstrap sample. A member no better than chance,
-    eps_t >= 1 - 1/K, is not kept, unless
+    eps_t >= 1 - 1/K, is not kept, unless it is the first, and ends the sequence with a
+    warning; with restarts the tenth of them in a row does.
+
     No rows are left out: any other combiner weighs the members on their own
     training rows, which flatters them. Prefer a fraction as `weigh_on`, such as 0.25.
 

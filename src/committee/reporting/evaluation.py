@@ -178,6 +178,9 @@ def evaluate_members(
     """
     own, core = roster_of(ensemble), core_of(ensemble)
     numbers, roster = known_members(core, own)
+    if ensemble is core and getattr(core, "gate_", None) is not None:
+        # What a gate gives the members on these rows stands for their weights.
+        roster = replace(roster, weights=core.gate_weights(X).mean(axis=0))
     given = X
     if isinstance(ensemble, BaseCommittee):
         X = ensemble._check_X(X, reset=False)
