@@ -117,6 +117,8 @@ if TYPE_CHECKING:
         PrunedClassifier,
         PrunedRegressor,
         prune,
+        refine,
+        shrink,
     )
     from committee.reporting.report import (
         report,
@@ -214,8 +216,10 @@ __all__ = [
     "pairwise_kappa",
     "prune",
     "q_statistic",
+    "refine",
     "report",
     "save",
+    "shrink",
     "to_onnx",
     "to_sklearn",
 ]
@@ -310,7 +314,13 @@ _NAMES_OF = {
     ),
     "persistence": ("ModelFileError", "load", "save"),
     "predictions": ("combine", "member_predictions"),
-    "pruning": ("PrunedClassifier", "PrunedRegressor", "prune"),
+    "pruning": (
+        "PrunedClassifier",
+        "PrunedRegressor",
+        "prune",
+        "refine",
+        "shrink",
+    ),
     "reporting.report": ("report",),
     "training_sets": ("BiasVariance", "bias_variance"),
 }
