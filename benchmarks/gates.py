@@ -1,8 +1,7 @@
 """Weights that depend on x beside static ones, on the same members and fresh rows.
 
 Two kinds of members: a pool of four unlike ones, weighed on cross-fitted predictions,
-and 25 bagged trees on 60 % of the rows, weighed on the rest, which are alike
-everywhere. "gain" is what a method saves of the error of static weights
+and 25 bagged trees on 60 % of the rows, weighed on the rest. "gain" is what a method saves of the error of static weights
 (`SimplexWeights`), with its standard error over the splits: below zero it loses.
 Mixtures train their own experts. Errors are rates, or root mean squared errors divided
 by the standard deviation of y. The last table is what `NeighbourGate` costs beside its
@@ -87,9 +86,12 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--rows", type=int, default=100_000, help="of the last table")
     options = parser.parse_args(argv)
-    rows = [row for name in options.sets for row in compared(name, options.splits)]
-    title = f"gates: fresh rows, {options.splits} splits, mean ± standard deviation"
-    show(title, ["set", "members", "method", "error", "gain ± se"], rows)
+    for name in options.sets:  # one table each, as soon as it is known
+        title = (
+            f"{name}: fresh rows, {options.splits} splits, mean ± standard deviation"
+        )
+        rows = list(compared(name, options.splits))
+        show(title, ["members", "method", "error", "gain ± se"], rows)
     columns = ["method", "gate s", "search s", "ratio", "bar"]
     title = f"NeighbourGate: {options.rows:,} rows, 50 members, 10,000 answers"
     show(title, columns, list(timed(options.rows)))
@@ -108,7 +110,7 @@ def compared(name: str, n_splits: int) -> Iterator[list[str]]:
         spread = gain.std(ddof=1) / np.sqrt(n_splits) if n_splits > 1 else np.nan
         means = f"{error.mean():.4f} ± {error.std():.4f}"
         beside = "" if method == "simplex" else f"{gain.mean():+.4f} ± {spread:.4f}"
-        yield [name, members, method, means, beside]
+        yield [members, method, means, beside]
 
 
 def errors(

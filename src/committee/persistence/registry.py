@@ -22,6 +22,8 @@ _PARTS = {
     "Assessment": "pruning.assessment.Assessment",
     "CatBoostRound": "ensembles.catboost.CatBoostRound",
     "GradientRound": "ensembles.gradient_boosting.GradientRound",
+    "HeldOutResiduals": "uncertainty.held_out_rows.HeldOutResiduals",
+    "HeldOutScores": "uncertainty.held_out_rows.HeldOutScores",
     "HistGradientRound": "ensembles.hist_boosting.HistGradientRound",
     "Inclusion": "combiners.evidence_pruner.Inclusion",
     "KeptPath": "pruning.kept_path.KeptPath",

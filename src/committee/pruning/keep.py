@@ -66,7 +66,7 @@ def learn(made: Any, ensemble: Any, roster: Roster, X: Any, combiner: Combiner) 
     link: Link = "softmax" if roster.votes == "scores" else "slope"
     if link == "slope" and not combiner.needs_rows:
         link = "mean"  # nothing is chosen: it is the ensemble
-    made.roster_ = replace(roster, link=link)
+    made.roster_ = replace(roster, link=link, floor=None)
     made.held_out_ = None
     if hasattr(ensemble, "_digest"):
         made._digest = ensemble._digest
