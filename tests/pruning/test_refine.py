@@ -23,6 +23,7 @@ from sklearn.tree import DecisionTreeClassifier
 from committee import (
     Bagging,
     CommitteeRegressor,
+    NeighbourGate,
     load,
     prune,
     refine,
@@ -270,6 +271,14 @@ def test_what_cannot_be_refined_is_refused(friedman, labelled, regressor):
         refine(regressor, X, y, max_members=10, max_leaves=5, oob=True)
     with pytest.raises(ValueError, match="in their order"):
         refine(regressor, X[::-1], y[::-1], oob=True)
+
+
+def test_a_gate_comes_after(small, friedman):
+    *_, Z, z = friedman
+    gated = small.with_gate(NeighbourGate(), Z[:300], z[:300])
+    assert gated.predict(Z[300:]).shape == (len(Z) - 300,)
+    with pytest.raises(ValueError, match="then call with_gate"):
+        refine(gated, Z, z)
 
 
 def test_training_rows_are_recognised(regressor, friedman, small):

@@ -222,6 +222,11 @@ def _check_trees(ensemble: Any, roster: Roster) -> FloatArray:
             "RandomForest*, ExtraTrees*, Bagging* of trees, or a committee of trees. Got "
             f"members of the kind {', '.join(others)}."
         )
+    if getattr(ensemble, "gate_", None) is not None:
+        raise ValueError(
+            "Leaves are refitted for trees whose weights are the same everywhere. This "
+            "committee has a gate; refine the ensemble first, then call with_gate."
+        )
     if roster.weights is None or roster.votes != "soft":
         raise ValueError(
             "Only the leaves of decision trees that are averaged can be refined. Those of "

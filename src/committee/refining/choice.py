@@ -136,7 +136,8 @@ class Candidate(NamedTuple):
     ridge : float
         lambda for each tree.
     output : array of shape (N, T)
-        By trees that have not seen a row, with values that were fitted without it.
+        By trees that have not seen a row, with values that were fitted without it; NaN
+        where a teacher has seen it.
     """
 
     least: int
@@ -159,10 +160,13 @@ def candidates(problem: Problem) -> Iterator[Candidate]:
     that no row is judged by what it has decided.
     """
     if problem.y.shape[1] > 1:
-        cut = Cut(problem, problem.nodes.n_rows < LEAST_ROWS_OF_CLASSES)
-        yield from _fitted(
-            problem, cut, LEAST_ROWS_OF_CLASSES, True, (RIDGE_OF_CLASSES,)
-        )
+        least, ridge = LEAST_ROWS_OF_CLASSES, RIDGE_OF_CLASSES
+        cut = Cut(problem, problem.nodes.n_rows < least)
+        if problem.teacher and problem.held_out is not None:
+            # The teacher has seen the rows: there is no output to judge by.
+            yield Candidate(least, cut, True, ridge, np.full_like(problem.y, np.nan))
+        else:
+            yield from _fitted(problem, cut, least, True, (ridge,))
         return
     for least in LEAST_ROWS:
         cut = Cut(problem, problem.nodes.n_rows < least)
@@ -192,6 +196,8 @@ def chosen(problem: Problem) -> Candidate:
     That is within one standard error of the difference, paired by rows.
     """
     found = list(candidates(problem))
+    if len(found) == 1:
+        return found[0]
     losses = np.stack([one.losses() for one in found])
     best = losses.mean(axis=1).argmin()
     gap = losses - losses[best]
