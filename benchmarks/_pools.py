@@ -100,7 +100,7 @@ def models() -> list[tuple[str, object]]:
 
 def problem(name: str, run: int) -> tuple[np.ndarray, ...]:
     """Return X, y, X_test, y_test; y are codes 0..K-1."""
-    X, y = _rows(name)
+    X, y = rows_of(name)
     train = min(TRAIN, 1000 if name == "digits" else len(y))
     parts = train_test_split(
         np.arange(len(y)), train_size=train, stratify=y, random_state=run
@@ -109,7 +109,7 @@ def problem(name: str, run: int) -> tuple[np.ndarray, ...]:
     return X[train], y[train], X[test], y[test]
 
 
-def _rows(name: str) -> tuple[np.ndarray, np.ndarray]:
+def rows_of(name: str) -> tuple[np.ndarray, np.ndarray]:
     if name == "adult":
         z = load("adult")
         X = np.vstack([z["X_train"], z["X_test"]])

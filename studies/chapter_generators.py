@@ -236,11 +236,13 @@ def figure(results: Results, data: str | None, fig: Any) -> None:
                     float(ratio(ours.mean(), base.mean())) if there else np.nan
                 )
         place = np.arange(len(CELLS))
-        left.plot(place, ratios["error"], "o-", color=f"C{k}", label=name)
-        right.plot(place, ratios["diversity"], "o-", color=f"C{k}", label=name)
+        style = {"marker": "os"[k // 10], "color": f"C{k}", "label": name}
+        left.plot(place, ratios["error"], **style)
+        right.plot(place, ratios["diversity"], **style)
     for ax, label in ((left, "error"), (right, "diversity")):
         ax.set_xticks(np.arange(len(CELLS)), CELLS, rotation=30)
         ax.set_ylabel(f"{label} / that of Bagging")
+    left.set_yscale("log")
     left.legend(frameon=False, fontsize="small")
 
 

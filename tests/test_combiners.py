@@ -58,7 +58,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
 #: Kinds of problem, by class name, for combiners that do not take all three.
 KINDS_OF: dict[str, tuple[str, ...]] = {
     name: ("binary", "multiclass")
-    for name in ("KappaErrorHullPruner", *_ORDERINGS)
+    for name in ("KappaErrorHullPruner", "LogPool", *_ORDERINGS)
     if name not in {"BestPruner", "RandomPruner", "ReduceErrorPruner"}
 }
 

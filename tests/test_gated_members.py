@@ -259,3 +259,9 @@ def test_logistic_members_of_two_kinds():
     # The stump is sure of the first class, and does not know the two others apart.
     assert G[y3 > 0, 0].mean() > 0.9
     assert G[y3 == 0, 0].mean() < 0.1
+
+
+def test_intervals_are_refused_behind_a_gate():
+    committee = CommitteeRegressor(gate=SoftmaxGate(), uncertainty=True)
+    with pytest.raises(ValueError, match="uncertainty=True goes with gate=None only"):
+        committee.fit(np.eye(4), np.arange(4.0))

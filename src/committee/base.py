@@ -23,6 +23,7 @@ from committee._validation import (
     StrOptions,
     check_columns,
 )
+from committee.chunk_checks import check_chunks
 from committee.combiners import Combiner
 from committee.combiners.by_name import as_combiner
 from committee.distributed import lazy_rows
@@ -36,11 +37,15 @@ from committee.importances import feature_importances
 from committee.members import Bagging, Generation, Generator, Pool, TrainingData
 from committee.members.base import split_off
 from committee.members.dask_rows import ChunkedData, training_data
-from committee.members.dask_training import check_generator, generate_members
+from committee.members.dask_training import generate_members
 from committee.path import Path
 from committee.predictions import combined, predict_members
 from committee.routing import router_of
-from committee.weighing import grow, weigh
+from committee.uncertainty.after_fit import (
+    check_rows_are_held_out,
+    held_out_rows,
+)
+from committee.weighing import Weighed, grow, weigh
 
 
 def _member_axes(committee: BaseCommittee) -> tuple[int, ...]:
@@ -61,6 +66,7 @@ class BaseCommittee(GatedMembers):
             Interval(Real, 0, 1, closed="neither"),
         ],
         "stop": [StrOptions({"evidence"}), None],
+        "uncertainty": ["boolean"],
         "n_jobs": [None, Integral],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -74,6 +80,9 @@ class BaseCommittee(GatedMembers):
     #: members were weighed on, of which the committee keeps a part.
     _keeps_weighing: bool = False
     _weighing: tuple[FloatArray, TrainingData, BoolArray | None]
+
+    #: Files of older versions have none.
+    uncertainty: bool = False
 
     combiner_: Combiner | None
     held_out_: BoolArray | None
@@ -91,6 +100,7 @@ class BaseCommittee(GatedMembers):
         gate: Gate | None = None,
         weigh_on: str | float = "held-out",
         stop: str | None = None,
+        uncertainty: bool = False,
         n_jobs: int | None = None,
         random_state: RandomState = None,
         verbose: bool | int = False,
@@ -101,6 +111,7 @@ class BaseCommittee(GatedMembers):
         self.gate = gate
         self.weigh_on = weigh_on
         self.stop = stop
+        self.uncertainty = uncertainty
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -159,6 +170,8 @@ class BaseCommittee(GatedMembers):
     def _fit(self, data: TrainingData | ChunkedData) -> Self:
         """Generate members, weigh them and keep the result."""
         rng = check_random_state(self.random_state)
+        if self.uncertainty:
+            check_rows_are_held_out(self._generator(), self.weigh_on)
         if self.stop is not None:
             assert isinstance(data, TrainingData)
             return self._grow(data, rng)
@@ -178,9 +191,12 @@ class BaseCommittee(GatedMembers):
             rows,
             votes=self._generator().votes,
             n_jobs=self.n_jobs,
+            needs_F=self.uncertainty,
         )
         if self._keeps_weighing and weighed.F is not None:
             self._weighing = weighed.F, rows, generation.held_out
+        if self.uncertainty:
+            self._held_out_rows = held_out_rows(weighed, rows, generation.held_out)
         if not data.in_memory:
             # The mask would bring the whole graph, and maybe all rows, along.
             generation = replace(generation, held_out=None)
@@ -209,25 +225,7 @@ class BaseCommittee(GatedMembers):
 
     def _check_chunks(self, fit_params: dict[str, Any]) -> None:
         """Refuse, before any work, what has to see all rows at once."""
-        check_generator(self._generator())
-        if fit_params:
-            raise TypeError(
-                f"fit() got {sorted(fit_params)} and Dask collections: members that are "
-                "trained on chunks get no further arguments."
-            )
-        if self.gate is not None:
-            raise TypeError(
-                f"{type(self.gate).__name__} sees all rows at once and takes no Dask "
-                "collections: set gate=None, or compute() as many rows as fit."
-            )
-        if self.stop is not None:
-            raise ValueError(
-                f"stop={self.stop!r} trains members in turn and takes no Dask "
-                "collections: set stop=None, or compute() as many rows as fit."
-            )
-        combiner = as_combiner(self.combiner)
-        if combiner is not None and not combiner.takes_chunks:
-            combiner.check_chunks(None)
+        check_chunks(self, self._generator(), fit_params)
 
     def _leaves_rows_out(self) -> bool:
         """Whether it will know the rows that each member did not see."""
@@ -235,10 +233,10 @@ class BaseCommittee(GatedMembers):
         return held_out and hasattr(self._generator(), "sample")
 
     def _needs_rows(self) -> bool:
-        """Whether members are weighed, or gated, by what they predict."""
+        """Whether members are weighed, gated or measured by what they predict."""
         combiner = as_combiner(self.combiner)
         weighs = combiner is not None and combiner.needs_rows
-        return weighs or self.gate is not None
+        return weighs or self.gate is not None or self.uncertainty
 
     def _grow(self, data: TrainingData, rng: np.random.RandomState) -> Self:
         """Train and weigh members in batches, until the evidence stops to rise."""
@@ -255,6 +253,10 @@ class BaseCommittee(GatedMembers):
         generation, combiner = grow(
             generator, estimator, data, as_combiner(self.combiner), rows=rows, **how
         )
+        if self.uncertainty:
+            weighed = Weighed(combiner, combiner.weights_, generation.F)
+            used = data if rows is None else rows
+            self._held_out_rows = held_out_rows(weighed, used, generation.held_out)
         self._hold(generation, combiner, combiner.weights_, data.classes)
         F = generation.F if rows is None else None
         return self._fit_gate(F, data if rows is None else rows)
@@ -288,6 +290,8 @@ class BaseCommittee(GatedMembers):
             codes,
             votes=self._generator().votes,
             link="combiner" if self.gate is None else "mean",
+            # A gate weighs probabilities, whatever weighed the members.
+            floor=None if combiner is None or self.gate else combiner.floor_,
             # Column names have been checked by then; trees want one array for all.
             arrays=all(isinstance(m, BaseDecisionTree) for m in members),
             names=generation.names,
@@ -309,6 +313,7 @@ class BaseCommittee(GatedMembers):
         for name in (
             *("roster_", "combiner_", "held_out_", "support_", "path_", "gate_"),
             *("_whole", "_summary", "_slope", "_weighing", "_digest"),
+            "_held_out_rows",
         ):
             self.__dict__.pop(name, None)
 

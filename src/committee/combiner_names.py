@@ -12,6 +12,7 @@ COMBINERS = {
     "optimal": "OptimalWeights",
     "simplex": "SimplexWeights",
     "least-squares": "LeastSquares",
+    "log-pool": "LogPool",
     "lpboost": "LPBoostWeights",
     "greedy": "GreedyPruner",
     "reduce-error": "ReduceErrorPruner",

@@ -23,9 +23,10 @@ from committee.probabilities import (
     softmax_probabilities,
 )
 from committee.targets import at_least_two, labels_of, numbers_of, require_y
+from committee.uncertainty.mixins import IntervalMixin, SetMixin
 
 
-class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
+class CommitteeClassifier(SetMixin, ScoreMixin, ClassifierMixin, BaseCommittee):
     """A committee of classifiers: generate members, weigh them, vote.
 
         p(k | x) = sum_m w_m p_m(k | x)
@@ -55,6 +56,10 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
         not raised the log evidence of the combiner by 3; the generator's number of
         members is then the most there can be. For `EPPruner` and `ARDPruner`, and all
         generators but `Pool` and `LPBoost`; `AdaBoost` needs a fraction as `weigh_on`.
+    uncertainty : bool, default=False
+        Whether to keep what `predict_set` needs: errors of up to 5,000 rows that
+        neither members nor weights have seen. It costs up to five more fits of the
+        combiner. What `prune` returns has them in any case.
     class_weight : dict or "balanced", optional
         Weights of the classes, by label; "balanced" is N / (K N_k). They multiply the
         weights of the rows, for training and for weighing, whatever the generator: a
@@ -130,6 +135,7 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
         gate: Gate | None = None,
         weigh_on: str | float = "held-out",
         stop: str | None = None,
+        uncertainty: bool = False,
         class_weight: dict[Any, float] | str | None = None,
         n_jobs: int | None = None,
         random_state: RandomState = None,
@@ -142,6 +148,7 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
             gate=gate,
             weigh_on=weigh_on,
             stop=stop,
+            uncertainty=uncertainty,
             n_jobs=n_jobs,
             random_state=random_state,
             verbose=verbose,
@@ -192,7 +199,7 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
 
         The combiner turns the weighted sums of the members' probabilities or
         votes into probabilities: as a rule it cuts them at zero and scales rows to
-        sum one. A committee made by `prune` has p(k | x) ~ exp(slope_ s_k(x)): few
+        sum one; `LogPool` has the softmax of weighted log-probabilities. A committee made by `prune` has p(k | x) ~ exp(slope_ s_k(x)): few
         members that are sure of themselves are not to be taken at their word.
 
         Parameters
@@ -212,6 +219,10 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
             return softmax_probabilities(scores)
         if self.roster_.link == "slope" and self.slope_ is not None:
             return slope_probabilities(scores, self.slope_)
+        if self.roster_.link == "slope" and self.roster_.floor is not None:
+            # No rows for a slope: that of the combiner, whose weights need not sum to one.
+            assert self.combiner_ is not None
+            return self.combiner_.probabilities(self.combiner_.weights_.sum() * scores)
         if self.roster_.link in ("mean", "slope") or self.combiner_ is None:
             return as_probabilities(scores)
         return self.combiner_.probabilities(scores)
@@ -264,7 +275,7 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
         return self.classes_[codes]
 
 
-class CommitteeRegressor(ScoreMixin, RegressorMixin, BaseCommittee):
+class CommitteeRegressor(IntervalMixin, ScoreMixin, RegressorMixin, BaseCommittee):
     """A committee of regressors: generate members, weigh them, average.
 
         f_ens(x) = sum_m w_m f_m(x)
@@ -292,6 +303,10 @@ class CommitteeRegressor(ScoreMixin, RegressorMixin, BaseCommittee):
         not raised the log evidence of the combiner by 3; the generator's number of
         members is then the most there can be. For `EPPruner` and `ARDPruner`, and all
         generators but `Pool` and `LPBoost`; `AdaBoost` needs a fraction as `weigh_on`.
+    uncertainty : bool, default=False
+        Whether to keep what `predict_interval` needs: errors of up to 5,000 rows that
+        neither members nor weights have seen. It costs up to five more fits of the
+        combiner. What `prune` returns has them in any case.
     n_jobs : int, optional
         Members that train, or predict, at the same time, through joblib. Results do
         not depend on it. On Dask collections Dask decides.

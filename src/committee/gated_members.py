@@ -29,6 +29,7 @@ class GatedMembers(HeldMembers):
     """A committee whose gate, if it has one, says which member counts where."""
 
     gate: Gate | None = None
+    uncertainty: bool = False
     gate_: Gate | None = None
     held_out_: BoolArray | None
     n_jobs: int | None
@@ -112,6 +113,11 @@ class GatedMembers(HeldMembers):
         """Refuse, before any work, a gate that would be fitted on training rows."""
         if self.gate is None:
             return
+        if self.uncertainty:
+            raise ValueError(
+                "Intervals and sets are those of weights that are the same for all "
+                "rows: uncertainty=True goes with gate=None only."
+            )
         if weigh_on == "train" or (
             weigh_on == "held-out" and not generator.leaves_rows_out
         ):

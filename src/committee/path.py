@@ -103,6 +103,8 @@ class Path:
         False when they were stopped by their number.
     assessment : PathSource, optional
         Given by `prune`.
+    floor : float, optional
+        Of committees that weigh log clip(F, floor, 1), see `LogPool`.
 
     Attributes
     ----------
@@ -141,6 +143,7 @@ class Path:
     n_iter: int = 0
     converged: bool = True
     assessment: PathSource | None = None
+    floor: float | None = None
     size: IntArray = field(init=False)
 
     def __post_init__(self) -> None:

@@ -22,6 +22,7 @@ from committee._validation import check_row_weights, check_weights
 from committee.distributed import lazy_rows
 from committee.ensembles import Roster, roster_of
 from committee.ensembles.column_subsets import OnColumns
+from committee.probabilities import pooled_terms
 
 
 def member_predictions(
@@ -242,7 +243,8 @@ def vote_counts(w: FloatArray) -> tuple[FloatArray, float]:
 def combined(roster: Roster, X: Any, *, n_jobs: int | None = None) -> FloatArray:
     """Return sum_m w_m f_m of X as the members take it, one member at a time.
 
-    The same sum as `combine(F, w)`, without F in memory.
+    The same sum as `combine(F, w)`, without F in memory; of a logarithmic pool that of
+    log-probabilities.
     """
     assert roster.weights is not None
     support = np.flatnonzero(roster.weights)
@@ -257,6 +259,7 @@ def combined(roster: Roster, X: Any, *, n_jobs: int | None = None) -> FloatArray
     total = np.zeros((X.shape[0], *roster.output_shape))
     counts, unit = vote_counts(w)
     for count, P in zip(counts, stream, strict=True):
+        P = pooled_terms(P, roster.floor)
         total += P if count == 1 else count * P
     return total * unit
 

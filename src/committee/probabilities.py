@@ -1,4 +1,4 @@
-"""From weighted sums to class probabilities."""
+"""From weighted sums to class probabilities, and the terms of the sums."""
 
 from __future__ import annotations
 
@@ -27,6 +27,14 @@ def as_probabilities(scores: FloatArray) -> FloatArray:
         total = p.sum(axis=1, keepdims=True)
     p /= total
     return p
+
+
+def pooled_terms(F: FloatArray, floor: float | None) -> FloatArray:
+    """Return what is weighed and added up: F, or with a floor log clip(F, floor, 1)."""
+    if floor is None:
+        return F
+    z: FloatArray = np.clip(F, floor, 1.0)
+    return np.log(z, out=z)
 
 
 def softmax_probabilities(scores: FloatArray) -> FloatArray:

@@ -38,22 +38,16 @@ def weigh(
     *,
     votes: Votes,
     n_jobs: int | None,
+    needs_F: bool = False,
 ) -> Weighed:
     """Fit a clone of the combiner on the generation's F, or on F of the given rows.
 
     Without a combiner the generator's own weights are taken, equal ones as a rule.
+    With `needs_F` predictions are made even if no weight depends on them.
     """
-    M = len(generation.members)
-    if combiner is None:
-        own = generation.weights
-        return Weighed(None, np.full(M, 1.0 / M) if own is None else own)
-    combiner = clone(combiner)
-    if not combiner.needs_rows:
-        shape = () if rows.n_classes is None else (rows.n_classes,)
-        combiner.fit(np.zeros((1, M, *shape)), np.zeros(1))
-        return Weighed(_named(combiner, generation), combiner.weights_)
-    F = generation.F
-    if F is None:
+    M, F = len(generation.members), generation.F
+    learns = combiner is not None and combiner.needs_rows
+    if F is None and (learns or needs_F):
         F = predict_all(
             generation.members,
             rows.X,
@@ -61,6 +55,14 @@ def weigh(
             votes=votes,
             n_jobs=n_jobs,
         )
+    if combiner is None:
+        own = generation.weights
+        return Weighed(None, np.full(M, 1.0 / M) if own is None else own, F)
+    combiner = clone(combiner)
+    if not learns:
+        shape = () if rows.n_classes is None else (rows.n_classes,)
+        combiner.fit(np.zeros((1, M, *shape)), np.zeros(1))
+        return Weighed(_named(combiner, generation), combiner.weights_, F)
     combiner.fit(
         F, rows.y, held_out=generation.held_out, sample_weight=rows.sample_weight
     )

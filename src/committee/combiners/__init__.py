@@ -9,6 +9,7 @@ from committee.combiners.em_pruner import EMPruner
 from committee.combiners.ep_pruner import ARDPruner, EPPruner
 from committee.combiners.evidence_pruner import Inclusion
 from committee.combiners.greedy import GreedyPruner
+from committee.combiners.log_pool import LogPool
 from committee.combiners.mcmc_pruner import MCMCPruner
 from committee.combiners.optimal import LeastSquares, OptimalWeights, SimplexWeights
 from committee.combiners.ordering import BestPruner, ContributionPruner, RandomPruner
@@ -49,6 +50,7 @@ __all__ = [
     "KappaPruner",
     "LPBoostWeights",
     "LeastSquares",
+    "LogPool",
     "MCMCPruner",
     "MarginDistancePruner",
     "OptimalWeights",

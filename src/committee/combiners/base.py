@@ -17,7 +17,7 @@ from committee.combiners.chunked_problem import problem_of, refusal
 from committee.combiners.problem import Problem
 from committee.distributed import lazy_rows
 from committee.predictions import combine
-from committee.probabilities import as_probabilities
+from committee.probabilities import as_probabilities, pooled_terms
 
 
 def for_all(values: Any, members: IntArray, n_members: int, other: float = 0.0) -> Any:
@@ -54,6 +54,9 @@ class Combiner(ABC, BaseEstimator):
 
     #: What a fit stores that holds numbers of members.
     _numbers: ClassVar[tuple[str, ...]] = ()
+
+    #: The least probability whose logarithm is weighed; None where F itself is.
+    floor_: float | None = None
 
     weights_: FloatArray
     #: Only of combiners that have one.
@@ -182,7 +185,7 @@ class Combiner(ABC, BaseEstimator):
 
     @lazy_rows(tail=_output_axes)
     def combine(self, F: Any) -> FloatArray:
-        """Return the committee's output, sum_m w_m f_m.
+        """Return the committee's output, sum_m w_m f_m, or for `LogPool` of logarithms.
 
         Parameters
         ----------
@@ -204,7 +207,7 @@ class Combiner(ABC, BaseEstimator):
                 f"This {type(self).__name__} was fitted on F of shape {fitted}. "
                 f"Got shape {F.shape}."
             )
-        return combine(F, self.weights_)
+        return combine(pooled_terms(F, self.floor_), self.weights_)
 
     def check_members(self, F: Any) -> None:
         """Refuse other members than those of the fit, by name or by number.

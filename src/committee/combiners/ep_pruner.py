@@ -24,15 +24,20 @@ class EPPruner(EvidencePruner):
     ----------
     max_members : int, optional
         Members at most.
-    rule : {"min-loo", "max-evidence", "one-se"}, default="min-loo"
+    rule : {"min-loo", "max-evidence", "max-density", "one-se"}, default="min-loo"
         Which point of the path to take: the least leave-one-out error, the largest
-        evidence, or the smallest committee within one standard error of the least.
+        evidence, the largest leave-one-out log density (for probabilities), or the
+        smallest committee within one standard error of the least error.
     likelihood : {"auto", "probit", "gaussian"}, default="auto"
         For classification: a probit term for every wrong class, or Gaussian noise
         on the probability vectors. "auto" is probit for two classes and gaussian for
         more.
     votes : {"posterior", "equal"}, default="posterior"
         Weights are the posterior means, or equal on the members chosen.
+    pool : {"votes", "log"}, default="votes"
+        What is weighed: votes or probabilities F, or log clip(F, floor_, 1), so that S
+        are log-odds and the committee is a logarithmic pool, as `LogPool` is, of few
+        members; take it with rule="max-density". For classes, under probit rows.
     sequence : {"fast", "printed"}, default="fast"
         How the alphas are found. "fast" raises the evidence less a price for each
         member, by many moves at once. "printed" is that of the paper: one member at a
@@ -73,6 +78,11 @@ class EPPruner(EvidencePruner):
         For each member `strength` and `evidence`: why it was kept or dropped.
     likelihood_ : str
         The likelihood that was used.
+    floor_ : float or None
+        1 / (N + K) for pool="log".
+    slope_ : float
+        For pool="log": probabilities are softmax(slope_ s), s the weighted sums, with
+        the least log-loss on leave-one-out sums.
     n_iter_ : int
     converged_ : bool
 
@@ -98,6 +108,7 @@ class EPPruner(EvidencePruner):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **EvidencePruner._parameter_constraints,
         "votes": [StrOptions({"posterior", "equal"})],
+        "pool": [StrOptions({"votes", "log"})],
         "sequence": [StrOptions({"fast", "printed"})],
     }
 
@@ -108,6 +119,7 @@ class EPPruner(EvidencePruner):
         rule: str = "min-loo",
         likelihood: str = "auto",
         votes: str = "posterior",
+        pool: str = "votes",
         sequence: str = "fast",
         max_iter: int = 200,
         tol: float = 1e-4,
@@ -118,6 +130,7 @@ class EPPruner(EvidencePruner):
         self.rule = rule
         self.likelihood = likelihood
         self.votes = votes
+        self.pool = pool
         self.sequence = sequence
         self.max_iter = max_iter
         self.tol = tol
@@ -140,8 +153,8 @@ class ARDPruner(EvidencePruner):
     ----------
     max_members : int, optional
         Members at most.
-    rule : {"min-loo", "max-evidence", "one-se"}, default="max-evidence"
-        Which point of the path to take.
+    rule : str, default="max-evidence"
+        Which point of the path to take, as in `EPPruner`.
     likelihood : {"auto", "probit", "gaussian"}, default="auto"
     max_iter : int, default=200
     tol : float, default=1e-4

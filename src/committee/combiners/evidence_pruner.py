@@ -26,9 +26,11 @@ from committee.combiners.likelihoods import (
     warn_of_light_weights,
     which_likelihood,
 )
+from committee.combiners.log_odds import least_probability, loo_slope
 from committee.combiners.problem import Problem, in_squared_units
 from committee.ep import PathStep, RecordedVotes, moments_path, preferred, votes_path
 from committee.path import Path, as_equal_votes
+from committee.probabilities import slope_probabilities
 
 #: Why the first members of a path seem to help more than they do.
 NO_VOTES = "rows on which no member has a vote count half"
@@ -57,7 +59,7 @@ class EvidencePruner(Combiner):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "max_members": [None, Interval(Integral, 1, None, closed="left")],
-        "rule": [StrOptions({"min-loo", "max-evidence", "one-se"})],
+        "rule": [StrOptions({"min-loo", "max-evidence", "max-density", "one-se"})],
         "likelihood": [StrOptions({"auto", "probit", "gaussian"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
@@ -76,6 +78,7 @@ class EvidencePruner(Combiner):
     verbose: bool
     checkpoint: str | PathLike[str] | None
     sequence: str = "fast"
+    pool: str = "votes"
     path_: Path
     posterior_: PathStep
     loo_: float
@@ -84,11 +87,18 @@ class EvidencePruner(Combiner):
     log_evidence_: float
     inclusion_: Inclusion
     likelihood_: str
+    #: Of the probabilities of a log pool.
+    slope_: float
     n_iter_: int
     converged_: bool
 
     def _weigh(self, problem: Problem) -> FloatArray:
-        self.likelihood_ = which_likelihood(self.likelihood, problem)
+        self.floor_ = self._least_probability(problem)
+        self.likelihood_ = (
+            which_likelihood(self.likelihood, problem)
+            if self.floor_ is None
+            else "probit"
+        )
         options: dict[str, Any] = {
             "sequence": self.sequence,
             "truncated": self._truncated,
@@ -101,12 +111,14 @@ class EvidencePruner(Combiner):
         warn_of_light_weights(problem)
         self._spread, self._vote_share, self._sums_to_one = 0.0, 1.0, False
         if self.likelihood_ == "probit":
-            rows, factor = vote_rows(problem)
+            rows, factor = vote_rows(problem, self.floor_)
             if self.checkpoint is not None:
                 rows = RecordedVotes(rows, self.checkpoint)
             self._keep(votes_path(rows, unit=factor, **options), problem)
             self._spread = vote_spread(rows, factor, self.posterior_)
             self._vote_share = voting_share(problem, self.posterior_.weights)
+            if self.floor_ is not None:
+                self.slope_ = loo_slope(problem, self.posterior_, self.floor_)
         else:
             moments, unit, targets = gaussian_moments(problem)
             self._sums_to_one = targets is None
@@ -118,6 +130,17 @@ class EvidencePruner(Combiner):
             return as_equal_votes(self.posterior_.weights)
         return self.posterior_.weights.copy()
 
+    def _least_probability(self, problem: Problem) -> float | None:
+        """Return the floor of a log pool, None for votes; refuse what it cannot do."""
+        if self.pool != "log":
+            return None
+        if self.likelihood == "gaussian" or self._is_equal_vote():
+            raise ValueError(
+                'pool="log" has probit rows and posterior weights: leave likelihood at '
+                '"auto" or "probit" and votes at "posterior".'
+            )
+        return least_probability(problem, self)
+
     def _keep(self, path: Path, problem: Problem) -> None:
         """Choose a point on the path and store what is known there."""
         step = preferred(path.steps, self.rule)
@@ -128,6 +151,7 @@ class EvidencePruner(Combiner):
             path,
             own_measure=f"leave-one-out {self.loo_measure_}",
             note=NO_VOTES if of_votes and problem.masked else "",
+            floor=self.floor_,
         )
         self.loo_, self.log_evidence_ = step.loo_error, step.log_evidence
         self.n_iter_, self.converged_ = path.n_iter, path.converged
@@ -167,8 +191,11 @@ class EvidencePruner(Combiner):
         for two classes is Phi itself. v is the mean posterior variance of w'S, and h
         the mean share of the weights that votes on a row: 1 unless members were
         held out, when a full vote is larger than the ones the weights were made for.
+        Of log-odds (pool="log") they are softmax(slope_ s).
         """
         check_is_fitted(self, "weights_")
+        if self.floor_ is not None:
+            return slope_probabilities(scores, self.slope_)
         if self.probit_scale_ is None:
             return super().probabilities(scores)
         return probit_probabilities(self.probit_scale_ * scores)
@@ -177,6 +204,8 @@ class EvidencePruner(Combiner):
     def probit_scale_(self) -> float | None:
         """Return h / sqrt(1 + v) of `probabilities`, None where these are shares."""
         if self.likelihood_ != "probit" or self._is_equal_vote():
+            return None
+        if self.floor_ is not None:
             return None
         return float(self._vote_share / np.sqrt(1.0 + self._spread))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from scipy.special import log_ndtr, softmax
 
 from committee._parallel import one_thread
 from committee._typing import FloatArray, IntArray
+from committee.combiners.log_odds import in_logarithms
 from committee.combiners.problem import Largest, Problem, Sums, weight_and_rows
 from committee.distributed import Chunks
 from committee.ep import (
@@ -78,13 +80,18 @@ def centred_rows(problem: Problem) -> Rows:
     return Rows(F, y.reshape(-1), _repeated(problem, K), K)
 
 
-def vote_rows(problem: Problem) -> tuple[VoteRows, FloatArray]:
-    """Return the signed rows, and the factor from their weights to those of F."""
-    return problem.kept(_votes, _memory_votes, _chunked_votes)
+def vote_rows(
+    problem: Problem, floor: float | None = None
+) -> tuple[VoteRows, FloatArray]:
+    """Return the signed rows, and the factor from their weights to those of F.
+
+    With a floor they are those of log clip(F, floor, 1): S is the log-odds.
+    """
+    return problem.kept(partial(_votes, floor=floor), _memory_votes, _chunked_votes)
 
 
-def _votes(problem: Problem) -> Votes:
-    rows = signed_rows(problem)
+def _votes(problem: Problem, floor: float | None) -> Votes:
+    rows = signed_rows(in_logarithms(problem, floor))
     return Votes(rows.F, rows.weight, rows.group)
 
 

@@ -302,6 +302,11 @@ class CoupledEnsemble(BaseEstimator):
             C, _ = scaled_error_correlation(F, targets, held_out, weight)
             return solve_simplex(C)
         self.combiner_.fit(F, targets, held_out=held_out, sample_weight=weight)
+        if getattr(self.combiner_, "floor_", None) is not None:
+            raise ValueError(
+                "A coupled ensemble adds up what its members predict, and a log pool their "
+                "logarithms: take a combiner that averages, such as SimplexWeights."
+            )
         return self.combiner_.weights_  # type: ignore[no-any-return]
 
     def _unseen(self, rows: IntArray) -> BoolArray:

@@ -9,6 +9,7 @@ from committee.displays.coupling import CouplingDisplay
 from committee.displays.critical import CriticalDifferenceDisplay
 from committee.displays.gate import GateDisplay
 from committee.displays.held_out import HeldOutDisplay
+from committee.displays.interval import IntervalDisplay
 from committee.displays.kappa_error import KappaErrorDisplay
 from committee.displays.pruning_path import PruningPathDisplay
 from committee.displays.roc import RocCommitteeDisplay
@@ -23,6 +24,7 @@ __all__ = [
     "CriticalDifferenceDisplay",
     "GateDisplay",
     "HeldOutDisplay",
+    "IntervalDisplay",
     "KappaErrorDisplay",
     "PairedRunsDisplay",
     "PosteriorDisplay",

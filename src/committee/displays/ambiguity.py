@@ -8,7 +8,13 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee.diagnostics import error_correlation
-from committee.displays.sources import core_of, numbers_of, predictions_of, weights_of
+from committee.displays.sources import (
+    core_of,
+    is_log_pool,
+    numbers_of,
+    predictions_of,
+    weights_of,
+)
 from committee.displays.style import BLUE, GREEN, ORANGE, Display, legend_above
 from committee.ensembles import roster_of
 
@@ -100,6 +106,12 @@ class AmbiguityDisplay(Display):
                 "The rounds of a boosted classifier give scores, and the distance of a "
                 "score from a class has no meaning: there is no decomposition. Look at "
                 "PruningPathDisplay or KappaErrorDisplay instead."
+            )
+        if is_log_pool(estimator):
+            raise ValueError(
+                "A log pool adds up log-probabilities, and the ambiguity is that of an "
+                "average: there is no decomposition. Look at WeightsDisplay or "
+                "KappaErrorDisplay instead."
             )
         F, y = predictions_of(estimator, X, y)
         if order is None:

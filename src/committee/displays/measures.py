@@ -13,6 +13,7 @@ from committee.combiners.objectives import row_score
 from committee.combiners.problem import Problem
 from committee.path import Path
 from committee.predictions import weighted_sum
+from committee.probabilities import pooled_terms
 from committee.pruning.measures import OF_CLASSES, OF_NUMBERS, Measure
 
 #: What `prune` may measure, by the names that are shown.
@@ -81,6 +82,7 @@ def path_errors(
                 f"the predictions of all of them. Got those of {F.shape[1]}: pass "
                 "F_test of the whole ensemble to from_path."
             )
+    F = pooled_terms(F, path.floor)
     missing = np.setdiff1d(np.arange(n_members), members)
     W = path.weights[:, members]
     known = ~path.weights[:, missing].any(axis=1)

@@ -10,7 +10,12 @@ from scipy.stats import rankdata
 from committee._typing import BoolArray, FloatArray
 from committee._validation import check_predictions, check_targets
 from committee.diagnostics.curves import roc
-from committee.displays.sources import classes_of, predictions_of, weights_of
+from committee.displays.sources import (
+    classes_of,
+    is_log_pool,
+    predictions_of,
+    weights_of,
+)
 from committee.displays.style import (
     BLACK,
     BLUE,
@@ -127,7 +132,10 @@ class RocCommitteeDisplay(Display):
         if hasattr(estimator, "member_decision_function"):
             f = estimator.member_decision_function(X)
             f = np.stack([-f, f], axis=2) if f.ndim == 2 else f
-        return cls._compute(F, codes, w, classes, pos_label, f).plot(ax, **kwargs)
+        p = None
+        if is_log_pool(estimator):  # p is no sum of F
+            p = estimator.predict_proba(X)
+        return cls._compute(F, codes, w, classes, pos_label, f, p).plot(ax, **kwargs)
 
     @classmethod
     def from_predictions(
@@ -173,10 +181,12 @@ class RocCommitteeDisplay(Display):
         classes: Any,
         pos_label: Any,
         f: FloatArray | None = None,
+        p: FloatArray | None = None,
     ) -> Self:
         """Return the display of one class against the rest, not drawn yet.
 
-        f are the values of the members, shaped like F, where votes are not.
+        f are the values of the members, shaped like F, where votes are not, and p,
+        (N, K), those of the committee, where its weighted sums are not.
         """
         f = F if f is None else f
         if f.shape != F.shape:
@@ -207,7 +217,7 @@ class RocCommitteeDisplay(Display):
                 f"{int(positive.sum())} positive rows of {len(positive)}."
             )
         w = np.full(F.shape[1], 1.0 / F.shape[1]) if w is None else w
-        score = combine(F[..., k], w)
+        score = combine(F[..., k], w) if p is None else p[:, k]
         fpr, tpr = roc(positive, score).T
         auc, se = delong(positive, score)
         members = [roc(positive, s) for s in np.ascontiguousarray(f[..., k].T)]

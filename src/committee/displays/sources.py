@@ -150,6 +150,12 @@ def classes_of(estimator: Any) -> Any:
     return roster_of(estimator).classes
 
 
+def is_log_pool(estimator: Any) -> bool:
+    """Whether a committee adds up the logarithms of F."""
+    roster = getattr(core_of(estimator), "roster_", None)
+    return getattr(roster, "floor", None) is not None
+
+
 def weights_of(estimator: Any) -> FloatArray | None:
     """Return the weights of an ensemble; None where it does not average."""
     if getattr(estimator, "gate_", None) is None and hasattr(estimator, "weights_"):

@@ -32,6 +32,8 @@ class Roster:
     #: was fitted, the softmax of scores, or the rule of the combiner that weighed the
     #: members.
     link: Link = "mean"
+    #: Of a logarithmic pool, which weighs log clip(f_m, floor, 1); None: f_m itself.
+    floor: float | None = None
     #: A fitted transformer that is applied to X once, before all members.
     transformer: Any = None
     #: Whether the members were trained on plain arrays, whatever X was.

@@ -55,7 +55,7 @@ class Options(TypedDict, total=False):
         the sequence.
     callback : callable, optional
         Called with each PathStep as it is made.
-    rule : {"min-loo", "max-evidence", "one-se"}, optional
+    rule : {"min-loo", "max-evidence", "max-density", "one-se"}, optional
         Settle the step that this rule prefers: on the way moments agree to a
         hundredth of a standard deviation only, and on separable rows not even that.
     """

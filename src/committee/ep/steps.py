@@ -10,7 +10,7 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray
 
-Rule = Literal["min-loo", "max-evidence", "one-se"]
+Rule = Literal["min-loo", "max-evidence", "max-density", "one-se"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,13 +71,14 @@ def preferred(
     """Return the step that a rule prefers.
 
     "min-loo" takes the least leave-one-out error, the first of equals (Chen 3.6);
-    "max-evidence" the largest log evidence; "one-se" the smallest committee whose
+    "max-evidence" the largest log evidence; "max-density" the largest leave-one-out
+    log density, the first of equals; "one-se" the smallest committee whose
     error is within `within_se` standard errors of the least.
 
     Parameters
     ----------
     steps : sequence of PathStep
-    rule : {"min-loo", "max-evidence", "one-se"}
+    rule : {"min-loo", "max-evidence", "max-density", "one-se"}
         What to prefer.
     max_members : int, optional
         Look only at committees of at most this size.
@@ -104,5 +105,8 @@ def preferred(
     if rule == "max-evidence":
         evidence = np.where(fits, [step.log_evidence for step in steps], -np.inf)
         return steps[int(evidence.argmax())]
+    if rule == "max-density":
+        density = np.where(fits, [step.loo_density for step in steps], -np.inf)
+        return steps[int(density.argmax())]
     near = error <= error[least] + within_se * steps[least].loo_se
     return steps[int(np.where(near, size, np.inf).argmin())]

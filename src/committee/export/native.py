@@ -177,6 +177,12 @@ def _check(committee: Any) -> None:
         )
     if not is_classifier(committee) or committee.roster_.votes == "scores":
         return
+    if committee.roster_.floor is not None:
+        raise ValueError(
+            "A native model averages probabilities, and this committee adds up their logarithms: "
+            "use committee.save, or fit or prune with a combiner that averages, such as "
+            "SimplexWeights or EPPruner."
+        )
     if np.any(w < 0):
         raise ValueError(
             "A native model averages probabilities, with weights that are not "

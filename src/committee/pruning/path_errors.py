@@ -13,14 +13,16 @@ import numpy as np
 
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.combiners import Combiner
+from committee.crossfit import CrossFit, Predicted
+from committee.diagnostics.filled_votes import FilledVotes
 from committee.ensembles import Roster
 from committee.probabilities import (
     as_probabilities,
     fit_slope,
+    pooled_terms,
     slope_probabilities,
     softmax_probabilities,
 )
-from committee.pruning.crossfit import CrossFit, Predicted
 from committee.pruning.measures import LOG_LOSS, Measure
 from committee.pruning.pruning_data import Evaluation
 from committee.pruning.summary import paired_difference
@@ -77,7 +79,7 @@ class PathErrors:
             self._rows.mean(self.losses(predicted), predicted.counted)
             for predicted in self.crossfit.by_size.values()
         ]
-        at = np.searchsorted(known, sizes, side="right") - 1
+        at = np.maximum(np.searchsorted(known, sizes, side="right") - 1, 0)
         error, se = np.array(found)[at].T
         return self.measure.shown(error, se)
 
@@ -117,7 +119,11 @@ class PathErrors:
         if self._relearned is not None and self._relearned.own is not None:
             return self._relearned.own
         assert self._roster.weights is not None
-        return self.as_weighed(self._roster.weights)
+        votes = self.crossfit.votes
+        if self._roster.floor != self._combiner.floor_:
+            terms = pooled_terms(self._evaluation.F, self._roster.floor)
+            votes = FilledVotes.of(terms, self._rows.y, self._rows.held_out)
+        return Predicted.of(votes, self._roster.weights)
 
     @cached_property
     def _relearned(self) -> CrossFit | None:

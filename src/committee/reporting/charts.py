@@ -8,6 +8,7 @@ import numpy as np
 
 from committee._format import count, figures
 from committee._typing import FloatArray, IntArray
+from committee.crossfit import as_shares
 from committee.displays import (
     AmbiguityDisplay,
     KappaErrorDisplay,
@@ -19,7 +20,6 @@ from committee.displays.sources import numbers_of, path_of
 from committee.displays.style import thin
 from committee.displays.weights import posterior_std
 from committee.path import Path
-from committee.pruning.crossfit import as_shares
 from committee.reporting.evaluation import EvaluatedMembers
 from committee.reporting.number_format import NumberFormat
 
@@ -139,7 +139,7 @@ def weights(
     """
     gated = getattr(core, "gate_", None) is not None
     w = shares if gated else getattr(core, "weights_", None)
-    if w is None:
+    if w is None or not names:
         return None
     std = None if gated else posterior_std(getattr(core, "combiner_", None))
     if std is not None:
@@ -233,9 +233,10 @@ def ambiguity(
 
         ensemble error = member error - diversity:   w'Cw = sum_m w_m C_mm - diversity
 
-    None where members give scores, whose distance from the targets has no meaning.
+    None where members give scores, whose distance from the targets has no meaning, and
+    for a log pool, which is no average.
     """
-    if evaluated.roster.votes == "scores":
+    if evaluated.roster.votes == "scores" or evaluated.roster.floor is not None:
         return None
     C, M = evaluated.correlation, len(evaluated.leading)
     own = np.ones(M) if w is None else w[evaluated.leading]

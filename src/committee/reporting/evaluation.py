@@ -23,9 +23,10 @@ from committee.diagnostics.scores import (
 from committee.displays.sources import core_of, known_members
 from committee.ensembles import Roster, roster_of
 from committee.predictions import iter_predictions, vote_counts
-from committee.pruning.weighing_rows import WeighingRows as Rows
-from committee.pruning.weighing_rows import checked_rows, decided
+from committee.probabilities import pooled_terms
 from committee.reporting.answers import ANSWERS, Answer, answer, constant, own_answer
+from committee.weighing_rows import WeighingRows as Rows
+from committee.weighing_rows import checked_rows, decided
 
 #: Numbers of F that are kept, 128 MB: rows are drawn where all would be more.
 _KEPT_NUMBERS = 2**24
@@ -197,7 +198,7 @@ def evaluate_members(
     )
     source = getattr(getattr(core, "path_", None), "assessment", None)
     before = None if source is None else source.before
-    sums = _Sums.of(rows, roster, stream, None if before is None else before[1].weights)
+    sums = _Sums.of(rows, roster, stream, None if before is None else before[1])
     plain = replace(own, probabilities=None)
     answers = {
         "committee": own_answer(ensemble, own, given, sums.own),
@@ -239,7 +240,7 @@ class _Sums:
         rows: Rows,
         roster: Roster,
         stream: Iterator[FloatArray],
-        before: FloatArray | None,
+        before: Roster | None,
     ) -> Self:
         """Add up one member after the other."""
         N, M = len(rows.y), len(roster)
@@ -250,16 +251,18 @@ class _Sums:
         weights = [
             np.zeros(M) if w is None else w,
             members / max(1.0, members.sum()),
-            np.zeros(M) if before is None else before,
+            np.zeros(M) if before is None or before.weights is None else before.weights,
         ]
+        # Equal votes are those for probabilities, whatever the committee weighs.
+        floors = [roster.floor, None, None if before is None else before.floor]
         counted = [vote_counts(w) for w in weights]
         sums = np.zeros((len(weights), N, *K))
         slabs, errors = np.empty((M, len(drawn), *K)), np.full(M, np.inf)
         everywhere, best = np.ones(N, dtype=bool), sums[0]
         for m, P in enumerate(stream):
-            for total, (counts, _) in zip(sums, counted, strict=True):
+            for total, (counts, _), floor in zip(sums, counted, floors, strict=True):
                 if counts[m]:
-                    total += counts[m] * P
+                    total += counts[m] * pooled_terms(P, floor)
             slabs[m] = P[drawn]
             error = rows.mean(rows.losses(decided(P)), everywhere)[0]
             if error < errors.min():

@@ -9,7 +9,6 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee.members import Pool
-from committee.predictions import weighted_sum
 from committee.probabilities import fit_slope, slope_probabilities
 from committee.shell.encoding import TableEncoding
 from committee.shell.errors import listed
@@ -92,7 +91,7 @@ def calibrate(committee: Any) -> None:
     if not hasattr(committee, "_weighing"):
         return
     F, rows, _ = committee._weighing
-    scores = weighted_sum(F, committee.combiner_.weights_)
+    scores = committee.combiner_.combine(F)
     slope = fit_slope(scores, rows.y)
     sloped = slope_probabilities(scores, slope)
     own = committee.combiner_.probabilities(scores)

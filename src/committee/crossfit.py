@@ -19,7 +19,8 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.combiners import Combiner
 from committee.diagnostics.filled_votes import FilledVotes
-from committee.pruning.weighing_rows import WeighingRows, decided
+from committee.probabilities import pooled_terms
+from committee.weighing_rows import WeighingRows, decided
 
 #: Above this many rows two folds are enough, and cost no more than one more fit.
 _MANY = 10_000
@@ -73,14 +74,15 @@ class CrossFit:
     Attributes
     ----------
     votes : FilledVotes
-        F of all rows, with its missing votes filled.
+        F of all rows, or its logarithms, with missing votes filled.
     own : Predicted or None
         Of the combiner's own choice in each fold; None if there are too few rows for
         folds.
     """
 
     def __init__(self, combiner: Combiner, F: FloatArray, rows: WeighingRows) -> None:
-        self.votes = FilledVotes.of(F, rows.y, rows.held_out)
+        terms = pooled_terms(F, combiner.floor_)
+        self.votes = FilledVotes.of(terms, rows.y, rows.held_out)
         self.own: Predicted | None = None
         self._folds: list[_Fold] = []
         splits = _splits(rows)
@@ -113,10 +115,26 @@ class CrossFit:
             p[test] = combiner.probabilities(output)
         return p
 
+    def weights(self, size: int | None = None) -> list[tuple[IntArray, FloatArray]]:
+        """Return rows and the weights (M,) that were found without them, by fold.
+
+        Those of the combiner's own choice, or of its path up to a size.
+        """
+        if size is None:
+            return [(test, fitted.weights_) for test, _, fitted in self._folds]
+        return [
+            (test, _largest(*_path(fitted), size)) for test, _, fitted in self._folds
+        ]
+
     def of_size(self, size: int) -> Predicted | None:
-        """Return the predictions of committees of about this size, and not above it."""
+        """Return the predictions of committees of about this size, and not above it.
+
+        No members at all are in the smallest ones, where that is what folds have found.
+        """
+        if not self.by_size:
+            return None
         below = [known for known in self.by_size if known <= size]
-        return self.by_size[max(below)] if below else None
+        return self.by_size[max(below, default=min(self.by_size))]
 
 
 def _splits(rows: WeighingRows) -> list[tuple[IntArray, IntArray]]:

@@ -1,0 +1,218 @@
+"""The logarithmic pool: weights of log-probabilities, and how far to shrink them.
+
+    z_nmk = log clip(F_nmk, eps, 1),    p(k | x_n) = softmax_k( sum_m w_m z_nmk )
+    L(w)  = -sum_n s_n log p(y_n | x_n) + lambda/2 ||w - 1/M||^2,    w >= 0
+
+L is convex. All that is asked of the rows is a few sums over them, at one point w after
+the other: the log-likelihood, its gradient, and two matrices (M, M).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_solve
+from scipy.special import log_softmax
+
+from committee._typing import BoolArray, FloatArray, IntArray
+from committee.linalg import jittered_cholesky
+from committee.linalg.simplex import solve_nnqp
+from committee.probabilities import pooled_terms
+
+#: lambda / N that are tried, dearest first: of equals the one nearest to equal weights.
+SHRINKAGES = np.logspace(1.0, -4.0, 21)
+#: Steps after which lambda is no longer chosen anew, and all steps.
+_CHOOSING, _STEPS = 10, 50
+#: What a last step may bring, in units of N.
+_TOLERANCE = 1e-13
+#: Elements of F that are looked at at once.
+_BLOCK = 2**20
+
+
+class Sums(NamedTuple):
+    """Sums over rows at a point w, (M,), with r_n = z_n.,y_n - E_p z_n.
+
+    Attributes
+    ----------
+    weight : float
+        N = sum_n s_n.
+    value : float
+        sum_n s_n log p(y_n | x_n).
+    gradient : array of shape (M,)
+        sum_n s_n r_n.
+    hessian : array of shape (M, M)
+        H = sum_n s_n Cov_p(z_n.).
+    scatter : array of shape (M, M)
+        J = sum_n s_n^2 r_n r_n', by how much single rows pull.
+    """
+
+    weight: float
+    value: float
+    gradient: FloatArray
+    hessian: FloatArray
+    scatter: FloatArray
+
+    def plus(self, other: Sums) -> Sums:
+        """Return those of the rows of both."""
+        return Sums(
+            self.weight + other.weight,
+            self.value + other.value,
+            self.gradient + other.gradient,
+            self.hessian + other.hessian,
+            self.scatter + other.scatter,
+        )
+
+    def towards(self, d: FloatArray) -> Sums:
+        """Return the sums at w + d by the quadratic at w, J as it is."""
+        Hd = self.hessian @ d
+        value = self.value + float(self.gradient @ d - d @ Hd / 2)
+        return self._replace(value=value, gradient=self.gradient - Hd)
+
+
+class Pooled(NamedTuple):
+    """Weights (M,), lambda / N, and the leave-one-out log-loss of a row."""
+
+    weights: FloatArray
+    shrinkage: float
+    loo: float
+
+
+def row_sums(
+    F: FloatArray,
+    y: IntArray,
+    w: FloatArray,
+    floor: float,
+    *,
+    held_out: BoolArray | None = None,
+    sample_weight: FloatArray | None = None,
+) -> Sums:
+    """Return the sums of rows F (N, M, K) and class codes y at weights w.
+
+    A member that abstains has z = 0, and where H_n of M members vote the slope of the
+    row grows by M / H_n, as if they stood for the others. Rows without votes do not
+    count.
+    """
+    N, M, K = F.shape
+    s = np.ones(N) if sample_weight is None else sample_weight
+    if held_out is not None:
+        s = s * held_out.any(axis=1)
+    found = None
+    size = max(1, _BLOCK // (M * K))
+    for rows in (slice(i, i + size) for i in range(0, N, size)):
+        z = pooled_terms(F[rows], floor).transpose(0, 2, 1)
+        if held_out is not None:
+            z = z * _slopes(held_out[rows])[:, None, :]
+        part = _sums(z, y[rows], s[rows], w)
+        found = part if found is None else found.plus(part)
+    assert found is not None
+    return found
+
+
+def _slopes(held_out: BoolArray) -> FloatArray:
+    """Return M / H_n where a member has a vote, else 0, of shape (N, M)."""
+    H = held_out.sum(axis=1, keepdims=True)
+    slopes: FloatArray = held_out * (held_out.shape[1] / np.maximum(H, 1))
+    return slopes
+
+
+def _sums(z: FloatArray, y: IntArray, s: FloatArray, w: FloatArray) -> Sums:
+    """Return the sums of rows z (N, K, M)."""
+    log_p = log_softmax(z @ w, axis=1)
+    p, n = np.exp(log_p), np.arange(len(y))
+    centred = z - np.einsum("nk,nkm->nm", p, z)[:, None, :]
+    B = (np.sqrt(s[:, None] * p)[:, :, None] * centred).reshape(-1, len(w))
+    r = s[:, None] * centred[n, y]
+    return Sums(float(s.sum()), float(s @ log_p[n, y]), r.sum(axis=0), B.T @ B, r.T @ r)
+
+
+def fit_log_pool(
+    at: Callable[[FloatArray], Sums], n_members: int, shrinkage: float | None = None
+) -> Pooled:
+    """Return the w of least loss, with lambda = N times the shrinkage.
+
+    Newton's method: from w it goes to the minimiser over v >= 0 of
+
+        lambda/2 ||v - 1/M||^2 + 1/2 (v - w)'H(v - w) - g'(v - w),
+
+    with exact zeros, and half as far where that does not lower the loss. Without a
+    shrinkage it is the one whose minimiser has the least leave-one-out loss (`loo`) by
+    the same quadratic: no further look at the rows.
+
+    Parameters
+    ----------
+    at : callable
+        `Sums` of all rows at weights (M,).
+    n_members : int
+        M.
+    shrinkage : float, optional
+    """
+    w = np.full(n_members, 1.0 / n_members)
+    found, chosen = at(w), shrinkage
+    for step in range(_STEPS):
+        if shrinkage is None and step < _CHOOSING:
+            chosen = min(SHRINKAGES, key=lambda rho: _loo_there(found, w, rho))
+        assert chosen is not None
+        target = _minimiser(found, w, chosen)
+        there = found.towards(target - w)
+        gain = _loss(found, w, chosen) - _loss(there, target, chosen)
+        if gain <= _TOLERANCE * found.weight:
+            # So near the quadratic is exact, and the last step needs no look.
+            w, found = target, there
+            break
+        w, found = _lower(at, found, w, target, chosen)
+    assert chosen is not None
+    return Pooled(w, float(chosen), loo(found, w, chosen))
+
+
+def _minimiser(found: Sums, w: FloatArray, rho: float) -> FloatArray:
+    """Return the v >= 0 of least loss by the quadratic at w."""
+    M, lam = len(w), rho * found.weight
+    A = found.hessian + lam * np.eye(M)
+    return solve_nnqp(A, found.gradient + found.hessian @ w + lam / M)
+
+
+def _lower(
+    at: Callable[[FloatArray], Sums],
+    found: Sums,
+    w: FloatArray,
+    target: FloatArray,
+    rho: float,
+) -> tuple[FloatArray, Sums]:
+    """Return a point on the way to the target with a lower loss, and its sums."""
+    before = _loss(found, w, rho)
+    for halvings in range(30):
+        point = target if halvings == 0 else w + 0.5**halvings * (target - w)
+        there = at(point)
+        if _loss(there, point, rho) <= before:
+            return point, there
+    return w, found
+
+
+def _loss(found: Sums, w: FloatArray, rho: float) -> float:
+    """Return L."""
+    return rho * found.weight / 2 * float(np.sum((w - 1 / len(w)) ** 2)) - found.value
+
+
+def _loo_there(found: Sums, w: FloatArray, rho: float) -> float:
+    """Return the leave-one-out loss of the minimiser, by the quadratic at w."""
+    v = _minimiser(found, w, rho)
+    return loo(found.towards(v - w), v, rho)
+
+
+def loo(found: Sums, w: FloatArray, rho: float) -> float:
+    """Return the leave-one-out log-loss of a row, at the w of least loss.
+
+        (tr(A_cc^-1 J_cc) - sum_n s_n log p(y_n)) / N,   A = H + lambda I,   c = {w > 0}
+
+    Without row n the weights move by -A^-1 s_n r_n, and its own loss rises by
+    s_n^2 r_n' A^-1 r_n, to first order: the information criterion of Takeuchi, or of
+    Murata, Yoshizawa and Amari (1994). Weights at zero stay there.
+    """
+    c, cost = np.ix_(w > 0, w > 0), 0.0
+    if np.any(w > 0):
+        A = (found.hessian + rho * found.weight * np.eye(len(w)))[c]
+        L, _ = jittered_cholesky(A)
+        cost = float(np.trace(cho_solve((L, True), found.scatter[c])))
+    return (cost - found.value) / found.weight

@@ -1,0 +1,146 @@
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime, minimize
+from scipy.special import log_softmax
+
+from committee.bayes.log_pool import SHRINKAGES, fit_log_pool, loo, row_sums
+from tests.reference.problems import make_held_out
+
+FLOOR = 1e-2
+
+
+def unclear_problem(N, K=3, seed=0):
+    """Return F of members that are often wrong, some too sure, two no use; and y."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, K, N)
+    right = y[:, None, None] == np.arange(K)
+    skill = np.array([1.0, 0.8, 0.6, 0.4, 0.2, 0.0, 0.0])
+    sure = np.array([1.0, 2.0, 1.0, 3.0, 1.0, 1.0, 2.0])
+    noise = rng.normal(size=(N, 7, K)) + 0.5 * rng.normal(size=(N, 1, K))
+    odds = np.exp(sure[:, None] * (skill[:, None] * right + noise))
+    return odds / odds.sum(axis=2, keepdims=True), y
+
+
+def log_likelihoods(F, y, w, held_out=None):
+    """Return log p(y_n | x_n) row by row, as the module's docstring has it."""
+    found = []
+    for n in range(len(y)):
+        z = np.log(np.clip(F[n], FLOOR, 1))
+        if held_out is not None:
+            z = z * held_out[n][:, None] * len(w) / max(1, held_out[n].sum())
+        found.append(log_softmax(w @ z)[y[n]])
+    return np.array(found)
+
+
+def known_rows(masked, N=40):
+    F, y = unclear_problem(N)
+    mask = make_held_out(N) if masked else None
+    s = np.random.default_rng(3).exponential(size=N)
+    # Where nobody votes the row does not count.
+    counted = s if mask is None else s * mask.any(axis=1)
+    return F, y, mask, s, counted
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_sums_are_the_derivatives_of_the_log_likelihood(masked, rng):
+    F, y, mask, s, counted = known_rows(masked)
+    w = rng.random(7)
+
+    def at(v):
+        return row_sums(F, y, v, FLOOR, held_out=mask, sample_weight=s)
+
+    found = at(w)
+    plain = log_likelihoods(F, y, w, mask)
+    np.testing.assert_allclose(found.value, counted @ plain, rtol=1e-12)
+    assert found.weight == pytest.approx(counted.sum())
+    # Forward differences, h = 1.5e-8: derivatives of up to 1e4 are missed by h / 2.
+    gradient = approx_fprime(w, lambda v: counted @ log_likelihoods(F, y, v, mask))
+    np.testing.assert_allclose(found.gradient, gradient, rtol=0, atol=1e-4)
+    hessian = approx_fprime(w, lambda v: -at(v).gradient)
+    np.testing.assert_allclose(found.hessian, hessian, rtol=0, atol=1e-4)
+    rows = approx_fprime(w, lambda v: counted * log_likelihoods(F, y, v, mask))
+    np.testing.assert_allclose(found.scatter, rows.T @ rows, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("rho", [1e-3, 0.1])
+def test_weights_are_those_of_a_general_optimiser(masked, rho):
+    F, y, mask, s, counted = known_rows(masked)
+
+    def loss(w):
+        shrunk = rho * counted.sum() / 2 * np.sum((w - 1 / 7) ** 2)
+        return shrunk - counted @ log_likelihoods(F, y, w, mask)
+
+    expected = minimize(
+        loss,
+        np.full(7, 0.3),
+        method="L-BFGS-B",
+        bounds=[(0, None)] * 7,
+        options={"ftol": 1e-15, "gtol": 1e-9, "maxfun": 100_000},
+    )
+    found = fit_log_pool(
+        lambda w: row_sums(F, y, w, FLOOR, held_out=mask, sample_weight=s), 7, rho
+    )
+    assert found.weights.min() == 0.0
+    assert loss(found.weights) <= expected.fun * (1 + 1e-9)
+    # Differences of the loss are known to 1e-8: weights to their root.
+    np.testing.assert_allclose(found.weights, expected.x, rtol=0, atol=1e-3)
+
+
+def test_leave_one_out_is_that_of_refitting():
+    F, y = unclear_problem(120)
+    rho, N = 0.01, len(y)
+    found = fit_log_pool(lambda w: row_sums(F, y, w, FLOOR), 7, rho)
+    exact = []
+    for n in range(N):
+        others = np.arange(N) != n
+        w = fit_log_pool(
+            lambda w, rows=others: row_sums(F[rows], y[rows], w, FLOOR),
+            7,
+            rho * N / (N - 1),
+        ).weights
+        exact.append(-log_likelihoods(F[[n]], y[[n]], w)[0])
+    on_rows = -log_likelihoods(F, y, found.weights).mean()
+    optimism = np.mean(exact) - on_rows
+    assert optimism > 0
+    # Of first order: the next term is smaller by about the parameters over the rows.
+    assert found.loo - on_rows == pytest.approx(optimism, rel=3 * 7 / N)
+
+
+def test_the_shrinkage_is_that_of_least_leave_one_out_loss():
+    F, y = unclear_problem(60, K=2, seed=5)
+
+    def at(w):
+        return row_sums(F, y, w, FLOOR)
+
+    found = fit_log_pool(at, 7)
+    losses = [fit_log_pool(at, 7, rho).loo for rho in SHRINKAGES]
+    same = fit_log_pool(at, 7, found.shrinkage)
+    np.testing.assert_allclose(found.weights, same.weights, rtol=0, atol=1e-6)
+    assert SHRINKAGES.min() < found.shrinkage < SHRINKAGES.max()
+    # The others are looked at by a quadratic at its weights, not by fits of their own.
+    assert found.loo - min(losses) < 0.02 * (max(losses) - min(losses))
+
+
+@pytest.mark.parametrize("floor", [1e-300, 1e-12, 0.4])
+def test_rows_that_are_told_apart_for_sure(floor, rng):
+    """Votes of one class each, and one member that is never wrong: far from quadratic."""
+    y = rng.integers(0, 3, 50)
+    votes = rng.integers(0, 3, (50, 5))
+    votes[:, 2] = y
+    F = np.eye(3)[votes]
+    found = fit_log_pool(lambda w: row_sums(F, y, w, floor), 5, 1e-4)
+    assert found.weights.argmax() == 2
+    there = row_sums(F, y, found.weights, floor)
+    slope = 1e-4 * 50 * (found.weights - 1 / 5) - there.gradient
+    free = found.weights > 0
+    # The gradient of the loss: zero where a weight is free, not below elsewhere.
+    unit = 1e-6 * 50 * abs(np.log(floor))
+    np.testing.assert_allclose(slope[free], 0, atol=unit)
+    assert np.all(slope[~free] >= -unit)
+
+
+def test_no_member_at_all_costs_nothing_to_leave_a_row_out():
+    F, y = unclear_problem(40, K=2)
+    nobody = row_sums(F, y, np.zeros(7), FLOOR)
+    assert loo(nobody, np.zeros(7), 0.1) == pytest.approx(np.log(2))

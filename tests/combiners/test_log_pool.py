@@ -1,0 +1,222 @@
+import pickle
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
+from committee import (
+    AmbiguityDisplay,
+    Bagging,
+    CommitteeClassifier,
+    CoupledKernelClassifier,
+    LogPool,
+    Pool,
+    RocCommitteeDisplay,
+    SimplexWeights,
+    load,
+    prune,
+    save,
+    to_onnx,
+    to_sklearn,
+)
+from committee.reporting.evaluation import evaluate_members
+from tests.reference.problems import make_held_out, make_problem
+
+MEMBERS = [
+    ("logistic", LogisticRegression(max_iter=5000)),
+    ("bayes", GaussianNB()),
+    ("tree", DecisionTreeClassifier(max_depth=3, random_state=0)),
+    ("stump", DecisionTreeClassifier(max_depth=1, random_state=0)),
+]
+
+
+def log_pool(F, w, floor):
+    """Return softmax_k(sum_m w_m log clip(F, floor, 1))."""
+    return softmax(np.einsum("nmk,m->nk", np.log(np.clip(F, floor, 1)), w), axis=1)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    X, y = load_iris(return_X_y=True)
+    X = X + np.random.default_rng(0).normal(size=X.shape)
+    names = np.array(["a", "b", "c"])[y]
+    order = np.random.default_rng(1).permutation(len(y))
+    return X[order[:90]], names[order[:90]], X[order[90:]], names[order[90:]]
+
+
+@pytest.fixture(scope="module")
+def fitted(rows):
+    X, y, *_ = rows
+    return CommitteeClassifier(
+        generator=Pool(MEMBERS), combiner="log-pool", random_state=0
+    ).fit(X, y)
+
+
+def test_one_member_of_weight_one_is_that_member():
+    F, y = make_problem("multiclass", M=1)
+    pool = LogPool(shrinkage=1e9, floor=1e-9).fit(F, y)
+    np.testing.assert_allclose(pool.weights_, 1.0, atol=1e-6)
+    p = pool.probabilities(pool.combine(F))
+    np.testing.assert_allclose(p, F[:, 0], atol=1e-5)
+
+
+def test_members_that_are_all_too_shy_get_a_sum_above_one(rng):
+    logit = rng.normal(size=5000)
+    y = (rng.random(5000) < 1 / (1 + np.exp(-logit))).astype(int)
+    for slope in (0.5, 2.0):
+        p = 1 / (1 + np.exp(-slope * logit))
+        F = np.stack([1 - p, p], axis=1)[:, None, :].repeat(3, axis=1)
+        w = LogPool().fit(F, y).weights_
+        # The slope of a logistic regression on 5,000 rows is known to 0.035 / slope.
+        assert w.sum() == pytest.approx(1 / slope, abs=0.12 / slope)
+        np.testing.assert_allclose(w, w.mean())
+
+
+def test_like_members_that_abstain_are_stood_for_by_the_others():
+    F, y = make_problem("multiclass", M=1)
+    twins, mask = F.repeat(5, axis=1), make_held_out(M=5)
+    known = {"floor": 0.01, "shrinkage": 0.1}
+    rows = mask.any(axis=1)
+    whole = LogPool(**known).fit(twins[rows], y[rows]).weights_
+    some = LogPool(**known).fit(twins, y, held_out=mask).weights_
+    # A sum over any of the twins is the same sum; which of them it is says nothing.
+    assert some.sum() == pytest.approx(whole.sum(), rel=0.02)
+
+
+def test_floor_is_one_row_in_all_that_count():
+    F, y = make_problem("binary")
+    mask = make_held_out()
+    assert LogPool().fit(F, y).floor_ == 1 / 42
+    assert LogPool().fit(F, y, held_out=mask).floor_ == 1 / (mask.any(1).sum() + 2)
+    assert LogPool(floor=0.1).fit(F, y).floor_ == 0.1
+
+
+def test_what_has_no_probabilities_is_refused(rows):
+    F, y = make_problem("regression")
+    with pytest.raises(ValueError, match="weighs log-probabilities of classes"):
+        LogPool().fit(F, y)
+    F, y = make_problem("binary")
+    with pytest.raises(ValueError, match=r"lie between 0 and 1. Got values from -"):
+        LogPool().fit(4 * F - 2, y)
+    booster = GradientBoostingClassifier(n_estimators=5).fit(*rows[:2])
+    with pytest.raises(ValueError, match="take EPPruner"):
+        prune(booster, *rows[2:], combiner=LogPool())
+    for wrong in ({"floor": 0.0}, {"floor": 1.0}, {"shrinkage": 0.0}):
+        with pytest.raises(ValueError, match=f"'{next(iter(wrong))}' parameter"):
+            LogPool(**wrong).fit(F, y)
+
+
+def test_a_committee_predicts_by_the_log_pool(fitted, rows, tmp_path):
+    X = rows[2]
+    F, combiner = fitted.member_predictions(X), fitted.combiner_
+    p = log_pool(F, fitted.weights_, combiner.floor_)
+    np.testing.assert_allclose(fitted.predict_proba(X), p, atol=1e-12)
+    np.testing.assert_array_equal(fitted.predict(X), fitted.classes_[p.argmax(1)])
+    save(fitted, tmp_path / "model")
+    for again in (load(tmp_path / "model"), pickle.loads(pickle.dumps(fitted))):
+        np.testing.assert_array_equal(again.predict_proba(X), fitted.predict_proba(X))
+    lazy = pytest.importorskip("dask.array").from_array(X, chunks=(20, 4))
+    np.testing.assert_allclose(fitted.predict_proba(lazy).compute(), p, atol=1e-12)
+
+
+def test_prune_predicts_by_the_log_pool_with_a_slope_of_its_own(rows, tmp_path):
+    X, y, X_new, y_new = rows
+    members = [(name, member.fit(X, y)) for name, member in MEMBERS]
+    small = prune(members, X_new, y_new, combiner=LogPool())
+    w, floor = small.combiner_.weights_, small.combiner_.floor_
+    np.testing.assert_allclose(small.weights_, w[small.support_] / w.sum())
+    F = small.member_predictions(X)
+    p = log_pool(F, small.slope_ * small.weights_, floor)
+    np.testing.assert_allclose(small.predict_proba(X), p, atol=1e-12)
+    # Cross-fitted, the slope is near the one that was fitted with the weights.
+    assert small.slope_ == pytest.approx(w.sum(), rel=0.5)
+    summary = small.summary()
+    assert summary.log_loss_after == pytest.approx(
+        log_loss(y_new, small.predict_proba(X_new)), rel=0.2
+    )
+    save(small, tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict_proba(X), small.predict_proba(X))
+    chosen = loaded.path_.choose()
+    np.testing.assert_allclose(chosen.predict_proba(X), p, atol=1e-12)
+
+
+def test_without_rows_for_folds_the_slope_is_the_sum_of_the_weights(rows):
+    X, y, X_new, y_new = rows
+    members = [member.fit(X, y) for _, member in MEMBERS]
+    few = [int(np.flatnonzero(y_new == label)[0]) for label in "abc"]
+    small = prune(members, X_new[few], y_new[few], combiner=LogPool(), oob=False)
+    assert small.slope_ is None
+    F, combiner = small.member_predictions(X), small.combiner_
+    p = log_pool(F, combiner.weights_[small.support_], combiner.floor_)
+    np.testing.assert_allclose(small.predict_proba(X), p, atol=1e-12)
+
+
+def test_out_of_bag_probabilities_hold_on_fresh_rows():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = X + 2 * X.std(axis=0) * np.random.default_rng(0).normal(size=X.shape)
+    forest = RandomForestClassifier(50, random_state=0).fit(X[::2], y[::2])
+    small = prune(forest, X[::2], y[::2], combiner=LogPool(), oob=True)
+    fresh = log_loss(y[1::2], small.predict_proba(X[1::2]))
+    assert fresh < log_loss(y[1::2], forest.predict_proba(X[1::2])) * 1.05
+    assert small.summary().log_loss_after == pytest.approx(fresh, rel=0.2)
+
+
+def test_pruning_a_log_pool_compares_with_the_log_pool(fitted, rows):
+    *_, X, y = rows
+    small = prune(fitted, X, y, combiner=SimplexWeights())
+    before = small.summary().log_loss_before
+    assert before == pytest.approx(log_loss(y, fitted.predict_proba(X)))
+    F = small.member_predictions(X)
+    scores = np.einsum("nmk,m->nk", F, small.weights_)
+    np.testing.assert_array_equal(small.predict(X), small.classes_[scores.argmax(1)])
+
+
+def test_exports_refuse_in_one_sentence(fitted, rows):
+    small = prune(fitted, *rows[2:], combiner=LogPool())
+    for pool in (fitted, small):
+        with pytest.raises(ValueError, match="adds up their logarithms") as refused:
+            to_sklearn(pool)
+        assert ". " not in str(refused.value)
+        pytest.importorskip("skl2onnx")
+        with pytest.raises(ValueError, match="adds up their logarithms"):
+            to_onnx(pool)
+
+
+def test_a_coupled_ensemble_takes_no_log_pool(rows):
+    X, y, *_ = rows
+    with pytest.raises(ValueError, match="take a combiner that averages"):
+        CoupledKernelClassifier(2, combiner="log-pool").fit(X, y)
+
+
+def test_report_and_pictures_show_the_log_pool(fitted, rows):
+    *_, X, y = rows
+    small = prune(fitted, X, y, combiner=LogPool())
+    for pool in (fitted, small):
+        answers = evaluate_members(pool, X, y).answers
+        np.testing.assert_allclose(answers["committee"].p, pool.predict_proba(X))
+    np.testing.assert_allclose(answers["before"].p, fitted.predict_proba(X))
+    with pytest.raises(ValueError, match="there is no decomposition"):
+        AmbiguityDisplay.from_estimator(fitted, X, y)
+    pytest.importorskip("matplotlib")
+    shown = RocCommitteeDisplay.from_estimator(fitted, X, y, pos_label="b")
+    auc = roc_auc_score(y == "b", fitted.predict_proba(X)[:, 1])
+    assert shown.auc == pytest.approx(auc)
+
+
+def test_bagged_members_are_pooled_by_the_rows_they_left_out(rows):
+    X, y, X_new, y_new = rows
+    bag = CommitteeClassifier(
+        DecisionTreeClassifier(min_samples_leaf=5),
+        generator=Bagging(15),
+        combiner=LogPool(),
+        random_state=0,
+    ).fit(X, y)
+    assert log_loss(y_new, bag.predict_proba(X_new)) < np.log(3)
+    assert np.all(bag.weights_ > 0)
