@@ -148,6 +148,7 @@ def test_prune_first_and_gate_after():
     F, G = small.member_predictions(X3), gated.gate_weights(X3)
     np.testing.assert_allclose(gated.predict_proba(X3), combine(F, G), atol=1e-12)
     assert not hasattr(gated, "path_")
+    assert not gated.has_held_out_rows  # those errors were of static weights
     assert small.gate_ is None
     assert small.path_ is not None
 

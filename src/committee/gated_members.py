@@ -86,7 +86,7 @@ class GatedMembers(HeldMembers):
         if self.roster_.classes is not None:
             y = label_codes(y, self.roster_.classes)
         made = copy.copy(self)
-        for name in ("path_", "_summary", "_slope", "_whole"):
+        for name in ("path_", "_summary", "_slope", "_whole", "_held_out_rows"):
             made.__dict__.pop(name, None)
         made.roster_ = replace(self.roster_, link="mean")
         F = self.member_predictions(X)

@@ -22,6 +22,8 @@ PENALTIES = (0.1, 0.01, 0.001, 0.0001)
 #: the best of all somewhere.
 _EQUAL_SHARE = 0.1
 _N_FOLDS = 5
+#: Standard errors by which the gain must exceed zero.
+_CLEAR = 2.0
 
 
 class SoftmaxGate(Gate):
@@ -33,7 +35,7 @@ class SoftmaxGate(Gate):
     z is x with mean zero and variance one, v the error of the static weights w, and
     for classes y_n is one-hot. The gradient in the logits is that of a multinomial
     regression with soft targets. The penalty is the best of four on five folds. Where
-    its gain over static weights on these is no larger than its standard error, the
+    its gain over static weights on these is not two standard errors above zero, the
     gate is the static weights: on members that are good in the same places nothing
     should depend on x.
 
@@ -116,7 +118,7 @@ class SoftmaxGate(Gate):
         best = int(np.argmax(saved @ s))
         gain = float(saved[best] @ s)
         spread = float(np.sqrt(s**2 @ (saved[best] - gain) ** 2))
-        if not gain > spread:
+        if not gain > _CLEAR * spread:
             return np.inf, 0.0
         return PENALTIES[best], gain / float(before @ s)
 
