@@ -28,6 +28,7 @@ from benchmarks._data import load
 from benchmarks._pools import BINARY, MULTICLASS, models, rows_of
 from benchmarks._timing import show
 from committee import EPPruner, GreedyPruner, LogPool, Pool
+from committee.crossfit import CrossFit, as_shares
 from committee.members import TrainingData
 from committee.predictions import predict_all
 from committee.probabilities import (
@@ -36,8 +37,7 @@ from committee.probabilities import (
     pooled_terms,
     slope_probabilities,
 )
-from committee.pruning.crossfit import CrossFit, as_shares
-from committee.pruning.weighing_rows import WeighingRows
+from committee.weighing_rows import WeighingRows
 
 SMALL = (
     *("australian", "breast-cancer", "diabetis", "flare-solar", "german", "heart"),

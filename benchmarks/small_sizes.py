@@ -26,7 +26,7 @@ from committee import EPPruner
 from committee.diagnostics.filled_votes import FilledVotes
 from committee.ensembles import roster_of
 from committee.predictions import predict_members
-from committee.pruning.weighing_rows import WeighingRows, decided
+from committee.weighing_rows import WeighingRows, decided
 
 SIZES = (5, 10, 20, 50)
 N_TREES = 200

@@ -17,6 +17,7 @@ from studies.claims import (
     by_share,
     decide,
     lower_on_most,
+    ratio,
     standard_error,
 )
 from studies.printed import figure as printed_figure
@@ -302,20 +303,25 @@ def _draw_sizes(
     orders: Sequence[str],
     ax: Any,
 ) -> None:
-    """Draw the unpruned error over that of each method, against the size."""
+    """Draw the unpruned error over that of each method, against the size.
+
+    Means over the sets; one on which a method makes no error has no ratio.
+    """
     for k, name in enumerate([*orders, *WEIGHED]):
         number = f"{name}.curve" if name in orders else f"{name}.error"
         finished = [c for c in cells if len(results.values(PAPER, c, number))]
         if not finished:
             continue
         ratios = [_relative(results, cell, number) for cell in finished]
+        known = np.ma.masked_invalid(ratios)
+        mean = np.ma.filled(known.mean(axis=0), np.nan)
         style: dict[str, Any] = {"color": f"C{k}", "label": NAMES[name]}
         if name in orders:
-            ax.plot(100 * np.array(SIZES), np.mean(ratios, axis=0), **style)
+            ax.plot(100 * np.array(SIZES), mean, **style)
         else:
             sizes = [results.values(PAPER, cell, f"{name}.size") for cell in finished]
             kept = np.mean([values.mean() for values in sizes])
-            ax.plot(kept, np.mean(ratios), "o", **style)
+            ax.plot(kept, mean, "o", **style)
     ax.axhline(1.0, color="0.6", lw=0.8)
     ax.set_xlabel("members kept in %")
     ax.set_ylabel("unpruned error / error")
@@ -326,5 +332,4 @@ def _relative(results: Results, cell: str, name: str) -> FloatArray:
     """Return the mean unpruned error over the mean error, () or (points,)."""
     errors = results.values(PAPER, cell, name)
     unpruned = results.values(PAPER, cell, "unpruned.error").mean()
-    with np.errstate(divide="ignore"):
-        return np.asarray(unpruned / errors.mean(axis=0))
+    return ratio(unpruned, errors.mean(axis=0))

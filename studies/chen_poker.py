@@ -236,12 +236,21 @@ STUDY = Study(
         "training rows. Held-out: from out-of-bag rows."
     ),
     runs=20,
-    why=(
-        "Why not: we guess that with 25,010 rows nearly every tree still lowers the "
-        "leave-one-out error a little, so that EP goes on; why it stops at 11.6 in "
-        "print we do not know. That 12 would not do here is measured: EP with 12 at "
-        "most errs about as often as 25 random trees. With nine tenths of the trees "
-        "kept there is little time to save. On out-of-bag rows EM keeps one tree or "
-        "two, which is not explained."
-    ),
+    why={
+        "EP has a lower error": (
+            "in print EP errs 2.3 points less than all trees, with 11.6 of them. Ours "
+            "is within 0.3 of the best of the others, with nine tenths of the trees; "
+            "why print has so much more to gain we do not know. On out-of-bag rows EM "
+            "keeps one tree or two, which is not explained."
+        ),
+        "EP keeps about a tenth of the trees": (
+            "we guess that with 25,010 rows nearly every tree still lowers the "
+            "leave-one-out error a little, so that EP goes on; why it stops at 11.6 "
+            "in print we do not know. That 12 would not do here is measured: EP with "
+            "12 at most errs about as often as 25 random trees."
+        ),
+        "takes less time than asking all trees": (
+            "with nine tenths of the trees kept there is little time to save."
+        ),
+    },
 )

@@ -179,16 +179,21 @@ STUDY = Study(
         "points of sinc with noise 0.1, boosted on 250 points of synth and on the splits "
         "of banana. Paper: weights from the training rows. Held-out: from out-of-bag "
         "rows; boosting learns from three quarters of the rows and is weighed on the "
-        "others. A network without an error ends boosting, often before there are 100. "
+        "others. After a network without an error boosting starts again from the weights "
+        "of a bootstrap sample. "
         "The paper shows one run of each."
     ),
     datasets={"banana": "raetsch_banana"},
     runs=20,
-    why=(
-        "Why not: in print the whole ensemble follows the noise, and EP takes out "
-        "what does. Our networks are held back by a weight decay of 0.001 and 200 "
-        "steps, which the paper does not mention, and their mean is smooth already: "
-        "there is little to take out. That this is the reason is a guess. The paper "
-        "judges one run by its picture."
-    ),
+    why={
+        "EP is better than the whole ensemble": (
+            "in print the whole ensemble follows the noise, and EP takes out what "
+            "does. Ours is smooth already. We guessed at the weight decay of 0.001 "
+            "and the 200 steps, which the paper does not mention, and tested it on "
+            "sinc: with a decay of 1e-8 and 2,000 steps all networks have the same "
+            "error as before (0.0013, three runs) and EP is still above it (0.0015, "
+            "before 0.0014). So that is not the reason, and we know no other. The "
+            "paper judges one run by its picture."
+        ),
+    },
 )

@@ -79,6 +79,16 @@ def standard_error(values: FloatArray) -> float:
     return float(values.std(ddof=1) / np.sqrt(len(values)))
 
 
+def ratio(value: FloatArray | float, base: FloatArray | float) -> FloatArray:
+    """Return value / base, 1 where both are zero, NaN where only the base is.
+
+    An error may be zero: a ratio to it is no number to average.
+    """
+    value, base = np.broadcast_arrays(value, base)
+    without = np.where(value == 0, 1.0, np.nan)
+    return np.divide(value, base, out=without, where=base != 0)
+
+
 def lower_on_most(
     text: str,
     protocol: str,

@@ -218,16 +218,26 @@ STUDY = Study(
     ),
     datasets={"nox-8": "boston", "medv-8": "boston", "australian": "australian"},
     runs=20,
-    why=(
-        "Why not: below a small negative coupling the quadratic problem has no minimum. "
-        "The linear equations have a solution there, a stationary point, and its error "
-        "is above that of no coupling and changes wildly from run to run: the closer an "
-        "eigenvalue is to zero, the larger are the coefficients. The paper says that "
-        "negative couplings improve the error. That contradicts these runs, of the "
-        "equations as we correct them and of a numerically stable factorisation; how the "
-        "paper solved its own is not known. Very large couplings hold submodels together "
-        "more than they fit, which the paper says too. On australian couplings "
-        "up to 1 change little, and 10 to 1000 are better. The printed ridge is too weak "
-        "there, so that a strong coupling helps by regularising: a guess."
-    ),
+    why={
+        "a coupling above zero": (
+            "very large couplings hold submodels together more than they fit, which "
+            "the paper says too."
+        ),
+        "negative coupling": (
+            "below a small negative coupling the quadratic problem has no minimum. "
+            "The linear equations have a solution there, a stationary point, and its "
+            "error is above that of no coupling and changes wildly from run to run: "
+            "the closer an eigenvalue is to zero, the larger are the coefficients. "
+            "The paper says that negative couplings improve the error. That "
+            "contradicts these runs, of the equations as we correct them and of a "
+            "numerically stable factorisation; how the paper solved its own is not "
+            "known."
+        ),
+        "tic-tac-toe": ("the minimum is where print has it, with both codings."),
+        "australian": (
+            "couplings up to 1 change little, and 10 to 1000 are better. The printed "
+            "ridge is too weak there, so that a strong coupling helps by "
+            "regularising: a guess."
+        ),
+    },
 )

@@ -133,4 +133,7 @@ STUDY = Study(
         "gamma 0.2. The paper prints no figures."
     ),
     protocols=(PAPER,),
+    why={
+        "better": ("as in print, in every run."),
+    },
 )

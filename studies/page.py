@@ -6,6 +6,7 @@ import json
 import os
 import textwrap
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,7 +25,9 @@ HEAD = """\
 Ours beside what is in print, and a verdict on each claim by the rule that stands \
 beside it. Means ± standard deviations of runs; the difference is ours, by the first \
 way of weighing, minus the printed mean. `paper` has weights from the training rows, \
-`held-out` the same claims with weights from rows that members did not see.
+`held-out` the same claims with weights from rows that members did not see. Under the \
+claims of a study stands our best explanation of each kind of them. Most tables in print \
+are means of 100 runs; each section says how many runs are behind ours, and when.
 
 What we chose: the papers do not say how their trees were grown. At least 10 rows to \
 split, depth 4 for AdaBoost and hard votes were taken after early runs, because they \
@@ -87,11 +90,25 @@ def _study(study: Study, parts: list[Table | Claim], store: Store, form: str) ->
         blocks += [
             f"{c.verdict}: {c.text} [{c.protocol}] {c.found} ({c.rule})" for c in claims
         ]
-    blocks.append(study.why)
+    blocks += explanations(study, [(c.text, c.verdict) for c in claims])
     for part in parts:
         if isinstance(part, Table):
             blocks += [f"### {part.title}", lay_out(part), part.note]
     return blocks
+
+
+def explanations(study: Study, verdicts: Sequence[tuple[str, str]]) -> list[str]:
+    """Return our explanation of each kind of claim, behind a count of its verdicts."""
+    counts: dict[str, Counter[str]] = {part: Counter() for part in study.why}
+    for text, verdict in verdicts:
+        part = next((part for part in study.why if part in text), None)
+        if part is not None:
+            counts[part][verdict] += 1
+    return [
+        f"{part} ({', '.join(f'{found[v]} {v}' for v in VERDICTS if found[v])}): {why}"
+        for (part, found), why in zip(counts.items(), study.why.values(), strict=True)
+        if found
+    ]
 
 
 def _made(study: Study, store: Store) -> str:

@@ -175,8 +175,9 @@ class Study:
         Cells to the data sets that are not drawn from a formula.
     runs : int
         As many as the paper has.
-    why : str
-        Where ours is not theirs: what is known of the reason, and what is a guess.
+    why : mapping
+        Parts of claims' texts to our best explanation of what came out, and whether it
+        is tested or a guess. A claim has the first whose part is in its text.
     """
 
     name: str
@@ -190,7 +191,7 @@ class Study:
     protocols: tuple[str, ...] = BOTH
     datasets: Mapping[str, str] = field(default_factory=dict)
     runs: int = 100
-    why: str = ""
+    why: Mapping[str, str] = field(default_factory=dict)
 
 
 def get_study(name: str) -> Study:

@@ -136,9 +136,13 @@ def bagged_trees(
 def boosted(
     estimator: Any, split: Split, train: Any, weigh: Any, n_members: int, seed: int
 ) -> Votes:
-    """Boost a classifier on some of the rows, and weigh on the same or on others."""
+    """Boost a classifier on some of the rows, and weigh on the same or on others.
+
+    Print has as many members everywhere: after one without an error rows are weighed
+    anew, and boosting goes on.
+    """
     X, y, X_test, y_test = split
-    made = AdaBoost(n_members).generate(
+    made = AdaBoost(n_members, on_perfect="restart").generate(
         estimator,
         TrainingData(X[train], y[train], 2),
         held_out=False,

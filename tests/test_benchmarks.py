@@ -4,7 +4,7 @@ import importlib
 import pkgutil
 
 import benchmarks
-from benchmarks import grow, prune, report
+from benchmarks import gates, grow, intervals, prune, report
 from benchmarks.__main__ import main
 
 NAMES = [
@@ -47,3 +47,18 @@ def test_a_report_is_timed_and_weighed(capsys):
     assert "two classes" in out
     assert "regression" in out
     assert out.count("300") == 2
+
+
+def test_gates_are_compared_with_static_weights(capsys):
+    gates.main(["--sets", "piecewise", "--splits", "1", "--rows", "500"])
+    out = capsys.readouterr().out
+    assert out.count("SoftmaxGate") == 2
+    assert "knora-e" in out
+
+
+def test_intervals_have_a_coverage_for_every_line(capsys):
+    small = ["--splits", "1", "--rows", "60", "--members", "8"]
+    intervals.main(["--sets", "diabetes", *small])
+    out = capsys.readouterr().out
+    assert out.count("of 1 ") >= 8
+    assert "EP-pruned, scaled" in out

@@ -533,3 +533,27 @@ def test_a_worker_killed_in_the_middle_of_training(two_workers, tmp_path):
     found = clone(model).set_params(estimator=Deadly(mark)).fit(*spread(X, y))
     assert mark.exists()
     assert_same(found, expected, X)
+
+
+def test_intervals_and_sets_are_those_of_memory():
+    X, y = make_regression(N, P, noise=5.0, random_state=0)
+    model = CommitteeRegressor(
+        Ridge(), generator=Bagging(8), uncertainty=True, random_state=0
+    ).fit(X, y)
+    lazy = da.from_array(X, chunks=(SIZES[0], P))
+    for method in ("scaled", "constant", "jackknife+"):
+        found = model.predict_interval(lazy, 0.8, method=method)
+        assert found.shape == (N, 2)
+        expected = model.predict_interval(X, 0.8, method=method)
+        np.testing.assert_allclose(found.compute(), expected, rtol=1e-12)
+    with pytest.raises(ValueError, match="needs at least 999 held-out rows"):
+        model.predict_interval(lazy, 0.999)
+    X, y = make_classification(N, P, random_state=0)
+    model = CommitteeClassifier(
+        generator=Bagging(8), uncertainty=True, random_state=0
+    ).fit(X, y)
+    found = model.predict_set(da.from_array(X, chunks=(SIZES[0], P)), method="aps")
+    assert found.dtype == bool
+    np.testing.assert_array_equal(found.compute(), model.predict_set(X, method="aps"))
+    with pytest.raises(ValueError, match="takes no Dask collections: set it to False"):
+        model.fit(da.from_array(X, chunks=(SIZES[0], P)), da.from_array(y, chunks=50))

@@ -27,6 +27,7 @@ __all__ = [
     "check_columns",
     "check_held_out",
     "check_predictions",
+    "check_row_weights",
     "check_sample_weight",
     "check_targets",
     "check_weights",
@@ -276,6 +277,17 @@ def check_weights(w: Any, n_members: int) -> FloatArray:
             f"{w.shape}."
         )
     return w  # type: ignore[no-any-return]
+
+
+def check_row_weights(G: Any, shape: tuple[int, ...]) -> FloatArray:
+    """Return weights of shape (N, M): one for each member on each row."""
+    G = check_array(G, dtype=np.float64, input_name="w")
+    if G.shape != shape:
+        raise ValueError(
+            f"w must have shape {shape[1:]} or {shape}: a weight for each member, or one "
+            f"for each on every row. Got shape {G.shape}."
+        )
+    return G  # type: ignore[no-any-return]
 
 
 def calibrated_classifier(model: Any, curve: Any, classes: Any) -> Any:

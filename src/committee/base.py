@@ -23,6 +23,7 @@ from committee._validation import (
     StrOptions,
     check_columns,
 )
+from committee.chunk_checks import check_chunks
 from committee.combiners import Combiner
 from committee.combiners.by_name import as_combiner
 from committee.distributed import lazy_rows
@@ -30,16 +31,21 @@ from committee.ensembles import Rebuilt, Roster, Round, rebuilt
 from committee.ensembles.roster import with_rows
 from committee.ensembles.training_rows import digest
 from committee.export import to_sklearn
-from committee.held_members import HeldMembers
+from committee.gated_members import GatedMembers
+from committee.gates import Gate
 from committee.importances import feature_importances
 from committee.members import Bagging, Generation, Generator, Pool, TrainingData
 from committee.members.base import split_off
 from committee.members.dask_rows import ChunkedData, training_data
-from committee.members.dask_training import check_generator, generate_members
+from committee.members.dask_training import generate_members
 from committee.path import Path
 from committee.predictions import combined, predict_members
 from committee.routing import router_of
-from committee.weighing import grow, weigh
+from committee.uncertainty.after_fit import (
+    check_rows_are_held_out,
+    held_out_rows,
+)
+from committee.weighing import Weighed, grow, weigh
 
 
 def _member_axes(committee: BaseCommittee) -> tuple[int, ...]:
@@ -47,18 +53,20 @@ def _member_axes(committee: BaseCommittee) -> tuple[int, ...]:
     return (len(committee.roster_), *committee.roster_.output_shape)
 
 
-class BaseCommittee(HeldMembers):
+class BaseCommittee(GatedMembers):
     """What classification and regression share: generate, weigh, combine."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "generator": [Generator, None],
         "combiner": [Combiner, str, None],
+        "gate": [Gate, None],
         "weigh_on": [
             StrOptions({"held-out", "train"}),
             Interval(Real, 0, 1, closed="neither"),
         ],
         "stop": [StrOptions({"evidence"}), None],
+        "uncertainty": ["boolean"],
         "n_jobs": [None, Integral],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -73,6 +81,9 @@ class BaseCommittee(HeldMembers):
     _keeps_weighing: bool = False
     _weighing: tuple[FloatArray, TrainingData, BoolArray | None]
 
+    #: Files of older versions have none.
+    uncertainty: bool = False
+
     combiner_: Combiner | None
     held_out_: BoolArray | None
     path_: Path
@@ -86,8 +97,10 @@ class BaseCommittee(HeldMembers):
         *,
         generator: Generator | None = None,
         combiner: Combiner | str | None = None,
+        gate: Gate | None = None,
         weigh_on: str | float = "held-out",
         stop: str | None = None,
+        uncertainty: bool = False,
         n_jobs: int | None = None,
         random_state: RandomState = None,
         verbose: bool | int = False,
@@ -95,8 +108,10 @@ class BaseCommittee(HeldMembers):
         self.estimator = estimator
         self.generator = generator
         self.combiner = combiner
+        self.gate = gate
         self.weigh_on = weigh_on
         self.stop = stop
+        self.uncertainty = uncertainty
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -143,17 +158,20 @@ class BaseCommittee(HeldMembers):
         return router_of(self)
 
     def __sklearn_tags__(self) -> Any:
-        """Accept what all members accept."""
+        """Accept what all members accept, and the gate."""
         tags = super().__sklearn_tags__()
         known = [e for e in self._estimators() if hasattr(e, "__sklearn_tags__")]
         inputs = [get_tags(e).input_tags for e in known]
-        tags.input_tags.sparse = all(tag.sparse for tag in inputs)
-        tags.input_tags.allow_nan = all(tag.allow_nan for tag in inputs)
+        plain = self.gate is None  # a gate looks at numbers
+        tags.input_tags.sparse = plain and all(tag.sparse for tag in inputs)
+        tags.input_tags.allow_nan = plain and all(tag.allow_nan for tag in inputs)
         return tags
 
     def _fit(self, data: TrainingData | ChunkedData) -> Self:
         """Generate members, weigh them and keep the result."""
         rng = check_random_state(self.random_state)
+        if self.uncertainty:
+            check_rows_are_held_out(self._generator(), self.weigh_on)
         if self.stop is not None:
             assert isinstance(data, TrainingData)
             return self._grow(data, rng)
@@ -173,13 +191,17 @@ class BaseCommittee(HeldMembers):
             rows,
             votes=self._generator().votes,
             n_jobs=self.n_jobs,
+            needs_F=self.uncertainty,
         )
         if self._keeps_weighing and weighed.F is not None:
             self._weighing = weighed.F, rows, generation.held_out
+        if self.uncertainty:
+            self._held_out_rows = held_out_rows(weighed, rows, generation.held_out)
         if not data.in_memory:
             # The mask would bring the whole graph, and maybe all rows, along.
             generation = replace(generation, held_out=None)
-        return self._hold(generation, weighed.combiner, weighed.weights, rows.classes)
+        self._hold(generation, weighed.combiner, weighed.weights, rows.classes)
+        return self._fit_gate(generation.F if weighed.F is None else weighed.F, rows)
 
     def _training_data(
         self,
@@ -190,30 +212,20 @@ class BaseCommittee(HeldMembers):
     ) -> TrainingData | ChunkedData:
         """Return checked rows, in memory or in chunks."""
         self._check_kind()
+        self._check_gate(self._generator(), self.weigh_on)
         combiner = as_combiner(self.combiner)
         data = training_data(self, X, y, sample_weight, fit_params, self._check_y)
         if isinstance(data, TrainingData):
             self._digest = digest(data.X)
+            if self.gate is not None:
+                self.gate.check_inputs(data.X)
         if combiner is not None and not data.in_memory:
             combiner.check_chunks(data.n_classes)
         return data
 
     def _check_chunks(self, fit_params: dict[str, Any]) -> None:
         """Refuse, before any work, what has to see all rows at once."""
-        check_generator(self._generator())
-        if fit_params:
-            raise TypeError(
-                f"fit() got {sorted(fit_params)} and Dask collections: members that are "
-                "trained on chunks get no further arguments."
-            )
-        if self.stop is not None:
-            raise ValueError(
-                f"stop={self.stop!r} trains members in turn and takes no Dask "
-                "collections: set stop=None, or compute() as many rows as fit."
-            )
-        combiner = as_combiner(self.combiner)
-        if combiner is not None and not combiner.takes_chunks:
-            combiner.check_chunks(None)
+        check_chunks(self, self._generator(), fit_params)
 
     def _leaves_rows_out(self) -> bool:
         """Whether it will know the rows that each member did not see."""
@@ -221,9 +233,10 @@ class BaseCommittee(HeldMembers):
         return held_out and hasattr(self._generator(), "sample")
 
     def _needs_rows(self) -> bool:
-        """Whether members are weighed by what they predict."""
+        """Whether members are weighed, gated or measured by what they predict."""
         combiner = as_combiner(self.combiner)
-        return combiner is not None and combiner.needs_rows
+        weighs = combiner is not None and combiner.needs_rows
+        return weighs or self.gate is not None or self.uncertainty
 
     def _grow(self, data: TrainingData, rng: np.random.RandomState) -> Self:
         """Train and weigh members in batches, until the evidence stops to rise."""
@@ -240,7 +253,13 @@ class BaseCommittee(HeldMembers):
         generation, combiner = grow(
             generator, estimator, data, as_combiner(self.combiner), rows=rows, **how
         )
-        return self._hold(generation, combiner, combiner.weights_, data.classes)
+        if self.uncertainty:
+            weighed = Weighed(combiner, combiner.weights_, generation.F)
+            used = data if rows is None else rows
+            self._held_out_rows = held_out_rows(weighed, used, generation.held_out)
+        self._hold(generation, combiner, combiner.weights_, data.classes)
+        F = generation.F if rows is None else None
+        return self._fit_gate(F, data if rows is None else rows)
 
     def _how(self, rng: np.random.RandomState) -> dict[str, Any]:
         """Return how members are to be trained."""
@@ -270,8 +289,9 @@ class BaseCommittee(HeldMembers):
             getattr(self, "classes_", None),
             codes,
             votes=self._generator().votes,
-            link="combiner",
-            floor=None if combiner is None else combiner.floor_,
+            link="combiner" if self.gate is None else "mean",
+            # A gate weighs probabilities, whatever weighed the members.
+            floor=None if combiner is None or self.gate else combiner.floor_,
             # Column names have been checked by then; trees want one array for all.
             arrays=all(isinstance(m, BaseDecisionTree) for m in members),
             names=generation.names,
@@ -291,8 +311,9 @@ class BaseCommittee(HeldMembers):
     def _forget(self) -> None:
         """Be unfitted: should this fit fail, nothing old may stay beside the new."""
         for name in (
-            *("roster_", "combiner_", "held_out_", "support_", "path_"),
+            *("roster_", "combiner_", "held_out_", "support_", "path_", "gate_"),
             *("_whole", "_summary", "_slope", "_weighing", "_digest"),
+            "_held_out_rows",
         ):
             self.__dict__.pop(name, None)
 
@@ -316,8 +337,10 @@ class BaseCommittee(HeldMembers):
         return predict_members(self.roster_, self._prepared(X), n_jobs=n_jobs)
 
     def _combined(self, X: Any) -> FloatArray:
-        """Return sum_m w_m f_m."""
+        """Return sum_m w_m f_m, or with a gate sum_m g_m(x) f_m."""
         check_is_fitted(self)
+        if self.gate_ is not None:
+            return self._gated(X)
         X, whole = self._prepared(X), self._rebuilt()
         return (
             combined(self.roster_, X, n_jobs=self.n_jobs) if whole is None else whole(X)
@@ -337,6 +360,8 @@ class BaseCommittee(HeldMembers):
         """Return the roster with what is known of the training rows."""
         check_is_fitted(self)
         known = with_rows(self.roster_, self.held_out_, getattr(self, "_digest", None))
+        if self.gate_ is not None:  # weights that are no weights of all rows
+            known = replace(known, weights=None)
         return replace(known, combiner=self.combiner_)
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:

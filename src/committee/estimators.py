@@ -14,6 +14,7 @@ from committee.base import BaseCommittee
 from committee.combiners import Combiner
 from committee.distributed import ScoreMixin, lazy_rows
 from committee.ensembles import Roster
+from committee.gates import Gate
 from committee.members import Generator, TrainingData
 from committee.members.base import with_class_weight
 from committee.probabilities import (
@@ -22,9 +23,10 @@ from committee.probabilities import (
     softmax_probabilities,
 )
 from committee.targets import at_least_two, labels_of, numbers_of, require_y
+from committee.uncertainty.mixins import IntervalMixin, SetMixin
 
 
-class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
+class CommitteeClassifier(SetMixin, ScoreMixin, ClassifierMixin, BaseCommittee):
     """A committee of classifiers: generate members, weigh them, vote.
 
         p(k | x) = sum_m w_m p_m(k | x)
@@ -41,6 +43,10 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
         How members are weighed, such as `EPPruner()` or "ep" (`docs/choose.md` lists
         the names). None takes the generator's own weights: equal
         ones, or those of AdaBoost.
+    gate : gate, optional
+        Weights that depend on x, `SoftmaxGate()` or `NeighbourGate()`, learned on the
+        same rows. It weighs the members that the combiner has kept, if there is one:
+        prune first, gate after.
     weigh_on : {"held-out", "train"} or float, default="held-out"
         The rows to weigh on: for each member those it did not see (cross-fitted
         where members see all rows, the training rows for AdaBoost), the
@@ -50,6 +56,10 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
         not raised the log evidence of the combiner by 3; the generator's number of
         members is then the most there can be. For `EPPruner` and `ARDPruner`, and all
         generators but `Pool` and `LPBoost`; `AdaBoost` needs a fraction as `weigh_on`.
+    uncertainty : bool, default=False
+        Whether to keep what `predict_set` needs: errors of up to 5,000 rows that
+        neither members nor weights have seen. It costs up to five more fits of the
+        combiner. What `prune` returns has them in any case.
     class_weight : dict or "balanced", optional
         Weights of the classes, by label; "balanced" is N / (K N_k). They multiply the
         weights of the rows, for training and for weighing, whatever the generator: a
@@ -80,6 +90,8 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
         whose mask is made, used and forgotten chunk by chunk.
     combiner_ : combiner or None
         The fitted combiner.
+    gate_ : gate or None
+        The fitted gate, on `members_`; `weights_` are then the static weights beside it.
     classes_ : array of shape (K,)
     n_features_in_ : int
     feature_names_in_ : array of str
@@ -120,8 +132,10 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
         *,
         generator: Generator | None = None,
         combiner: Combiner | str | None = None,
+        gate: Gate | None = None,
         weigh_on: str | float = "held-out",
         stop: str | None = None,
+        uncertainty: bool = False,
         class_weight: dict[Any, float] | str | None = None,
         n_jobs: int | None = None,
         random_state: RandomState = None,
@@ -131,8 +145,10 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
             estimator,
             generator=generator,
             combiner=combiner,
+            gate=gate,
             weigh_on=weigh_on,
             stop=stop,
+            uncertainty=uncertainty,
             n_jobs=n_jobs,
             random_state=random_state,
             verbose=verbose,
@@ -259,7 +275,7 @@ class CommitteeClassifier(ScoreMixin, ClassifierMixin, BaseCommittee):
         return self.classes_[codes]
 
 
-class CommitteeRegressor(ScoreMixin, RegressorMixin, BaseCommittee):
+class CommitteeRegressor(IntervalMixin, ScoreMixin, RegressorMixin, BaseCommittee):
     """A committee of regressors: generate members, weigh them, average.
 
         f_ens(x) = sum_m w_m f_m(x)
@@ -274,6 +290,10 @@ class CommitteeRegressor(ScoreMixin, RegressorMixin, BaseCommittee):
     combiner : combiner or str, optional
         How members are weighed, such as `EPPruner()` or "ep" (`docs/choose.md` lists
         the names). None takes equal weights.
+    gate : gate, optional
+        Weights that depend on x, `SoftmaxGate()` or `NeighbourGate()`, learned on the
+        same rows. It weighs the members that the combiner has kept, if there is one:
+        prune first, gate after.
     weigh_on : {"held-out", "train"} or float, default="held-out"
         The rows to weigh on: for each member those it did not see (cross-fitted
         where members see all rows), the training rows, or a fraction of the
@@ -283,6 +303,10 @@ class CommitteeRegressor(ScoreMixin, RegressorMixin, BaseCommittee):
         not raised the log evidence of the combiner by 3; the generator's number of
         members is then the most there can be. For `EPPruner` and `ARDPruner`, and all
         generators but `Pool` and `LPBoost`; `AdaBoost` needs a fraction as `weigh_on`.
+    uncertainty : bool, default=False
+        Whether to keep what `predict_interval` needs: errors of up to 5,000 rows that
+        neither members nor weights have seen. It costs up to five more fits of the
+        combiner. What `prune` returns has them in any case.
     n_jobs : int, optional
         Members that train, or predict, at the same time, through joblib. Results do
         not depend on it. On Dask collections Dask decides.
@@ -306,6 +330,8 @@ class CommitteeRegressor(ScoreMixin, RegressorMixin, BaseCommittee):
         whose mask is made, used and forgotten chunk by chunk.
     combiner_ : combiner or None
         The fitted combiner.
+    gate_ : gate or None
+        The fitted gate, on `members_`; `weights_` are then the static weights beside it.
     n_features_in_ : int
     feature_names_in_ : array of str
         Where X has column names.

@@ -18,7 +18,7 @@ from sklearn.utils.parallel import delayed
 from committee._parallel import results_of
 from committee._progress import track
 from committee._typing import FloatArray, IntArray, Member, Votes
-from committee._validation import check_weights
+from committee._validation import check_row_weights, check_weights
 from committee.distributed import lazy_rows
 from committee.ensembles import Roster, roster_of
 from committee.ensembles.column_subsets import OnColumns
@@ -187,7 +187,8 @@ def combine(F: FloatArray, w: FloatArray) -> FloatArray:
     Parameters
     ----------
     F : array of shape (N, M) or (N, M, K)
-    w : array of shape (M,)
+    w : array of shape (M,) or (N, M)
+        The weights of all rows, or those of a gate for each.
 
     Returns
     -------
@@ -199,13 +200,23 @@ def combine(F: FloatArray, w: FloatArray) -> FloatArray:
     >>> from committee import combine
     >>> combine(np.array([[1.0, 2.0], [3.0, 5.0]]), np.array([0.5, 0.5])).tolist()
     [1.5, 4.0]
+    >>> combine(np.array([[1.0, 2.0], [3.0, 5.0]]), np.eye(2)).tolist()
+    [1.0, 5.0]
     """
     F = np.asarray(F)
     if F.ndim not in (2, 3):
         raise ValueError(
             f"F must have shape (N, M) or (N, M, K). Got shape {F.shape} instead."
         )
+    if np.ndim(w) == 2:
+        return weighted_by_row(F, check_row_weights(w, F.shape[:2]))
     return weighted_sum(F, check_weights(w, F.shape[1]))
+
+
+def weighted_by_row(F: FloatArray, G: FloatArray) -> FloatArray:
+    """Return sum_m G[:, m] F[:, m], of shape (N,) or (N, K); G has shape (N, M)."""
+    total: FloatArray = np.einsum("nm...,nm->n...", F, G)
+    return total
 
 
 def weighted_sum(F: FloatArray, w: FloatArray) -> FloatArray:

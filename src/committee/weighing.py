@@ -11,6 +11,7 @@ from committee._typing import FloatArray, Member, Votes
 from committee.combiners import Combiner
 from committee.combiners.evidence_pruner import EvidencePruner
 from committee.members import Generation, Generator, TrainingData
+from committee.members.base import BatchedGenerator
 from committee.predictions import predict_all
 
 #: Members that are trained between two looks at the evidence.
@@ -37,22 +38,16 @@ def weigh(
     *,
     votes: Votes,
     n_jobs: int | None,
+    needs_F: bool = False,
 ) -> Weighed:
     """Fit a clone of the combiner on the generation's F, or on F of the given rows.
 
     Without a combiner the generator's own weights are taken, equal ones as a rule.
+    With `needs_F` predictions are made even if no weight depends on them.
     """
-    M = len(generation.members)
-    if combiner is None:
-        own = generation.weights
-        return Weighed(None, np.full(M, 1.0 / M) if own is None else own)
-    combiner = clone(combiner)
-    if not combiner.needs_rows:
-        shape = () if rows.n_classes is None else (rows.n_classes,)
-        combiner.fit(np.zeros((1, M, *shape)), np.zeros(1))
-        return Weighed(_named(combiner, generation), combiner.weights_)
-    F = generation.F
-    if F is None:
+    M, F = len(generation.members), generation.F
+    learns = combiner is not None and combiner.needs_rows
+    if F is None and (learns or needs_F):
         F = predict_all(
             generation.members,
             rows.X,
@@ -60,6 +55,14 @@ def weigh(
             votes=votes,
             n_jobs=n_jobs,
         )
+    if combiner is None:
+        own = generation.weights
+        return Weighed(None, np.full(M, 1.0 / M) if own is None else own, F)
+    combiner = clone(combiner)
+    if not learns:
+        shape = () if rows.n_classes is None else (rows.n_classes,)
+        combiner.fit(np.zeros((1, M, *shape)), np.zeros(1))
+        return Weighed(_named(combiner, generation), combiner.weights_, F)
     combiner.fit(
         F, rows.y, held_out=generation.held_out, sample_weight=rows.sample_weight
     )
@@ -142,8 +145,8 @@ def _refuse_others(
     generator: Generator, combiner: Combiner, rows: TrainingData | None
 ) -> None:
     """Say before any work which generators and combiners can grow."""
-    if not hasattr(generator, "batches"):
-        raise ValueError(
+    if not isinstance(generator, BatchedGenerator):
+        raise TypeError(
             'stop="evidence" needs a generator that trains any number of members, such '
             f"as Bagging or AdaBoost. Got {type(generator).__name__}."
         )

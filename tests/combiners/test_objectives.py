@@ -4,6 +4,7 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import (
     accuracy_score,
+    brier_score_loss,
     get_scorer,
     log_loss,
     r2_score,
@@ -61,7 +62,10 @@ def votes(N, K, hard, M=5):
     # The last has more rows than one piece of a sum.
     [(40, 2, False), (40, 2, True), (40, 4, True), (20_000, 4, True)],
 )
-@pytest.mark.parametrize("name", ["accuracy", "neg_log_loss", "roc_auc", "roc_auc_ovr"])
+@pytest.mark.parametrize(
+    "name",
+    ["accuracy", "neg_log_loss", "neg_brier_score", "roc_auc", "roc_auc_ovr"],
+)
 def test_fast_scores_are_those_of_scikit_learn(N, K, hard, name):
     """The fast forms against the loop over candidates, on many and on tied rows."""
     if name == "roc_auc" and K > 2:
@@ -83,7 +87,11 @@ def test_votes_that_cannot_be_heard_are_filled(K, hard):
     held_out[:, :2] |= held_out.sum(axis=1, keepdims=True) < 2
     s = rng.integers(1, 5, size=30).astype(float)
     problem = Problem(F, y, held_out, s)
-    for name, which, sign in (("neg_log_loss", 0, 0.0), ("accuracy", 1, 1.0)):
+    for name, which, sign in (
+        ("neg_log_loss", 0, 0.0),
+        ("accuracy", 1, 1.0),
+        ("neg_brier_score", 2, 0.0),
+    ):
         score, picks = row_score(problem, name), []
         score.start()
         for pick in (0, 3, 3):
@@ -131,7 +139,9 @@ def test_where_no_chosen_member_speaks_chance_has_a_say():
     assert log_loss < 0.5 * np.log(2 / 3)
 
 
-@pytest.mark.parametrize("name", ["neg_log_loss", "accuracy", "roc_auc"])
+@pytest.mark.parametrize(
+    "name", ["neg_log_loss", "accuracy", "roc_auc", "neg_brier_score"]
+)
 def test_out_of_bag_a_forest_keeps_its_score_on_fresh_rows(name):
     """Rows on which none of a few trees has a vote must not speak for these few."""
     X, y = make_classification(
@@ -150,6 +160,7 @@ def test_out_of_bag_a_forest_keeps_its_score_on_fresh_rows(name):
         "neg_log_loss": lambda p: -log_loss(y[800:], p),
         "accuracy": lambda p: accuracy_score(y[800:], p.argmax(axis=1)),
         "roc_auc": lambda p: roc_auc_score(y[800:], p[:, 1]),
+        "neg_brier_score": lambda p: -brier_score_loss(y[800:], p[:, 1]),
     }
     chosen, whole = (
         scores[name](np.clip(p, 0.0, 1.0))

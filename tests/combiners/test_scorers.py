@@ -34,10 +34,15 @@ def test_the_area_is_that_of_scikit_learn(rows, weighted):
 
 
 @pytest.mark.parametrize("known", [{}, {"held_out": make_held_out()}])
-def test_areas_do_not_go_through_scikit_learn(monkeypatch, known):
+def test_fast_scores_do_not_go_through_scikit_learn(monkeypatch, known):
     """Its checks for every candidate took a hundred times as long as the area."""
     monkeypatch.setattr(scorers, "get_scorer", None)
-    for kind, name in (("binary", "roc_auc"), ("multiclass", "roc_auc_ovr")):
+    for kind, name in (
+        ("binary", "roc_auc"),
+        ("multiclass", "roc_auc_ovr"),
+        ("binary", "neg_brier_score"),
+        ("multiclass", "neg_brier_score"),
+    ):
         GreedyPruner(4, scoring=name).fit(*make_problem(kind), **known)
 
 
@@ -80,7 +85,11 @@ def test_a_score_that_is_not_a_number(regression_problem):
 
 @pytest.mark.parametrize("kind", ["binary", "multiclass"])
 @pytest.mark.parametrize(
-    "name", ["neg_log_loss", "roc_auc_ovr", "f1_macro", "balanced_accuracy", "accuracy"]
+    "name",
+    [
+        *("neg_log_loss", "neg_brier_score", "roc_auc_ovr"),
+        *("f1_macro", "balanced_accuracy", "accuracy"),
+    ],
 )
 def test_a_class_that_no_row_has(kind, name):
     F, y = make_problem(kind)

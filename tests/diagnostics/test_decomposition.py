@@ -86,3 +86,21 @@ def test_terms_for_each_row_have_the_means_of_the_whole(multiclass_problem):
     )
     whole = ambiguity(F, y)
     np.testing.assert_allclose([term.mean() for term in rows], whole, rtol=1e-12)
+
+
+@given(problem=problems())
+def test_weights_of_each_row_are_rows_decomposed_one_by_one(problem):
+    F, y, w = problem
+    W = np.stack([np.roll(w, n) for n in range(len(F))])
+    rows = ambiguity(F, y, W, by_row=True)
+    alone = [ambiguity(F[n : n + 1], y[n : n + 1], W[n]) for n in range(len(F))]
+    # The same sums in another order, of terms of both signs.
+    unit = 1e-12 * ambiguity(F, y).member_error * len(F) * np.abs(w).sum() ** 2
+    np.testing.assert_allclose(np.transpose(rows), alone, rtol=1e-12, atol=unit)
+
+
+def test_weights_of_each_row_must_fit():
+    with pytest.raises(ValueError, match=r"\(2,\) or \(1, 2\)"):
+        ambiguity([[1.0, 3.0]], [1.0], np.full((2, 2), 0.5))
+    with pytest.raises(ValueError, match="sum to 1"):
+        ambiguity([[1.0, 3.0]], [1.0], [[0.5, 0.6]])

@@ -117,3 +117,29 @@ def test_rows_with_one_vote_or_none(rng):
     assert votes.counted.tolist() == [False, *[True] * 49]
     assert votes.variance[1] == pytest.approx(F[2:].var(axis=1, ddof=1).mean())
     assert np.isfinite(votes.losses(np.full(4, 0.25))).all()
+
+
+def test_drawn_votes_have_the_moments_of_the_rows_own_votes():
+    """Of one row that is repeated: mu and s^2 of those that vote, in the mean."""
+    rng = np.random.default_rng(0)
+    row, seen = rng.normal(size=8), np.array([0, 0, 0, 0, 0, 0, 1, 1], dtype=bool)
+    w = np.array([0, 0, 0, 0, 0, 0.2, 0.5, 0.3])
+    N, members = 20_000, np.flatnonzero(w)
+    F, held_out = np.tile(row, (N, 1)), np.tile(~seen, (N, 1))
+    votes = FilledVotes.of(F, np.zeros(N), held_out)
+    output, drawn = votes.drawn(w, members, rng)
+    mean, variance = row[~seen].mean(), row[~seen].var(ddof=1)
+    assert np.all(drawn[:, 0] == row[5])
+    # Five standard errors of a mean, and of a variance of normal numbers.
+    np.testing.assert_allclose(
+        drawn[:, 1:].mean(axis=0), mean, atol=5 * np.sqrt(variance / N)
+    )
+    np.testing.assert_allclose(
+        drawn[:, 1:].var(axis=0), variance, rtol=5 * (2 / N) ** 0.5
+    )
+    known = votes.output_variance(w)[0]
+    assert known > 0
+    np.testing.assert_allclose(output.var(), known, rtol=5 * (2 / N) ** 0.5)
+    np.testing.assert_allclose(
+        output.mean(), votes.output(w)[0], atol=5 * np.sqrt(known / N)
+    )

@@ -17,6 +17,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn.linear_model import Ridge
 
 from committee import (
     ARDPruner,
@@ -24,11 +25,15 @@ from committee import (
     GreedyPruner,
     KappaPruner,
     LeastSquares,
+    OptimalWeights,
     ReduceErrorPruner,
     SimplexWeights,
     combine,
+    load,
     member_predictions,
     prune,
+    report,
+    save,
 )
 
 
@@ -180,7 +185,8 @@ def test_copies_and_pickles_keep_no_rows(cancer):
     np.testing.assert_array_equal(other.path_.n_bytes, small.path_.n_bytes)
     assert str(other.summary()) == str(small.summary())
     whole = len(pickle.dumps(forest))
-    assert len(pickle.dumps(small)) < whole * (small.n_members_ + 3) / 40
+    scores = 8 * len(y) + 500  # two numbers by row for `predict_set`
+    assert len(pickle.dumps(small)) < whole * (small.n_members_ + 3) / 40 + scores
 
 
 def test_no_rows_are_in_a_pickle(rng):
@@ -272,3 +278,32 @@ def test_weights_that_are_all_zero_keep_all_members(rng):
     small = prune(forest, X, np.zeros(40), combiner=LeastSquares(), oob=False)
     assert len(small.members_) == 5
     np.testing.assert_allclose(small.predict(X), 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("combiner", [OptimalWeights(), LeastSquares(), ARDPruner()])
+def test_out_of_bag_errors_of_signed_weights_are_those_of_fresh_rows(combiner):
+    """Within four standard errors; a division by a signed sum was a hundred times off."""
+    N, n = 300, 3000
+    X, y = make_friedman1(N + n, noise=1.0, random_state=2)
+    forest = RandomForestRegressor(30, random_state=2).fit(X[:N], y[:N])
+    small = prune(forest, X[:N], y[:N], oob=True, combiner=combiner)
+    losses = (small.predict(X[N:]) - y[N:]) ** 2
+    se = np.sqrt(losses.var() * (1 / N + 1 / n))
+    assert abs(small.summary().error_after ** 2 - losses.mean()) < 4 * se
+    assert isinstance(combiner, ARDPruner) or small.weights_.min() < 0
+
+
+@pytest.mark.parametrize("combiner", [LeastSquares(), ARDPruner()])
+def test_where_nothing_is_worth_a_weight(combiner, rng, tmp_path):
+    """y = 0: no member helps, and all that follows knows a committee without any."""
+    X, y = rng.normal(size=(80, 3)), np.zeros(80)
+    members = [Ridge().fit(X, rng.normal(size=80)) for _ in range(5)]
+    small = prune(members, X, y, combiner=combiner)
+    save(small, tmp_path / "m.skops")
+    for committee in (small, load(tmp_path / "m.skops"), small.path_.choose()):
+        assert committee.n_members_ == 0
+        np.testing.assert_array_equal(committee.predict(X), y)
+    assert small.summary().n_members_after == 0
+    assert small.summary().error_after == 0.0
+    np.testing.assert_array_equal(small.path_.error, 0.0)
+    assert "A committee of 0 members" in report(small, X, y)

@@ -70,7 +70,8 @@ def test_it_prints_as_a_table():
         "2 MB",
         "4 %",
         "below 4 %",
-        "that it had\nnot chosen",
+        "if no member was trained on these",
+        "each\nwas judged by members that it had not chosen.",
     ):
         assert part in text
     assert max(map(len, text.splitlines())) < 90

@@ -56,14 +56,14 @@ def greedy(F, error, n_steps, n_initial=1):
 
 
 def filled_losses(F, y, held_out, picks):
-    """Return the expected log loss and error by row, were all of the picks heard.
+    """Return the expected log loss, error and Brier score by row, were all picks heard.
 
     F (N, M, K) of probabilities. A vote that is not heard is the mean of all that are,
     with their variance; the noise that the mean has already is taken off.
     """
     N, _, K = F.shape
     t, eps = len(picks), np.finfo(float).eps
-    log_losses, errors = np.zeros(N), np.zeros(N)
+    log_losses, errors, squares = np.zeros((3, N))
     for n in range(N):
         heard = np.flatnonzero(held_out[n])
         votes = np.array(
@@ -85,7 +85,10 @@ def filled_losses(F, y, held_out, picks):
                 sd = deviation * np.sqrt(v)
                 z = min(z, margin / sd if sd > 0 else np.inf if sure else -np.inf)
         errors[n] = norm.cdf(-z)
-    return log_losses, errors
+        q = votes.sum(axis=0) / votes.sum()
+        noise = F[n, heard].var(axis=0, ddof=1) * v / votes.sum() ** 2
+        squares[n] = min(((q - np.eye(K)[y[n]]) ** 2 + noise).sum(), 2.0)
+    return log_losses, errors, squares / (2 if K == 2 else 1)
 
 
 def soft_margin(A, s, nu):

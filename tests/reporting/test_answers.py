@@ -6,8 +6,8 @@ from sklearn.ensemble import AdaBoostClassifier, StackingRegressor
 from sklearn.linear_model import LinearRegression, Ridge
 
 from committee.ensembles import roster_of
-from committee.pruning.weighing_rows import WeighingRows
 from committee.reporting.answers import constant, own_answer
+from committee.weighing_rows import WeighingRows
 
 
 def test_an_ensemble_with_a_rule_of_its_own_is_asked_for_probabilities():

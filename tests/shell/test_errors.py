@@ -69,6 +69,29 @@ def test_ctrl_c_that_a_library_made_an_import_error_of_is_still_ctrl_c(capsys):
     assert capsys.readouterr().err == "Interrupted.\n"
 
 
+class Deaf:
+    """Ctrl-C comes while it is destroyed, where nothing can be raised."""
+
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+
+def work_until_a_signal_comes():
+    Deaf()
+    signal.sigtimedwait([], 60)
+
+
+def test_ctrl_c_in_a_destructor_is_not_lost(capsys):
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(SystemExit) as stop, explained():
+            work_until_a_signal_comes()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert stop.value.code == 130
+    assert capsys.readouterr().err == "Interrupted.\n"
+
+
 def test_ctrl_c_is_left_alone_where_it_is_not_ours():
     """In a background job it is ignored, in another thread it cannot be changed."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
-from sklearn.svm import LinearSVC
+from sklearn.svm import LinearSVC, LinearSVR
 
-from committee import save
+from committee import Bagging, CommitteeRegressor, save
 from committee.shell.table_model import read_model
 from committee.shell.tables import read_table
 from tests.shell.conftest import in_files, refused, run
@@ -113,3 +113,35 @@ def test_files_that_do_not_fit_are_named(folder, table, on_dask):
     table[60:].drop(columns="age").to_csv("part-1.csv", index=False)
     assert "'part-1.csv': The table lacks 1 column" in refused(*words)
     assert not (folder / "out.csv").exists()
+
+
+def test_intervals_are_those_of_the_committee(folder, table):
+    model = read_model("regressor.skops")
+    X, _ = model.take(table)
+    expected = model.last.predict_interval(model.estimator[:-1].transform(X), 0.8)
+    written, _ = predict("regressor", table, "--interval", 0.8)
+    assert written.columns.tolist() == ["prediction", "lower", "upper"]
+    np.testing.assert_allclose(written[["lower", "upper"]], expected, rtol=1e-12)
+    run("prune", "regressor.skops", "prices.csv", "--oob", "-o", "small.skops")
+    pruned, _ = predict("small", table, "--interval", 0.8)
+    assert (pruned["lower"] < pruned["upper"]).all()
+    assert (
+        np.mean((pruned["lower"] < table["price"]) & (table["price"] < pruned["upper"]))
+        > 0.8
+    )
+
+
+def test_intervals_that_there_are_not(folder, table):
+    table.to_csv("rows.csv", index=False)
+    said = refused("predict", "classifier.skops", "rows.csv", "--interval", 0.9)
+    assert "is a classifier: --interval is for numbers" in said
+    words = ("predict", "regressor.skops", "rows.csv", "--interval")
+    assert "above 0 and below 1" in refused(*words, 90, status=2)
+    assert "needs at least 999 held-out rows" in refused(*words, 0.999)
+    save(LinearSVR().fit(table[["size"]], table["price"]), "m.skops")
+    said = refused("predict", "m.skops", "rows.csv", "--interval", 0.9)
+    assert "is no committee" in said
+    bag = CommitteeRegressor(generator=Bagging(2)).fit(table[["size"]], table["price"])
+    save(bag, "m.skops")
+    said = refused("predict", "m.skops", "rows.csv", "--interval", 0.9)
+    assert "keeps no rows that its members have not seen" in said

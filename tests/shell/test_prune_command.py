@@ -41,6 +41,16 @@ def test_a_committee_is_pruned_on_the_rows_it_was_trained_on(model, data, folder
     run("predict", "small.skops", data)
 
 
+def test_training_rows_are_noted_once(folder):
+    """Found out, they are said to be used out of bag; taken as they are, nothing is."""
+    printed, _ = prune("regressor", "prices.csv")
+    assert "Members now vote out of bag" in printed.stderr
+    assert "if these are its rows" not in printed.stderr
+    printed, _ = prune("regressor", "prices.csv", "--no-oob")
+    assert "if these are its rows, give --oob" in printed.stderr
+    assert "fresh rows, if no member was trained on these" in printed.stdout
+
+
 def test_unlike_learners_are_not_pruned_on_the_rows_they_have_seen(folder, monkeypatch):
     monkeypatch.setitem(PRESETS, "fast", ("shallow-boosting", "linear"))
     words = ("--target", "price", "-o", "pool.skops", "--quiet")

@@ -42,6 +42,19 @@ def train(data, *words, target="grade"):
     return json.loads(result.stdout), result.stderr, read_model("m.skops").columns
 
 
+def test_columns_with_hardly_any_value_are_left_out():
+    """Boosting failed on rows, or folds of them, that have no number in a column."""
+    once = np.where(np.arange(N) == 7, 1.5, np.nan)
+    nothing = np.full(N, np.nan)
+    messy().assign(note=nothing, once=once).to_csv("t.csv", index=False)
+    _, notes, columns = train("t.csv")
+    assert not {"note", "once"} & set(columns.names)
+    assert "'note', 'once' left out: no values, or hardly any; --keep 'note'" in notes
+    _, notes, columns = train("t.csv", "--keep", "once")
+    assert "once" in columns.names
+    assert "'note' left out" in notes
+
+
 def test_a_messy_table_from_end_to_end():
     messy().to_csv("t.csv", index=False)
     report, notes, columns = train("t.csv", "--categorical", "zip")

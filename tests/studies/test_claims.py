@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from studies.chen import agrees
-from studies.claims import by_parts, by_share, decide, lower_on_most
+from studies.claims import by_parts, by_share, decide, lower_on_most, ratio
 from studies.hamers import significantly_lower
 from studies.study import Entry
 
@@ -50,6 +50,11 @@ def test_as_often_as_in_print_but_for_one(wins, printed, verdict):
     pairs = [(TEN, TEN + 1)] * wins + [(TEN + 1, TEN)] * (13 - wins)
     claim = lower_on_most("text", "paper", pairs, (printed, 13 - printed))
     assert claim.verdict == verdict
+
+
+def test_a_ratio_to_no_error_at_all():
+    np.testing.assert_array_equal(ratio(3.0, np.array([2.0, 0.0])), [1.5, np.nan])
+    assert ratio(0.0, 0.0) == 1.0
 
 
 @pytest.mark.parametrize(

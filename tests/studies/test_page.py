@@ -1,14 +1,15 @@
 import io
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from studies.hamers_coupling import COUPLINGS
-from studies.page import draw, lay_out, number, show, signed_number
+from studies.page import draw, explanations, lay_out, number, show, signed_number
 from studies.store import Finished, Store
 from studies.study import STUDIES, Entry, Job, Table
-from tests.studies.small import finished
+from tests.studies.small import TOY, finished
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +49,15 @@ def test_markdown_has_pipes_and_the_command(store):
     assert "## hamers-sine" in text
     assert "`python -m studies run hamers-sine --runs 2` makes them" in text
     assert "| verdict | claim |" in text
+
+
+def test_explanations_count_the_verdicts_of_their_claims():
+    study = replace(TOY, why={"less": "because.", "more": "a guess.", "none": ""})
+    verdicts = [("EP has less.", "not"), ("less and more", "partly"), ("more", "not")]
+    assert explanations(study, verdicts) == [
+        "less (1 partly, 1 not): because.",
+        "more (1 not): a guess.",
+    ]
 
 
 def test_csv_has_a_row_for_every_place(store):

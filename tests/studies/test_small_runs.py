@@ -5,6 +5,7 @@ import pytest
 
 from studies.page import draw, show
 from studies.store import Store
+from studies.ways import WAYS
 from tests.studies.small import finished, folder
 
 SMALL = {
@@ -18,7 +19,7 @@ SMALL = {
     "hamers-coupling": {"n_rows": 60, "n_members": 3},
     "hamers-chain": {"n_rows": 60, "n_members": 3},
     "hamers-classification": {"n_rows": 90, "n_members": 5},
-    "chapter-generators": {"times": 3, "n_test": 30},
+    "chapter-generators": {"times": 3, "n_test": 30, "rounds": 5},
 }
 #: One cell of each kind of member, data and target.
 CELLS = [
@@ -122,9 +123,30 @@ def test_coupling_helps_where_submodels_have_not_trained():
         assert numbers["uncoupled.member"] < numbers["uncoupled.away"]
 
 
+def test_every_way_of_making_members_has_a_line_where_it_is_defined():
+    options = SMALL["chapter-generators"]
+    lines = {
+        cell: {
+            name.split(".")[0]
+            for name in finished("chapter-generators", cell, **options).outcome[
+                "held-out"
+            ]
+            if name.endswith(".error")
+        }
+        for cell in ("multi", "twonorm")
+    }
+    assert lines["twonorm"] == set(WAYS)
+    assert lines["multi"] == set(WAYS) - {"AdaBoost", "Arcing", "LPBoost"}
+
+
+def test_thyroid_is_boosted_to_the_last_member():
+    numbers = finished("chen-classification", "adaboost/thyroid").outcome
+    sizes = [numbers[protocol]["unpruned.size"] for protocol in ("paper", "held-out")]
+    assert sizes == [100, 100]
+
+
 def test_the_error_of_a_regression_is_decomposed():
     options = SMALL["chapter-generators"]
     numbers = finished("chapter-generators", "multi", **options).outcome["held-out"]
     left = numbers["Bagging.member"] - numbers["Bagging.diversity"]
     assert left == pytest.approx(numbers["Bagging.error"])
-    assert "AdaBoost.error" not in numbers

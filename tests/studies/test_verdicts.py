@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
-from studies.chapter_generators import generators
 from studies.chen_poker import METHODS
 from studies.chen_ranks import LINES, PRINTED, STUDY, comparisons
+from studies.chen_regression import TREES as REGRESSION
 from studies.hamers_coupling import COUPLINGS
 from studies.study import Results
+from studies.votes import SIZES
+from studies.ways import WAYS
 from tests.studies.small import claims, made_up, no_results
 
 TREES = ("ep", "ard", "em", "ls", "random", "unpruned")
@@ -61,6 +64,26 @@ def test_a_report_of_trees():
     )
     few = claims("chen-regression", made_up("chen-regression", numbers, runs=9))
     assert {claim.verdict for claim in few.values()} == {"undecided"}
+
+
+def test_sets_without_an_error_have_no_place_in_the_relative_figure():
+    """EP errs on none of the rows of sinc; there and on plane nor does anything."""
+
+    def numbers(protocol, cell, run):
+        errors = {"ep": 2.0, "unpruned": 4.0, "random": 1.0}
+        if cell.endswith("/plane"):
+            errors = dict.fromkeys(errors, 0.0)
+        elif cell.endswith("/sinc"):
+            errors["ep"] = 0.0
+        found = {f"{name}.error": error for name, error in errors.items()}
+        return found | {"ep.size": 9, "random.curve": [errors["random"]] * len(SIZES)}
+
+    fig = Figure()
+    REGRESSION.figure(made_up("chen-regression", numbers), fig, orders=("random",))
+    for ax in fig.axes:
+        drawn = {line.get_label(): line.get_ydata() for line in ax.lines}
+        np.testing.assert_allclose(drawn["EP"], (5 * 2 + 1) / 6)
+        np.testing.assert_allclose(drawn["Random"], (6 * 4 + 1) / 7)
 
 
 def test_printed_scores_give_the_printed_ranks_but_for_one():
@@ -214,7 +237,7 @@ def test_classification(auc, verdict):
 def test_bias_is_what_averaging_leaves_and_not_the_error_of_members(bias, verdict):
     def numbers(protocol, cell, run):
         found = {}
-        for name in generators():
+        for name in WAYS:
             batches = name == "MiniBatches"
             squared, diversity = (bias, 2.0) if batches else (1.0, 0.5)
             found |= {

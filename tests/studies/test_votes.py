@@ -1,9 +1,11 @@
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 from committee import Average, BestPruner
 from studies.votes import (
     Votes,
+    boosted,
     curve,
     measure,
     pruners,
@@ -72,3 +74,13 @@ def test_boosted_members_keep_their_own_votes(classes):
     assert numbers["unpruned.error"] == pytest.approx(
         float(wrong(classes.F_test @ own, classes.y))
     )
+
+
+def test_boosting_has_all_its_members_where_a_tree_makes_no_error(rng):
+    X = rng.normal(size=(60, 3))
+    y = (X[:, 0] > 0).astype(np.intp)
+    rows = np.arange(60)
+    tree = DecisionTreeClassifier(max_depth=4)
+    made = boosted(tree, (X, y, X, y), rows, rows, 100, seed=0)
+    assert made.n_members == 100
+    assert len(np.unique(made.F_test, axis=1).T) > 1

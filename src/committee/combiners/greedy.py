@@ -27,14 +27,14 @@ class GreedyPruner(Combiner):
 
     A member may be picked many times, which is how it gets a weight. The squared
     error, of probability vectors for classes, needs only the error correlation C: a
-    step then costs O(M), whatever N is. Accuracy, log loss and areas under the ROC
-    curve cost one pass over F at each step; any other score is computed by
-    scikit-learn, once for each candidate.
+    step then costs O(M), whatever N is. Accuracy, log loss, Brier score and areas
+    under the ROC curve cost one pass over F at each step; any other score is computed
+    by scikit-learn, once for each candidate.
 
     With `held_out` the squared error is that of the shrunk C of pairs. For other
     scores a missing vote is filled with the mean of all there are, on the
-    same row; to accuracy and log loss it also has their variance, so that the scores
-    are what the chosen members would reach if all of them voted.
+    same row; to accuracy, log loss and Brier score it also has their variance, so that
+    the scores are what the chosen members would reach if all of them voted.
 
     Parameters
     ----------

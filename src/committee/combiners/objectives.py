@@ -1,7 +1,7 @@
 """Scores of a growing committee: what each candidate would make of them.
 
-Accuracy and log loss are sums over rows and are computed for all candidates at
-once, in pieces that stay in the cache; other scores are in `scorers`.
+Accuracy, log loss and Brier score are sums over rows and are computed for all candidates
+at once, in pieces that stay in the cache; other scores are in `scorers`.
 
 Where a member may not vote on a row, its vote is filled with the mean of all that
 may, and the committee's mean vote m_n keeps the variance that it would have:
@@ -161,6 +161,10 @@ def row_score(problem: Problem, scoring: Scoring) -> RowScore:
     elif K is not None and scoring == "neg_log_loss" and never_negative(problem):
         slabs = _right_and_all(problem)
         loss = _log_loss(K, s, _filled(slabs, present)[0])
+    elif K is not None and scoring == "neg_brier_score" and never_negative(problem):
+        slabs = np.array(problem.F.transpose(1, 2, 0), dtype=np.float64, order="C")
+        y = np.asarray(problem.y, dtype=np.intp)
+        loss = _brier(K, y, s, _filled(slabs, present))
     else:
         auc = roc_auc(problem, scoring)
         slabs, score = any_score(problem, scoring) if auc is None else auc
@@ -278,6 +282,40 @@ def _log_loss(K: int, s: FloatArray, deviation: FloatArray) -> Loss:
             return sums
 
         empty = bool(np.any(T[1] == 0))
+        return losses
+
+    return loss
+
+
+def _brier(K: int, y: IntArray, s: FloatArray, deviation: FloatArray) -> Loss:
+    """Loss of all classes: the expected squared distance of p = T / sum T from y.
+
+    E sum_k (p_k - [k = y])^2 = 1 - 2 p_y + sum_k (p_k^2 + Var(p_k)),    at most 2
+
+    For two classes it is half of that, as in scikit-learn.
+    """
+    unit = 0.5 if K == 2 else 1.0
+
+    def loss(T: FloatArray, rows: slice) -> Losses:
+        right = y[None, None, rows]
+
+        def losses(slabs: FloatArray, v: FloatArray | None) -> FloatArray:
+            p = slabs + T
+            total = p.sum(axis=1)
+            if empty:
+                p = np.where(total[:, None] == 0, 1.0 / K, p)
+                total[total == 0] = 1.0
+            p /= total[:, None]
+            loss = 1.0 - 2.0 * np.take_along_axis(p, right, axis=1)[:, 0]
+            loss += (p * p).sum(axis=1)
+            if v is not None:
+                spread = deviation[:, rows] / total[:, None]
+                loss += v * (spread * spread).sum(axis=1)
+                np.minimum(loss, 2.0, out=loss)
+            sums: FloatArray = unit * (loss @ s[rows])
+            return sums
+
+        empty = not np.all(T.any(axis=0))
         return losses
 
     return loss

@@ -8,14 +8,17 @@ from committee.diagnostics.agreement import (
 )
 from committee.diagnostics.correlation import error_correlation
 from committee.diagnostics.decomposition import Ambiguity, ambiguity
+from committee.diagnostics.gate_usage import GateUsage, gate_usage
 from committee.diagnostics.margins import margins
 
 __all__ = [
     "Ambiguity",
+    "GateUsage",
     "ambiguity",
     "disagreement",
     "double_fault",
     "error_correlation",
+    "gate_usage",
     "margins",
     "pairwise_kappa",
     "q_statistic",

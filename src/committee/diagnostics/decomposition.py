@@ -6,7 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from committee._validation import check_predictions, check_targets, check_weights
+from committee._typing import FloatArray
+from committee._validation import (
+    check_predictions,
+    check_row_weights,
+    check_targets,
+    check_weights,
+)
 from committee.diagnostics.correlation import error_blocks
 
 
@@ -47,8 +53,8 @@ def ambiguity(F: Any, y: Any, w: Any = None, *, by_row: bool = False) -> Ambigui
     F : array of shape (N, M) or (N, M, K)
     y : array of shape (N,)
         Targets, or class codes 0..K-1.
-    w : array of shape (M,), optional
-        Weights that sum to one; equal weights unless given.
+    w : array of shape (M,) or (N, M), optional
+        Weights that sum to one, of all rows or for each; equal weights unless given.
     by_row : bool, default=False
         The three terms for each x, as arrays of shape (N,), instead of their means.
 
@@ -67,21 +73,32 @@ def ambiguity(F: Any, y: Any, w: Any = None, *, by_row: bool = False) -> Ambigui
     """
     F = check_predictions(F)
     y = check_targets(F, y)
-    w = check_weights(w, F.shape[1])
-    if abs(w.sum() - 1.0) > 1e-8 * np.abs(w).sum():
-        raise ValueError(
-            f"The decomposition holds for weights that sum to 1. Got {w.sum():g}; "
-            "divide w by w.sum()."
-        )
+    w = _shares(w, F.shape)
     terms = np.empty((3, len(F)))
     for rows, E in error_blocks(F, y):
-        e = E @ w
+        # Classes are innermost: (n, K, M), and a row's error is the sum over them.
+        E = np.reshape(E, (rows.stop - rows.start, -1, F.shape[1]))
+        v = w[rows, :, None] if w.ndim == 2 else w[:, None]
+        e = E @ v
         # f_m - f_ens = E_m - e, since the weights sum to one.
-        squares = (e * e, (E * E) @ w, ((E - e[:, None]) ** 2) @ w)
-        # Classes are innermost: a row's error is the sum over them.
-        terms[:, rows] = np.reshape(squares, (3, rows.stop - rows.start, -1)).sum(
-            axis=2
-        )
+        squares = (e * e, (E * E) @ v, ((E - e) ** 2) @ v)
+        terms[:, rows] = np.sum(squares, axis=(2, 3))
     if by_row:
         return Ambiguity(*terms)
     return Ambiguity(*(float(mean) for mean in terms.mean(axis=1)))
+
+
+def _shares(w: Any, shape: tuple[int, ...]) -> FloatArray:
+    """Return weights that sum to one, (M,) or (N, M)."""
+    if np.ndim(w) == 2:
+        w = check_row_weights(w, shape[:2])
+    else:
+        w = check_weights(w, shape[1])
+    total, size = w.sum(axis=-1), np.abs(w).sum(axis=-1)
+    wrong = np.abs(total - 1.0) > 1e-8 * size
+    if np.any(wrong):
+        raise ValueError(
+            "The decomposition holds for weights that sum to 1. Got "
+            f"{np.ravel(total)[np.ravel(wrong)][0]:g}; divide w by w.sum()."
+        )
+    return w  # type: ignore[no-any-return]

@@ -105,6 +105,32 @@ class FilledVotes:
         present = np.einsum("nm...,nm->n...", self.F[:, members], voting)
         return np.asarray(present + filled * self.mean)
 
+    def drawn(
+        self, w: FloatArray, members: IntArray, rng: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return outputs of weights (M,) and votes of members as if all voted.
+
+            votes    F[n, m] where m votes, mu_n + s_n z_nm elsewhere,   z_nm ~ N(0, 1)
+            outputs  f_n + s_n sqrt(v_n / sum_o w_m^2) sum_o w_m z_nm,   o = not in h_n
+
+        for numbers. Where v_n is below zero f_n varies enough already.
+
+        Returns
+        -------
+        outputs : array of shape (N,)
+        votes : array of shape (N, len(members))
+        """
+        f, votes = self.output(w), self.F[:, members]
+        if self.held_out is None:
+            return f, votes
+        missing = ~self.held_out[:, members]
+        noise = rng.standard_normal(missing.shape) * missing
+        noise *= np.sqrt(self.variance)[:, None]
+        votes = np.where(missing, self.mean[:, None] + noise, votes)
+        v, squares = np.maximum(self._spread(w), 0.0), missing @ w[members] ** 2
+        share = np.divide(v, squares, out=np.zeros_like(v), where=squares > 0)
+        return f + np.sqrt(share) * (noise @ w[members]), votes
+
     def losses(self, w: FloatArray) -> FloatArray:
         """Return the expected loss of weights (M,) by row.
 
@@ -124,15 +150,20 @@ class FilledVotes:
             Without a mask 1 for a wrong class, or the squared error. Rows that are not
             `counted` have no meaning.
         """
-        f, v = self.output(w), self._spread(w)
+        f = self.output(w)
         if f.ndim == 1:
-            return np.asarray((f - self.y) ** 2 + self.variance * v)
+            return np.asarray((f - self.y) ** 2 + self.output_variance(w))
+        v = self._spread(w)
         wrong: FloatArray = (f.argmax(axis=1) != self.y).astype(np.float64)
         open_ = np.flatnonzero(v > 0)
         margin = _margins(f[open_], self.y[open_])
         sd = np.sqrt(self.variance[open_] * v[open_, None])
         wrong[open_] = _p_error(margin, sd, self.y[open_])
         return wrong
+
+    def output_variance(self, w: FloatArray) -> FloatArray:
+        """Return s_n^2 v_n of numbers; below zero where f_n varies too much, (N,)."""
+        return np.asarray(self.variance * self._spread(w))
 
     def margin_variance(self, w: FloatArray) -> FloatArray:
         """Return the mean variance of the margins over the other classes, (N,)."""

@@ -7,7 +7,9 @@ from committee.displays.ambiguity import AmbiguityDisplay
 from committee.displays.bias_variance import BiasVarianceDisplay
 from committee.displays.coupling import CouplingDisplay
 from committee.displays.critical import CriticalDifferenceDisplay
+from committee.displays.gate import GateDisplay
 from committee.displays.held_out import HeldOutDisplay
+from committee.displays.interval import IntervalDisplay
 from committee.displays.kappa_error import KappaErrorDisplay
 from committee.displays.pruning_path import PruningPathDisplay
 from committee.displays.roc import RocCommitteeDisplay
@@ -20,7 +22,9 @@ __all__ = [
     "BiasVarianceDisplay",
     "CouplingDisplay",
     "CriticalDifferenceDisplay",
+    "GateDisplay",
     "HeldOutDisplay",
+    "IntervalDisplay",
     "KappaErrorDisplay",
     "PairedRunsDisplay",
     "PosteriorDisplay",

@@ -124,7 +124,10 @@ class RocCommitteeDisplay(Display):
         """
         F, codes = predictions_of(estimator, X, y)
         classes = np.asarray(classes_of(estimator)).tolist()
-        w = weights_of(estimator)
+        if getattr(estimator, "gate_", None) is not None:
+            w = estimator.gate_weights(X)
+        else:
+            w = weights_of(estimator)
         f = None
         if hasattr(estimator, "member_decision_function"):
             f = estimator.member_decision_function(X)

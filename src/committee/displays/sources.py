@@ -158,7 +158,7 @@ def is_log_pool(estimator: Any) -> bool:
 
 def weights_of(estimator: Any) -> FloatArray | None:
     """Return the weights of an ensemble; None where it does not average."""
-    if hasattr(estimator, "weights_"):
+    if getattr(estimator, "gate_", None) is None and hasattr(estimator, "weights_"):
         weights: FloatArray = estimator.weights_
         return weights
     return roster_of(estimator).weights

@@ -62,7 +62,9 @@ def lazy_rows(
                 return method(model, X, **options)
             sent, columns = _checked(model, X) if check else (model, None)
             shape, kind = tail(model), dtype(model)
-            return map_rows(_on_block, X, shape, kind, on_rows, sent, columns)
+            # Blocks are evaluated at the same time already.
+            options.pop("n_jobs", None)
+            return map_rows(_on_block, X, shape, kind, on_rows, sent, columns, options)
 
         return cast(_Method, on_rows)
 
@@ -104,11 +106,13 @@ def _checked(model: Any, X: Any) -> tuple[Any, Any]:
     # A warning about names is worth one, not one for every block.
     validate_data(sent, columns, reset=True, skip_check_array=True)
     if hasattr(sent, "n_jobs"):
-        sent.n_jobs = None  # blocks are evaluated at the same time already
+        sent.n_jobs = None
     return sent, columns
 
 
-def _on_block(block: Any, function: Any, model: Any, columns: Any) -> Any:
+def _on_block(
+    block: Any, function: Any, model: Any, columns: Any, options: dict[str, Any]
+) -> Any:
     if columns is not None:
         check_block(block, columns)
-    return function(model, block)
+    return function(model, block, **options)

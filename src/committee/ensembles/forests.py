@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -22,6 +21,7 @@ from committee.ensembles.column_subsets import OnColumns
 from committee.ensembles.roster import Roster, equal_weights, unseen_rows
 from committee.ensembles.training_rows import rows_of_trees
 from committee.ensembles.tree_tables import TreeSum, TreeTable, make_sum, rounded_down
+from committee.ensembles.tree_values import bare_tree, class_values, with_values
 
 #: Entries of a mask that are found only for those who ask for out-of-bag votes: the rows
 #: that were drawn take eight bytes each.
@@ -165,7 +165,7 @@ def tree_table(tree: Any, scale: float, target: int = 0) -> TreeTable:
 
 def is_tree(member: Member) -> bool:
     """Whether the member is a tree, on all of the columns or on some."""
-    return isinstance(_bare(member), BaseDecisionTree)
+    return isinstance(bare_tree(member), BaseDecisionTree)
 
 
 def regression_forest(
@@ -179,7 +179,7 @@ def regression_forest(
     """
     k = len(members)
     trees = [
-        _with_values(member, k * w * _bare(member).tree_.value, n_features)
+        with_values(member, k * w * bare_tree(member).tree_.value, n_features)
         for member, w in zip(members, weights, strict=True)
     ]
     extra = all(isinstance(tree, ExtraTreeRegressor) for tree in trees)
@@ -214,48 +214,15 @@ def classification_forest(
     shares = np.ones_like(w) if np.all(w == w[0]) else w / w.mean()
     trees = []
     for member, a in zip(members, shares, strict=True):
-        v = a * _class_values(member, member_classes, votes)
+        v = a * class_values(member, member_classes, votes)
         v[:, 0, 0] += 1 - a
-        tree = _with_values(member, v, n_features)
+        tree = with_values(member, v, n_features)
         tree.classes_, tree.n_classes_ = np.arange(K, dtype=np.float64), K
         trees.append(tree)
     extra = all(isinstance(tree, ExtraTreeClassifier) for tree in trees)
     forest = _forest(ExtraTreesClassifier if extra else RandomForestClassifier, trees)
     forest.classes_, forest.n_classes_ = np.asarray(classes), K
     return forest
-
-
-def _bare(member: Member) -> Any:
-    """Return the tree itself, without its choice of columns."""
-    return member.estimator if isinstance(member, OnColumns) else member
-
-
-def _class_values(member: Member, member_classes: Any, votes: str) -> FloatArray:
-    """Return each node's probabilities or vote, zero for classes never seen."""
-    tree = _bare(member)
-    p = np.zeros((tree.tree_.node_count, 1, len(member_classes)))
-    p[:, :, np.searchsorted(member_classes, tree.classes_)] = tree.tree_.value
-    return np.eye(len(member_classes))[p.argmax(axis=2)] if votes == "hard" else p
-
-
-def _with_values(member: Member, values: FloatArray, n_features: int) -> Any:
-    """Return a copy of the tree with other values, on all of the columns."""
-    other = copy.copy(_bare(member))
-    # The pickle protocol is the public way into a tree.
-    kind, (_, n_classes, _), state = other.tree_.__reduce__()
-    nodes = state["nodes"].copy()
-    if isinstance(member, OnColumns):
-        splits = nodes["left_child"] >= 0
-        columns = np.asarray(member.columns)
-        nodes["feature"][splits] = columns[nodes["feature"][splits]]
-    n_values = np.full_like(n_classes, values.shape[2])
-    other.tree_ = kind(n_features, n_values, 1)
-    other.tree_.__setstate__(
-        {**state, "nodes": nodes, "values": np.ascontiguousarray(values)}
-    )
-    other.n_features_in_ = n_features
-    other.__dict__.pop("feature_names_in_", None)  # a forest hands on plain arrays
-    return other
 
 
 def _forest(kind: type, trees: list[Any]) -> Any:

@@ -28,6 +28,18 @@ def write_slope(model: Any, slope: float) -> str:
     return _MEANS
 
 
+def write_shares(model: Any) -> str:
+    """Write p = max(s, 0) / sum_k max(s_k, 0) behind a model of means s with sum one.
+
+    Return the name of the means, as `write_slope` does.
+    """
+    nodes = _Nodes(model)
+    p = nodes.add("Relu", _MEANS)
+    total = nodes.add("ReduceSum", p, nodes.axes(1), keepdims=1)
+    nodes.add("Div", p, total, output="probabilities")
+    return _MEANS
+
+
 def write_probit(model: Any, scale: float) -> str:
     """Write p_k ~ prod_j Phi(c (s_k - s_j)) behind a model of means s, scaled to sum one.
 

@@ -164,6 +164,12 @@ def _check(committee: Any) -> None:
             f"makes one of any ensemble). Got {type(committee).__name__} instead."
         )
     check_is_fitted(committee, "weights_")
+    if committee.gate_ is not None:
+        raise ValueError(
+            "A native model has the same weights everywhere, and the weights of this "
+            f"{type(committee).__name__} depend on x, by {committee.gate_!r}: use "
+            "committee.save, or fit without a gate."
+        )
     w = committee.weights_
     if not np.any(w):
         raise ValueError(

@@ -17,7 +17,7 @@ from committee._install import how_to_install
 from committee.ensembles import trees_of
 from committee.ensembles.member_names import kind_of_member
 from committee.export.graph import register_trees
-from committee.export.links import write_probit, write_slope
+from committee.export.links import write_probit, write_shares, write_slope
 from committee.export.native import averaging, probit_scale
 
 #: Operators that onnxruntime 1.19 and all later ones know.
@@ -247,6 +247,8 @@ def _with_labels(model: Any, labels: Any, committee: Any) -> Any:
         largest = write_slope(model, committee.slope_)
     elif (scale := probit_scale(committee)) is not None:
         largest = write_probit(model, scale)
+    elif hasattr(committee, "refinement_"):  # leaves may hold values below zero
+        largest = write_shares(model)
     graph = model.graph
     kind = TensorProto.STRING if labels.dtype == object else TensorProto.INT64
     graph.initializer.append(numpy_helper.from_array(labels, "committee_labels"))

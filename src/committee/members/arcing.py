@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from numbers import Integral
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -12,9 +12,8 @@ from sklearn.utils import check_random_state
 from committee._typing import BoolArray, FloatArray, Member, RandomState, Votes
 from committee._validation import Interval
 from committee.members.base import (
+    BatchedGenerator,
     Generation,
-    Generator,
-    Options,
     Sample,
     TrainingData,
     draw_seeds,
@@ -24,7 +23,7 @@ from committee.members.training import fit_member, run_in_turn
 from committee.predictions import predict_one
 
 
-class Arcing(Generator):
+class Arcing(BatchedGenerator):
     """Draw the rows of each member by how often earlier ones were wrong (arc-x4).
 
         P_tn ~ 1 + m_n^4,    m_n: earlier members that are wrong on row n
@@ -59,14 +58,6 @@ class Arcing(Generator):
 
     def __init__(self, n_members: int = 100) -> None:
         self.n_members = n_members
-
-    def generate(
-        self, estimator: Member, data: TrainingData, **options: Unpack[Options]
-    ) -> Generation:
-        """Train the members; see `Generator.generate`. One at a time, by nature."""
-        # All of the iterator, so that a bar comes to its end.
-        (batch,) = self.batches(estimator, data, size=self.n_members, **options)
-        return batch
 
     def batches(
         self,

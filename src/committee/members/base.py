@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self, TypedDict
+from typing import Any, ClassVar, Self, TypedDict, Unpack
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -177,6 +178,37 @@ def with_class_weight(data: TrainingData, class_weight: Any) -> TrainingData:
     if data.sample_weight is not None:
         s = s * data.sample_weight
     return replace(data, sample_weight=check_sample_weight(s, s))
+
+
+class BatchedGenerator(Generator):
+    """Base class of generators that train any number of members, in batches on demand.
+
+    A subclass writes `batches`.
+    """
+
+    n_members: int
+
+    @abstractmethod
+    def batches(
+        self,
+        estimator: Member,
+        data: TrainingData,
+        *,
+        size: int,
+        held_out: bool = True,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: bool = False,
+    ) -> Iterator[Generation]:
+        """Train the members of `generate`, `size` of them at a time and on demand."""
+
+    def generate(
+        self, estimator: Member, data: TrainingData, **options: Unpack[Options]
+    ) -> Generation:
+        """Train the members; see `Generator.generate`."""
+        # All of the iterator, so that a bar comes to its end.
+        (batch,) = self.batches(estimator, data, size=self.n_members, **options)
+        return batch
 
 
 def draw_seeds(random_state: np.random.RandomState, n: int) -> IntArray:

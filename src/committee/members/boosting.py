@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from committee._typing import FloatArray, IntArray, Member, RandomState, Votes
 from committee._validation import Interval, StrOptions
 from committee.members.base import (
+    BatchedGenerator,
     Generation,
     Generator,
     Options,
@@ -29,7 +30,7 @@ _ROUNDING = 1e-12
 _USELESS = 10
 
 
-class AdaBoost(Generator):
+class AdaBoost(BatchedGenerator):
     """Train members one after another on the rows the last ones got wrong.
 
         eps_t = sum_{n wrong} P_tn / sum_n P_tn
@@ -45,7 +46,9 @@ class AdaBoost(Generator):
     A member without a single error is kept; its a_t is that of half the smallest row
     weight as error. It ends the sequence, or, with `on_perfect="restart"`, the next one
     starts from the weights of a fresh bootstrap sample. A member no better than chance,
-    eps_t >= 1 - 1/K, is not kept, unless
+    eps_t >= 1 - 1/K, is not kept, unless it is the first, and ends the sequence with a
+    warning; with restarts the tenth of them in a row does.
+
     No rows are left out: any other combiner weighs the members on their own
     training rows, which flatters them. Prefer a fraction as `weigh_on`, such as 0.25.
 
@@ -86,9 +89,7 @@ class AdaBoost(Generator):
         self, estimator: Member, data: TrainingData, **options: Unpack[Options]
     ) -> Generation:
         """Train the members; see `Generator.generate`. One at a time, by nature."""
-        # All of the iterator, so that a bar comes to its end.
-        (batch,) = self.batches(estimator, data, size=self.n_members, **options)
-        return with_shares(batch)
+        return with_shares(super().generate(estimator, data, **options))
 
     def batches(
         self,
@@ -129,7 +130,7 @@ class AdaBoost(Generator):
             warnings.warn(
                 f"AdaBoost stopped with {state.n_kept} of {self.n_members} members: "
                 f"{state.reason}",
-                stacklevel=8,  # the line that called fit
+                stacklevel=9,  # the line that called fit
             )
 
 

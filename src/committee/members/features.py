@@ -14,13 +14,18 @@ from committee._typing import Member
 from committee._validation import Interval
 from committee.ensembles.column_subsets import OnColumns
 from committee.ensembles.rotated import Rotated
-from committee.members.base import Generation, Generator, Options, TrainingData
+from committee.members.base import (
+    BatchedGenerator,
+    Generation,
+    Options,
+    TrainingData,
+)
 from committee.members.pool import cross_fitted_batches
 
 _AT_LEAST_ONE = [Interval(Integral, 1, None, closed="left")]
 
 
-class _OtherFeatures(Generator):
+class _OtherFeatures(BatchedGenerator):
     """Members that see all rows, each by features of its own."""
 
     n_members: int
@@ -30,12 +35,6 @@ class _OtherFeatures(Generator):
         self, estimator: Member, data: TrainingData, random: np.random.RandomState
     ) -> list[Member]:
         """Return the unfitted members."""
-
-    def generate(
-        self, estimator: Member, data: TrainingData, **options: Unpack[Options]
-    ) -> Generation:
-        """Train the members; see `Generator.generate`."""
-        return next(self.batches(estimator, data, size=self.n_members, **options))
 
     def batches(
         self,

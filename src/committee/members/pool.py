@@ -18,6 +18,7 @@ from committee._validation import HasMethods, Interval, safe_indexing
 from committee.ensembles.column_subsets import OnFeatures
 from committee.ensembles.member_names import names_of
 from committee.members.base import (
+    BatchedGenerator,
     Generation,
     Generator,
     Options,
@@ -145,7 +146,7 @@ class Pool(Generator):
         return replace(generation, names=names)
 
 
-class RandomInits(Generator):
+class RandomInits(BatchedGenerator):
     """Train every member on all rows; only its seed differs (chapter 4.3, 1).
 
     Worth it where training itself is random, as for neural networks. No row is
@@ -179,12 +180,6 @@ class RandomInits(Generator):
     def __init__(self, n_members: int = 100, *, noise: float = 0.0) -> None:
         self.n_members = n_members
         self.noise = noise
-
-    def generate(
-        self, estimator: Member, data: TrainingData, **options: Unpack[Options]
-    ) -> Generation:
-        """Train the members; see `Generator.generate`."""
-        return next(self.batches(estimator, data, size=self.n_members, **options))
 
     def batches(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from numbers import Integral
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -13,9 +13,8 @@ from sklearn.utils import check_random_state
 from committee._typing import FloatArray, IntArray, Member, RandomState, Votes
 from committee._validation import Interval, safe_indexing
 from committee.members.base import (
+    BatchedGenerator,
     Generation,
-    Generator,
-    Options,
     Sample,
     TrainingData,
     draw_seeds,
@@ -27,7 +26,7 @@ _AT_LEAST_ONE = [Interval(Integral, 1, None, closed="left")]
 _AT_LEAST_TWO = [Interval(Integral, 2, None, closed="left")]
 
 
-class _Resampling(Generator):
+class _Resampling(BatchedGenerator):
     """Members that differ by the rows they train on."""
 
     n_members: int
@@ -39,12 +38,6 @@ class _Resampling(Generator):
     def n_seeds(self) -> int:
         """How many seeds `sample` draws on."""
         return self.n_members
-
-    def generate(
-        self, estimator: Member, data: TrainingData, **options: Unpack[Options]
-    ) -> Generation:
-        """Train the members; see `Generator.generate`."""
-        return next(self.batches(estimator, data, size=self.n_members, **options))
 
     def batches(
         self,

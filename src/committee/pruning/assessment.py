@@ -15,21 +15,26 @@ import numpy as np
 
 from committee._typing import BoolArray, FloatArray, IntArray, Member
 from committee.combiners import Combiner
+from committee.crossfit import Predicted, as_shares
 from committee.path import CLEARLY, Path
 from committee.predictions import weighted_sum
-from committee.probabilities import fit_slope
+from committee.probabilities import as_probabilities, fit_slope
 from committee.pruning.costs import (
     MemberBytes,
     member_seconds,
     seconds_per_row,
     stored_bytes,
 )
-from committee.pruning.crossfit import Predicted, as_shares
 from committee.pruning.kept_path import KeptPath, at_weights
 from committee.pruning.measures import Measure
 from committee.pruning.path_errors import Compared, PathErrors
 from committee.pruning.pruning_data import PruningData
 from committee.pruning.summary import Summary, disagreement
+from committee.uncertainty.held_out_rows import (
+    FoldWeights,
+    HeldOutResiduals,
+    HeldOutScores,
+)
 
 #: Rows on which the scale of a booster's scores is found.
 _SLOPE_ROWS = 2000
@@ -198,9 +203,36 @@ class Assessment:
             self.slopes[key] = self._found.slope(self._fair(support))
         return self.slopes[key]
 
+    def held_out_rows(self, committee: Any) -> HeldOutResiduals | HeldOutScores | None:
+        """Return errors of committees like this one on rows that chose them not.
+
+        Of no row, where there were too few for folds; None in a copy.
+        """
+        if not self._has_rows:
+            return None
+        rows, votes = self.data.evaluation.rows, self._found.crossfit.votes
+        if self.data.roster.classes is None:
+            size = None if self._is_own(committee.support_) else len(committee.support_)
+            folds = [FoldWeights(*f) for f in self._found.crossfit.weights(size)]
+            return HeldOutResiduals.of(votes, folds, committee.support_, rows.weight)
+        y = rows.y.astype(np.intp)
+        if not self._found.has_folds:
+            return HeldOutScores.of(votes.F[:0, 0], y[:0], votes.counted[:0])
+        fair = self._fair(committee.support_)
+        p = (
+            as_probabilities(fair.output)
+            if committee.roster_.link == "mean"
+            else self._found.probabilities(fair)
+        )
+        return HeldOutScores.of(p, y, fair.counted, rows.weight)
+
     def _is_own(self, support: IntArray) -> bool:
         """Whether these members are the combiner's own choice."""
-        return np.array_equal(support, np.flatnonzero(self.combiner.weights_))
+        w = self.combiner.weights_
+        # Where nothing is worth a weight, all stay.
+        return np.array_equal(
+            support, np.flatnonzero(w) if w.any() else np.arange(len(w))
+        )
 
     def _fair(self, support: IntArray) -> Predicted:
         """Return what committees like this one predict on rows that chose them not."""
@@ -222,7 +254,7 @@ class Assessment:
             measure=self.measure.name,
             n_rows=int(both.sum()),
             n_members_before=len(self.data.roster),
-            n_members_after=len(committee.support_),
+            n_members_after=committee.n_members_,
             error_before=error.before,
             error_after=error.after,
             difference=error.difference,

@@ -40,7 +40,7 @@ def keep_few(
     """
     measure = measure_of(scoring, of_classes=roster.classes is not None)
     combiner = EPPruner() if made.combiner is None else as_combiner(made.combiner)
-    _learn(made, ensemble, roster, X, combiner)
+    learn(made, ensemble, roster, X, combiner)
     data = kind_of_data(X, y)(ensemble, roster, made, oob, verbose, X, y, sample_weight)
     fitted = data.fit(clone(combiner))
     if data.note:
@@ -51,9 +51,7 @@ def keep_few(
     return Assessment(data, fitted, measure).assemble(fitted.weights_)
 
 
-def _learn(
-    made: Any, ensemble: Any, roster: Roster, X: Any, combiner: Combiner
-) -> None:
+def learn(made: Any, ensemble: Any, roster: Roster, X: Any, combiner: Combiner) -> None:
     """Tell a committee its labels, its columns and how its members predict."""
     if roster.classes is not None:
         made.classes_ = np.asarray(roster.classes)

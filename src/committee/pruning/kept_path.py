@@ -14,7 +14,7 @@ from committee.path import CLEARLY
 #: What a combiner knows of the point that it has chosen itself, and of no other.
 OF_ONE_POINT = ("posterior_", "loo_", "log_evidence_", "inclusion_")
 #: What a committee finds out by itself on first use.
-_OF_ONE_COMMITTEE = ("_whole", "_summary", "_slope")
+_OF_ONE_COMMITTEE = ("_whole", "_summary", "_slope", "_held_out_rows")
 
 _NO_ROWS = (
     "A summary cannot be made anew: copies and files keep the numbers of the path, and a "
@@ -122,6 +122,9 @@ class KeptPath:
         ]
         found = self.slopes[np.array(same) & ~np.isnan(self.slopes)]
         return float(found[0]) if len(found) else None
+
+    def held_out_rows(self, committee: Any) -> None:
+        """Return None: those of the committee that was copied are its own."""
 
     def summary(self, committee: Any) -> Any:
         """Say that there are no rows to make one from."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.combiners import Combiner
+from committee.crossfit import CrossFit, Predicted
 from committee.diagnostics.filled_votes import FilledVotes
 from committee.ensembles import Roster
 from committee.probabilities import (
@@ -22,7 +23,6 @@ from committee.probabilities import (
     slope_probabilities,
     softmax_probabilities,
 )
-from committee.pruning.crossfit import CrossFit, Predicted
 from committee.pruning.measures import LOG_LOSS, Measure
 from committee.pruning.pruning_data import Evaluation
 from committee.pruning.summary import paired_difference
@@ -79,7 +79,7 @@ class PathErrors:
             self._rows.mean(self.losses(predicted), predicted.counted)
             for predicted in self.crossfit.by_size.values()
         ]
-        at = np.searchsorted(known, sizes, side="right") - 1
+        at = np.maximum(np.searchsorted(known, sizes, side="right") - 1, 0)
         error, se = np.array(found)[at].T
         return self.measure.shown(error, se)
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.base import clone
-
+from committee._typing import RandomState
 from committee.combiners import Combiner, EPPruner
-from committee.ensembles import Roster, roster_of
+from committee.ensembles import roster_of
 from committee.estimators import CommitteeClassifier, CommitteeRegressor
-from committee.members import Pool
 from committee.pruning.keep import keep_few
 from committee.pruning.oob_choice import Oob, check_oob
-from committee.pruning.pruned import PrunedClassifier, PrunedRegressor
+from committee.pruning.recipe import recipe_of
+from committee.pruning.refine import check_refinable
+from committee.pruning.refine import refine as refine_trees
 
 
 def prune(
@@ -24,7 +24,10 @@ def prune(
     oob: Oob = "auto",
     sample_weight: Any = None,
     scoring: str | None = None,
+    refine: bool = False,
+    max_members: int | None = None,
     n_jobs: int | None = None,
+    random_state: RandomState = None,
     verbose: bool = False,
 ) -> CommitteeClassifier | CommitteeRegressor:
     """Return the few members of a fitted ensemble that matter, as a committee.
@@ -67,8 +70,17 @@ def prune(
         "accuracy" (the error rate, unless given), "neg_log_loss", "neg_brier_score",
         "roc_auc"; for numbers "neg_root_mean_squared_error" (unless given) or
         "neg_mean_absolute_error". The combiner has its own objective.
+    refine : bool, default=False
+        Refit the leaves of the members, which must be trees, and merge some: see
+        `committee.refine`. The committee then has `refinement_` in the place of `path_`
+        and `summary()`.
+    max_members : int, optional
+        Take the committee of the path with at most so many members:
+        `path_.choose(max_members=...)`.
     n_jobs : int, optional
         Members that predict at the same time, now and in the committee.
+    random_state : int, RandomState or None
+        Of the made-up rows of `refine`.
     verbose : bool, default=False
         Show a progress bar on standard error.
 
@@ -89,6 +101,7 @@ def prune(
     See Also
     --------
     member_predictions : The matrix F.
+    refine : Refit the leaves of trees.
 
     Examples
     --------
@@ -104,7 +117,9 @@ def prune(
     100
     """
     roster = roster_of(ensemble)
-    recipe = _recipe(
+    if refine:
+        check_refinable(ensemble, roster, X, y)
+    recipe = recipe_of(
         ensemble,
         roster,
         combiner=EPPruner() if combiner is None else combiner,
@@ -122,31 +137,27 @@ def prune(
         scoring=scoring,
         verbose=verbose,
     )
+    if max_members is not None:
+        small = small.path_.choose(max_members=max_members)
+    if refine:
+        return _refined(small, X, y, sample_weight, n_jobs, random_state)
     return small
 
 
-def _recipe(
-    ensemble: Any,
-    roster: Roster,
-    *,
-    combiner: Any,
-    scoring: str | None,
+def _refined(
+    small: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
     n_jobs: int | None,
+    random_state: RandomState,
 ) -> CommitteeClassifier | CommitteeRegressor:
-    """Return what a clone of the pruned committee is: how it came about, unfitted.
-
-    A search stands for what it chose. A bare booster cannot be trained again.
-    """
-    regression = roster.classes is None
-    if isinstance(ensemble, (list, tuple, dict)):
-        members = [clone(member) for member in roster.members]
-        named = (
-            None if roster.names is None else zip(roster.names, members, strict=True)
-        )
-        pool = Pool(members if named is None else list(named))
-        of_models = CommitteeRegressor if regression else CommitteeClassifier
-        return of_models(generator=pool, combiner=combiner, n_jobs=n_jobs)
-    model = getattr(ensemble, "best_estimator_", ensemble)
-    trained = clone(model) if hasattr(model, "get_params") else None
-    kind = PrunedRegressor if regression else PrunedClassifier
-    return kind(trained, combiner=combiner, scoring=scoring, n_jobs=n_jobs)
+    """Refine what was pruned, on the same rows and with the same votes."""
+    oob = small.path_.assessment.data.evaluation.rows.held_out is not None
+    return refine_trees(
+        *(small, X, y),
+        oob=oob,
+        sample_weight=sample_weight,
+        n_jobs=n_jobs,
+        random_state=random_state,
+    )

@@ -19,7 +19,7 @@ from committee.pruning.oob_choice import (
     settle_by_losses,
     settle_oob,
 )
-from committee.pruning.weighing_rows import WeighingRows, checked_rows
+from committee.weighing_rows import WeighingRows, checked_rows
 
 
 class Evaluation(NamedTuple):

@@ -206,8 +206,8 @@ class Summary:
                 "that had\nneither been trained on it nor chosen by it."
             )
         return (
-            f"Errors to expect on fresh rows: each of {rows} was judged by members "
-            "that it had\nnot chosen."
+            f"Errors to expect on fresh rows, if no member was trained on these {rows}: "
+            "each\nwas judged by members that it had not chosen."
         )
 
 

@@ -11,7 +11,7 @@ from committee._typing import FloatArray
 from committee._validation import label_codes
 from committee.ensembles import Roster
 from committee.probabilities import as_probabilities, softmax_probabilities
-from committee.pruning.weighing_rows import WeighingRows
+from committee.weighing_rows import WeighingRows
 
 #: Answers that are compared, in the order of the page: the committee, the ensemble
 #: before pruning, equal votes of the kept members, the best member, a constant.

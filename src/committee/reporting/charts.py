@@ -8,6 +8,7 @@ import numpy as np
 
 from committee._format import count, figures
 from committee._typing import FloatArray, IntArray
+from committee.crossfit import as_shares
 from committee.displays import (
     AmbiguityDisplay,
     KappaErrorDisplay,
@@ -19,7 +20,6 @@ from committee.displays.sources import numbers_of, path_of
 from committee.displays.style import thin
 from committee.displays.weights import posterior_std
 from committee.path import Path
-from committee.pruning.crossfit import as_shares
 from committee.reporting.evaluation import EvaluatedMembers
 from committee.reporting.number_format import NumberFormat
 
@@ -43,10 +43,9 @@ def path_chart(core: Any, evaluated: EvaluatedMembers) -> dict[str, Any] | None:
     position.
     """
     path = path_of(core)
-    if path is None:
-        return None
     members, w = evaluated.numbers, evaluated.roster.weights
-    assert w is not None
+    if path is None or w is None:
+        return None
     display = PruningPathDisplay.compute(
         path,
         F_test=evaluated.F,
@@ -130,15 +129,19 @@ def _path_alt(path: dict[str, Any], written: NumberFormat) -> str:
     return f"{text} {note[0].upper()}{note[1:]}." if note else text
 
 
-def weights(core: Any, names: list[str]) -> dict[str, Any] | None:
+def weights(
+    core: Any, names: list[str], shares: FloatArray | None = None
+) -> dict[str, Any] | None:
     """Return the largest weights, with their posterior spread where it is known.
 
-    `names` are those of the members with a weight. Many of one weight are one bar.
+    `names` are those of the members with a weight. Many of one weight are one bar. A
+    gate has mean weights over the rows of the page, `shares`.
     """
-    w = getattr(core, "weights_", None)
-    if w is None:
+    gated = getattr(core, "gate_", None) is not None
+    w = shares if gated else getattr(core, "weights_", None)
+    if w is None or not names:
         return None
-    std = posterior_std(getattr(core, "combiner_", None))
+    std = None if gated else posterior_std(getattr(core, "combiner_", None))
     if std is not None:
         std = std[numbers_of(core, len(w))]
     display = WeightsDisplay(w, std=std, names=names)

@@ -24,9 +24,9 @@ from committee.displays.sources import core_of, known_members
 from committee.ensembles import Roster, roster_of
 from committee.predictions import iter_predictions, vote_counts
 from committee.probabilities import pooled_terms
-from committee.pruning.weighing_rows import WeighingRows as Rows
-from committee.pruning.weighing_rows import checked_rows, decided
 from committee.reporting.answers import ANSWERS, Answer, answer, constant, own_answer
+from committee.weighing_rows import WeighingRows as Rows
+from committee.weighing_rows import checked_rows, decided
 
 #: Numbers of F that are kept, 128 MB: rows are drawn where all would be more.
 _KEPT_NUMBERS = 2**24
@@ -179,6 +179,9 @@ def evaluate_members(
     """
     own, core = roster_of(ensemble), core_of(ensemble)
     numbers, roster = known_members(core, own)
+    if ensemble is core and getattr(core, "gate_", None) is not None:
+        # What a gate gives the members on these rows stands for their weights.
+        roster = replace(roster, weights=core.gate_weights(X).mean(axis=0))
     given = X
     if isinstance(ensemble, BaseCommittee):
         X = ensemble._check_X(X, reset=False)

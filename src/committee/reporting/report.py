@@ -80,7 +80,7 @@ def report(
     numbers = {
         "names": dict(zip(members.numbers.tolist(), members.names, strict=True)),
         "path": charts.path_chart(core, evaluated),
-        "weights": charts.weights(core, kept),
+        "weights": charts.weights(core, kept, members.weights[members.kept]),
         "pairs": charts.pairs(evaluated, members.kept, members.names),
         "ambiguity": charts.ambiguity(evaluated, evaluated.roster.weights),
         "curves": error_charts.curves(evaluated) if is_classifier else None,

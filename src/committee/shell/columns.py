@@ -16,6 +16,9 @@ from committee.shell.reading import Reading, kind_of, typed
 #: Words with more distinct values than this are not given a column for each.
 FEW = 20
 
+#: Numbers in so few rows, of more than 20, may be in none of those that a fold leaves.
+_HARDLY = 3
+
 #: The note where `row_numbers` finds some.
 ROW_NUMBERS = "the first column has no name and numbers the rows: left out."
 
@@ -154,6 +157,20 @@ def row_ids(frame: Any) -> list[str]:
     likely = numbers.columns[spans.to_numpy(dtype=bool) | named.to_numpy(dtype=bool)]
     ids |= {name for name in likely if numbers[name].is_unique}
     return [name for name in frame.columns if name in ids]
+
+
+def hardly_known(frame: Any) -> list[str]:
+    """Return the columns without values, and those of numbers that have three at most.
+
+    Boosting cannot be trained on rows of which none has a number in a column.
+    """
+    numbers = set(frame.select_dtypes(["number", "bool"]).columns)
+    most = _HARDLY if len(frame) > FEW else 0
+    return [
+        name
+        for name, n in frame.count().items()
+        if n <= (most if name in numbers else 0)
+    ]
 
 
 def check_names(names: Collection[str], frame: Any, option: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from committee.distributed import Chunks
-from committee.shell.columns import Columns, as_numbers, is_text, row_ids
+from committee.shell.columns import Columns, as_numbers, hardly_known, is_text, row_ids
 from committee.shell.encoding import TableEncoding
 from committee.shell.errors import ShellError, listed
 from committee.shell.file_parts import Part, as_chunks
@@ -211,6 +211,7 @@ def _look(
     """Return what the looks at all parts show together.
 
     Numbers without holes in each part name the rows; text must differ in the sample.
+    Columns without values have none in any part.
     """
     looks = [sample.look for sample in samples]
     numbering = set.intersection(*(set(look.numbering) for look in looks))
@@ -218,11 +219,13 @@ def _look(
     plain, keep = reading.plain(rows), options.keep or []
     counted = in_parts & set(plain.select_dtypes("integer").columns)
     ids = counted | set(row_ids(plain)).difference(keep, numbering)
+    unknown = set.intersection(*(set(look.unknown) for look in looks))
     return TableLook(
         guesses,
         reading,
         sorted(numbering),
         [name for name in rows.columns if name in ids],
+        [name for name in hardly_known(plain) if name in unknown],
         sum(look.n_unlabelled for look in looks),
     )
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import re
 import signal
 import sys
 import threading
+import time
 import traceback
 import warnings
 from collections.abc import Iterator
@@ -17,6 +19,9 @@ from committee._format import printable
 
 #: An error in the data or the model; a command that was called wrongly; Ctrl-C.
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
+
+#: Seconds after which a Ctrl-C that was lost comes again.
+_AGAIN = 0.05
 
 #: What an exception has to offer to a program that catches it.
 _FOR_PYTHON = re.compile(r" \([^()]*'members' attribute of this exception\.\)")
@@ -47,7 +52,7 @@ def explained(*, debug: bool = False, quiet: bool = False) -> Iterator[None]:
     """
     _check_streams()
     try:
-        with _warnings_as_notes(quiet):
+        with _warnings_as_notes(quiet), _no_interrupt_lost():
             try:
                 yield
             except SystemExit:
@@ -167,6 +172,37 @@ def _warnings_as_notes(quiet: bool) -> Iterator[None]:
             warnings.simplefilter("ignore", kind)
         warnings.showwarning = show
         yield
+
+
+@contextmanager
+def _no_interrupt_lost() -> Iterator[None]:
+    """Repeat a Ctrl-C that came in a destructor or a callback, which cannot raise.
+
+    Python would print it there, and go on with a training that was to end.
+    """
+    usual = sys.unraisablehook
+
+    def show(lost: Any) -> None:
+        if isinstance(lost.exc_value, KeyboardInterrupt):
+            # Later: here it would be lost once more.
+            _thread.start_new_thread(_interrupt_again, ())
+        else:
+            usual(lost)
+
+    sys.unraisablehook = show
+    try:
+        yield
+    finally:
+        sys.unraisablehook = usual
+
+
+def _interrupt_again() -> None:
+    time.sleep(_AGAIN)
+    main = threading.main_thread().ident
+    if sys.platform != "win32" and main is not None:
+        signal.pthread_kill(main, signal.SIGINT)  # ends its waiting, too
+    else:
+        _thread.interrupt_main()
 
 
 def _check_streams() -> None:

@@ -266,6 +266,14 @@ class Predict(Options):
         bool,
         typer.Option("--proba", help="A column for the probability of each class."),
     ] = False
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            metavar="COVERAGE",
+            help="Columns `lower` and `upper` that hold this share of all targets, such "
+            "as 0.9; for numbers.",
+        ),
+    ] = None
     encoding: Encoding = None
     jobs: Jobs = 1
     scheduler: Scheduler = None

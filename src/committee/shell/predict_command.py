@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from sklearn.pipeline import Pipeline
+
 from committee._progress import track
 from committee.shell.choices import CLASSIFICATION
 from committee.shell.dask_client import refuse_jobs, workers
@@ -33,6 +35,8 @@ def predict(options: Predict) -> None:
     model = read_model(options.model)
     if options.proba:
         _check_proba(model, options.model)
+    if options.interval is not None:
+        _check_interval(model, options)
     if "n_jobs" in model.last.get_params(deep=False):
         model.last.set_params(n_jobs=options.jobs)
     if on_dask:
@@ -43,7 +47,10 @@ def predict(options: Predict) -> None:
             read_table(options.data, model.words, options.encoding)
         )
         findings.note(options.messages)
-        write_tables([predictions(model.estimator, X, proba=options.proba)], output)
+        table = predictions(
+            model.estimator, X, proba=options.proba, interval=options.interval
+        )
+        write_tables([table], output)
     if output != "-":
         options.messages.result(
             {
@@ -70,23 +77,32 @@ def _on_workers(options: Predict, model: TableModel, files: list[str]) -> Findin
             raise ShellError(f"{listed(files)} have no rows.")
 
     with workers(options.scheduler, options.messages) as client:
-        predicted = as_chunks(parts).map(_predicted, model, options.proba)
+        predicted = as_chunks(parts).map(
+            _predicted, model, options.proba, options.interval
+        )
         write_tables(tables(client.compute(predicted.parts)), options.output)
     return findings[0]
 
 
-def _predicted(part: Part, model: TableModel, proba: bool) -> tuple[Any, Findings]:
+def _predicted(
+    part: Part, model: TableModel, proba: bool, interval: float | None
+) -> tuple[Any, Findings]:
     """Return the predictions of one part, None without rows."""
     frame = part.read(model.words)
     if not len(frame):
         return None, Findings()
     with part.named():
         X, findings = model.take(frame)
-        return predictions(model.estimator, X, proba=proba), findings
+        table = predictions(model.estimator, X, proba=proba, interval=interval)
+        return table, findings
 
 
-def predictions(estimator: Any, X: Any, *, proba: bool = False) -> Any:
+def predictions(
+    estimator: Any, X: Any, *, proba: bool = False, interval: float | None = None
+) -> Any:
     """Return a table with the column `prediction`, and `p_CLASS` for every class.
+
+    For a coverage, as `interval`, there are also the columns `lower` and `upper`.
 
     Examples
     --------
@@ -102,7 +118,37 @@ def predictions(estimator: Any, X: Any, *, proba: bool = False) -> Any:
     if proba:
         p = estimator.predict_proba(X)
         table |= {f"p_{label}": p[:, k] for k, label in enumerate(estimator.classes_)}
+    if interval is not None:
+        is_pipeline = isinstance(estimator, Pipeline)
+        committee = estimator[-1] if is_pipeline else estimator
+        rows = estimator[:-1].transform(X) if is_pipeline else X
+        table["lower"], table["upper"] = committee.predict_interval(rows, interval).T
     return DataFrame(table)
+
+
+def _check_interval(model: TableModel, options: Predict) -> None:
+    """Refuse intervals of a model that has none, before rows are read."""
+    if model.task == CLASSIFICATION:
+        raise ShellError(
+            f"'{options.model}' is a classifier: --interval is for numbers, --proba for "
+            "classes."
+        )
+    if not hasattr(model.last, "predict_interval"):
+        raise ShellError(
+            f"The regressor in '{options.model}' is no committee: --interval needs one "
+            "of `committee train` or `committee prune`."
+        )
+    if not 0 < float(options.interval or 0) < 1:
+        raise ShellError(
+            "--interval must be a share above 0 and below 1, such as 0.9. Got "
+            f"{options.interval:g}.",
+            USAGE,
+        )
+    if not model.last.has_held_out_rows:
+        raise ShellError(
+            f"'{options.model}' keeps no rows that its members have not seen: train it "
+            "from one table, with another generator than adaboost, or prune it."
+        )
 
 
 def _check_proba(model: TableModel, path: str) -> None:

@@ -79,7 +79,7 @@ def _in_memory(options: Prune, model: TableModel, files: list[str]) -> tuple[Any
     if isinstance(getattr(model.last, "generator", None), Pool):
         _refuse_rows_of_pool(options, model, X)
     else:
-        _note_known_rows(options, model, len(y))
+        _note_known_rows(options, model, X)
     small = prune_ensemble(
         model.estimator,
         X,
@@ -134,9 +134,7 @@ def _combiner(options: Prune, model: TableModel | None = None) -> Any:
 
 def _refuse_rows_of_pool(options: Prune, model: TableModel, X: Any) -> None:
     """Refuse the training rows of unlike learners: all of them have seen all rows."""
-    roster = roster_of(model.estimator)
-    recognise = roster.recognise if options.oob is None else None
-    if options.oob or (recognise and recognise(roster.prepared(X)) == "same"):
+    if options.oob or (options.oob is None and _recognised(model, X) == "same"):
         raise ShellError(
             f"The learners of '{options.model}' have seen all rows of their table, and "
             "train has chosen and weighed them already, on predictions of rows that "
@@ -146,15 +144,23 @@ def _refuse_rows_of_pool(options: Prune, model: TableModel, X: Any) -> None:
         )
 
 
-def _note_known_rows(options: Prune, model: TableModel, n_rows: int) -> None:
-    """Say that these look like the rows that the members were trained on."""
-    if options.oob or not model.is_source(options.data, n_rows):
+def _note_known_rows(options: Prune, model: TableModel, X: Any) -> None:
+    """Say that these look like training rows, unless the library finds out."""
+    if options.oob or not model.is_source(options.data, len(X)):
+        return
+    if options.oob is None and _recognised(model, X) is not None:
         return
     options.messages.note(
         f"'{options.data}' has the name and the number of rows of the table that the "
         "model was trained on: if these are its rows, give --oob, for members know "
         "them by heart."
     )
+
+
+def _recognised(model: TableModel, X: Any) -> str | None:
+    """Return "same", "another order" or "others"; None where members cannot tell."""
+    roster = roster_of(model.estimator)
+    return None if roster.recognise is None else roster.recognise(roster.prepared(X))
 
 
 def _refuse_options(options: Prune) -> None:

@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from committee.shell.columns import ROW_NUMBERS, check_names, row_ids, row_numbers
+from committee.shell.columns import (
+    ROW_NUMBERS,
+    check_names,
+    hardly_known,
+    row_ids,
+    row_numbers,
+)
 from committee.shell.errors import USAGE, ShellError, listed
 from committee.shell.formats import Guess
 from committee.shell.options import Train
@@ -24,8 +30,9 @@ class TableLook:
         From names of columns to what they may mean.
     reading : Reading
         What was decided.
-    numbering, ids : list of str
-        Columns that number the rows, without a name, and those that name them.
+    numbering, ids, unknown : list of str
+        Columns that number the rows, without a name, those that name them, and those
+        with no values or hardly any.
     n_unlabelled : int
         Rows without a target.
     """
@@ -34,6 +41,7 @@ class TableLook:
     reading: Reading
     numbering: list[str]
     ids: list[str]
+    unknown: list[str]
     n_unlabelled: int = 0
 
     @classmethod
@@ -50,12 +58,13 @@ class TableLook:
         plain, keep = reading.plain(rows), options.keep or []
         numbering = [name for name in row_numbers(plain) if name not in keep]
         ids = [n for n in row_ids(plain) if n not in keep and n not in numbering]
-        return cls(guesses, reading, numbering, ids, len(frame) - len(y))
+        unknown = [name for name in hardly_known(plain) if name not in keep]
+        return cls(guesses, reading, numbering, ids, unknown, len(frame) - len(y))
 
     @property
     def left_out(self) -> list[str]:
         """Columns that no member is shown."""
-        return [*self.numbering, *self.ids]
+        return [*self.numbering, *self.ids, *self.unknown]
 
     def note(self, options: Train) -> None:
         """Say what was decided."""
@@ -66,8 +75,14 @@ class TableLook:
             messages.note(ROW_NUMBERS)
         if self.ids:
             messages.note(
-                f"{listed(self.ids)} left out: different in every row, and so known by "
-                f"no other; --keep {self.ids[0]!r} to look at it all the same."
+                f"{listed(self.ids)} left out: different in every row, which tells "
+                f"nothing about other rows; --keep {self.ids[0]!r} to look at it all the "
+                "same."
+            )
+        if self.unknown:
+            messages.note(
+                f"{listed(self.unknown)} left out: no values, or hardly any; --keep "
+                f"{self.unknown[0]!r} to look at it all the same."
             )
 
 

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from committee.crossfit import CrossFit
 from committee.estimators import CommitteeClassifier, CommitteeRegressor
 from committee.members import Pool, RandomInits
-from committee.pruning.crossfit import CrossFit
-from committee.pruning.weighing_rows import WeighingRows
 from committee.shell.choices import (
     CLASSIFICATION,
     GENERATORS,
@@ -40,6 +39,7 @@ from committee.shell.table_model import TableModel, source_name, write_model
 from committee.shell.table_output import check_output
 from committee.shell.tables import read_table
 from committee.shell.target import split_target
+from committee.weighing_rows import WeighingRows
 
 
 def train(options: Train) -> None:
@@ -149,6 +149,10 @@ def _fit_in_memory(options: Train, files: list[str], start: float) -> _Fit:
     X, y = encoding.X(frame), encoding.y(frame)
     committee = _committee(options, encoding.task, verbose=not options.quiet)
     committee._keeps_weighing = True
+    # For intervals: the file has what they need, or nobody has.
+    committee.uncertainty = (
+        options.generator == POOL or committee.generator.leaves_rows_out
+    )
     if options.generator == POOL:
         fit_pool(committee, X, y, encoding, options, start)
     else:

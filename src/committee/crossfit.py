@@ -20,7 +20,7 @@ from committee._typing import BoolArray, FloatArray, IntArray
 from committee.combiners import Combiner
 from committee.diagnostics.filled_votes import FilledVotes
 from committee.probabilities import pooled_terms
-from committee.pruning.weighing_rows import WeighingRows, decided
+from committee.weighing_rows import WeighingRows, decided
 
 #: Above this many rows two folds are enough, and cost no more than one more fit.
 _MANY = 10_000
@@ -115,10 +115,26 @@ class CrossFit:
             p[test] = combiner.probabilities(output)
         return p
 
+    def weights(self, size: int | None = None) -> list[tuple[IntArray, FloatArray]]:
+        """Return rows and the weights (M,) that were found without them, by fold.
+
+        Those of the combiner's own choice, or of its path up to a size.
+        """
+        if size is None:
+            return [(test, fitted.weights_) for test, _, fitted in self._folds]
+        return [
+            (test, _largest(*_path(fitted), size)) for test, _, fitted in self._folds
+        ]
+
     def of_size(self, size: int) -> Predicted | None:
-        """Return the predictions of committees of about this size, and not above it."""
+        """Return the predictions of committees of about this size, and not above it.
+
+        No members at all are in the smallest ones, where that is what folds have found.
+        """
+        if not self.by_size:
+            return None
         below = [known for known in self.by_size if known <= size]
-        return self.by_size[max(below)] if below else None
+        return self.by_size[max(below, default=min(self.by_size))]
 
 
 def _splits(rows: WeighingRows) -> list[tuple[IntArray, IntArray]]:

@@ -6,7 +6,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from committee.ensembles import Roster, roster_of
 from committee.predictions import predict_members
-from committee.pruning.weighing_rows import WeighingRows, checked_rows
+from committee.weighing_rows import WeighingRows, checked_rows
 
 
 def test_labels_become_positions():

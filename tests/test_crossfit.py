@@ -6,8 +6,8 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 from committee import EPPruner, SimplexWeights
-from committee.pruning.crossfit import CrossFit
-from committee.pruning.weighing_rows import WeighingRows
+from committee.crossfit import CrossFit
+from committee.weighing_rows import WeighingRows
 
 
 @pytest.mark.parametrize("combiner", [EPPruner(), SimplexWeights()], ids=repr)

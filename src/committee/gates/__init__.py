@@ -1,0 +1,7 @@
+"""Weights that depend on x: the one place that sees X and F together."""
+
+from committee.gates.base import Gate
+from committee.gates.neighbour import NeighbourGate
+from committee.gates.softmax import SoftmaxGate
+
+__all__ = ["Gate", "NeighbourGate", "SoftmaxGate"]

@@ -1,0 +1,224 @@
+"""NeighbourGate: who was right among the nearest rows (dynamic selection)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import gen_batches
+
+from committee._typing import BoolArray, FloatArray, IntArray
+from committee._validation import Interval, StrOptions
+from committee.combiners import Combiner
+from committee.combiners.problem import Problem
+from committee.gates.base import Gate
+from committee.gates.static import static_weights
+
+#: Rows that are answered at once.
+_BLOCK = 4096
+_FOR_NUMBERS = ("soft", "ola")
+
+
+class NeighbourGate(Gate):
+    """Weights by what members were worth among the nearest rows.
+
+    With the k rows nearest to x, on columns of mean zero and variance one:
+
+    - "soft": g_m ~ w_m e_m / e_m(x) with static weights w, e_m the mean squared error
+      over all rows, and e_m(x) that among the neighbours, averaged with e_m in equal
+      parts (probability vectors against one-hot targets for classes).
+    - "ola": who is right most often (Woods, Kegelmeyer and Bowyer 1997), or has the
+      least squared error; ties share.
+    - "lca": the same among those neighbours that the member puts into the class that
+      it predicts at x.
+    - "knora-e": who is right on all neighbours; unless there is one, on all of the
+      nearest k - 1, and so on (Ko, Sabourin and Britto 2008).
+    - "knora-u": a vote for every neighbour on which the member is right.
+    - "des-p": who is right more often than a guess, 1 / K (Woloszynski et al. 2012).
+
+    Where no member qualifies all have equal weights. A member that abstains on
+    all neighbours counts as it does over all rows, and for "knora-e" not at all.
+
+    Parameters
+    ----------
+    method : {"soft", "ola", "lca", "knora-e", "knora-u", "des-p"}, default="soft"
+        For regression "soft" and "ola".
+    n_neighbors : int, default=7
+        k; all rows where there are fewer.
+    columns : list of column numbers or names, optional
+        What the gate looks at: all columns of X unless given. They must hold numbers.
+    static : combiner, optional
+        What learns the static weights of "soft", on the same F: `SimplexWeights()`
+        unless given; `Average()` for members of one bag. Other methods have none.
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
+        Of scikit-learn's `NearestNeighbors`; all are exact.
+
+    Attributes
+    ----------
+    neighbors_ : NearestNeighbors
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee import NeighbourGate
+    >>> X = np.linspace(-1, 1, 41)[:, None]
+    >>> F = np.c_[-X, X]  # the first is right on the left, the second on the right
+    >>> gate = NeighbourGate("ola", n_neighbors=3).fit(X, F, np.abs(X[:, 0]))
+    >>> gate.weights([[-0.9], [0.9]]).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **Gate._parameter_constraints,
+        "method": [StrOptions({"soft", "ola", "lca", "knora-e", "knora-u", "des-p"})],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "static": [Combiner, None],
+        "algorithm": [StrOptions({"auto", "ball_tree", "kd_tree", "brute"})],
+    }
+
+    def __init__(
+        self,
+        method: str = "soft",
+        *,
+        n_neighbors: int = 7,
+        columns: Any = None,
+        static: Combiner | None = None,
+        algorithm: str = "auto",
+    ) -> None:
+        self.method = method
+        self.n_neighbors = n_neighbors
+        self.columns = columns
+        self.static = static
+        self.algorithm = algorithm
+
+    def _learn(self, Z: FloatArray, problem: Problem) -> None:
+        """Keep the rows, and what every member was worth on each."""
+        if problem.n_classes is None and self.method not in _FOR_NUMBERS:
+            raise ValueError(
+                f"NeighbourGate(method={self.method!r}) counts who is right, which needs "
+                'classes. For numbers take method="soft" or "ola".'
+            )
+        mask = problem.held_out
+        self._present: BoolArray = np.ones((len(Z), 1), bool) if mask is None else mask
+        self._votes: IntArray | None = None
+        if self.method == "soft" or problem.n_classes is None:
+            worth = _squared_errors(problem)
+        else:
+            votes = problem.F.argmax(axis=2)
+            worth = (votes == problem.y[:, None]).astype(np.float64)
+            if self.method == "lca":
+                self._votes = votes
+        self._worth: FloatArray = np.where(self._present, worth, 0.0)
+        self._row_weights = problem.row_weights / problem.row_weights.mean()
+        s = self._row_weights[:, None] * self._present
+        counted = np.maximum(s.sum(axis=0), np.finfo(float).tiny)
+        self._overall: FloatArray = (s * self._worth).sum(axis=0) / counted
+        self._correct = self._worth > 0 if self.method == "knora-e" else None
+        self._static: FloatArray | None = None
+        if self.method == "soft":
+            self._static = static_weights(self.static, problem)
+        k = min(self.n_neighbors, len(Z))
+        self.neighbors_ = NearestNeighbors(n_neighbors=k, algorithm=self.algorithm)
+        self.neighbors_.fit(Z)
+
+    def _weigh(self, Z: FloatArray, F: FloatArray | None) -> FloatArray:
+        """Return G, block by block."""
+        if self.method == "lca" and F is None:
+            raise ValueError(
+                'NeighbourGate(method="lca") looks at what the members predict for the '
+                "rows: give F, weights(X, F)."
+            )
+        G = np.empty((len(Z), self.n_members_))
+        for rows in gen_batches(len(Z), _BLOCK):
+            near = self.neighbors_.kneighbors(Z[rows], return_distance=False)
+            G[rows] = self._among(near, None if F is None else F[rows])
+        return G
+
+    def _among(self, near: IntArray, F: FloatArray | None) -> FloatArray:
+        """Return the weights of rows with these neighbours, (n, M)."""
+        if self.method == "knora-e":
+            return _shares(_longest(self._streaks(near)))
+        if self.method == "knora-u":
+            return _shares(self._sums(near)[0])
+        local = self._local(near, F)
+        if self.method == "soft":
+            assert self._static is not None
+            return _shares(self._static * _relative(self._overall, local))
+        if self.method == "des-p":
+            assert self._n_classes is not None
+            return _shares(local > 1.0 / self._n_classes)
+        best = local.min if self._n_classes is None else local.max
+        return _shares(local == best(axis=1, keepdims=True))
+
+    def _sums(
+        self, near: IntArray, counts: Callable[[IntArray], Any] = lambda rows: 1.0
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return sums over the neighbours of worth and of presence, (n, M).
+
+        `counts` returns the share, (n, M), with which a neighbour counts.
+        """
+        total = np.zeros((len(near), self.n_members_))
+        present = np.zeros_like(total)
+        for rows in near.T:
+            s = self._row_weights[rows, None] * counts(rows)
+            total += s * self._worth[rows]
+            present += s * self._present[rows]
+        return total, present
+
+    def _local(self, near: IntArray, F: FloatArray | None) -> FloatArray:
+        """Return mean worth among the neighbours, overall worth without any, (n, M)."""
+        if self._votes is None:
+            total, present = self._sums(near)
+        else:
+            assert F is not None
+            votes, here = self._votes, F.argmax(axis=2)
+            total, present = self._sums(near, lambda rows: votes[rows] == here)
+        known = present > 0
+        return np.where(known, total / np.where(known, present, 1.0), self._overall)
+
+    def _streaks(self, near: IntArray) -> IntArray:
+        """Return how many of the nearest a member has without an error, (n, M).
+
+        Those it abstains on are passed over; one that is right on none has zero.
+        """
+        assert self._correct is not None
+        failed = self._present & ~self._correct
+        alive = np.ones((len(near), self.n_members_), dtype=bool)
+        length = np.zeros(alive.shape, dtype=np.intp)
+        right = np.zeros(alive.shape, dtype=bool)
+        for rows in near.T:
+            alive &= ~failed[rows]
+            right |= alive & self._correct[rows]
+            length += alive
+        return np.where(right, length, 0)
+
+
+def _squared_errors(problem: Problem) -> FloatArray:
+    """Return |F_nm - y_n|^2, (N, M), in units of the largest: only ratios matter."""
+    if problem.n_classes is None:
+        E = problem.F - problem.y[:, None]
+        return (E / (np.abs(E).max() or 1.0)) ** 2
+    targets = np.eye(problem.n_classes)[problem.y]
+    return ((problem.F - targets[:, None]) ** 2).sum(axis=2)  # type: ignore[no-any-return]
+
+
+def _longest(streaks: IntArray) -> Any:
+    """Return who has the longest streak, none where all are zero."""
+    longest = streaks.max(axis=1, keepdims=True)
+    return (streaks == longest) & (longest > 0)
+
+
+def _shares(votes: Any) -> FloatArray:
+    """Return rows scaled to sum one, equal shares where all are zero."""
+    shares = np.asarray(votes, dtype=np.float64)
+    shares = np.where(shares.any(axis=1, keepdims=True), shares, 1.0)
+    return shares / shares.sum(axis=1, keepdims=True)  # type: ignore[no-any-return]
+
+
+def _relative(overall: FloatArray, local: FloatArray) -> FloatArray:
+    """Return e / (e + e(x)), (n, M): one half for a member that has no errors."""
+    both = overall + local
+    return np.where(both > 0, overall / np.where(both > 0, both, 1.0), 0.5)

@@ -1,0 +1,101 @@
+"""Gates in a tree, functions of arrays: multinomial regressions on soft targets.
+
+The gates of a tree with L leaves are a list of coefficients B (b, 1 + d), node by node
+from the root downwards. Every leaf is an expert, and
+
+    log g_leaf(x) = sum over the nodes on its way of log softmax(B z)_child
+
+with z = (1, x). A tree of depth one is the gate of a plain mixture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import log_softmax
+
+from committee._typing import FloatArray
+
+
+def empty_gates(depth: int, branching: int, n_columns: int) -> list[FloatArray]:
+    """Return gates that share equally, one for each node."""
+    n_nodes = sum(branching**level for level in range(depth))
+    return [np.zeros((branching, n_columns)) for _ in range(n_nodes)]
+
+
+def log_gates(Z: FloatArray, gates: list[FloatArray]) -> FloatArray:
+    """Return log g of every leaf, (N, L); Z (N, 1 + d) begins with ones."""
+    b = len(gates[0])
+    log_g = np.zeros((len(Z), _n_leaves(gates)))
+    for B, leaves in zip(gates, _leaves(gates), strict=True):
+        children = np.repeat(np.arange(b), (leaves.stop - leaves.start) // b)
+        log_g[:, leaves] += log_softmax(Z @ B.T, axis=1)[:, children]
+    return log_g
+
+
+def fit_gates(
+    Z: FloatArray, R: FloatArray, gates: list[FloatArray], penalty: float
+) -> list[FloatArray]:
+    """Return the gates of largest likelihood of soft targets R (N, L), from given ones.
+
+    The targets of a node are the sums of R over the leaves below each of its children.
+    """
+    b = len(gates[0])
+    return [
+        fit_multinomial(Z, R[:, leaves].reshape(len(R), b, -1).sum(axis=2), B, penalty)
+        for B, leaves in zip(gates, _leaves(gates), strict=True)
+    ]
+
+
+def fit_multinomial(
+    Z: FloatArray, H: FloatArray, B: FloatArray, penalty: float
+) -> FloatArray:
+    """Return B that maximises sum_nc H_nc log softmax(B z_n)_c - penalty |B|^2 / 2.
+
+    Intercepts, the first column of B, are not penalised. H (N, b) need not sum to one.
+    """
+    if len(B) == 1:
+        return B
+    h = H.sum(axis=1, keepdims=True)
+    total = max(float(h.sum()), np.finfo(float).tiny)
+
+    def objective(flat: FloatArray) -> tuple[float, FloatArray]:
+        C = flat.reshape(B.shape)
+        log_p = log_softmax(Z @ C.T, axis=1)
+        gradient = (h * np.exp(log_p) - H).T @ Z
+        gradient[:, 1:] += penalty * C[:, 1:]
+        value = 0.5 * penalty * np.sum(C[:, 1:] ** 2) - np.sum(H * log_p)
+        return float(value) / total, gradient.ravel() / total
+
+    options = {"maxiter": 500, "ftol": 1e-13, "gtol": 1e-8}
+    found = minimize(objective, B.ravel(), jac=True, method="L-BFGS-B", options=options)
+    # Never worse than where it began, so that EM never is.
+    if found.fun > objective(B.ravel())[0]:
+        return B
+    fitted: FloatArray = found.x.reshape(B.shape)
+    return fitted
+
+
+def gate_penalty(gates: list[FloatArray], penalty: float) -> float:
+    """Return penalty |B|^2 / 2 of all gates, intercepts aside."""
+    return 0.5 * penalty * sum(float(np.sum(B[:, 1:] ** 2)) for B in gates)
+
+
+def _n_leaves(gates: list[FloatArray]) -> int:
+    """Return L: with one node more on the way, b - 1 leaves more."""
+    return 1 + len(gates) * (len(gates[0]) - 1)
+
+
+def _leaves(gates: list[FloatArray]) -> Iterator[slice]:
+    """Yield the leaves below each node, level by level."""
+    b, L = len(gates[0]), _n_leaves(gates)
+    if b == 1:
+        yield from [slice(0, 1)] * len(gates)
+        return
+    n_nodes = 1
+    while n_nodes < L:
+        width = L // n_nodes
+        yield from (slice(i * width, (i + 1) * width) for i in range(n_nodes))
+        n_nodes *= b

@@ -1,0 +1,60 @@
+"""Rows that nobody has labelled, like those that somebody has."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.neighbors import NearestNeighbors
+
+from committee._typing import FloatArray
+
+#: Neighbours that a row may take columns from.
+_NEIGHBOURS = 5
+#: Rows among which neighbours are looked for, at most: the search is quadratic.
+_SEARCHED = 10_000
+
+
+def made_up_rows(X: FloatArray, n: int, rng: np.random.RandomState) -> FloatArray:
+    """Return n rows: each a row of X with half of its columns from a neighbour.
+
+    The neighbour is one of the five nearest, in units of the columns' spread; missing
+    values count as the mean there, and are handed on as they are.
+
+    Parameters
+    ----------
+    X : array of shape (N, n_features)
+    n : int
+    rng : RandomState
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee.refining.made_up_rows import made_up_rows
+    >>> X = np.arange(6.0)[:, None] * np.ones(4)
+    >>> made_up_rows(X, 3, np.random.RandomState(0)).shape
+    (3, 4)
+    """
+    if len(X) > _SEARCHED:
+        X = X[np.sort(rng.permutation(len(X))[:_SEARCHED])]
+    N, width = X.shape
+    base = rng.randint(N, size=n)
+    if N == 1:
+        return X[base]
+    units = _in_units(X)
+    k = min(_NEIGHBOURS, N - 1)
+    near = NearestNeighbors(n_neighbors=k).fit(units).kneighbors(return_distance=False)
+    other = near[base, rng.randint(k, size=n)]
+    # At random which half; one column of one is taken with probability one half.
+    half = width // 2 + (width % 2) * rng.randint(2, size=(n, 1))
+    taken = rng.random_sample((n, width)).argsort(axis=1) < half
+    return np.asarray(np.where(taken, X[other], X[base]))
+
+
+def _in_units(X: FloatArray) -> FloatArray:
+    """Return the columns with mean zero and spread one, zero where they are missing."""
+    X = np.where(np.isfinite(X), X, np.nan)
+    known = np.isfinite(X)
+    count = np.maximum(known.sum(axis=0), 1)
+    mean = np.where(known, X, 0).sum(axis=0) / count
+    centred = np.where(known, X - mean, 0.0)
+    spread = np.sqrt((centred**2).sum(axis=0) / count)
+    return centred / np.where(spread > 0, spread, 1.0)

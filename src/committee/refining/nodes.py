@@ -1,0 +1,111 @@
+"""The nodes of several trees in one table, and the leaves that are left of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from committee._typing import BoolArray, FloatArray, IntArray
+
+
+class Nodes:
+    """Nodes of k trees, one tree below the other; a child is below its parent.
+
+    A *cut* is a mask over the nodes: True where a node becomes a leaf, so that all below
+    it goes. Cutting changes no row of this table; it says which rows are leaves.
+
+    Parameters
+    ----------
+    trees : sequence of `tree_` of scikit-learn
+    values : sequence of arrays (n_nodes_m, T)
+        What the nodes of each tree predict.
+
+    Attributes
+    ----------
+    start : int array of shape (k + 1,)
+        Where each tree begins.
+    left, right, parent : int arrays of shape (n_nodes,)
+        Rows of this table, -1 where there is none.
+    n : float array of shape (n_nodes,)
+        Weight of the training rows in a node.
+    n_rows : int array of shape (n_nodes,)
+        How many they are.
+    value : float array of shape (n_nodes, T)
+    """
+
+    def __init__(self, trees: Sequence[Any], values: Sequence[FloatArray]) -> None:
+        self.start = np.cumsum([0, *(tree.node_count for tree in trees)])
+        self.left = self._joined(trees, lambda tree: tree.children_left)
+        self.right = self._joined(trees, lambda tree: tree.children_right)
+        self.n = np.concatenate([tree.weighted_n_node_samples for tree in trees])
+        self.n_rows = np.concatenate([tree.n_node_samples for tree in trees])
+        self.value = np.concatenate(values)
+        self.parent = np.full(len(self.left), -1)
+        inner = np.flatnonzero(self.left >= 0)
+        self.parent[self.left[inner]] = self.parent[self.right[inner]] = inner
+
+    def _joined(
+        self, trees: Sequence[Any], children: Callable[[Any], IntArray]
+    ) -> IntArray:
+        parts = [
+            np.where(children(tree) < 0, -1, children(tree) + first)
+            for tree, first in zip(trees, self.start, strict=False)
+        ]
+        return np.concatenate(parts)
+
+    def __len__(self) -> int:
+        """Count the nodes."""
+        return len(self.left)
+
+    @cached_property
+    def levels(self) -> list[IntArray]:
+        """The nodes by depth, the roots first."""
+        found, level = [], self.start[:-1]
+        while len(level):
+            found.append(level)
+            inner = level[self.left[level] >= 0]
+            level = np.concatenate([self.left[inner], self.right[inner]])
+        return found
+
+    @property
+    def leaf(self) -> BoolArray:
+        """The cut that changes nothing."""
+        return np.asarray(self.left < 0)
+
+    def sums(self, at_leaves: FloatArray) -> NDArray[np.float64]:
+        """Return for every node the sum over the leaves below it.
+
+        `at_leaves` has a row for each node; those of inner nodes are not looked at.
+        """
+        leaf = self.leaf
+        total = np.where(leaf.reshape(-1, *[1] * (at_leaves.ndim - 1)), at_leaves, 0.0)
+        for level in reversed(self.levels):
+            inner = level[~leaf[level]]
+            total[inner] = total[self.left[inner]] + total[self.right[inner]]
+        return total
+
+    def outermost(self, cut: BoolArray) -> IntArray:
+        """Return for every node the first node on its path from the root that is cut.
+
+        -1 above all cuts. A leaf of the trees is always one.
+        """
+        found = np.where(self.leaf | cut, np.arange(len(self)), -1)
+        for level in self.levels[1:]:
+            above = found[self.parent[level]]
+            found[level] = np.where(above >= 0, above, found[level])
+        return found
+
+    def columns(self, cut: BoolArray) -> tuple[IntArray, IntArray]:
+        """Return the leaves that a cut leaves, (L,), and each node's number there.
+
+        The latter is -1 at nodes above the leaves.
+        """
+        outermost = self.outermost(cut)
+        leaves = np.flatnonzero(outermost == np.arange(len(self)))
+        number = np.full(len(self) + 1, -1)
+        number[leaves] = np.arange(len(leaves))
+        return leaves, number[outermost]

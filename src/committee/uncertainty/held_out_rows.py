@@ -1,0 +1,177 @@
+"""What a committee keeps of held-out rows for its intervals and sets: no row of X.
+
+Weights that were learned on a row make its residual too small. So each row is
+predicted by weights of a fold that did not have it, and by members that did not see it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from committee._typing import BoolArray, FloatArray, IntArray
+from committee.diagnostics.filled_votes import FilledVotes
+from committee.saved_state import packed, unpacked
+from committee.uncertainty.intervals import member_spread
+from committee.uncertainty.sets import SCORES, scores_of
+
+#: Rows that are kept. With 5,000 of them the coverage of one committee at 0.9 has a
+#: standard deviation of 0.4 points, and a file 40 kB for each number by row.
+MOST_ROWS = 5000
+
+
+class FoldWeights(NamedTuple):
+    """Weights (M,) that were learned without some rows."""
+
+    rows: IntArray
+    weights: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutResiduals:
+    """Residuals of n rows, at most 5,000.
+
+    Attributes
+    ----------
+    residual : array of shape (n,)
+        |y - f|, f by all members of the fold's committee: votes that are missing are
+        drawn from those that are there, `FilledVotes.drawn`. Where f has a variance of
+        s_n^2 v_n < 0 too much for so many members, all such residuals are scaled by
+        one factor to the squared error that these would have.
+    spread : array of shape (n,)
+        Of the same votes.
+    left_out : array of shape (n,) or None
+        |y - f|, f by those members of it that did not see the row; NaN where there is
+        none. None where all members count on all rows.
+    mask : dict or None
+        The rows that members of the committee itself did not see, a bit an entry.
+    """
+
+    residual: FloatArray
+    spread: FloatArray
+    left_out: FloatArray | None = None
+    mask: dict[str, Any] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        votes: FilledVotes,
+        folds: Sequence[FoldWeights],
+        support: IntArray,
+        sample_weight: FloatArray | None = None,
+    ) -> Self:
+        """Measure the residuals of rows by weights that did not have them.
+
+        Parameters
+        ----------
+        votes : FilledVotes
+            F (N, M) of all members, targets and the mask.
+        folds : sequence of FoldWeights
+        support : array of shape (k,)
+            The members of the committee.
+        sample_weight : array of shape (N,), optional
+            Rows of weight zero do not count; all others count once.
+        """
+        rng = np.random.default_rng(0)
+        N = len(votes.F)
+        f, spread, left_out, excess = np.full((4, N), np.nan)
+        for rows, w in folds:
+            part, members = votes.take(rows), _with_weight(w)
+            f[rows], drawn = part.drawn(w, members, rng)
+            spread[rows] = member_spread(drawn, w[members])
+            excess[rows] = part.output_variance(w)
+            if part.held_out is not None:
+                left_out[rows] = _mean_of_unseen(
+                    part.F[:, members], w[members], part.held_out[:, members]
+                )
+        rows = _some(np.isfinite(f) & votes.counted, sample_weight, rng)
+        y = np.asarray(votes.y, dtype=np.float64)
+        residual = np.abs(y - f)[rows]
+        if votes.held_out is None:
+            return cls(residual, spread[rows])
+        return cls(
+            _without_excess(residual, excess[rows]),
+            spread[rows],
+            np.abs(y - left_out)[rows],
+            packed(votes.held_out[np.ix_(rows, support)]),
+        )
+
+    def unseen(self, w: FloatArray) -> tuple[FloatArray, BoolArray | None]:
+        """Return R and the mask of the rows that members with weights w leave out."""
+        if self.left_out is None or self.mask is None:
+            return self.residual, None
+        mask = unpacked(**self.mask)
+        rows = np.isfinite(self.left_out) & mask[:, w != 0].any(axis=1)
+        return self.left_out[rows], mask[rows]
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutScores:
+    """Scores of the classes of n rows, at most 5,000.
+
+    Attributes
+    ----------
+    lac, aps : arrays of shape (n,)
+        See `committee.uncertainty.sets`. In single precision, rounded upwards.
+    """
+
+    lac: FloatArray
+    aps: FloatArray
+
+    @classmethod
+    def of(
+        cls,
+        p: FloatArray,
+        y: IntArray,
+        counted: BoolArray,
+        sample_weight: FloatArray | None = None,
+    ) -> Self:
+        """Score class codes (N,) by probabilities (N, K) of fair committees."""
+        rows = _some(counted, sample_weight, np.random.default_rng(0))
+        return cls(
+            **{
+                name: _half_size(scores_of(score(p[rows]), y[rows]))
+                for name, score in SCORES.items()
+            }
+        )
+
+
+def _half_size(scores: FloatArray) -> Any:
+    """Return scores between 0 and 1 in single precision, none of them smaller."""
+    single = scores.astype(np.float32)
+    above = np.nextafter(single, np.float32(np.inf))
+    return np.where(single < scores, above, single)
+
+
+def _with_weight(w: FloatArray) -> IntArray:
+    """Return the members with a weight; all, where nobody has one."""
+    members = np.flatnonzero(w)
+    return members if len(members) else np.arange(len(w))
+
+
+def _without_excess(R: FloatArray, variance: FloatArray) -> FloatArray:
+    """Return R, where the variance (n,) is below zero scaled to mean R^2 + variance."""
+    over, squares = variance < 0, R**2
+    total = squares[over].sum()
+    share = 1 + variance[over].sum() / total if total > 0 else 1.0
+    return np.where(over, R * np.sqrt(max(share, 0.0)), R)
+
+
+def _mean_of_unseen(F: FloatArray, w: FloatArray, held_out: BoolArray) -> FloatArray:
+    """Return sum_m h_m w_m f_m (sum w / sum_m h_m w_m), NaN where that has no sense."""
+    A = held_out * w
+    total = A.sum(axis=1)
+    usable = held_out.any(axis=1) & (total > 0)
+    scale = np.divide(w.sum(), total, out=np.full(len(F), np.nan), where=usable)
+    return np.asarray(np.einsum("nm,nm->n", A, F) * scale)
+
+
+def _some(counted: BoolArray, s: Any, rng: np.random.Generator) -> IntArray:
+    """Return the numbers of the rows to keep, drawn where there are too many."""
+    rows = np.flatnonzero(counted if s is None else counted & (s > 0))
+    if len(rows) > MOST_ROWS:
+        rows = np.sort(rng.choice(rows, MOST_ROWS, replace=False))
+    return rows

@@ -1,0 +1,145 @@
+"""Mixtures of experts: what they recover, special cases, contract, misuse."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.tree import DecisionTreeClassifier
+
+from committee import (
+    MixtureOfExpertsClassifier,
+    MixtureOfExpertsRegressor,
+    ambiguity,
+    load,
+    member_predictions,
+    save,
+)
+from tests.reference.sklearn_checks import assert_passes_all_checks
+
+
+def _mixture(N, seed=0):
+    """Rows of y = 1 + 2 x or -1 - x, the first with probability sigmoid(3 x)."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2, 2, (N, 1))
+    first = rng.random(N) < 1 / (1 + np.exp(-3 * X[:, 0]))
+    f = np.where(first, 1 + 2 * X[:, 0], -1 - X[:, 0])
+    return X, f + np.where(first, 0.3, 0.1) * rng.normal(size=N)
+
+
+def test_experts_noise_and_gate_of_a_mixture_are_recovered():
+    X, y = _mixture(4000)
+    model = MixtureOfExpertsRegressor(n_experts=2, gate_penalty=0.0, random_state=0)
+    model.fit(X, y)
+    order = np.argsort([-e.coef_[0] for e in model.experts_])
+    experts = [model.experts_[m] for m in order]
+    # Standard errors are about noise / sqrt(2000): 0.007 at most; four of them.
+    np.testing.assert_allclose([e.coef_[0] for e in experts], [2, -1], atol=0.03)
+    np.testing.assert_allclose([e.intercept_ for e in experts], [1, -1], atol=0.04)
+    np.testing.assert_allclose(model.noise_[order], [0.09, 0.01], rtol=0.15)
+    # That of the gate's slope is about 0.1.
+    g = model.gate_weights([[-0.5], [0.0], [0.5]])[:, order[0]]
+    np.testing.assert_allclose(g, 1 / (1 + np.exp([1.5, 0, -1.5])), atol=0.05)
+    assert model.converged_
+    assert np.diff(model.log_likelihoods_).min() > -1e-6
+
+
+def test_one_expert_is_the_expert():
+    X, y = _mixture(100)
+    s = np.linspace(0.1, 1, 100)
+    alone = LinearRegression().fit(X, y, sample_weight=s)
+    one = MixtureOfExpertsRegressor(n_experts=1).fit(X, y, sample_weight=s)
+    np.testing.assert_allclose(one.predict(X), alone.predict(X), rtol=1e-10)
+    X, y = load_iris(return_X_y=True)
+    expert = LogisticRegression(max_iter=1000)
+    one = MixtureOfExpertsClassifier(expert, n_experts=1).fit(X, y)
+    np.testing.assert_allclose(
+        one.predict_proba(X), clone(expert).fit(X, y).predict_proba(X), atol=1e-12
+    )
+
+
+def test_predictions_are_gated_sums_and_decompose():
+    X, y = _mixture(300)
+    model = MixtureOfExpertsRegressor(n_experts=3, random_state=0).fit(X, y)
+    F, G = member_predictions(model, X), model.gate_weights(X)
+    np.testing.assert_allclose(model.predict(X), (F * G).sum(1), rtol=1e-12)
+    parts = ambiguity(F, y, G)
+    np.testing.assert_allclose(
+        parts.ensemble_error, np.mean((model.predict(X) - y) ** 2), rtol=1e-10
+    )
+
+
+def test_classes_that_no_line_separates():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (400, 2))
+    y = np.array(["odd", "even"])[(X[:, 0] * X[:, 1] > 0).astype(int)]
+    model = MixtureOfExpertsClassifier(n_experts=4, random_state=0).fit(X, y)
+    assert LogisticRegression().fit(X, y).score(X, y) < 0.7
+    fresh = rng.uniform(-1, 1, (400, 2))
+    truth = np.array(["odd", "even"])[(fresh[:, 0] * fresh[:, 1] > 0).astype(int)]
+    assert model.score(fresh, truth) > 0.9
+    np.testing.assert_allclose(model.predict_proba(fresh).sum(1), 1.0)
+
+
+def test_rows_that_are_held_out_stop_experts_that_learn_by_heart():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    y = (X[:, 0] + rng.normal(size=200) > 0).astype(int)
+    model = MixtureOfExpertsClassifier(
+        DecisionTreeClassifier(min_samples_leaf=5),
+        n_experts=2,
+        validation_fraction=0.3,
+        random_state=0,
+    ).fit(X, y)
+    kept = int(np.argmax(model.held_out_log_likelihoods_))
+    assert model.n_iter_ == kept + 6
+    assert model.converged_
+
+
+def test_restarts_are_seeded_and_the_best_is_kept():
+    X, y = _mixture(200)
+    one = MixtureOfExpertsRegressor(n_experts=4, n_restarts=1, random_state=3)
+    many = clone(one).set_params(n_restarts=4).fit(X, y)
+    one.fit(X, y)
+    assert many.log_likelihoods_.max() >= one.log_likelihoods_.max()
+    np.testing.assert_array_equal(clone(many).fit(X, y).predict(X), many.predict(X))
+
+
+def test_files(tmp_path):
+    X, y = _mixture(100)
+    model = MixtureOfExpertsRegressor(n_experts=2, random_state=0).fit(X, y)
+    save(model, tmp_path / "m.committee")
+    again = load(tmp_path / "m.committee")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_misuse_is_refused_in_words():
+    X, y = _mixture(50)
+    with pytest.raises(ValueError, match="must take sample_weight"):
+        MixtureOfExpertsRegressor(KNeighborsRegressor()).fit(X, y)
+    with pytest.raises(ValueError, match="predict_proba"):
+        MixtureOfExpertsClassifier(RidgeClassifier()).fit(X, y > 0)
+    with pytest.raises(ValueError, match="leaves nothing"):
+        MixtureOfExpertsRegressor(validation_fraction=0.001).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="max_iter=2"):
+        MixtureOfExpertsRegressor(max_iter=2, tol=0.0).fit(X, y)
+
+
+def test_constant_targets_and_fewer_rows_than_experts():
+    X = np.arange(3.0)[:, None]
+    model = MixtureOfExpertsRegressor(n_experts=5).fit(X, np.ones(3))
+    np.testing.assert_allclose(model.predict(X), 1.0)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        MixtureOfExpertsRegressor(n_experts=2, n_restarts=1, tol=0.01, random_state=0),
+        MixtureOfExpertsClassifier(n_experts=2, n_restarts=1, tol=0.01, random_state=0),
+    ],
+    ids=lambda m: type(m).__name__,
+)
+def test_scikit_learn_contract(model):
+    assert_passes_all_checks(model)

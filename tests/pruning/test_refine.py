@@ -1,0 +1,290 @@
+"""Refined committees: what they predict, where they go, what is refused."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.datasets import load_breast_cancer, make_classification, make_friedman1
+from sklearn.decomposition import PCA
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    BaggingRegressor,
+    ExtraTreesRegressor,
+    GradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    VotingRegressor,
+)
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from committee import (
+    Bagging,
+    CommitteeRegressor,
+    load,
+    prune,
+    refine,
+    save,
+    shrink,
+    to_onnx,
+)
+from committee.probabilities import as_probabilities
+from committee.pruning import refined_trees
+
+
+@pytest.fixture(scope="module")
+def friedman():
+    X, y = make_friedman1(1500, noise=1.0, random_state=0)
+    return X[:500], y[:500], X[500:], y[500:]
+
+
+@pytest.fixture(scope="module")
+def regressor(friedman):
+    X, y, *_ = friedman
+    return RandomForestRegressor(60, random_state=0).fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def labelled():
+    X, y = make_classification(
+        1200, 10, n_informative=6, n_classes=3, random_state=1, flip_y=0.1
+    )
+    return (
+        X[:400],
+        np.array(["a", "b", "c"])[y[:400]],
+        X[400:],
+        np.array(list("abc"))[y[400:]],
+    )
+
+
+@pytest.fixture(scope="module")
+def classifier(labelled):
+    X, y, *_ = labelled
+    return RandomForestClassifier(60, random_state=0).fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def small(regressor, friedman):
+    return refine(regressor, *friedman[:2], max_members=10, oob=True)
+
+
+@pytest.fixture(scope="module")
+def small_classes(classifier, labelled):
+    return refine(classifier, *labelled[:2], max_members=10, oob=True, random_state=0)
+
+
+def plain(forest, k, X):
+    return np.mean([tree.predict(X) for tree in forest.estimators_[:k]], axis=0)
+
+
+def test_refined_trees_are_better_than_the_same_trees(small, regressor, friedman):
+    *_, X, y = friedman
+    refined = ((small.predict(X) - y) ** 2).mean()
+    assert refined < ((plain(regressor, 10, X) - y) ** 2).mean()
+    assert small.support_.tolist() == list(range(10))
+    assert small.refinement_.bytes_after < 0.1 * small.refinement_.bytes_before
+
+
+def test_honest_errors_are_those_of_fresh_rows(small, friedman):
+    """They are a mean over 500 rows: five standard errors, of squares of a normal."""
+    *_, X, y = friedman
+    fresh = np.sqrt(((small.predict(X) - y) ** 2).mean())
+    assert small.refinement_.error_after == pytest.approx(fresh, rel=5 / np.sqrt(1000))
+
+
+def test_the_teacher_is_not_asked_about_rows_that_it_has_seen(
+    small_classes, classifier, labelled
+):
+    """Fresh rows tell the error, within five standard errors of a share."""
+    *_, Z, z = labelled
+    assert small_classes.refinement_.error_after is None
+    assert "on fresh rows only" in str(small_classes.refinement_)
+    small = refine(classifier, Z[:400], z[:400], max_members=10, random_state=0)
+    fresh = (small.predict(Z[400:]) != z[400:]).mean()
+    assert small.refinement_.error_after == pytest.approx(
+        fresh, abs=5 * np.sqrt(0.25 / 400)
+    )
+
+
+@pytest.fixture(scope="module")
+def two_classes():
+    X, y = load_breast_cancer(return_X_y=True)
+    forest = RandomForestClassifier(60, random_state=0).fit(X, y)
+    return refine(forest, X, y, max_members=10, oob=True, random_state=0), X
+
+
+@pytest.mark.parametrize("kind", ["numbers", "classes", "two"])
+def test_they_are_exported_and_saved(
+    kind, small, small_classes, two_classes, friedman, labelled, tmp_path
+):
+    """Probabilities are cut at zero, which a plain forest does not do."""
+    ort = pytest.importorskip("onnxruntime")
+    pytest.importorskip("skl2onnx")
+    model, X = {
+        "numbers": (small, friedman[2]),
+        "classes": (small_classes, labelled[2]),
+        "two": two_classes,
+    }[kind]
+    X, native = X.astype(np.float32), model.to_sklearn()
+    output = "predict" if kind == "numbers" else "predict_proba"
+    expected, plain = getattr(model, output)(X), getattr(native, output)(X)
+    if kind != "numbers":
+        assert np.array_equal(native.predict(X), model.predict(X))
+        plain = as_probabilities(plain)
+    np.testing.assert_allclose(plain, expected, rtol=1e-12, atol=1e-12)
+    save(model, tmp_path / "small.committee")
+    loaded = load(tmp_path / "small.committee")
+    assert np.array_equal(getattr(loaded, output)(X), expected)
+    assert loaded.refinement_ == model.refinement_
+    session = ort.InferenceSession(to_onnx(model).SerializeToString())
+    found = session.run(None, {session.get_inputs()[0].name: X})
+    np.testing.assert_allclose(np.squeeze(found[-1]), expected, rtol=1e-5, atol=1e-5)
+    if kind != "numbers":
+        assert np.array_equal(found[0], model.predict(X))
+
+
+@pytest.mark.parametrize("kind", ["numbers", "classes"])
+def test_an_infinite_ridge_without_cuts_is_the_forest(kind, request, monkeypatch):
+    forest, data = (
+        ("regressor", "friedman") if kind == "numbers" else ("classifier", "labelled")
+    )
+    forest, (X, y, Z, _) = map(request.getfixturevalue, (forest, data))
+    own = refined_trees.refitted
+    monkeypatch.setattr(
+        refined_trees,
+        "refitted",
+        lambda problem, choice, most: own(
+            problem, choice._replace(ridge=np.inf, least=1), most
+        ),
+    )
+    small = refine(forest, X, y, oob=True)
+    output = "predict" if kind == "numbers" else "predict_proba"
+    np.testing.assert_allclose(
+        getattr(small, output)(Z), getattr(forest, output)(Z), rtol=1e-12, atol=1e-12
+    )
+
+
+def test_leaves_are_limited(regressor, friedman):
+    small = refine(regressor, *friedman[:2], max_members=5, max_leaves=60, oob=True)
+    assert small.refinement_.leaves_after <= 60
+    assert sum(tree.get_n_leaves() for tree in small.members_) <= 60
+
+
+def test_what_was_just_pruned_is_refined_with_its_ensemble(classifier, labelled):
+    X, y, Z, _ = labelled
+    chosen = prune(classifier, X, y, oob=True, max_members=8)
+    small = refine(chosen, X, y, oob=True, random_state=0)
+    assert small.refinement_.n_members_before == 60
+    assert np.array_equal(small.support_, chosen.support_)
+    at_once = prune(
+        classifier, X, y, oob=True, max_members=8, refine=True, random_state=0
+    )
+    assert np.array_equal(at_once.predict_proba(Z), small.predict_proba(Z))
+    assert set(at_once.predict(Z)) <= set("abc")
+
+
+def test_fresh_rows_need_no_bootstrap(friedman):
+    X, y, Z, z = friedman
+    forest = ExtraTreesRegressor(30, random_state=0).fit(X, y)
+    small = refine(forest, Z[:500], z[:500], max_members=10)
+    fresh = ((small.predict(Z[500:]) - z[500:]) ** 2).mean()
+    assert fresh < ((plain(forest, 10, Z[500:]) - z[500:]) ** 2).mean()
+    with pytest.raises(ValueError, match="by heart"):
+        refine(forest, X, y)
+
+
+def test_bagged_columns_pipelines_and_sparse_rows_are_taken(labelled):
+    X, y, Z, _ = labelled
+    bag = BaggingClassifier(
+        DecisionTreeClassifier(), 20, max_features=0.5, random_state=0
+    )
+    pipeline = make_pipeline(StandardScaler(), bag).fit(X, y)
+    small = refine(pipeline, X, y, max_members=5, oob=True, random_state=0)
+    np.testing.assert_allclose(
+        as_probabilities(small.to_sklearn().predict_proba(Z)),
+        small.predict_proba(Z),
+        rtol=1e-12,
+        atol=1e-12,
+    )
+    forest = RandomForestClassifier(20, random_state=0).fit(csr_array(X), y)
+    sparse = refine(forest, csr_array(X), y, max_members=5, oob=True)
+    assert sparse.predict(csr_array(Z)).shape == (len(Z),)
+
+
+def test_lists_and_what_makes_other_columns_are_taken(regressor, friedman):
+    X, y, Z, z = friedman
+    listed = refine(regressor.estimators_[:8], Z[:300], z[:300])
+    assert listed.n_members_ == 8
+    assert listed.predict(Z).shape == (len(Z),)
+    pipeline = make_pipeline(
+        PCA(3), BaggingRegressor(n_estimators=20, max_features=2, random_state=0)
+    ).fit(X, y)
+    small = refine(pipeline, X, y, max_members=5, oob=True)
+    np.testing.assert_allclose(small.to_sklearn().predict(Z), small.predict(Z))
+    shrunk = shrink(pipeline, strength=0)
+    np.testing.assert_allclose(shrunk.predict(Z), pipeline.predict(Z))
+
+
+def test_a_committee_of_ours_knows_its_rows(friedman):
+    X, y, *_ = friedman
+    own = CommitteeRegressor(generator=Bagging(20), combiner="average", random_state=0)
+    own.fit(X, y)
+    small = refine(own, X, y, max_members=5, oob=own.held_out_ is not None)
+    assert small.n_members_ == 5
+
+
+def test_rows_of_weight_zero_are_not_there(regressor, friedman):
+    X, y, *_ = friedman
+    keep = np.arange(500) < 400
+    wild = np.where(keep, y, 1e6)
+    small = refine(
+        *(regressor, X, wild), max_members=5, oob=True, sample_weight=keep * 2.0
+    )
+    assert np.abs(small.predict(X)).max() < 1e3
+
+
+def test_the_seed_decides(classifier, labelled, small_classes):
+    X, y, Z, _ = labelled
+    again = refine(classifier, X, y, max_members=10, oob=True, random_state=0)
+    assert np.array_equal(again.predict_proba(Z), small_classes.predict_proba(Z))
+
+
+def test_what_cannot_be_refined_is_refused(friedman, labelled, regressor):
+    X, y, *_ = friedman
+    boosted = GradientBoostingRegressor(n_estimators=3).fit(X, y)
+    with pytest.raises(ValueError, match="Only the leaves of decision trees"):
+        refine(boosted, X, y)
+    with pytest.raises(ValueError, match="Only the leaves of decision trees"):
+        prune(boosted, X[:2], y, refine=True)  # before the rows are looked at
+    mixed = VotingRegressor([("line", LinearRegression())]).fit(X, y)
+    with pytest.raises(ValueError, match="LinearRegression"):
+        shrink(mixed)
+    votes = AdaBoostClassifier(n_estimators=3).fit(*labelled[:2])
+    with pytest.raises(ValueError, match="one vote each"):
+        refine(votes, *labelled[2:])
+    with pytest.raises(ValueError, match="max_members must be a whole number"):
+        refine(regressor, X, y, max_members=2.5, oob=True)
+    with pytest.raises(ValueError, match="at least 10 leaves"):
+        refine(regressor, X, y, max_members=10, max_leaves=5, oob=True)
+    with pytest.raises(ValueError, match="in their order"):
+        refine(regressor, X[::-1], y[::-1], oob=True)
+
+
+def test_training_rows_are_recognised(regressor, friedman, small):
+    X, y, Z, _ = friedman
+    with pytest.warns(UserWarning, match="out of bag"):
+        found = refine(regressor, X, y, max_members=10)
+    assert np.array_equal(found.predict(Z), small.predict(Z))
+
+
+def test_shrinking_by_nothing_is_the_forest():
+    X, y = load_breast_cancer(return_X_y=True)
+    forest = RandomForestClassifier(10, random_state=0).fit(X, y)
+    np.testing.assert_allclose(
+        shrink(forest, strength=0).predict_proba(X), forest.predict_proba(X), atol=1e-12
+    )
+    assert (shrink(forest).predict_proba(X).max(axis=1) < 1).all()
+    with pytest.raises(ValueError, match="strength must be"):
+        shrink(forest, strength=-1)

@@ -1,0 +1,98 @@
+"""What a committee keeps of held-out rows, against the definition."""
+
+import numpy as np
+import pytest
+
+from committee.diagnostics.filled_votes import FilledVotes
+from committee.saved_state import unpacked
+from committee.uncertainty import held_out_rows
+from committee.uncertainty.held_out_rows import (
+    FoldWeights,
+    HeldOutResiduals,
+    HeldOutScores,
+)
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    F, y = rng.normal(size=(40, 6)), rng.normal(size=40)
+    mask = rng.random((40, 6)) < 0.5
+    folds = [
+        FoldWeights(np.arange(i, 40, 2), rng.uniform(size=6) * (np.arange(6) != i))
+        for i in range(2)
+    ]
+    return F, y, mask, folds
+
+
+def test_residuals_are_those_of_the_fold_that_did_not_have_the_row(rows):
+    F, y, _, folds = rows
+    found = HeldOutResiduals.of(FilledVotes.of(F, y, None), folds, np.arange(6))
+    for n in range(40):
+        w = folds[n % 2].weights
+        assert found.residual[n] == pytest.approx(abs(y[n] - F[n] @ w))
+    assert found.left_out is None
+    assert found.mask is None
+    assert found.unseen(np.ones(6)) == (found.residual, None)
+
+
+def test_members_that_saw_a_row_do_not_count_on_it(rows):
+    F, y, mask, folds = rows
+    votes, support = FilledVotes.of(F, y, mask), np.array([1, 2, 4])
+    found = HeldOutResiduals.of(votes, folds, support)
+    kept = np.flatnonzero(mask.any(axis=1))
+    for residual, n in zip(found.left_out, kept, strict=True):
+        w = folds[n % 2].weights * mask[n]
+        if not w.any():
+            assert np.isnan(residual)
+            continue
+        f = F[n] @ w / w.sum() * folds[n % 2].weights.sum()
+        assert residual == pytest.approx(abs(y[n] - f))
+    np.testing.assert_array_equal(unpacked(**found.mask), mask[np.ix_(kept, support)])
+    R, h = found.unseen(np.array([1.0, 0.0, 1.0]))
+    assert h[:, [0, 2]].any(axis=1).all()
+    assert np.isfinite(R).all()
+
+
+def test_changing_what_members_say_on_their_own_rows_changes_nothing(rows):
+    F, y, mask, folds = rows
+    other = np.where(mask, F, 1e3)
+    one, two = (
+        HeldOutResiduals.of(FilledVotes.of(G, y, mask), folds, np.arange(6))
+        for G in (F, other)
+    )
+    np.testing.assert_allclose(one.residual, two.residual, rtol=1e-9)
+    np.testing.assert_allclose(one.spread, two.spread, rtol=1e-9)
+    np.testing.assert_allclose(one.left_out, two.left_out, rtol=1e-9)
+
+
+def test_rows_of_weight_zero_are_left_out(rows):
+    F, y, _, folds = rows
+    s = np.arange(40) % 4
+    found = HeldOutResiduals.of(FilledVotes.of(F, y, None), folds, np.arange(6), s)
+    assert len(found.residual) == 30
+
+
+def test_many_rows_are_drawn_from(rows, monkeypatch):
+    F, y, mask, folds = rows
+    monkeypatch.setattr(held_out_rows, "MOST_ROWS", 10)
+    found = HeldOutResiduals.of(FilledVotes.of(F, y, mask), folds, np.arange(6))
+    assert len(found.residual) == len(found.left_out) == found.mask["shape"][0] == 10
+
+
+def test_scores_are_of_the_rows_that_count():
+    p = np.array([[0.75, 0.25], [0.5, 0.5], [0.25, 0.75]])
+    counted = np.array([True, False, True])
+    found = HeldOutScores.of(p, np.array([0, 0, 0]), counted)
+    assert found.lac.tolist() == [0.25, 0.75]
+    assert found.aps.tolist() == [0.375, 0.875]
+
+
+def test_rounded_scores_never_leave_out_a_class_that_has_the_same_score():
+    p = np.random.default_rng(1).dirichlet(np.ones(2), size=1000)
+    y = np.zeros(1000, dtype=np.intp)
+    found = HeldOutScores.of(p, y, np.ones(1000, dtype=bool))
+    exact = 1 - p[:, 0]
+    assert found.lac.dtype == np.float32
+    assert np.all(found.lac >= exact)
+    np.testing.assert_allclose(found.lac, exact, rtol=2 * np.finfo(np.float32).eps)
