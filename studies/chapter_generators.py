@@ -102,7 +102,7 @@ NOTES = {
     ),
     "pruned": (
         "A pruned booster has learned from three quarters of the rows, and 62 rows decide "
-        "which of its rounds stay: too few."
+        "which of its rounds stay. It loses clearly; that these are too few is a guess."
     ),
 }
 
