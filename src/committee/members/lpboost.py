@@ -37,6 +37,11 @@ class LPBoost(Generator):
     margin, and training ends (column generation). Members vote with the programme's
     weights, many of them zero.
 
+    With more than two classes the learner sees the sum of u_nk over the wrong classes, not
+    which of them a row is mistaken for: a weak one may find no column of a larger edge
+    though there is one, and training ends too early. Take a learner that can tell all
+    classes apart there.
+
     No rows are left out: any other combiner weighs the members on their own training
     rows, which flatters them. Prefer a fraction as `weigh_on`, such as 0.25.
 
