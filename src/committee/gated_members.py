@@ -7,17 +7,25 @@ from abc import abstractmethod
 from dataclasses import replace
 from typing import Any, Self
 
+import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import BoolArray, FloatArray
 from committee._validation import label_codes
+from committee.calibration import Calibration, fit_calibration
+from committee.crossfit import gated_sums
 from committee.distributed import is_dask, lazy_rows
 from committee.ensembles import Roster
 from committee.gates import Gate
 from committee.held_members import HeldMembers
 from committee.members import Generator, TrainingData
 from committee.predictions import predict_members, weighted_by_row
+from committee.probabilities import as_probabilities
+from committee.weighing_rows import WeighingRows
+
+#: What belongs to other weights than those of a gate.
+_CALIBRATED = ("_slope", "_calibration")
 
 
 def _members(committee: GatedMembers) -> tuple[int, ...]:
@@ -30,6 +38,8 @@ class GatedMembers(HeldMembers):
 
     gate: Gate | None = None
     uncertainty: bool = False
+    calibration: str | None = None
+    _calibration: Calibration | None
     gate_: Gate | None = None
     held_out_: BoolArray | None
     n_jobs: int | None
@@ -86,13 +96,13 @@ class GatedMembers(HeldMembers):
         if self.roster_.classes is not None:
             y = label_codes(y, self.roster_.classes)
         made = copy.copy(self)
-        for name in ("path_", "_summary", "_slope", "_whole", "_held_out_rows"):
+        for name in ("path_", "_summary", "_whole", "_held_out_rows", *_CALIBRATED):
             made.__dict__.pop(name, None)
         made.roster_ = replace(self.roster_, link="mean")
         F = self.member_predictions(X)
-        made.gate_ = clone(gate).fit(
-            X, F, y, held_out=mask, sample_weight=sample_weight
-        )
+        known = {"held_out": mask, "sample_weight": sample_weight}
+        made.gate_ = clone(gate).fit(X, F, y, **known)
+        made._calibrate_gate(gate, X, F, y, **known)
         return made
 
     def _unseen(self, X: Any) -> BoolArray | None:
@@ -137,10 +147,26 @@ class GatedMembers(HeldMembers):
             )
         else:
             F = F[:, self.support_]
-        self.gate_ = clone(self.gate).fit(
-            rows.X, F, rows.y, held_out=self.held_out_, sample_weight=rows.sample_weight
-        )
+        known = {"held_out": self.held_out_, "sample_weight": rows.sample_weight}
+        self.gate_ = clone(self.gate).fit(rows.X, F, rows.y, **known)
+        self._calibrate_gate(self.gate, rows.X, F, rows.y, **known)
         return self
+
+    def _calibrate_gate(
+        self, gate: Gate, X: Any, F: FloatArray, y: Any, **known: Any
+    ) -> None:
+        """Calibrate probabilities of gates that were fitted without a row, if asked."""
+        if self.calibration is None or F.ndim == 2:
+            return
+        rows = WeighingRows(np.asarray(y), known["sample_weight"], known["held_out"])
+        sums, counted = gated_sums(gate, X, F, rows)
+        if counted.any():
+            s = counted if rows.weight is None else counted * rows.weight
+            self._calibration = fit_calibration(
+                *(self.calibration, as_probabilities(sums), rows.y.astype(np.intp)),
+                s.astype(np.float64),
+                sums=sums,
+            )
 
     def _gated(self, X: Any) -> FloatArray:
         """Return sum_m g_m(x) f_m(x)."""

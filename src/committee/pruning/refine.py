@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from committee._typing import FloatArray, IntArray, RandomState
+from committee.calibration import check_method
 from committee.combiners import Average
 from committee.distributed import refuse_dask
 from committee.ensembles import Roster, roster_of
@@ -32,6 +33,7 @@ def refine(
     max_leaves: int | None = None,
     oob: Oob = "auto",
     sample_weight: Any = None,
+    calibration: str | None = "slope",
     n_jobs: int | None = None,
     random_state: RandomState = None,
 ) -> CommitteeClassifier | CommitteeRegressor:
@@ -66,6 +68,9 @@ def refine(
     oob : bool or "auto", default="auto"
         As in `prune`: True for the rows that the ensemble was trained on, in their order.
     sample_weight : array-like of shape (N,), optional
+    calibration : {"slope", "vector"} or None, default="slope"
+        Of class probabilities, as in `prune`, on outputs of trees that have not seen a row,
+        with values that were fitted without it.
     n_jobs : int, optional
         Members that predict at the same time, now and in the committee.
     random_state : int, RandomState or None
@@ -77,8 +82,8 @@ def refine(
         Of plain trees, so that `to_sklearn`, `to_onnx` and `save` work as for any other.
         `support_` are the numbers of the trees in the ensemble, `refinement_` is what
         refining cost and gained; it prints as a table. Classes of a leaf sum to one, but
-        single values may be below zero: the probabilities of the committee and of
-        `to_onnx` are cut there, those of `to_sklearn` have no place for that. A clone
+        single values may be below zero: probabilities are cut there and calibrated, for
+        which `to_sklearn` puts the forest into a `CalibratedClassifierCV`. A clone
         trains the ensemble again and keeps all of it, as it is.
 
     See Also
@@ -100,9 +105,10 @@ def refine(
     True
     """
     _refuse_chunks(X, y)
+    check_method(calibration)
     whole, roster, members, w = _kept(ensemble, max_members)
     _check_max_leaves(max_leaves, len(members))
-    template = _averaging(whole, roster, X, n_jobs)
+    template = _averaging(whole, roster, X, n_jobs, calibration)
     data = PruningData(
         whole, roster, template, check_oob(oob), False, X, y, sample_weight
     )
@@ -154,7 +160,7 @@ def shrink(
         )
     roster = roster_of(ensemble)
     w = _check_trees(ensemble, roster)
-    template = _averaging(ensemble, roster, None, n_jobs)
+    template = _averaging(ensemble, roster, None, n_jobs, None)
     nodes = nodes_of(roster, roster.members)
     values = shrunk_values(nodes, strength)
     made: CommitteeClassifier | CommitteeRegressor
@@ -185,9 +191,17 @@ def _refuse_chunks(X: Any, y: Any) -> None:
     )
 
 
-def _averaging(ensemble: Any, roster: Roster, X: Any, n_jobs: int | None) -> Any:
+def _averaging(
+    ensemble: Any, roster: Roster, X: Any, n_jobs: int | None, calibration: str | None
+) -> Any:
     """Return a committee that knows its labels and columns, and takes the mean."""
-    made = recipe_of(ensemble, roster, combiner=Average(), scoring=None, n_jobs=n_jobs)
+    made = recipe_of(
+        *(ensemble, roster),
+        combiner=Average(),
+        scoring=None,
+        n_jobs=n_jobs,
+        calibration=calibration,
+    )
     learn(made, ensemble, roster, X, Average())
     return made
 

@@ -10,17 +10,26 @@ import numpy as np
 from sklearn.utils import check_array, check_random_state
 
 from committee._typing import BoolArray, FloatArray, IntArray, Member, RandomState
+from committee.calibration import Calibration, fit_calibration
 from committee.diagnostics.filled_votes import FilledVotes
 from committee.ensembles import Roster
 from committee.ensembles.column_subsets import OnColumns
 from committee.ensembles.roster import equal_weights
 from committee.ensembles.tree_values import bare_tree, class_values, with_values
 from committee.predictions import combined
+from committee.probabilities import as_probabilities
 from committee.pruning.costs import stored_bytes
 from committee.pruning.pruning_data import Evaluation, PruningData
 from committee.pruning.refinement import Refinement
 from committee.refining import Nodes, made_up_rows
-from committee.refining.choice import Candidate, Cut, Problem, chosen, refitted
+from committee.refining.choice import (
+    Candidate,
+    Cut,
+    Problem,
+    chosen,
+    output_without_a_row,
+    refitted,
+)
 
 #: Made-up rows for each row, and at most.
 _MADE_UP, _MOST_MADE_UP = 4, 20_000
@@ -50,7 +59,22 @@ def refined(
         data.template, kept.nodes, members, w, values, found.cut, Z.shape[1]
     )
     made.refinement_ = _refinement(data, judged, choice, made, found.ridge)
+    if data.roster.classes is not None and made.calibration is not None:
+        made._calibration = _calibration(made, judged, choice)
     return made
+
+
+def _calibration(made: Any, judged: Problem, choice: Candidate) -> Calibration:
+    """Return what calibrates refined leaves, by rows that these were fitted without."""
+    unit = made.weights_.sum() / judged.w.sum()
+    output = unit * output_without_a_row(judged, choice)
+    return fit_calibration(
+        made.calibration,
+        as_probabilities(output),
+        judged.y.argmax(axis=1),
+        judged.weight * choice.cut.counted,
+        sums=output,
+    )
 
 
 def _as_many_voting(members: IntArray, share: float, M: int) -> IntArray:
