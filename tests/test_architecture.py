@@ -25,7 +25,7 @@ LAYERS = [
     {"ep"},
     {"bayes"},
     {"ensembles"},
-    {"predictions", "importances"},
+    {"predictions", "importances", "deviations"},
     {"diagnostics", "export", "training_sets"},
     {"members", "combiners", "refining"},
     {"coupled", "gates", "weighing_rows"},

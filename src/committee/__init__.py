@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     )
     from committee.gates import (
         NeighbourGate,
+        PrecisionGate,
         SoftmaxGate,
     )
     from committee.members import (
@@ -188,6 +189,7 @@ __all__ = [
     "PairedRunsDisplay",
     "Pool",
     "PosteriorDisplay",
+    "PrecisionGate",
     "PrunedClassifier",
     "PrunedRegressor",
     "PruningPathDisplay",
@@ -292,7 +294,7 @@ _NAMES_OF = {
     ),
     "estimators": ("CommitteeClassifier", "CommitteeRegressor"),
     "export": ("to_onnx", "to_sklearn"),
-    "gates": ("NeighbourGate", "SoftmaxGate"),
+    "gates": ("NeighbourGate", "PrecisionGate", "SoftmaxGate"),
     "members": (
         "AdaBoost",
         "Arcing",
