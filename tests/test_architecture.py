@@ -67,7 +67,6 @@ PACKAGES = (
 
 #: Modules without a test file of their own, and where they are tested instead.
 TESTED_ELSEWHERE = {
-    "gates/static.py": "weights to shrink to: tests/gates/test_softmax.py",
     "mixtures/base.py": "restarts and what is kept: tests/mixtures/test_experts.py",
     "mixtures/tasks.py": "numbers and classes: tests/mixtures/test_experts.py",
     "members/base.py": "data classes and the abstract generator: in every members test",
