@@ -100,6 +100,8 @@ if TYPE_CHECKING:
         Rotations,
     )
     from committee.mixtures import (
+        GatedEnsembleClassifier,
+        GatedEnsembleRegressor,
         HierarchicalMixtureClassifier,
         HierarchicalMixtureRegressor,
         MixtureOfExpertsClassifier,
@@ -160,6 +162,8 @@ __all__ = [
     "EPPruner",
     "GateDisplay",
     "GateUsage",
+    "GatedEnsembleClassifier",
+    "GatedEnsembleRegressor",
     "GeneticPruner",
     "GreedyPruner",
     "HeldOutDisplay",
@@ -309,6 +313,8 @@ _NAMES_OF = {
         "Rotations",
     ),
     "mixtures": (
+        "GatedEnsembleClassifier",
+        "GatedEnsembleRegressor",
         "HierarchicalMixtureClassifier",
         "HierarchicalMixtureRegressor",
         "MixtureOfExpertsClassifier",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -19,7 +19,7 @@ from committee.mixtures.gated_experts import GatedExperts
 class NumberTask(ScoreMixin, RegressorMixin, GatedExperts):
     """Experts that predict numbers."""
 
-    _default_expert = LinearRegression()
+    _default_expert: ClassVar[Any] = LinearRegression()
     #: Writes what is learned: X, y or codes, sample weights, class codes or None.
     _fit: Any
 
@@ -58,7 +58,7 @@ class NumberTask(ScoreMixin, RegressorMixin, GatedExperts):
 class ClassTask(ScoreMixin, ClassifierMixin, GatedExperts):
     """Experts that give class probabilities, or vote."""
 
-    _default_expert = LogisticRegression(max_iter=1000)
+    _default_expert: ClassVar[Any] = LogisticRegression(max_iter=1000)
     classes_: Any
     _fit: Any
 
