@@ -1,8 +1,9 @@
 """Weights that depend on x beside static ones, on the same members and fresh rows.
 
 Two kinds of members: a pool of four unlike ones, weighed on cross-fitted predictions,
-and 25 bagged trees on 60 % of the rows, weighed on the rest. "gain" is what a
-method saves of the error of static weights (`SimplexWeights`), with its standard error over the splits: below zero it loses.
+and 25 bagged trees on 60 % of the rows, weighed on the rest. "gain" is what a method
+saves of the error of static weights (`SimplexWeights`), with its standard error over the
+splits: below zero it loses.
 Mixtures train their own experts. Errors are rates, or root mean squared errors divided
 by the standard deviation of y. The last table is what `NeighbourGate` costs beside its
 own search for neighbours.
