@@ -72,32 +72,50 @@ def loo_slope(problem: Problem, step: PathStep, floor: float) -> float:
     if not len(active):
         return 1.0
     known = step.weights[active], step.cov
-    right, wrong, n = problem.total(_slope_losses, active, *known, floor)
-    K = problem.n_classes
-    assert K is not None
-    miss = 1.0 / (n + K)
+    found = problem.total(_margin_losses, active, *known, floor)
+    return least_slope(found, problem.n_classes, _PROBIT)[0]
+
+
+def least_slope(
+    found: Sums, n_classes: int | None, unit: float = 1.0
+) -> tuple[float, float]:
+    """Return the slope of least log-loss, of all that were tried, and that log-loss."""
+    right, wrong, weight, n = found
+    assert n_classes is not None
+    miss = 1.0 / (n + n_classes)
     losses = (1 - miss) * right + miss * wrong
     i = int(np.clip(np.argmin(losses), 1, len(losses) - 2))
     a, b, c = losses[i - 1 : i + 2]
     bend = a - 2 * b + c
     shift = float(np.clip((a - c) / (2 * bend), -1.0, 1.0)) if bend > 0 else 0.0
-    return float(_PROBIT * _SLOPES[i] * (_SLOPES[1] / _SLOPES[0]) ** shift)
+    slope = unit * _SLOPES[i] * (_SLOPES[1] / _SLOPES[0]) ** shift
+    at = np.interp(i + shift, np.arange(len(right)), right)
+    return float(slope), float(at / weight)
 
 
-def _slope_losses(
+def slope_losses(
+    scores: FloatArray, y: IntArray, s: FloatArray, unit: float = 1.0
+) -> Sums:
+    """Return log-losses of softmax(t scores) at all slopes t, which can be added up.
+
+    Of the right class, and in the mean of the others; then sum_n s_n and N.
+    """
+    N, K = scores.shape
+    right, wrong = np.zeros(len(_SLOPES)), np.zeros(len(_SLOPES))
+    for i, slope in enumerate(unit * _SLOPES):
+        log_p = log_softmax(slope * scores, axis=1)
+        right[i] = -s @ log_p[np.arange(N), y]
+        wrong[i] = (-s @ log_p.sum(axis=1) - right[i]) / (K - 1)
+    return Sums((right, wrong, float(s.sum()), float(N)))
+
+
+def _margin_losses(
     problem: Problem, active: IntArray, w: FloatArray, cov: FloatArray, floor: float
 ) -> Sums:
-    """Return log-losses at all slopes: of the right class, of the others, and N."""
     margins = _loo_margins(in_logarithms(problem, floor), active, w, cov)
-    N, others = margins.shape
-    s = problem.row_weights
-    right, wrong = np.zeros(len(_SLOPES)), np.zeros(len(_SLOPES))
-    scores = np.concatenate([np.zeros((N, 1)), -margins], axis=1)
-    for i, slope in enumerate(_PROBIT * _SLOPES):
-        log_p = log_softmax(slope * scores, axis=1)
-        right[i] = -s @ log_p[:, 0]
-        wrong[i] = -s @ log_p[:, 1:].sum(axis=1) / others
-    return Sums((right, wrong, float(N)))
+    scores = np.concatenate([np.zeros((len(margins), 1)), -margins], axis=1)
+    right = np.zeros(len(scores), dtype=np.intp)
+    return slope_losses(scores, right, problem.row_weights, _PROBIT)
 
 
 def _loo_margins(
