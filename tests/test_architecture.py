@@ -28,7 +28,7 @@ LAYERS = [
     {"predictions", "importances", "deviations"},
     {"diagnostics", "export", "training_sets"},
     {"members", "combiners", "refining"},
-    {"coupled", "gates", "weighing_rows"},
+    {"coupled", "gates", "networks", "weighing_rows"},
     {"mixtures", "weighing", "saved_state", "crossfit"},
     {"held_members", "uncertainty"},
     {"gated_members", "chunk_checks"},
@@ -53,6 +53,7 @@ PACKAGES = (
     "combiners",
     "gates",
     "mixtures",
+    "networks",
     "ensembles",
     "export",
     "uncertainty",
@@ -67,6 +68,9 @@ PACKAGES = (
 
 #: Modules without a test file of their own, and where they are tested instead.
 TESTED_ELSEWHERE = {
+    "networks/layout.py": "matrices in a row of weights: test_layers",
+    "networks/rows.py": "orders, and rows to be stopped on: test_training",
+    "networks/blocks.py": "sizes and equal answers: test_generator",
     "mixtures/base.py": "restarts and what is kept: tests/mixtures/test_experts.py",
     "mixtures/tasks.py": "numbers and classes: tests/mixtures/test_experts.py",
     "members/base.py": "data classes and the abstract generator: in every members test",

@@ -107,6 +107,11 @@ if TYPE_CHECKING:
         MixtureOfExpertsClassifier,
         MixtureOfExpertsRegressor,
     )
+    from committee.networks import (
+        NetworkClassifier,
+        NetworkRegressor,
+        Networks,
+    )
     from committee.persistence import (
         ModelFileError,
         load,
@@ -188,6 +193,9 @@ __all__ = [
     "MixtureOfExpertsRegressor",
     "ModelFileError",
     "NeighbourGate",
+    "NetworkClassifier",
+    "NetworkRegressor",
+    "Networks",
     "OptimalWeights",
     "OrientationPruner",
     "PairedRunsDisplay",
@@ -320,6 +328,7 @@ _NAMES_OF = {
         "MixtureOfExpertsClassifier",
         "MixtureOfExpertsRegressor",
     ),
+    "networks": ("NetworkClassifier", "NetworkRegressor", "Networks"),
     "persistence": ("ModelFileError", "load", "save"),
     "predictions": ("combine", "member_predictions"),
     "pruning": (

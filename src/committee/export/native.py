@@ -138,6 +138,8 @@ def _voting(
     committee: Any, members: list[Member], w: FloatArray, how: dict[str, Any]
 ) -> Any:
     """Return a voting ensemble, behind what makes an array of a frame if need be."""
+    # Our own networks have a counterpart in scikit-learn.
+    members = [m._as_native() if hasattr(m, "_as_native") else m for m in members]
     if any(isinstance(member, OnColumns) for member in members):
         n_features = _width(committee, members)
         members = [on_all_columns(member, n_features) for member in members]
