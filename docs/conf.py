@@ -54,10 +54,18 @@ sphinx_gallery_conf = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = "committee"
+html_favicon = "site/static/committee.svg"
+# Light or dark as the reader's system has it; the theme complains without it.
+html_context = {"default_mode": "auto"}
 html_static_path = ["site/static"]
 html_css_files = ["site.css"]
 html_show_sphinx = False
 html_theme_options = {
+    "logo": {
+        "image_light": "_static/committee.svg",
+        "image_dark": "_static/committee.svg",
+        "text": "committee",
+    },
     "show_prev_next": False,
     "footer_start": ["copyright"],
     "footer_end": [],
