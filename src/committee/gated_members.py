@@ -16,7 +16,8 @@ from committee._validation import label_codes
 from committee.deviations import check_std, predict_with_std
 from committee.distributed import is_dask, lazy_rows
 from committee.ensembles import Roster
-from committee.gates import Gate
+from committee.export.gated import LinearGate
+from committee.gates import Gate, SoftmaxGate
 from committee.held_members import HeldMembers
 from committee.members import Generator, TrainingData
 from committee.predictions import predict_members, weighted_by_row
@@ -176,6 +177,17 @@ class GatedMembers(HeldMembers):
             return F, gate.weights(X, F, std=S)  # type: ignore[call-arg]
         F = predict_members(self.roster_, rows, n_jobs=self.n_jobs)
         return F, gate.weights(X, F)
+
+    def _linear_gate(self) -> LinearGate:
+        """Return the gate as numbers, if it is linear in x."""
+        gate = self._fitted_gate()
+        if isinstance(gate, SoftmaxGate):
+            return gate.linear_form()
+        raise ValueError(
+            "to_onnx writes gates that are linear in x, such as SoftmaxGate. "
+            f"{type(gate).__name__} is not: use committee.save, or "
+            "committee.with_gate(SoftmaxGate(), X, y)."
+        )
 
     def _fitted_gate(self) -> Gate:
         if self.gate_ is None:

@@ -12,11 +12,13 @@ from scipy.optimize import minimize
 from scipy.special import softmax
 from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray, RandomState
 from committee._validation import Interval
 from committee.combiners import Combiner
 from committee.combiners.problem import Problem
+from committee.export.gated import LinearGate
 from committee.gates.base import Gate
 from committee.gates.shrinkage import (
     errors_of,
@@ -102,6 +104,7 @@ class SoftmaxGate(Gate):
     gate_share_: float = 1.0
     penalty_: float
     gain_: float
+    n_features_in_: int
 
     def __init__(
         self,
@@ -171,6 +174,24 @@ class SoftmaxGate(Gate):
         share = self.gate_share_
         H: FloatArray = softmax(logits, axis=1)
         return (1.0 - share) * self.static_weights_ + share * H
+
+    def linear_form(self) -> LinearGate:
+        """Return the gate as numbers, for `to_onnx`."""
+        check_is_fitted(self)
+        columns = np.arange(self.n_features_in_)
+        if self.columns is not None:
+            names = list(getattr(self, "feature_names_in_", []))
+            picked = [names.index(c) if isinstance(c, str) else c for c in self.columns]
+            columns = columns[picked]
+        start = start_logits(self.static_weights_) + self.intercept_
+        return LinearGate(
+            columns,
+            self._centre,
+            self._scale,
+            [(np.c_[start, self.coef_], np.arange(self.n_members_))],
+            self.static_weights_,
+            self.gate_share_,
+        )
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from committee._typing import FloatArray
+from committee._typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,22 @@ def empty_gates(depth: int, branching: int, n_columns: int) -> list[FloatArray]:
 
 def log_gates(Z: FloatArray, gates: list[FloatArray]) -> FloatArray:
     """Return log g of every leaf, (N, L); Z (N, 1 + d) begins with ones."""
-    b = len(gates[0])
     log_g = np.zeros((len(Z), _n_leaves(gates)))
-    for B, leaves in zip(gates, _leaves(gates), strict=True):
-        children = np.repeat(np.arange(b), (leaves.stop - leaves.start) // b)
-        log_g[:, leaves] += log_softmax(Z @ B.T, axis=1)[:, children]
+    for B, way in zip(gates, ways(gates), strict=True):
+        below = way < len(B)
+        log_g[:, below] += log_softmax(Z @ B.T, axis=1)[:, way[below]]
     return log_g
+
+
+def ways(gates: list[FloatArray]) -> list[IntArray]:
+    """Return for each node the child that leads to every leaf, b where none does."""
+    b, L = len(gates[0]), _n_leaves(gates)
+    found = []
+    for leaves in _leaves(gates):
+        way = np.full(L, b)
+        way[leaves] = np.repeat(np.arange(b), (leaves.stop - leaves.start) // b)
+        found.append(way)
+    return found
 
 
 def fit_gates(

@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from committee._typing import FloatArray, IntArray, Member
 from committee.distributed import lazy_rows
 from committee.ensembles import Roster
+from committee.export.gated import LinearGate
 from committee.mixtures.classifier_gate import shares
-from committee.mixtures.gate_tree import log_gates
+from committee.mixtures.gate_tree import log_gates, ways
 from committee.predictions import predict_all, weighted_by_row
 
 
@@ -94,6 +95,24 @@ class GatedExperts(BaseEstimator):
                 "All its experts were trained on all rows. Give rows that it was not "
                 "trained on, without oob."
             ),
+        )
+
+    def _linear_gate(self) -> LinearGate:
+        """Return the gates as numbers, if they are multinomial regressions."""
+        if self.gate_ is not None:
+            raise ValueError(
+                "to_onnx writes gates that are multinomial regressions, gate=None. "
+                f"Got {type(self.gate_).__name__}: use committee.save."
+            )
+        M = len(self.experts_)
+        nodes = list(zip(self.gates_, ways(self.gates_), strict=True))
+        return LinearGate(
+            np.arange(len(self._centre)),
+            self._centre,
+            self._scale,
+            nodes,
+            np.full(M, 1.0 / M),
+            1.0,
         )
 
     def _gate(self, X: FloatArray) -> FloatArray:

@@ -75,6 +75,8 @@ class EvaluatedMembers:
     slabs: FloatArray
     #: Whether the members are known to have been trained on these rows.
     is_training: bool
+    #: The weights of a gate on the rows, (N, M); None where they do not depend on x.
+    gate: FloatArray | None = None
 
     @property
     def is_classifier(self) -> bool:
@@ -220,6 +222,7 @@ def evaluate_members(
         sums.drawn,
         sums.slabs,
         recognise is not None and recognise(prepared) in ("same", "another order"),
+        G,
     )
 
 
