@@ -131,10 +131,11 @@ def test_relatives_of_ep_weigh_the_same_rows(kind, masked):
     if kind is EMPruner:
         expected = fit_probit(rows.F).weights
     else:
-        path = classification_path(rows.F, group=2, truncated=False)
+        options = {"truncated": False, "rule": "max-evidence"}
+        path = classification_path(rows.F, group=2, **options)
         expected = preferred(path.steps, "max-evidence").weights
     np.testing.assert_allclose(pruner.weights_, expected, rtol=0, atol=1e-8)
-    fresh, labels = unsure_problem(N=3000, K=3, seed=9)
+    fresh, _ = unsure_problem(N=200, K=3, seed=9)
     p = pruner.probabilities(pruner.combine(fresh))
     s = np.einsum("nmk,m->nk", np.log(np.clip(fresh, pruner.floor_, 1)), expected)
     np.testing.assert_allclose(p, softmax(pruner.slope_ * s, axis=1))
