@@ -20,7 +20,7 @@ LAYERS = [
         "_format",
         "combiner_names",
     },
-    {"_notebook", "linalg", "path_table", "routing", "targets"},
+    {"_notebook", "linalg", "path_source", "path_table", "routing", "targets"},
     {"kernels", "distributed", "path", "probabilities"},
     {"ep"},
     {"bayes"},

@@ -10,7 +10,6 @@ from scipy.special import log_ndtr, log_softmax
 
 from committee._typing import FloatArray, IntArray
 from committee.combiners.problem import Problem, Sums
-from committee.ep import PathStep
 from committee.probabilities import pooled_terms
 
 #: By how much rounding may take a probability out of [0, 1].
@@ -32,6 +31,21 @@ def least_probability(problem: Problem, combiner: Any) -> float:
         )
     n_rows: int = problem.aside(_n_rows)
     return 1.0 / (n_rows + problem.n_classes)
+
+
+def log_floor(pruner: Any, problem: Problem, *, equal: bool = False) -> float | None:
+    """Return the floor of a log pool, None for votes; refuse what it cannot do.
+
+    The pruner has `pool` and `likelihood`; `equal` is whether its votes are.
+    """
+    if pruner.pool != "log":
+        return None
+    if pruner.likelihood == "gaussian" or equal:
+        raise ValueError(
+            'pool="log" has probit rows and posterior weights: leave likelihood at '
+            '"auto" or "probit" and votes at "posterior".'
+        )
+    return least_probability(problem, pruner)
 
 
 def _n_rows(problem: Problem) -> int:
@@ -57,7 +71,9 @@ def in_logarithms(problem: Problem, floor: float | None) -> Problem:
     return replace(problem, F=pooled_terms(problem.F, floor))
 
 
-def loo_slope(problem: Problem, step: PathStep, floor: float) -> float:
+def loo_slope(
+    problem: Problem, active: IntArray, w: FloatArray, cov: FloatArray, floor: float
+) -> float:
     """Return the slope t of p = softmax(t s) of least log-loss, s with its row left out.
 
         S_nk = z_n.,y_n - z_n.,k,   mu_nk = w'S_nk,   r = phi / Phi,   G_kj = S_nk'V S_nj
@@ -67,12 +83,19 @@ def loo_slope(problem: Problem, step: PathStep, floor: float) -> float:
     abstain the margin is that of a full vote. As in `fit_slope` the targets leave
     1 / (N + K) to the wrong classes. The least of the slopes that are tried is refined
     by the parabola through its neighbours: one pass over the rows.
+
+    Parameters
+    ----------
+    problem : Problem
+    active : array of shape (a,)
+        Member numbers.
+    w, cov : array of shape (a,), (a, a)
+        Their weights and V.
+    floor : float
     """
-    active = step.active
     if not len(active):
         return 1.0
-    known = step.weights[active], step.cov
-    found = problem.total(_margin_losses, active, *known, floor)
+    found = problem.total(_margin_losses, active, w, cov, floor)
     return least_slope(found, problem.n_classes, _PROBIT)[0]
 
 
@@ -131,9 +154,9 @@ def _loo_margins(
     if problem.held_out is not None:
         voting = problem.held_out[:, active]
         S = S * voting[:, None, :]
-        present = voting @ w
+        present = voting @ np.abs(w)
         # Without any vote there is no margin, and the row says nothing of a slope.
-        full = np.divide(w.sum(), present, out=np.zeros(N), where=present > 0)
+        full = np.divide(np.abs(w).sum(), present, out=np.zeros(N), where=present > 0)
     mu = S @ w
     r = np.exp(-0.5 * (mu**2 + np.log(2 * np.pi)) - log_ndtr(mu))
     G = (S @ cov) @ S.transpose(0, 2, 1)
