@@ -23,6 +23,7 @@ from committee.networks.blocks import (
 from committee.networks.layout import Layout
 from committee.networks.rows import MemberRows
 from committee.networks.training import Settings
+from tests.reference.sklearn_checks import assert_passes_all_checks
 
 X, Y = load_diabetes(return_X_y=True)
 DATA = TrainingData(X, Y, None)
@@ -79,6 +80,14 @@ def test_a_committee_without_an_estimator_has_networks_of_its_own_kind():
     committee = CommitteeClassifier(generator=Networks(3), random_state=0).fit(A, b)
     assert all(type(m) is NetworkClassifier for m in committee.members_)
     assert committee.predict_proba(A).shape == (150, 2)
+
+
+def test_committees_of_networks_keep_scikit_learns_contract():
+    network = NetworkRegressor(max_epochs=60)
+    committee = CommitteeRegressor(network, generator=Networks(2), random_state=0)
+    reason = "weights and repetitions agree in distribution only"
+    expected = {"check_sample_weight_equivalence_on_dense_data": reason}
+    assert_passes_all_checks(committee, expected)
 
 
 def test_rare_classes_are_known_to_all_members():
