@@ -59,6 +59,7 @@ html_favicon = "site/static/committee.svg"
 html_context = {"default_mode": "auto"}
 html_static_path = ["site/static"]
 html_css_files = ["site.css"]
+html_sidebars = {"is-it-for-you": []}
 html_show_sphinx = False
 html_theme_options = {
     "logo": {
@@ -69,7 +70,7 @@ html_theme_options = {
     "show_prev_next": False,
     "footer_start": ["copyright"],
     "footer_end": [],
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "navbar_align": "left",
 }
 html_copy_source = False

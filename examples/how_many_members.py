@@ -45,7 +45,7 @@ def curves(X, y, sizes=(3, 5, 10, 20)):
 # %%
 import matplotlib.pyplot as plt
 
-figure, axes = plt.subplots(1, 2, figsize=(7.5, 3.8), layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(8, 3.3), layout="constrained")
 data = {"friedman1": (make_friedman1, 1.0), "friedman2": (make_friedman2, 125.0)}
 for ax, (name, (make, noise)) in zip(axes, data.items(), strict=True):
     X, y = make(6000, noise=noise, random_state=0)

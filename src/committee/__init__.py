@@ -136,7 +136,7 @@ if TYPE_CHECKING:
         bias_variance,
     )
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 __all__ = [
     "ARDPruner",
