@@ -128,8 +128,9 @@ def search_coupled(
     )
     data = _check(estimator, X, y, sample_weight)
     if gammas is None:
-        middle = make_kernel(estimator.kernel, data.X).gamma
-        scaled = isinstance(estimator.kernel, str) and estimator.kernel in SCALED
+        kernel = estimator._option("kernel")
+        middle = make_kernel(kernel, data.X).gamma
+        scaled = isinstance(kernel, str) and kernel in SCALED
         gammas = [middle * step for step in (_STEPS if scaled else (1.0,))]
     rest = list(product(alphas, couplings))
     if cv == "loo":
