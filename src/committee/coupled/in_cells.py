@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee.cells import CellModel, CellOptions, CellTraining, train_cells
+from committee.cells.train import COUPLINGS
 from committee.coupled.rows import Rows
 from committee.kernels import Kernel
 
@@ -77,14 +79,14 @@ class InCells:
         self.coupling_points_ = training.borders.points
         self.n_iter_ = max(training.joint.n_iter, 1)
         self.converged_ = training.joint.converged
-        left_out = training.left_out
-        squares = np.mean((data.Y[left_out.rows] - left_out.f) ** 2, axis=1)
-        s = None if data.s is None else data.s[left_out.rows]
-        self.loo_error_ = float(np.average(squares, weights=s))
+        self.loo_error_ = training.errors[training.coupling]
         return training
 
-    def _cell_options(self) -> CellOptions:
+    def _cell_options(self, couplings: Sequence[float] | None = None) -> CellOptions:
+        """Return the options of a fit; couplings take the place of the parameter."""
         given: Any = self
+        if couplings is None:
+            couplings = COUPLINGS if given.coupling is None else (given.coupling,)
         n = given.n_coupling
         if n is None:
             n = _BORDER_POINTS
@@ -95,7 +97,7 @@ class InCells:
             kernel=given.kernel,
             gamma=given.gamma,
             alpha=given.alpha,
-            coupling=given.coupling,
+            couplings=couplings,
             n_coupling=int(n),
             degree=given.degree,
             coef0=given.coef0,
