@@ -136,6 +136,7 @@ class NeighbourGate(Gate):
         k = min(self.n_neighbors, len(Z))
         self.neighbors_ = NearestNeighbors(n_neighbors=k, algorithm=self.algorithm)
         self.neighbors_.fit(Z)
+        self.gate_share_ = 1.0
         if self.method == "soft":
             self._static: FloatArray = static_weights(self.static, problem)
             self.gate_share_ = self._share(Z, problem)
