@@ -53,7 +53,7 @@ def test_a_report_is_timed_and_weighed(capsys):
 def test_gates_are_compared_with_static_weights(capsys):
     gates.main(["--sets", "piecewise", "--splits", "1", "--rows", "500"])
     out = capsys.readouterr().out
-    assert out.count("SoftmaxGate") == 2
+    assert out.count("SoftmaxGate") == 3
     assert "knora-e" in out
 
 
