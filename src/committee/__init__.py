@@ -85,6 +85,12 @@ if TYPE_CHECKING:
         NeighbourGate,
         SoftmaxGate,
     )
+    from committee.interop import (
+        CommitteeEnsembler,
+        Predictions,
+        predictor_predictions,
+        read_predictions,
+    )
     from committee.members import (
         AdaBoost,
         Arcing,
@@ -144,6 +150,7 @@ __all__ = [
     "BoostingOrderPruner",
     "ClusterPruner",
     "CommitteeClassifier",
+    "CommitteeEnsembler",
     "CommitteeRegressor",
     "ComplementarityPruner",
     "ConcurrencyPruner",
@@ -188,6 +195,7 @@ __all__ = [
     "PairedRunsDisplay",
     "Pool",
     "PosteriorDisplay",
+    "Predictions",
     "PrunedClassifier",
     "PrunedRegressor",
     "PruningPathDisplay",
@@ -214,8 +222,10 @@ __all__ = [
     "margins",
     "member_predictions",
     "pairwise_kappa",
+    "predictor_predictions",
     "prune",
     "q_statistic",
+    "read_predictions",
     "refine",
     "report",
     "save",
@@ -293,6 +303,12 @@ _NAMES_OF = {
     "estimators": ("CommitteeClassifier", "CommitteeRegressor"),
     "export": ("to_onnx", "to_sklearn"),
     "gates": ("NeighbourGate", "SoftmaxGate"),
+    "interop": (
+        "CommitteeEnsembler",
+        "Predictions",
+        "predictor_predictions",
+        "read_predictions",
+    ),
     "members": (
         "AdaBoost",
         "Arcing",
