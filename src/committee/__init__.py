@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     )
     from committee.gates import (
         NeighbourGate,
+        PrecisionGate,
         SoftmaxGate,
     )
     from committee.interop import (
@@ -105,10 +106,17 @@ if TYPE_CHECKING:
         Rotations,
     )
     from committee.mixtures import (
+        GatedEnsembleClassifier,
+        GatedEnsembleRegressor,
         HierarchicalMixtureClassifier,
         HierarchicalMixtureRegressor,
         MixtureOfExpertsClassifier,
         MixtureOfExpertsRegressor,
+    )
+    from committee.networks import (
+        NetworkClassifier,
+        NetworkRegressor,
+        Networks,
     )
     from committee.persistence import (
         ModelFileError,
@@ -134,7 +142,7 @@ if TYPE_CHECKING:
         bias_variance,
     )
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 __all__ = [
     "ARDPruner",
@@ -166,6 +174,8 @@ __all__ = [
     "EPPruner",
     "GateDisplay",
     "GateUsage",
+    "GatedEnsembleClassifier",
+    "GatedEnsembleRegressor",
     "GeneticPruner",
     "GreedyPruner",
     "HeldOutDisplay",
@@ -190,11 +200,15 @@ __all__ = [
     "MixtureOfExpertsRegressor",
     "ModelFileError",
     "NeighbourGate",
+    "NetworkClassifier",
+    "NetworkRegressor",
+    "Networks",
     "OptimalWeights",
     "OrientationPruner",
     "PairedRunsDisplay",
     "Pool",
     "PosteriorDisplay",
+    "PrecisionGate",
     "Predictions",
     "PrunedClassifier",
     "PrunedRegressor",
@@ -302,7 +316,7 @@ _NAMES_OF = {
     ),
     "estimators": ("CommitteeClassifier", "CommitteeRegressor"),
     "export": ("to_onnx", "to_sklearn"),
-    "gates": ("NeighbourGate", "SoftmaxGate"),
+    "gates": ("NeighbourGate", "PrecisionGate", "SoftmaxGate"),
     "interop": (
         "CommitteeEnsembler",
         "Predictions",
@@ -323,11 +337,14 @@ _NAMES_OF = {
         "Rotations",
     ),
     "mixtures": (
+        "GatedEnsembleClassifier",
+        "GatedEnsembleRegressor",
         "HierarchicalMixtureClassifier",
         "HierarchicalMixtureRegressor",
         "MixtureOfExpertsClassifier",
         "MixtureOfExpertsRegressor",
     ),
+    "networks": ("NetworkClassifier", "NetworkRegressor", "Networks"),
     "persistence": ("ModelFileError", "load", "save"),
     "predictions": ("combine", "member_predictions"),
     "pruning": (
