@@ -142,6 +142,9 @@ def test_wrong_use_is_said(rng):
         ValueError, match=r"must have shape \(M, N, K\). Got \(5, 300\)"
     ):
         made.fit(P[:, :, 0], y)
+    for wrong in (np.array(["a", "b", "c"])[y], y + 0.5):
+        with pytest.raises(ValueError, match="labels must be class codes"):
+            made.fit(P, wrong)
     made.fit(P, y)
     with pytest.raises(ValueError, match=r"predictions of 5 models.*Got 4"):
         made.predict_proba(P[:4])

@@ -9,6 +9,7 @@ def test_labels_become_codes_also_where_files_hold_them_as_text():
     known = Predictions(["a"], np.zeros((2, 1, 3)), np.array(["10", "2", "x"]))
     assert known.codes(["x", "10", 2]).tolist() == [2, 0, 1]
     assert known.codes(np.array([10, 2])).tolist() == [0, 1]
+    assert known.codes(np.array([10.0, 2.0])).tolist() == [0, 1]
     with pytest.raises(ValueError, match=r"the label '7'.*of 10, 2, x"):
         known.codes([2, 7])
     with pytest.raises(ValueError, match="give y to the combiner as it is"):

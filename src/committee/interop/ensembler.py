@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
-from committee._typing import BoolArray, FloatArray
+from committee._typing import BoolArray, FloatArray, IntArray
 from committee.combiners import LogPool
 from committee.combiners.by_name import as_combiner
 from committee.predictions import combine
@@ -116,7 +116,7 @@ class CommitteeEnsembler:
         F = self._matrix(predictions)
         y = np.asarray(labels)
         if F.ndim == 3:
-            y = y.astype(np.intp)
+            y = _codes(y)
         known = {} if sample_weight is None else {"sample_weight": sample_weight}
         self.combiner_ = clone(self.combiner).fit(F, y, **known)
         w = self.combiner_.weights_
@@ -190,3 +190,13 @@ class CommitteeEnsembler:
                 f"{(P.shape[1], P.shape[0], *P.shape[2:])}."
             )
         return P
+
+
+def _codes(labels: Any) -> IntArray:
+    """Return class codes as whole numbers, or say that these are none."""
+    if labels.dtype.kind not in "biuf" or np.any(labels % 1 != 0):
+        raise ValueError(
+            "labels must be class codes 0..K-1, in the order of the probabilities. Got "
+            f"{labels[0]!r}."
+        )
+    return np.asarray(labels, dtype=np.intp)

@@ -47,8 +47,9 @@ class Predictions:
         """
         if self.classes is None:
             raise ValueError("Numbers have no labels: give y to the combiner as it is.")
-        code_of = {str(label): k for k, label in enumerate(self.classes)}
-        found = [code_of.get(str(label), -1) for label in np.asarray(y).tolist()]
+        labels = np.asarray(self.classes).tolist()
+        code_of = {_as_text(label): k for k, label in enumerate(labels)}
+        found = [code_of.get(_as_text(label), -1) for label in np.asarray(y).tolist()]
         codes = np.array(found, dtype=np.intp)
         if np.any(codes < 0):
             unknown = str(np.asarray(y)[codes < 0][0])
@@ -67,6 +68,12 @@ class Predictions:
             )
         order = np.argsort(-np.abs(weights), kind="stable")
         return {self.names[m]: float(weights[m]) for m in order if weights[m] != 0}
+
+
+def _as_text(label: Any) -> str:
+    """Return a label as files have it: 1.0 is 1."""
+    whole = isinstance(label, float) and label.is_integer()
+    return str(int(label)) if whole else str(label)
 
 
 def assembled(
