@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         PairedRunsDisplay,
         PosteriorDisplay,
         PruningPathDisplay,
+        RefinementDisplay,
         RocCommitteeDisplay,
         WeightsDisplay,
     )
@@ -195,6 +196,7 @@ __all__ = [
     "RandomPruner",
     "RandomSubspaces",
     "ReduceErrorPruner",
+    "RefinementDisplay",
     "RocCommitteeDisplay",
     "Rotations",
     "SDPPruner",
@@ -287,6 +289,7 @@ _NAMES_OF = {
         "PairedRunsDisplay",
         "PosteriorDisplay",
         "PruningPathDisplay",
+        "RefinementDisplay",
         "RocCommitteeDisplay",
         "WeightsDisplay",
     ),

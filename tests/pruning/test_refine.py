@@ -352,7 +352,7 @@ def test_the_seed_decides(classifier, labelled, small_classes):
 def test_what_cannot_be_refined_is_refused(friedman, labelled, regressor):
     X, y, *_ = friedman
     boosted = GradientBoostingRegressor(n_estimators=3).fit(X, y)
-    with pytest.raises(ValueError, match="Only the leaves of decision trees"):
+    with pytest.raises(ValueError, match="a new booster of as many rounds"):
         refine(boosted, X, y)
     with pytest.raises(ValueError, match="Only the leaves of decision trees"):
         prune(boosted, X[:2], y, refine=True)  # before the rows are looked at

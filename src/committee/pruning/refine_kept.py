@@ -11,6 +11,7 @@ from committee._typing import FloatArray, IntArray, RandomState
 from committee.distributed import refuse_dask
 from committee.ensembles import Roster, roster_of
 from committee.ensembles.forests import is_tree
+from committee.ensembles.rounds import Round
 from committee.pruning.oob_choice import Oob
 from committee.pruning.pruning_data import PruningData
 from committee.pruning.refined_sizes import Limits, refined_within
@@ -104,6 +105,13 @@ def refuse_chunks(X: Any, y: Any) -> None:
 
 def check_trees(ensemble: Any, roster: Roster) -> FloatArray:
     """Return the weights of the members, which must be trees that are averaged."""
+    if any(isinstance(member, Round) for member in roster.members):
+        raise ValueError(
+            "Only the leaves of decision trees that are averaged can be refined: rounds "
+            "of a booster correct each other and have seen all rows, and refitted on "
+            "fresh ones they were worse than a new booster of as many rounds. Train that "
+            "one, with a larger learning rate, or use prune."
+        )
     if not all(map(is_tree, roster.members)):
         others = sorted({type(m).__name__ for m in roster.members if not is_tree(m)})
         raise ValueError(
