@@ -12,7 +12,7 @@ chosen on the sets of --others. --raetsch: all 13 sets of the paper, on its spli
 --speed: 500 trees on 20,000 rows, 25 refined, in units of the time of the forest's fit.
 
 python -m benchmarks refine [--short] [--trees 200] [--members 20] [--splits 5]
-    [--sets NAME ...] [--choices] [--others] [--raetsch] [--speed] [--figure FILE.svg]
+    [--sets NAME ...] [--lines NAME ...] [--choices] [--others] [--raetsch] [--speed] [--figure FILE.svg]
 """
 
 import argparse
@@ -39,51 +39,67 @@ from committee.pruning.refine_kept import Limits, kept_of, refine_kept
 
 LINES = ("all", "plain", "fresh", "EP", "refined", "GB bytes", "HistGB")
 CHOICES = ("first", "random", "EP", "EP filled", "greedy")
-#: Of --short: two splits of some sets, without EP and boosters of equal bytes.
+#: Of --short: two splits of some sets, without EP and boosters of the same bytes.
 SHORT = ("friedman1", "robot arm", "diabetes", "german", "waveform", "digits (10)")
 
 
 def main(argv: list[str]) -> None:
+    options = options_of(argv)
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    if options.speed:
+        speed()
+    elif options.figure:
+        draw(options.figure, NUMBERS["robot arm"], CLASSES["waveform"])
+    else:
+        for n_trees in options.trees:
+            for k in options.members:
+                compare(options, n_trees, k)
+
+
+def options_of(argv):
     parser = argparse.ArgumentParser(prog="python -m benchmarks refine")
     parser.add_argument("--trees", type=int, nargs="+", default=[200])
     parser.add_argument("--members", type=int, nargs="+", default=[20])
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--sets", nargs="+")
-    parser.add_argument("--short", action="store_true")
-    parser.add_argument("--choices", action="store_true")
-    parser.add_argument("--others", action="store_true")
-    parser.add_argument("--raetsch", action="store_true")
-    parser.add_argument("--speed", action="store_true")
+    parser.add_argument("--lines", nargs="+", choices=LINES)
+    for name in ("short", "choices", "others", "raetsch", "speed"):
+        parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--figure")
-    options = parser.parse_args(argv)
-    warnings.simplefilter("ignore", ConvergenceWarning)
-    if options.speed:
-        return speed()
-    if options.figure:
-        return draw(options.figure, NUMBERS["robot arm"], CLASSES["waveform"])
-    sets = {**NUMBERS, **CLASSES}
-    if options.others:
-        sets = OTHERS
-    if options.raetsch:
-        sets = ALL_RAETSCH
-    names = options.sets or (SHORT if options.short else list(sets))
-    splits = 2 if options.short else options.splits
-    lines = [x for x in LINES if not (options.short and x in ("EP", "GB bytes"))]
+    return parser.parse_args(argv)
+
+
+def compare(options, n_trees, k):
+    """Show a table for numbers and one for classes."""
+    sets = {**NUMBERS, **CLASSES, **OTHERS, **ALL_RAETSCH}
+    names = [*NUMBERS, *CLASSES]
+    for wanted, some in (
+        (options.short, SHORT),
+        (options.others, OTHERS),
+        (options.raetsch, ALL_RAETSCH),
+        (options.sets, options.sets),
+    ):
+        names = list(some) if wanted else names
+    lines, found = lines_of(options), {}
+    for name in names:
+        found[name] = [
+            measure(sets[name], split, n_trees, k, lines)
+            for split in range(2 if options.short else options.splits)
+        ]
+        print(*table_row(name, found[name], lines), flush=True)
+    for of_classes, title in ((False, "regression"), (True, "classes")):
+        part = {n: r for n, r in found.items() if r[0]["of classes"] == of_classes}
+        if part:
+            report(f"{title}, {k} of {n_trees} trees", part, lines, of_classes)
+
+
+def lines_of(options):
+    """Return the names of the columns."""
     if options.choices:
-        lines = ["all", "plain", "refined", *(f"{c}, refined" for c in CHOICES)]
-    for n_trees in options.trees:
-        for k in options.members:
-            found = {
-                name: [measure(sets[name], s, n_trees, k, lines) for s in range(splits)]
-                for name in names
-            }
-            for of_classes, title in ((False, "regression"), (True, "classes")):
-                part = {
-                    n: r for n, r in found.items() if r[0]["of classes"] == of_classes
-                }
-                if part:
-                    report(f"{title}, {k} of {n_trees} trees", part, lines, of_classes)
-    return None
+        return ["all", "plain", "refined", *(f"{c}, refined" for c in CHOICES)]
+    if options.lines:
+        return [x for x in LINES if x in ("all", "plain", "refined", *options.lines)]
+    return ["all", "plain", "fresh", "refined", "HistGB"] if options.short else LINES
 
 
 def report(title, found, lines, of_classes):
