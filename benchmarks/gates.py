@@ -1,8 +1,9 @@
 """Weights that depend on x beside static ones, on the same members and fresh rows.
 
 Two kinds of members: a pool of four unlike ones, weighed on cross-fitted predictions,
-and 25 bagged trees on 60 % of the rows, weighed on the rest. "gain" is what a method saves of the error of static weights
-(`SimplexWeights`), with its standard error over the splits: below zero it loses.
+and 25 bagged trees on 60 % of the rows, weighed on the rest. "gain" is what a method
+saves of the error of static weights (`SimplexWeights`), with its standard error over the
+splits: below zero it loses.
 Mixtures train their own experts. Errors are rates, or root mean squared errors divided
 by the standard deviation of y. The last table is what `NeighbourGate` costs beside its
 own search for neighbours.
@@ -28,8 +29,12 @@ from benchmarks._data import load, raetsch
 from benchmarks._timing import ratio, show
 from committee import (
     Average,
+    GatedEnsembleClassifier,
+    GatedEnsembleRegressor,
     HierarchicalMixtureClassifier,
     HierarchicalMixtureRegressor,
+    LSSVMClassifier,
+    LSSVMRegressor,
     MixtureOfExpertsClassifier,
     MixtureOfExpertsRegressor,
     NeighbourGate,
@@ -166,10 +171,16 @@ def _mixtures(of_classes: bool, seed: int) -> dict[str, Any]:
         else [MixtureOfExpertsRegressor, HierarchicalMixtureRegressor]
     )
     single = LogisticRegression(max_iter=1000) if of_classes else LinearRegression()
+    machine = LSSVMClassifier() if of_classes else LSSVMRegressor()
+    parts: Any = GatedEnsembleClassifier if of_classes else GatedEnsembleRegressor
     return {
         "one linear expert": single,
         "mixture of 4": kinds[0](random_state=seed),
         "hierarchical, 2 x 2": kinds[1](random_state=seed),
+        "one LS-SVM": make_pipeline(StandardScaler(), machine),
+        "LS-SVMs on 4 parts": make_pipeline(
+            StandardScaler(), parts(machine, n_experts=4, random_state=seed)
+        ),
     }
 
 

@@ -4,8 +4,18 @@ import importlib
 import pkgutil
 
 import benchmarks
-from benchmarks import gates, grow, intervals, prune, refine, report
+from benchmarks import (
+    _network_sets,
+    gates,
+    grow,
+    intervals,
+    networks,
+    prune,
+    refine,
+    report,
+)
 from benchmarks.__main__ import main
+from committee import Networks
 
 NAMES = [
     module.name
@@ -74,3 +84,24 @@ def test_refined_trees_are_shown_beside_all_choices(capsys):
     out = capsys.readouterr().out
     assert "EP filled, refined: at or below all" in out
     assert "of the gap between plain and all" in out
+
+
+def test_networks_are_timed_beside_scikit_learns(capsys, monkeypatch):
+    monkeypatch.setattr(networks, "SIZES", [(100, 3, 2)])
+    networks.main(["--members", "3", "--rivals", "2", "--repeats", "1", "--sets"])
+    out = capsys.readouterr().out
+    assert "100 x 3, 200" in out
+    assert "100 x 3, 32" in out
+
+
+def test_networks_are_compared_with_other_ensembles(capsys, monkeypatch):
+    monkeypatch.setattr(_network_sets, "N_RIVALS", 2)
+    made = {
+        "all": ({"max_epochs": 3}, Networks(3)),
+        "shared": ({"max_epochs": 3}, Networks(2, share="adapters")),
+    }
+    monkeypatch.setattr(_network_sets, "committees", lambda: made)
+    networks.main(["--batches", "--sets", "wine", "--splits", "1"])
+    out = capsys.readouterr().out
+    for method in ("MLP committee", "random forest", "networks, all, EP", "shared"):
+        assert method in out

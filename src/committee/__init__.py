@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     )
     from committee.gates import (
         NeighbourGate,
+        PrecisionGate,
         SoftmaxGate,
     )
     from committee.members import (
@@ -100,10 +101,17 @@ if TYPE_CHECKING:
         Rotations,
     )
     from committee.mixtures import (
+        GatedEnsembleClassifier,
+        GatedEnsembleRegressor,
         HierarchicalMixtureClassifier,
         HierarchicalMixtureRegressor,
         MixtureOfExpertsClassifier,
         MixtureOfExpertsRegressor,
+    )
+    from committee.networks import (
+        NetworkClassifier,
+        NetworkRegressor,
+        Networks,
     )
     from committee.persistence import (
         ModelFileError,
@@ -129,7 +137,7 @@ if TYPE_CHECKING:
         bias_variance,
     )
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 __all__ = [
     "ARDPruner",
@@ -160,6 +168,8 @@ __all__ = [
     "EPPruner",
     "GateDisplay",
     "GateUsage",
+    "GatedEnsembleClassifier",
+    "GatedEnsembleRegressor",
     "GeneticPruner",
     "GreedyPruner",
     "HeldOutDisplay",
@@ -184,11 +194,15 @@ __all__ = [
     "MixtureOfExpertsRegressor",
     "ModelFileError",
     "NeighbourGate",
+    "NetworkClassifier",
+    "NetworkRegressor",
+    "Networks",
     "OptimalWeights",
     "OrientationPruner",
     "PairedRunsDisplay",
     "Pool",
     "PosteriorDisplay",
+    "PrecisionGate",
     "PrunedClassifier",
     "PrunedRegressor",
     "PruningPathDisplay",
@@ -295,7 +309,7 @@ _NAMES_OF = {
     ),
     "estimators": ("CommitteeClassifier", "CommitteeRegressor"),
     "export": ("to_onnx", "to_sklearn"),
-    "gates": ("NeighbourGate", "SoftmaxGate"),
+    "gates": ("NeighbourGate", "PrecisionGate", "SoftmaxGate"),
     "members": (
         "AdaBoost",
         "Arcing",
@@ -310,11 +324,14 @@ _NAMES_OF = {
         "Rotations",
     ),
     "mixtures": (
+        "GatedEnsembleClassifier",
+        "GatedEnsembleRegressor",
         "HierarchicalMixtureClassifier",
         "HierarchicalMixtureRegressor",
         "MixtureOfExpertsClassifier",
         "MixtureOfExpertsRegressor",
     ),
+    "networks": ("NetworkClassifier", "NetworkRegressor", "Networks"),
     "persistence": ("ModelFileError", "load", "save"),
     "predictions": ("combine", "member_predictions"),
     "pruning": (

@@ -373,10 +373,10 @@ class BaseCommittee(GatedMembers):
         return check_columns(self, X, reset=reset)
 
     def _estimator(self) -> Member:
-        """Return the members' estimator, a tree as the generator wants it unless given."""
+        """Return the members' estimator, that of the generator unless given."""
         if self.estimator is not None:
             return self.estimator
-        return self._default_estimator(max_depth=self._generator().default_depth)
+        return self._generator().default_member(self._default_estimator)
 
     def _estimators(self) -> Sequence[Member]:
         """Return the unfitted estimators behind the members."""
