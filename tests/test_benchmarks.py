@@ -4,7 +4,16 @@ import importlib
 import pkgutil
 
 import benchmarks
-from benchmarks import _network_sets, gates, grow, intervals, networks, prune, report
+from benchmarks import (
+    _network_sets,
+    gates,
+    grow,
+    intervals,
+    networks,
+    prune,
+    refine,
+    report,
+)
 from benchmarks.__main__ import main
 from committee import Networks
 
@@ -63,6 +72,18 @@ def test_intervals_have_a_coverage_for_every_line(capsys):
     out = capsys.readouterr().out
     assert out.count("of 1 ") >= 8
     assert "EP-pruned, scaled" in out
+
+
+def test_refined_trees_are_shown_beside_all_choices(capsys):
+    refine.main(
+        [
+            *("--sets", "diabetes", "breast cancer", "--splits", "1", "--trees", "12"),
+            *("--members", "4", "--choices"),
+        ]
+    )
+    out = capsys.readouterr().out
+    assert "EP filled, refined: at or below all" in out
+    assert "of the gap between plain and all" in out
 
 
 def test_networks_are_timed_beside_scikit_learns(capsys, monkeypatch):
