@@ -73,6 +73,7 @@ PACKAGES = (
 TESTED_ELSEWHERE = {
     "networks/layout.py": "matrices in a row of weights: test_layers",
     "networks/rows.py": "orders, and rows to be stopped on: test_training",
+    "networks/network.py": "settings, training, weights: test_estimators",
     "networks/blocks.py": "sizes and equal answers: test_generator",
     "mixtures/base.py": "restarts and what is kept: tests/mixtures/test_experts.py",
     "mixtures/tasks.py": "numbers and classes: tests/mixtures/test_experts.py",
