@@ -71,6 +71,7 @@ if TYPE_CHECKING:
         PairedRunsDisplay,
         PosteriorDisplay,
         PruningPathDisplay,
+        RefinementDisplay,
         ReliabilityDisplay,
         RocCommitteeDisplay,
         WeightsDisplay,
@@ -85,7 +86,14 @@ if TYPE_CHECKING:
     )
     from committee.gates import (
         NeighbourGate,
+        PrecisionGate,
         SoftmaxGate,
+    )
+    from committee.interop import (
+        CommitteeEnsembler,
+        Predictions,
+        predictor_predictions,
+        read_predictions,
     )
     from committee.members import (
         AdaBoost,
@@ -101,10 +109,17 @@ if TYPE_CHECKING:
         Rotations,
     )
     from committee.mixtures import (
+        GatedEnsembleClassifier,
+        GatedEnsembleRegressor,
         HierarchicalMixtureClassifier,
         HierarchicalMixtureRegressor,
         MixtureOfExpertsClassifier,
         MixtureOfExpertsRegressor,
+    )
+    from committee.networks import (
+        NetworkClassifier,
+        NetworkRegressor,
+        Networks,
     )
     from committee.persistence import (
         ModelFileError,
@@ -130,7 +145,7 @@ if TYPE_CHECKING:
         bias_variance,
     )
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 __all__ = [
     "ARDPruner",
@@ -146,6 +161,7 @@ __all__ = [
     "BoostingOrderPruner",
     "ClusterPruner",
     "CommitteeClassifier",
+    "CommitteeEnsembler",
     "CommitteeRegressor",
     "ComplementarityPruner",
     "ConcurrencyPruner",
@@ -161,6 +177,8 @@ __all__ = [
     "EPPruner",
     "GateDisplay",
     "GateUsage",
+    "GatedEnsembleClassifier",
+    "GatedEnsembleRegressor",
     "GeneticPruner",
     "GreedyPruner",
     "HeldOutDisplay",
@@ -185,11 +203,16 @@ __all__ = [
     "MixtureOfExpertsRegressor",
     "ModelFileError",
     "NeighbourGate",
+    "NetworkClassifier",
+    "NetworkRegressor",
+    "Networks",
     "OptimalWeights",
     "OrientationPruner",
     "PairedRunsDisplay",
     "Pool",
     "PosteriorDisplay",
+    "PrecisionGate",
+    "Predictions",
     "PrunedClassifier",
     "PrunedRegressor",
     "PruningPathDisplay",
@@ -197,6 +220,7 @@ __all__ = [
     "RandomPruner",
     "RandomSubspaces",
     "ReduceErrorPruner",
+    "RefinementDisplay",
     "ReliabilityDisplay",
     "RocCommitteeDisplay",
     "Rotations",
@@ -218,8 +242,10 @@ __all__ = [
     "margins",
     "member_predictions",
     "pairwise_kappa",
+    "predictor_predictions",
     "prune",
     "q_statistic",
+    "read_predictions",
     "refine",
     "report",
     "save",
@@ -292,13 +318,20 @@ _NAMES_OF = {
         "PairedRunsDisplay",
         "PosteriorDisplay",
         "PruningPathDisplay",
+        "RefinementDisplay",
         "ReliabilityDisplay",
         "RocCommitteeDisplay",
         "WeightsDisplay",
     ),
     "estimators": ("CommitteeClassifier", "CommitteeRegressor"),
     "export": ("to_onnx", "to_sklearn"),
-    "gates": ("NeighbourGate", "SoftmaxGate"),
+    "gates": ("NeighbourGate", "PrecisionGate", "SoftmaxGate"),
+    "interop": (
+        "CommitteeEnsembler",
+        "Predictions",
+        "predictor_predictions",
+        "read_predictions",
+    ),
     "members": (
         "AdaBoost",
         "Arcing",
@@ -313,11 +346,14 @@ _NAMES_OF = {
         "Rotations",
     ),
     "mixtures": (
+        "GatedEnsembleClassifier",
+        "GatedEnsembleRegressor",
         "HierarchicalMixtureClassifier",
         "HierarchicalMixtureRegressor",
         "MixtureOfExpertsClassifier",
         "MixtureOfExpertsRegressor",
     ),
+    "networks": ("NetworkClassifier", "NetworkRegressor", "Networks"),
     "persistence": ("ModelFileError", "load", "save"),
     "predictions": ("combine", "member_predictions"),
     "pruning": (

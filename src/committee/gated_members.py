@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -11,13 +12,15 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from committee._typing import BoolArray, FloatArray
+from committee._typing import BoolArray, FloatArray, Member
 from committee._validation import label_codes
 from committee.calibration import Calibration, fit_calibration
 from committee.crossfit import gated_sums
+from committee.deviations import check_std, predict_with_std
 from committee.distributed import is_dask, lazy_rows
 from committee.ensembles import Roster
-from committee.gates import Gate
+from committee.export.gated import LinearGate
+from committee.gates import Gate, SoftmaxGate
 from committee.held_members import HeldMembers
 from committee.members import Generator, TrainingData
 from committee.predictions import predict_members, weighted_by_row
@@ -58,10 +61,8 @@ class GatedMembers(HeldMembers):
         G : array of shape (N, M)
             Rows sum to one.
         """
-        F = predict_members(
-            self._fitted_roster(), self._prepared(X), n_jobs=self.n_jobs
-        )
-        return self._fitted_gate().weights(X, F)
+        self._fitted_roster()
+        return self._predicted(X, self._fitted_gate())[1]
 
     def with_gate(self, gate: Gate, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Return the same members behind a gate, fitted on other rows.
@@ -99,10 +100,10 @@ class GatedMembers(HeldMembers):
         for name in ("path_", "_summary", "_whole", "_held_out_rows", *_CALIBRATED):
             made.__dict__.pop(name, None)
         made.roster_ = replace(self.roster_, link="mean")
-        F = self.member_predictions(X)
-        known = {"held_out": mask, "sample_weight": sample_weight}
-        made.gate_ = clone(gate).fit(X, F, y, **known)
-        made._calibrate_gate(gate, X, F, y, **known)
+        if gate.needs_std:
+            check_std(self.roster_.members, type(gate).__name__)
+        made.gate_ = made._fitted_on(gate, X, None, y, mask, sample_weight)
+        made._calibrate_gate(gate, X, None, y, mask, sample_weight)
         return made
 
     def _unseen(self, X: Any) -> BoolArray | None:
@@ -136,42 +137,86 @@ class GatedMembers(HeldMembers):
                 f"seen. {type(generator).__name__} with weigh_on={weigh_on!r} has none: "
                 "give a fraction of the rows to split off, such as weigh_on=0.25."
             )
+        if self.gate.needs_std:
+            check_std(self._estimators(), type(self.gate).__name__)
+        if (
+            self.gate.fits_on_std
+            and weigh_on == "held-out"
+            and not hasattr(generator, "sample")
+        ):
+            raise ValueError(
+                f"{type(self.gate).__name__} has to know the members' standard "
+                "deviations on rows that they have not seen. "
+                f"{type(generator).__name__} trains them on all rows: give a fraction of "
+                "the rows to split off, such as weigh_on=0.25, or take "
+                f"{type(self.gate).__name__}(calibrate=False)."
+            )
 
     def _fit_gate(self, F: FloatArray | None, rows: TrainingData) -> Self:
         """Fit the gate, if there is one, on the members that have a weight."""
         if self.gate is None:
             return self
-        if F is None:  # of rows that were split off, for no combiner
-            F = predict_members(
-                self.roster_, self._prepared(rows.X), n_jobs=self.n_jobs
-            )
-        else:
+        if F is not None:  # else of rows that were split off, for no combiner
             F = F[:, self.support_]
-        known = {"held_out": self.held_out_, "sample_weight": rows.sample_weight}
-        self.gate_ = clone(self.gate).fit(rows.X, F, rows.y, **known)
-        self._calibrate_gate(self.gate, rows.X, F, rows.y, **known)
+        known = rows.y, self.held_out_, rows.sample_weight
+        self.gate_ = self._fitted_on(self.gate, rows.X, F, *known)
+        self._calibrate_gate(self.gate, rows.X, F, *known)
         return self
 
     def _calibrate_gate(
-        self, gate: Gate, X: Any, F: FloatArray, y: Any, **known: Any
+        self, gate: Gate, X: Any, F: FloatArray | None, y: Any, mask: Any, s: Any
     ) -> None:
         """Calibrate probabilities of gates that were fitted without a row, if asked."""
-        if self.calibration is None or F.ndim == 2:
+        if self.calibration is None or self.roster_.classes is None:
             return
-        rows = WeighingRows(np.asarray(y), known["sample_weight"], known["held_out"])
+        if F is None:
+            F = predict_members(self.roster_, self._prepared(X), n_jobs=self.n_jobs)
+        rows = WeighingRows(np.asarray(y), s, mask)
         sums, counted = gated_sums(gate, X, F, rows)
         if counted.any():
-            s = counted if rows.weight is None else counted * rows.weight
+            weight = counted if rows.weight is None else counted * rows.weight
             self._calibration = fit_calibration(
                 *(self.calibration, as_probabilities(sums), rows.y.astype(np.intp)),
-                s.astype(np.float64),
+                weight.astype(np.float64),
                 sums=sums,
             )
 
+    def _fitted_on(
+        self, gate: Gate, X: Any, F: FloatArray | None, y: Any, mask: Any, s: Any
+    ) -> Gate:
+        """Return a fitted clone; F is asked of the members where it is not known."""
+        gate, std = clone(gate), {}
+        if gate.fits_on_std:
+            F, std["std"] = predict_with_std(
+                self.roster_, self._prepared(X), n_jobs=self.n_jobs
+            )
+        elif F is None:
+            F = predict_members(self.roster_, self._prepared(X), n_jobs=self.n_jobs)
+        return gate.fit(X, F, y, held_out=mask, sample_weight=s, **std)
+
     def _gated(self, X: Any) -> FloatArray:
         """Return sum_m g_m(x) f_m(x)."""
-        F = predict_members(self.roster_, self._prepared(X), n_jobs=self.n_jobs)
-        return weighted_by_row(F, self._fitted_gate().weights(X, F))
+        return weighted_by_row(*self._predicted(X, self._fitted_gate()))
+
+    def _predicted(self, X: Any, gate: Gate) -> tuple[FloatArray, FloatArray]:
+        """Return F, and the gate's weights G."""
+        rows = self._prepared(X)
+        if gate.needs_std:
+            F, S = predict_with_std(self.roster_, rows, n_jobs=self.n_jobs)
+            return F, gate.weights(X, F, std=S)  # type: ignore[call-arg]
+        F = predict_members(self.roster_, rows, n_jobs=self.n_jobs)
+        return F, gate.weights(X, F)
+
+    def _linear_gate(self) -> LinearGate:
+        """Return the gate as numbers, if it is linear in x."""
+        gate = self._fitted_gate()
+        if isinstance(gate, SoftmaxGate):
+            return gate.linear_form()
+        raise ValueError(
+            "to_onnx writes gates that are linear in x, such as SoftmaxGate. "
+            f"{type(gate).__name__} is not: use committee.save, or "
+            "committee.with_gate(SoftmaxGate(), X, y)."
+        )
 
     def _fitted_gate(self) -> Gate:
         if self.gate_ is None:
@@ -180,6 +225,10 @@ class GatedMembers(HeldMembers):
                 "everywhere, weights_. Fit it with gate=..., or call with_gate."
             )
         return self.gate_
+
+    @abstractmethod
+    def _estimators(self) -> Sequence[Member]:
+        """Return the unfitted estimators behind the members."""
 
     @abstractmethod
     def _prepared(self, X: Any) -> Any:

@@ -30,6 +30,7 @@ from committee import (
     LogPool,
     Pool,
     SimplexWeights,
+    SoftmaxGate,
     prune,
     to_onnx,
 )
@@ -108,6 +109,20 @@ def test_calibrated_committees(combiner, method, task):
     ).fit(X[::2], y[::2])
     assert_same(fit, X[1::2])
     assert_same(prune(fit, X[1::2], y[1::2], combiner=combiner, calibration=method), X)
+
+
+@pytest.mark.parametrize("method", ["slope", "vector"])
+def test_calibrated_gates(method):
+    X, y = rows("multiclass")
+    X = X.astype(np.float32).astype(np.float64)
+    fit = CommitteeClassifier(
+        generator=Pool([("a", LogisticRegression()), ("b", GaussianNB())]),
+        gate=SoftmaxGate(),
+        calibration=method,
+        random_state=0,
+    ).fit(X[::2], y[::2])
+    assert fit.calibration_ is not None
+    assert_same(fit, X[1::2])
 
 
 @pytest.mark.parametrize("calibration", [None, "slope"])

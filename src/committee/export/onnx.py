@@ -18,6 +18,7 @@ from committee._install import how_to_install
 from committee.calibration import Calibration
 from committee.ensembles import trees_of
 from committee.ensembles.member_names import kind_of_member
+from committee.export.gated import GatedSum, gated_sum, is_gated, register_gated
 from committee.export.graph import register_trees
 from committee.export.links import (
     name_of_sums,
@@ -50,6 +51,9 @@ def to_onnx(
 
         onnx(x) = sum_m w_m f_m(x),   x in single precision
 
+    With a `SoftmaxGate`, and for mixtures and gated ensembles whose gates are multinomial
+    regressions, the weights are g_m(x), and the gate is in the graph.
+
     What turns the weighted means of a classifier into probabilities goes into the graph
     as well: the calibration, the probit of `EPPruner`, the logarithms of `LogPool`.
 
@@ -65,8 +69,9 @@ def to_onnx(
 
     Parameters
     ----------
-    committee : CommitteeClassifier or CommitteeRegressor
-        Fitted, and one for which `to_sklearn` has a native model, or a logarithmic pool.
+    committee : CommitteeClassifier or CommitteeRegressor, or mixture
+        Fitted, and one for which `to_sklearn` has a native model, a logarithmic pool, or
+        with a gate that is linear in x.
     path : path, optional
         Where to write the model. The file is replaced as a whole or not at all.
     X : frame, optional
@@ -101,7 +106,10 @@ def to_onnx(
         raise ImportError(
             f"to_onnx needs skl2onnx, which is not installed: {how_to_install('onnx')}."
         ) from error
-    native = averaging(committee, logarithms=True)
+    if is_gated(committee):
+        native = gated_sum(committee)
+    else:
+        native = averaging(committee, logarithms=True)
     labels = _labels(committee) if is_classifier(committee) else None
     model = _written(committee, native, labels, X, isinstance(native, Pipeline))
     if path is not None:
@@ -115,7 +123,7 @@ def _written(committee: Any, native: Any, labels: Any, X: Any, double: bool) -> 
     model = _converted(_writable(native), _inputs(committee, X, double))
     if labels is not None:
         model = _with_labels(model, labels, committee)
-    _fix_inputs(model, single=X is None or committee.transformer_ is None)
+    _fix_inputs(model, single=X is None or _transformer(committee) is None)
     _drop_unused(model)
     problem = _problem(model)
     if problem is None:
@@ -163,7 +171,7 @@ def _inputs(committee: Any, X: Any, double: bool) -> list[tuple[str, Any]]:
     )
 
     number = DoubleTensorType if double else FloatTensorType
-    if X is None or committee.transformer_ is None:
+    if X is None or _transformer(committee) is None:
         return [("X", number([None, committee.n_features_in_]))]
     if not hasattr(X, "columns"):
         raise TypeError(
@@ -177,9 +185,15 @@ def _inputs(committee: Any, X: Any, double: bool) -> list[tuple[str, Any]]:
     ]
 
 
+def _transformer(committee: Any) -> Any:
+    """Return what a pipeline does to X before the members, None without one."""
+    return getattr(committee, "transformer_", None)
+
+
 def _converted(native: Any, inputs: list[tuple[str, Any]]) -> Any:
     """Return what skl2onnx makes of the model, or name what it could not read."""
     register_trees()
+    register_gated()
     try:
         return _convert(native, inputs)
     except _REFUSALS as error:
@@ -225,6 +239,9 @@ def _writable(native: Any) -> Any:
         *before, (name, model) = native.steps
         single = CastTransformer(dtype=np.float32)
         return Pipeline([*before, ("single", single), (name, _writable(model))])
+    if isinstance(native, GatedSum):
+        members = [_writable(member) for member in native.estimators_]
+        return type(native)(members, native.gate, native.classes_)
     if isinstance(native, (VotingClassifier, VotingRegressor, StackingRegressor)):
         return _writable_votes(native)
     return trees_of(native) or native
@@ -277,7 +294,11 @@ def _with_labels(model: Any, labels: Any, committee: Any) -> Any:
 
 def _write_links(model: Any, committee: Any) -> str:
     """Write what makes probabilities of sums; return the name of what is largest."""
+    if hasattr(committee, "experts_"):  # a mixture: probabilities as they are
+        return "probabilities"
     calibration, floor = _calibration(committee), committee.roster_.floor
+    if is_gated(committee):  # a gate weighs probabilities
+        floor = None
     if floor is not None:
         write_logarithms(model, floor)
     sums, before = name_of_sums(model), len(model.graph.node)
@@ -300,8 +321,8 @@ def _calibration(committee: Any) -> Calibration | None:
     found: Calibration | None = committee.calibration_
     if old is not None:  # of a file of an older version
         return Calibration(old)
-    if found is None:
-        return None
+    if found is None or is_gated(committee):
+        return found
     if found.floor is not None:
         check_mean(committee)
         return found
