@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         PairedRunsDisplay,
         PosteriorDisplay,
         PruningPathDisplay,
+        RefinementDisplay,
         RocCommitteeDisplay,
         WeightsDisplay,
     )
@@ -217,6 +218,7 @@ __all__ = [
     "RandomPruner",
     "RandomSubspaces",
     "ReduceErrorPruner",
+    "RefinementDisplay",
     "RocCommitteeDisplay",
     "Rotations",
     "SDPPruner",
@@ -311,6 +313,7 @@ _NAMES_OF = {
         "PairedRunsDisplay",
         "PosteriorDisplay",
         "PruningPathDisplay",
+        "RefinementDisplay",
         "RocCommitteeDisplay",
         "WeightsDisplay",
     ),
