@@ -31,6 +31,7 @@ def test_without_early_stopping_it_is_as_good_as_scikit_learns():
     ours, theirs = [], []
     for seed in range(8):
         network = NetworkRegressor(
+            (50,),
             batch_size=50,
             learning_rate=0.01,
             weight_decay=0.0,
@@ -95,10 +96,9 @@ def test_bins_help_where_a_function_jumps():
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(600, 2))
     y = np.floor(6 * X[:, 0]) % 2 + 0.1 * rng.standard_normal(600)
+    options = {"n_bins": 16, "max_epochs": 60, "random_state": 0}
     plain, binned = (
-        NetworkRegressor(embedding=e, max_epochs=60, random_state=0).fit(
-            X[:400], y[:400]
-        )
+        NetworkRegressor(10, embedding=e, **options).fit(X[:400], y[:400])
         for e in (None, "piecewise-linear")
     )
     assert binned.score(X[400:], y[400:]) > plain.score(X[400:], y[400:]) + 0.1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -23,7 +24,7 @@ class Buffers:
 
     def take(self, name: str, shape: tuple[int, ...], dtype: Any = None) -> Tensor:
         """Return an array of this shape, with whatever it held before."""
-        size = int(np.prod(shape))
+        size = math.prod(shape)
         flat = self._flat.get(name)
         if flat is None or flat.size < size:
             flat = self._flat[name] = np.empty(size, dtype or self.dtype)
