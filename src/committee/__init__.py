@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         PairedRunsDisplay,
         PosteriorDisplay,
         PruningPathDisplay,
+        RefinementDisplay,
         RocCommitteeDisplay,
         WeightsDisplay,
     )
@@ -83,7 +84,14 @@ if TYPE_CHECKING:
     )
     from committee.gates import (
         NeighbourGate,
+        PrecisionGate,
         SoftmaxGate,
+    )
+    from committee.interop import (
+        CommitteeEnsembler,
+        Predictions,
+        predictor_predictions,
+        read_predictions,
     )
     from committee.members import (
         AdaBoost,
@@ -99,6 +107,8 @@ if TYPE_CHECKING:
         Rotations,
     )
     from committee.mixtures import (
+        GatedEnsembleClassifier,
+        GatedEnsembleRegressor,
         HierarchicalMixtureClassifier,
         HierarchicalMixtureRegressor,
         MixtureOfExpertsClassifier,
@@ -133,7 +143,7 @@ if TYPE_CHECKING:
         bias_variance,
     )
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 __all__ = [
     "ARDPruner",
@@ -149,6 +159,7 @@ __all__ = [
     "BoostingOrderPruner",
     "ClusterPruner",
     "CommitteeClassifier",
+    "CommitteeEnsembler",
     "CommitteeRegressor",
     "ComplementarityPruner",
     "ConcurrencyPruner",
@@ -164,6 +175,8 @@ __all__ = [
     "EPPruner",
     "GateDisplay",
     "GateUsage",
+    "GatedEnsembleClassifier",
+    "GatedEnsembleRegressor",
     "GeneticPruner",
     "GreedyPruner",
     "HeldOutDisplay",
@@ -196,6 +209,8 @@ __all__ = [
     "PairedRunsDisplay",
     "Pool",
     "PosteriorDisplay",
+    "PrecisionGate",
+    "Predictions",
     "PrunedClassifier",
     "PrunedRegressor",
     "PruningPathDisplay",
@@ -203,6 +218,7 @@ __all__ = [
     "RandomPruner",
     "RandomSubspaces",
     "ReduceErrorPruner",
+    "RefinementDisplay",
     "RocCommitteeDisplay",
     "Rotations",
     "SDPPruner",
@@ -222,8 +238,10 @@ __all__ = [
     "margins",
     "member_predictions",
     "pairwise_kappa",
+    "predictor_predictions",
     "prune",
     "q_statistic",
+    "read_predictions",
     "refine",
     "report",
     "save",
@@ -295,12 +313,19 @@ _NAMES_OF = {
         "PairedRunsDisplay",
         "PosteriorDisplay",
         "PruningPathDisplay",
+        "RefinementDisplay",
         "RocCommitteeDisplay",
         "WeightsDisplay",
     ),
     "estimators": ("CommitteeClassifier", "CommitteeRegressor"),
     "export": ("to_onnx", "to_sklearn"),
-    "gates": ("NeighbourGate", "SoftmaxGate"),
+    "gates": ("NeighbourGate", "PrecisionGate", "SoftmaxGate"),
+    "interop": (
+        "CommitteeEnsembler",
+        "Predictions",
+        "predictor_predictions",
+        "read_predictions",
+    ),
     "members": (
         "AdaBoost",
         "Arcing",
@@ -315,6 +340,8 @@ _NAMES_OF = {
         "Rotations",
     ),
     "mixtures": (
+        "GatedEnsembleClassifier",
+        "GatedEnsembleRegressor",
         "HierarchicalMixtureClassifier",
         "HierarchicalMixtureRegressor",
         "MixtureOfExpertsClassifier",

@@ -124,9 +124,11 @@ class BaseCommittee(GatedMembers):
         """
         return feature_importances(self._fitted_roster(), self.n_features_in_)
 
-    @available_if(lambda self: hasattr(self, "path_"))  # type: ignore[untyped-decorator]
+    @available_if(  # type: ignore[untyped-decorator]
+        lambda self: hasattr(self, "path_") or hasattr(self, "_summary")
+    )
     def summary(self) -> Any:
-        """Return what pruning cost and gained, for committees made by `prune`.
+        """Return what pruning cost and gained, for committees of `prune` and `refine`.
 
         It is made on first use, from the rows that were given to `prune`.
 
@@ -313,7 +315,7 @@ class BaseCommittee(GatedMembers):
         for name in (
             *("roster_", "combiner_", "held_out_", "support_", "path_", "gate_"),
             *("_whole", "_summary", "_slope", "_weighing", "_digest"),
-            "_held_out_rows",
+            *("_held_out_rows", "refinement_"),
         ):
             self.__dict__.pop(name, None)
 

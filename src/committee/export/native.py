@@ -160,7 +160,7 @@ def _voting(
 
 def _check(committee: Any) -> None:
     """Refuse what is no committee, or whose output no native model has."""
-    if not hasattr(committee, "_as_roster"):
+    if not hasattr(committee, "to_sklearn"):
         raise TypeError(
             "A fitted CommitteeClassifier or CommitteeRegressor was expected (prune "
             f"makes one of any ensemble). Got {type(committee).__name__} instead."
