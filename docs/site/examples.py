@@ -11,6 +11,7 @@ FIRST = (
     "intervals_without_more_data",
     "which_expert_where",
     "grow_until_the_evidence_stops",
+    "compare_methods",
     "prune_boosters",
     "ship_to_onnx",
 )
