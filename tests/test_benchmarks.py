@@ -5,8 +5,19 @@ import pkgutil
 import platform
 
 import benchmarks
-from benchmarks import _quick, gates, grow, intervals, prune, report
+from benchmarks import (
+    _network_sets,
+    _quick,
+    gates,
+    grow,
+    intervals,
+    networks,
+    prune,
+    refine,
+    report,
+)
 from benchmarks.__main__ import main, names
+from committee import Networks
 
 NAMES = [
     module.name
@@ -88,7 +99,7 @@ def test_a_report_is_timed_and_weighed(capsys):
 def test_gates_are_compared_with_static_weights(capsys):
     gates.main(["--sets", "piecewise", "--splits", "1", "--rows", "500"])
     out = capsys.readouterr().out
-    assert out.count("SoftmaxGate") == 2
+    assert out.count("SoftmaxGate") == 3
     assert "knora-e" in out
 
 
@@ -98,3 +109,36 @@ def test_intervals_have_a_coverage_for_every_line(capsys):
     out = capsys.readouterr().out
     assert out.count("of 1 ") >= 8
     assert "EP-pruned, scaled" in out
+
+
+def test_refined_trees_are_shown_beside_all_choices(capsys):
+    refine.main(
+        [
+            *("--sets", "diabetes", "breast cancer", "--splits", "1", "--trees", "12"),
+            *("--members", "4", "--choices"),
+        ]
+    )
+    out = capsys.readouterr().out
+    assert "EP filled, refined: at or below all" in out
+    assert "of the gap between plain and all" in out
+
+
+def test_networks_are_timed_beside_scikit_learns(capsys, monkeypatch):
+    monkeypatch.setattr(networks, "SIZES", [(100, 3, 2)])
+    networks.main(["--members", "3", "--rivals", "2", "--repeats", "1", "--sets"])
+    out = capsys.readouterr().out
+    assert "100 x 3, 200" in out
+    assert "100 x 3, 32" in out
+
+
+def test_networks_are_compared_with_other_ensembles(capsys, monkeypatch):
+    monkeypatch.setattr(_network_sets, "N_RIVALS", 2)
+    made = {
+        "all": ({"max_epochs": 3}, Networks(3)),
+        "shared": ({"max_epochs": 3}, Networks(2, share="adapters")),
+    }
+    monkeypatch.setattr(_network_sets, "committees", lambda: made)
+    networks.main(["--batches", "--sets", "wine", "--splits", "1"])
+    out = capsys.readouterr().out
+    for method in ("MLP committee", "random forest", "networks, all, EP", "shared"):
+        assert method in out

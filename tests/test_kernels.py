@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.gaussian_process.kernels import Matern
 from sklearn.metrics.pairwise import (
     laplacian_kernel,
     linear_kernel,
@@ -16,6 +17,9 @@ TWINS = {
     "linear": linear_kernel,
     "polynomial": lambda X, Z: polynomial_kernel(X, Z, gamma=0.3, degree=2, coef0=0.5),
     "laplacian": lambda X, Z: laplacian_kernel(X, Z, gamma=0.3),
+    "exponential": Matern(1 / 0.3, nu=0.5),
+    "matern32": Matern(1 / 0.3, nu=1.5),
+    "matern52": Matern(1 / 0.3, nu=2.5),
 }
 
 
@@ -44,16 +48,32 @@ def test_what_a_callable_must_return(rng):
         Kernel(lambda X, Z: np.full((4, 4), np.nan))(X, X)
 
 
-def test_equal_points_are_at_one_even_far_from_the_origin():
+@pytest.mark.parametrize("name", ["rbf", "exponential", "matern32", "matern52"])
+def test_equal_points_are_at_one_even_far_from_the_origin(name):
     X = np.full((2, 3), 1e6)
-    np.testing.assert_array_equal(Kernel("rbf", gamma=1.0)(X, X), np.ones((2, 2)))
+    np.testing.assert_array_equal(Kernel(name, gamma=1.0)(X, X), np.ones((2, 2)))
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+@pytest.mark.parametrize("name", ["rbf", "exponential", "matern32", "matern52"])
+def test_single_precision_stays_single(name, rng):
+    X = rng.normal(size=(20, 3))
+    kernel = Kernel(name, gamma=0.3)
+    K = kernel(X.astype(np.float32), X.astype(np.float32))
+    assert K.dtype == np.float32
+    # The root of a rounded square: sqrt(eps) where two points nearly coincide.
+    np.testing.assert_allclose(K, kernel(X, X), atol=4e-3)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "exponential"])
 def test_the_median_heuristic(kernel, rng):
     X = rng.normal(size=(30, 3))
     p = 1 if kernel == "laplacian" else 2
-    distances = [np.sum(np.abs(X[m] - X[n]) ** p) for m in range(30) for n in range(m)]
+    root = 2 if kernel == "exponential" else 1
+    distances = [
+        np.sum(np.abs(X[m] - X[n]) ** p) ** (1 / root)
+        for m in range(30)
+        for n in range(m)
+    ]
     np.testing.assert_allclose(
         make_kernel(kernel, X).gamma, 1 / np.median(distances), rtol=1e-12
     )

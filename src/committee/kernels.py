@@ -12,9 +12,18 @@ from sklearn.metrics.pairwise import laplacian_kernel, manhattan_distances
 from committee._typing import FloatArray
 
 #: The kernels that have a name.
-KERNELS = ("rbf", "linear", "polynomial", "laplacian")
+KERNELS = (
+    *("rbf", "linear", "polynomial", "laplacian"),
+    *("exponential", "matern32", "matern52"),
+)
+#: Those of the distance between two points.
+_OF_DISTANCES = frozenset(
+    {"rbf", "laplacian", "exponential", "matern32", "matern52"},
+)
+#: And of those the ones of the Euclidean distance, which a metric can turn.
+_EUCLIDEAN = _OF_DISTANCES - {"laplacian"}
 #: Those with a gamma that a search may vary.
-SCALED = frozenset({"rbf", "laplacian", "polynomial"})
+SCALED = _OF_DISTANCES | {"polynomial"}
 #: Pairs of at most this many rows decide the median distance.
 _MEDIAN_ROWS = 1000
 
@@ -27,12 +36,16 @@ class Kernel:
 
         rbf         exp(-gamma ||x - z||^2)
         laplacian   exp(-gamma ||x - z||_1)
+        exponential exp(-gamma ||x - z||)
+        matern32    (1 + r) exp(-r),             r = sqrt(3) gamma ||x - z||
+        matern52    (1 + r + r^2 / 3) exp(-r),   r = sqrt(5) gamma ||x - z||
         polynomial  (gamma x'z + coef0)^degree
         linear      x'z
 
     Parameters
     ----------
-    name : {"rbf", "linear", "polynomial", "laplacian"} or callable
+    name : {"rbf", "linear", "polynomial", "laplacian", "exponential", "matern32", \
+    "matern52"} or callable
         A callable gets two arrays, (n, d) and (m, d), and returns the (n, m)
         Gram block; it need not be symmetric or positive definite.
     gamma : float
@@ -61,6 +74,11 @@ class Kernel:
                 f"{self.name!r}."
             )
 
+    @property
+    def of_distances(self) -> bool:
+        """Whether it looks at differences of points only, by a distance."""
+        return isinstance(self.name, str) and self.name in _OF_DISTANCES
+
     def __call__(self, X: FloatArray, Z: FloatArray) -> FloatArray:
         """Return k(X, Z), (n, m)."""
         if callable(self.name):
@@ -69,8 +87,34 @@ class Kernel:
             return _rbf(X, Z, self.gamma)
         if self.name == "laplacian":
             return np.asarray(laplacian_kernel(X, Z, gamma=self.gamma))
+        if self.name in _RADIAL:
+            return _RADIAL[self.name](_distances(X, Z), self.gamma)
         K = X @ Z.T
         return K if self.name == "linear" else self._power(K)
+
+    def slope(self, X: FloatArray, Z: FloatArray) -> FloatArray:
+        """Return k'(r) / r, (n, m), for kernels of r = ||x - z||; zero at r = 0.
+
+        The gradient of k in x is the slope times x - z.
+        """
+        if self.name not in _EUCLIDEAN:
+            raise ValueError(
+                f"A kernel of Euclidean distances is needed, one of "
+                f"{sorted(_EUCLIDEAN)}. Got {self.name!r}."
+            )
+        r = _distances(X, Z)
+        slope: FloatArray
+        if self.name == "rbf":
+            slope = -2.0 * self.gamma * np.exp(-self.gamma * r**2)
+        elif self.name == "exponential":
+            K = np.exp(-self.gamma * r)
+            slope = np.divide(-self.gamma * K, r, out=np.zeros_like(r), where=r > 0)
+        elif self.name == "matern32":
+            slope = -3.0 * self.gamma**2 * np.exp(-np.sqrt(3.0) * self.gamma * r)
+        else:
+            u = np.sqrt(5.0) * self.gamma * r
+            slope = -5.0 / 3.0 * self.gamma**2 * (1.0 + u) * np.exp(-u)
+        return slope
 
     def _power(self, K: FloatArray) -> FloatArray:
         """Return (gamma x'z + coef0)^degree, or raise where it is not finite."""
@@ -97,11 +141,11 @@ def make_kernel(
 ) -> Kernel:
     """Settle a kernel's parameters for the rows of X, (N, d).
 
-    gamma=None takes `median_gamma` for "rbf" and "laplacian", and 1 / d elsewhere.
+    gamma=None takes `median_gamma` for kernels of a distance, and 1 / d elsewhere.
     """
     if gamma is None:
         gamma = 1.0 / X.shape[1]
-        if isinstance(kernel, str) and kernel in ("rbf", "laplacian"):
+        if isinstance(kernel, str) and kernel in _OF_DISTANCES:
             gamma = median_gamma(X, kernel)
     return Kernel(kernel, float(gamma), degree, coef0)
 
@@ -109,7 +153,9 @@ def make_kernel(
 def median_gamma(X: FloatArray, kernel: str = "rbf") -> float:
     """Return one over the median distance, the scale of a kernel by rule of thumb.
 
-        gamma = 1 / median_{m < n} ||x_m - x_n||^2        (1-norm for "laplacian")
+        gamma = 1 / median_{m < n} ||x_m - x_n||^2
+
+    with the 1-norm for "laplacian" and no square for the others but "rbf".
 
     Repeated rows, at distance zero, do not count; of more than 1000 rows, 1000 at
     equal steps are taken.
@@ -126,7 +172,9 @@ def median_gamma(X: FloatArray, kernel: str = "rbf") -> float:
             "gamma=None takes the median distance between the rows of X (n_samples="
             f"{len(X)}), and there are no two that differ: give gamma a number."
         )
-    return 1.0 / float(np.median(D))
+    middle = float(np.median(D))
+    # D has squares of the norm that these kernels do not square.
+    return 1.0 / (middle**0.5 if kernel in _RADIAL else middle)
 
 
 def _squares(X: FloatArray, Z: FloatArray) -> FloatArray:
@@ -141,6 +189,45 @@ def _squares(X: FloatArray, Z: FloatArray) -> FloatArray:
     D += np.einsum("ij,ij->i", X, X)[:, None]
     D += np.einsum("ij,ij->i", Z, Z)
     return D
+
+
+def _distances(X: FloatArray, Z: FloatArray) -> FloatArray:
+    """Return ||x - z||, zero where rounding is all that is between two points.
+
+    The root would make 1e-8 of a rounding of 1e-16.
+    """
+    D = _squares(X, Z)
+    largest = float(np.abs(D).max(initial=0.0))
+    D[4 * X.shape[1] * np.finfo(D.dtype).eps * largest > D] = 0.0
+    return np.sqrt(D, out=D)
+
+
+def _exponential(r: FloatArray, gamma: float) -> FloatArray:
+    r *= -gamma
+    return np.exp(r, out=r)
+
+
+def _matern32(r: FloatArray, gamma: float) -> FloatArray:
+    r *= -np.sqrt(3.0) * gamma
+    K = np.exp(r)
+    np.subtract(1.0, r, out=r)
+    K *= r
+    return K
+
+
+def _matern52(r: FloatArray, gamma: float) -> FloatArray:
+    r *= np.sqrt(5.0) * gamma
+    K = np.exp(-r)
+    # 1 + r + r^2 / 3 = 1 + r (1 + r / 3)
+    K *= 1.0 + r * (1.0 + r / 3.0)
+    return K
+
+
+_RADIAL = {
+    "exponential": _exponential,
+    "matern32": _matern32,
+    "matern52": _matern52,
+}
 
 
 def _rbf(X: FloatArray, Z: FloatArray, gamma: float) -> FloatArray:

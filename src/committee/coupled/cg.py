@@ -16,7 +16,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from committee._typing import FloatArray
 from committee.coupled.gram import GramBlocks
-from committee.linalg import NotPositiveDefiniteError, jittered_cholesky
+from committee.linalg import (
+    NotPositiveDefiniteError,
+    conjugate_gradient,
+    jittered_cholesky,
+)
 
 
 class CoupledOperator:
@@ -142,8 +146,6 @@ def solve_cg(
 
         A a = Kt'y,    M = blockdiag(H_j),    until ||A a - b|| <= tol ||b||
 
-    All T targets advance together, each with its own step lengths. They stop when the
-    last of them has reached tol; one whose residual has vanished takes no more steps.
     Returns coef, n_iter, converged and residual of a `CoupledSolution`.
     """
     A = CoupledOperator(gram, alpha, nu)
@@ -152,26 +154,9 @@ def solve_cg(
         raise NotPositiveDefiniteError("The coupling is below its limit.")
     b = np.concatenate([gram.right_side(j, Y) for j in range(len(A.Kt))])
     L = A.factors(nu)
-    size = np.linalg.norm(b, axis=0)
-    a, r = np.zeros_like(b), b.copy()
-    z = A.precondition(L, r)
-    p, rz = z, np.einsum("ij,ij->j", r, z)
-    n_iter = 0
-    residual = 1.0 if size.any() else 0.0
-    while residual > tol and n_iter < max_iter:
-        n_iter += 1
-        Ap = A(p)
-        # A target whose residual is zero would divide 0 by 0.
-        active = rz > 0
-        step = np.divide(rz, np.einsum("ij,ij->j", p, Ap), where=active, out=0 * rz)
-        a += step * p
-        r -= step * Ap
-        if n_iter % 50 == 0:
-            r = b - A(a)  # rounding makes the recurrence drift
-        residual = _relative(r, size)
-        z = A.precondition(L, r)
-        rz, previous = np.einsum("ij,ij->j", r, z), rz
-        p = z + np.divide(rz, previous, where=previous > 0, out=0 * rz) * p
+    a, n_iter, residual = conjugate_gradient(
+        A, b, lambda r: A.precondition(L, r), tol=tol, max_iter=max_iter
+    )
     if residual > tol:
         warnings.warn(
             f"The conjugate gradient stopped after max_iter={max_iter} iterations at a "
@@ -181,9 +166,3 @@ def solve_cg(
             stacklevel=2,
         )
     return [a[rows] for rows in A.rows], max(n_iter, 1), residual <= tol, residual
-
-
-def _relative(r: FloatArray, size: FloatArray) -> float:
-    """Return the largest residual relative to its right-hand side."""
-    norms = np.linalg.norm(r, axis=0)
-    return float(np.divide(norms, size, where=size > 0, out=np.zeros_like(norms)).max())

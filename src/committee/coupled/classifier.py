@@ -28,7 +28,7 @@ _SEEN = ("train", "held-out")
 
 
 def _member_score_axes(model: CoupledKernelClassifier) -> tuple[int, ...]:
-    return (len(model.members_), *score_axes(model))
+    return (model._n_machines, *score_axes(model))
 
 
 class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
@@ -39,17 +39,20 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
 
     The submodels are those of `CoupledKernelRegressor` with targets +-1: one target
     for two classes, f_j0 = -f_j1; for more, one against the rest, all of which share
-    the factorisation.
+    the factorisation. With `subsets="cells"` they are those of its cells, and the slope
+    is fitted on leave-one-out values.
 
     Parameters
     ----------
-    n_members, kernel, gamma, degree, coef0, alpha, coupling, coupling_set, n_coupling, \
-    topology, overlap, solver, allow_indefinite, tol, max_iter, weigh_on, n_weighing, random_state :
+    n_members, subsets, max_cell, metric, kernel, gamma, degree, coef0, alpha, coupling, \
+    coupling_set, n_coupling, topology, overlap, solver, allow_indefinite, tol, max_iter, \
+    weigh_on, n_weighing, precision, n_jobs, random_state :
         As for `CoupledKernelRegressor`.
     combiner : combiner or str, optional
         The second layer, `SimplexWeights()` unless given. It sees one-hot votes, or
         for soft voting (1 + f) / 2.
     voting : {"hard", "soft"}, default="hard"
+        Of random subsets; values of cells are always added up.
 
     Attributes
     ----------
@@ -59,7 +62,7 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
         members, each row without the member that trained on it.
     subsets_, members_, weights_, support_members_, coupling_points_ :
         As for `CoupledKernelRegressor`; members predict the values f_jk.
-    n_iter_, converged_, n_features_in_ :
+    n_iter_, converged_, n_features_in_, cells_, alpha_, coupling_, loo_error_ :
         As for `CoupledKernelRegressor`.
 
     Examples
@@ -84,14 +87,17 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
         self,
         n_members: int = 8,
         *,
-        kernel: Any = "rbf",
+        subsets: str = "random",
+        max_cell: int = 1500,
+        metric: str | None = None,
+        kernel: Any = None,
         gamma: float | None = None,
         degree: float = 3,
         coef0: float = 1.0,
-        alpha: float = 1.0,
-        coupling: float = 1.0,
+        alpha: float | None = None,
+        coupling: float | None = None,
         coupling_set: str = "train",
-        n_coupling: float = 0.1,
+        n_coupling: float | None = None,
         topology: str = "ring",
         overlap: bool = True,
         solver: str = "direct",
@@ -101,11 +107,16 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
         combiner: Any = None,
         weigh_on: str | float = "train",
         n_weighing: int | None = None,
+        precision: str = "auto",
+        n_jobs: int | None = None,
         random_state: RandomState = None,
         voting: str = "hard",
     ) -> None:
         super().__init__(
             n_members,
+            subsets=subsets,
+            max_cell=max_cell,
+            metric=metric,
             kernel=kernel,
             gamma=gamma,
             degree=degree,
@@ -123,6 +134,8 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
             combiner=combiner,
             weigh_on=weigh_on,
             n_weighing=n_weighing,
+            precision=precision,
+            n_jobs=n_jobs,
             random_state=random_state,
         )
         self.voting = voting
@@ -158,6 +171,11 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
         rows = rows_of(self, label_rows, X, y, sample_weight)
         self.classes_ = rows.classes()
         coded = rows.coded(self.classes_)
+        if self.subsets == "cells":
+            left_out = self._train_cells(coded, X_coupling, subsets).left_out
+            counted = coded.take(coded.counted()).take(left_out.rows)
+            self.slope_ = fit_slope(both_sides(left_out.f), counted.y, counted.s)
+            return self
         plan = self._prepare(coded, X_coupling, subsets)
         if subsets is not None and isinstance(coded, Rows):
             used = np.unique(coded.y[np.concatenate(self.subsets_)])
@@ -183,7 +201,8 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
         s = self._scores(X)
         if len(self.classes_) > 2:
             return s
-        return s[:, 1] - s[:, 0] if self.voting == "hard" else s[:, 1]
+        hard = self.voting == "hard" and self.subsets == "random"
+        return s[:, 1] - s[:, 0] if hard else s[:, 1]
 
     @lazy_rows(tail=_member_score_axes)
     def member_decision_function(self, X: Any) -> FloatArray:
@@ -201,10 +220,10 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
         f : array of shape (N, M) or (N, M, K)
         """
         X = self._check_X(X)
-        wanted = np.arange(len(self.members_))
+        wanted = np.arange(self._n_machines)
         f = in_blocks(
             X,
-            len(wanted) * self.dual_coef_.shape[1],
+            len(wanted) * self._n_targets,
             lambda rows: self._outputs(rows, wanted),
         )
         return f[:, :, 0] if len(self.classes_) == 2 else f
@@ -212,7 +231,7 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
     def _scores(self, X: Any) -> FloatArray:
         """Return s_k of all rows; soft votes come from the collapsed expansion."""
         X = self._check_X(X)
-        if self.voting == "soft":
+        if self.voting == "soft" or hasattr(self, "cells_"):
             return both_sides(self._expansion(X))
         support = self.support_members_
         w = self.weights_[support]
@@ -229,7 +248,7 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
         if isinstance(plan, Plan) and self.n_members == 1 and self.weigh_on in _SEEN:
             # One member has trained on every row: its own outputs are too sure.
             rows, f = leave_one_out(
-                plan.gram, plan.rows.Y, alpha=self.alpha, coupling=0.0
+                plan.gram, plan.rows.Y, alpha=self._option("alpha"), coupling=0.0
             )
             one = np.ones((len(rows), 1))
             return plan.rows.take(rows), self._voted(both_sides(f), one)

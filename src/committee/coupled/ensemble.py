@@ -23,6 +23,7 @@ from committee.coupled.expansion import (
     member_outputs,
 )
 from committee.coupled.gram import Layout, threads_for
+from committee.coupled.in_cells import InCells
 from committee.coupled.rows import Drawn, Options, Plan, Rows
 from committee.coupled.sampling import (
     check_subsets,
@@ -49,21 +50,29 @@ RIDGE_CONSTRAINTS: dict[str, Any] = {
 
 
 def _member_axes(model: CoupledEnsemble) -> tuple[int, ...]:
-    one_row = np.zeros((1, len(model.members_), model.dual_coef_.shape[1]))
+    one_row = np.zeros((1, model._n_machines, model._n_targets))
     return model._member_view(one_row).shape[1:]
 
 
-class CoupledEnsemble(BaseEstimator):
+class CoupledEnsemble(InCells, BaseEstimator):
     """Base of the coupled estimators: a first layer of submodels, a second of weights."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **RIDGE_CONSTRAINTS,
+        "kernel": [*RIDGE_CONSTRAINTS["kernel"], None],
+        "alpha": [*RIDGE_CONSTRAINTS["alpha"], None],
         "n_members": [Interval(Integral, 1, None, closed="left")],
-        "coupling": [Interval(Real, None, None, closed="neither")],
+        "subsets": [StrOptions({"random", "cells"})],
+        "max_cell": [Interval(Integral, 2, None, closed="left")],
+        "metric": [StrOptions({"learned"}), None],
+        "precision": [StrOptions({"auto", "double"})],
+        "n_jobs": [Integral, None],
+        "coupling": [Interval(Real, None, None, closed="neither"), None],
         "coupling_set": [StrOptions({"train", "box"})],
         "n_coupling": [
             Interval(Integral, 1, None, closed="left"),
             Interval(Real, 0, 1, closed="right"),
+            None,
         ],
         "topology": [StrOptions({"ring", "chain"})],
         "overlap": ["boolean"],
@@ -82,8 +91,13 @@ class CoupledEnsemble(BaseEstimator):
     #: Whether a link is fitted to the members' outputs.
     _links: ClassVar[bool] = False
 
-    #: Files of versions without this option have no value of their own.
+    #: Files of versions without these options have no values of their own.
     allow_indefinite: bool = False
+    subsets: str = "random"
+    max_cell: int = 1500
+    metric: str | None = None
+    precision: str = "auto"
+    n_jobs: int | None = None
 
     kernel_: Kernel
     subsets_: list[IntArray]
@@ -100,14 +114,17 @@ class CoupledEnsemble(BaseEstimator):
         self,
         n_members: int = 8,
         *,
-        kernel: Any = "rbf",
+        subsets: str = "random",
+        max_cell: int = 1500,
+        metric: str | None = None,
+        kernel: Any = None,
         gamma: float | None = None,
         degree: float = 3,
         coef0: float = 1.0,
-        alpha: float = 1.0,
-        coupling: float = 1.0,
+        alpha: float | None = None,
+        coupling: float | None = None,
         coupling_set: str = "train",
-        n_coupling: float = 0.1,
+        n_coupling: float | None = None,
         topology: str = "ring",
         overlap: bool = True,
         solver: str = "direct",
@@ -117,9 +134,14 @@ class CoupledEnsemble(BaseEstimator):
         combiner: Any = None,
         weigh_on: str | float = "train",
         n_weighing: int | None = None,
+        precision: str = "auto",
+        n_jobs: int | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.n_members = n_members
+        self.subsets = subsets
+        self.max_cell = max_cell
+        self.metric = metric
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -137,6 +159,8 @@ class CoupledEnsemble(BaseEstimator):
         self.combiner = combiner
         self.weigh_on = weigh_on
         self.n_weighing = n_weighing
+        self.precision = precision
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     @property
@@ -160,7 +184,7 @@ class CoupledEnsemble(BaseEstimator):
                 'solver="cg" needs all kernel blocks in one place: give '
                 'solver="direct" for Dask collections.'
             )
-        if self.allow_indefinite and self.coupling < 0:
+        if self.allow_indefinite and self._option("coupling") < 0:
             raise ValueError(
                 "allow_indefinite=True with a negative coupling needs all kernel blocks "
                 "in one place: compute() the rows."
@@ -177,6 +201,7 @@ class CoupledEnsemble(BaseEstimator):
         """Draw everything that alpha and the coupling do not change."""
         # A fit that fails must not leave the weights of the one before.
         self.__dict__.pop("weights_", None)
+        self.__dict__.pop("cells_", None)
         X_coupling = self._check_coupling(X_coupling)
         rng = check_random_state(self.random_state)
         counted = table.counted()
@@ -187,7 +212,7 @@ class CoupledEnsemble(BaseEstimator):
             counted = np.sort(np.concatenate(given))
         rows, split_off = split_rows(counted, self.weigh_on, self.n_members, rng)
         self.kernel_ = make_kernel(
-            self.kernel,
+            self._option("kernel"),
             table.take(kernel_rows(rows)).X,
             gamma=self.gamma,
             degree=self.degree,
@@ -204,7 +229,7 @@ class CoupledEnsemble(BaseEstimator):
         )
         if X_coupling is None:
             X_coupling = draw_coupling(
-                table, rows, self.n_coupling, self.coupling_set, rng
+                table, rows, self._option("n_coupling"), self.coupling_set, rng
             )
         self.coupling_points_ = X_coupling
         drawn = Drawn(self.kernel_, self.subsets_, X_coupling, self._layout(), weighing)
@@ -227,8 +252,8 @@ class CoupledEnsemble(BaseEstimator):
         # Segments evaluate their members where they are, so the points go with them.
         evaluates = self._needs_rows() or self._links
         options = Options(
-            alpha=self.alpha,
-            coupling=self.coupling,
+            alpha=self._option("alpha"),
+            coupling=self._option("coupling"),
             solver=self.solver,  # type: ignore[typeddict-item]
             tol=self.tol,
             max_iter=self.max_iter,
@@ -320,16 +345,20 @@ class CoupledEnsemble(BaseEstimator):
 
     def _outputs(self, X: FloatArray, wanted: IntArray) -> FloatArray:
         """Return the outputs of the wanted members, (N, len(wanted), T)."""
+        if hasattr(self, "cells_"):
+            return self._all_cells(X)[:, wanted]
         return member_outputs(self.members_, X, self.subsets_, self._fitted, wanted)
 
     def _expansion(self, X: FloatArray) -> FloatArray:
         """Return sum_j w_j f_j, (N, T)."""
+        if hasattr(self, "cells_"):
+            return self.cells_.predict(self._turned(X), self.n_jobs)
         points = self.members_[0].X[self.dual_rows_]
         return evaluate(self.kernel_, X, points, self.dual_coef_)
 
     def _check_X(self, X: Any) -> FloatArray:
         """Return the rows to predict, once fitted."""
-        check_is_fitted(self, "weights_")
+        check_is_fitted(self, ["weights_", "cells_"], all_or_any=any)
         return validate_data(self, X, dtype=np.float64, reset=False)  # type: ignore[no-any-return]
 
     @lazy_rows(tail=_member_axes)
@@ -349,10 +378,10 @@ class CoupledEnsemble(BaseEstimator):
             For several targets (N, M, T).
         """
         X = self._check_X(X)
-        wanted = np.arange(len(self.members_))
+        wanted = np.arange(self._n_machines)
         return in_blocks(
             X,
-            len(self.members_) * self.dual_coef_.shape[1],
+            len(wanted) * self._n_targets,
             lambda rows: self._member_view(self._outputs(rows, wanted)),
         )
 

@@ -97,6 +97,11 @@ class _LSSVM(BaseEstimator):
         self.coef0 = coef0
         self.alpha = alpha
 
+    @property
+    def _n_targets(self) -> int:
+        """T."""
+        return int(self.dual_coef_.shape[1])
+
     def _fit(self, rows: Rows, *, leave_one_out: bool) -> FloatArray | None:
         """Solve for the targets; return leave-one-out values of the rows that count."""
         X, _, Y, s = rows.take(rows.counted())

@@ -6,12 +6,14 @@ from committee.linalg.blocks import (
     solve_block_ring,
 )
 from committee.linalg.cholesky import NotPositiveDefiniteError, jittered_cholesky
+from committee.linalg.conjugate import conjugate_gradient
 from committee.linalg.leastsquares import solve_least_squares
 from committee.linalg.simplex import solve_nnqp, solve_simplex
 
 __all__ = [
     "BlockSolution",
     "NotPositiveDefiniteError",
+    "conjugate_gradient",
     "jittered_cholesky",
     "solve_block_chain",
     "solve_block_ring",

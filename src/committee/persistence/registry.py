@@ -21,6 +21,8 @@ import committee
 _PARTS = {
     "Assessment": "pruning.assessment.Assessment",
     "CatBoostRound": "ensembles.catboost.CatBoostRound",
+    "CellModel": "cells.model.CellModel",
+    "CellTree": "cells.tree.CellTree",
     "GradientRound": "ensembles.gradient_boosting.GradientRound",
     "HeldOutResiduals": "uncertainty.held_out_rows.HeldOutResiduals",
     "HeldOutScores": "uncertainty.held_out_rows.HeldOutScores",
@@ -34,6 +36,7 @@ _PARTS = {
     "OnColumns": "ensembles.column_subsets.OnColumns",
     "Path": "path.Path",
     "PathStep": "ep.steps.PathStep",
+    "RefinedSize": "pruning.refinement.RefinedSize",
     "Refinement": "pruning.refinement.Refinement",
     "Roster": "ensembles.roster.Roster",
     "Rotated": "ensembles.rotated.Rotated",

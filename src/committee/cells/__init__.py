@@ -1,0 +1,31 @@
+"""Kernel machines in cells, coupled at their borders: functions of arrays."""
+
+from committee.cells.borders import BorderPoints, border_points
+from committee.cells.choose import choose_kernel
+from committee.cells.gate import border_width
+from committee.cells.joint import JointSystem
+from committee.cells.loo import LeftOut, leave_one_out
+from committee.cells.machine import Border, CellFit, solve_cell
+from committee.cells.model import CellModel
+from committee.cells.train import CellOptions, CellTraining, train_cells
+from committee.cells.tree import CellTree, Shares, grow_tree
+
+__all__ = [
+    "Border",
+    "BorderPoints",
+    "CellFit",
+    "CellModel",
+    "CellOptions",
+    "CellTraining",
+    "CellTree",
+    "JointSystem",
+    "LeftOut",
+    "Shares",
+    "border_points",
+    "border_width",
+    "choose_kernel",
+    "grow_tree",
+    "leave_one_out",
+    "solve_cell",
+    "train_cells",
+]

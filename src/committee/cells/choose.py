@@ -1,0 +1,168 @@
+"""Kernel, width and ridge by leave-one-out in closed form, on parts of some cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.parallel import delayed
+
+from committee._parallel import one_thread, results_of
+from committee._typing import FloatArray, IntArray
+from committee.cells.machine import solve_cell
+from committee.cells.tree import grow_tree
+from committee.kernels import SCALED, GramFunction, Kernel, make_kernel
+
+#: A part of at most so many rows is taken from each of so many cells: parts are as
+#: dense as their cells, and cost a thousandth.
+_PART_ROWS, _PARTS = 256, 16
+#: Kernels to choose from, smooth ones last.
+CHOICE = ("exponential", "matern32", "matern52", "rbf")
+#: Of gamma, relative to `median_gamma` of all rows; of alpha.
+_GAMMAS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+_ALPHAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+#: The best of the grid is moved by these.
+_FINE = (0.55, 1.0, 1.8)
+#: The whole grid is tried on so many parts, the best so many of it on all.
+_FEW, _FINALISTS = 4, 12
+_CLOSE = 1.005
+
+
+class Candidate(NamedTuple):
+    """A kernel, a ridge and the mean squared error of leave-one-out."""
+
+    kernel: Kernel
+    alpha: float
+    error: float
+
+
+class Part(NamedTuple):
+    """Rows of one cell: X (n, d), Y (n, T), sample weights (n,)."""
+
+    X: FloatArray
+    Y: FloatArray
+    s: FloatArray
+
+
+def parts_of(
+    X: FloatArray, Y: FloatArray, s: FloatArray, cells: Sequence[IntArray]
+) -> list[Part]:
+    """Return a part of each of some cells, at equal steps among them."""
+    steps = np.linspace(0, len(cells) - 1, min(_PARTS, len(cells))).astype(np.intp)
+    found = []
+    for c in np.unique(steps):
+        inner = grow_tree(X[cells[c]], _PART_ROWS)[1]
+        rows = cells[c][inner[len(inner) // 2][:_PART_ROWS]]
+        found.append(Part(X[rows], Y[rows], s[rows]))
+    return found
+
+
+def loo_error(
+    parts: Sequence[Part], kernel: Kernel, alpha: float, precision: str
+) -> float:
+    """Return the weighted mean of squared leave-one-out residuals; inf if singular."""
+    total = weight = 0.0
+    for part in parts:
+        try:
+            fit = solve_cell(
+                kernel,
+                part.X,
+                part.Y,
+                alpha / part.s,
+                precision=precision,
+                leave_one_out=True,
+            )
+        except np.linalg.LinAlgError:
+            return np.inf
+        assert fit.inverse_diagonal is not None
+        left_out = fit.coef / fit.inverse_diagonal[:, None]
+        total += float(part.s @ np.mean(left_out**2, axis=1))
+        weight += float(part.s.sum())
+    return total / weight
+
+
+def choose_kernel(
+    X: FloatArray,
+    parts: Sequence[Part],
+    *,
+    kernel: str | GramFunction | None = None,
+    gamma: float | None = None,
+    alpha: float | None = None,
+    degree: float = 3,
+    coef0: float = 1.0,
+    precision: str = "auto",
+    n_jobs: int | None = None,
+) -> list[Candidate]:
+    """Return the candidates that were tried on all parts, the best first.
+
+    What is given is taken; None is chosen: the kernel from `CHOICE`, gamma and alpha
+    from a grid, then once more around the best of it. The same answer for any n_jobs.
+
+    Parameters
+    ----------
+    X : array of shape (N, d)
+        All rows, for the scale of gamma.
+    parts : sequence of Part
+    kernel, gamma, alpha, degree, coef0 :
+        As for `Kernel`, and the ridge.
+    precision : {"auto", "double"}
+    n_jobs : int, optional
+    """
+    alphas = _ALPHAS if alpha is None else (alpha,)
+    grid: list[tuple[Kernel, float]] = []
+    for name in CHOICE if kernel is None else (kernel,):
+        middle = make_kernel(name, X, gamma=gamma, degree=degree, coef0=coef0)
+        steps = _GAMMAS if gamma is None and _has_gamma(name) else (1.0,)
+        grid += [
+            (replace(middle, gamma=middle.gamma * step), a)
+            for step, a in product(steps, alphas)
+        ]
+    few = parts[:: max(1, len(parts) // _FEW)]
+    coarse = _tried(few, grid, precision, n_jobs)
+    finalists = coarse[:_FINALISTS]
+    tried = _tried(parts, [(k, a) for k, a, _ in finalists], precision, n_jobs)
+    k, a, _ = tried[0]
+    gammas = _FINE if gamma is None and _has_gamma(k.name) else (1.0,)
+    fine = [
+        (replace(k, gamma=k.gamma * g), a * h)
+        for g, h in product(gammas, _FINE if alpha is None else (1.0,))
+        if g != 1.0 or h != 1.0
+    ]
+    tried += _tried(parts, fine, precision, n_jobs)
+    return sorted(tried, key=lambda candidate: candidate.error)
+
+
+def preferred(tried: Sequence[Candidate]) -> Candidate:
+    """Return the largest ridge among candidates within half a per cent of the best.
+
+    Widths and ridges trade off; a large ridge has the better condition.
+    """
+    limit = _CLOSE * tried[0].error
+    return max(
+        (candidate for candidate in tried if candidate.error <= limit),
+        key=lambda candidate: candidate.alpha,
+    )
+
+
+def _has_gamma(kernel: Any) -> bool:
+    return isinstance(kernel, str) and kernel in SCALED
+
+
+def _tried(
+    parts: Sequence[Part],
+    grid: Sequence[tuple[Kernel, float]],
+    precision: str,
+    n_jobs: int | None,
+) -> list[Candidate]:
+    """Return candidates with their errors, the best first."""
+    with one_thread():
+        errors = results_of(
+            (delayed(loo_error)(parts, k, a, precision) for k, a in grid),
+            n_jobs,
+            prefer="threads",
+        )
+        found = [Candidate(k, a, e) for (k, a), e in zip(grid, errors, strict=True)]
+    return sorted(found, key=lambda candidate: candidate.error)

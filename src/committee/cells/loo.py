@@ -1,0 +1,90 @@
+"""Leave-one-out of an ensemble of cells, in closed form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from committee._typing import FloatArray, IntArray
+from committee.cells.machine import CellFit
+from committee.cells.model import CellModel
+
+
+class LeftOut(NamedTuple):
+    """Predictions of rows by the ensemble without them.
+
+    Attributes
+    ----------
+    rows : array of shape (n,)
+        Row numbers; all rows of some cells.
+    f : array of shape (n, T)
+    variance : array of shape (n,)
+        1 / (A^-1)_nn: that of y_n for unit scale, by its own cell alone.
+    """
+
+    rows: IntArray
+    f: FloatArray
+    variance: FloatArray
+
+
+def leave_one_out(
+    model: CellModel,
+    X: FloatArray,
+    cells: Sequence[IntArray],
+    fits: Mapping[int, CellFit],
+    ridge: FloatArray,
+    precision: Mapping[int, FloatArray],
+    f: FloatArray,
+) -> LeftOut:
+    """Predict the rows of some cells without their own targets.
+
+        f^-n(x_n) = f(x_n) - g_i(x_n) ( a_n / B_n - r_n a_n ),    n in cell i
+
+        B_n = (A^-1)_nn + Q_n G Q_n'
+
+    a_n / B_n is the residual of the cell that has not seen y_n, r_n a_n that of the one
+    that has. Exact without coupling: no other cell has seen y_n. With coupling the
+    others have, through the borders, which is left out here, as are in G borders
+    further away: the change is then found to some 80 per cent for rows between cells.
+
+    Parameters
+    ----------
+    model : CellModel
+    X : array of shape (N, d)
+    cells : sequence of arrays of row numbers
+    fits : dict of CellFit
+        Those to look at, with `inverse_diagonal`, by the numbers of the cells.
+    ridge : array of shape (N,)
+        r.
+    precision : dict of arrays of shape (b, b)
+        G, see `JointSystem.precision`.
+    f : array of shape (n, T)
+        What the model predicts for the rows of those cells, cell after cell.
+    """
+    rows = np.concatenate([cells[c] for c in fits])
+    owner = np.repeat(list(fits), [len(cells[c]) for c in fits])
+    moved, variance = [], []
+    for c, fit in fits.items():
+        assert fit.inverse_diagonal is not None
+        B = fit.inverse_diagonal
+        if fit.border is not None:
+            Q = fit.border.response
+            B = B + np.einsum("nb,nb->n", Q @ precision[c], Q)
+        a = model.coef[model.part(c)][: len(B)]
+        moved.append(a / B[:, None] - ridge[cells[c], None] * a)
+        variance.append(1.0 / B)
+    own = _own_weights(model, X[rows], owner)
+    f = f - own[:, None] * np.concatenate(moved)
+    order = np.argsort(rows)
+    return LeftOut(rows[order], f[order], np.concatenate(variance)[order])
+
+
+def _own_weights(model: CellModel, X: FloatArray, owner: IntArray) -> FloatArray:
+    """Return g of each row's own cell."""
+    shares = model.tree.shares(X, model.width)
+    mine = shares.cells == owner[shares.rows]
+    g = np.zeros(len(X))
+    g[shares.rows[mine]] = shares.weights[mine]
+    return g

@@ -1,0 +1,97 @@
+"""A fitted ensemble of cells: a row asks its own cell, and near a border two."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils.parallel import delayed
+
+from committee._parallel import one_thread, results_of
+from committee._typing import FloatArray, IntArray
+from committee.cells.tree import CellTree, Shares
+from committee.kernels import Kernel
+
+#: Kernel values that are in memory at once, for each thread: 8 MB.
+_GRAM_ENTRIES = 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class CellModel:
+    """Kernel expansions of all cells, and the tree that says whom to ask.
+
+        f(x) = offset + sum_c g_c(x) f_c(x),    f_c(x) = coef_c' k(points_c, x)
+
+    Attributes
+    ----------
+    kernel : Kernel
+    tree : CellTree
+    width : float
+        Of the borders; see `CellTree.shares`.
+    points : array of shape (P, d)
+        Cell after cell: its rows, then its border points.
+    coef : array of shape (P, T)
+    starts : int array of shape (n_cells + 1,)
+        Where the points of each cell start.
+    n_rows : int array of shape (n_cells,)
+        How many of a cell's points are rows of its own.
+    offset : array of shape (T,)
+    """
+
+    kernel: Kernel
+    tree: CellTree
+    width: float
+    points: FloatArray
+    coef: FloatArray
+    starts: IntArray
+    n_rows: IntArray
+    offset: FloatArray
+
+    def part(self, c: int) -> slice:
+        """Return where the points of cell c are."""
+        return slice(int(self.starts[c]), int(self.starts[c + 1]))
+
+    def cell_values(self, c: int, X: FloatArray) -> FloatArray:
+        """Return f_c, (N, T), without the offset."""
+        points, coef = self.points[self.part(c)], self.coef[self.part(c)]
+        if self.kernel.of_distances:  # they keep their digits near the middle
+            centre = points.mean(axis=0)
+            points, X = points - centre, X - centre
+        f = np.empty((len(X), coef.shape[1]))
+        step = max(1, _GRAM_ENTRIES // len(points))
+        for start in range(0, len(X), step):
+            rows = slice(start, start + step)
+            f[rows] = self.kernel(X[rows], points) @ coef
+        return f
+
+    def predict(self, X: FloatArray, n_jobs: int | None = None) -> FloatArray:
+        """Return f, (N, T)."""
+        f = np.tile(self.offset, (len(X), 1))
+        shares = self.tree.shares(X, self.width)
+        with one_thread():
+            values = results_of(
+                (
+                    delayed(self.cell_values)(c, X[rows])
+                    for c, rows, _ in groups(shares)
+                ),
+                n_jobs,
+                prefer="threads",
+            )
+            for (_, rows, w), f_c in zip(groups(shares), values, strict=True):
+                f[rows] += w[:, None] * f_c
+        return f
+
+
+def groups(shares: Shares) -> Iterator[tuple[int, IntArray, FloatArray]]:
+    """Yield each cell that is asked, the rows it is asked about and their weights."""
+    edges = np.flatnonzero(np.diff(shares.cells)) + 1
+    bounds = [0, *edges.tolist(), len(shares.cells)]
+    for start, stop in itertools.pairwise(bounds):
+        if stop > start:
+            yield (
+                int(shares.cells[start]),
+                shares.rows[start:stop],
+                shares.weights[start:stop],
+            )

@@ -1,0 +1,151 @@
+"""Coupled ensembles whose subsets are cells: what the two estimators share."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from committee._typing import FloatArray, IntArray
+from committee.cells import CellModel, CellOptions, CellTraining, train_cells
+from committee.cells.metric import learn_metric
+from committee.cells.train import COUPLINGS
+from committee.coupled.rows import Rows
+from committee.kernels import Kernel
+
+#: What None stands for where subsets are random; cells choose by leave-one-out.
+RANDOM_DEFAULTS = {"kernel": "rbf", "alpha": 1.0, "coupling": 1.0, "n_coupling": 0.1}
+#: Points of a cell on its borders, unless given.
+_BORDER_POINTS = 32
+#: Options that have a meaning for random subsets only.
+_RANDOM_ONLY = (
+    *("n_members", "coupling_set", "topology", "overlap", "solver"),
+    *("allow_indefinite", "combiner", "weigh_on", "n_weighing"),
+)
+
+
+class InCells:
+    """An ensemble that can be fitted in cells instead of random subsets."""
+
+    subsets: str
+    max_cell: int
+    metric: str | None
+    _turn: FloatArray | None
+    members_: list[Any]
+    dual_coef_: FloatArray
+    cells_: CellModel
+    subsets_: list[IntArray]
+    kernel_: Kernel
+    alpha_: float
+    coupling_: float
+    loo_error_: float
+    coupling_points_: FloatArray
+    n_iter_: int
+    converged_: bool
+
+    @property
+    def _n_machines(self) -> int:
+        """M."""
+        in_cells = hasattr(self, "cells_")
+        return self.cells_.tree.n_cells if in_cells else len(self.members_)
+
+    @property
+    def _n_targets(self) -> int:
+        """T."""
+        fitted = self.cells_.coef if hasattr(self, "cells_") else self.dual_coef_
+        return int(fitted.shape[1])
+
+    def _option(self, name: str) -> Any:
+        """Return a parameter, with its value for random subsets where it is None."""
+        value = getattr(self, name)
+        return RANDOM_DEFAULTS[name] if value is None else value
+
+    def _train_cells(self, rows: Any, X_coupling: Any, subsets: Any) -> CellTraining:
+        """Fit the cells, and keep what they are made of."""
+        self.__dict__.pop("cells_", None)
+        self._refuse_random_options(X_coupling, subsets)
+        if not isinstance(rows, Rows):
+            raise TypeError(
+                'subsets="cells" works in memory: compute() the Dask collections, or '
+                'take subsets="random".'
+            )
+        counted = rows.counted()
+        data = rows.take(counted)
+        options = self._cell_options()
+        self._turn = None
+        if self.metric == "learned":
+            self._turn = learn_metric(data.X, data.Y, data.s, options)
+        data = data._replace(X=self._turned(data.X))
+        training = train_cells(data.X, data.Y, data.s, options)
+        self.cells_ = training.model
+        self.subsets_ = [counted[cell] for cell in training.cells]
+        self.kernel_ = training.model.kernel
+        self.alpha_, self.coupling_ = training.alpha, training.coupling
+        self.coupling_points_ = training.borders.points
+        self.n_iter_ = max(training.joint.n_iter, 1)
+        self.converged_ = training.joint.converged
+        self.loo_error_ = training.errors[training.coupling]
+        return training
+
+    def _cell_options(self, couplings: Sequence[float] | None = None) -> CellOptions:
+        """Return the options of a fit; couplings take the place of the parameter."""
+        given: Any = self
+        if couplings is None:
+            couplings = COUPLINGS if given.coupling is None else (given.coupling,)
+        n = given.n_coupling
+        if n is None:
+            n = _BORDER_POINTS
+        elif not isinstance(n, Integral):
+            n = max(1, round(n * self.max_cell))
+        return CellOptions(
+            max_cell=self.max_cell,
+            kernel=given.kernel,
+            gamma=given.gamma,
+            alpha=given.alpha,
+            couplings=couplings,
+            n_coupling=int(n),
+            degree=given.degree,
+            coef0=given.coef0,
+            precision=given.precision,
+            tol=given.tol,
+            max_iter=given.max_iter,
+            n_jobs=given.n_jobs,
+        )
+
+    def _refuse_random_options(self, X_coupling: Any, subsets: Any) -> None:
+        """Refuse what would silently do nothing."""
+        defaults = inspect.signature(type(self)).parameters
+        changed = [
+            name
+            for name in _RANDOM_ONLY
+            if getattr(self, name) is not defaults[name].default
+            and getattr(self, name) != defaults[name].default
+        ]
+        if X_coupling is not None:
+            changed.append("X_coupling")
+        if subsets is not None:
+            changed.append("subsets at fit")
+        if changed:
+            raise ValueError(
+                f"{', '.join(changed)} {'is' if len(changed) == 1 else 'are'} for "
+                'subsets="random": cells are made by max_cell, coupled on their borders, '
+                "and weighed by where a row is."
+            )
+
+    def _turned(self, X: FloatArray) -> FloatArray:
+        """Return X as cells and kernels see it: X R in the metric R R'."""
+        return X if self._turn is None else X @ self._turn
+
+    @property
+    def metric_(self) -> FloatArray | None:
+        """The learned metric, (d, d), largest entry about one; None where there is none."""
+        return None if self._turn is None else self._turn @ self._turn.T
+
+    def _all_cells(self, X: FloatArray) -> FloatArray:
+        """Return the outputs of every cell on every row, (N, M, T)."""
+        model, X = self.cells_, self._turned(X)
+        values = [model.cell_values(c, X) for c in range(model.tree.n_cells)]
+        return np.stack(values, axis=1) + model.offset

@@ -1,0 +1,34 @@
+import numpy as np
+
+from committee.cells import border_points, grow_tree
+
+
+def test_points_lie_where_two_cells_meet(rng):
+    X = rng.normal(size=(400, 3))
+    tree, cells = grow_tree(X, 60)
+    found = border_points(tree, X, cells, 5)
+    assert np.all(np.bincount(found.owner) == 5)
+    assert np.all(found.owner != found.other)
+    # However small the width, a point on a border asks both cells for one half.
+    rows, asked, weights = tree.shares(found.points, 1e-9)
+    for p, (i, j) in enumerate(zip(found.owner, found.other, strict=True)):
+        mine = dict(zip(asked[rows == p], weights[rows == p], strict=True))
+        np.testing.assert_allclose([mine[i], mine[j]], 0.5, atol=1e-5)
+
+
+def test_the_points_of_a_cell_have_signs(rng):
+    X = rng.normal(size=(100, 2))
+    tree, cells = grow_tree(X, 30)
+    found = border_points(tree, X, cells, 4)
+    numbers, sign = found.of_cell(0)
+    np.testing.assert_array_equal(sign > 0, found.owner[numbers] == 0)
+    assert np.all(
+        (found.owner == 0) | (found.other == 0)
+        == np.isin(np.arange(len(found.owner)), numbers)
+    )
+
+
+def test_one_cell_has_no_borders(rng):
+    X = rng.normal(size=(20, 2))
+    tree, cells = grow_tree(X, 30)
+    assert border_points(tree, X, cells, 4).points.shape == (0, 2)
