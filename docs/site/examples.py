@@ -14,6 +14,7 @@ FIRST = (
     "compare_methods",
     "prune_boosters",
     "ship_to_onnx",
+    "kernel_machine_for_100000_rows",
 )
 
 
