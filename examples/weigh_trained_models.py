@@ -37,10 +37,10 @@ for model in [
 
 # %%
 # F is these columns side by side. Half of the rows weigh, the other half judges.
-from committee import EPPruner, WeightsDisplay
+from committee import EPPruner, WeightsDisplay, read_predictions
 
-files = sorted(Path(folder.name).glob("*.npy"))
-F = np.column_stack([np.load(file) for file in files])
+known = read_predictions(folder.name)
+F = known.F
 folder.cleanup()
 ep = EPPruner().fit(F[:500], y[:500])
 errors = np.sqrt(np.mean((F[500:] - y[500:, None]) ** 2, axis=0))
@@ -53,4 +53,4 @@ for name, w in [("mean of all", np.full(6, 1 / 6)), ("EP's weights", ep.weights_
 # The bars are one posterior standard deviation to each side.
 std = np.zeros(6)
 std[ep.support_] = np.sqrt(np.diag(ep.posterior_.cov))
-WeightsDisplay(ep.weights_, std=std, names=[file.stem for file in files]).plot()
+WeightsDisplay(ep.weights_, std=std, names=known.names).plot()

@@ -87,6 +87,12 @@ if TYPE_CHECKING:
         PrecisionGate,
         SoftmaxGate,
     )
+    from committee.interop import (
+        CommitteeEnsembler,
+        Predictions,
+        predictor_predictions,
+        read_predictions,
+    )
     from committee.members import (
         AdaBoost,
         Arcing,
@@ -153,6 +159,7 @@ __all__ = [
     "BoostingOrderPruner",
     "ClusterPruner",
     "CommitteeClassifier",
+    "CommitteeEnsembler",
     "CommitteeRegressor",
     "ComplementarityPruner",
     "ConcurrencyPruner",
@@ -203,6 +210,7 @@ __all__ = [
     "Pool",
     "PosteriorDisplay",
     "PrecisionGate",
+    "Predictions",
     "PrunedClassifier",
     "PrunedRegressor",
     "PruningPathDisplay",
@@ -230,8 +238,10 @@ __all__ = [
     "margins",
     "member_predictions",
     "pairwise_kappa",
+    "predictor_predictions",
     "prune",
     "q_statistic",
+    "read_predictions",
     "refine",
     "report",
     "save",
@@ -310,6 +320,12 @@ _NAMES_OF = {
     "estimators": ("CommitteeClassifier", "CommitteeRegressor"),
     "export": ("to_onnx", "to_sklearn"),
     "gates": ("NeighbourGate", "PrecisionGate", "SoftmaxGate"),
+    "interop": (
+        "CommitteeEnsembler",
+        "Predictions",
+        "predictor_predictions",
+        "read_predictions",
+    ),
     "members": (
         "AdaBoost",
         "Arcing",

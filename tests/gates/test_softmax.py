@@ -8,7 +8,7 @@ from sklearn.model_selection import KFold
 
 from committee import OptimalWeights, SimplexWeights, SoftmaxGate
 from committee.combiners.problem import Problem
-from committee.gates.shrinkage import gate_share
+from committee.gates.gate_share import gate_share
 from committee.gates.softmax import PENALTIES, Rows
 
 

@@ -42,6 +42,17 @@ def test_blocks_of_dask_are_predicted_lazily():
         model.predict(rows[:, :3])
 
 
+def test_equal_gates_are_the_average_and_a_gate_of_one_is_one_expert():
+    numbers = MixtureOfExpertsRegressor(n_experts=3, n_restarts=1, tol=1e-3)
+    numbers.set_params(random_state=0).fit(X, X[:, 0] ** 2)
+    F = numbers.member_predictions(X)
+    (B,) = numbers.gates_
+    numbers.gates_ = [np.zeros_like(B)]
+    np.testing.assert_allclose(numbers.predict(X), F.mean(axis=1), rtol=1e-12)
+    numbers.gates_ = [np.outer([0.0, 800.0, 0.0], np.eye(len(B[0]))[0])]
+    np.testing.assert_array_equal(numbers.predict(X), F[:, 1])
+
+
 def test_frames_keep_their_names():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X, columns=list("abcd"))

@@ -112,6 +112,19 @@ def test_rows_without_weight_are_not_looked_at():
         np.testing.assert_array_equal(found[0].predict(X), found[1].predict(X))
 
 
+@pytest.mark.parametrize("data", ["all", "bagging", "cross-splits", "mini-batches"])
+def test_a_row_counts_as_often_as_it_weighs(data):
+    """Without a column that helps, members learn the weighted mean: 4 / (4 + 1)."""
+    A, y = np.zeros((600, 1)), np.arange(600) % 2.0
+    committee = CommitteeRegressor(
+        NetworkRegressor(4, learning_rate=0.03, max_epochs=40, patience=None),
+        generator=Networks(10, data=data, n_splits=3),
+        random_state=0,
+    ).fit(A, y, sample_weight=1 + 3 * y)
+    # Counting twice would give 16 / 17.
+    assert abs(committee.predict(A[:1])[0] - 0.8) < 0.05
+
+
 def test_members_are_added_while_the_evidence_rises():
     committee = CommitteeRegressor(
         SMALL,

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from committee.networks.estimators import outputs
 from committee.networks.inputs import Scaling, prepare
+from committee.networks.network import outputs
 
 
 def test_weights_in_units_of_rows_predict_what_they_predicted():

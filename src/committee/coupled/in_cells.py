@@ -11,6 +11,7 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee.cells import CellModel, CellOptions, CellTraining, train_cells
+from committee.cells.metric import learn_metric
 from committee.cells.train import COUPLINGS
 from committee.coupled.rows import Rows
 from committee.kernels import Kernel
@@ -31,6 +32,8 @@ class InCells:
 
     subsets: str
     max_cell: int
+    metric: str | None
+    _turn: FloatArray | None
     members_: list[Any]
     dual_coef_: FloatArray
     cells_: CellModel
@@ -71,7 +74,12 @@ class InCells:
             )
         counted = rows.counted()
         data = rows.take(counted)
-        training = train_cells(data.X, data.Y, data.s, self._cell_options())
+        options = self._cell_options()
+        self._turn = None
+        if self.metric == "learned":
+            self._turn = learn_metric(data.X, data.Y, data.s, options)
+        data = data._replace(X=self._turned(data.X))
+        training = train_cells(data.X, data.Y, data.s, options)
         self.cells_ = training.model
         self.subsets_ = [counted[cell] for cell in training.cells]
         self.kernel_ = training.model.kernel
@@ -127,8 +135,17 @@ class InCells:
                 "and weighed by where a row is."
             )
 
+    def _turned(self, X: FloatArray) -> FloatArray:
+        """Return X as cells and kernels see it: X R in the metric R R'."""
+        return X if self._turn is None else X @ self._turn
+
+    @property
+    def metric_(self) -> FloatArray | None:
+        """The learned metric, (d, d), largest entry about one; None where there is none."""
+        return None if self._turn is None else self._turn @ self._turn.T
+
     def _all_cells(self, X: FloatArray) -> FloatArray:
         """Return the outputs of every cell on every row, (N, M, T)."""
-        model = self.cells_
+        model, X = self.cells_, self._turned(X)
         values = [model.cell_values(c, X) for c in range(model.tree.n_cells)]
         return np.stack(values, axis=1) + model.offset

@@ -15,7 +15,7 @@ from committee._validation import Interval, StrOptions
 from committee.combiners import Combiner
 from committee.combiners.problem import Problem
 from committee.gates.base import Gate
-from committee.gates.shrinkage import (
+from committee.gates.gate_share import (
     errors_of,
     gate_share,
     in_units,
@@ -136,6 +136,7 @@ class NeighbourGate(Gate):
         k = min(self.n_neighbors, len(Z))
         self.neighbors_ = NearestNeighbors(n_neighbors=k, algorithm=self.algorithm)
         self.neighbors_.fit(Z)
+        self.gate_share_ = 1.0
         if self.method == "soft":
             self._static: FloatArray = static_weights(self.static, problem)
             self.gate_share_ = self._share(Z, problem)

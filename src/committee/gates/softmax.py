@@ -20,7 +20,7 @@ from committee.combiners import Combiner
 from committee.combiners.problem import Problem
 from committee.export.gated import LinearGate
 from committee.gates.base import Gate
-from committee.gates.shrinkage import (
+from committee.gates.gate_share import (
     errors_of,
     gate_share,
     in_units,

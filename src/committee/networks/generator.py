@@ -24,14 +24,11 @@ from committee.members.base import (
 )
 from committee.members.resampling import Bagging, CrossSplits, MiniBatches
 from committee.networks.blocks import TrainedNetwork, blocks_of, train_blocks
-from committee.networks.estimators import (
-    Network,
-    NetworkClassifier,
-    NetworkRegressor,
-)
+from committee.networks.estimators import NetworkClassifier, NetworkRegressor
 from committee.networks.inputs import Prepared, prepare
 from committee.networks.interruption import interruptible
 from committee.networks.joint import train_jointly
+from committee.networks.network import Network
 from committee.networks.rows import MemberRows, stopping_sample
 
 #: Two streams of random numbers for each member.
@@ -163,11 +160,12 @@ class Networks(BatchedGenerator):
                 _member(template, prepared, data, networks[i], _seed(root, numbers[i]))
                 for i in kept
             ]
+            stopped = _interrupted(networks)
             if held_out:
                 yield _with_predictions(members, [rows[i] for i in kept], Z, data)
             else:
                 yield Generation(members)
-            if _interrupted(networks):
+            if stopped:
                 return
 
     def _check(
@@ -246,7 +244,9 @@ class Networks(BatchedGenerator):
         verbose: bool,
     ) -> list[TrainedNetwork | None]:
         """Return the trained networks; None where Ctrl-C came before their first step."""
-        kind = template.kind(prepared, float(self.coupling))
+        kind = template.kind(
+            prepared, coupling=float(self.coupling), weighted=self.data != "bagging"
+        )
         seeds = [_sequence(root, m, _OF_TRAINING) for m in numbers]
         found: list[TrainedNetwork | None] = [None] * len(rows)
         bar = bar_with_text(len(rows), "training", verbose)

@@ -32,6 +32,8 @@ class Settings:
     coupling: float = 0.0
     #: Rows of a batch whose arrays are in memory at once; None for all.
     rows_at_once: int | None = None
+    #: False where rows were drawn in proportion to their weights.
+    weighted: bool = True
 
 
 @dataclass(frozen=True)
@@ -205,7 +207,7 @@ def _gradient(
     np.take(problem.X, index, axis=0, out=X, mode="clip")
     out = layers.forward(X, randoms)
     D = problem.loss.gradient(out, problem.Y[index], settings.coupling)
-    if problem.s is None:
+    if problem.s is None or not settings.weighted:
         D *= 1.0 / n
     else:
         D *= (problem.s[index] / n)[:, :, None]
