@@ -8,12 +8,13 @@ with votes out of bag and with filled votes, and those of GreedyPruner.
 
 Errors of numbers are mean squared errors in percent of the variance of y, of classes error
 rates in percent, on rows that nothing has seen; bytes are of pickled models. Settings were
-chosen on the sets of --others. --raetsch: all 13 sets of the paper, on its splits.
+chosen on sets like those of --others. --raetsch: all 13 sets of the paper, on its splits.
 --speed: 25 refined trees on 20,000 rows, in units of the time of the forest's fit; give
 --trees 500 with it.
 
-python -m benchmarks refine [--short] [--trees 200] [--members 20] [--splits 5]
-    [--sets NAME ...] [--lines NAME ...] [--choices] [--others] [--raetsch] [--speed] [--figure FILE.svg]
+python -m benchmarks refine [--trees 200] [--members 20] [--splits 5]
+    [--sets NAME ...] [--lines NAME ...] [--choices] [--others] [--raetsch] [--speed]
+    [--figure FILE.svg]
 """
 
 import argparse
@@ -40,8 +41,6 @@ from committee.pruning.refine_kept import Limits, kept_of, refine_kept
 
 LINES = ("all", "plain", "fresh", "EP", "refined", "GB bytes", "HistGB")
 CHOICES = ("first", "random", "EP", "EP filled", "greedy")
-#: Of --short: two splits of some sets, without EP and boosters of the same bytes.
-SHORT = ("friedman1", "robot arm", "diabetes", "german", "waveform", "digits (10)")
 
 
 def main(argv: list[str]) -> None:
@@ -64,7 +63,7 @@ def options_of(argv):
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--sets", nargs="+")
     parser.add_argument("--lines", nargs="+", choices=LINES)
-    for name in ("short", "choices", "others", "raetsch", "speed"):
+    for name in ("choices", "others", "raetsch", "speed"):
         parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--figure")
     return parser.parse_args(argv)
@@ -75,7 +74,6 @@ def compare(options, n_trees, k):
     sets = {**NUMBERS, **CLASSES, **OTHERS, **ALL_RAETSCH}
     names = [*NUMBERS, *CLASSES]
     for wanted, some in (
-        (options.short, SHORT),
         (options.others, OTHERS),
         (options.raetsch, ALL_RAETSCH),
         (options.sets, options.sets),
@@ -85,7 +83,7 @@ def compare(options, n_trees, k):
     for name in names:
         found[name] = [
             measure(sets[name], split, n_trees, k, lines)
-            for split in range(2 if options.short else options.splits)
+            for split in range(options.splits)
         ]
         print(*table_row(name, found[name], lines), flush=True)
     for of_classes, title in ((False, "regression"), (True, "classes")):
@@ -100,7 +98,7 @@ def lines_of(options):
         return ["all", "plain", "refined", *(f"{c}, refined" for c in CHOICES)]
     if options.lines:
         return [x for x in LINES if x in ("all", "plain", "refined", *options.lines)]
-    return ["all", "plain", "fresh", "refined", "HistGB"] if options.short else LINES
+    return LINES
 
 
 def report(title, found, lines, of_classes):
