@@ -129,7 +129,7 @@ class SharedLayers:
             h = self.buffers.take(f"h{i}", z.shape)
             np.multiply(z, P[f"s{i}"], out=h)
             h += P[f"b{i}"]
-            activate(h, self.activation)
+            activate(h, self.activation, self.buffers)
             if randoms is not None and self.dropout:
                 kept = self.buffers.take(f"kept{i}", h.shape)
                 self.kept.append(drop(h, kept, self.dropout, randoms))

@@ -34,7 +34,7 @@ class PiecewiseLinear:
     [[0.5, 0.0], [1.0, 1.0]]
     """
 
-    def __init__(self, n_bins: int = 16) -> None:
+    def __init__(self, n_bins: int = 8) -> None:
         self.n_bins = n_bins
 
     def fit(self, X: FloatArray) -> Self:

@@ -29,20 +29,20 @@ class NetworkRegressor(RegressorMixin, Network):
 
     Parameters
     ----------
-    hidden_layer_sizes : int or sequence of int, default=(50,)
+    hidden_layer_sizes : int or sequence of int, default=(50, 50)
     activation : {"relu", "tanh"}, default="relu"
         g.
     embedding : {"piecewise-linear"}, optional
         Every column as up to `n_bins` numbers, one for each bin between quantiles of
         the training rows: see `committee.networks.embeddings`.
-    n_bins : int, default=16
-    learning_rate : float, default=0.003
+    n_bins : int, default=8
+    learning_rate : float, default=0.01
     weight_decay : float, default=0.01
         Every step takes learning_rate x weight_decay of the weights away; intercepts
         stay.
     dropout : float, default=0.0
         The probability that a hidden unit is left out of a step.
-    batch_size : int, default=64
+    batch_size : int, default=32
     max_epochs : int, default=200
     patience : int or None, default=15
         Epochs without a lower loss after which training stops. None runs all of
@@ -72,7 +72,7 @@ class NetworkRegressor(RegressorMixin, Network):
     >>> network.score(X, y) > 0.4
     True
     >>> [W.shape for W in network.coefs_]
-    [(10, 50), (50, 1)]
+    [(10, 50), (50, 50), (50, 1)]
     """
 
     @fit_context(prefer_skip_nested_validation=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -23,10 +24,18 @@ class Buffers:
 
     def take(self, name: str, shape: tuple[int, ...], dtype: Any = None) -> Tensor:
         """Return an array of this shape, with whatever it held before."""
-        size = int(np.prod(shape))
+        size = math.prod(shape)
         flat = self._flat.get(name)
         if flat is None or flat.size < size:
             flat = self._flat[name] = np.empty(size, dtype or self.dtype)
+        return flat[:size].reshape(shape)
+
+    def zeros(self, shape: tuple[int, ...]) -> Tensor:
+        """Return zeros, which nobody writes to."""
+        size = math.prod(shape)
+        flat = self._flat.get("zeros")
+        if flat is None or flat.size < size:
+            flat = self._flat["zeros"] = np.zeros(size, self.dtype)
         return flat[:size].reshape(shape)
 
 
@@ -104,7 +113,7 @@ class SeparateLayers:
             if i:
                 h += W[:, -1:]
             if i < last:
-                activate(h, self.activation)
+                activate(h, self.activation, self.buffers)
                 if randoms is not None and self.dropout:
                     kept = self.buffers.take(f"kept{i}", h.shape)
                     self.kept.append(drop(h, kept, self.dropout, randoms))
@@ -133,10 +142,12 @@ class SeparateLayers:
         return self.gradient
 
 
-def activate(h: Tensor, activation: Activation) -> None:
+def activate(h: Tensor, activation: Activation, buffers: Buffers) -> None:
     """Replace h by g(h)."""
     if activation == "relu":
-        np.maximum(h, 0.0, out=h)
+        # With an array of zeros NumPy takes a quarter of the time it takes with a zero.
+        rows = h.reshape(len(h), -1)
+        np.maximum(rows, buffers.zeros((1, rows.shape[1])), out=rows)
     else:
         np.tanh(h, out=h)
 

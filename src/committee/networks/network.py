@@ -44,6 +44,22 @@ def outputs(
     return h
 
 
+def _refuse_categories(X: Any) -> None:
+    """Refuse frames whose columns are no numbers, though they may look like some."""
+    kinds = [str(kind) for kind in getattr(X, "dtypes", [])]
+    strange = [
+        k
+        for k in kinds
+        if k.lower().startswith(("category", "categorical", "enum", "str"))
+    ]
+    if strange:
+        raise ValueError(
+            f"Networks take columns of numbers. Got {len(strange)} of {strange[0]}: put "
+            "make_column_transformer((OneHotEncoder(), [...]), remainder=...) in front, "
+            "in a pipeline around the committee."
+        )
+
+
 class Network(BaseEstimator):
     """What networks for numbers and for classes share."""
 
@@ -68,15 +84,15 @@ class Network(BaseEstimator):
 
     def __init__(
         self,
-        hidden_layer_sizes: int | Sequence[int] = (50,),
+        hidden_layer_sizes: int | Sequence[int] = (50, 50),
         *,
         activation: str = "relu",
         embedding: str | None = None,
-        n_bins: int = 16,
-        learning_rate: float = 0.003,
+        n_bins: int = 8,
+        learning_rate: float = 0.01,
         weight_decay: float = 0.01,
         dropout: float = 0.0,
-        batch_size: int = 64,
+        batch_size: int = 32,
         max_epochs: int = 200,
         patience: int | None = 15,
         validation_fraction: float = 0.1,
@@ -97,6 +113,7 @@ class Network(BaseEstimator):
 
     def checked(self, X: Any, *, reset: bool) -> FloatArray:
         """Return X as an array; with `reset`, learn its columns and their bins."""
+        _refuse_categories(X)
         X = validate_data(self, X, dtype=np.float64, reset=reset)
         if reset:
             self.edges_ = None

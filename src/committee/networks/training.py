@@ -206,7 +206,8 @@ def _gradient(
     X = layers.buffers.take("X", (*index.shape, problem.X.shape[1]))
     np.take(problem.X, index, axis=0, out=X, mode="clip")
     out = layers.forward(X, randoms)
-    D = problem.loss.gradient(out, problem.Y[index], settings.coupling)
+    Y = problem.Y.take(index, axis=0)
+    D = problem.loss.gradient(out, Y, settings.coupling)
     if problem.s is None or not settings.weighted:
         D *= 1.0 / n
     else:
