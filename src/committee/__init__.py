@@ -82,6 +82,7 @@ if TYPE_CHECKING:
         to_sklearn,
     )
     from committee.gates import (
+        CellGate,
         NeighbourGate,
         SoftmaxGate,
     )
@@ -142,6 +143,7 @@ __all__ = [
     "BiasVariance",
     "BiasVarianceDisplay",
     "BoostingOrderPruner",
+    "CellGate",
     "ClusterPruner",
     "CommitteeClassifier",
     "CommitteeRegressor",
@@ -292,7 +294,7 @@ _NAMES_OF = {
     ),
     "estimators": ("CommitteeClassifier", "CommitteeRegressor"),
     "export": ("to_onnx", "to_sklearn"),
-    "gates": ("NeighbourGate", "SoftmaxGate"),
+    "gates": ("CellGate", "NeighbourGate", "SoftmaxGate"),
     "members": (
         "AdaBoost",
         "Arcing",
