@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         PairedRunsDisplay,
         PosteriorDisplay,
         PruningPathDisplay,
+        RefinementDisplay,
         RocCommitteeDisplay,
         WeightsDisplay,
     )
@@ -84,7 +85,14 @@ if TYPE_CHECKING:
     from committee.gates import (
         CellGate,
         NeighbourGate,
+        PrecisionGate,
         SoftmaxGate,
+    )
+    from committee.interop import (
+        CommitteeEnsembler,
+        Predictions,
+        predictor_predictions,
+        read_predictions,
     )
     from committee.members import (
         AdaBoost,
@@ -100,10 +108,17 @@ if TYPE_CHECKING:
         Rotations,
     )
     from committee.mixtures import (
+        GatedEnsembleClassifier,
+        GatedEnsembleRegressor,
         HierarchicalMixtureClassifier,
         HierarchicalMixtureRegressor,
         MixtureOfExpertsClassifier,
         MixtureOfExpertsRegressor,
+    )
+    from committee.networks import (
+        NetworkClassifier,
+        NetworkRegressor,
+        Networks,
     )
     from committee.persistence import (
         ModelFileError,
@@ -129,7 +144,7 @@ if TYPE_CHECKING:
         bias_variance,
     )
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 __all__ = [
     "ARDPruner",
@@ -146,6 +161,7 @@ __all__ = [
     "CellGate",
     "ClusterPruner",
     "CommitteeClassifier",
+    "CommitteeEnsembler",
     "CommitteeRegressor",
     "ComplementarityPruner",
     "ConcurrencyPruner",
@@ -161,6 +177,8 @@ __all__ = [
     "EPPruner",
     "GateDisplay",
     "GateUsage",
+    "GatedEnsembleClassifier",
+    "GatedEnsembleRegressor",
     "GeneticPruner",
     "GreedyPruner",
     "HeldOutDisplay",
@@ -185,11 +203,16 @@ __all__ = [
     "MixtureOfExpertsRegressor",
     "ModelFileError",
     "NeighbourGate",
+    "NetworkClassifier",
+    "NetworkRegressor",
+    "Networks",
     "OptimalWeights",
     "OrientationPruner",
     "PairedRunsDisplay",
     "Pool",
     "PosteriorDisplay",
+    "PrecisionGate",
+    "Predictions",
     "PrunedClassifier",
     "PrunedRegressor",
     "PruningPathDisplay",
@@ -197,6 +220,7 @@ __all__ = [
     "RandomPruner",
     "RandomSubspaces",
     "ReduceErrorPruner",
+    "RefinementDisplay",
     "RocCommitteeDisplay",
     "Rotations",
     "SDPPruner",
@@ -216,8 +240,10 @@ __all__ = [
     "margins",
     "member_predictions",
     "pairwise_kappa",
+    "predictor_predictions",
     "prune",
     "q_statistic",
+    "read_predictions",
     "refine",
     "report",
     "save",
@@ -289,12 +315,19 @@ _NAMES_OF = {
         "PairedRunsDisplay",
         "PosteriorDisplay",
         "PruningPathDisplay",
+        "RefinementDisplay",
         "RocCommitteeDisplay",
         "WeightsDisplay",
     ),
     "estimators": ("CommitteeClassifier", "CommitteeRegressor"),
     "export": ("to_onnx", "to_sklearn"),
-    "gates": ("CellGate", "NeighbourGate", "SoftmaxGate"),
+    "gates": ("CellGate", "NeighbourGate", "PrecisionGate", "SoftmaxGate"),
+    "interop": (
+        "CommitteeEnsembler",
+        "Predictions",
+        "predictor_predictions",
+        "read_predictions",
+    ),
     "members": (
         "AdaBoost",
         "Arcing",
@@ -309,11 +342,14 @@ _NAMES_OF = {
         "Rotations",
     ),
     "mixtures": (
+        "GatedEnsembleClassifier",
+        "GatedEnsembleRegressor",
         "HierarchicalMixtureClassifier",
         "HierarchicalMixtureRegressor",
         "MixtureOfExpertsClassifier",
         "MixtureOfExpertsRegressor",
     ),
+    "networks": ("NetworkClassifier", "NetworkRegressor", "Networks"),
     "persistence": ("ModelFileError", "load", "save"),
     "predictions": ("combine", "member_predictions"),
     "pruning": (

@@ -3,6 +3,7 @@
 from committee.gates.base import Gate
 from committee.gates.cell import CellGate
 from committee.gates.neighbour import NeighbourGate
+from committee.gates.precision import PrecisionGate
 from committee.gates.softmax import SoftmaxGate
 
-__all__ = ["CellGate", "Gate", "NeighbourGate", "SoftmaxGate"]
+__all__ = ["CellGate", "Gate", "NeighbourGate", "PrecisionGate", "SoftmaxGate"]

@@ -15,26 +15,30 @@ from committee.cells.tree import CellTree, grow_tree
 from committee.combiners import Combiner
 from committee.combiners.problem import Problem
 from committee.gates.base import Gate
-from committee.gates.static import static_weights
+from committee.gates.gate_share import (
+    errors_of,
+    gate_share,
+    in_units,
+    present_shares,
+    static_weights,
+)
 from committee.linalg import solve_simplex
 
 #: k, in rows: how many rows of a cell the static weights are worth.
 _WORTH = (1000.0, 300.0, 100.0, 30.0, 10.0)
 _N_FOLDS = 5
-#: Standard errors by which the gain must exceed zero.
-_CLEAR = 2.0
 
 
 class CellGate(Gate):
     """Weights for members that are good in regions: static ones in each cell.
 
-        g(x) = sum_c h_c(x) w_c
+        g(x) = (1 - share) w_s + share sum_c h_c(x) w_c
         w_c = argmin  sum_n h_c(x_n) |sum_m w_m E_nm|^2 + k v |w - w_s|^2,  w on the simplex
 
     The cells are those of `CoupledKernelRegressor(subsets="cells")`: median splits along
     the first principal direction. h are continuous in x with sum one, E the errors, w_s
     static weights, v the mean squared error of a member, and k the best of five on five
-    folds. Where the gain there is not two standard errors above zero, the gate is w_s.
+    folds, which also say what the share is: zero where the gain is not clear.
 
     Parameters
     ----------
@@ -52,6 +56,7 @@ class CellGate(Gate):
         w_s.
     cell_weights_ : array of shape (n_cells, M)
         w_c.
+    gate_share_ : float
     worth_ : float
         k; infinite where the static weights were kept.
     gain_ : float
@@ -78,6 +83,7 @@ class CellGate(Gate):
 
     static_weights_: FloatArray
     cell_weights_: FloatArray
+    gate_share_: float
     worth_: float
     gain_: float
     _tree: CellTree
@@ -95,44 +101,45 @@ class CellGate(Gate):
         self.static = static
 
     def _learn(self, Z: FloatArray, problem: Problem) -> None:
-        """Choose k on folds and weigh the members in each cell."""
+        """Choose k and the share on folds, and weigh the members in each cell."""
+        problem = in_units(problem)
         self.static_weights_ = static_weights(self.static, problem)
         self._tree, _ = grow_tree(Z, self.max_cell)
         self._width = border_width(self._tree, Z)
         H = self._shares(Z)
-        self.worth_, self.gain_ = self._choose(H, problem)
+        self.worth_, self.gate_share_, self.gain_ = self._choose(H, problem)
         E = _filled_errors(problem, self.static_weights_)
         self.cell_weights_ = _weights_of(
             H, E, problem.row_weights, self.static_weights_, self.worth_
         )
 
-    def _choose(self, H: FloatArray, problem: Problem) -> tuple[float, float]:
-        """Return the k of least error on folds, and what it gains."""
-        N = len(H)
+    def _choose(self, H: FloatArray, problem: Problem) -> tuple[float, float, float]:
+        """Return the k of least error on folds, the share and what it gains."""
+        N, nothing = len(H), (np.inf, 0.0, 0.0)
         if N < 2 * _N_FOLDS or problem.n_members == 1 or self._tree.n_cells == 1:
-            return np.inf, 0.0
-        saved, before = np.zeros((len(_WORTH), N)), np.zeros(N)
+            return nothing
+        K = problem.n_classes or 1
+        static, gated = np.zeros((N, K)), np.zeros((len(_WORTH), N, K))
         for train, test in KFold(_N_FOLDS, shuffle=True, random_state=0).split(H):
-            part = problem.at(train)
+            part, rest = problem.at(train), problem.at(test)
             if part.held_out is not None and not part.held_out.any():
-                return np.inf, 0.0
+                return nothing
             w = static_weights(self.static, part)
-            E, rest = _filled_errors(part, w), _filled_errors(problem.at(test), w)
-            before[test] = _squares(rest, np.tile(w, (len(test), 1)))
+            E, E_test, mask = _filled_errors(part, w), errors_of(rest), rest.held_out
+            G = np.tile(w, (len(test), 1))
+            static[test] = _combined(E_test, present_shares(G, mask))
             for i, k in enumerate(_WORTH):
                 W = _weights_of(H[train], E, part.row_weights, w, k)
-                saved[i, test] = before[test] - _squares(rest, H[test] @ W)
-        s = problem.row_weights / problem.row_weights.sum()
-        best = int(np.argmax(saved @ s))
-        gain = float(saved[best] @ s)
-        spread = float(np.sqrt(s**2 @ (saved[best] - gain) ** 2))
-        if not gain > _CLEAR * spread:
-            return np.inf, 0.0
-        return _WORTH[best], gain / float(before @ s)
+                gated[i, test] = _combined(E_test, present_shares(H[test] @ W, mask))
+        losses = np.einsum("ink,ink,n->i", gated, gated, problem.row_weights)
+        best = int(np.argmin(losses))
+        share, gain = gate_share(static, gated[best], problem.row_weights)
+        return (_WORTH[best], share, gain) if share > 0 else nothing
 
     def _weigh(self, Z: FloatArray, F: FloatArray | None) -> FloatArray:
-        """Return the mean of the cells' weights by h."""
-        return self._shares(Z) @ self.cell_weights_
+        """Return (1 - share) w_s + share sum_c h_c w_c."""
+        share, G = self.gate_share_, self._shares(Z) @ self.cell_weights_
+        return (1.0 - share) * self.static_weights_ + share * G
 
     def _shares(self, Z: FloatArray) -> FloatArray:
         """Return h, (N, n_cells)."""
@@ -144,17 +151,11 @@ class CellGate(Gate):
 
 def _filled_errors(problem: Problem, w: FloatArray) -> FloatArray:
     """Return E, (N, M, K); who abstains errs as those present do, in the mean by w."""
-    if problem.n_classes is None:
-        E = (problem.F - problem.y[:, None])[..., None]
-    else:
-        E = problem.F - np.eye(problem.n_classes)[problem.y][:, None]
-    mask = problem.held_out
+    E, mask = errors_of(problem), problem.held_out
     if mask is None:
         return E
-    A = mask * w
-    A = np.where(A.sum(axis=1, keepdims=True) > 0, A, mask)
-    mean = np.einsum("nm,nmk->nk", A / A.sum(axis=1, keepdims=True), E)
-    return np.where(mask[..., None], E, mean[:, None])
+    G = present_shares(np.tile(w, (len(E), 1)), mask)
+    return np.where(mask[..., None], E, _combined(E, G)[:, None])
 
 
 def _weights_of(
@@ -168,8 +169,6 @@ def _weights_of(
     n_cells, M = H.shape[1], len(w)
     if np.isinf(k):
         return np.tile(w, (n_cells, 1))
-    largest = float(np.abs(E).max()) or 1.0
-    E = E / largest
     s = s / s.mean()
     v = float(s @ np.einsum("nmk,nmk->n", E, E)) / (M * s.sum()) or 1.0
     P = np.eye(M) - w[:, None]
@@ -182,8 +181,7 @@ def _weights_of(
     return found
 
 
-def _squares(E: FloatArray, G: FloatArray) -> FloatArray:
-    """Return |sum_m g_m E_m|^2 of every row."""
-    e = np.einsum("nm,nmk->nk", G, E)
-    squares: FloatArray = np.einsum("nk,nk->n", e, e)
-    return squares
+def _combined(E: FloatArray, G: FloatArray) -> FloatArray:
+    """Return sum_m g_m E_m, (N, K)."""
+    e: FloatArray = np.einsum("nm,nmk->nk", G, E)
+    return e
