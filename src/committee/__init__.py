@@ -85,6 +85,7 @@ if TYPE_CHECKING:
         to_sklearn,
     )
     from committee.gates import (
+        CellGate,
         NeighbourGate,
         PrecisionGate,
         SoftmaxGate,
@@ -159,6 +160,7 @@ __all__ = [
     "BiasVariance",
     "BiasVarianceDisplay",
     "BoostingOrderPruner",
+    "CellGate",
     "ClusterPruner",
     "CommitteeClassifier",
     "CommitteeEnsembler",
@@ -325,7 +327,7 @@ _NAMES_OF = {
     ),
     "estimators": ("CommitteeClassifier", "CommitteeRegressor"),
     "export": ("to_onnx", "to_sklearn"),
-    "gates": ("NeighbourGate", "PrecisionGate", "SoftmaxGate"),
+    "gates": ("CellGate", "NeighbourGate", "PrecisionGate", "SoftmaxGate"),
     "interop": (
         "CommitteeEnsembler",
         "Predictions",
