@@ -13,7 +13,7 @@ from committee import prune, refine
 from committee.displays.style import BLUE, GREEN, GREY, ORANGE, VERMILION
 from committee.pruning.costs import stored_bytes
 
-SIZES = (5, 10, 20, 50, 100)
+SIZES = (5, 10, 20, 50)
 ROUNDS = (5, 10, 20, 50, 100)
 STYLE = {
     "whole": (GREY, "*"),
@@ -68,9 +68,7 @@ def measured(data, split):
     path = prune(forest, X, y, oob=True).path_
     return {
         "whole": [point(forest)],
-        "pruned": [
-            point(path.choose(max_members=k).to_sklearn()) for k in SIZES if k <= 50
-        ],
+        "pruned": [point(path.choose(max_members=k).to_sklearn()) for k in SIZES],
         "refined": [
             point(refine(forest, X, y, max_members=k, oob=True, random_state=0))
             for k in SIZES

@@ -8,11 +8,13 @@ with votes out of bag and with filled votes, and those of GreedyPruner.
 
 Errors of numbers are mean squared errors in percent of the variance of y, of classes error
 rates in percent, on rows that nothing has seen; bytes are of pickled models. Settings were
-chosen on the sets of --others. --raetsch: all 13 sets of the paper, on its splits.
---speed: 500 trees on 20,000 rows, 25 refined, in units of the time of the forest's fit.
+chosen on sets like those of --others. --raetsch: all 13 sets of the paper, on its splits.
+--speed: 25 refined trees on 20,000 rows, in units of the time of the forest's fit; give
+--trees 500 with it.
 
-python -m benchmarks refine [--short] [--trees 200] [--members 20] [--splits 5]
-    [--sets NAME ...] [--lines NAME ...] [--choices] [--others] [--raetsch] [--speed] [--figure FILE.svg]
+python -m benchmarks refine [--trees 200] [--members 20] [--splits 5]
+    [--sets NAME ...] [--lines NAME ...] [--choices] [--others] [--raetsch] [--speed]
+    [--figure FILE.svg]
 """
 
 import argparse
@@ -39,15 +41,13 @@ from committee.pruning.refine_kept import Limits, kept_of, refine_kept
 
 LINES = ("all", "plain", "fresh", "EP", "refined", "GB bytes", "HistGB")
 CHOICES = ("first", "random", "EP", "EP filled", "greedy")
-#: Of --short: two splits of some sets, without EP and boosters of the same bytes.
-SHORT = ("friedman1", "robot arm", "diabetes", "german", "waveform", "digits (10)")
 
 
 def main(argv: list[str]) -> None:
     options = options_of(argv)
     warnings.simplefilter("ignore", ConvergenceWarning)
     if options.speed:
-        speed()
+        speed(options.trees[0])
     elif options.figure:
         draw(options.figure, NUMBERS["robot arm"], CLASSES["waveform"])
     else:
@@ -63,7 +63,7 @@ def options_of(argv):
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--sets", nargs="+")
     parser.add_argument("--lines", nargs="+", choices=LINES)
-    for name in ("short", "choices", "others", "raetsch", "speed"):
+    for name in ("choices", "others", "raetsch", "speed"):
         parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--figure")
     return parser.parse_args(argv)
@@ -74,7 +74,6 @@ def compare(options, n_trees, k):
     sets = {**NUMBERS, **CLASSES, **OTHERS, **ALL_RAETSCH}
     names = [*NUMBERS, *CLASSES]
     for wanted, some in (
-        (options.short, SHORT),
         (options.others, OTHERS),
         (options.raetsch, ALL_RAETSCH),
         (options.sets, options.sets),
@@ -84,7 +83,7 @@ def compare(options, n_trees, k):
     for name in names:
         found[name] = [
             measure(sets[name], split, n_trees, k, lines)
-            for split in range(2 if options.short else options.splits)
+            for split in range(options.splits)
         ]
         print(*table_row(name, found[name], lines), flush=True)
     for of_classes, title in ((False, "regression"), (True, "classes")):
@@ -99,7 +98,7 @@ def lines_of(options):
         return ["all", "plain", "refined", *(f"{c}, refined" for c in CHOICES)]
     if options.lines:
         return [x for x in LINES if x in ("all", "plain", "refined", *options.lines)]
-    return ["all", "plain", "fresh", "refined", "HistGB"] if options.short else LINES
+    return LINES
 
 
 def report(title, found, lines, of_classes):
@@ -120,7 +119,8 @@ def table_row(name, runs, lines):
 
 def spread(errors):
     se = np.std(errors, ddof=1) / np.sqrt(len(errors)) if len(errors) > 1 else np.nan
-    return f"{np.mean(errors):.2f}±{se:.2f}"
+    digits = 2 if np.mean(errors) < 10 else 1
+    return f"{np.mean(errors):.{digits}f}±{se:.{digits}f}"
 
 
 def verdict(found, line, of_classes):
@@ -255,7 +255,7 @@ def refined_of(forest, X, y, members, split):
     )[0]
 
 
-def speed():
+def speed(n_trees):
     rows = []
     for name, data in (
         ("numbers", NUMBERS["robot arm"]),
@@ -270,7 +270,7 @@ def speed():
         )
         kind = RandomForestRegressor if name == "numbers" else RandomForestClassifier
         began = time.process_time()
-        forest = kind(500, random_state=0).fit(X, y)
+        forest = kind(n_trees, random_state=0).fit(X, y)
         fitted = time.process_time()
         refine(forest, X, y, max_members=25, oob=True, random_state=0)
         seconds = fitted - began, time.process_time() - fitted
@@ -278,7 +278,7 @@ def speed():
             [name, *(f"{s:.1f} s" for s in seconds), f"{seconds[1] / seconds[0]:.2f}"]
         )
     show(
-        "refine, 25 of 500 trees on 20,000 rows: CPU seconds",
+        f"refine, 25 of {n_trees} trees on 20,000 rows: CPU seconds",
         ["", "fit of the forest", "refine", "ratio"],
         rows,
     )

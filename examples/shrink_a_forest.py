@@ -39,7 +39,7 @@ for size, error in errors.items():
 # %%
 import matplotlib.pyplot as plt
 
-figure, ax = plt.subplots(layout="constrained")
+figure, ax = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
 ax.plot(list(errors), list(errors.values()), "o-", label="kept by prune()")
 ax.axhline(whole, color="grey", linestyle="--", label="all 300 trees")
 ax.set(xscale="log", xlabel="trees", ylabel="wrong test rows in %", ylim=(0, None))

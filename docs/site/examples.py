@@ -11,8 +11,10 @@ FIRST = (
     "intervals_without_more_data",
     "which_expert_where",
     "grow_until_the_evidence_stops",
+    "compare_methods",
     "prune_boosters",
     "ship_to_onnx",
+    "kernel_machine_for_100000_rows",
 )
 
 

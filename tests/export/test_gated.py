@@ -148,3 +148,10 @@ def test_what_has_no_linear_gate_is_refused_in_words():
         to_onnx(gated)
     with pytest.raises(TypeError, match="MixtureOfExpertsRegressor"):
         to_sklearn(bayes)
+    strange = MixtureOfExpertsRegressor(Unknown(), n_experts=2, random_state=0)
+    with pytest.raises(ValueError, match=r"could not write .*member0.*Unknown"):
+        to_onnx(strange.fit(X, y))
+
+
+class Unknown(Ridge):
+    """A kind that skl2onnx does not know."""

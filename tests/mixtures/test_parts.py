@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
 
+from committee.gates.softmax import PENALTIES
 from committee.members.base import TrainingData
 from committee.mixtures.parts import hand_out, rounds
 
@@ -38,14 +40,14 @@ def test_an_expert_nobody_wants_gets_a_row():
     assert min(map(len, parts)) >= 1
 
 
-def _run(X, y, parts, expert, s=None, n_rounds=2):
+def _run(X, y, parts, expert, s=None, n_rounds=2, penalty=0.01):
     Z = np.c_[np.ones(len(X)), X]
     data = TrainingData(X, y, None, s)
     return list(
         rounds(
             *(data, Z, parts, expert),
             n_rounds=n_rounds,
-            penalty=0.01,
+            penalty=penalty,
             seeds=np.arange(len(parts)),
             n_jobs=None,
             verbose=False,
@@ -70,19 +72,26 @@ def test_the_first_round_by_hand(weighted):
             train, test = part[fold != k], part[fold == k]
             line = LinearRegression().fit(X[train], y[train], s[train])
             F[test, m] = line.predict(X[test])
-    E, p = F - y[:, None], s / s.sum()
-    v = p @ E.mean(axis=1) ** 2
+    E, Z = F - y[:, None], np.c_[np.ones(12), X]
 
-    def loss(B):
-        g = np.exp(np.c_[np.ones(12), X] @ B.T)
-        g /= g.sum(axis=1, keepdims=True)
-        e = (g * E).sum(axis=1)
-        return p @ e**2, p @ e**2 / v + 0.01 * np.sum(B**2)
+    def errors(B, rows):
+        g = np.exp(Z[rows] @ B.reshape(2, 2).T)
+        return (g * E[rows]).sum(axis=1) / g.sum(axis=1)
 
-    error, found = loss(first.B)
-    np.testing.assert_allclose(first.error, error, rtol=1e-9)
-    for step in rng.normal(size=(20, 2, 2)):  # no way down from there
-        assert loss(first.B + 0.01 * step)[1] >= found - 1e-7
+    def loss(B, rows):
+        p = s[rows] / s[rows].sum()
+        v = p @ E[rows].mean(axis=1) ** 2
+        return p @ errors(B, rows) ** 2 / v + 0.01 * np.sum(B**2)
+
+    order, total = np.random.RandomState(0).permutation(12), 0.0
+    for k in range(3):
+        train, test = order[np.arange(12) % 3 != k], order[np.arange(12) % 3 == k]
+        found = minimize(loss, np.zeros(4), args=(train,), tol=1e-10).x
+        total += s[test] @ errors(found, test) ** 2 / s.sum()
+    # Both minima are found to about 1e-4 in B.
+    np.testing.assert_allclose(first.error, total, rtol=1e-3)
+    best = minimize(loss, np.zeros(4), args=(np.arange(12),), tol=1e-10).x
+    np.testing.assert_allclose(first.B.ravel(), best, atol=1e-3)
     g = np.exp(np.c_[np.ones(12), X] @ first.B.T)
     g /= g.sum(axis=1, keepdims=True)
     assert [part.tolist() for part in second.parts] == _hand_out(g)
@@ -96,6 +105,22 @@ def test_what_was_learned_by_heart_is_not_believed():
     (first,) = _run(X, y, parts, KNeighborsRegressor(1), n_rounds=1)
     # Half the sum of two neighbours has variance one and a half: 1 for y, 1 / 2 for them.
     assert first.error > 1.2 * np.var(y)
+
+
+def test_the_penalty_is_that_of_least_error_on_folds():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 2))
+    y = np.abs(X[:, 0]) + 0.3 * rng.normal(size=90)
+    parts = [np.flatnonzero(X[:, 0] < 0), np.flatnonzero(X[:, 0] >= 0)]
+    (auto,) = _run(X, y, parts, LinearRegression(), n_rounds=1, penalty=None)
+    fixed = [
+        _run(X, y, parts, LinearRegression(), n_rounds=1, penalty=c)[0]
+        for c in PENALTIES
+    ]
+    best = min(fixed, key=lambda r: r.error)
+    # Solved from where the last penalty ended: the same to the solver's tolerance.
+    np.testing.assert_allclose(auto.error, best.error, rtol=1e-3)
+    np.testing.assert_allclose(auto.B, best.B, atol=1e-2 * np.abs(best.B).max())
 
 
 def test_it_ends_when_no_row_moves():

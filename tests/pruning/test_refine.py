@@ -161,7 +161,7 @@ def test_an_infinite_ridge_without_cuts_is_the_forest(kind, request, monkeypatch
         refined_trees,
         "refitted",
         lambda problem, choice, most: own(
-            problem, choice._replace(ridge=np.inf, least=1, shrink=0.0), most
+            problem, choice._replace(ridge=np.inf, least=1, shrink=0.0, share=1.0), most
         ),
     )
     small = refine(forest, X, y, oob=True)
@@ -201,6 +201,8 @@ def test_the_smallest_within_the_tolerance_is_taken(regressor, friedman):
     ]
     assert found.bytes_after == min(size.n_bytes for size in within)
     assert found.error_after <= 1.15 * found.error_before
+    both = refine(regressor, *friedman[:2], tolerance=1.0, max_leaves=30, oob=True)
+    assert both.refinement_.leaves_after <= 30
     with pytest.raises(ValueError, match="larger tolerance"):
         refine(regressor, *friedman[:2], tolerance=0.0, max_members=2, oob=True)
 

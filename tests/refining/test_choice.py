@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from committee.refining.choice import candidates, chosen, refitted
-from committee.refining.problem import PLAIN
+from committee.refining.choice import candidates, chosen, judged, refitted
+from committee.refining.problem import PLAIN, Settings
 from tests.refining.forests import problem_of
 
 
@@ -52,6 +52,16 @@ def test_fewer_leaves_are_judged_as_they_are_fitted(numbers):
     few = choice.cut_to(numbers, 20)
     assert few.n_leaves <= 20
     assert not np.array_equal(few.output, choice.output)
+
+
+def test_a_share_of_the_leaves_is_left(numbers):
+    """Those whose values differ least are merged, down to one leaf in each tree."""
+    settings = Settings(5, 6.0)
+    n = refitted(numbers, settings).n_leaves
+    half = refitted(numbers, settings._replace(share=0.5))
+    assert n // 4 < half.n_leaves <= n // 2
+    assert judged(numbers, settings._replace(share=0.5)).n_leaves <= n // 2
+    assert refitted(numbers, settings._replace(share=0.0)).n_leaves == len(numbers.w)
 
 
 def test_trees_that_refining_makes_worse_stay_as_they_are():

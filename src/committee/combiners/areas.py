@@ -147,17 +147,22 @@ class Race:
 
     @classmethod
     def on(cls, slabs: FloatArray, areas: Areas, s: FloatArray | None) -> Race | None:
-        """Return the race of slabs (M, c + 1, N); None of too few rows, or weighted ones."""
+        """Return the race of slabs (M, c + 1, N); None of too few rows, in all or of a class.
+
+        Rows come as often as they weigh, and then count alike.
+        """
         y, N = areas.y, len(areas.y)
-        rarest = np.unique(y, return_counts=True)[1].min()
-        if s is not None or N < _MANY or rarest * _BATCH < _OF_A_CLASS * N:
+        s = np.ones(N) if s is None else s
+        rarest = np.bincount(y, s)[np.unique(y)].min() / s.sum()
+        if N < _MANY or rarest * _BATCH < _OF_A_CLASS:
             return None
         by_class = np.argsort(y, kind="stable")
-        # Evenly spaced, each batch beside the one before.
         B = min(_ROUNDS[-1], N // _BATCH)
-        at = np.arange(_BATCH) * (N / _BATCH)
-        shift = np.random.default_rng(0).permutation(B) * (N / _BATCH / B)
-        rows = by_class[(at + shift[:, None]).astype(np.intp)]
+        # Evenly spaced in a batch, which has all classes in their shares.
+        shift = (np.random.default_rng(0).permutation(B)[:, None] + 0.5) / B
+        at = (np.arange(_BATCH) + shift) / _BATCH
+        until = np.cumsum(s[by_class]) / s.sum()
+        rows = by_class[np.minimum(np.searchsorted(until, at), N - 1)]
         some = np.empty((B, *slabs.shape[:2], _BATCH), dtype=np.float32)
         for m, slab in enumerate(slabs):
             some[:, m] = slab[:, rows].transpose(1, 0, 2)

@@ -63,8 +63,14 @@ class InCells:
         value = getattr(self, name)
         return RANDOM_DEFAULTS[name] if value is None else value
 
-    def _train_cells(self, rows: Any, X_coupling: Any, subsets: Any) -> CellTraining:
-        """Fit the cells, and keep what they are made of."""
+    def _train_cells(
+        self, rows: Any, X_coupling: Any, subsets: Any
+    ) -> tuple[CellTraining, Rows]:
+        """Fit the cells, and keep what they are made of; return also the rows that count.
+
+        The numbers of rows in the training are those of the rows that count.
+        """
+        self.__dict__.pop("_held_out_rows", None)
         self.__dict__.pop("cells_", None)
         self._refuse_random_options(X_coupling, subsets)
         if not isinstance(rows, Rows):
@@ -88,7 +94,7 @@ class InCells:
         self.n_iter_ = max(training.joint.n_iter, 1)
         self.converged_ = training.joint.converged
         self.loo_error_ = training.errors[training.coupling]
-        return training
+        return training, data
 
     def _cell_options(self, couplings: Sequence[float] | None = None) -> CellOptions:
         """Return the options of a fit; couplings take the place of the parameter."""

@@ -127,7 +127,7 @@ def _write_classifier(scope: Any, operator: Any, container: Any) -> None:
 
 def _write_sum(scope: Any, operator: Any, container: Any, output: str) -> None:
     """Write every member beside its column of G, and add up their products."""
-    from skl2onnx._supported_operators import sklearn_operator_name_map
+    from skl2onnx import get_model_alias
     from skl2onnx.common.data_types import FloatTensorType, Int64TensorType
 
     model = operator.raw_operator
@@ -135,9 +135,7 @@ def _write_sum(scope: Any, operator: Any, container: Any, output: str) -> None:
     G = _write_gate(nodes, operator.inputs[0].full_name, model.gate)
     terms = []
     for m, member in enumerate(model.estimators_):
-        inner = scope.declare_local_operator(
-            sklearn_operator_name_map[type(member)], member
-        )
+        inner = scope.declare_local_operator(get_model_alias(type(member)), member)
         inner.inputs = operator.inputs
         if model.classes_ is not None:
             inner.outputs.append(

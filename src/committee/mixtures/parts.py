@@ -6,20 +6,21 @@
 
 (Collobert, Bengio and Bengio 2002.) Of its own part an expert gives predictions of clones
 that were trained on two thirds of it: a kernel machine that has learned its rows by heart
-would else look right wherever they are.
+would else look right wherever they are. The penalty of the gate, and the error of the
+round, are those of gates that were fitted on two thirds of the rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from committee._typing import FloatArray, IntArray, Member
 from committee._validation import safe_indexing
 from committee.combiners.problem import Problem
-from committee.gates.softmax import Rows
+from committee.gates.softmax import PENALTIES, Rows
 from committee.members.base import Sample, TrainingData
 from committee.members.training import fit_member, run_parallel
 from committee.mixtures.gate_tree import log_gates
@@ -28,6 +29,8 @@ from committee.predictions import predict_one
 #: By how much a part may be larger than N / M.
 _SLACK = 0.25
 _N_FOLDS = 3
+#: Rows that the penalty of the gate is chosen on.
+_MOST_ROWS = 5000
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class Round:
     B: FloatArray
     #: The rows that each expert was trained on.
     parts: list[IntArray]
-    #: Mean squared error of the gated sum, of cross-fitted predictions.
+    #: Mean squared error of the gated sum, of cross-fitted experts and gates.
     error: float
 
 
@@ -50,14 +53,15 @@ def rounds(
     expert: Member,
     *,
     n_rounds: int,
-    penalty: float,
+    penalty: float | None,
     seeds: IntArray,
     n_jobs: int | None,
     verbose: bool,
 ) -> Iterator[Round]:
     """Yield one round after the other, until no row moves.
 
-    Z (N, 1 + d) are the columns that the gate looks at, after a column of ones.
+    Z (N, 1 + d) are the columns that the gate looks at, after a column of ones. Without a
+    penalty the best of four is taken in each round.
     """
     M = len(parts)
     B = np.zeros((M, Z.shape[1]))
@@ -69,9 +73,8 @@ def rounds(
         )
         found = list(run_parallel(jobs, M, label=label, n_jobs=n_jobs, verbose=verbose))
         rows = _gate_rows(data, Z, np.stack([P for _, P in found], axis=1))
-        B = rows.fit(penalty, B)
-        e = rows.errors(B)
-        error = float(rows.s @ np.einsum("nk,nk->n", e, e))
+        chosen, error = _gate_penalty(rows, penalty, B)
+        B = rows.fit(chosen, B)
         yield Round([member for member, _ in found], B, parts, error)
         moved = hand_out(np.exp(log_gates(Z, [B])))
         if all(np.array_equal(a, b) for a, b in zip(moved, parts, strict=True)):
@@ -107,6 +110,38 @@ def _gate_rows(data: TrainingData, Z: FloatArray, F: FloatArray) -> Rows:
     problem = Problem(F, data.y, None, data.sample_weight)
     M = F.shape[1]
     return Rows.of(Z[:, 1:], problem, np.full(M, 1.0 / M))
+
+
+def _gate_penalty(
+    rows: Rows, penalty: float | None, B: FloatArray
+) -> tuple[float, float]:
+    """Return the penalty of least error on folds of some rows, and that error."""
+    N = len(rows.Z)
+    used = np.random.RandomState(0).permutation(N)[:_MOST_ROWS]
+    penalties = PENALTIES if penalty is None else (penalty,)
+    if len(used) < 2 * _N_FOLDS:
+        return penalties[0], _mean_square(rows, B)
+    losses = np.zeros(len(penalties))
+    for fold in range(_N_FOLDS):
+        test = np.arange(len(used)) % _N_FOLDS == fold
+        some, others = _at(rows, used[~test]), _at(rows, used[test])
+        C = B
+        for i, candidate in enumerate(penalties):
+            C = some.fit(candidate, C)
+            losses[i] += rows.s[used[test]].sum() * _mean_square(others, C)
+    best = int(np.argmin(losses))
+    return penalties[best], float(losses[best] / rows.s[used].sum())
+
+
+def _mean_square(rows: Rows, B: FloatArray) -> float:
+    e = rows.errors(B)
+    return float(rows.s @ np.einsum("nk,nk->n", e, e))
+
+
+def _at(rows: Rows, some: IntArray) -> Rows:
+    """Return some of the rows, whose members are all present."""
+    s = rows.s[some]
+    return replace(rows, Z=rows.Z[some], E=rows.E[some], s=s / s.sum())
 
 
 def _fit_part(

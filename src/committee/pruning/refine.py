@@ -53,7 +53,8 @@ def refine(
                  + mu sum_s |T(x_s) - sum_m c_{m, leaf_m(x_s)}|^2 + lambda |c - c0|^2
 
     What a few trees of a forest lack is not better splits but better leaves. Subtrees of
-    few rows become leaves, and the values of all leaves are fitted together: on rows that
+    few rows become leaves, those of classes that hardly differ are merged, and
+    the values of all leaves are fitted together: on rows that
     a tree has not seen, with a_n so that these stand for all, or on all rows. For numbers
     t = y. For classes the whole ensemble T is a teacher: on made-up rows, four for each row
     and 20,000 at most, and on the rows themselves, where t is a mean of the label and of

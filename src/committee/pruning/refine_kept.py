@@ -14,7 +14,7 @@ from committee.ensembles.forests import is_tree
 from committee.ensembles.rounds import Round
 from committee.pruning.oob_choice import Oob
 from committee.pruning.pruning_data import PruningData
-from committee.pruning.refined_sizes import Limits, refined_within
+from committee.pruning.refined_sizes import SIZES, Limits, refined_within
 from committee.pruning.refined_trees import Refiner
 from committee.pruning.tree_order import greedy_order
 
@@ -144,6 +144,7 @@ def checked_limits(limits: Limits, n_members: int) -> Limits:
                 f"{name} must be a {what}, {least} or more. Got {value!r}."
             )
     k = min(limits.max_members or n_members, n_members)
+    k = min(k, SIZES[0]) if limits.open_size else k
     if limits.max_leaves is not None and limits.max_leaves < k:
         raise ValueError(
             f"{k} trees have at least {k} leaves. Got max_leaves={limits.max_leaves}; "

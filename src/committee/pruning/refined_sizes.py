@@ -13,7 +13,7 @@ from committee.pruning.refined_trees import Refined, Refiner
 from committee.pruning.refinement import RefinedSize
 
 #: Members of the committees that are tried where a size has to be found.
-_SIZES = (5, 10, 20, 40, 80)
+SIZES = (5, 10, 20, 40, 80)
 #: Shares of the leaves that are tried once the trees are enough.
 _SHARES = (0.5, 0.25, 0.125)
 #: Bytes of a node: its split, and one number for each output.
@@ -64,8 +64,8 @@ def refined_within(
     most = min(most, len(order))
     sizes = [most]
     if limits.open_size:
-        sizes = [k for k in _SIZES if k < most]
-        sizes += [most] if limits.max_members is not None or most < _SIZES[-1] else []
+        sizes = [k for k in SIZES if k < most]
+        sizes += [most] if limits.max_members is not None or most < SIZES[-1] else []
     for k in sizes:
         search.try_size(k)
         if limits.tolerance is not None and search.within():
@@ -91,6 +91,8 @@ class _Search:
             w = w * (self.w.sum() / w.sum())
         if max_leaves is None:
             max_leaves = self.limits.max_leaves
+        if max_leaves is not None and max_leaves < k:
+            return
         for _ in range(_ATTEMPTS):
             one = self._measured(self.refiner.refined(members, w, max_leaves))
             most = self.limits.max_bytes

@@ -212,26 +212,28 @@ class Refiner:
         self, problem: Problem, plain: FloatArray, choice: Candidate
     ) -> HonestRows:
         """Return outputs and losses before and after."""
-        _, F, rows, _ = self.evaluation
-        votes = FilledVotes.of(F, rows.y, rows.held_out)
-        w = self.roster.weights
-        assert w is not None
-        counted = votes.counted
-        if problem.held_out is not None:
-            counted = counted & problem.held_out.any(axis=1)
         output = {"plain": plain, "after": choice.output}
         losses = {name: self.losses(f) for name, f in output.items()}
-        if self._taught is not None:
-            output["before"] = self._forgetful(self._taught[1])
-            losses["before"] = self.losses(output["before"])
-        else:
-            f = votes.output(w / w.sum())
-            output["before"] = f.reshape(len(f), -1)
-            losses["before"] = votes.losses(w / w.sum())
+        output["before"], losses["before"] = self._before
+        counted: BoolArray = np.ones(len(self.y), dtype=bool)
+        if problem.held_out is not None:
+            counted = np.asarray(problem.held_out.any(axis=1))
         return HonestRows(
             *(output, losses, choice.spread, counted),
             float(problem.share * len(problem.w)),
         )
+
+    @cached_property
+    def _before(self) -> tuple[FloatArray, FloatArray]:
+        """Outputs (N, T) and losses (N,) of the whole ensemble on honest rows."""
+        if self._taught is not None:
+            output = self._forgetful(self._taught[1])
+            return output, self.losses(output)
+        w = self.roster.weights
+        assert w is not None
+        _, F, rows, _ = self.evaluation
+        votes, shares = FilledVotes.of(F, rows.y, rows.held_out), w / w.sum()
+        return votes.output(shares).reshape(len(F), -1), votes.losses(shares)
 
     def losses(self, output: FloatArray) -> FloatArray:
         """Return 1 for a wrong class, or the squared error, by row."""

@@ -18,10 +18,11 @@ from committee.refining.problem import PLAIN, Cut, Problem, Settings
 #: For numbers: rows of a leaf, and lambda for each tree, the strongest first.
 LEAST_ROWS = (5, 10, 20, 40)
 RIDGES = (20.0, 6.0, 2.0, 0.6)
-#: For classes, from clean labels to noisy ones. The first is taken unless another is
-#: clearly better. Chosen on sets that `benchmarks refine` does not have.
+#: For classes: smaller leaves for clean labels, and less of the labels for noisy ones. The
+#: first is taken unless another is clearly better. Chosen on sets that `benchmarks refine` does not have.
 OF_CLASSES = (
-    Settings(20, 1.5, labels=0.5, shrink=20.0),
+    Settings(20, 1.5, labels=0.5, shrink=20.0, share=0.7),
+    Settings(10, 1.5, labels=0.5, shrink=20.0, share=0.45),
     Settings(20, 1.5, labels=0.0, shrink=20.0),
     Settings(20, 5.0, labels=0.0, shrink=20.0),
     Settings(40, 5.0, labels=0.0, shrink=20.0),
@@ -109,18 +110,28 @@ def judged(
         c, last = cut.values(settings, fold, guess, tol=_ROUGHLY), cut
         if guesses is not None:
             guesses[fold] = c
-        if max_leaves is not None and len(cut.leaves) > max_leaves:
-            last = _cut_further(cut, c, settings, max_leaves)
-            c = last.values(settings, fold, tol=_ROUGHLY)
+        most = _most(cut, settings, max_leaves)
+        if len(cut.leaves) > most:
+            last, guess = _merged(cut, c, settings, most)
+            c = last.values(settings, fold, guess, tol=_ROUGHLY)
         output[rows] = last.honest.Z[rows] @ c
         spread[rows] = last.spread(c, rows)
     return Candidate(settings, len(last.leaves), output, spread)
 
 
-def _cut_further(cut: Cut, c: FloatArray, settings: Settings, most: int) -> Cut:
-    """Cut where refined values differ least."""
-    nodes = cut.problem.nodes
-    return Cut(cut.problem, cut_to(nodes, cut.at_nodes(c), most), settings.shrink)
+def _most(cut: Cut, settings: Settings, max_leaves: int | None) -> int:
+    """Return how many leaves may be left, one for each tree at least."""
+    n = max(int(settings.share * len(cut.leaves)), len(cut.problem.w))
+    return n if max_leaves is None else min(n, max_leaves)
+
+
+def _merged(
+    cut: Cut, c: FloatArray, settings: Settings, most: int
+) -> tuple[Cut, FloatArray]:
+    """Cut where refined values differ least, and return the means of what is merged."""
+    values = cut.at_nodes(c)
+    found = Cut(cut.problem, cut_to(cut.problem.nodes, values, most), settings.shrink)
+    return found, values[found.leaves]
 
 
 def chosen(problem: Problem, plain: FloatArray | None = None) -> Candidate:
@@ -180,8 +191,8 @@ def refitted(
 ) -> Refitted:
     """Refit the leaves on all rows, and cut further where that is asked."""
     cut = _cut(problem, settings)
-    c = cut.values(settings)
-    if max_leaves is not None and len(cut.leaves) > max_leaves:
-        cut = _cut_further(cut, c, settings, max_leaves)
-        c = cut.values(settings)
+    c, most = cut.values(settings), _most(cut, settings, max_leaves)
+    if len(cut.leaves) > most:
+        cut, guess = _merged(cut, c, settings, most)
+        c = cut.values(settings, guess=guess)
     return Refitted(cut.at_nodes(c), cut.cut, len(cut.leaves))

@@ -33,6 +33,9 @@ class Settings(NamedTuple):
         tau, the part of the labels in the targets of rows; the rest is the teacher's.
     shrink : float
         Strength of the hierarchical shrinkage of c0, in rows.
+    share : float
+        Of the leaves, that is left where those whose refined values differ least are
+        merged, at a price for each.
     """
 
     least: int
@@ -40,6 +43,7 @@ class Settings(NamedTuple):
     all_rows: bool = True
     labels: float = 1.0
     shrink: float = 0.0
+    share: float = 1.0
 
 
 #: The trees as they are.
