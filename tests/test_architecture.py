@@ -69,6 +69,8 @@ PACKAGES = (
 
 #: Modules without a test file of their own, and where they are tested instead.
 TESTED_ELSEWHERE = {
+    "cells/groups.py": "what a group does: tests/cells/test_chunked_train.py",
+    "cells/chunked_joint.py": "gathered, exchanged: tests/cells/test_chunked_train.py",
     "gates/static.py": "weights to shrink to: tests/gates/test_softmax.py",
     "mixtures/base.py": "restarts and what is kept: tests/mixtures/test_experts.py",
     "mixtures/tasks.py": "numbers and classes: tests/mixtures/test_experts.py",
