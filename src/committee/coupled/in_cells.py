@@ -10,6 +10,10 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee.cells import CellModel, CellOptions, CellTraining, train_cells
+from committee.cells.chunked_train import ChunkedTraining, train_chunked
+from committee.cells.partitioned import PartitionedModel
+from committee.coupled.cells_in_chunks import CellsInChunks, kept_model, looked_rows
+from committee.coupled.chunked_rows import ChunkedRows
 from committee.coupled.rows import Rows
 from committee.kernels import Kernel
 
@@ -24,14 +28,14 @@ _RANDOM_ONLY = (
 )
 
 
-class InCells:
+class InCells(CellsInChunks):
     """An ensemble that can be fitted in cells instead of random subsets."""
 
     subsets: str
     max_cell: int
     members_: list[Any]
     dual_coef_: FloatArray
-    cells_: CellModel
+    cells_: CellModel | PartitionedModel
     subsets_: list[IntArray]
     kernel_: Kernel
     alpha_: float
@@ -50,38 +54,53 @@ class InCells:
     @property
     def _n_targets(self) -> int:
         """T."""
-        fitted = self.cells_.coef if hasattr(self, "cells_") else self.dual_coef_
-        return int(fitted.shape[1])
+        in_cells = hasattr(self, "cells_")
+        return len(self.cells_.offset) if in_cells else int(self.dual_coef_.shape[1])
 
     def _option(self, name: str) -> Any:
         """Return a parameter, with its value for random subsets where it is None."""
         value = getattr(self, name)
         return RANDOM_DEFAULTS[name] if value is None else value
 
-    def _train_cells(self, rows: Any, X_coupling: Any, subsets: Any) -> CellTraining:
-        """Fit the cells, and keep what they are made of."""
+    def _train_cells(
+        self, rows: Rows | ChunkedRows, X_coupling: Any, subsets: Any
+    ) -> tuple[FloatArray, Rows]:
+        """Fit the cells, and keep what they are made of.
+
+        Returns leave-one-out predictions of some rows, (n, T), and these rows.
+        """
         self.__dict__.pop("cells_", None)
         self._refuse_random_options(X_coupling, subsets)
-        if not isinstance(rows, Rows):
-            raise TypeError(
-                'subsets="cells" works in memory: compute() the Dask collections, or '
-                'take subsets="random".'
-            )
-        counted = rows.counted()
-        data = rows.take(counted)
-        training = train_cells(data.X, data.Y, data.s, self._cell_options())
-        self.cells_ = training.model
-        self.subsets_ = [counted[cell] for cell in training.cells]
+        training, data = self._trained_cells(rows)
         self.kernel_ = training.model.kernel
         self.alpha_, self.coupling_ = training.alpha, training.coupling
         self.coupling_points_ = training.borders.points
         self.n_iter_ = max(training.joint.n_iter, 1)
         self.converged_ = training.joint.converged
         left_out = training.left_out
-        squares = np.mean((data.Y[left_out.rows] - left_out.f) ** 2, axis=1)
-        s = None if data.s is None else data.s[left_out.rows]
-        self.loo_error_ = float(np.average(squares, weights=s))
-        return training
+        seen = data.take(left_out.rows)
+        squares = np.mean((seen.Y - left_out.f) ** 2, axis=1)
+        # There is none of rows that are all alike.
+        self.loo_error_ = np.nan
+        if len(squares):
+            self.loo_error_ = float(np.average(squares, weights=seen.s))
+        return left_out.f, seen
+
+    def _trained_cells(
+        self, rows: Rows | ChunkedRows
+    ) -> tuple[CellTraining | ChunkedTraining, Rows]:
+        """Fit the cells; return the training and the rows that leave-one-out is of."""
+        if isinstance(rows, ChunkedRows):
+            self.__dict__.pop("subsets_", None)
+            chunked = train_chunked(rows.counted(), self._cell_options())
+            self.cells_ = kept_model(chunked.model)
+            return chunked, looked_rows(chunked.looked, rows)
+        counted = rows.counted()
+        data = rows.take(counted)
+        training = train_cells(data.X, data.Y, data.s, self._cell_options())
+        self.cells_ = training.model
+        self.subsets_ = [counted[cell] for cell in training.cells]
+        return training, data
 
     def _cell_options(self) -> CellOptions:
         given: Any = self
@@ -128,5 +147,10 @@ class InCells:
     def _all_cells(self, X: FloatArray) -> FloatArray:
         """Return the outputs of every cell on every row, (N, M, T)."""
         model = self.cells_
+        if not isinstance(model, CellModel):
+            raise TypeError(
+                "This asks every cell about every row, and the cells of this model are on "
+                "workers: gather them first, model.cells_ = model.cells_.gathered()."
+            )
         values = [model.cell_values(c, X) for c in range(model.tree.n_cells)]
         return np.stack(values, axis=1) + model.offset
