@@ -20,6 +20,8 @@ KERNELS = (
 _OF_DISTANCES = frozenset(
     {"rbf", "laplacian", "exponential", "matern32", "matern52"},
 )
+#: And of those the ones of the Euclidean distance, which a metric can turn.
+_EUCLIDEAN = _OF_DISTANCES - {"laplacian"}
 #: Those with a gamma that a search may vary.
 SCALED = _OF_DISTANCES | {"polynomial"}
 #: Pairs of at most this many rows decide the median distance.
@@ -89,6 +91,30 @@ class Kernel:
             return _RADIAL[self.name](_distances(X, Z), self.gamma)
         K = X @ Z.T
         return K if self.name == "linear" else self._power(K)
+
+    def slope(self, X: FloatArray, Z: FloatArray) -> FloatArray:
+        """Return k'(r) / r, (n, m), for kernels of r = ||x - z||; zero at r = 0.
+
+        The gradient of k in x is the slope times x - z.
+        """
+        if self.name not in _EUCLIDEAN:
+            raise ValueError(
+                f"A kernel of Euclidean distances is needed, one of "
+                f"{sorted(_EUCLIDEAN)}. Got {self.name!r}."
+            )
+        r = _distances(X, Z)
+        slope: FloatArray
+        if self.name == "rbf":
+            slope = -2.0 * self.gamma * np.exp(-self.gamma * r**2)
+        elif self.name == "exponential":
+            K = np.exp(-self.gamma * r)
+            slope = np.divide(-self.gamma * K, r, out=np.zeros_like(r), where=r > 0)
+        elif self.name == "matern32":
+            slope = -3.0 * self.gamma**2 * np.exp(-np.sqrt(3.0) * self.gamma * r)
+        else:
+            u = np.sqrt(5.0) * self.gamma * r
+            slope = -5.0 / 3.0 * self.gamma**2 * (1.0 + u) * np.exp(-u)
+        return slope
 
     def _power(self, K: FloatArray) -> FloatArray:
         """Return (gamma x'z + coef0)^degree, or raise where it is not finite."""

@@ -33,5 +33,5 @@ def in_chunks(part, cuts=(60, 60, 250)):
 
 def options(**changes):
     """Return options that leave nothing to choose."""
-    given = {"kernel": "matern32", "gamma": 0.3, "alpha": 0.1, "coupling": 1.0}
+    given = {"kernel": "matern32", "gamma": 0.3, "alpha": 0.1, "couplings": (1.0,)}
     return CellOptions(**{"max_cell": 30, "n_coupling": 8, **given, **changes})

@@ -21,6 +21,7 @@ def assert_same(found, expected, part):
     """What is not rounded is equal, the rest to 1e-8 of its size."""
     one, two = found.model.gathered(), expected.model
     assert (found.coupling, found.alpha) == (expected.coupling, expected.alpha)
+    assert found.errors == pytest.approx(expected.errors, rel=1e-9, nan_ok=True)
     assert one.kernel == two.kernel
     for name in ("centre", "directions", "thresholds", "children"):
         np.testing.assert_array_equal(getattr(one.tree, name), getattr(two.tree, name))
@@ -42,10 +43,14 @@ def assert_same(found, expected, part):
 
 
 @pytest.mark.parametrize("gathered_bytes", [0, 2**28], ids=["exchanged", "gathered"])
-@pytest.mark.parametrize("coupling", [None, 0.0, 1.0, -0.001])
-def test_the_training_of_memory(coupling, gathered_bytes, monkeypatch):
+@pytest.mark.parametrize(
+    "couplings",
+    [(0.0, 1.0, 10.0), (0.0,), (-0.001,)],
+    ids=["chosen", "none", "negative"],
+)
+def test_the_training_of_memory(couplings, gathered_bytes, monkeypatch):
     monkeypatch.setattr("committee.cells.chunked_joint._GATHERED_BYTES", gathered_bytes)
-    part, o = surface(), options(coupling=coupling)
+    part, o = surface(), options(couplings=couplings)
     assert_same(train_chunked(in_chunks(part), o), train_cells(*part, o), part)
 
 
@@ -60,7 +65,7 @@ def test_chunks_and_groups_do_not_matter(group_rows, cuts, monkeypatch):
 
 def test_everything_is_chosen_as_in_memory():
     part = surface(n=1200, T=1)
-    o = options(max_cell=100, kernel=None, gamma=None, alpha=None, coupling=None)
+    o = options(max_cell=100, kernel=None, gamma=None, alpha=None)
     found = train_chunked(in_chunks(part, (500, 501)), o)
     assert_same(found, train_cells(*part, o), part)
 
@@ -68,7 +73,7 @@ def test_everything_is_chosen_as_in_memory():
 @pytest.mark.parametrize("gathered_bytes", [0, 2**28], ids=["exchanged", "gathered"])
 def test_a_coupling_without_a_minimum_states_the_limit(gathered_bytes, monkeypatch):
     monkeypatch.setattr("committee.cells.chunked_joint._GATHERED_BYTES", gathered_bytes)
-    part, o = surface(T=1), options(coupling=-100.0)
+    part, o = surface(T=1), options(couplings=(-100.0,))
     with pytest.raises(
         NotPositiveDefiniteError, match=r"must be above -0\.1"
     ) as memory:

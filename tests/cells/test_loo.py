@@ -29,7 +29,9 @@ def left_out_by_brute_force(training, X, Y, n):
 @pytest.mark.parametrize("max_cell", [90, 25])
 def test_rows_are_predicted_as_by_the_ensemble_without_them(max_cell, rng):
     X, Y = problem(rng)
-    training = train_cells(X, Y, None, CellOptions(max_cell, coupling=0.0, **OPTIONS))
+    training = train_cells(
+        X, Y, None, CellOptions(max_cell, couplings=(0.0,), **OPTIONS)
+    )
     rows, f, _ = training.left_out
     np.testing.assert_array_equal(rows, np.arange(90))
     brute = [left_out_by_brute_force(training, X, Y, n) for n in range(90)]
@@ -38,7 +40,7 @@ def test_rows_are_predicted_as_by_the_ensemble_without_them(max_cell, rng):
 
 def test_with_coupling_it_is_nearly_that_of_a_fit_without_the_row(rng):
     X, Y = problem(rng, 120)
-    options = CellOptions(30, coupling=1.0, n_coupling=6, **OPTIONS)
+    options = CellOptions(30, couplings=(1.0,), n_coupling=6, **OPTIONS)
     training = train_cells(X, Y, None, options)
     exact = []
     for n in range(0, 120, 8):
@@ -53,7 +55,7 @@ def test_with_coupling_it_is_nearly_that_of_a_fit_without_the_row(rng):
 
 def test_the_variance_is_that_of_a_target_given_the_others(rng):
     X, Y = problem(rng, 40)
-    training = train_cells(X, Y, None, CellOptions(40, coupling=0.0, **OPTIONS))
+    training = train_cells(X, Y, None, CellOptions(40, couplings=(0.0,), **OPTIONS))
     k = training.model.kernel
     rest = np.arange(40) != 7
     K = k(X[rest], X[rest]) + 0.1 * np.eye(39)

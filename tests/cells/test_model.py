@@ -9,7 +9,7 @@ from committee.cells.model import groups
 def training(rng):
     X = rng.normal(size=(300, 2))
     Y = np.sin(2 * X[:, :1]) + 0.1 * rng.normal(size=(300, 1))
-    return train_cells(X, Y, None, CellOptions(50, "rbf", 0.5, 0.1, coupling=1.0))
+    return train_cells(X, Y, None, CellOptions(50, "rbf", 0.5, 0.1, couplings=(1.0,)))
 
 
 def test_a_row_is_the_weighted_sum_of_its_cells(training, rng):

@@ -3,6 +3,7 @@ import pytest
 from sklearn.kernel_ridge import KernelRidge
 
 from committee.cells import CellOptions, train_cells
+from committee.cells.train import COUPLINGS
 
 GIVEN = {"kernel": "rbf", "gamma": 0.5, "alpha": 0.1}
 
@@ -30,7 +31,7 @@ def test_rows_that_repeat_are_as_good_as_their_mean(rng):
     X, Y = problem(rng, 120)
     X[20:] = X[20]
     many = train_cells(
-        X, Y, None, CellOptions(60, precision="double", coupling=0.0, **GIVEN)
+        X, Y, None, CellOptions(60, precision="double", couplings=(0.0,), **GIVEN)
     )
     assert sorted(len(c) for c in many.cells) == [20, 100]
     merged = np.r_[np.arange(20), 20]
@@ -42,7 +43,7 @@ def test_rows_that_repeat_are_as_good_as_their_mean(rng):
         X[merged],
         Y_merged,
         s,
-        CellOptions(20, precision="double", coupling=0.0, **GIVEN),
+        CellOptions(20, precision="double", couplings=(0.0,), **GIVEN),
     )
     np.testing.assert_allclose(
         many.model.predict(X[:20]), few.model.predict(X[:20]), atol=0.2
@@ -54,7 +55,12 @@ def test_the_coupling_has_the_least_leave_one_out_error(rng):
     X, Y = problem(rng)
     errors = {}
     for nu in (None, 0.0, 0.1, 1.0, 10.0):
-        training = train_cells(X, Y, None, CellOptions(50, coupling=nu, **GIVEN))
+        training = train_cells(
+            X,
+            Y,
+            None,
+            CellOptions(50, couplings=COUPLINGS if nu is None else (nu,), **GIVEN),
+        )
         e = np.mean((training.left_out.f - Y[training.left_out.rows]) ** 2)
         errors[nu] = e
         if nu is None:
@@ -64,11 +70,11 @@ def test_the_coupling_has_the_least_leave_one_out_error(rng):
 
 def test_without_coupling_there_are_no_border_points(rng):
     X, Y = problem(rng)
-    alone = train_cells(X, Y, None, CellOptions(100, coupling=0.0, **GIVEN))
+    alone = train_cells(X, Y, None, CellOptions(100, couplings=(0.0,), **GIVEN))
     assert len(alone.model.points) == 400
     assert len(alone.borders.points) == 0
     coupled = train_cells(
-        X, Y, None, CellOptions(100, coupling=1.0, n_coupling=8, **GIVEN)
+        X, Y, None, CellOptions(100, couplings=(1.0,), n_coupling=8, **GIVEN)
     )
     assert len(coupled.borders.points) == 8 * 4
     assert len(coupled.model.points) == 400 + 2 * 32

@@ -61,6 +61,20 @@ def test_the_answers_of_memory(where):
                 np.testing.assert_allclose(there, memory, atol=1e-9)
 
 
+def test_a_learned_metric(where):
+    X, y = waves()
+    given = {**GIVEN, "metric": "learned"}
+    expected = CoupledKernelRegressor(**given).fit(X, y)
+    found = CoupledKernelRegressor(**given).fit(spread(X, 30), spread(y, 30))
+    assert expected.metric_ is not None
+    np.testing.assert_allclose(found.metric_, expected.metric_, rtol=1e-12)
+    # Blocks of X R may round otherwise than all of it.
+    np.testing.assert_allclose(found.predict(X), expected.predict(X), atol=1e-8)
+    np.testing.assert_allclose(
+        found.predict(spread(X, 50)), expected.predict(X), atol=1e-8
+    )
+
+
 def test_frames_of_unknown_sizes(where):
     X, y = labels(3)
     plain = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y, "s": 1.0 + np.arange(N)})

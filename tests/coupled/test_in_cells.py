@@ -155,3 +155,22 @@ def test_a_grid_search_may_vary_the_size_of_cells():
         cv=2,
     )
     assert grid.fit(X, y).best_score_ > 0.9
+
+
+def test_a_learned_metric_helps_where_columns_do_not_matter(rng, tmp_path):
+    X = rng.normal(size=(1500, 6))
+    y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=1500)
+    plain, learned = (
+        CoupledKernelRegressor(subsets="cells", max_cell=400, metric=metric)
+        for metric in (None, "learned")
+    )
+    plain.fit(X[:1000], y[:1000])
+    learned.fit(X[:1000], y[:1000])
+    assert plain.metric_ is None
+    assert learned.metric_.argmax() == 0
+    errors = [np.mean((m.predict(X[1000:]) - y[1000:]) ** 2) for m in (plain, learned)]
+    assert errors[1] < 0.5 * errors[0]
+    save(learned, tmp_path / "model.skops")
+    f = load(tmp_path / "model.skops").predict(X[:9])
+    np.testing.assert_array_equal(f, learned.predict(X[:9]))
+    assert learned.member_predictions(X[:2]).shape == (2, 4)

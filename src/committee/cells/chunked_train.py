@@ -21,7 +21,6 @@ from committee.cells.loo import LeftOut, own_weights
 from committee.cells.partitioned import PartitionedModel
 from committee.cells.shuffle import RowChunks, graft, shuffled, stacked
 from committee.cells.train import (
-    COUPLINGS,
     CellOptions,
     looked_cells,
     settled,
@@ -42,6 +41,8 @@ class ChunkedTraining:
     ----------
     model : PartitionedModel
     alpha, coupling : float
+    errors : dict of float
+        Mean squared error of leave-one-out by the couplings that were tried.
     borders : BorderPoints
     joint : JointSolution
     looked : Part
@@ -55,6 +56,7 @@ class ChunkedTraining:
     model: PartitionedModel
     alpha: float
     coupling: float
+    errors: dict[float, float]
     borders: BorderPoints
     joint: JointSolution
     looked: Part
@@ -114,15 +116,14 @@ def _trained(rows: RowChunks, o: CellOptions) -> ChunkedTraining:
     kernel, alpha = settled(rows.some(_SCALE_ROWS).X, layout.parts(grown, offset), o)
     width = border_width(layout.tree, rows.some(_WIDTH_ROWS).X)
     machine = groups.Machine(kernel, alpha, offset, width, o)
-    points = layout.border_points(grown, 0 if o.coupling == 0.0 else o.n_coupling)
+    points = layout.border_points(grown, o.n_coupling if any(o.couplings) else 0)
     borders = borders_of_groups(points, layout.firsts)
     looked = layout.in_groups(looked_cells(layout.sizes, o.max_cell))
     solved = grown.map(groups.solve, each(borders), each(looked), machine).kept()
     fitted = _Fitted(layout, solved, points, borders, looked, machine)
-    nu, joint, model, data, left_out = fitted.coupled()
     *energy, n = solved.sum(groups.energy)
     scale = np.array(energy) / n
-    return ChunkedTraining(model, alpha, nu, points, joint, data, left_out, scale)
+    return ChunkedTraining(**fitted.coupled(), alpha=alpha, borders=points, scale=scale)
 
 
 class _Fitted(NamedTuple):
@@ -135,12 +136,12 @@ class _Fitted(NamedTuple):
     looked: list[list[int]]
     machine: groups.Machine
 
-    def coupled(self) -> tuple[float, JointSolution, PartitionedModel, Part, LeftOut]:
-        """Couple the cells; where the coupling is to be chosen, by leave-one-out."""
+    def coupled(self) -> dict[str, Any]:
+        """Return the cells with the best coupling, as `ChunkedTraining` has it."""
         o, alpha = self.machine.options, self.machine.alpha
-        couplings = COUPLINGS if o.coupling is None else (o.coupling,)
-        if not len(self.points.owner):
-            couplings = (0.0,)
+        couplings = tuple(o.couplings) if len(self.points.owner) else (0.0,)
+        if not any(self.looked):
+            couplings = couplings[:1]  # nothing can be chosen
         system = joint_system(self.solved, self.points, self.borders, alpha)
         joints = [system.solve(nu, tol=o.tol, max_iter=o.max_iter) for nu in couplings]
         models = self._side_by_side(couplings, joints)
@@ -152,14 +153,21 @@ class _Fitted(NamedTuple):
             precisions = system.precisions(self.looked, nu)
             left_out = self._left_out(models.parts, i, precisions, data.X, f[i])
             squares = np.mean((data.Y - left_out.f) ** 2, axis=1)
-            error = np.average(squares, weights=data.s) if len(squares) else 0.0
+            error = np.average(squares, weights=data.s) if len(squares) else np.nan
             found.append((float(error), left_out))
         best = int(np.argmin([error for error, _ in found]))
         parts = models.parts.map(
             groups.one_of, best, len(couplings), self.solved, couplings[best] != 0.0
         )
         model = replace(models, offset=self.machine.offset, parts=parts.kept())
-        return couplings[best], joints[best], model, data, found[best][1]
+        return {
+            "model": model,
+            "coupling": couplings[best],
+            "errors": dict(zip(couplings, (error for error, _ in found), strict=True)),
+            "joint": joints[best],
+            "looked": data,
+            "left_out": found[best][1],
+        }
 
     def _side_by_side(
         self, couplings: Sequence[float], joints: Sequence[JointSolution]

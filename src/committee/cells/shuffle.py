@@ -21,7 +21,7 @@ from committee.distributed import Chunks, deferred
 _GROUP_ROWS = 2**15
 #: Groups, at most: every chunk may have a piece for each.
 _MOST_GROUPS = 256
-#: Rows, at equal steps, that decide the top of the tree.
+#: Rows, at equal steps, that decide a metric and the top of the tree.
 _SAMPLE_ROWS = 100_000
 
 
@@ -43,6 +43,16 @@ class RowChunks:
     def n_rows(self) -> int:
         """N."""
         return int(self.starts[-1])
+
+    def turned(self, R: FloatArray | None) -> RowChunks:
+        """Return the rows with X R in the place of X."""
+        if R is None:
+            return self
+        return RowChunks(self.chunks.map(_turned, R), np.diff(self.starts).tolist())
+
+    def sample(self) -> Part:
+        """Return the rows that decide a metric and the top of the tree."""
+        return self.some(_SAMPLE_ROWS)
 
     def some(self, n: int) -> Part:
         """Return n rows at equal steps, or all there are, in one place."""
@@ -82,7 +92,7 @@ def shuffled(rows: RowChunks, max_cell: int) -> Groups:
     """
     N = rows.n_rows
     size = max(_GROUP_ROWS, max_cell, -(-N // _MOST_GROUPS))
-    sample = rows.some(_SAMPLE_ROWS).X
+    sample = rows.sample().X
     top, _ = grow_tree(sample, max(1, size * len(sample) // N))
     if top.n_cells == 1:
         return Groups(top, Chunks([deferred(_stacked, *rows.chunks.parts)]))
@@ -182,6 +192,10 @@ def _counts(pieces: list[Part]) -> list[int]:
 
 def _piece(pieces: list[Part], g: int) -> Part:
     return pieces[g]
+
+
+def _turned(part: Part, R: FloatArray) -> Part:
+    return part._replace(X=part.X @ R)
 
 
 def _weighted_sums(part: Part) -> FloatArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from sklearn.utils.parallel import delayed
@@ -33,13 +34,13 @@ _LOO_ROWS = 10_000
 
 @dataclass(frozen=True)
 class CellOptions:
-    """What a fit is asked for; None is chosen by leave-one-out."""
+    """What a fit is asked for; None, and one of the couplings, leave-one-out chooses."""
 
     max_cell: int
     kernel: str | GramFunction | None = None
     gamma: float | None = None
     alpha: float | None = None
-    coupling: float | None = None
+    couplings: Sequence[float] = COUPLINGS
     n_coupling: int = 32
     degree: float = 3
     coef0: float = 1.0
@@ -58,6 +59,8 @@ class CellTraining:
     model : CellModel
     cells : list of arrays of row numbers
     alpha, coupling : float
+    errors : dict of float
+        Mean squared error of leave-one-out by the couplings that were tried.
     borders : BorderPoints
     joint : JointSolution
     left_out : LeftOut
@@ -70,6 +73,7 @@ class CellTraining:
     cells: list[IntArray]
     alpha: float
     coupling: float
+    errors: dict[float, float]
     borders: BorderPoints
     joint: JointSolution
     left_out: LeftOut
@@ -98,19 +102,19 @@ def _trained(
         merged(Part(X[cell], Y[cell] - offset, s[cell]), options.max_cell)
         for cell in cells
     ]
-    uncoupled = options.coupling == 0.0
+    uncoupled = not any(options.couplings)
     borders = border_points(tree, X, cells, 0 if uncoupled else options.n_coupling)
     looked = looked_cells([len(cell) for cell in cells], options.max_cell)
     fits = solve_cells(kernel, alpha, rows, borders, looked, options)
     width = border_width(tree, X)
     alone = packed(kernel, tree, width, rows, fits, offset)
     system = JointSystem(borders, [fit.border for fit in fits], alpha)
-    nu, joint, model, left_out = _coupled(
-        alone, X, Y, s, cells, fits, system, looked, options
-    )
+    coupled = _coupled(alone, X, Y, s, cells, fits, system, looked, options)
     energy: FloatArray = np.sum([fit.energy for fit in fits], axis=0)
     scale = energy / sum(len(part.X) for part in rows)
-    return CellTraining(model, cells, alpha, nu, borders, joint, left_out, scale)
+    return CellTraining(
+        **coupled, cells=cells, alpha=alpha, borders=borders, scale=scale
+    )
 
 
 def settled(
@@ -236,19 +240,23 @@ def _coupled(
     system: JointSystem,
     looked: list[int],
     o: CellOptions,
-) -> tuple[float, JointSolution, CellModel, LeftOut]:
-    """Couple the cells; where the coupling is to be chosen, by leave-one-out."""
-    couplings = COUPLINGS if o.coupling is None else (o.coupling,)
-    if len(cells) == 1:
-        couplings = (0.0,)
+) -> dict[str, Any]:
+    """Return the cells with the best coupling, as `CellTraining` has it."""
+    couplings = tuple(o.couplings) if len(cells) > 1 else (0.0,)
     joints = [system.solve(nu, tol=o.tol, max_iter=o.max_iter) for nu in couplings]
     models = [
         alone if nu == 0.0 else with_borders(alone, fits, system.points, joint.tension)
         for nu, joint in zip(couplings, joints, strict=True)
     ]
     if not looked:
-        nothing = np.empty(0, np.intp), np.empty((0, Y.shape[1])), np.empty(0)
-        return couplings[0], joints[0], models[0], LeftOut(*nothing)
+        left_out = LeftOut(np.empty(0, np.intp), np.empty((0, Y.shape[1])), np.empty(0))
+        return {
+            "model": models[0],
+            "coupling": couplings[0],
+            "errors": {couplings[0]: np.nan},
+            "joint": joints[0],
+            "left_out": left_out,
+        }
     rows = np.concatenate([cells[c] for c in looked])
     # Kernels are evaluated once for all models.
     f_of_all = side_by_side(models).predict(X[rows], o.n_jobs)
@@ -269,7 +277,13 @@ def _coupled(
         error = float(np.average(squares, weights=s[left_out.rows]))
         found.append((error, left_out))
     best = int(np.argmin([error for error, _ in found]))
-    return couplings[best], joints[best], models[best], found[best][1]
+    return {
+        "model": models[best],
+        "coupling": couplings[best],
+        "errors": dict(zip(couplings, (error for error, _ in found), strict=True)),
+        "joint": joints[best],
+        "left_out": found[best][1],
+    }
 
 
 def side_by_side(models: list[CellModel]) -> CellModel:

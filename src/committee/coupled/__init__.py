@@ -6,7 +6,8 @@ from committee.coupled.gram import GramBlocks, Layout
 from committee.coupled.kernel_loo import leave_one_out
 from committee.coupled.lssvm import LSSVMClassifier, LSSVMRegressor
 from committee.coupled.regressor import CoupledKernelRegressor
-from committee.coupled.search import SearchResult, search_coupled
+from committee.coupled.search import search_coupled
+from committee.coupled.search_cells import SearchResult
 from committee.coupled.system import CoupledSolution, solve_coupled
 
 __all__ = [

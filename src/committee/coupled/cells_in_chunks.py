@@ -60,7 +60,8 @@ class CellsInChunks:
         if not isinstance(model, PartitionedModel):
             return self
         blocks = own_blocks(X)
-        rows = numbered(len(blocks)).map(_as_array, blocks, columns)
+        turn = self._turn  # type: ignore[attr-defined]
+        rows = numbered(len(blocks)).map(_as_array, blocks, columns, turn)
         without = copy.copy(self)
         del without.cells_  # type: ignore[attr-defined]
         return model.answers(rows).map(_with_answers, without, model.tree, model.offset)
@@ -80,10 +81,14 @@ class CellsInChunks:
         return other
 
 
-def _as_array(number: int, block: Any, columns: Any) -> FloatArray:
+def _as_array(
+    number: int, block: Any, columns: Any, turn: FloatArray | None
+) -> FloatArray:
+    """Return a block as the cells see it."""
     with naming(number):
         check_block(block, columns)
-        return np.asarray(block, dtype=np.float64)
+        X: FloatArray = np.asarray(block, dtype=np.float64)
+    return X if turn is None else X @ turn
 
 
 def _with_answers(

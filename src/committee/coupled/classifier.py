@@ -43,7 +43,7 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
 
     Parameters
     ----------
-    n_members, subsets, max_cell, kernel, gamma, degree, coef0, alpha, coupling, \
+    n_members, subsets, max_cell, metric, kernel, gamma, degree, coef0, alpha, coupling, \
     coupling_set, n_coupling, topology, overlap, solver, allow_indefinite, tol, max_iter, \
     weigh_on, n_weighing, precision, n_jobs, random_state :
         As for `CoupledKernelRegressor`.
@@ -88,6 +88,7 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
         *,
         subsets: str = "random",
         max_cell: int = 1500,
+        metric: str | None = None,
         kernel: Any = None,
         gamma: float | None = None,
         degree: float = 3,
@@ -114,6 +115,7 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
             n_members,
             subsets=subsets,
             max_cell=max_cell,
+            metric=metric,
             kernel=kernel,
             gamma=gamma,
             degree=degree,

@@ -62,6 +62,7 @@ class CoupledEnsemble(InCells, BaseEstimator):
         "n_members": [Interval(Integral, 1, None, closed="left")],
         "subsets": [StrOptions({"random", "cells"})],
         "max_cell": [Interval(Integral, 2, None, closed="left")],
+        "metric": [StrOptions({"learned"}), None],
         "precision": [StrOptions({"auto", "double"})],
         "n_jobs": [Integral, None],
         "coupling": [Interval(Real, None, None, closed="neither"), None],
@@ -92,6 +93,7 @@ class CoupledEnsemble(InCells, BaseEstimator):
     allow_indefinite: bool = False
     subsets: str = "random"
     max_cell: int = 1500
+    metric: str | None = None
     precision: str = "auto"
     n_jobs: int | None = None
 
@@ -112,6 +114,7 @@ class CoupledEnsemble(InCells, BaseEstimator):
         *,
         subsets: str = "random",
         max_cell: int = 1500,
+        metric: str | None = None,
         kernel: Any = None,
         gamma: float | None = None,
         degree: float = 3,
@@ -136,6 +139,7 @@ class CoupledEnsemble(InCells, BaseEstimator):
         self.n_members = n_members
         self.subsets = subsets
         self.max_cell = max_cell
+        self.metric = metric
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -332,7 +336,7 @@ class CoupledEnsemble(InCells, BaseEstimator):
     def _expansion(self, X: FloatArray) -> FloatArray:
         """Return sum_j w_j f_j, (N, T)."""
         if hasattr(self, "cells_"):
-            return self.cells_.predict(X, self.n_jobs)
+            return self.cells_.predict(self._turned(X), self.n_jobs)
         points = self.members_[0].X[self.dual_rows_]
         return evaluate(self.kernel_, X, points, self.dual_coef_)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
@@ -11,7 +12,9 @@ import numpy as np
 from committee._typing import FloatArray, IntArray
 from committee.cells import CellModel, CellOptions, CellTraining, train_cells
 from committee.cells.chunked_train import ChunkedTraining, train_chunked
+from committee.cells.metric import learn_metric
 from committee.cells.partitioned import PartitionedModel
+from committee.cells.train import COUPLINGS
 from committee.coupled.cells_in_chunks import CellsInChunks, kept_model, looked_rows
 from committee.coupled.chunked_rows import ChunkedRows
 from committee.coupled.rows import Rows
@@ -33,6 +36,8 @@ class InCells(CellsInChunks):
 
     subsets: str
     max_cell: int
+    metric: str | None
+    _turn: FloatArray | None
     members_: list[Any]
     dual_coef_: FloatArray
     cells_: CellModel | PartitionedModel
@@ -77,33 +82,38 @@ class InCells(CellsInChunks):
         self.coupling_points_ = training.borders.points
         self.n_iter_ = max(training.joint.n_iter, 1)
         self.converged_ = training.joint.converged
-        left_out = training.left_out
-        seen = data.take(left_out.rows)
-        squares = np.mean((seen.Y - left_out.f) ** 2, axis=1)
-        # There is none of rows that are all alike.
-        self.loo_error_ = np.nan
-        if len(squares):
-            self.loo_error_ = float(np.average(squares, weights=seen.s))
-        return left_out.f, seen
+        self.loo_error_ = training.errors[training.coupling]
+        return training.left_out.f, data.take(training.left_out.rows)
 
     def _trained_cells(
         self, rows: Rows | ChunkedRows
     ) -> tuple[CellTraining | ChunkedTraining, Rows]:
         """Fit the cells; return the training and the rows that leave-one-out is of."""
+        options = self._cell_options()
+        self._turn = None
         if isinstance(rows, ChunkedRows):
             self.__dict__.pop("subsets_", None)
-            chunked = train_chunked(rows.counted(), self._cell_options())
+            chunks = rows.counted()
+            if self.metric == "learned":
+                self._turn = learn_metric(*chunks.sample(), options)
+            chunked = train_chunked(chunks.turned(self._turn), options)
             self.cells_ = kept_model(chunked.model)
             return chunked, looked_rows(chunked.looked, rows)
         counted = rows.counted()
         data = rows.take(counted)
-        training = train_cells(data.X, data.Y, data.s, self._cell_options())
+        if self.metric == "learned":
+            self._turn = learn_metric(data.X, data.Y, data.s, options)
+        data = data._replace(X=self._turned(data.X))
+        training = train_cells(data.X, data.Y, data.s, options)
         self.cells_ = training.model
         self.subsets_ = [counted[cell] for cell in training.cells]
         return training, data
 
-    def _cell_options(self) -> CellOptions:
+    def _cell_options(self, couplings: Sequence[float] | None = None) -> CellOptions:
+        """Return the options of a fit; couplings take the place of the parameter."""
         given: Any = self
+        if couplings is None:
+            couplings = COUPLINGS if given.coupling is None else (given.coupling,)
         n = given.n_coupling
         if n is None:
             n = _BORDER_POINTS
@@ -114,7 +124,7 @@ class InCells(CellsInChunks):
             kernel=given.kernel,
             gamma=given.gamma,
             alpha=given.alpha,
-            coupling=given.coupling,
+            couplings=couplings,
             n_coupling=int(n),
             degree=given.degree,
             coef0=given.coef0,
@@ -144,9 +154,18 @@ class InCells(CellsInChunks):
                 "and weighed by where a row is."
             )
 
+    def _turned(self, X: FloatArray) -> FloatArray:
+        """Return X as cells and kernels see it: X R in the metric R R'."""
+        return X if self._turn is None else X @ self._turn
+
+    @property
+    def metric_(self) -> FloatArray | None:
+        """The learned metric, (d, d), largest entry about one; None where there is none."""
+        return None if self._turn is None else self._turn @ self._turn.T
+
     def _all_cells(self, X: FloatArray) -> FloatArray:
         """Return the outputs of every cell on every row, (N, M, T)."""
-        model = self.cells_
+        model, X = self.cells_, self._turned(X)
         if not isinstance(model, CellModel):
             raise TypeError(
                 "This asks every cell about every row, and the cells of this model are on "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from numbers import Integral
 from typing import Any
@@ -22,6 +21,7 @@ from committee.coupled.rows import (
     memory_rows,
     regression_rows,
 )
+from committee.coupled.search_cells import SearchResult, best_of, search_cells
 from committee.distributed import refuse_dask
 from committee.kernels import SCALED, make_kernel
 from committee.predictions import combine
@@ -29,32 +29,6 @@ from committee.predictions import combine
 #: Leave-one-out keeps 3 N^2 numbers: at this N, 600 MB.
 _MAX_LOO_ROWS = 5000
 _STEPS = (1 / 9, 1 / 3, 1.0, 3.0, 9.0)
-
-
-@dataclass(frozen=True)
-class SearchResult:
-    """Every candidate, and the best.
-
-    Attributes
-    ----------
-    estimator : coupled estimator
-        Not fitted; with the best parameters.
-    best_params : dict
-        gamma, alpha and coupling.
-    best_error : float
-    gamma, alpha, coupling : arrays of shape (n_candidates,)
-    error : array of shape (n_candidates,)
-        Mean squared error, or share of wrong labels; nan where the system was not
-        positive definite.
-    """
-
-    estimator: Any
-    best_params: dict[str, float]
-    best_error: float
-    gamma: FloatArray
-    alpha: FloatArray
-    coupling: FloatArray
-    error: FloatArray
 
 
 def search_coupled(
@@ -86,7 +60,8 @@ def search_coupled(
     alphas, couplings : sequences of float
     cv : int or "loo", default=5
         Folds of cross-validation, or leave-one-out in closed form (up to 5000
-        rows), where the members are weighed on the leave-one-out predictions.
+        rows), where the members are weighed on the leave-one-out predictions. For
+        cells it is leave-one-out whatever is given, for any number of rows.
     X_coupling : array-like of shape (n_c, n_features), optional
         Search for a transductive fit: leave-one-out couples on these points, in
         cross-validation each fold stands for them and is coupled on itself.
@@ -126,6 +101,8 @@ def search_coupled(
         *(X, y, X_coupling, sample_weight),
     )
     data = _check(estimator, X, y, sample_weight)
+    if estimator.subsets == "cells":
+        return search_cells(given, data, gammas, alphas, couplings, verbose)
     if gammas is None:
         kernel = estimator._option("kernel")
         middle = make_kernel(kernel, data.X).gamma
@@ -144,20 +121,8 @@ def search_coupled(
     # (gammas, folds, alphas x couplings, 2): the folds are summed.
     totals = parts.reshape(len(gammas), repeats, len(rest), 2).sum(axis=1)
     error: FloatArray = (totals[..., 0] / totals[..., 1]).reshape(-1)
-    if not np.any(np.isfinite(error)):
-        raise ValueError("No candidate has a positive definite system: raise alphas.")
     grid = np.array([(g, a, c) for g in gammas for a, c in rest], dtype=np.float64)
-    best = int(np.nanargmin(error))
-    params = dict(zip(("gamma", "alpha", "coupling"), grid[best].tolist(), strict=True))
-    return SearchResult(
-        estimator=clone(given).set_params(**params),
-        best_params=params,
-        best_error=float(error[best]),
-        gamma=grid[:, 0],
-        alpha=grid[:, 1],
-        coupling=grid[:, 2],
-        error=error,
-    )
+    return best_of(given, grid, error)
 
 
 def _check_options(
