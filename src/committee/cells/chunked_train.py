@@ -110,20 +110,27 @@ def train_chunked(rows: RowChunks, options: CellOptions) -> ChunkedTraining:
 
 def _trained(rows: RowChunks, o: CellOptions) -> ChunkedTraining:
     offset = rows.mean()
-    top, shuffled_rows = shuffled(rows, o.max_cell)
-    grown = shuffled_rows.map(groups.grow, o.max_cell, top.centre).kept()
+    scale_rows, width_rows = rows.some(_SCALE_ROWS).X, rows.some(_WIDTH_ROWS).X
+    top, grown = _grown(rows, o.max_cell)
     layout = Layout(top, grown)
-    kernel, alpha = settled(rows.some(_SCALE_ROWS).X, layout.parts(grown, offset), o)
-    width = border_width(layout.tree, rows.some(_WIDTH_ROWS).X)
+    kernel, alpha = settled(scale_rows, layout.parts(grown, offset), o)
+    width = border_width(layout.tree, width_rows)
     machine = groups.Machine(kernel, alpha, offset, width, o)
     points = layout.border_points(grown, o.n_coupling if any(o.couplings) else 0)
     borders = borders_of_groups(points, layout.firsts)
     looked = layout.in_groups(looked_cells(layout.sizes, o.max_cell))
     solved = grown.map(groups.solve, each(borders), each(looked), machine).kept()
+    del grown  # what is solved has the rows
     fitted = _Fitted(layout, solved, points, borders, looked, machine)
     *energy, n = solved.sum(groups.energy)
     scale = np.array(energy) / n
     return ChunkedTraining(**fitted.coupled(), alpha=alpha, borders=points, scale=scale)
+
+
+def _grown(rows: RowChunks, max_cell: int) -> tuple[CellTree, Chunks]:
+    """Return the top of the tree, and the rows of its groups with what grows in them."""
+    top, parts = shuffled(rows, max_cell)
+    return top, parts.map(groups.grow, max_cell, top.centre).kept()
 
 
 class _Fitted(NamedTuple):

@@ -90,6 +90,8 @@ def solve(
     alone = replace(options, n_jobs=None)
     fits = solve_cells(kernel, alpha, rows, borders.points, looked, alone)
     model = packed(kernel, grown.tree, width, rows, fits, np.zeros_like(offset))
+    # The model has the rows already: one copy will do.
+    rows = [part._replace(X=model.points[model.part(c)]) for c, part in enumerate(rows)]
     return Solved(rows, fits, model)
 
 
