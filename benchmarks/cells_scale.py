@@ -103,7 +103,7 @@ def on_workers(sizes, options):
         cpu = cpu_seconds(client) - before
         peak = max(client.run(peak_bytes).values())
         start = time.perf_counter()
-        model.predict(X).sum().compute()
+        model.predict(lazy(inputs, sizes, (COLUMNS,))).sum().compute()
         predict = time.perf_counter() - start
         return fit, cpu, predict, peak, error(model)
 

@@ -92,6 +92,12 @@ class Kernel:
         K = X @ Z.T
         return K if self.name == "linear" else self._power(K)
 
+    def diagonal(self, X: FloatArray) -> FloatArray:
+        """Return k(x, x) of each row, (n,)."""
+        if self.of_distances:
+            return np.ones(len(X))
+        return np.array([self(x[None], x[None])[0, 0] for x in X])
+
     def slope(self, X: FloatArray, Z: FloatArray) -> FloatArray:
         """Return k'(r) / r, (n, m), for kernels of r = ||x - z||; zero at r = 0.
 

@@ -5,7 +5,7 @@ from committee.cells.choose import (
     CHOICE,
     Part,
     choose_kernel,
-    loo_error,
+    loo_errors,
     parts_of,
     preferred,
 )
@@ -21,7 +21,7 @@ def test_leave_one_out_is_that_of_brute_force(rng):
         K = kernel(X[rest], X[rest]) + np.diag(alpha / s[rest])
         f = kernel(X[n : n + 1], X[rest]) @ np.linalg.solve(K, Y[rest])
         squares.append(np.mean((Y[n] - f) ** 2))
-    assert loo_error([Part(X, Y, s)], kernel, alpha, "double") == pytest.approx(
+    assert loo_errors([Part(X, Y, s)], kernel, [9.0, alpha])[1] == pytest.approx(
         np.average(squares, weights=s), rel=1e-9
     )
 

@@ -10,9 +10,14 @@ pytest.importorskip("dask")
 
 
 @pytest.fixture
-def model(monkeypatch):
+def training(monkeypatch):
     monkeypatch.setattr("committee.cells.shuffle._GROUP_ROWS", 60)
-    return train_chunked(in_chunks(surface()), options()).model
+    return train_chunked(in_chunks(surface()), options())
+
+
+@pytest.fixture
+def model(training):
+    return training.model
 
 
 def test_groups_predict_as_the_whole(model):
@@ -44,3 +49,10 @@ def test_a_group_is_asked_about_the_rows_of_its_cells_only(model):
 def test_the_size_is_that_of_points_and_coefficients(model):
     whole = model.gathered()
     assert model.n_bytes == whole.points.nbytes + whole.coef.nbytes
+
+
+def test_groups_are_as_sure_as_the_whole(training):
+    X = surface(n=300, seed=1).X
+    whole = training.variance.gathered().std(training.model.gathered(), X)
+    found = training.variance.kept().std(training.model, X)
+    np.testing.assert_allclose(found, whole, rtol=1e-9)

@@ -100,6 +100,41 @@ def test_copies_and_files_have_the_whole_model(where, tmp_path):
     assert isinstance(model.cells_, where)
 
 
+def test_how_sure_they_are(where):
+    X, y = waves()
+    expected = CoupledKernelRegressor(**GIVEN).fit(X, y)
+    found = CoupledKernelRegressor(**GIVEN).fit(spread(X, 30), spread(y, 30))
+    assert found.noise_ == pytest.approx(expected.noise_)
+    np.testing.assert_allclose(
+        found.predict(X, return_std=True)[1], expected.predict(X, True)[1], rtol=1e-8
+    )
+    lazy = spread(X, 50)
+    np.testing.assert_allclose(
+        found.predict_interval(lazy, method="constant"),
+        expected.predict_interval(X, method="constant"),
+        rtol=1e-8,
+    )
+    if where is PartitionedModel:
+        with pytest.raises(ValueError, match=r"in one place: call gather\(\) first"):
+            found.predict_interval(lazy).compute()
+        found.gather()
+    np.testing.assert_allclose(
+        found.predict(lazy, return_std=True)[1], expected.predict(X, True)[1], rtol=1e-8
+    )
+    np.testing.assert_allclose(
+        found.predict_interval(lazy), expected.predict_interval(X), rtol=1e-8
+    )
+
+
+def test_sets_of_classes(where):
+    X, y = labels(3)
+    expected = CoupledKernelClassifier(**GIVEN).fit(X, y)
+    found = CoupledKernelClassifier(**GIVEN).fit(spread(X, 30), spread(y, 30))
+    np.testing.assert_array_equal(
+        found.predict_set(spread(X, 50)), expected.predict_set(X)
+    )
+
+
 def test_every_cell_on_every_row_needs_the_model_in_one_place(where):
     X, y = waves()
     model = CoupledKernelRegressor(**GIVEN).fit(spread(X, 30), spread(y, 30))
@@ -107,9 +142,9 @@ def test_every_cell_on_every_row_needs_the_model_in_one_place(where):
     if where is PartitionedModel:
         with pytest.raises(ValueError, match=r"^Chunk \d: This asks every cell"):
             lazy.compute()
-        with pytest.raises(TypeError, match=r"gather them first, model.cells_ = "):
+        with pytest.raises(TypeError, match=r"on workers: call gather\(\) first"):
             model.member_predictions(X)
-        model.cells_ = model.cells_.gathered()
+        assert isinstance(model.gather().cells_, CellModel)
         lazy = model.member_predictions(spread(X, 30))
     np.testing.assert_allclose(lazy, model.member_predictions(X), rtol=1e-12)
 

@@ -9,6 +9,7 @@ from committee.cells.machine import Border, CellFit, solve_cell
 from committee.cells.model import CellModel
 from committee.cells.train import CellOptions, CellTraining, train_cells
 from committee.cells.tree import CellTree, Shares, grow_tree
+from committee.cells.variance import CellVariance
 
 __all__ = [
     "Border",
@@ -18,6 +19,7 @@ __all__ = [
     "CellOptions",
     "CellTraining",
     "CellTree",
+    "CellVariance",
     "JointSystem",
     "LeftOut",
     "Shares",

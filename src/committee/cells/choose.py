@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dtrtri
 from sklearn.utils.parallel import delayed
 
 from committee._parallel import one_thread, results_of
 from committee._typing import FloatArray, IntArray
-from committee.cells.machine import solve_cell
 from committee.cells.tree import grow_tree
 from committee.kernels import SCALED, GramFunction, Kernel, make_kernel
 
@@ -68,28 +67,32 @@ def part_of(X: FloatArray, Y: FloatArray, s: FloatArray) -> Part:
     return Part(X[rows], Y[rows], s[rows])
 
 
-def loo_error(
-    parts: Sequence[Part], kernel: Kernel, alpha: float, precision: str
-) -> float:
-    """Return the weighted mean of squared leave-one-out residuals; inf if singular."""
-    total = weight = 0.0
-    for part in parts:
-        try:
-            fit = solve_cell(
-                kernel,
-                part.X,
-                part.Y,
-                alpha / part.s,
-                precision=precision,
-                leave_one_out=True,
-            )
-        except np.linalg.LinAlgError:
-            return np.inf
-        assert fit.inverse_diagonal is not None
-        left_out = fit.coef / fit.inverse_diagonal[:, None]
-        total += float(part.s @ np.mean(left_out**2, axis=1))
-        weight += float(part.s.sum())
-    return total / weight
+def loo_errors(
+    parts: Sequence[Part], kernel: Kernel, alphas: Sequence[float]
+) -> list[float]:
+    """Return the mean squared leave-one-out residual for each ridge; inf if singular.
+
+        y_n - f^-n(x_n) = a_n / (A^-1)_nn,    A a = y,  A = K + diag(alpha / s)
+
+    weighted by s, over all parts and targets. K is made once.
+    """
+    total, weight = np.zeros(len(alphas)), 0.0
+    for X, Y, s in parts:
+        K = kernel(X, X)
+        weight += float(s.sum())
+        for i, alpha in enumerate(alphas):
+            A = K.copy()
+            A[np.diag_indices_from(A)] += alpha / s
+            # The transpose is in Fortran's order, so nothing is copied.
+            L, info = dpotrf(A.T, lower=1, overwrite_a=1)
+            if info:
+                total[i] = np.inf
+                continue
+            inverse = dtrtri(L, lower=1, overwrite_c=1)[0]
+            diagonal = np.einsum("mn,mn->n", inverse, inverse)
+            left_out = (inverse.T @ (inverse @ Y)) / diagonal[:, None]
+            total[i] += float(s @ np.mean(left_out**2, axis=1))
+    return [float(error) for error in total / weight]
 
 
 def choose_kernel(
@@ -101,7 +104,6 @@ def choose_kernel(
     alpha: float | None = None,
     degree: float = 3,
     coef0: float = 1.0,
-    precision: str = "auto",
     n_jobs: int | None = None,
 ) -> list[Candidate]:
     """Return the candidates that were tried on all parts, the best first.
@@ -116,30 +118,23 @@ def choose_kernel(
     parts : sequence of Part
     kernel, gamma, alpha, degree, coef0 :
         As for `Kernel`, and the ridge.
-    precision : {"auto", "double"}
     n_jobs : int, optional
     """
     alphas = _ALPHAS if alpha is None else (alpha,)
-    grid: list[tuple[Kernel, float]] = []
+    kernels: list[Kernel] = []
     for name in CHOICE if kernel is None else (kernel,):
         middle = make_kernel(name, X, gamma=gamma, degree=degree, coef0=coef0)
         steps = _GAMMAS if gamma is None and _has_gamma(name) else (1.0,)
-        grid += [
-            (replace(middle, gamma=middle.gamma * step), a)
-            for step, a in product(steps, alphas)
-        ]
+        kernels += [replace(middle, gamma=middle.gamma * step) for step in steps]
     few = parts[:: max(1, len(parts) // _FEW)]
-    coarse = _tried(few, grid, precision, n_jobs)
-    finalists = coarse[:_FINALISTS]
-    tried = _tried(parts, [(k, a) for k, a, _ in finalists], precision, n_jobs)
+    finalists = _tried(few, [(k, alphas) for k in kernels], n_jobs)[:_FINALISTS]
+    tried = _tried(parts, [(k, (a,)) for k, a, _ in finalists], n_jobs)
     k, a, _ = tried[0]
     gammas = _FINE if gamma is None and _has_gamma(k.name) else (1.0,)
-    fine = [
-        (replace(k, gamma=k.gamma * g), a * h)
-        for g, h in product(gammas, _FINE if alpha is None else (1.0,))
-        if g != 1.0 or h != 1.0
-    ]
-    tried += _tried(parts, fine, precision, n_jobs)
+    nearby = [a * step for step in (_FINE if alpha is None else (1.0,))]
+    fine = [(replace(k, gamma=k.gamma * step), nearby) for step in gammas]
+    if len(gammas) * len(nearby) > 1:
+        tried += _tried(parts, fine, n_jobs)
     return sorted(tried, key=lambda candidate: candidate.error)
 
 
@@ -161,16 +156,19 @@ def _has_gamma(kernel: Any) -> bool:
 
 def _tried(
     parts: Sequence[Part],
-    grid: Sequence[tuple[Kernel, float]],
-    precision: str,
+    grid: Sequence[tuple[Kernel, Sequence[float]]],
     n_jobs: int | None,
 ) -> list[Candidate]:
     """Return candidates with their errors, the best first."""
     with one_thread():
         errors = results_of(
-            (delayed(loo_error)(parts, k, a, precision) for k, a in grid),
+            (delayed(loo_errors)(parts, k, alphas) for k, alphas in grid),
             n_jobs,
             prefer="threads",
         )
-        found = [Candidate(k, a, e) for (k, a), e in zip(grid, errors, strict=True)]
+        found = [
+            Candidate(k, a, e)
+            for (k, alphas), row in zip(grid, errors, strict=True)
+            for a, e in zip(alphas, row, strict=True)
+        ]
     return sorted(found, key=lambda candidate: candidate.error)

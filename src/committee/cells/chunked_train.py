@@ -13,12 +13,12 @@ from committee._typing import FloatArray, IntArray
 from committee.cells import groups
 from committee.cells.borders import BorderPoints
 from committee.cells.choose import Part, part_cells
-from committee.cells.chunked_joint import joint_system
+from committee.cells.chunked_joint import ExchangedJoint, GatheredJoint, joint_system
 from committee.cells.gate import border_width
 from committee.cells.group_system import GroupBorders, borders_of_groups
 from committee.cells.joint import JointSolution
 from committee.cells.loo import LeftOut, own_weights
-from committee.cells.partitioned import PartitionedModel
+from committee.cells.partitioned import PartitionedModel, PartitionedVariance
 from committee.cells.shuffle import RowChunks, graft, shuffled, stacked
 from committee.cells.train import (
     CellOptions,
@@ -49,8 +49,8 @@ class ChunkedTraining:
         The rows of the cells of leave-one-out.
     left_out : LeftOut
         Their predictions by the ensemble without them, in their order.
-    scale : array of shape (T,)
-        As for `CellTraining`.
+    variance : PartitionedVariance
+        Still to be computed.
     """
 
     model: PartitionedModel
@@ -61,7 +61,7 @@ class ChunkedTraining:
     joint: JointSolution
     looked: Part
     left_out: LeftOut
-    scale: FloatArray
+    variance: PartitionedVariance
 
 
 class Layout:
@@ -122,9 +122,7 @@ def _trained(rows: RowChunks, o: CellOptions) -> ChunkedTraining:
     solved = grown.map(groups.solve, each(borders), each(looked), machine).kept()
     del grown  # what is solved has the rows
     fitted = _Fitted(layout, solved, points, borders, looked, machine)
-    *energy, n = solved.sum(groups.energy)
-    scale = np.array(energy) / n
-    return ChunkedTraining(**fitted.coupled(), alpha=alpha, borders=points, scale=scale)
+    return ChunkedTraining(**fitted.coupled(), alpha=alpha, borders=points)
 
 
 def _grown(rows: RowChunks, max_cell: int) -> tuple[CellTree, Chunks]:
@@ -174,7 +172,19 @@ class _Fitted(NamedTuple):
             "joint": joints[best],
             "looked": data,
             "left_out": found[best][1],
+            "variance": self._variance(system, couplings[best]),
         }
+
+    def _variance(
+        self, system: GatheredJoint | ExchangedJoint, coupling: float
+    ) -> PartitionedVariance:
+        """Return what variances need, still to be computed."""
+        *energy, n = self.solved.sum(groups.energy)
+        scale, alpha = np.array(energy) / n, self.machine.alpha
+        every = [list(range(group.n_own)) if coupling else [] for group in self.borders]
+        precisions = system.precisions(every, coupling)
+        parts = self.solved.map(groups.variance, precisions, alpha, scale)
+        return PartitionedVariance(scale, alpha * scale, parts)
 
     def _side_by_side(
         self, couplings: Sequence[float], joints: Sequence[JointSolution]

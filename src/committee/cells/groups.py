@@ -23,6 +23,7 @@ from committee.cells.train import (
     with_borders,
 )
 from committee.cells.tree import CellTree, grow_tree
+from committee.cells.variance import CellVariance
 from committee.kernels import Kernel
 
 
@@ -138,6 +139,14 @@ def one_of(
         return solved.alone
     coef = np.ascontiguousarray(np.split(models.coef, n, axis=1)[i])
     return replace(models, coef=coef, offset=solved.alone.offset)
+
+
+def variance(
+    solved: Solved, precisions: list[FloatArray], alpha: float, scale: FloatArray
+) -> CellVariance:
+    """Return what variances of a group need; without precisions nothing is coupled."""
+    ridge = np.concatenate([alpha / part.s for part in solved.rows])
+    return CellVariance(ridge, precisions, scale, alpha * scale)
 
 
 def own_effects(

@@ -132,12 +132,6 @@ class Factor:
         squares: FloatArray = np.einsum("mn,mn->n", inverse, inverse, dtype=np.float64)
         return squares
 
-    def covariance(self, B: FloatArray) -> FloatArray:
-        """Return V(B, B) = k(B, B) - k(B, X) A^-1 k(X, B)."""
-        W = self.half_solve(self.cross(B)).astype(np.float64)
-        points = self.points(B, np.float64)
-        return self.kernel(points, points) - W.T @ W
-
 
 def solve_cell(
     kernel: Kernel,

@@ -82,7 +82,6 @@ def _judged(part: Part, o: CellOptions) -> tuple[Kernel, float, float]:
         parts,
         kernel=o.kernel,
         alpha=o.alpha,
-        precision=o.precision,
         n_jobs=o.n_jobs,
     )
     best = preferred(tried)

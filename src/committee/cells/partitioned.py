@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from committee._parallel import one_thread
 from committee._typing import FloatArray, IntArray
 from committee.cells.model import CellModel, groups
 from committee.cells.tree import CellTree, Shares
+from committee.cells.variance import CellVariance
 from committee.distributed import Chunks, deferred, shared
 from committee.kernels import Kernel
 
@@ -56,19 +58,26 @@ class PartitionedModel:
     def predict(self, X: FloatArray, n_jobs: int | None = None) -> FloatArray:
         """Return f, (N, T), of rows in one place; groups work at the same time."""
         f = np.tile(self.offset, (len(X), 1))
-        asked = [
-            (question.numbers, deferred(answer, part, shared(question)))
-            for question, part in zip(self.questions(X), self.parts.parts, strict=True)
-            if len(question.X)
-        ]
-        answers = Chunks([found for _, found in asked]).values()
-        for (numbers, _), found in zip(asked, answers, strict=True):
+        for numbers, found in self.asked(X, answer):
             f[numbers] += found
         return f
 
-    def questions(self, X: FloatArray) -> list[Question]:
-        """Return what each group is asked."""
-        return questions(X, self.tree, self.width, self.firsts)
+    def asked(
+        self, X: FloatArray, function: Callable[..., FloatArray], *others: Chunks
+    ) -> Iterator[tuple[IntArray, FloatArray]]:
+        """Yield numbers of rows, and function(part, question, ...) of a group on these.
+
+        Others have one more value for each group.
+        """
+        parts = zip(self.parts.parts, *(other.parts for other in others), strict=True)
+        every = questions(X, self.tree, self.width, self.firsts)
+        tasks = [
+            (question.numbers, deferred(function, part, shared(question), *more))
+            for question, (part, *more) in zip(every, parts, strict=True)
+            if len(question.X)
+        ]
+        found = Chunks([task for _, task in tasks]).values()
+        yield from zip((numbers for numbers, _ in tasks), found, strict=True)
 
     def answers(self, blocks: Chunks) -> Chunks:
         """Return f of every block of rows, not yet computed.
@@ -106,6 +115,50 @@ class PartitionedModel:
         return int(self.parts.sum(_n_bytes))
 
 
+@dataclass(frozen=True, eq=False)
+class PartitionedVariance:
+    """What `CellVariance` is in one place, in groups of cells.
+
+    Attributes
+    ----------
+    scale, noise :
+        As for `CellVariance`.
+    parts : Chunks of CellVariance or None
+        One for each group; None where only scale and noise are at hand.
+    """
+
+    scale: FloatArray
+    noise: FloatArray
+    parts: Chunks | None
+
+    def kept(self) -> PartitionedVariance:
+        """Return the same, computed."""
+        assert self.parts is not None
+        return replace(self, parts=self.parts.kept())
+
+    def std(
+        self, model: PartitionedModel, X: FloatArray, n_jobs: int | None = None
+    ) -> FloatArray:
+        """Return the standard deviation of f, (N, T), of rows in one place."""
+        if self.parts is None:
+            raise ValueError(
+                "Standard deviations of Dask collections need the cells in one place: "
+                "call gather() first."
+            )
+        s = np.zeros(len(X))
+        for numbers, found in model.asked(X, _spread, self.parts):
+            s[numbers] += found
+        return s[:, None] * np.sqrt(self.scale)
+
+    def gathered(self) -> CellVariance:
+        """Return it in one place."""
+        assert self.parts is not None
+        found: list[CellVariance] = self.parts.values()
+        ridge = np.concatenate([part.ridge for part in found])
+        precision = [G for part in found for G in part.precision]
+        return CellVariance(ridge, precision, self.scale, self.noise)
+
+
 def questions(
     X: FloatArray, tree: CellTree, width: float, firsts: IntArray
 ) -> list[Question]:
@@ -128,6 +181,10 @@ def answer(part: CellModel, question: Question) -> FloatArray:
         for c, rows, g in groups(question.shares):
             f[rows] += g[:, None] * part.cell_values(c, question.X[rows])
     return f
+
+
+def _spread(part: CellModel, question: Question, variance: CellVariance) -> FloatArray:
+    return variance.spread(part, question.X, question.shares)
 
 
 def _asked_of(asked: list[Question], g: int) -> Question:

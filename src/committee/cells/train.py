@@ -24,12 +24,13 @@ from committee.cells.loo import LeftOut, leave_one_out
 from committee.cells.machine import CellFit, solve_cell
 from committee.cells.model import CellModel
 from committee.cells.tree import CellTree, grow_tree
+from committee.cells.variance import CellVariance
 from committee.kernels import GramFunction, Kernel
 
 #: Couplings to choose from.
 COUPLINGS = (0.0, 0.1, 1.0, 10.0)
 #: Leave-one-out is computed for cells, at equal steps, of so many rows together.
-_LOO_ROWS = 10_000
+_LOO_ROWS = 5000
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,9 @@ class CellTraining:
     joint : JointSolution
     left_out : LeftOut
         Leave-one-out predictions of the rows of some cells, or all.
-    scale : array of shape (T,)
-        y'A^-1 y / N: the variance of a Gaussian process of which f is the mean.
+    variance : CellVariance
+        Its scale is y'A^-1 y / N, the likeliest prior variance of a Gaussian process of
+        which f is the mean.
     """
 
     model: CellModel
@@ -77,7 +79,7 @@ class CellTraining:
     borders: BorderPoints
     joint: JointSolution
     left_out: LeftOut
-    scale: FloatArray
+    variance: CellVariance
 
 
 def train_cells(
@@ -110,10 +112,17 @@ def _trained(
     alone = packed(kernel, tree, width, rows, fits, offset)
     system = JointSystem(borders, [fit.border for fit in fits], alpha)
     coupled = _coupled(alone, X, Y, s, cells, fits, system, looked, options)
+    nu = coupled["coupling"]
     energy: FloatArray = np.sum([fit.energy for fit in fits], axis=0)
     scale = energy / sum(len(part.X) for part in rows)
+    variance = CellVariance(
+        np.concatenate([alpha / part.s for part in rows]),
+        [system.precision(c, nu) for c in range(len(cells))] if nu else [],
+        scale,
+        alpha * scale,
+    )
     return CellTraining(
-        **coupled, cells=cells, alpha=alpha, borders=borders, scale=scale
+        **coupled, cells=cells, alpha=alpha, borders=borders, variance=variance
     )
 
 
@@ -131,7 +140,6 @@ def settled(
         alpha=o.alpha,
         degree=o.degree,
         coef0=o.coef0,
-        precision=o.precision,
         n_jobs=o.n_jobs,
     )
     if not np.isfinite(tried[0].error):

@@ -8,6 +8,7 @@ import numpy as np
 
 from committee._typing import FloatArray, RandomState
 from committee._validation import StrOptions, fit_context
+from committee.coupled.cell_uncertainty import CellSets
 from committee.coupled.chunked_rows import rows_of
 from committee.coupled.ensemble import CoupledEnsemble
 from committee.coupled.expansion import in_blocks
@@ -30,7 +31,7 @@ def _member_score_axes(model: CoupledKernelClassifier) -> tuple[int, ...]:
     return (model._n_machines, *score_axes(model))
 
 
-class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
+class CoupledKernelClassifier(CellSets, LinkMixin, CoupledEnsemble):
     """Coupled kernel submodels that vote, one machine for each class and member.
 
         hard:  s_k(x) = sum_j w_j [k = argmax_l f_jl(x)]
@@ -171,8 +172,11 @@ class CoupledKernelClassifier(LinkMixin, CoupledEnsemble):
         self.classes_ = rows.classes()
         coded = rows.coded(self.classes_)
         if self.subsets == "cells":
-            f, seen = self._train_cells(coded, X_coupling, subsets)
-            self.slope_ = fit_slope(both_sides(f), seen.y, seen.s)
+            training, counted = self._train_cells(coded, X_coupling, subsets)
+            known = counted.take(training.left_out.rows)
+            scores = both_sides(training.left_out.f)
+            self.slope_ = fit_slope(scores, known.y, known.s)
+            self._keep_scores(training, known, self.slope_)
             return self
         assert isinstance(coded, Rows)
         plan = self._prepare(coded, X_coupling, subsets)

@@ -15,7 +15,7 @@ from committee.cells.chunked_train import ChunkedTraining, train_chunked
 from committee.cells.metric import learn_metric
 from committee.cells.partitioned import PartitionedModel
 from committee.cells.train import COUPLINGS
-from committee.coupled.cells_in_chunks import CellsInChunks, kept_model, looked_rows
+from committee.coupled.cells_in_chunks import CellsInChunks, looked_rows
 from committee.coupled.chunked_rows import ChunkedRows
 from committee.coupled.rows import Rows
 from committee.kernels import Kernel
@@ -69,11 +69,13 @@ class InCells(CellsInChunks):
 
     def _train_cells(
         self, rows: Rows | ChunkedRows, X_coupling: Any, subsets: Any
-    ) -> tuple[FloatArray, Rows]:
-        """Fit the cells, and keep what they are made of.
+    ) -> tuple[CellTraining | ChunkedTraining, Rows]:
+        """Fit the cells, and keep what they are made of; return also the rows that count.
 
-        Returns leave-one-out predictions of some rows, (n, T), and these rows.
+        The numbers of rows in the training are those of the rows that count, for chunks
+        of those that leave-one-out is of.
         """
+        self.__dict__.pop("_held_out_rows", None)
         self.__dict__.pop("cells_", None)
         self._refuse_random_options(X_coupling, subsets)
         training, data = self._trained_cells(rows)
@@ -83,7 +85,7 @@ class InCells(CellsInChunks):
         self.n_iter_ = max(training.joint.n_iter, 1)
         self.converged_ = training.joint.converged
         self.loo_error_ = training.errors[training.coupling]
-        return training.left_out.f, data.take(training.left_out.rows)
+        return training, data
 
     def _trained_cells(
         self, rows: Rows | ChunkedRows
@@ -97,8 +99,8 @@ class InCells(CellsInChunks):
             if self.metric == "learned":
                 self._turn = learn_metric(*chunks.sample(), options)
             chunked = train_chunked(chunks.turned(self._turn), options)
-            self.cells_ = kept_model(chunked.model)
-            return chunked, looked_rows(chunked.looked, rows)
+            self.cells_, kept = self._kept_cells(chunked)
+            return kept, looked_rows(chunked.looked, rows)
         counted = rows.counted()
         data = rows.take(counted)
         if self.metric == "learned":
@@ -169,7 +171,7 @@ class InCells(CellsInChunks):
         if not isinstance(model, CellModel):
             raise TypeError(
                 "This asks every cell about every row, and the cells of this model are on "
-                "workers: gather them first, model.cells_ = model.cells_.gathered()."
+                "workers: call gather() first."
             )
         values = [model.cell_values(c, X) for c in range(model.tree.n_cells)]
         return np.stack(values, axis=1) + model.offset

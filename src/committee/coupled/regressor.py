@@ -10,6 +10,7 @@ from sklearn.base import RegressorMixin
 
 from committee._typing import FloatArray
 from committee._validation import fit_context
+from committee.coupled.cell_uncertainty import CellIntervals
 from committee.coupled.chunked_rows import rows_of
 from committee.coupled.ensemble import CoupledEnsemble
 from committee.coupled.rows import Rows, regression_rows
@@ -53,7 +54,7 @@ class TargetsMixin(ScoreMixin, RegressorMixin):
         return tags
 
 
-class CoupledKernelRegressor(TargetsMixin, CoupledEnsemble):
+class CoupledKernelRegressor(CellIntervals, TargetsMixin, CoupledEnsemble):
     """Kernel submodels on disjoint subsets, trained jointly so that they agree.
 
         min  1/2 sum_j sum_{n in D_j} s_n (f_j(x_n) - y_n)^2 + alpha/2 sum_j ||a_j||^2
@@ -168,13 +169,15 @@ class CoupledKernelRegressor(TargetsMixin, CoupledEnsemble):
     cells_ : CellModel or PartitionedModel
         Of cells only, and then in place of members, weights and dual coefficients: tree,
         points and coefficients of the cells. Those of Dask collections stay on the
-        workers if they are more than 64 MB; `gathered()` brings them here.
+        workers if they are more than 64 MB; `gather()` brings them here.
     alpha_, coupling_ : float
         Of cells only: what was given or chosen.
+    noise_ : float or array of shape (T,)
+        Of cells only: the variance of a target around f.
     metric_ : array of shape (n_features, n_features) or None
         Of cells only: distances are those of x'M x.
     loo_error_ : float
-        Of cells only: mean squared error of leave-one-out, on up to some 10,000 rows.
+        Of cells only: mean squared error of leave-one-out, on up to some 5,000 rows.
 
     References
     ----------
@@ -237,11 +240,39 @@ class CoupledKernelRegressor(TargetsMixin, CoupledEnsemble):
         rows = rows_of(self, regression_rows, X, y, sample_weight)
         self._vector = rows.vector
         if self.subsets == "cells":
-            self._train_cells(rows, X_coupling, subsets)
+            training, counted = self._train_cells(rows, X_coupling, subsets)
+            self._keep_residuals(training, counted)
             return self
         assert isinstance(rows, Rows)
         self._train(self._prepare(rows, X_coupling, subsets))
         return self
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Return f, and of cells its standard deviation on request.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features), or a Dask array or frame
+            For a Dask collection the result is a lazy Dask array.
+        return_std : bool, default=False
+            Return also the standard deviation of f at each row, of the Gaussian process
+            that one cell is; near borders it is not too small. That of a target has the
+            variance `noise_` more. The cells that are asked are factorised again.
+
+        Returns
+        -------
+        f : array of shape (N,) or (N, T)
+        std : array of the same shape
+            Only with `return_std`.
+        """
+        f: FloatArray = super().predict(X)
+        return (f, self._std(X)) if return_std else f
+
+    @property
+    def noise_(self) -> Any:
+        """The variance of a target around f, of cells; one for each of several targets."""
+        noise = self._variance.noise
+        return float(noise[0]) if self._vector else noise
 
     def _scores(self, X: Any) -> FloatArray:
         """Return sum_j w_j f_j by one expansion over the points that count, (N, T)."""

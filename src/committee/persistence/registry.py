@@ -23,6 +23,7 @@ _PARTS = {
     "CatBoostRound": "ensembles.catboost.CatBoostRound",
     "CellModel": "cells.model.CellModel",
     "CellTree": "cells.tree.CellTree",
+    "CellVariance": "cells.variance.CellVariance",
     "GradientRound": "ensembles.gradient_boosting.GradientRound",
     "HeldOutResiduals": "uncertainty.held_out_rows.HeldOutResiduals",
     "HeldOutScores": "uncertainty.held_out_rows.HeldOutScores",

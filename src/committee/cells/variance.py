@@ -1,0 +1,94 @@
+"""How sure an ensemble of cells is: posterior variances of patchwork kriging."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils.parallel import delayed
+
+from committee._parallel import one_thread, results_of
+from committee._typing import FloatArray
+from committee.cells.machine import Factor
+from committee.cells.model import CellModel, groups
+from committee.cells.tree import Shares
+
+#: Rows of a block: k(X, x) of a cell and its factor are in memory with it.
+_BLOCK = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class CellVariance:
+    """What variances need beside the model.
+
+    Attributes
+    ----------
+    ridge : array of shape (n_rows.sum(),)
+        r of the cells' rows, cell after cell.
+    precision : list of arrays of shape (b, b)
+        G of each cell; see `JointSystem.precision`. Empty where nothing is coupled.
+    scale : array of shape (T,)
+        The prior variance of the targets' processes.
+    noise : array of shape (T,)
+        alpha times the scale, the variance of a target around f.
+    """
+
+    ridge: FloatArray
+    precision: Sequence[FloatArray]
+    scale: FloatArray
+    noise: FloatArray
+
+    def std(
+        self, model: CellModel, X: FloatArray, n_jobs: int | None = None
+    ) -> FloatArray:
+        """Return the standard deviation of f, (N, T).
+
+            V_c(x) = k(x, x) - k(x, X) A^-1 k(X, x) - V(x, B) G V(B, x)
+
+            std(x) = sqrt(scale) sum_c g_c(x) sqrt(V_c(x))
+
+        which is that of sum_c g_c f_c where cells agree, and not too small where they
+        do not. Each cell that is asked is factorised again.
+        """
+        shares = model.tree.shares(X, model.width)
+        spread = self.spread(model, X, shares, n_jobs)
+        return spread[:, None] * np.sqrt(self.scale)
+
+    def spread(
+        self, model: CellModel, X: FloatArray, shares: Shares, n_jobs: int | None = None
+    ) -> FloatArray:
+        """Return sum_c g_c(x) sqrt(V_c(x)), (N,), over the cells of the shares."""
+        s = np.zeros(len(X))
+        with one_thread():
+            found = results_of(
+                (
+                    delayed(self._variance)(model, c, X[rows])
+                    for c, rows, _ in groups(shares)
+                ),
+                n_jobs,
+                prefer="threads",
+            )
+            for (_, rows, g), V in zip(groups(shares), found, strict=True):
+                s[rows] += g * np.sqrt(np.maximum(V, 0.0))
+        return s
+
+    def _variance(self, model: CellModel, c: int, X: FloatArray) -> FloatArray:
+        """Return V_c of some rows, (N,)."""
+        part, n = model.points[model.part(c)], int(model.n_rows[c])
+        first = int(model.n_rows[:c].sum())
+        ridge = self.ridge[first : first + n]
+        # Differences of nearly equal numbers: double precision.
+        factor = Factor(model.kernel, part[:n], ridge, "double")
+        border = part[n:]
+        W_border = factor.half_solve(factor.cross(border)) if len(border) else None
+        V = np.empty(len(X))
+        for start in range(0, len(X), _BLOCK):
+            rows = slice(start, start + _BLOCK)
+            W = factor.half_solve(factor.cross(X[rows]))
+            V[rows] = model.kernel.diagonal(X[rows]) - np.einsum("nm,nm->m", W, W)
+            if W_border is not None:
+                points = factor.points(X[rows]), factor.points(border)
+                V_border = model.kernel(*points) - W.T @ W_border
+                V[rows] -= np.einsum("nb,nb->n", V_border @ self.precision[c], V_border)
+        return V
