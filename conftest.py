@@ -2,6 +2,9 @@
 
 import numpy as np
 
+# The pages of docs/ are doctests; the code that makes a site of them needs Sphinx.
+collect_ignore_glob = ["docs/*.py"]
+
 
 def pytest_runtest_setup():
     """Let estimators without a `random_state` draw the same numbers on every run."""

@@ -1,11 +1,12 @@
 """Weights that depend on x beside static ones, on the same members and fresh rows.
 
 Two kinds of members: a pool of four unlike ones, weighed on cross-fitted predictions,
-and 25 bagged trees on 60 % of the rows, weighed on the rest. "gain" is what a method saves of the error of static weights
-(`SimplexWeights`), with its standard error over the splits: below zero it loses.
-Mixtures train their own experts. Errors are rates, or root mean squared errors divided
-by the standard deviation of y. The last table is what `NeighbourGate` costs beside its
-own search for neighbours.
+and 25 bagged trees on 60 % of the rows, weighed on the rest. "gain" is what a method
+saves of the error of static weights (`SimplexWeights`), with its standard error over the
+splits: below zero it loses. Mixtures train their own experts. For `PrecisionGate`, sets of
+numbers also have ten Gaussian processes, each on a tenth of 70 % of the rows. Errors are
+rates, or root mean squared errors divided by the standard deviation of y. The last table
+is what `NeighbourGate` costs beside its own search for neighbours.
 """
 
 import argparse
@@ -16,6 +17,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.ensemble import BaggingClassifier, BaggingRegressor
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import cross_val_predict, train_test_split
 from sklearn.naive_bayes import GaussianNB
@@ -28,11 +31,16 @@ from benchmarks._data import load, raetsch
 from benchmarks._timing import ratio, show
 from committee import (
     Average,
+    GatedEnsembleClassifier,
+    GatedEnsembleRegressor,
     HierarchicalMixtureClassifier,
     HierarchicalMixtureRegressor,
+    LSSVMClassifier,
+    LSSVMRegressor,
     MixtureOfExpertsClassifier,
     MixtureOfExpertsRegressor,
     NeighbourGate,
+    PrecisionGate,
     SimplexWeights,
     SoftmaxGate,
     member_predictions,
@@ -138,12 +146,45 @@ def errors(
         for name, gate in _gates(of_classes).items():
             gate.fit(rows, F, targets)
             yield (kind, name), error(gate.combine(X_test, F_test))
+    if not of_classes:
+        yield from _sure(X, y, X_test, error, seed)
     for name, model in _mixtures(of_classes, seed).items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model.fit(X, y)
         f = model.predict_proba(X_test) if of_classes else model.predict(X_test)
         yield ("experts", name), error(f)
+
+
+def _sure(
+    X: Any, y: Any, X_test: Any, error: Callable[[Any], float], seed: int
+) -> Iterator[tuple[tuple[str, str], float]]:
+    """Yield the errors of Gaussian processes, weighed on rows that none of them saw."""
+    scaler = StandardScaler().fit(X)
+    X, X_test = scaler.transform(X), scaler.transform(X_test)
+    X, rows, y, targets = train_test_split(X, y, test_size=0.3, random_state=seed)
+    kernel = RBF(np.sqrt(X.shape[1])) + WhiteKernel(0.1)
+    members = [
+        GaussianProcessRegressor(kernel, optimizer=None, normalize_y=True).fit(
+            X[part::10], y[part::10]
+        )
+        for part in range(10)
+    ]
+    (F, S), (F_test, S_test) = (
+        np.stack([m.predict(Z, return_std=True) for m in members], axis=2)
+        for Z in (rows, X_test)
+    )
+    for name, combiner in {"average": Average(), "simplex": SimplexWeights()}.items():
+        yield ("GPs", name), error(combiner.fit(F, targets).combine(F_test))
+    for name, gate in {
+        "PrecisionGate": PrecisionGate(),
+        "not calibrated": PrecisionGate(calibrate=False),
+    }.items():
+        gate.fit(rows, F, targets, std=S)
+        yield ("GPs", name), error(gate.combine(X_test, F_test, S_test))
+    for name, other in _gates(of_classes=False).items():
+        other.fit(rows, F, targets)
+        yield ("GPs", name), error(other.combine(X_test, F_test))
 
 
 def _loss(f: Any, y: Any) -> float:
@@ -166,10 +207,16 @@ def _mixtures(of_classes: bool, seed: int) -> dict[str, Any]:
         else [MixtureOfExpertsRegressor, HierarchicalMixtureRegressor]
     )
     single = LogisticRegression(max_iter=1000) if of_classes else LinearRegression()
+    machine = LSSVMClassifier() if of_classes else LSSVMRegressor()
+    parts: Any = GatedEnsembleClassifier if of_classes else GatedEnsembleRegressor
     return {
         "one linear expert": single,
         "mixture of 4": kinds[0](random_state=seed),
         "hierarchical, 2 x 2": kinds[1](random_state=seed),
+        "one LS-SVM": make_pipeline(StandardScaler(), machine),
+        "LS-SVMs on 4 parts": make_pipeline(
+            StandardScaler(), parts(machine, n_experts=4, random_state=seed)
+        ),
     }
 
 

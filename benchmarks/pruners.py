@@ -5,6 +5,7 @@ python -m benchmarks pruners [NAME ...] times the named ones, all unless given.
 
 import inspect
 import time
+from functools import partial
 
 import numpy as np
 
@@ -32,7 +33,7 @@ def main(argv: list[str]) -> None:
 
 
 def discover():
-    """Yield every pruner that committee exports."""
+    """Yield every pruner that committee exports, and greedy ones by other scores."""
     for name in committee.__all__:
         found = getattr(committee, name)
         if (
@@ -41,6 +42,11 @@ def discover():
             and issubclass(found, Combiner)
         ):
             yield name, found
+    for scoring in ("neg_log_loss", "roc_auc_ovr"):
+        yield (
+            f"GreedyPruner:{scoring}",
+            partial(committee.GreedyPruner, scoring=scoring),
+        )
 
 
 def votes(N, K):
@@ -64,10 +70,13 @@ def cells(found, F, y, product, N):
     except (ImportError, ValueError) as error:
         return [type(error).__name__, ""] + ([""] if N == 100_000 else [])
     if N == 1_000:
-        return [f"{taken:.4f}", "0.1" if issubclass(found, OrderingPruner) else ""]
+        return [f"{taken:.4f}", "0.1" if isinstance(pruner, OrderingPruner) else ""]
     timing = [f"{taken:.3f}", f"{taken / product:.1f}"]
     if N == 100_000:
-        timing.append("5" if found.__name__ == "GreedyPruner" else "")
+        scored = isinstance(pruner, committee.GreedyPruner) and pruner.scoring
+        timing.append(
+            "5 s" if scored else "5" if found is committee.GreedyPruner else ""
+        )
     return timing
 
 

@@ -1,6 +1,7 @@
 """Fixtures shared by all tests; problems are those of `tests.reference.problems`."""
 
 import os
+import shutil
 from contextlib import ExitStack, contextmanager
 
 # Test processes share the cores: BLAS threads of their own would wait for each other.
@@ -104,3 +105,17 @@ def two_workers(clusters):
     """A client of two worker processes, both of them there."""
     with _client_of(clusters(2), 2) as client:
         yield client
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium without a window; its event loop must not run under other tests."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        pytest.skip("needs Chromium: apt-get install chromium")
+    with playwright.sync_playwright() as driver:
+        # Containers run as root, where Chromium's own sandbox does not start.
+        chromium = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()

@@ -2,10 +2,22 @@
 
 import importlib
 import pkgutil
+import platform
 
 import benchmarks
-from benchmarks import gates, grow, intervals, prune, report
-from benchmarks.__main__ import main
+from benchmarks import (
+    _network_sets,
+    _quick,
+    gates,
+    grow,
+    intervals,
+    networks,
+    prune,
+    refine,
+    report,
+)
+from benchmarks.__main__ import main, names
+from committee import Networks
 
 NAMES = [
     module.name
@@ -23,6 +35,41 @@ def test_an_unknown_name_lists_the_known_ones(monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["benchmarks", "nonsense"])
     assert main() == 2
     assert "generate" in capsys.readouterr().out
+
+
+def test_short_forms_are_those_of_benchmarks_that_there_are():
+    assert _quick.QUICK.keys() <= set(names())
+
+
+def test_one_runs_in_its_short_form_and_options_go_on_top(monkeypatch, capsys):
+    monkeypatch.setitem(_quick.QUICK, "prune", "--rows 120 --members 4")
+    monkeypatch.setattr("sys.argv", ["benchmarks", "prune", "--quick", "--rows", "100"])
+    assert main() == 0
+    out = capsys.readouterr().out
+    assert "100" in out
+    assert "120" not in out
+
+
+def test_all_of_them_are_a_page_that_does_not_name_the_machine(
+    monkeypatch, tmp_path, capsys
+):
+    monkeypatch.setitem(_quick.QUICK, "prune", "--rows 100 --members 4")
+    monkeypatch.setitem(_quick.QUICK, "serve", "--sets nonsense")
+    runs = [
+        _quick.Run("prune", 2.3, "a table", failed=False),
+        _quick.Run("serve", 0.1, "Traceback of /home/someone", failed=True),
+    ]
+    monkeypatch.setattr(_quick, "_runs", lambda names: iter(runs))
+    page = tmp_path / "benchmarks.md"
+    monkeypatch.setattr("sys.argv", ["benchmarks", "all", "--page", str(page)])
+    assert main() == 1
+    text = page.read_text(encoding="utf-8")
+    assert "python -m benchmarks prune --rows 100 --members 4" in text
+    assert "a table" in text
+    assert "It did not run" in text
+    assert platform.node() not in text
+    assert "/home" not in text
+    assert "serve: failed" in capsys.readouterr().out
 
 
 def test_those_of_shipping_growing_and_reporting_are_among_them():
@@ -52,7 +99,7 @@ def test_a_report_is_timed_and_weighed(capsys):
 def test_gates_are_compared_with_static_weights(capsys):
     gates.main(["--sets", "piecewise", "--splits", "1", "--rows", "500"])
     out = capsys.readouterr().out
-    assert out.count("SoftmaxGate") == 2
+    assert out.count("SoftmaxGate") == 3
     assert "knora-e" in out
 
 
@@ -62,3 +109,36 @@ def test_intervals_have_a_coverage_for_every_line(capsys):
     out = capsys.readouterr().out
     assert out.count("of 1 ") >= 8
     assert "EP-pruned, scaled" in out
+
+
+def test_refined_trees_are_shown_beside_all_choices(capsys):
+    refine.main(
+        [
+            *("--sets", "diabetes", "breast cancer", "--splits", "1", "--trees", "12"),
+            *("--members", "4", "--choices"),
+        ]
+    )
+    out = capsys.readouterr().out
+    assert "EP filled, refined: at or below all" in out
+    assert "of the gap between plain and all" in out
+
+
+def test_networks_are_timed_beside_scikit_learns(capsys, monkeypatch):
+    monkeypatch.setattr(networks, "SIZES", [(100, 3, 2)])
+    networks.main(["--members", "3", "--rivals", "2", "--repeats", "1", "--sets"])
+    out = capsys.readouterr().out
+    assert "100 x 3, 200" in out
+    assert "100 x 3, 32" in out
+
+
+def test_networks_are_compared_with_other_ensembles(capsys, monkeypatch):
+    monkeypatch.setattr(_network_sets, "N_RIVALS", 2)
+    made = {
+        "all": ({"max_epochs": 3}, Networks(3)),
+        "shared": ({"max_epochs": 3}, Networks(2, share="adapters")),
+    }
+    monkeypatch.setattr(_network_sets, "committees", lambda: made)
+    networks.main(["--batches", "--sets", "wine", "--splits", "1"])
+    out = capsys.readouterr().out
+    for method in ("MLP committee", "random forest", "networks, all, EP", "shared"):
+        assert method in out

@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         PairedRunsDisplay,
         PosteriorDisplay,
         PruningPathDisplay,
+        RefinementDisplay,
         RocCommitteeDisplay,
         WeightsDisplay,
     )
@@ -83,7 +84,14 @@ if TYPE_CHECKING:
     )
     from committee.gates import (
         NeighbourGate,
+        PrecisionGate,
         SoftmaxGate,
+    )
+    from committee.interop import (
+        CommitteeEnsembler,
+        Predictions,
+        predictor_predictions,
+        read_predictions,
     )
     from committee.members import (
         AdaBoost,
@@ -99,10 +107,17 @@ if TYPE_CHECKING:
         Rotations,
     )
     from committee.mixtures import (
+        GatedEnsembleClassifier,
+        GatedEnsembleRegressor,
         HierarchicalMixtureClassifier,
         HierarchicalMixtureRegressor,
         MixtureOfExpertsClassifier,
         MixtureOfExpertsRegressor,
+    )
+    from committee.networks import (
+        NetworkClassifier,
+        NetworkRegressor,
+        Networks,
     )
     from committee.persistence import (
         ModelFileError,
@@ -128,7 +143,7 @@ if TYPE_CHECKING:
         bias_variance,
     )
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 __all__ = [
     "ARDPruner",
@@ -144,6 +159,7 @@ __all__ = [
     "BoostingOrderPruner",
     "ClusterPruner",
     "CommitteeClassifier",
+    "CommitteeEnsembler",
     "CommitteeRegressor",
     "ComplementarityPruner",
     "ConcurrencyPruner",
@@ -159,6 +175,8 @@ __all__ = [
     "EPPruner",
     "GateDisplay",
     "GateUsage",
+    "GatedEnsembleClassifier",
+    "GatedEnsembleRegressor",
     "GeneticPruner",
     "GreedyPruner",
     "HeldOutDisplay",
@@ -183,11 +201,16 @@ __all__ = [
     "MixtureOfExpertsRegressor",
     "ModelFileError",
     "NeighbourGate",
+    "NetworkClassifier",
+    "NetworkRegressor",
+    "Networks",
     "OptimalWeights",
     "OrientationPruner",
     "PairedRunsDisplay",
     "Pool",
     "PosteriorDisplay",
+    "PrecisionGate",
+    "Predictions",
     "PrunedClassifier",
     "PrunedRegressor",
     "PruningPathDisplay",
@@ -195,6 +218,7 @@ __all__ = [
     "RandomPruner",
     "RandomSubspaces",
     "ReduceErrorPruner",
+    "RefinementDisplay",
     "RocCommitteeDisplay",
     "Rotations",
     "SDPPruner",
@@ -214,8 +238,10 @@ __all__ = [
     "margins",
     "member_predictions",
     "pairwise_kappa",
+    "predictor_predictions",
     "prune",
     "q_statistic",
+    "read_predictions",
     "refine",
     "report",
     "save",
@@ -287,12 +313,19 @@ _NAMES_OF = {
         "PairedRunsDisplay",
         "PosteriorDisplay",
         "PruningPathDisplay",
+        "RefinementDisplay",
         "RocCommitteeDisplay",
         "WeightsDisplay",
     ),
     "estimators": ("CommitteeClassifier", "CommitteeRegressor"),
     "export": ("to_onnx", "to_sklearn"),
-    "gates": ("NeighbourGate", "SoftmaxGate"),
+    "gates": ("NeighbourGate", "PrecisionGate", "SoftmaxGate"),
+    "interop": (
+        "CommitteeEnsembler",
+        "Predictions",
+        "predictor_predictions",
+        "read_predictions",
+    ),
     "members": (
         "AdaBoost",
         "Arcing",
@@ -307,11 +340,14 @@ _NAMES_OF = {
         "Rotations",
     ),
     "mixtures": (
+        "GatedEnsembleClassifier",
+        "GatedEnsembleRegressor",
         "HierarchicalMixtureClassifier",
         "HierarchicalMixtureRegressor",
         "MixtureOfExpertsClassifier",
         "MixtureOfExpertsRegressor",
     ),
+    "networks": ("NetworkClassifier", "NetworkRegressor", "Networks"),
     "persistence": ("ModelFileError", "load", "save"),
     "predictions": ("combine", "member_predictions"),
     "pruning": (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -44,3 +45,25 @@ def step_printer() -> Callable[[Any], None]:
         )
 
     return show
+
+
+@contextmanager
+def bar_with_text(
+    total: int, label: str, shown: bool
+) -> Iterator[Callable[[int, str], None]]:
+    """Return advance(n, text): where `shown`, a bar moves by n and says the text."""
+    if not shown:
+        yield lambda n, text: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[text]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(label, total=total, text="")
+        yield lambda n, text: bar.update(task, advance=n, text=text)

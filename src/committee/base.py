@@ -124,9 +124,11 @@ class BaseCommittee(GatedMembers):
         """
         return feature_importances(self._fitted_roster(), self.n_features_in_)
 
-    @available_if(lambda self: hasattr(self, "path_"))  # type: ignore[untyped-decorator]
+    @available_if(  # type: ignore[untyped-decorator]
+        lambda self: hasattr(self, "path_") or hasattr(self, "_summary")
+    )
     def summary(self) -> Any:
-        """Return what pruning cost and gained, for committees made by `prune`.
+        """Return what pruning cost and gained, for committees of `prune` and `refine`.
 
         It is made on first use, from the rows that were given to `prune`.
 
@@ -313,7 +315,7 @@ class BaseCommittee(GatedMembers):
         for name in (
             *("roster_", "combiner_", "held_out_", "support_", "path_", "gate_"),
             *("_whole", "_summary", "_slope", "_weighing", "_digest"),
-            "_held_out_rows",
+            *("_held_out_rows", "refinement_"),
         ):
             self.__dict__.pop(name, None)
 
@@ -371,10 +373,10 @@ class BaseCommittee(GatedMembers):
         return check_columns(self, X, reset=reset)
 
     def _estimator(self) -> Member:
-        """Return the members' estimator, a tree as the generator wants it unless given."""
+        """Return the members' estimator, that of the generator unless given."""
         if self.estimator is not None:
             return self.estimator
-        return self._default_estimator(max_depth=self._generator().default_depth)
+        return self._generator().default_member(self._default_estimator)
 
     def _estimators(self) -> Sequence[Member]:
         """Return the unfitted estimators behind the members."""

@@ -291,7 +291,8 @@ class CommitteeRegressor(IntervalMixin, ScoreMixin, RegressorMixin, BaseCommitte
         How members are weighed, such as `EPPruner()` or "ep" (`docs/choose.md` lists
         the names). None takes equal weights.
     gate : gate, optional
-        Weights that depend on x, `SoftmaxGate()` or `NeighbourGate()`, learned on the
+        Weights that depend on x, `SoftmaxGate()`, `NeighbourGate()` or, for members
+        that give standard deviations, `PrecisionGate()`, learned on the
         same rows. It weighs the members that the combiner has kept, if there is one:
         prune first, gate after.
     weigh_on : {"held-out", "train"} or float, default="held-out"

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from committee._typing import BoolArray, FloatArray
+from committee._typing import BoolArray, FloatArray, Member
 from committee._validation import label_codes
+from committee.deviations import check_std, predict_with_std
 from committee.distributed import is_dask, lazy_rows
 from committee.ensembles import Roster
-from committee.gates import Gate
+from committee.export.gated import LinearGate
+from committee.gates import Gate, SoftmaxGate
 from committee.held_members import HeldMembers
 from committee.members import Generator, TrainingData
 from committee.predictions import predict_members, weighted_by_row
@@ -48,10 +51,8 @@ class GatedMembers(HeldMembers):
         G : array of shape (N, M)
             Rows sum to one.
         """
-        F = predict_members(
-            self._fitted_roster(), self._prepared(X), n_jobs=self.n_jobs
-        )
-        return self._fitted_gate().weights(X, F)
+        self._fitted_roster()
+        return self._predicted(X, self._fitted_gate())[1]
 
     def with_gate(self, gate: Gate, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Return the same members behind a gate, fitted on other rows.
@@ -89,10 +90,9 @@ class GatedMembers(HeldMembers):
         for name in ("path_", "_summary", "_slope", "_whole", "_held_out_rows"):
             made.__dict__.pop(name, None)
         made.roster_ = replace(self.roster_, link="mean")
-        F = self.member_predictions(X)
-        made.gate_ = clone(gate).fit(
-            X, F, y, held_out=mask, sample_weight=sample_weight
-        )
+        if gate.needs_std:
+            check_std(self.roster_.members, type(gate).__name__)
+        made.gate_ = made._fitted_on(gate, X, None, y, mask, sample_weight)
         return made
 
     def _unseen(self, X: Any) -> BoolArray | None:
@@ -126,26 +126,68 @@ class GatedMembers(HeldMembers):
                 f"seen. {type(generator).__name__} with weigh_on={weigh_on!r} has none: "
                 "give a fraction of the rows to split off, such as weigh_on=0.25."
             )
+        if self.gate.needs_std:
+            check_std(self._estimators(), type(self.gate).__name__)
+        if (
+            self.gate.fits_on_std
+            and weigh_on == "held-out"
+            and not hasattr(generator, "sample")
+        ):
+            raise ValueError(
+                f"{type(self.gate).__name__} has to know the members' standard "
+                "deviations on rows that they have not seen. "
+                f"{type(generator).__name__} trains them on all rows: give a fraction of "
+                "the rows to split off, such as weigh_on=0.25, or take "
+                f"{type(self.gate).__name__}(calibrate=False)."
+            )
 
     def _fit_gate(self, F: FloatArray | None, rows: TrainingData) -> Self:
         """Fit the gate, if there is one, on the members that have a weight."""
         if self.gate is None:
             return self
-        if F is None:  # of rows that were split off, for no combiner
-            F = predict_members(
-                self.roster_, self._prepared(rows.X), n_jobs=self.n_jobs
-            )
-        else:
+        if F is not None:  # else of rows that were split off, for no combiner
             F = F[:, self.support_]
-        self.gate_ = clone(self.gate).fit(
-            rows.X, F, rows.y, held_out=self.held_out_, sample_weight=rows.sample_weight
+        self.gate_ = self._fitted_on(
+            self.gate, rows.X, F, rows.y, self.held_out_, rows.sample_weight
         )
         return self
 
+    def _fitted_on(
+        self, gate: Gate, X: Any, F: FloatArray | None, y: Any, mask: Any, s: Any
+    ) -> Gate:
+        """Return a fitted clone; F is asked of the members where it is not known."""
+        gate, std = clone(gate), {}
+        if gate.fits_on_std:
+            F, std["std"] = predict_with_std(
+                self.roster_, self._prepared(X), n_jobs=self.n_jobs
+            )
+        elif F is None:
+            F = predict_members(self.roster_, self._prepared(X), n_jobs=self.n_jobs)
+        return gate.fit(X, F, y, held_out=mask, sample_weight=s, **std)
+
     def _gated(self, X: Any) -> FloatArray:
         """Return sum_m g_m(x) f_m(x)."""
-        F = predict_members(self.roster_, self._prepared(X), n_jobs=self.n_jobs)
-        return weighted_by_row(F, self._fitted_gate().weights(X, F))
+        return weighted_by_row(*self._predicted(X, self._fitted_gate()))
+
+    def _predicted(self, X: Any, gate: Gate) -> tuple[FloatArray, FloatArray]:
+        """Return F, and the gate's weights G."""
+        rows = self._prepared(X)
+        if gate.needs_std:
+            F, S = predict_with_std(self.roster_, rows, n_jobs=self.n_jobs)
+            return F, gate.weights(X, F, std=S)  # type: ignore[call-arg]
+        F = predict_members(self.roster_, rows, n_jobs=self.n_jobs)
+        return F, gate.weights(X, F)
+
+    def _linear_gate(self) -> LinearGate:
+        """Return the gate as numbers, if it is linear in x."""
+        gate = self._fitted_gate()
+        if isinstance(gate, SoftmaxGate):
+            return gate.linear_form()
+        raise ValueError(
+            "to_onnx writes gates that are linear in x, such as SoftmaxGate. "
+            f"{type(gate).__name__} is not: use committee.save, or "
+            "committee.with_gate(SoftmaxGate(), X, y)."
+        )
 
     def _fitted_gate(self) -> Gate:
         if self.gate_ is None:
@@ -154,6 +196,10 @@ class GatedMembers(HeldMembers):
                 "everywhere, weights_. Fit it with gate=..., or call with_gate."
             )
         return self.gate_
+
+    @abstractmethod
+    def _estimators(self) -> Sequence[Member]:
+        """Return the unfitted estimators behind the members."""
 
     @abstractmethod
     def _prepared(self, X: Any) -> Any:

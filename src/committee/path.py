@@ -10,70 +10,19 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from committee._format import count
 from committee._typing import BoolArray, FloatArray, IntArray
+from committee.path_source import PathSource
 from committee.path_table import path_table
 
 #: Standard errors by which a smaller committee must be better to be preferred: three,
 #: since it is the best of many sizes.
 CLEARLY = 3.0
-
-
-class PathSource(Protocol):
-    """What is known of the committees of a path beyond their weights.
-
-    Every attribute is computed on first use.
-    """
-
-    @property
-    def errors(self) -> tuple[FloatArray, FloatArray, str] | None:
-        """Error, standard error and measure at each step, where these are known."""
-
-    @property
-    def n_bytes(self) -> FloatArray | None:
-        """Bytes of the members at each step."""
-
-    @property
-    def seconds_per_row(self) -> FloatArray | None:
-        """Seconds that the members of each step take for a row."""
-
-    @property
-    def available(self) -> BoolArray:
-        """The steps of which there is a committee: in a copy not all."""
-
-    @property
-    def members_by_number(self) -> dict[int, Any]:
-        """The members at hand, by their numbers in the ensemble."""
-
-    @property
-    def before(self) -> Any:
-        """The ensemble before pruning and its roster; None where it is not at hand."""
-
-    def measured(self, name: str) -> Any:
-        """Return one of the above if it is known already, None otherwise."""
-
-    def clearly_better(self, steps: IntArray) -> BoolArray | None:
-        """Return which steps have a clearly lower error than the last of them."""
-
-    def committee(self, step: int) -> Any:
-        """Return the committee of a step."""
-
-    def slope(self, support: IntArray) -> float | None:
-        """Return the slope of the probabilities of the committee of these members."""
-
-    def summary(self, committee: Any) -> Any:
-        """Return what pruning cost and gained."""
-
-    def kept(self, committee: Any, whole: bool) -> PathSource:
-        """Return what a copy of a committee keeps of this."""
-
-    def bind(self, committee: Any) -> None:
-        """Learn which committee a copy came with."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -207,6 +156,7 @@ class Path:
         max_bytes: float | None = None,
         max_seconds: float | None = None,
         within_se: float = 0.0,
+        scoring: str | None = None,
     ) -> Any:
         """Return the committee to use within the limits: as a rule the largest.
 
@@ -232,13 +182,23 @@ class Path:
         within_se : float, default=0
             Give up members as long as the error stays within so many of its standard
             errors: a smaller size that passes below one that fails was lucky.
+        scoring : str, optional
+            What errors are here, as in `prune`, whose own they are unless given:
+            "neg_log_loss" for probabilities. Only on the path of a pruned committee.
 
         Returns
         -------
         chosen : array of shape (M,), or committee
             The weights; for the path of a pruned committee a fitted committee, whose
-            `path_` is this one.
+            `path_` is this one, with errors by `scoring`.
         """
+        if scoring is not None:
+            return self._by(scoring).choose(
+                max_members=max_members,
+                max_bytes=max_bytes,
+                max_seconds=max_seconds,
+                within_se=within_se,
+            )
         if not (within_se == 0 or _is_positive(within_se)):
             raise ValueError(f"within_se must be at least 0. Got {within_se!r}.")
         fits = np.ones(len(self), dtype=bool)
@@ -256,6 +216,15 @@ class Path:
         if self.assessment is None:
             return self.weights[step].copy()
         return self.assessment.committee(step)
+
+    def _by(self, scoring: str) -> Path:
+        """Return the path with errors of another kind."""
+        if self.assessment is None:
+            raise ValueError(
+                "scoring needs the rows: it is for the path_ of a committee that prune() "
+                f"returned. The errors of a combiner's path are its {self.own_measure}."
+            )
+        return replace(self, assessment=self.assessment.by(scoring))
 
     def for_copy(self, committee: Any, *, whole: bool) -> Path:
         """Return the path as a copy of one of its committees keeps it."""

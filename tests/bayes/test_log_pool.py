@@ -3,7 +3,13 @@ import pytest
 from scipy.optimize import approx_fprime, minimize
 from scipy.special import log_softmax
 
-from committee.bayes.log_pool import SHRINKAGES, fit_log_pool, loo, row_sums
+from committee.bayes.log_pool import (
+    SHRINKAGES,
+    fit_log_pool,
+    loo,
+    loo_scores,
+    row_sums,
+)
 from tests.reference.problems import make_held_out
 
 FLOOR = 1e-2
@@ -105,6 +111,36 @@ def test_leave_one_out_is_that_of_refitting():
     assert optimism > 0
     # Of first order: the next term is smaller by about the parameters over the rows.
     assert found.loo - on_rows == pytest.approx(optimism, rel=3 * 7 / N)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("K", [2, 4])
+def test_left_out_scores_are_those_of_refitting(K, masked):
+    F, y = unclear_problem(80, K=K)
+    mask = make_held_out(80) if masked else np.ones((80, 7), dtype=bool)
+    s = np.random.default_rng(3).uniform(0.5, 1.5, size=80)
+    lam = 0.05 * s @ mask.any(axis=1)
+
+    def fit(rows):
+        def at(w):
+            known = {"held_out": mask[rows], "sample_weight": s[rows]}
+            return row_sums(F[rows], y[rows], w, FLOOR, **known)
+
+        return fit_log_pool(at, 7, lam / at(np.zeros(7)).weight)
+
+    found = fit(np.arange(80))
+    w, known = found.weights, {"held_out": mask, "sample_weight": s}
+    scores = loo_scores(F, y, w, found.cov, FLOOR, **known)
+    W = np.array([fit(np.delete(np.arange(80), n)).weights for n in range(80)])
+    votes = mask * 7 / np.maximum(mask.sum(axis=1), 1)[:, None]
+    z = np.log(np.clip(F, FLOOR, 1)) * votes[:, :, None]
+    exact = np.einsum("nmk,nm->nk", z, W)
+    missed, moved = scores - exact, np.einsum("nmk,m->nk", z, w) - exact
+    # A weight that comes from zero without the row is not foreseen.
+    same = np.all((W > 0) == (w > 0), axis=1)
+    assert same.mean() > 0.5
+    # One Newton step: what is left is smaller by the share of a row in the weights.
+    assert np.abs(missed[same]).mean() < 7 / 80 * np.abs(moved[same]).mean()
 
 
 def test_the_shrinkage_is_that_of_least_leave_one_out_loss():

@@ -6,10 +6,21 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from committee import CommitteeClassifier, EPPruner, Pool, load, prune, save
+from committee import (
+    ARDPruner,
+    CommitteeClassifier,
+    EMPruner,
+    EPPruner,
+    Pool,
+    load,
+    prune,
+    save,
+)
+from committee.bayes import fit_probit
 from committee.combiners.likelihoods import signed_rows
 from committee.combiners.log_odds import loo_slope
 from committee.combiners.problem import Problem
@@ -25,6 +36,10 @@ def unsure_problem(N=300, K=3, seed=0):
     right = y[:, None, None] == np.arange(K)
     odds = np.exp(skill[:, None] * right + rng.normal(size=(N, 7, K)))
     return odds / odds.sum(axis=2, keepdims=True), y
+
+
+def weighed(step):
+    return step.active, step.weights[step.active], step.cov
 
 
 def test_it_is_the_sequence_of_probit_rows_on_log_odds():
@@ -62,8 +77,9 @@ def test_the_slope_is_that_of_rows_left_out():
 
     best = np.exp(minimize_scalar(loss, bounds=(-5, 5), method="bounded").x)
     problem = Problem(F, y, None, None)
-    found = loo_slope(problem, step, floor)
-    as_fitted = loo_slope(problem, replace(step, cov=0 * step.cov), floor)
+    found = loo_slope(problem, *weighed(step), floor)
+    active, w, cov = weighed(step)
+    as_fitted = loo_slope(problem, active, w, 0 * cov, floor)
     # One Newton step for each row, of 80: most of the way, not all of it.
     assert abs(found / best - 1) < abs(as_fitted / best - 1) / 3
 
@@ -74,14 +90,14 @@ def test_the_slope_is_of_full_votes():
     twins, mask = F[:, :1].repeat(4, axis=1), make_held_out(300, 4)
     rows = mask.any(axis=1)
     step = preferred(EPPruner(pool="log").fit(F[:, :1], y).path_.steps)
-    one = loo_slope(Problem(F[rows, :1], y[rows], None, None), step, 0.01)
+    one = loo_slope(Problem(F[rows, :1], y[rows], None, None), *weighed(step), 0.01)
     shared = replace(
         step,
         active=np.arange(4),
         weights=step.weights.repeat(4) / 4,
         cov=np.zeros((4, 4)),
     )
-    several = loo_slope(Problem(twins, y, mask, None), shared, 0.01)
+    several = loo_slope(Problem(twins, y, mask, None), *weighed(shared), 0.01)
     # The covariance of the one, and the rows without votes in 1 / (N + K), are all.
     assert several == pytest.approx(one, rel=0.02)
 
@@ -102,6 +118,38 @@ def test_probabilities_are_the_pool_with_its_slope():
     np.testing.assert_allclose(
         again.combine(F), np.einsum("nmk,m->nk", F, again.weights_)
     )
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("kind", [ARDPruner, EMPruner])
+def test_relatives_of_ep_weigh_the_same_rows(kind, masked):
+    F, y = unsure_problem(K=3)
+    mask = make_held_out(300) if masked else None
+    pruner = kind(pool="log").fit(F, y, held_out=mask)
+    z = np.log(np.clip(F, pruner.floor_, 1))
+    rows = signed_rows(Problem(z, y, mask, None))
+    if kind is EMPruner:
+        expected = fit_probit(rows.F).weights
+    else:
+        options = {"truncated": False, "rule": "max-evidence"}
+        path = classification_path(rows.F, group=2, **options)
+        expected = preferred(path.steps, "max-evidence").weights
+    np.testing.assert_allclose(pruner.weights_, expected, rtol=0, atol=1e-8)
+    fresh, _ = unsure_problem(N=200, K=3, seed=9)
+    p = pruner.probabilities(pruner.combine(fresh))
+    s = np.einsum("nmk,m->nk", np.log(np.clip(fresh, pruner.floor_, 1)), expected)
+    np.testing.assert_allclose(p, softmax(pruner.slope_ * s, axis=1))
+
+
+@pytest.mark.parametrize("kind", [ARDPruner, EMPruner])
+def test_relatives_of_ep_are_calibrated_on_fresh_rows(kind):
+    pruner = kind(pool="log").fit(*unsure_problem(K=3))
+    F, y = unsure_problem(N=3000, K=3, seed=9)
+    scores = pruner.combine(F)
+    found, *others = (
+        log_loss(y, pruner.probabilities(b * scores)) for b in (1.0, 0.7, 1.4)
+    )
+    assert found < min(others)
 
 
 @pytest.mark.parametrize("masked", [False, True])

@@ -61,8 +61,8 @@ def fitted(rows):
 def test_one_member_of_weight_one_is_that_member():
     F, y = make_problem("multiclass", M=1)
     pool = LogPool(shrinkage=1e9, floor=1e-9).fit(F, y)
-    np.testing.assert_allclose(pool.weights_, 1.0, atol=1e-6)
-    p = pool.probabilities(pool.combine(F))
+    np.testing.assert_allclose(pool.weights_, pool.slope_, rtol=1e-6)
+    p = pool.probabilities(pool.combine(F) / pool.slope_)
     np.testing.assert_allclose(p, F[:, 0], atol=1e-5)
 
 
@@ -87,6 +87,25 @@ def test_like_members_that_abstain_are_stood_for_by_the_others():
     some = LogPool(**known).fit(twins, y, held_out=mask).weights_
     # A sum over any of the twins is the same sum; which of them it is says nothing.
     assert some.sum() == pytest.approx(whole.sum(), rel=0.02)
+
+
+def test_few_rows_without_mistakes_do_not_make_it_certain(rng):
+    """A sum of weights that fits them is not what fresh rows bear out."""
+
+    def draw(N):
+        y = rng.integers(0, 2, N)
+        logits = 4 * (2 * y[:, None] - 1) + 2 * rng.normal(size=(N, 8))
+        p = 1 / (1 + np.exp(-logits - 2 * rng.normal(size=(N, 1))))
+        return np.stack([1 - p, p], axis=2), y
+
+    gains = []
+    for _ in range(5):
+        pool, (F, y) = LogPool().fit(*draw(60)), draw(2000)
+        scores = pool.combine(F)
+        as_fitted = log_loss(y, pool.probabilities(scores / pool.slope_))
+        gains.append(log_loss(y, pool.probabilities(scores)) - as_fitted)
+        assert pool.slope_ < 1
+    assert np.mean(gains) < 0
 
 
 def test_floor_is_one_row_in_all_that_count():

@@ -73,10 +73,12 @@ def test_fast_scores_are_those_of_scikit_learn(N, K, hard, name):
     F, y, rng = votes(N, K, hard)
     problem = Problem(F, y, None, rng.integers(1, 5, size=N).astype(float))
     fast, slow = (row_score(problem, s) for s in (name, get_scorer(name)))
-    np.testing.assert_allclose(fast.start(), slow.start(), rtol=1e-9)
+    np.testing.assert_allclose(fast.all_candidates(), slow.all_candidates(), rtol=1e-9)
     for m in (0, 3, 3):
         assert fast.add(m) == pytest.approx(slow.add(m), rel=1e-9)
-        np.testing.assert_allclose(fast.candidates(), slow.candidates(), rtol=1e-9)
+        np.testing.assert_allclose(
+            fast.all_candidates(), slow.all_candidates(), rtol=1e-9
+        )
 
 
 @pytest.mark.parametrize(("K", "hard"), [(2, False), (2, True), (4, False), (4, True)])
@@ -133,7 +135,8 @@ def test_where_no_chosen_member_speaks_chance_has_a_say():
     held_out = np.array([[True, False, False, False], [False, True, True, True]])
     problem = Problem(F, np.array([0, 1]), held_out, None)
     accuracy, log_loss = (
-        -row_score(problem, name).start()[0] for name in ("accuracy", "neg_log_loss")
+        -row_score(problem, name).all_candidates()[0]
+        for name in ("accuracy", "neg_log_loss")
     )
     assert 0.5 < accuracy < 1.0
     assert log_loss < 0.5 * np.log(2 / 3)

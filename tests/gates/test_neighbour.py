@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from committee import NeighbourGate, SimplexWeights
+from committee.gates.gate_share import gate_share
 
 K = 3
 
@@ -121,9 +122,52 @@ def test_regression_goes_by_local_squared_error(method):
         else:
             overall = s @ E / s.sum()
             w = SimplexWeights().fit(F, y, sample_weight=s).weights_
-            expected = w * overall / (0.5 * local + 0.5 * overall)
+            h = w * overall / (0.5 * local + 0.5 * overall)
+            share = gate.gate_share_
+            expected = (1 - share) * w + share * h / h.sum()
         G = gate.weights(X[i : i + 1])[0]
-        np.testing.assert_allclose(G, expected / expected.sum(), rtol=1e-9)
+        np.testing.assert_allclose(G, expected, rtol=1e-9)
+
+
+def _sides(N=60, seed=0):
+    """Each of two members is right on one side of zero."""
+    rng = np.random.default_rng(seed)
+    X = np.repeat(rng.uniform(-1, 1, (N // 2, 1)), 2, axis=0)  # every row twice
+    y = np.abs(X[:, 0])
+    F = y[:, None] + np.where((X > 0) == [False, True], 0.1, 1.0) * rng.normal(
+        size=(N, 2)
+    )
+    return X, F, y
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_the_share_is_that_of_rows_without_themselves(masked):
+    """By a loop over rows, each predicted by the gate of the others."""
+    X, F, y = _sides()
+    mask = np.random.default_rng(1).random(F.shape) < 0.7
+    mask = mask | ~mask.any(axis=1, keepdims=True) if masked else np.ones(F.shape, bool)
+    gate = NeighbourGate(n_neighbors=5).fit(X, F, y, held_out=mask)
+    w = SimplexWeights().fit(F, y, held_out=mask).normalized_weights_
+    E = F - y[:, None]
+    overall = np.array([np.mean(E[mask[:, m], m] ** 2) for m in range(2)])
+    static, gated = [], []
+    for n in range(len(y)):
+        others = np.delete(np.arange(len(y)), n)
+        near = others[np.argsort(np.abs(X[others, 0] - X[n, 0]), kind="stable")[:6]]
+        # Rows come twice, so the fifth and sixth of the others may be at one place.
+        near = near[:5]
+        local = [
+            np.mean(E[near[mask[near, m]], m] ** 2)
+            if mask[near, m].any()
+            else overall[m]
+            for m in range(2)
+        ]
+        h = w * overall / (overall + local)
+        for G, found in ((w, static), (h, gated)):
+            found.append(mask[n] * G @ E[n] / (mask[n] * G).sum())
+    expected, _ = gate_share(np.c_[static], np.c_[gated], np.ones(len(y)))
+    assert 0 < expected < 1
+    np.testing.assert_allclose(gate.gate_share_, expected, rtol=1e-6)
 
 
 def test_soft_weights_of_perfect_members_share():

@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 from scipy.optimize import check_grad
+from scipy.special import softmax
+from sklearn.model_selection import KFold
 
-from committee import Average, OptimalWeights, SimplexWeights, SoftmaxGate
+from committee import OptimalWeights, SimplexWeights, SoftmaxGate
 from committee.combiners.problem import Problem
-from committee.gates.softmax import Rows
+from committee.gates.gate_share import gate_share
+from committee.gates.softmax import PENALTIES, Rows
 
 
 def _piecewise(N=300, noise=0.1, seed=0):
@@ -68,16 +71,69 @@ def test_the_second_column_says_nothing():
     np.testing.assert_allclose(gate.weights(X), np.tile(static, (300, 1)))
 
 
-def test_exchangeable_members_keep_static_weights_as_a_rule():
-    """At two standard errors about one in twenty is mistaken, by the best of four."""
-    mistaken = 0
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        y = rng.normal(size=200)
-        F = y[:, None] + rng.normal(size=(200, 5))
-        gate = SoftmaxGate(static=Average()).fit(rng.normal(size=(200, 3)), F, y)
-        mistaken += np.isfinite(gate.penalty_)
-    assert mistaken <= 4
+def test_the_share_is_that_of_the_folds():
+    """With the penalty of least error, by a loop over folds."""
+    X, F, y = _piecewise(100, noise=0.2)
+    gate = SoftmaxGate().fit(X, F, y)
+    assert 0 < gate.gate_share_ < 1
+    Z = (X - X.mean(0)) / X.std(0)
+    unit = np.abs(F - y[:, None]).max()
+    problem = Problem(F / unit, y / unit, None, None)
+    static, gated = np.zeros((100, 1)), np.zeros((4, 100, 1))
+    for train, test in KFold(5, shuffle=True, random_state=0).split(Z):
+        w = SimplexWeights().fit(F[train], y[train]).normalized_weights_
+        rows, B = Rows.of(Z[train], problem.at(train), w), np.zeros((3, 3))
+        E = (F[test] - y[test, None]) / unit
+        static[test] = (E @ w)[:, None]
+        for i, penalty in enumerate(PENALTIES):
+            B = rows.fit(penalty, B)
+            h = (0.9 * w + 0.1 / 3) * np.exp(np.c_[np.ones(len(test)), Z[test]] @ B.T)
+            gated[i, test, 0] = (h * E).sum(1) / h.sum(1)
+    best = int(np.argmin((gated**2).sum(axis=(1, 2))))
+    share, gain = gate_share(static, gated[best], np.ones(100))
+    assert gate.penalty_ == PENALTIES[best]
+    np.testing.assert_allclose([gate.gate_share_, gate.gain_], [share, gain], rtol=1e-6)
+    logits = np.log(0.9 * gate.static_weights_ + 0.1 / 3) + gate.intercept_
+    h = softmax(logits + Z @ gate.coef_.T, axis=1)
+    expected = (1 - share) * gate.static_weights_ + share * h
+    np.testing.assert_allclose(gate.weights(X), expected, rtol=1e-6)
+
+
+def test_dropped_members_abstain_at_the_rate_and_one_is_always_there():
+    X, F, y = _piecewise(2000)
+    mask = np.random.default_rng(0).random(F.shape) < 0.5
+    mask[:, 0] |= ~mask.any(axis=1)
+    rows = Rows.of(X, Problem(F, y, mask, None), np.full(3, 1 / 3))
+    copies = rows.dropped(0.4, np.random.RandomState(0))
+    there, before = np.isfinite(copies.start), np.tile(mask, (4, 1))
+    assert not np.any(there & ~before)
+    assert there.any(axis=1).all()
+    many = before.sum(axis=1) == 3
+    # Of three members none would stay with 0.4^3: then one does.
+    stays = 3 * 0.6 + 0.4**3
+    se = np.sqrt(3 * 0.24 / many.sum())
+    assert abs(there[many].sum(axis=1).mean() - stays) < 4 * se
+    np.testing.assert_allclose(copies.s.sum(), 1.0)
+    np.testing.assert_array_equal(copies.Z[:2000], rows.Z)
+
+
+def test_dropout_is_seeded_and_learns_the_sides_too():
+    X, F, y = _piecewise()
+    gate = SoftmaxGate(dropout=0.3, random_state=0).fit(X, F, y)
+    G = gate.weights([[-0.9, 0.0], [0.9, 0.0]])
+    assert G[0, 0] > 0.8
+    assert G[1, 1] > 0.8
+    again = SoftmaxGate(dropout=0.3, random_state=0).fit(X, F, y)
+    np.testing.assert_array_equal(again.weights(X), gate.weights(X))
+    assert np.any(SoftmaxGate().fit(X, F, y).coef_ != gate.coef_)
+
+
+def test_units_of_y_do_not_matter():
+    X, F, y = _piecewise()
+    G = SoftmaxGate().fit(X, F, y).weights(X)
+    for unit in (2.0**-500, 2.0**600):
+        far = SoftmaxGate().fit(X, unit * F, unit * y).weights(X)
+        np.testing.assert_allclose(far, G, rtol=1e-9)
 
 
 def test_few_rows_perfect_members_and_one_member():

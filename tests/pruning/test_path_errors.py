@@ -15,7 +15,9 @@ from committee import (
     CommitteeClassifier,
     EPPruner,
     SimplexWeights,
+    load,
     prune,
+    save,
 )
 
 
@@ -118,3 +120,40 @@ def test_scoring_is_what_path_and_summary_measure(scoring):
     assert small.path_.measure == f"cross-fitted {summary.measure}"
     with pytest.raises(ValueError, match="scoring must be one of accuracy"):
         prune(forest(), X, y, scoring="r2")
+
+
+def test_another_scoring_without_pruning_again():
+    _, _, X, y = rows()
+    X, y = X[:600], y[:600]
+    small = prune(forest(), X, y)
+    told = prune(forest(), X, y, scoring="neg_log_loss")
+    limits = {"max_members": 12, "within_se": 1.0}
+    chosen = small.path_.choose(scoring="neg_log_loss", **limits)
+    expected = told.path_.choose(**limits)
+    np.testing.assert_array_equal(chosen.support_, expected.support_)
+    assert chosen.path_.measure == "cross-fitted log-loss"
+    np.testing.assert_allclose(chosen.path_.error, told.path_.error, rtol=1e-12)
+    assert chosen.summary().measure == "log-loss"
+    # The path that was asked still has its own errors.
+    assert small.path_.measure == "cross-fitted error rate"
+    back = chosen.path_.choose(scoring="accuracy", **limits)
+    np.testing.assert_array_equal(back.support_, small.path_.choose(**limits).support_)
+    for wrong in ("r2", "neg_mean_absolute_error"):
+        with pytest.raises(ValueError, match="scoring must be one of accuracy"):
+            small.path_.choose(scoring=wrong)
+    with pytest.raises(ValueError, match="its leave-one-out error rate"):
+        small.combiner_.fit(small.member_predictions(X), y).path_.choose(
+            scoring="roc_auc"
+        )
+
+
+def test_files_choose_by_the_scoring_that_they_were_saved_with(tmp_path):
+    _, _, X, y = rows()
+    small = prune(forest(), X[:600], y[:600], scoring="neg_log_loss")
+    save(small, tmp_path / "model", whole_path=True)
+    path = load(tmp_path / "model").path_
+    limits = {"max_members": 8}
+    same = path.choose(scoring="neg_log_loss", **limits)
+    np.testing.assert_array_equal(same.support_, path.choose(**limits).support_)
+    with pytest.raises(ValueError, match=r"prune with scoring='roc_auc' before"):
+        path.choose(scoring="roc_auc", **limits)

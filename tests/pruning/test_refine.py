@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, make_classification, make_friedman1
 from sklearn.decomposition import PCA
 from sklearn.ensemble import (
@@ -24,6 +25,7 @@ from committee import (
     Bagging,
     CommitteeRegressor,
     NeighbourGate,
+    PrunedRegressor,
     load,
     prune,
     refine,
@@ -84,7 +86,7 @@ def test_refined_trees_are_better_than_the_same_trees(small, regressor, friedman
     *_, X, y = friedman
     refined = ((small.predict(X) - y) ** 2).mean()
     assert refined < ((plain(regressor, 10, X) - y) ** 2).mean()
-    assert small.support_.tolist() == list(range(10))
+    assert len(small.support_) == 10
     assert small.refinement_.bytes_after < 0.1 * small.refinement_.bytes_before
 
 
@@ -95,13 +97,15 @@ def test_honest_errors_are_those_of_fresh_rows(small, friedman):
     assert small.refinement_.error_after == pytest.approx(fresh, rel=5 / np.sqrt(1000))
 
 
-def test_the_teacher_is_not_asked_about_rows_that_it_has_seen(
+def test_honest_errors_of_classes_are_those_of_fresh_rows(
     small_classes, classifier, labelled
 ):
-    """Fresh rows tell the error, within five standard errors of a share."""
+    """Out of bag and on fresh rows, within five standard errors of a share."""
     *_, Z, z = labelled
-    assert small_classes.refinement_.error_after is None
-    assert "on fresh rows only" in str(small_classes.refinement_)
+    fresh = (small_classes.predict(Z) != z).mean()
+    found = small_classes.refinement_
+    assert found.error_after == pytest.approx(fresh, abs=5 * np.sqrt(0.25 / 400))
+    assert found.error_before < found.error_plain
     small = refine(classifier, Z[:400], z[:400], max_members=10, random_state=0)
     fresh = (small.predict(Z[400:]) != z[400:]).mean()
     assert small.refinement_.error_after == pytest.approx(
@@ -157,7 +161,7 @@ def test_an_infinite_ridge_without_cuts_is_the_forest(kind, request, monkeypatch
         refined_trees,
         "refitted",
         lambda problem, choice, most: own(
-            problem, choice._replace(ridge=np.inf, least=1), most
+            problem, choice._replace(ridge=np.inf, least=1, shrink=0.0, share=1.0), most
         ),
     )
     small = refine(forest, X, y, oob=True)
@@ -171,6 +175,101 @@ def test_leaves_are_limited(regressor, friedman):
     small = refine(regressor, *friedman[:2], max_members=5, max_leaves=60, oob=True)
     assert small.refinement_.leaves_after <= 60
     assert sum(tree.get_n_leaves() for tree in small.members_) <= 60
+
+
+def test_bytes_are_limited(regressor, friedman):
+    """Of the sizes that were tried the one of least honest error is taken."""
+    small = refine(regressor, *friedman[:2], max_bytes=60_000, oob=True)
+    found = small.refinement_
+    assert all(size.n_bytes <= 60_000 for size in found.path)
+    assert len(found.path) > 1
+    assert found.error_after == min(size.error for size in found.path)
+    assert found.bytes_after == min(
+        size.n_bytes for size in found.path if size.error == found.error_after
+    )
+    with pytest.raises(ValueError, match="Give more bytes"):
+        refine(regressor, *friedman[:2], max_bytes=500, oob=True)
+
+
+def test_the_smallest_within_the_tolerance_is_taken(regressor, friedman):
+    small = refine(regressor, *friedman[:2], tolerance=0.15, oob=True)
+    found = small.refinement_
+    within = [
+        size
+        for size in found.path
+        if size.error <= 1.15 * (size.error - size.difference)
+    ]
+    assert found.bytes_after == min(size.n_bytes for size in within)
+    assert found.error_after <= 1.15 * found.error_before
+    both = refine(regressor, *friedman[:2], tolerance=1.0, max_leaves=30, oob=True)
+    assert both.refinement_.leaves_after <= 30
+    with pytest.raises(ValueError, match="larger tolerance"):
+        refine(regressor, *friedman[:2], tolerance=0.0, max_members=2, oob=True)
+
+
+def test_a_clone_is_trained_and_refined_again(regressor, friedman):
+    X, y, Z, _ = friedman
+    small = refine(regressor, X, y, max_members=5, max_leaves=100, oob=True)
+    again = clone(small)
+    assert again.get_params()["refine"]
+    again.fit(X, y)
+    assert again.n_members_ == 5
+    assert again.refinement_.leaves_after <= 100
+    np.testing.assert_allclose(again.predict(Z), small.predict(Z))
+    pruned = prune(regressor, X, y, oob=True, refine=True, max_members=6)
+    assert clone(pruned).fit(X[:200], y[:200]).n_members_ <= 6
+    with pytest.raises(ValueError, match="refine=True"):
+        PrunedRegressor(RandomForestRegressor(5), tolerance=0.1).fit(X, y)
+    booster = PrunedRegressor(
+        GradientBoostingRegressor(n_estimators=10), max_members=3, random_state=0
+    )
+    assert booster.fit(X, y).n_members_ <= 3
+
+
+def test_intervals_cover_fresh_rows(small, friedman, tmp_path):
+    """Coverage of 1,000 rows by quantiles of 500: five standard errors of both."""
+    *_, X, y = friedman
+    for method in ("scaled", "constant"):
+        low, high = small.predict_interval(X, 0.8, method=method).T
+        found = ((low <= y) & (y <= high)).mean()
+        se = np.sqrt(0.8 * 0.2 * (1 / 1000 + 1 / 500))
+        assert 0.8 - 5 * se <= found <= 0.8 + 5 * se
+    save(small, tmp_path / "small.committee")
+    loaded = load(tmp_path / "small.committee")
+    assert np.array_equal(
+        loaded.predict_interval(X, 0.8), small.predict_interval(X, 0.8)
+    )
+    assert loaded.summary() == small.summary()
+
+
+def test_the_summary_has_the_numbers_of_the_refinement(small_classes):
+    summary, found = small_classes.summary(), small_classes.refinement_
+    assert summary.error_after == found.error_after
+    assert summary.bytes_after < summary.bytes_before
+    assert 0 < summary.disagreement < 0.5
+    assert "Errors to expect on fresh rows" in str(summary)
+
+
+def test_shap_explains_what_to_sklearn_returns(
+    small, friedman, small_classes, labelled
+):
+    """Its values of a row sum to the prediction."""
+    shap = pytest.importorskip("shap")
+    for model, X in ((small, friedman[2][:20]), (small_classes, labelled[2][:20])):
+        native = model.to_sklearn()
+        output = getattr(native, "predict_proba", native.predict)(X)
+        explainer = shap.TreeExplainer(native)
+        total = explainer.shap_values(X).sum(axis=1) + explainer.expected_value
+        np.testing.assert_allclose(total, output, rtol=1e-6, atol=1e-9)
+
+
+def test_a_part_of_the_training_rows_is_refused(
+    classifier, labelled, regressor, friedman
+):
+    with pytest.raises(ValueError, match="some of the rows"):
+        refine(classifier, labelled[0][:200], labelled[1][:200], max_members=5)
+    with pytest.raises(ValueError, match="some of the rows"):
+        refine(regressor, friedman[0][100:300], friedman[1][100:300], max_members=5)
 
 
 def test_what_was_just_pruned_is_refined_with_its_ensemble(classifier, labelled):
@@ -255,7 +354,7 @@ def test_the_seed_decides(classifier, labelled, small_classes):
 def test_what_cannot_be_refined_is_refused(friedman, labelled, regressor):
     X, y, *_ = friedman
     boosted = GradientBoostingRegressor(n_estimators=3).fit(X, y)
-    with pytest.raises(ValueError, match="Only the leaves of decision trees"):
+    with pytest.raises(ValueError, match="a new booster of as many rounds"):
         refine(boosted, X, y)
     with pytest.raises(ValueError, match="Only the leaves of decision trees"):
         prune(boosted, X[:2], y, refine=True)  # before the rows are looked at

@@ -6,7 +6,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from committee.ensembles import roster_of
 from committee.refining import Nodes
-from committee.refining.choice import Problem
+from committee.refining.problem import Problem
 
 
 def forest_of(of_classes, n_trees=6, N=120):

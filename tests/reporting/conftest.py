@@ -1,6 +1,4 @@
-"""Committees with a page each, made once, and a browser to look at pages with."""
-
-import shutil
+"""Committees with a page each, made once."""
 
 import numpy as np
 import pytest
@@ -50,17 +48,3 @@ def pruned():
     y = np.array(["setosa", HOSTILE, "virginica & <b>"])[y]
     forest = RandomForestClassifier(30, max_depth=2, random_state=0)
     return prune(forest.fit(frame, y), frame, y, oob=True), frame, y
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """Chromium without a window; its event loop must not run under other tests."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        pytest.skip("needs Chromium: apt-get install chromium")
-    with playwright.sync_playwright() as driver:
-        # Containers run as root, where Chromium's own sandbox does not start.
-        chromium = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()

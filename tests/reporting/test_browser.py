@@ -3,6 +3,7 @@
 import itertools
 import re
 
+import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.naive_bayes import GaussianNB
@@ -14,6 +15,7 @@ from committee import (
     CommitteeClassifier,
     CommitteeRegressor,
     EPPruner,
+    MixtureOfExpertsRegressor,
     Pool,
     report,
 )
@@ -67,6 +69,20 @@ def test_ticks_of_huge_targets_are_short_and_do_not_touch(opened):
     ends = [labels.nth(i).bounding_box() for i in range(len(texts))]
     for left, right in itertools.pairwise(ends):
         assert left["x"] + left["width"] < right["x"]
+
+
+def test_the_picture_of_a_gate_is_drawn(opened, pages):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (300, 3))
+    y = np.where(X[:, 0] > 0, 5 + X[:, 1], -3 * X[:, 1])
+    model = MixtureOfExpertsRegressor(n_experts=2, random_state=0).fit(X[:200], y[:200])
+    report(model, X[200:], y[200:], pages / "mixture.html")
+    for width in (1280, 390):
+        page = opened("mixture", width=width)
+        assert page.troubles == []
+        dots = page.locator("#gate-chart g[aria-label='dot'] > *")
+        assert dots.count() == 100
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_names_of_classes_are_not_broken_letter_by_letter(opened):

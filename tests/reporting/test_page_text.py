@@ -4,9 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.ensemble import AdaBoostRegressor, RandomForestClassifier
+from sklearn.datasets import load_diabetes
+from sklearn.ensemble import (
+    AdaBoostRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 
-from committee import Bagging, CommitteeRegressor, prune
+from committee import Bagging, CommitteeRegressor, prune, refine, report
 from committee._format import byte_size, percent
 from committee.reporting import page_text
 from committee.reporting.answers import Answer
@@ -63,6 +68,20 @@ def test_headlines_of_a_pruned_forest_are_those_of_its_summary(pruned):
     lines = {name: cells for name, *cells in page_text.pruning(core)}
     assert lines["members"][:2] == ["30", str(core.n_members_)]
     assert lines["error rate, cross-fitted"][0] == before
+
+
+def test_a_refined_forest_shows_leaves_and_depth():
+    X, y = load_diabetes(return_X_y=True)
+    forest = RandomForestRegressor(20, random_state=0).fit(X, y)
+    small = refine(forest, X, y, max_members=5, oob=True)
+    lines = {
+        name: (before, after) for name, before, after, _ in page_text.pruning(small)
+    }
+    found = small.refinement_
+    assert lines["leaves"] == (f"{found.leaves_before:,}", f"{found.leaves_after:,}")
+    assert lines["deepest tree"][1] == str(found.depth_after)
+    assert "RMSE of so many trees, as they were" in lines
+    assert "<caption>" in report(small, X, y)
 
 
 def test_where_nothing_was_pruned_nothing_is_claimed(regressor):

@@ -6,6 +6,8 @@ import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
+import numpy as np
+from scipy.linalg import cho_solve
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,6 +16,7 @@ from committee._validation import Interval, StrOptions, check_weights
 from committee.bayes import EMFit, fit_gaussian, fit_probit
 from committee.combiners.base import Combiner
 from committee.combiners.likelihoods import (
+    Rows,
     gaussian_moments,
     probit_probabilities,
     scaled_to_one,
@@ -21,7 +24,11 @@ from committee.combiners.likelihoods import (
     voting_share,
     which_likelihood,
 )
+from committee.combiners.log_odds import in_logarithms, log_floor, loo_slope
 from committee.combiners.problem import Problem, in_squared_units
+from committee.ep.sites import hazard
+from committee.linalg import jittered_cholesky
+from committee.probabilities import slope_probabilities
 
 
 class EMPruner(Combiner):
@@ -49,6 +56,8 @@ class EMPruner(Combiner):
         negative.
     likelihood : {"auto", "probit", "gaussian"}, default="auto"
         As in `EPPruner`.
+    pool : {"votes", "log"}, default="votes"
+        As in `EPPruner`: with "log" a logarithmic pool.
     max_iter : int, default=500
     tol : float, default=1e-6
         The iteration ends when no weight changes by more, relative to the largest.
@@ -67,6 +76,8 @@ class EMPruner(Combiner):
         Noise variance; 1, the latent noise, for the probit likelihood.
     likelihood_ : str
         The likelihood that was used.
+    floor_, slope_
+        As in `EPPruner`, for pool="log".
     n_iter_ : int
     converged_ : bool
 
@@ -97,6 +108,7 @@ class EMPruner(Combiner):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "start": [StrOptions({"equal", "least-squares"}), "array-like"],
         "likelihood": [StrOptions({"auto", "probit", "gaussian"})],
+        "pool": [StrOptions({"votes", "log"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
     }
@@ -108,6 +120,7 @@ class EMPruner(Combiner):
     objective_: FloatArray
     noise_: float
     likelihood_: str
+    slope_: float
     n_iter_: int
     converged_: bool
 
@@ -116,29 +129,36 @@ class EMPruner(Combiner):
         *,
         start: Any = "equal",
         likelihood: str = "auto",
+        pool: str = "votes",
         max_iter: int = 500,
         tol: float = 1e-6,
     ) -> None:
         self.start = start
         self.likelihood = likelihood
+        self.pool = pool
         self.max_iter = max_iter
         self.tol = tol
 
     def _sees_all(self, n_classes: int | None) -> bool:
         two_classes = self.likelihood == "auto" and n_classes == 2
-        return two_classes or self.likelihood == "probit"
+        return two_classes or self.likelihood == "probit" or self.pool == "log"
 
     def _weigh(self, problem: Problem) -> FloatArray:
-        self.likelihood_ = which_likelihood(self.likelihood, problem)
+        self.floor_ = log_floor(self, problem)
+        self.likelihood_ = which_likelihood(self.likelihood, problem, self.floor_)
         options: dict[str, Any] = {
             "start": _check_start(self.start, self.n_features_in_, problem.numbers),
             "max_iter": self.max_iter,
             "tol": self.tol,
         }
         if self.likelihood_ == "probit":
-            rows = signed_rows(problem)
+            rows = signed_rows(in_logarithms(problem, self.floor_))
             w = self._keep(fit_probit(rows.F, sample_weight=rows.weight, **options))
             self._vote_share = voting_share(problem, w)
+            if self.floor_ is not None:
+                active = np.flatnonzero(w)
+                known = active, w[active], _covariance(rows, active, w[active])
+                self.slope_ = loo_slope(problem, *known, self.floor_)
             return w
         # Without targets the weights are to sum to one, and moments hold them near it.
         moments, unit, targets = gaussian_moments(problem)
@@ -165,9 +185,12 @@ class EMPruner(Combiner):
 
         Under the probit likelihood a class beats another with probability
         Phi(h (s_k - s_j)), h the mean share of the weights that has a vote on a row;
-        products over j are scaled to sum one.
+        products over j are scaled to sum one. Of log-odds (pool="log") they are
+        softmax(slope_ s).
         """
         check_is_fitted(self, "weights_")
+        if self.floor_ is not None:
+            return slope_probabilities(scores, self.slope_)
         if self.probit_scale_ is None:
             return super().probabilities(scores)
         return probit_probabilities(self.probit_scale_ * scores)
@@ -175,7 +198,21 @@ class EMPruner(Combiner):
     @property
     def probit_scale_(self) -> float | None:
         """Return h of `probabilities`, None where these are shares."""
-        return self._vote_share if self.likelihood_ == "probit" else None
+        of_votes = self.likelihood_ == "probit" and self.floor_ is None
+        return self._vote_share if of_votes else None
+
+
+def _covariance(rows: Rows, active: IntArray, w: FloatArray) -> FloatArray:
+    """Return V = (sum_n s_n h_n S_n S_n' + diag 1/w^2)^-1 at the mode, given alpha.
+
+    h = r (r + mu) with mu = w'S and r = phi(mu) / Phi(mu) is the curvature of -log Phi.
+    """
+    S = rows.F[:, active]
+    mu = S @ w
+    r = hazard(mu)
+    h = r * (r + mu) if rows.weight is None else rows.weight * r * (r + mu)
+    L, _ = jittered_cholesky((S * h[:, None]).T @ S + np.diag(1.0 / w**2))
+    return np.asarray(cho_solve((L, True), np.eye(len(w))))
 
 
 def _check_start(start: Any, n_members: int, numbers: IntArray | None) -> Any:

@@ -108,7 +108,6 @@ class EPPruner(EvidencePruner):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **EvidencePruner._parameter_constraints,
         "votes": [StrOptions({"posterior", "equal"})],
-        "pool": [StrOptions({"votes", "log"})],
         "sequence": [StrOptions({"fast", "printed"})],
     }
 
@@ -156,6 +155,9 @@ class ARDPruner(EvidencePruner):
     rule : str, default="max-evidence"
         Which point of the path to take, as in `EPPruner`.
     likelihood : {"auto", "probit", "gaussian"}, default="auto"
+    pool : {"votes", "log"}, default="votes"
+        As in `EPPruner`: with "log" a weight below zero divides by a member's
+        probabilities.
     max_iter : int, default=200
     tol : float, default=1e-4
     verbose : bool, default=False
@@ -167,6 +169,8 @@ class ARDPruner(EvidencePruner):
     weights_ : array of shape (M,)
     support_, path_, posterior_, loo_, log_evidence_, inclusion_, likelihood_
         As in `EPPruner`.
+    floor_, slope_
+        As in `EPPruner`, for pool="log".
     n_iter_ : int
     converged_ : bool
 
@@ -189,6 +193,7 @@ class ARDPruner(EvidencePruner):
         max_members: int | None = None,
         rule: str = "max-evidence",
         likelihood: str = "auto",
+        pool: str = "votes",
         max_iter: int = 200,
         tol: float = 1e-4,
         verbose: bool = False,
@@ -197,6 +202,7 @@ class ARDPruner(EvidencePruner):
         self.max_members = max_members
         self.rule = rule
         self.likelihood = likelihood
+        self.pool = pool
         self.max_iter = max_iter
         self.tol = tol
         self.verbose = verbose

@@ -26,7 +26,7 @@ from committee.combiners.likelihoods import (
     warn_of_light_weights,
     which_likelihood,
 )
-from committee.combiners.log_odds import least_probability, loo_slope
+from committee.combiners.log_odds import log_floor, loo_slope
 from committee.combiners.problem import Problem, in_squared_units
 from committee.ep import PathStep, RecordedVotes, moments_path, preferred, votes_path
 from committee.path import Path, as_equal_votes
@@ -61,6 +61,7 @@ class EvidencePruner(Combiner):
         "max_members": [None, Interval(Integral, 1, None, closed="left")],
         "rule": [StrOptions({"min-loo", "max-evidence", "max-density", "one-se"})],
         "likelihood": [StrOptions({"auto", "probit", "gaussian"})],
+        "pool": [StrOptions({"votes", "log"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "verbose": ["boolean"],
@@ -78,7 +79,7 @@ class EvidencePruner(Combiner):
     verbose: bool
     checkpoint: str | PathLike[str] | None
     sequence: str = "fast"
-    pool: str = "votes"
+    pool: str
     path_: Path
     posterior_: PathStep
     loo_: float
@@ -93,12 +94,8 @@ class EvidencePruner(Combiner):
     converged_: bool
 
     def _weigh(self, problem: Problem) -> FloatArray:
-        self.floor_ = self._least_probability(problem)
-        self.likelihood_ = (
-            which_likelihood(self.likelihood, problem)
-            if self.floor_ is None
-            else "probit"
-        )
+        self.floor_ = log_floor(self, problem, equal=self._is_equal_vote())
+        self.likelihood_ = which_likelihood(self.likelihood, problem, self.floor_)
         options: dict[str, Any] = {
             "sequence": self.sequence,
             "truncated": self._truncated,
@@ -118,7 +115,9 @@ class EvidencePruner(Combiner):
             self._spread = vote_spread(rows, factor, self.posterior_)
             self._vote_share = voting_share(problem, self.posterior_.weights)
             if self.floor_ is not None:
-                self.slope_ = loo_slope(problem, self.posterior_, self.floor_)
+                step = self.posterior_
+                known = step.active, step.weights[step.active], step.cov
+                self.slope_ = loo_slope(problem, *known, self.floor_)
         else:
             moments, unit, targets = gaussian_moments(problem)
             self._sums_to_one = targets is None
@@ -129,17 +128,6 @@ class EvidencePruner(Combiner):
             self.path_ = replace(self.path_, weights=votes)
             return as_equal_votes(self.posterior_.weights)
         return self.posterior_.weights.copy()
-
-    def _least_probability(self, problem: Problem) -> float | None:
-        """Return the floor of a log pool, None for votes; refuse what it cannot do."""
-        if self.pool != "log":
-            return None
-        if self.likelihood == "gaussian" or self._is_equal_vote():
-            raise ValueError(
-                'pool="log" has probit rows and posterior weights: leave likelihood at '
-                '"auto" or "probit" and votes at "posterior".'
-            )
-        return least_probability(problem, self)
 
     def _keep(self, path: Path, problem: Problem) -> None:
         """Choose a point on the path and store what is known there."""

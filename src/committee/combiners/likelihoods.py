@@ -227,8 +227,12 @@ def warn_of_light_weights(problem: Problem) -> None:
         )
 
 
-def which_likelihood(likelihood: str, problem: Problem) -> str:
-    """Return "probit" for two classes and "gaussian" otherwise, unless given."""
+def which_likelihood(
+    likelihood: str, problem: Problem, floor: float | None = None
+) -> str:
+    """Return "probit" for two classes or a log pool, else "gaussian", unless given."""
+    if floor is not None:
+        return "probit"
     if likelihood == "probit" and problem.n_classes is None:
         raise ValueError(
             "The 'probit' likelihood is for votes: F of shape (N, M, K). Got shape "

@@ -10,7 +10,6 @@ from scipy.special import log_ndtr, log_softmax
 
 from committee._typing import FloatArray, IntArray
 from committee.combiners.problem import Problem, Sums
-from committee.ep import PathStep
 from committee.probabilities import pooled_terms
 
 #: By how much rounding may take a probability out of [0, 1].
@@ -32,6 +31,21 @@ def least_probability(problem: Problem, combiner: Any) -> float:
         )
     n_rows: int = problem.aside(_n_rows)
     return 1.0 / (n_rows + problem.n_classes)
+
+
+def log_floor(pruner: Any, problem: Problem, *, equal: bool = False) -> float | None:
+    """Return the floor of a log pool, None for votes; refuse what it cannot do.
+
+    The pruner has `pool` and `likelihood`; `equal` is whether its votes are.
+    """
+    if pruner.pool != "log":
+        return None
+    if pruner.likelihood == "gaussian" or equal:
+        raise ValueError(
+            'pool="log" has probit rows and posterior weights: leave likelihood at '
+            '"auto" or "probit" and votes at "posterior".'
+        )
+    return least_probability(problem, pruner)
 
 
 def _n_rows(problem: Problem) -> int:
@@ -57,7 +71,9 @@ def in_logarithms(problem: Problem, floor: float | None) -> Problem:
     return replace(problem, F=pooled_terms(problem.F, floor))
 
 
-def loo_slope(problem: Problem, step: PathStep, floor: float) -> float:
+def loo_slope(
+    problem: Problem, active: IntArray, w: FloatArray, cov: FloatArray, floor: float
+) -> float:
     """Return the slope t of p = softmax(t s) of least log-loss, s with its row left out.
 
         S_nk = z_n.,y_n - z_n.,k,   mu_nk = w'S_nk,   r = phi / Phi,   G_kj = S_nk'V S_nj
@@ -67,37 +83,62 @@ def loo_slope(problem: Problem, step: PathStep, floor: float) -> float:
     abstain the margin is that of a full vote. As in `fit_slope` the targets leave
     1 / (N + K) to the wrong classes. The least of the slopes that are tried is refined
     by the parabola through its neighbours: one pass over the rows.
+
+    Parameters
+    ----------
+    problem : Problem
+    active : array of shape (a,)
+        Member numbers.
+    w, cov : array of shape (a,), (a, a)
+        Their weights and V.
+    floor : float
     """
-    active = step.active
     if not len(active):
         return 1.0
-    known = step.weights[active], step.cov
-    right, wrong, n = problem.total(_slope_losses, active, *known, floor)
-    K = problem.n_classes
-    assert K is not None
-    miss = 1.0 / (n + K)
+    found = problem.total(_margin_losses, active, w, cov, floor)
+    return least_slope(found, problem.n_classes, _PROBIT)[0]
+
+
+def least_slope(
+    found: Sums, n_classes: int | None, unit: float = 1.0
+) -> tuple[float, float]:
+    """Return the slope of least log-loss, of all that were tried, and that log-loss."""
+    right, wrong, weight, n = found
+    assert n_classes is not None
+    miss = 1.0 / (n + n_classes)
     losses = (1 - miss) * right + miss * wrong
     i = int(np.clip(np.argmin(losses), 1, len(losses) - 2))
     a, b, c = losses[i - 1 : i + 2]
     bend = a - 2 * b + c
     shift = float(np.clip((a - c) / (2 * bend), -1.0, 1.0)) if bend > 0 else 0.0
-    return float(_PROBIT * _SLOPES[i] * (_SLOPES[1] / _SLOPES[0]) ** shift)
+    slope = unit * _SLOPES[i] * (_SLOPES[1] / _SLOPES[0]) ** shift
+    at = np.interp(i + shift, np.arange(len(right)), right)
+    return float(slope), float(at / weight)
 
 
-def _slope_losses(
+def slope_losses(
+    scores: FloatArray, y: IntArray, s: FloatArray, unit: float = 1.0
+) -> Sums:
+    """Return log-losses of softmax(t scores) at all slopes t, which can be added up.
+
+    Of the right class, and in the mean of the others; then sum_n s_n and N.
+    """
+    N, K = scores.shape
+    right, wrong = np.zeros(len(_SLOPES)), np.zeros(len(_SLOPES))
+    for i, slope in enumerate(unit * _SLOPES):
+        log_p = log_softmax(slope * scores, axis=1)
+        right[i] = -s @ log_p[np.arange(N), y]
+        wrong[i] = (-s @ log_p.sum(axis=1) - right[i]) / (K - 1)
+    return Sums((right, wrong, float(s.sum()), float(N)))
+
+
+def _margin_losses(
     problem: Problem, active: IntArray, w: FloatArray, cov: FloatArray, floor: float
 ) -> Sums:
-    """Return log-losses at all slopes: of the right class, of the others, and N."""
     margins = _loo_margins(in_logarithms(problem, floor), active, w, cov)
-    N, others = margins.shape
-    s = problem.row_weights
-    right, wrong = np.zeros(len(_SLOPES)), np.zeros(len(_SLOPES))
-    scores = np.concatenate([np.zeros((N, 1)), -margins], axis=1)
-    for i, slope in enumerate(_PROBIT * _SLOPES):
-        log_p = log_softmax(slope * scores, axis=1)
-        right[i] = -s @ log_p[:, 0]
-        wrong[i] = -s @ log_p[:, 1:].sum(axis=1) / others
-    return Sums((right, wrong, float(N)))
+    scores = np.concatenate([np.zeros((len(margins), 1)), -margins], axis=1)
+    right = np.zeros(len(scores), dtype=np.intp)
+    return slope_losses(scores, right, problem.row_weights, _PROBIT)
 
 
 def _loo_margins(
@@ -113,9 +154,9 @@ def _loo_margins(
     if problem.held_out is not None:
         voting = problem.held_out[:, active]
         S = S * voting[:, None, :]
-        present = voting @ w
+        present = voting @ np.abs(w)
         # Without any vote there is no margin, and the row says nothing of a slope.
-        full = np.divide(w.sum(), present, out=np.zeros(N), where=present > 0)
+        full = np.divide(np.abs(w).sum(), present, out=np.zeros(N), where=present > 0)
     mu = S @ w
     r = np.exp(-0.5 * (mu**2 + np.log(2 * np.pi)) - log_ndtr(mu))
     G = (S @ cov) @ S.transpose(0, 2, 1)

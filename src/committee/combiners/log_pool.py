@@ -8,12 +8,18 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy.special import softmax
 
-from committee._typing import FloatArray
+from committee._typing import FloatArray, IntArray
 from committee._validation import Interval, StrOptions
-from committee.bayes.log_pool import Sums, fit_log_pool, row_sums
+from committee.bayes.log_pool import Sums, fit_log_pool, loo_scores, row_sums
 from committee.combiners.base import Combiner
-from committee.combiners.log_odds import check_probabilities, least_probability
+from committee.combiners.log_odds import (
+    check_probabilities,
+    least_probability,
+    least_slope,
+    slope_losses,
+)
 from committee.combiners.problem import Problem
+from committee.combiners.problem import Sums as SlopeSums
 from committee.combiners.selection import votes_tags
 
 
@@ -24,9 +30,12 @@ class LogPool(Combiner):
         min_w  - sum_n s_n log p(y_n | x_n) + rho N / 2 ||w - 1/M||^2,    w >= 0
 
     A product of experts: a member that is sure moves the committee more than one that
-    is not, and the sum of the weights, which is free, is a temperature, so that the
-    committee is calibrated as it is weighed. The problem is convex; it is solved by
-    Newton's method in some five passes over the rows, with exact zeros.
+    is not, and the sum of the weights, which is free, is an inverse temperature, so that
+    the committee is calibrated as it is weighed. The problem is convex; it is solved by
+    Newton's method in some five passes over the rows, with exact zeros. One more pass has
+    the sums of every row by the weights without it, and the slope that these call for:
+    on rows that made the weights their sum is too large, the more so the fewer the rows
+    and the fewer mistakes there are.
 
     For probabilities of unlike models, such as those of a `Pool`: log-loss, ranking,
     thresholds. It needs F of probabilities or votes; of votes alone it makes weighted
@@ -45,13 +54,16 @@ class LogPool(Combiner):
     Attributes
     ----------
     weights_ : array of shape (M,)
-        Not negative; they need not sum to one.
+        Not negative; they need not sum to one. slope_ times the minimiser.
     floor_ : float
         eps.
     shrinkage_ : float
         rho.
+    slope_ : float
+        t of the least log-loss of softmax(t s), s the leave-one-out sums, whose targets
+        leave 1 / (N + K) to the wrong classes (Platt).
     log_loss_ : float
-        The leave-one-out log-loss of a row, by the same criterion.
+        The log-loss of a row by these.
     support_ : array
         Members with a nonzero weight.
 
@@ -83,6 +95,7 @@ class LogPool(Combiner):
     takes_chunks: ClassVar[bool] = True
 
     shrinkage_: float
+    slope_: float
     log_loss_: float
 
     def __sklearn_tags__(self) -> Any:
@@ -108,9 +121,10 @@ class LogPool(Combiner):
 
         rho = None if isinstance(self.shrinkage, str) else float(self.shrinkage)
         found = fit_log_pool(at, problem.n_members, rho)
+        left_out = problem.total(_left_out, found.weights, found.cov, floor)
         self.floor_, self.shrinkage_ = floor, found.shrinkage
-        self.log_loss_ = found.loo
-        return found.weights
+        self.slope_, self.log_loss_ = least_slope(left_out, problem.n_classes)
+        return self.slope_ * found.weights
 
     def probabilities(self, scores: FloatArray) -> FloatArray:
         """Return softmax(s) of s = sum_m w_m z_m, as `combine` returns it.
@@ -129,11 +143,26 @@ class LogPool(Combiner):
 
 def _sums(problem: Problem, w: FloatArray, floor: float) -> Sums:
     check_probabilities(problem.F)
-    return row_sums(
-        problem.F,
-        np.asarray(problem.y, dtype=np.intp),
-        w,
-        floor,
-        held_out=problem.held_out,
-        sample_weight=problem.sample_weight,
+    return row_sums(*_rows(problem), w, floor, **_counted(problem))
+
+
+def _left_out(
+    problem: Problem, w: FloatArray, cov: FloatArray, floor: float
+) -> SlopeSums:
+    F, y = _rows(problem)
+    scores, s = (
+        loo_scores(F, y, w, cov, floor, **_counted(problem)),
+        problem.row_weights,
     )
+    if problem.held_out is None:
+        return slope_losses(scores, y, s)
+    voting = problem.held_out.any(axis=1)
+    return slope_losses(scores[voting], y[voting], s[voting])
+
+
+def _rows(problem: Problem) -> tuple[FloatArray, IntArray]:
+    return problem.F, np.asarray(problem.y, dtype=np.intp)
+
+
+def _counted(problem: Problem) -> dict[str, Any]:
+    return {"held_out": problem.held_out, "sample_weight": problem.sample_weight}

@@ -21,6 +21,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from committee._typing import BoolArray, FloatArray, IntArray
+from committee.combiners.areas import Race
 from committee.combiners.likelihoods import signed_rows
 from committee.combiners.problem import Problem
 from committee.combiners.scorers import Scoring, any_score, never_negative, roc_auc
@@ -40,7 +41,7 @@ class RowScore:
 
     slabs (M, c, N): what a member adds to the c sums of each row; present (M, N): where
     it votes, None if everywhere; n_votes (N,): H_n; total: where the loss is a sum over
-    rows, what to divide it by, else None.
+    rows, what to divide it by, else None; race: which candidates can be the best.
     """
 
     def __init__(
@@ -50,12 +51,14 @@ class RowScore:
         total: float | None,
         present: BoolArray | None = None,
         n_votes: FloatArray | None = None,
+        race: Race | None = None,
     ) -> None:
         self.slabs, self.loss, self.total = slabs, loss, total
-        self.present, self.n_votes = present, n_votes
-        self._forget()
+        self.present, self.n_votes, self.race = present, n_votes, race
+        self.start()
 
-    def _forget(self) -> None:
+    def start(self) -> None:
+        """Forget all picks."""
         M, c, N = self.slabs.shape
         self.T, self.t = np.zeros((c, N)), 0
         # How often each was picked; by row sum c_j^2 of the missing, picks with a vote.
@@ -64,18 +67,23 @@ class RowScore:
     def only(self, members: IntArray) -> RowScore:
         """Return the objective of some members."""
         present = None if self.present is None else self.present[members]
+        race = None if self.race is None else self.race.only(members)
         return RowScore(
-            self.slabs[members], self.loss, self.total, present, self.n_votes
+            self.slabs[members], self.loss, self.total, present, self.n_votes, race
         )
 
-    def start(self) -> FloatArray:
-        """Forget all picks and return the errors of single members."""
-        self._forget()
-        return self.candidates()
-
-    def candidates(self) -> FloatArray:
+    def all_candidates(self) -> FloatArray:
         """Return the error with each of the members added."""
         return self._errors(self.T, self.slabs, self._variance_with)
+
+    def candidates(self) -> FloatArray:
+        """Return the same, infinite for those that others are known to be better than."""
+        if self.race is None:
+            return self.all_candidates()
+        errors = np.full(len(self.slabs), np.inf)
+        for m in self.race.near(self.T):
+            errors[m] = self._errors(self.T, self.slabs[m : m + 1], lambda *_: None)[0]
+        return errors
 
     def add(self, m: int) -> float:
         """Pick m and return the error."""
@@ -150,6 +158,7 @@ def row_score(problem: Problem, scoring: Scoring) -> RowScore:
     s = problem.row_weights / problem.row_weights.max()
     total: float | None = float(s.sum())
     present = None if problem.held_out is None else problem.held_out.T.copy()
+    race = None
     if K is not None and scoring == "accuracy":
         slabs, y = _preferences(problem, K), np.asarray(problem.y, dtype=np.intp)
         deviation = _filled(slabs, present)
@@ -170,12 +179,15 @@ def row_score(problem: Problem, scoring: Scoring) -> RowScore:
         slabs, score = any_score(problem, scoring) if auc is None else auc
         _filled(slabs, present)
         loss, total = _of_all_rows(score), None
+        if auc is not None:
+            race = Race.on(slabs, auc[1], problem.sample_weight)
     return RowScore(
         slabs,
         loss,
         total,
         present,
         None if present is None else present.sum(axis=0) + 0.0,
+        race,
     )
 
 
@@ -326,7 +338,9 @@ def _of_all_rows(score: Callable[[FloatArray], float]) -> Loss:
 
     def loss(T: FloatArray, rows: slice) -> Losses:
         def losses(slabs: FloatArray, v: FloatArray | None) -> FloatArray:
-            return np.array([-score(slab + T) for slab in slabs])
+            return np.array([-score(np.add(slab, T, out=sums)) for slab in slabs])
+
+        sums = np.empty_like(T)
 
         return losses
 

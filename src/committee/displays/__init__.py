@@ -12,6 +12,7 @@ from committee.displays.held_out import HeldOutDisplay
 from committee.displays.interval import IntervalDisplay
 from committee.displays.kappa_error import KappaErrorDisplay
 from committee.displays.pruning_path import PruningPathDisplay
+from committee.displays.refinement import RefinementDisplay
 from committee.displays.roc import RocCommitteeDisplay
 from committee.displays.runs import PairedRunsDisplay
 from committee.displays.weight_posterior import PosteriorDisplay
@@ -29,6 +30,7 @@ __all__ = [
     "PairedRunsDisplay",
     "PosteriorDisplay",
     "PruningPathDisplay",
+    "RefinementDisplay",
     "RocCommitteeDisplay",
     "WeightsDisplay",
 ]

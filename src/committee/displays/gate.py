@@ -9,6 +9,7 @@ import numpy as np
 from committee._typing import FloatArray, IntArray
 from committee._validation import check_row_weights, column_names, safe_indexing
 from committee.diagnostics.gate_usage import GateUsage, gate_usage
+from committee.displays.sources import core_of, gate_weights_of
 from committee.displays.style import (
     BLACK,
     BLUE,
@@ -90,6 +91,7 @@ class GateDisplay(Display):
         Parameters
         ----------
         estimator : committee with a gate, or mixture
+            Or a pipeline or a search around one; columns are those of X before it.
         X : array-like or frame of shape (N, n_features)
         columns : pair of column numbers or names, default=(0, 1)
             What is drawn across and upwards.
@@ -98,14 +100,15 @@ class GateDisplay(Display):
         **kwargs
             For the points.
         """
-        if not hasattr(estimator, "gate_weights"):
-            raise TypeError(
-                "GateDisplay draws weights that depend on x, of a committee with a gate "
-                f"or of a mixture of experts. Got {type(estimator).__name__}."
-            )
         if len(columns) != 2:
             raise ValueError(f"columns must name two columns. Got {columns!r}.")
-        G = estimator.gate_weights(X)
+        G = gate_weights_of(estimator, X)
+        if G is None:
+            raise TypeError(
+                "GateDisplay draws weights that depend on x, of a committee with a gate "
+                f"or of a mixture of experts. Got {type(core_of(estimator)).__name__} without "
+                "a gate."
+            )
         known = column_names(X)
         if not hasattr(X, "shape"):
             X = np.asarray(X)
@@ -121,7 +124,7 @@ class GateDisplay(Display):
             for c in columns
         ]
         if names is None:
-            names = getattr(estimator, "member_names_", None)
+            names = getattr(core_of(estimator), "member_names_", None)
         return cls(points, G, names=names, labels=labels).plot(ax, **kwargs)
 
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:

@@ -12,6 +12,7 @@ from committee._validation import check_predictions, check_targets
 from committee.diagnostics.curves import roc
 from committee.displays.sources import (
     classes_of,
+    gate_weights_of,
     is_log_pool,
     predictions_of,
     weights_of,
@@ -124,10 +125,8 @@ class RocCommitteeDisplay(Display):
         """
         F, codes = predictions_of(estimator, X, y)
         classes = np.asarray(classes_of(estimator)).tolist()
-        if getattr(estimator, "gate_", None) is not None:
-            w = estimator.gate_weights(X)
-        else:
-            w = weights_of(estimator)
+        G = gate_weights_of(estimator, X)
+        w = weights_of(estimator) if G is None else G
         f = None
         if hasattr(estimator, "member_decision_function"):
             f = estimator.member_decision_function(X)

@@ -30,6 +30,24 @@ def core_of(ensemble: Any) -> Any:
             return ensemble
 
 
+def gate_weights_of(ensemble: Any, X: Any) -> FloatArray | None:
+    """Return G of a gated committee or a mixture, or of a pipeline or search around one.
+
+    None where weights do not depend on x.
+    """
+    core = core_of(ensemble)
+    if getattr(core, "gate_", None) is None and not hasattr(core, "experts_"):
+        return None
+    while ensemble is not core:
+        if isinstance(ensemble, Pipeline):
+            X = ensemble[:-1].transform(X) if len(ensemble) > 1 else X
+            ensemble = ensemble[-1]
+        else:
+            ensemble = ensemble.best_estimator_
+    G: FloatArray = core.gate_weights(X)
+    return G
+
+
 def combiner_of(estimator: Any) -> Any:
     """Return the fitted combiner of a committee, or the combiner itself, or None."""
     if isinstance(estimator, Combiner):

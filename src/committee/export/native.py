@@ -138,6 +138,8 @@ def _voting(
     committee: Any, members: list[Member], w: FloatArray, how: dict[str, Any]
 ) -> Any:
     """Return a voting ensemble, behind what makes an array of a frame if need be."""
+    # Our own networks have a counterpart in scikit-learn.
+    members = [m._as_native() if hasattr(m, "_as_native") else m for m in members]
     if any(isinstance(member, OnColumns) for member in members):
         n_features = _width(committee, members)
         members = [on_all_columns(member, n_features) for member in members]
@@ -158,7 +160,7 @@ def _voting(
 
 def _check(committee: Any) -> None:
     """Refuse what is no committee, or whose output no native model has."""
-    if not hasattr(committee, "_as_roster"):
+    if not hasattr(committee, "to_sklearn"):
         raise TypeError(
             "A fitted CommitteeClassifier or CommitteeRegressor was expected (prune "
             f"makes one of any ensemble). Got {type(committee).__name__} instead."

@@ -16,6 +16,7 @@ from committee._files import replaced_atomically
 from committee._install import how_to_install
 from committee.ensembles import trees_of
 from committee.ensembles.member_names import kind_of_member
+from committee.export.gated import GatedSum, gated_sum, is_gated, register_gated
 from committee.export.graph import register_trees
 from committee.export.links import write_probit, write_shares, write_slope
 from committee.export.native import averaging, probit_scale
@@ -36,6 +37,9 @@ def to_onnx(
 
         onnx(x) = sum_m w_m f_m(x),   x in single precision
 
+    With a `SoftmaxGate`, and for mixtures and gated ensembles whose gates are multinomial
+    regressions, the weights are g_m(x), and the gate is in the graph.
+
     What turns the weighted means of a classifier into probabilities goes into the graph
     as well: the slope of a pruned one, the probit of `EPPruner`.
 
@@ -51,8 +55,9 @@ def to_onnx(
 
     Parameters
     ----------
-    committee : CommitteeClassifier or CommitteeRegressor
-        Fitted, and one for which `to_sklearn` has a native model.
+    committee : CommitteeClassifier or CommitteeRegressor, or mixture
+        Fitted, and one for which `to_sklearn` has a native model, or with a gate that is
+        linear in x.
     path : path, optional
         Where to write the model. The file is replaced as a whole or not at all.
     X : frame, optional
@@ -87,7 +92,7 @@ def to_onnx(
         raise ImportError(
             f"to_onnx needs skl2onnx, which is not installed: {how_to_install('onnx')}."
         ) from error
-    native = averaging(committee)
+    native = gated_sum(committee) if is_gated(committee) else averaging(committee)
     labels = _labels(committee) if is_classifier(committee) else None
     model = _written(committee, native, labels, X, isinstance(native, Pipeline))
     if path is not None:
@@ -101,7 +106,7 @@ def _written(committee: Any, native: Any, labels: Any, X: Any, double: bool) -> 
     model = _converted(_writable(native), _inputs(committee, X, double))
     if labels is not None:
         model = _with_labels(model, labels, committee)
-    _fix_inputs(model, single=X is None or committee.transformer_ is None)
+    _fix_inputs(model, single=X is None or _transformer(committee) is None)
     _drop_unused(model)
     problem = _problem(model)
     if problem is None:
@@ -149,7 +154,7 @@ def _inputs(committee: Any, X: Any, double: bool) -> list[tuple[str, Any]]:
     )
 
     number = DoubleTensorType if double else FloatTensorType
-    if X is None or committee.transformer_ is None:
+    if X is None or _transformer(committee) is None:
         return [("X", number([None, committee.n_features_in_]))]
     if not hasattr(X, "columns"):
         raise TypeError(
@@ -163,9 +168,15 @@ def _inputs(committee: Any, X: Any, double: bool) -> list[tuple[str, Any]]:
     ]
 
 
+def _transformer(committee: Any) -> Any:
+    """Return what a pipeline does to X before the members, None without one."""
+    return getattr(committee, "transformer_", None)
+
+
 def _converted(native: Any, inputs: list[tuple[str, Any]]) -> Any:
     """Return what skl2onnx makes of the model, or name what it could not read."""
     register_trees()
+    register_gated()
     try:
         return _convert(native, inputs)
     except _REFUSALS as error:
@@ -211,6 +222,9 @@ def _writable(native: Any) -> Any:
         *before, (name, model) = native.steps
         single = CastTransformer(dtype=np.float32)
         return Pipeline([*before, ("single", single), (name, _writable(model))])
+    if isinstance(native, GatedSum):
+        members = [_writable(member) for member in native.estimators_]
+        return type(native)(members, native.gate, native.classes_)
     if isinstance(native, (VotingClassifier, VotingRegressor, StackingRegressor)):
         return _writable_votes(native)
     return trees_of(native) or native
@@ -242,13 +256,7 @@ def _with_labels(model: Any, labels: Any, committee: Any) -> Any:
     from skl2onnx.helpers.onnx_helper import select_model_inputs_outputs
 
     model = select_model_inputs_outputs(model, outputs=["probabilities"])
-    largest = "probabilities"
-    if committee.slope_ is not None:
-        largest = write_slope(model, committee.slope_)
-    elif (scale := probit_scale(committee)) is not None:
-        largest = write_probit(model, scale)
-    elif hasattr(committee, "refinement_"):  # leaves may hold values below zero
-        largest = write_shares(model)
+    largest = _with_link(model, committee)
     graph = model.graph
     kind = TensorProto.STRING if labels.dtype == object else TensorProto.INT64
     graph.initializer.append(numpy_helper.from_array(labels, "committee_labels"))
@@ -265,6 +273,19 @@ def _with_labels(model: Any, labels: Any, committee: Any) -> Any:
     graph.output.append(helper.make_tensor_value_info("label", kind, [None]))
     graph.output.append(probabilities)
     return model
+
+
+def _with_link(model: Any, committee: Any) -> str:
+    """Write the link behind the means, if there is one; return what is largest."""
+    if is_gated(committee):
+        return "probabilities"
+    if committee.slope_ is not None:
+        return write_slope(model, committee.slope_)
+    if (scale := probit_scale(committee)) is not None:
+        return write_probit(model, scale)
+    if hasattr(committee, "refinement_"):  # leaves may hold values below zero
+        return write_shares(model)
+    return "probabilities"
 
 
 def _fix_inputs(model: Any, single: bool) -> None:

@@ -2,6 +2,7 @@
 
 from committee.gates.base import Gate
 from committee.gates.neighbour import NeighbourGate
+from committee.gates.precision import PrecisionGate
 from committee.gates.softmax import SoftmaxGate
 
-__all__ = ["Gate", "NeighbourGate", "SoftmaxGate"]
+__all__ = ["Gate", "NeighbourGate", "PrecisionGate", "SoftmaxGate"]

@@ -41,8 +41,16 @@ class Gate(ABC, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {"columns": ["array-like", None]}
 
+    #: Whether `weights` takes the members' standard deviations, std (N, M).
+    needs_std: ClassVar[bool] = False
+
     columns: Any
     n_members_: int
+
+    @property
+    def fits_on_std(self) -> bool:
+        """Whether `fit` takes them too, on rows that the members have not seen."""
+        return False
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -73,19 +81,7 @@ class Gate(ABC, BaseEstimator):
         -------
         self
         """
-        X, F = self._inputs(X, reset=True), check_predictions(F)
-        if len(X) != len(F):
-            raise ValueError(
-                f"X and F must have the same rows. Got {len(X)} rows of X and {len(F)} "
-                "of F."
-            )
-        problem = Problem(
-            F,
-            check_targets(F, y),
-            check_held_out(held_out, F.shape),
-            check_sample_weight(sample_weight, F),
-        )
-        X, problem = _usable(X, problem)
+        X, problem = usable(*self._checked_rows(X, F, y, held_out, sample_weight))
         s = problem.row_weights
         self._centre: FloatArray = np.average(X, axis=0, weights=s)
         variance = np.average((X - self._centre) ** 2, axis=0, weights=s)
@@ -96,6 +92,23 @@ class Gate(ABC, BaseEstimator):
         self._n_classes = problem.n_classes
         self._learn(self._scaled(X), problem)
         return self
+
+    def _checked_rows(
+        self, X: Any, F: Any, y: Any, held_out: Any, sample_weight: Any
+    ) -> tuple[FloatArray, Problem]:
+        """Return what the gate sees of X, and F, y, the mask and row weights."""
+        X, F = self._inputs(X, reset=True), check_predictions(F)
+        if len(X) != len(F):
+            raise ValueError(
+                f"X and F must have the same rows. Got {len(X)} rows of X and {len(F)} "
+                "of F."
+            )
+        return X, Problem(
+            F,
+            check_targets(F, y),
+            check_held_out(held_out, F.shape),
+            check_sample_weight(sample_weight, F),
+        )
 
     def weights(self, X: Any, F: Any = None) -> FloatArray:
         """Return g(x), the weights of the members at every x.
@@ -183,7 +196,7 @@ class Gate(ABC, BaseEstimator):
         return F
 
 
-def _usable(X: FloatArray, problem: Problem) -> tuple[FloatArray, Problem]:
+def usable(X: FloatArray, problem: Problem) -> tuple[FloatArray, Problem]:
     """Leave out rows of weight zero, and those on which every member abstains."""
     use = problem.row_weights > 0
     if problem.held_out is not None:

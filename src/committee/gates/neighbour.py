@@ -15,11 +15,20 @@ from committee._validation import Interval, StrOptions
 from committee.combiners import Combiner
 from committee.combiners.problem import Problem
 from committee.gates.base import Gate
-from committee.gates.static import static_weights
+from committee.gates.gate_share import (
+    errors_of,
+    gate_share,
+    in_units,
+    present_shares,
+    static_weights,
+)
 
 #: Rows that are answered at once.
 _BLOCK = 4096
 _FOR_NUMBERS = ("soft", "ola")
+#: With fewer rows nothing is known of the share, more are not needed.
+_LEAST_ROWS = 10
+_MOST_ROWS = 5000
 
 
 class NeighbourGate(Gate):
@@ -27,9 +36,11 @@ class NeighbourGate(Gate):
 
     With the k rows nearest to x, on columns of mean zero and variance one:
 
-    - "soft": g_m ~ w_m e_m / e_m(x) with static weights w, e_m the mean squared error
+    - "soft": h_m ~ w_m e_m / e_m(x) with static weights w, e_m the mean squared error
       over all rows, and e_m(x) that among the neighbours, averaged with e_m in equal
-      parts (probability vectors against one-hot targets for classes).
+      parts (probability vectors against one-hot targets for classes). The weights are
+      (1 - share) w + share h(x); the share is that of least error on the rows of the
+      fit, each without itself, shrunk by three standard errors of its gain.
     - "ola": who is right most often (Woods, Kegelmeyer and Bowyer 1997), or has the
       least squared error; ties share.
     - "lca": the same among those neighbours that the member puts into the class that
@@ -59,6 +70,8 @@ class NeighbourGate(Gate):
     Attributes
     ----------
     neighbors_ : NearestNeighbors
+    gate_share_ : float
+        The share of "soft"; one for the other methods.
 
     Examples
     --------
@@ -78,6 +91,9 @@ class NeighbourGate(Gate):
         "static": [Combiner, None],
         "algorithm": [StrOptions({"auto", "ball_tree", "kd_tree", "brute"})],
     }
+
+    #: Files of older versions have none.
+    gate_share_: float = 1.0
 
     def __init__(
         self,
@@ -101,11 +117,11 @@ class NeighbourGate(Gate):
                 f"NeighbourGate(method={self.method!r}) counts who is right, which needs "
                 'classes. For numbers take method="soft" or "ola".'
             )
-        mask = problem.held_out
+        mask, problem = problem.held_out, in_units(problem)
         self._present: BoolArray = np.ones((len(Z), 1), bool) if mask is None else mask
         self._votes: IntArray | None = None
         if self.method == "soft" or problem.n_classes is None:
-            worth = _squared_errors(problem)
+            worth = (errors_of(problem) ** 2).sum(axis=2)
         else:
             votes = problem.F.argmax(axis=2)
             worth = (votes == problem.y[:, None]).astype(np.float64)
@@ -117,12 +133,38 @@ class NeighbourGate(Gate):
         counted = np.maximum(s.sum(axis=0), np.finfo(float).tiny)
         self._overall: FloatArray = (s * self._worth).sum(axis=0) / counted
         self._correct = self._worth > 0 if self.method == "knora-e" else None
-        self._static: FloatArray | None = None
-        if self.method == "soft":
-            self._static = static_weights(self.static, problem)
         k = min(self.n_neighbors, len(Z))
         self.neighbors_ = NearestNeighbors(n_neighbors=k, algorithm=self.algorithm)
         self.neighbors_.fit(Z)
+        self.gate_share_ = 1.0
+        if self.method == "soft":
+            self._static: FloatArray = static_weights(self.static, problem)
+            self.gate_share_ = self._share(Z, problem)
+
+    def _share(self, Z: FloatArray, problem: Problem) -> float:
+        """Return the share of h, by rows whose own worth does not count."""
+        N = len(Z)
+        if N < _LEAST_ROWS:
+            return 0.0
+        rows = np.arange(N)
+        if N > _MOST_ROWS:
+            rows = np.random.RandomState(0).choice(N, _MOST_ROWS, replace=False)
+        k = min(self.neighbors_.n_neighbors, N - 1)
+        near = self.neighbors_.kneighbors(Z[rows], k + 1, return_distance=False)
+        # The row itself is left out; of more than k equal rows the last.
+        own = near == rows[:, None]
+        own[~own.any(axis=1), -1] = True
+        near = near[~own].reshape(len(rows), k)
+        mask = None if problem.held_out is None else problem.held_out[rows]
+        E = errors_of(problem.at(rows))
+        static, gated = (
+            np.einsum("nm,nmk->nk", np.broadcast_to(G, E.shape[:2]), E)
+            for G in (
+                present_shares(self._static, mask),
+                present_shares(self._soft(near), mask),
+            )
+        )
+        return gate_share(static, gated, self._row_weights[rows])[0]
 
     def _weigh(self, Z: FloatArray, F: FloatArray | None) -> FloatArray:
         """Return G, block by block."""
@@ -143,15 +185,20 @@ class NeighbourGate(Gate):
             return _shares(_longest(self._streaks(near)))
         if self.method == "knora-u":
             return _shares(self._sums(near)[0])
-        local = self._local(near, F)
         if self.method == "soft":
-            assert self._static is not None
-            return _shares(self._static * _relative(self._overall, local))
+            share = self.gate_share_
+            return (1.0 - share) * self._static + share * self._soft(near)
+        local = self._local(near, F)
         if self.method == "des-p":
             assert self._n_classes is not None
             return _shares(local > 1.0 / self._n_classes)
         best = local.min if self._n_classes is None else local.max
         return _shares(local == best(axis=1, keepdims=True))
+
+    def _soft(self, near: IntArray) -> FloatArray:
+        """Return h (n, M)."""
+        local = self._local(near, None)
+        return _shares(self._static * _relative(self._overall, local))
 
     def _sums(
         self, near: IntArray, counts: Callable[[IntArray], Any] = lambda rows: 1.0
@@ -194,15 +241,6 @@ class NeighbourGate(Gate):
             right |= alive & self._correct[rows]
             length += alive
         return np.where(right, length, 0)
-
-
-def _squared_errors(problem: Problem) -> FloatArray:
-    """Return |F_nm - y_n|^2, (N, M), in units of the largest: only ratios matter."""
-    if problem.n_classes is None:
-        E = problem.F - problem.y[:, None]
-        return (E / (np.abs(E).max() or 1.0)) ** 2
-    targets = np.eye(problem.n_classes)[problem.y]
-    return ((problem.F - targets[:, None]) ** 2).sum(axis=2)  # type: ignore[no-any-return]
 
 
 def _longest(streaks: IntArray) -> Any:

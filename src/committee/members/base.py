@@ -136,6 +136,10 @@ class Generator(ABC, BaseEstimator):
     #: Whether members are weighed on rows, or folds, that they did not see.
     leaves_rows_out: ClassVar[bool] = True
 
+    def default_member(self, tree: Any) -> Member:
+        """Return what members are where a committee has no estimator: a tree."""
+        return tree(max_depth=self.default_depth)
+
     @abstractmethod
     def generate(
         self,

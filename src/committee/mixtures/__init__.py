@@ -1,8 +1,12 @@
-"""Experts that are trained together with their gate, by EM."""
+"""Experts that are trained together with their gate."""
 
 from committee.mixtures.experts import (
     MixtureOfExpertsClassifier,
     MixtureOfExpertsRegressor,
+)
+from committee.mixtures.gated_ensemble import (
+    GatedEnsembleClassifier,
+    GatedEnsembleRegressor,
 )
 from committee.mixtures.hierarchical import (
     HierarchicalMixtureClassifier,
@@ -10,6 +14,8 @@ from committee.mixtures.hierarchical import (
 )
 
 __all__ = [
+    "GatedEnsembleClassifier",
+    "GatedEnsembleRegressor",
     "HierarchicalMixtureClassifier",
     "HierarchicalMixtureRegressor",
     "MixtureOfExpertsClassifier",

@@ -1,4 +1,4 @@
-"""What mixtures of experts share: rows, restarts, and what is kept of the best."""
+"""What mixtures of experts share: EM from several starts, and what is kept of the best."""
 
 from __future__ import annotations
 
@@ -8,28 +8,25 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import (
-    check_is_fitted,
-    has_fit_parameter,
-    validate_data,
-)
+from sklearn.utils.validation import has_fit_parameter
 
-from committee._typing import FloatArray, IntArray, Member, RandomState
+from committee._typing import FloatArray, Member, RandomState
 from committee._validation import HasMethods, Interval, check_sample_weight
 from committee.members.base import draw_seeds
-from committee.mixtures.em import Data, Trace, run_em
-from committee.mixtures.gate_tree import empty_gates, log_gates
-from committee.predictions import predict_all, weighted_by_row
+from committee.mixtures.classifier_gate import ClassifierGate, check_gate
+from committee.mixtures.em import Data, MixtureGate, Trace, run_em
+from committee.mixtures.gate_tree import GateTree, empty_gates
+from committee.mixtures.gated_experts import GatedExperts
 
 #: Share of equal responsibilities at the start, so that no expert begins without rows.
 _EQUAL_SHARE = 0.1
 
 
-class BaseMixture(BaseEstimator):
+class BaseMixture(GatedExperts):
     """Experts and gates by EM, from several starts."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -51,9 +48,9 @@ class BaseMixture(BaseEstimator):
     validation_fraction: float | None
     random_state: RandomState
 
-    experts_: list[Member]
+    #: A classifier, for mixtures with one gate.
+    gate: Member | None = None
     noise_: FloatArray | None
-    gates_: list[FloatArray]
 
     @abstractmethod
     def _shape(self) -> tuple[int, int]:
@@ -67,13 +64,17 @@ class BaseMixture(BaseEstimator):
                 "EM fits experts on weighted rows: expert must take sample_weight in "
                 f"fit. {type(expert).__name__} does not."
             )
+        if classes is not None and not hasattr(expert, "predict_proba"):
+            raise ValueError(
+                "EM needs the probabilities of classes: expert must have predict_proba. "
+                f"{type(expert).__name__} does not."
+            )
+        if self.gate is not None:
+            check_gate(self.gate)
         s = check_sample_weight(sample_weight, X)
         s = np.ones(len(X)) if s is None else s
         X, y, s = X[s > 0], y[s > 0], s[s > 0]
-        self._centre: FloatArray = np.average(X, axis=0, weights=s)
-        spread = np.sqrt(np.average((X - self._centre) ** 2, axis=0, weights=s))
-        constant = spread <= 1e-12 * np.abs(self._centre)
-        self._scale: FloatArray = np.where(constant, 1.0, spread)
+        self._scale_by(X, s)
         data = Data(X, self._scaled(X), y, s, classes)
         rng = check_random_state(self.random_state)
         seeds = draw_seeds(rng, self.n_restarts)
@@ -107,15 +108,19 @@ class BaseMixture(BaseEstimator):
     ) -> Trace:
         """Run EM from the cells around some rows that the seed draws."""
         depth, branching = self._shape()
-        if "random_state" in expert.get_params():
-            expert = clone(expert).set_params(random_state=seed)
+        expert = _seeded(expert, seed)
         M = branching**depth
+        gate: MixtureGate
+        if self.gate is None:
+            empty = empty_gates(depth, branching, data.Z.shape[1])
+            gate = GateTree(empty, float(self.gate_penalty))
+        else:
+            gate = ClassifierGate(_seeded(self.gate, seed), M)
         return run_em(
             data,
             _start(data, M, seed),
             expert,
-            empty_gates(depth, branching, data.Z.shape[1]),
-            penalty=float(self.gate_penalty),
+            gate,
             max_iter=self.max_iter,
             tol=self.tol,
             held_out=held_out,
@@ -125,7 +130,11 @@ class BaseMixture(BaseEstimator):
         """Store the mixture, and how EM came to it."""
         self.experts_ = trace.mixture.experts
         self.noise_ = trace.mixture.noise
-        self.gates_ = trace.mixture.gates
+        gate = trace.mixture.gate
+        self.gates_ = gate.gates if isinstance(gate, GateTree) else []
+        self.gate_ = gate.model if isinstance(gate, ClassifierGate) else None
+        if isinstance(gate, ClassifierGate) and self.gate_ is None:  # of one expert
+            self.gates_ = empty_gates(1, 1, len(self._centre) + 1)
         self.log_likelihoods_ = np.array(trace.fitted)
         self.held_out_log_likelihoods_ = np.array(trace.held_out)
         self.n_iter_ = len(trace.fitted)
@@ -140,59 +149,13 @@ class BaseMixture(BaseEstimator):
                 stacklevel=4,
             )
 
-    def gate_weights(self, X: Any) -> FloatArray:
-        """Return g(x), the weight of every expert at every x.
 
-        Parameters
-        ----------
-        X : array-like of shape (N, n_features)
-
-        Returns
-        -------
-        G : array of shape (N, M)
-            Rows sum to one.
-        """
-        return self._gate(self._checked(X))
-
-    def member_predictions(self, X: Any, *, n_jobs: int | None = None) -> FloatArray:
-        """Return F, the predictions of every expert.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, n_features)
-        n_jobs : int, optional
-            Experts that predict at the same time.
-
-        Returns
-        -------
-        F : array of shape (N, M) or (N, M, K)
-        """
-        return predict_all(
-            self.experts_, self._checked(X), classes=self._codes(), n_jobs=n_jobs
-        )
-
-    def _combined(self, X: Any) -> FloatArray:
-        """Return sum_m g_m(x) f_m(x)."""
-        X = self._checked(X)
-        F = predict_all(self.experts_, X, classes=self._codes())
-        return weighted_by_row(F, self._gate(X))
-
-    def _codes(self) -> IntArray | None:
-        """Return the class codes, None for regression."""
-        return None
-
-    def _gate(self, X: FloatArray) -> FloatArray:
-        G: FloatArray = np.exp(log_gates(self._scaled(X), self.gates_))
-        return G
-
-    def _checked(self, X: Any) -> FloatArray:
-        check_is_fitted(self)
-        return validate_data(self, X, dtype=np.float64, reset=False)  # type: ignore[no-any-return]
-
-    def _scaled(self, X: FloatArray) -> FloatArray:
-        """Return a column of ones, and X with mean zero and variance one."""
-        Z: FloatArray = np.c_[np.ones(len(X)), (X - self._centre) / self._scale]
-        return Z
+def _seeded(estimator: Member, seed: int) -> Member:
+    """Return an unfitted estimator with this seed, if it takes one."""
+    made = clone(estimator)
+    if "random_state" in made.get_params():
+        made.set_params(random_state=seed)
+    return made
 
 
 def _start(data: Data, n_experts: int, seed: int) -> FloatArray:

@@ -5,20 +5,19 @@
         squared error, and the gates are multinomial regressions on s_n r_nm
 
 (Jacobs, Jordan, Nowlan and Hinton 1991; Jordan and Jacobs 1994.) The likelihood,
-penalised by the gates, never falls where experts are fitted to their optimum.
+penalised by the gates, never falls where experts and gates are fitted to their optimum.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.base import clone
 
 from committee._typing import FloatArray, IntArray, Member
-from committee.mixtures.gate_tree import fit_gates, gate_penalty, log_gates
 from committee.predictions import predict_all
 
 #: The least probability of a class, and the least noise as a share of the variance of y:
@@ -45,18 +44,32 @@ class Data:
         )
 
 
+class MixtureGate(Protocol):
+    """A gate that is fitted to responsibilities: `GateTree` or `ClassifierGate`."""
+
+    def log_weights(self, X: FloatArray, Z: FloatArray) -> FloatArray:
+        """Return log g (N, M)."""
+
+    def fitted(self, X: FloatArray, Z: FloatArray, W: FloatArray) -> MixtureGate:
+        """Return the gate of soft targets W (N, M)."""
+
+    def price(self) -> float:
+        """Return what is subtracted from the log-likelihood."""
+
+
 @dataclass(frozen=True)
 class Mixture:
-    """Fitted experts, their noise variances (M,) or None for classes, and gates."""
+    """Fitted experts, their noise variances (M,) or None for classes, and the gate."""
 
     experts: list[Member]
     noise: FloatArray | None
-    gates: list[FloatArray]
+    gate: MixtureGate
 
     def log_joint(self, data: Data) -> FloatArray:
         """Return log g_m(x_n) p(y_n | f_m(x_n)), (N, M)."""
         F = predict_all(self.experts, data.X, classes=data.classes)
-        return log_gates(data.Z, self.gates) + log_densities(F, data.y, self.noise)
+        log_g = self.gate.log_weights(data.X, data.Z)
+        return log_g + log_densities(F, data.y, self.noise)
 
 
 @dataclass
@@ -90,8 +103,7 @@ def maximise(
     data: Data,
     R: FloatArray,
     expert: Member,
-    gates: list[FloatArray],
-    penalty: float,
+    gate: MixtureGate,
     before: Mixture | None = None,
 ) -> Mixture:
     """Return the mixture of the M step, for responsibilities R (N, M)."""
@@ -112,16 +124,15 @@ def maximise(
         size = np.maximum(W.sum(axis=0), np.finfo(float).tiny)
         squares = (W * (F - data.y[:, None]) ** 2).sum(axis=0) / size
         noise = np.maximum(squares, max(least, np.finfo(float).tiny))
-    return Mixture(experts, noise, fit_gates(data.Z, W, gates, penalty))
+    return Mixture(experts, noise, gate.fitted(data.X, data.Z, W))
 
 
 def run_em(
     data: Data,
     start: FloatArray,
     expert: Member,
-    gates: list[FloatArray],
+    gate: MixtureGate,
     *,
-    penalty: float,
     max_iter: int,
     tol: float,
     held_out: Data | None = None,
@@ -132,12 +143,12 @@ def run_em(
     It ends when a step gains less than `tol` for each row, or with `held_out` rows when
     their likelihood has not risen for `patience` steps; the best of them is returned.
     """
-    mixture = maximise(data, start, expert, gates, penalty)
+    mixture = maximise(data, start, expert, gate)
     trace = Trace(mixture)
     for _ in range(max_iter):
         joint = mixture.log_joint(data)
         row = logsumexp(joint, axis=1)
-        trace.fitted.append(float(data.s @ row) - gate_penalty(mixture.gates, penalty))
+        trace.fitted.append(float(data.s @ row) - mixture.gate.price())
         if held_out is not None:
             others = logsumexp(mixture.log_joint(held_out), axis=1)
             trace.held_out.append(float(np.average(others, weights=held_out.s)))
@@ -148,7 +159,7 @@ def run_em(
             trace.converged = True
             break
         R = np.exp(joint - row[:, None])
-        mixture = maximise(data, R, expert, mixture.gates, penalty, mixture)
+        mixture = maximise(data, R, expert, mixture.gate, mixture)
     return trace
 
 

@@ -11,12 +11,34 @@ with z = (1, x). A tree of depth one is the gate of a plain mixture.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from committee._typing import FloatArray
+from committee._typing import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class GateTree:
+    """The gates of a tree, and the penalty of their coefficients."""
+
+    gates: list[FloatArray]
+    penalty: float
+
+    def log_weights(self, X: FloatArray, Z: FloatArray) -> FloatArray:
+        """Return log g (N, M)."""
+        return log_gates(Z, self.gates)
+
+    def fitted(self, X: FloatArray, Z: FloatArray, W: FloatArray) -> GateTree:
+        """Return the tree of soft targets W (N, M), from this one."""
+        return GateTree(fit_gates(Z, W, self.gates, self.penalty), self.penalty)
+
+    def price(self) -> float:
+        """Return penalty |B|^2 / 2 of all gates, intercepts aside."""
+        squares = sum(float(np.sum(B[:, 1:] ** 2)) for B in self.gates)
+        return 0.5 * self.penalty * squares
 
 
 def empty_gates(depth: int, branching: int, n_columns: int) -> list[FloatArray]:
@@ -27,12 +49,22 @@ def empty_gates(depth: int, branching: int, n_columns: int) -> list[FloatArray]:
 
 def log_gates(Z: FloatArray, gates: list[FloatArray]) -> FloatArray:
     """Return log g of every leaf, (N, L); Z (N, 1 + d) begins with ones."""
-    b = len(gates[0])
     log_g = np.zeros((len(Z), _n_leaves(gates)))
-    for B, leaves in zip(gates, _leaves(gates), strict=True):
-        children = np.repeat(np.arange(b), (leaves.stop - leaves.start) // b)
-        log_g[:, leaves] += log_softmax(Z @ B.T, axis=1)[:, children]
+    for B, way in zip(gates, ways(gates), strict=True):
+        below = way < len(B)
+        log_g[:, below] += log_softmax(Z @ B.T, axis=1)[:, way[below]]
     return log_g
+
+
+def ways(gates: list[FloatArray]) -> list[IntArray]:
+    """Return for each node the child that leads to every leaf, b where none does."""
+    b, L = len(gates[0]), _n_leaves(gates)
+    found = []
+    for leaves in _leaves(gates):
+        way = np.full(L, b)
+        way[leaves] = np.repeat(np.arange(b), (leaves.stop - leaves.start) // b)
+        found.append(way)
+    return found
 
 
 def fit_gates(
@@ -76,11 +108,6 @@ def fit_multinomial(
         return B
     fitted: FloatArray = found.x.reshape(B.shape)
     return fitted
-
-
-def gate_penalty(gates: list[FloatArray], penalty: float) -> float:
-    """Return penalty |B|^2 / 2 of all gates, intercepts aside."""
-    return 0.5 * penalty * sum(float(np.sum(B[:, 1:] ** 2)) for B in gates)
 
 
 def _n_leaves(gates: list[FloatArray]) -> int:

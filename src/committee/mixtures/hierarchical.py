@@ -8,53 +8,69 @@ from typing import Any, ClassVar
 from committee._typing import Member, RandomState
 from committee._validation import Interval
 from committee.mixtures.base import BaseMixture
-from committee.mixtures.tasks import ClassMixture, RegressionMixture
+from committee.mixtures.tasks import ClassTask, NumberTask
 
 
-class HierarchicalMixtureRegressor(RegressionMixture):
+class TreeOfGates(BaseMixture):
+    """A mixture behind gates in a tree: options, and the shape of the tree."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseMixture._parameter_constraints,
+        "depth": [Interval(Integral, 1, None, closed="left")],
+        "branching": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        expert: Member | None = None,
+        *,
+        depth: int = 2,
+        branching: int = 2,
+        gate_penalty: float = 1.0,
+        n_restarts: int = 3,
+        max_iter: int = 200,
+        tol: float = 1e-5,
+        validation_fraction: float | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.expert = expert
+        self.depth = depth
+        self.branching = branching
+        self.gate_penalty = gate_penalty
+        self.n_restarts = n_restarts
+        self.max_iter = max_iter
+        self.tol = tol
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+
+    def _shape(self) -> tuple[int, int]:
+        return self.depth, self.branching
+
+
+class HierarchicalMixtureRegressor(NumberTask, TreeOfGates):
     """A mixture of regressors behind gates in a tree, by EM.
 
         p(y | x) = sum_m g_m(x) N(y | f_m(x), noise_m),    f(x) = sum_m g_m(x) f_m(x)
 
-    g_m is the product of the gates on the way to expert m (Jordan and Jacobs 1994).
+    g_m is the product of the gates on the way to expert m, multinomial regressions
+    (Jordan and Jacobs 1994).
 
     Parameters
     ----------
-    expert : regressor, optional
-        Any that takes `sample_weight`: `LinearRegression()` unless given.
     depth : int, default=2
         Gates on the way to an expert.
     branching : int, default=2
         Ways at every gate; there are branching^depth experts.
-    gate_penalty : float, default=1.0
-        Of |B|^2 / 2 in the gates, on columns of variance one; zero for plain maximum
-        likelihood.
-    n_restarts : int, default=3
-        EM runs, each from the cells of another k-means. The one of largest likelihood
-        is kept.
-    max_iter : int, default=200
-        Steps of EM at most, in each run.
-    tol : float, default=1e-5
-        EM ends when a step gains less log-likelihood than this for each row.
-    validation_fraction : float, optional
-        Share of the rows that is held out: EM then ends when their likelihood has not
-        risen for five steps, and the best step is kept. All rows are fitted unless given.
-    random_state : int, RandomState or None
+    expert, gate_penalty, n_restarts, max_iter, tol, validation_fraction, random_state :
+        As for `MixtureOfExpertsRegressor`.
 
     Attributes
     ----------
-    experts_ : list of fitted estimators
-    noise_ : array of shape (M,)
-        Variance of the noise of each expert.
     gates_ : list of arrays of shape (branching, 1 + n_features)
-        Coefficients of the gates, on columns of mean zero and variance one, node by node from the root.
-    log_likelihoods_ : array of shape (n_iter_,)
-        Of the rows that were fitted, minus the penalty, after each step. It never falls
-        where experts are fitted to their optimum.
-    held_out_log_likelihoods_ : array
-        The mean over the rows of `validation_fraction`, empty without any.
-    n_iter_ : int
-    converged_ : bool
+        Coefficients of the gates, on columns of mean zero and variance one, node by
+        node from the root.
+    experts_, noise_, log_likelihoods_, held_out_log_likelihoods_, n_iter_, converged_ :
+        As for `MixtureOfExpertsRegressor`.
 
     Examples
     --------
@@ -66,83 +82,29 @@ class HierarchicalMixtureRegressor(RegressionMixture):
     [0.8, 0.8]
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **BaseMixture._parameter_constraints,
-        "depth": [Interval(Integral, 1, None, closed="left")],
-        "branching": [Interval(Integral, 1, None, closed="left")],
-    }
 
-    def __init__(
-        self,
-        expert: Member | None = None,
-        *,
-        depth: int = 2,
-        branching: int = 2,
-        gate_penalty: float = 1.0,
-        n_restarts: int = 3,
-        max_iter: int = 200,
-        tol: float = 1e-5,
-        validation_fraction: float | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.expert = expert
-        self.depth = depth
-        self.branching = branching
-        self.gate_penalty = gate_penalty
-        self.n_restarts = n_restarts
-        self.max_iter = max_iter
-        self.tol = tol
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-
-    def _shape(self) -> tuple[int, int]:
-        return self.depth, self.branching
-
-
-class HierarchicalMixtureClassifier(ClassMixture):
+class HierarchicalMixtureClassifier(ClassTask, TreeOfGates):
     """A mixture of classifiers behind gates in a tree, by EM.
 
         p(k | x) = sum_m g_m(x) p_m(k | x)
 
-    g_m is the product of the gates on the way to expert m (Jordan and Jacobs 1994).
+    g_m is the product of the gates on the way to expert m, multinomial regressions
+    (Jordan and Jacobs 1994).
 
     Parameters
     ----------
-    expert : classifier, optional
-        Any with `predict_proba` that takes `sample_weight`: `LogisticRegression()` unless
-        given. Experts are trained on class codes, the positions in `classes_`.
-    depth : int, default=2
-        Gates on the way to an expert.
-    branching : int, default=2
-        Ways at every gate; there are branching^depth experts.
-    gate_penalty : float, default=1.0
-        Of |B|^2 / 2 in the gates, on columns of variance one; zero for plain maximum
-        likelihood.
-    n_restarts : int, default=3
-        EM runs, each from the cells of another k-means. The one of largest likelihood
-        is kept.
-    max_iter : int, default=200
-        Steps of EM at most, in each run.
-    tol : float, default=1e-5
-        EM ends when a step gains less log-likelihood than this for each row.
-    validation_fraction : float, optional
-        Share of the rows that is held out: EM then ends when their likelihood has not
-        risen for five steps, and the best step is kept. All rows are fitted unless given.
-    random_state : int, RandomState or None
+    depth, branching :
+        As for `HierarchicalMixtureRegressor`.
+    expert, gate_penalty, n_restarts, max_iter, tol, validation_fraction, random_state :
+        As for `MixtureOfExpertsClassifier`.
 
     Attributes
     ----------
-    experts_ : list of fitted estimators
     classes_ : array of shape (K,)
-    gates_ : list of arrays of shape (branching, 1 + n_features)
-        Coefficients of the gates, on columns of mean zero and variance one, node by node from the root.
-    log_likelihoods_ : array of shape (n_iter_,)
-        Of the rows that were fitted, minus the penalty, after each step. It never falls
-        where experts are fitted to their optimum.
-    held_out_log_likelihoods_ : array
-        The mean over the rows of `validation_fraction`, empty without any.
-    n_iter_ : int
-    converged_ : bool
+    gates_ :
+        As for `HierarchicalMixtureRegressor`.
+    experts_, log_likelihoods_, held_out_log_likelihoods_, n_iter_, converged_ :
+        As for `MixtureOfExpertsRegressor`.
 
     Examples
     --------
@@ -153,35 +115,3 @@ class HierarchicalMixtureClassifier(ClassMixture):
     >>> model.fit(X, np.abs(X[:, 0]) > 0.5).predict([[-0.9], [0.0], [0.9]]).tolist()
     [True, False, True]
     """
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **BaseMixture._parameter_constraints,
-        "depth": [Interval(Integral, 1, None, closed="left")],
-        "branching": [Interval(Integral, 1, None, closed="left")],
-    }
-
-    def __init__(
-        self,
-        expert: Member | None = None,
-        *,
-        depth: int = 2,
-        branching: int = 2,
-        gate_penalty: float = 1.0,
-        n_restarts: int = 3,
-        max_iter: int = 200,
-        tol: float = 1e-5,
-        validation_fraction: float | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.expert = expert
-        self.depth = depth
-        self.branching = branching
-        self.gate_penalty = gate_penalty
-        self.n_restarts = n_restarts
-        self.max_iter = max_iter
-        self.tol = tol
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-
-    def _shape(self) -> tuple[int, int]:
-        return self.depth, self.branching

@@ -1,8 +1,8 @@
-"""What a mixture does with numbers, and with classes."""
+"""What gated experts do with numbers, and with classes."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -12,17 +12,20 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from committee._typing import FloatArray, IntArray
 from committee._validation import fit_context
-from committee.mixtures.base import BaseMixture
+from committee.distributed import ScoreMixin, lazy_rows
+from committee.mixtures.gated_experts import GatedExperts
 
 
-class RegressionMixture(RegressorMixin, BaseMixture):
-    """A mixture whose experts predict numbers, with Gaussian noise."""
+class NumberTask(ScoreMixin, RegressorMixin, GatedExperts):
+    """Experts that predict numbers."""
 
-    _default_expert = LinearRegression()
+    _default_expert: ClassVar[Any] = LinearRegression()
+    #: Writes what is learned: X, y or codes, sample weights, class codes or None.
+    _fit: Any
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit experts and gates by EM.
+        """Fit the experts and their gate.
 
         Parameters
         ----------
@@ -35,8 +38,9 @@ class RegressionMixture(RegressorMixin, BaseMixture):
         self
         """
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        return self._fit(X, y.astype(np.float64), sample_weight, None)
+        return self._fit(X, y.astype(np.float64), sample_weight, None)  # type: ignore[no-any-return]
 
+    @lazy_rows()
     def predict(self, X: Any) -> FloatArray:
         """Return sum_m g_m(x) f_m(x).
 
@@ -51,15 +55,16 @@ class RegressionMixture(RegressorMixin, BaseMixture):
         return self._combined(X)
 
 
-class ClassMixture(ClassifierMixin, BaseMixture):
-    """A mixture whose experts give class probabilities."""
+class ClassTask(ScoreMixin, ClassifierMixin, GatedExperts):
+    """Experts that give class probabilities, or vote."""
 
-    _default_expert = LogisticRegression(max_iter=1000)
+    _default_expert: ClassVar[Any] = LogisticRegression(max_iter=1000)
     classes_: Any
+    _fit: Any
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit experts and gates by EM.
+        """Fit the experts and their gate.
 
         Parameters
         ----------
@@ -72,11 +77,6 @@ class ClassMixture(ClassifierMixin, BaseMixture):
         -------
         self
         """
-        if self.expert is not None and not hasattr(self.expert, "predict_proba"):
-            raise ValueError(
-                "EM needs the probabilities of classes: expert must have predict_proba. "
-                f"{type(self.expert).__name__} does not."
-            )
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -85,8 +85,9 @@ class ClassMixture(ClassifierMixin, BaseMixture):
                 "A classifier needs at least 2 classes in y. Got 1 class: "
                 f"{self.classes_.tolist()[0]!r}."
             )
-        return self._fit(X, codes, sample_weight, np.arange(len(self.classes_)))
+        return self._fit(X, codes, sample_weight, np.arange(len(self.classes_)))  # type: ignore[no-any-return]
 
+    @lazy_rows(tail=lambda model: (len(model.classes_),))
     def predict_proba(self, X: Any) -> FloatArray:
         """Return sum_m g_m(x) p_m(k | x), columns in the order of `classes_`.
 
@@ -100,6 +101,7 @@ class ClassMixture(ClassifierMixin, BaseMixture):
         """
         return self._combined(X)
 
+    @lazy_rows(dtype=lambda model: model.classes_.dtype)
     def predict(self, X: Any) -> Any:
         """Return the most probable class.
 

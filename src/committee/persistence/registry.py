@@ -37,6 +37,7 @@ _PARTS = {
     "OnColumns": "ensembles.column_subsets.OnColumns",
     "Path": "path.Path",
     "PathStep": "ep.steps.PathStep",
+    "RefinedSize": "pruning.refinement.RefinedSize",
     "Refinement": "pruning.refinement.Refinement",
     "Roster": "ensembles.roster.Roster",
     "Rotated": "ensembles.rotated.Rotated",

@@ -26,7 +26,7 @@ from committee.pruning.costs import (
     stored_bytes,
 )
 from committee.pruning.kept_path import KeptPath, at_weights
-from committee.pruning.measures import Measure
+from committee.pruning.measures import Measure, measure_of
 from committee.pruning.path_errors import Compared, PathErrors
 from committee.pruning.pruning_data import PruningData
 from committee.pruning.summary import Summary, disagreement
@@ -114,6 +114,21 @@ class Assessment:
         else:
             seconds = np.full(M, self._seconds_before / M)
         return np.array([seconds[members].sum() for members in self._path.members])
+
+    def by(self, scoring: str) -> Assessment:
+        """Return the same with errors of another kind, from the same folds."""
+        self.check_rows()
+        classes = self.data.roster.classes
+        measure = measure_of(scoring, of_classes=classes is not None)
+        other = Assessment(self.data, self.combiner, measure)
+        other.__dict__.update(self._costs, _found=self._found.by(measure))
+        return other
+
+    @property
+    def _costs(self) -> dict[str, Any]:
+        """Bytes and seconds, as far as they were asked for."""
+        known = self.__dict__
+        return {k: known[k] for k in ("n_bytes", "seconds_per_row") if k in known}
 
     @property
     def members_by_number(self) -> dict[int, Member]:

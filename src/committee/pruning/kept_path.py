@@ -10,6 +10,7 @@ import numpy as np
 
 from committee._typing import BoolArray, FloatArray, IntArray, Member
 from committee.path import CLEARLY
+from committee.pruning.measures import measure_of
 
 #: What a combiner knows of the point that it has chosen itself, and of no other.
 OF_ONE_POINT = ("posterior_", "loo_", "log_evidence_", "inclusion_")
@@ -83,6 +84,18 @@ class KeptPath:
     def before(self) -> None:
         """None: the ensemble before pruning is not kept."""
         return None
+
+    def by(self, scoring: str) -> KeptPath:
+        """Return this, if its errors are of that kind."""
+        of_classes = self._owner.roster_.classes is not None
+        wanted = measure_of(scoring, of_classes=of_classes).name
+        if self.errors is None or self.errors[2] != f"cross-fitted {wanted}":
+            raise ValueError(
+                f"scoring={scoring!r} cannot be measured anew: copies and files keep the "
+                "numbers of the path, but not the rows. Use the committee that prune() "
+                f"returned, or prune with scoring={scoring!r} before you save it."
+            )
+        return self
 
     def measured(self, name: str) -> Any:
         """Return what was measured."""

@@ -6,6 +6,7 @@ as if all members voted; see `CrossFit` and `FilledVotes`.
 
 from __future__ import annotations
 
+import copy
 from functools import cached_property
 from typing import NamedTuple
 
@@ -71,6 +72,13 @@ class PathErrors:
     def has_folds(self) -> bool:
         """Whether there were enough rows for folds."""
         return self.crossfit.own is not None
+
+    def by(self, measure: Measure) -> PathErrors:
+        """Return the same committees, measured otherwise."""
+        _ = self.crossfit, self.before  # which both then have
+        other = copy.copy(self)
+        other.measure = measure
+        return other
 
     def of_sizes(self, sizes: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the errors of committees of these sizes, and their standard errors."""

@@ -11,8 +11,8 @@ from committee.estimators import CommitteeClassifier, CommitteeRegressor
 from committee.pruning.keep import keep_few
 from committee.pruning.oob_choice import Oob, check_oob
 from committee.pruning.recipe import recipe_of
-from committee.pruning.refine import check_refinable
 from committee.pruning.refine import refine as refine_trees
+from committee.pruning.refine_kept import check_refinable
 
 
 def prune(
@@ -72,8 +72,8 @@ def prune(
         "neg_mean_absolute_error". The combiner has its own objective.
     refine : bool, default=False
         Refit the leaves of the members, which must be trees, and merge some: see
-        `committee.refine`. The committee then has `refinement_` in the place of `path_`
-        and `summary()`.
+        `committee.refine`, which takes what this returns, too, and has more limits. The
+        committee then has `refinement_` in the place of `path_`.
     max_members : int, optional
         Take the committee of the path with at most so many members:
         `path_.choose(max_members=...)`.
@@ -140,7 +140,7 @@ def prune(
     if max_members is not None:
         small = small.path_.choose(max_members=max_members)
     if refine:
-        return _refined(small, X, y, sample_weight, n_jobs, random_state)
+        return _refined(small, X, y, sample_weight, max_members, n_jobs, random_state)
     return small
 
 
@@ -149,6 +149,7 @@ def _refined(
     X: Any,
     y: Any,
     sample_weight: Any,
+    max_members: int | None,
     n_jobs: int | None,
     random_state: RandomState,
 ) -> CommitteeClassifier | CommitteeRegressor:
@@ -157,6 +158,7 @@ def _refined(
     return refine_trees(
         *(small, X, y),
         oob=oob,
+        max_members=max_members,
         sample_weight=sample_weight,
         n_jobs=n_jobs,
         random_state=random_state,

@@ -34,6 +34,8 @@ from committee.members.base import check_fraction, draw_seeds, split_rows
 from committee.members.training import set_random_states
 from committee.pruning.keep import keep_few
 from committee.pruning.measures import measure_of
+from committee.pruning.refine_kept import checked_limits, kept_of, refine_kept
+from committee.pruning.refined_sizes import Limits
 from committee.routing import checked_metadata
 from committee.targets import require_y
 
@@ -55,6 +57,11 @@ class _Pruned(BaseCommittee):
         "combiner": [Combiner, str, None],
         "weigh_on": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither")],
         "scoring": [str, None],
+        "refine": ["boolean"],
+        "max_members": [Interval(Integral, 1, None, closed="left"), None],
+        "max_leaves": [Interval(Integral, 1, None, closed="left"), None],
+        "max_bytes": [Interval(Real, 0, None, closed="neither"), None],
+        "tolerance": [Interval(Real, 0, None, closed="left"), None],
         "n_jobs": [None, Integral],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -67,6 +74,11 @@ class _Pruned(BaseCommittee):
         combiner: Combiner | str | None = None,
         weigh_on: str | float = "auto",
         scoring: str | None = None,
+        refine: bool = False,
+        max_members: int | None = None,
+        max_leaves: int | None = None,
+        max_bytes: float | None = None,
+        tolerance: float | None = None,
         n_jobs: int | None = None,
         random_state: RandomState = None,
         verbose: bool | int = False,
@@ -75,6 +87,11 @@ class _Pruned(BaseCommittee):
         self.combiner = combiner
         self.weigh_on = weigh_on
         self.scoring = scoring
+        self.refine = refine
+        self.max_members = max_members
+        self.max_leaves = max_leaves
+        self.max_bytes = max_bytes
+        self.tolerance = tolerance
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -118,20 +135,40 @@ class _Pruned(BaseCommittee):
             safe_indexing(y, train),
             **index_params(X, params, indices=train),
         )
+        X, y = safe_indexing(X, weighing), safe_indexing(y, weighing)
+        s = None if s is None else s[weighing]
         small = keep_few(
-            copy.copy(self),
-            ensemble,
-            roster_of(ensemble),
-            safe_indexing(X, weighing),
-            safe_indexing(y, weighing),
+            *(copy.copy(self), ensemble, roster_of(ensemble), X, y),
             oob=oob,
-            sample_weight=None if s is None else s[weighing],
+            sample_weight=s,
             scoring=self.scoring,
             verbose=bool(self.verbose),
         )
+        small = self._limited(small, X, y, oob, s, rng)
         self.__dict__.update(small.__dict__)
         self._rebuilt()  # so that predict changes nothing
         return self
+
+    def _limited(self, small: Any, X: Any, y: Any, oob: bool, s: Any, rng: Any) -> Any:
+        """Take the size that was asked for, and refine it."""
+        chooses = small.combiner_.needs_rows
+        if self.max_members is not None and (chooses or not self.refine):
+            small = small.path_.choose(max_members=self.max_members)
+        if not self.refine:
+            return small
+        kept = kept_of(small)
+        made, _ = refine_kept(
+            *(kept, kept.template, X, y),
+            limits=checked_limits(self._limits, len(kept.members)),
+            oob=oob,
+            sample_weight=s,
+            random_state=rng,
+        )
+        return made
+
+    @property
+    def _limits(self) -> Limits:
+        return Limits(self.max_members, self.max_leaves, self.max_bytes, self.tolerance)
 
     def _check_recipe(self, X: Any) -> None:
         """Refuse, before any work, what cannot be trained or measured."""
@@ -144,6 +181,11 @@ class _Pruned(BaseCommittee):
                 "was trained elsewhere."
             )
         self._check_kind()
+        if not self.refine and any(x is not None for x in self._limits[1:]):
+            raise ValueError(
+                "max_leaves, max_bytes and tolerance are limits of refined trees: give "
+                "refine=True with them."
+            )
         measure_of(self.scoring, of_classes=is_classifier(self))
 
     def _params_of_fit(self, s: Any, fit_params: dict[str, Any]) -> dict[str, Any]:
@@ -229,6 +271,12 @@ class PrunedClassifier(_Pruned, CommitteeClassifier):
         The rows to prune on, as above, or a fraction to split off in any case.
     scoring : str, optional
         What the errors of `path_` and `summary()` are; see `prune`.
+    refine : bool, default=False
+        Refit the leaves of the trees that are kept: see `committee.refine`.
+    max_members : int, optional
+        Members to keep at most.
+    max_leaves, max_bytes, tolerance : optional
+        As in `committee.refine`, with `refine=True`.
     n_jobs : int, optional
         Members that predict at the same time. Training follows the estimator's own.
     random_state : int, RandomState or None
@@ -279,6 +327,12 @@ class PrunedRegressor(_Pruned, CommitteeRegressor):
         to split off in any case.
     scoring : str, optional
         What the errors of `path_` and `summary()` are; see `prune`.
+    refine : bool, default=False
+        Refit the leaves of the trees that are kept: see `committee.refine`.
+    max_members : int, optional
+        Members to keep at most.
+    max_leaves, max_bytes, tolerance : optional
+        As in `committee.refine`, with `refine=True`.
     n_jobs : int, optional
         Members that predict at the same time. Training follows the estimator's own.
     random_state : int, RandomState or None

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
-from numbers import Integral
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from committee._typing import FloatArray, IntArray, RandomState
+from committee._typing import RandomState
 from committee.combiners import Average
-from committee.distributed import refuse_dask
 from committee.ensembles import Roster, roster_of
 from committee.ensembles.column_subsets import OnColumns
-from committee.ensembles.forests import is_tree
 from committee.estimators import CommitteeClassifier, CommitteeRegressor
 from committee.pruning.keep import learn
 from committee.pruning.oob_choice import Oob, check_oob
-from committee.pruning.pruning_data import PruningData
+from committee.pruning.pruned import PrunedClassifier, PrunedRegressor
 from committee.pruning.recipe import recipe_of
-from committee.pruning.refined_trees import assembled, nodes_of, refined
+from committee.pruning.refine_kept import (
+    Kept,
+    check_trees,
+    checked_limits,
+    kept_of,
+    refine_kept,
+    refuse_chunks,
+)
+from committee.pruning.refined_sizes import Limits
+from committee.pruning.refined_trees import assembled
+from committee.pruning.tree_rows import nodes_of
 from committee.refining import shrunk_values
 
 
@@ -30,6 +39,8 @@ def refine(
     *,
     max_members: int | None = None,
     max_leaves: int | None = None,
+    max_bytes: float | None = None,
+    tolerance: float | None = None,
     oob: Oob = "auto",
     sample_weight: Any = None,
     n_jobs: int | None = None,
@@ -38,15 +49,19 @@ def refine(
     """Return some trees of an ensemble, with fewer leaves and better values in them.
 
         f(x) = sum_m c_{m, leaf_m(x)},   c0 = w_m v_ml,
-        c = argmin sum_n |y_n - a_n sum_{m: n not seen} c_{m, leaf_m(x_n)}|^2
+        c = argmin sum_n |t_n - a_n sum_{m: n not seen} c_{m, leaf_m(x_n)}|^2
                  + mu sum_s |T(x_s) - sum_m c_{m, leaf_m(x_s)}|^2 + lambda |c - c0|^2
 
     What a few trees of a forest lack is not better splits but better leaves. Subtrees of
-    few rows become leaves, and the values of all leaves are fitted together: on rows that
-    a tree has not seen, with a_n so that these stand for all, or on all rows. For classes
-    the whole ensemble T is a teacher on made-up rows, four for each row and 20,000 at
-    most, and settings are fixed. For numbers the cut, lambda and the rows are chosen on
-    honest rows: judged by trees that did not see them, with values fitted without them.
+    few rows become leaves, those of classes that hardly differ are merged, and
+    the values of all leaves are fitted together: on rows that
+    a tree has not seen, with a_n so that these stand for all, or on all rows. For numbers
+    t = y. For classes the whole ensemble T is a teacher: on made-up rows, four for each row
+    and 20,000 at most, and on the rows themselves, where t is a mean of the label and of
+    T's out-of-bag output. The cut, lambda, the rows and the part of the labels are chosen
+    on honest rows: judged by trees that did not see them, with values and a teacher that
+    did not either. Trees of classes stay as they are where refining clearly makes more
+    errors.
 
     Parameters
     ----------
@@ -58,11 +73,18 @@ def refine(
         Rows as for `prune`. Sparse rows are refined without a teacher.
     y : array-like of shape (N,)
     max_members : int, optional
-        Trees to keep: those of the largest weight, the first where weights are equal. All
-        unless given.
+        Trees to keep: those of the largest weight; where weights are equal, one after the
+        other that which lowers the squared error of their mean the most. All unless given.
     max_leaves : int, optional
         Leaves of all kept trees together. Subtrees whose refined values differ least go
         first.
+    max_bytes : float, optional
+        Bytes of the pickled committee. Sizes of 5, 10, 20, 40, 80 trees, up to
+        `max_members`, are cut to it, and the one of least error on honest rows is taken.
+    tolerance : float, optional
+        Take the committee of fewest bytes whose error on honest rows is at most
+        1 + tolerance times that of the whole ensemble. The same sizes are tried, smallest
+        first, then fewer leaves of the first that is good enough; ValueError where none is.
     oob : bool or "auto", default="auto"
         As in `prune`: True for the rows that the ensemble was trained on, in their order.
     sample_weight : array-like of shape (N,), optional
@@ -76,10 +98,12 @@ def refine(
     committee : CommitteeClassifier or CommitteeRegressor
         Of plain trees, so that `to_sklearn`, `to_onnx` and `save` work as for any other.
         `support_` are the numbers of the trees in the ensemble, `refinement_` is what
-        refining cost and gained; it prints as a table. Classes of a leaf sum to one, but
+        refining cost and gained, and prints as a table; `refinement_.path` has the sizes
+        that were tried. `summary()` and, for numbers, `predict_interval` have the same
+        honest rows. Classes of a leaf sum to one, but
         single values may be below zero: the probabilities of the committee and of
         `to_onnx` are cut there, those of `to_sklearn` have no place for that. A clone
-        trains the ensemble again and keeps all of it, as it is.
+        trains the ensemble again and refines it in the same way.
 
     See Also
     --------
@@ -99,18 +123,21 @@ def refine(
     >>> small.score(X[600:], y[600:]) > forest.score(X[600:], y[600:])
     True
     """
-    _refuse_chunks(X, y)
-    whole, roster, members, w = _kept(ensemble, max_members)
-    _check_max_leaves(max_leaves, len(members))
-    template = _averaging(whole, roster, X, n_jobs)
-    data = PruningData(
-        whole, roster, template, check_oob(oob), False, X, y, sample_weight
+    refuse_chunks(X, y)
+    kept = kept_of(ensemble)
+    limits = Limits(max_members, max_leaves, max_bytes, tolerance)
+    limits = checked_limits(limits, len(kept.members))
+    small, note = refine_kept(
+        *(kept, _template(kept, X, limits, n_jobs), X, y),
+        limits=limits,
+        oob=check_oob(oob),
+        sample_weight=sample_weight,
+        random_state=random_state,
     )
-    small: CommitteeClassifier | CommitteeRegressor
-    small = refined(data, members, w, max_leaves=max_leaves, random_state=random_state)
-    if data.note:
-        warnings.warn(data.note, UserWarning, stacklevel=2)
-    return small
+    if note:
+        warnings.warn(note, UserWarning, stacklevel=2)
+    made: CommitteeClassifier | CommitteeRegressor = small
+    return made
 
 
 def shrink(
@@ -153,7 +180,7 @@ def shrink(
             f"strength must be a number of rows, 0 or more. Got {strength}."
         )
     roster = roster_of(ensemble)
-    w = _check_trees(ensemble, roster)
+    w = check_trees(ensemble, roster)
     template = _averaging(ensemble, roster, None, n_jobs)
     nodes = nodes_of(roster, roster.members)
     values = shrunk_values(nodes, strength)
@@ -173,16 +200,17 @@ def _width(template: Any, roster: Roster) -> int:
     return 1 + max(int(np.max(member.columns)) for member in roster.members)
 
 
-def check_refinable(ensemble: Any, roster: Roster, X: Any, y: Any) -> None:
-    """Refuse, before any work, what `refine` would refuse after it."""
-    _refuse_chunks(X, y)
-    _check_trees(ensemble, roster)
-
-
-def _refuse_chunks(X: Any, y: Any) -> None:
-    refuse_dask(
-        "refine takes rows in memory. Give a sample of the collections, computed.", X, y
-    )
+def _template(kept: Kept, X: Any, limits: Limits, n_jobs: int | None) -> Any:
+    """Return a committee that knows its labels and columns; a clone of it refines."""
+    if kept.template is None:
+        made = _averaging(kept.whole, kept.roster, X, n_jobs)
+    else:
+        made = copy.copy(kept.template)
+        made.n_jobs = n_jobs
+        made.roster_ = replace(made.roster_, link="mean")
+    if isinstance(made, (PrunedClassifier, PrunedRegressor)):
+        made.set_params(refine=True, **limits._asdict())
+    return made
 
 
 def _averaging(ensemble: Any, roster: Roster, X: Any, n_jobs: int | None) -> Any:
@@ -190,54 +218,3 @@ def _averaging(ensemble: Any, roster: Roster, X: Any, n_jobs: int | None) -> Any
     made = recipe_of(ensemble, roster, combiner=Average(), scoring=None, n_jobs=n_jobs)
     learn(made, ensemble, roster, X, Average())
     return made
-
-
-def _kept(ensemble: Any, max_members: Any) -> tuple[Any, Roster, IntArray, FloatArray]:
-    """Return the whole ensemble, its roster, the members to keep and their weights."""
-    whole, roster = ensemble, roster_of(ensemble)
-    path = getattr(ensemble, "path_", None)
-    before = None if path is None else path.assessment.before
-    w = _check_trees(ensemble, roster)
-    members = np.arange(len(w))
-    if before is not None:  # just pruned: the whole is known, and its rows are
-        whole, roster = before
-        members = np.asarray(ensemble.support_)
-        _check_trees(whole, roster)
-    if max_members is None:
-        return whole, roster, members, w
-    if not isinstance(max_members, Integral) or max_members < 1:
-        raise ValueError(
-            f"max_members must be a whole number, 1 or more. Got {max_members!r}."
-        )
-    kept = np.sort(np.argsort(-np.abs(w), kind="stable")[:max_members])
-    return whole, roster, members[kept], w[kept] * (w.sum() / w[kept].sum())
-
-
-def _check_trees(ensemble: Any, roster: Roster) -> FloatArray:
-    """Return the weights of the members, which must be trees that are averaged."""
-    if not all(map(is_tree, roster.members)):
-        others = sorted({type(m).__name__ for m in roster.members if not is_tree(m)})
-        raise ValueError(
-            "Only the leaves of decision trees that are averaged can be refined: give a "
-            "RandomForest*, ExtraTrees*, Bagging* of trees, or a committee of trees. Got "
-            f"members of the kind {', '.join(others)}."
-        )
-    if getattr(ensemble, "gate_", None) is not None:
-        raise ValueError(
-            "Leaves are refitted for trees whose weights are the same everywhere. This "
-            "committee has a gate; refine the ensemble first, then call with_gate."
-        )
-    if roster.weights is None or roster.votes != "soft":
-        raise ValueError(
-            "Only the leaves of decision trees that are averaged can be refined. Those of "
-            f"a {type(ensemble).__name__} have one vote each; use prune."
-        )
-    return roster.weights
-
-
-def _check_max_leaves(max_leaves: int | None, k: int) -> None:
-    if max_leaves is not None and max_leaves < k:
-        raise ValueError(
-            f"{k} trees have at least {k} leaves. Got max_leaves={max_leaves}; give "
-            "max_members too, or more leaves."
-        )

@@ -1,155 +1,254 @@
-"""Trees of a roster as one problem, and the committee of their refitted leaves."""
+"""From some trees of an ensemble and rows to the committee of their refitted leaves."""
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 
-from committee._typing import BoolArray, FloatArray, IntArray, Member, RandomState
+from committee._typing import BoolArray, FloatArray, IntArray, RandomState
 from committee.diagnostics.filled_votes import FilledVotes
-from committee.ensembles import Roster
-from committee.ensembles.column_subsets import OnColumns
 from committee.ensembles.roster import equal_weights
-from committee.ensembles.tree_values import bare_tree, class_values, with_values
-from committee.predictions import combined
-from committee.pruning.costs import stored_bytes
-from committee.pruning.pruning_data import Evaluation, PruningData
-from committee.pruning.refinement import Refinement
+from committee.ensembles.tree_values import with_values
+from committee.pruning.pruning_data import PruningData
+from committee.pruning.tree_rows import (
+    as_tree_input,
+    leaves_of,
+    nodes_of,
+    trees_on_rows,
+)
 from committee.refining import Nodes, made_up_rows
-from committee.refining.choice import Candidate, Cut, Problem, chosen, refitted
+from committee.refining.choice import Candidate, chosen, refitted
+from committee.refining.problem import Cut, Problem, Settings, folds_of
+from committee.refining.teacher import Lesson, TreeOnRows, lessons
 
 #: Made-up rows for each row, and at most.
 _MADE_UP, _MOST_MADE_UP = 4, 20_000
 
 
-def refined(
-    data: PruningData,
-    members: IntArray,
-    w: FloatArray,
-    *,
-    max_leaves: int | None,
-    random_state: RandomState,
-) -> Any:
-    """Return the committee of some members of an ensemble, refined on the data's rows."""
-    X = data.given[0]
-    evaluation = data.evaluation  # checks the rows, and gives up X
-    Z = _as_tree_input(data.roster.prepared(data.template._check_X(X, reset=False)))
-    teacher = _teacher(data.roster, Z, random_state)
-    kept = _problem(data.roster, members, w, Z, evaluation, teacher)
-    more = _as_many_voting(members, kept.share, len(data.roster))
-    w_more = w if len(more) == len(members) else equal_weights(len(more))
-    judged = _problem(data.roster, more, w_more, Z, evaluation, teacher)
-    choice = chosen(judged)
-    found = refitted(kept, choice, max_leaves)
-    values = found.values / kept.w_of_nodes[:, None]
-    made = assembled(
-        data.template, kept.nodes, members, w, values, found.cut, Z.shape[1]
-    )
-    made.refinement_ = _refinement(data, judged, choice, made, found.ridge)
-    return made
+class HonestRows(NamedTuple):
+    """Outputs and losses of three models on rows that none of them has seen.
 
-
-def _as_many_voting(members: IntArray, share: float, M: int) -> IntArray:
-    """Return members of which about as many vote on a row as are kept, or all of M.
-
-    Few votes want larger leaves than many: what is chosen for a third of the trees is
-    not what is best for all of them.
+    Attributes
+    ----------
+    output : dict of arrays of shape (N, T)
+        Of "before", the whole ensemble; "plain", so many trees as they are; "after",
+        the same refined.
+    losses : dict of arrays of shape (N,)
+        1 for a wrong class, or the squared error.
+    spread : array of shape (N,)
+        Standard deviation of the votes of the refined trees; of numbers.
+    counted : bool array of shape (N,)
+        False where nothing can be told.
+    n_votes : float
+        Trees of the last two that vote on a row, on average.
     """
-    n = min(M, round(len(members) / share))
-    others = np.setdiff1d(np.arange(M), members)
-    return np.concatenate([members, others[: n - len(members)]])
+
+    output: dict[str, FloatArray]
+    losses: dict[str, FloatArray]
+    spread: FloatArray
+    counted: BoolArray
+    n_votes: float
 
 
-def _as_tree_input(X: Any) -> Any:
-    """Return X in single precision, as trees compare it."""
-    return check_array(
-        X, dtype=np.float32, accept_sparse="csr", ensure_all_finite=False
-    )
+class Refined(NamedTuple):
+    """A refined committee, how it came about and how good it is."""
+
+    committee: Any
+    settings: Settings
+    n_leaves: int
+    honest: HonestRows
+    #: Outputs (N, T) on the rows that it was fitted to.
+    fitted: FloatArray
 
 
-def nodes_of(roster: Roster, members: list[Member]) -> Nodes:
-    """Return the nodes of some members, with the values of all classes."""
-    return Nodes(
-        [bare_tree(member).tree_ for member in members],
-        [
-            bare_tree(member).tree_.value[:, 0, :]
-            if roster.classes is None
-            else class_values(member, roster.member_classes, "soft")[:, 0, :]
-            for member in members
-        ],
-    )
+class Refiner:
+    """An ensemble of trees and the rows to refine any of them on.
 
-
-def _leaves(members: list[Member], nodes: Nodes, X: Any) -> IntArray:
-    """Return the leaves of rows (N, k), numbered as in `nodes`."""
-    found = np.empty((X.shape[0], len(members)), dtype=np.intp)
-    for m, member in enumerate(members):
-        seen = X
-        if isinstance(member, OnColumns):
-            seen = _as_tree_input(X[:, np.asarray(member.columns)])
-        found[:, m] = bare_tree(member).tree_.apply(seen) + nodes.start[m]
-    return found
-
-
-class Teacher(NamedTuple):
-    """Made-up rows, what the whole ensemble predicts there, and mu."""
-
-    X: Any
-    output: FloatArray
-    weight: float
-
-
-def _teacher(roster: Roster, X: Any, random_state: RandomState) -> Teacher | None:
-    """Return what the whole ensemble teaches: classes, on rows that are not sparse.
-
-    For numbers it was measured to be worse than none: near the rows of its training the
-    ensemble repeats their noise.
+    Parameters
+    ----------
+    data : PruningData
+    random_state : int, RandomState or None
+        Of the made-up rows.
     """
-    if roster.classes is None or not isinstance(X, np.ndarray):
-        return None
-    n = min(_MADE_UP * len(X), _MOST_MADE_UP)
-    rows = made_up_rows(X, n, check_random_state(random_state))
-    return Teacher(rows, _mean_of(roster, rows), _MADE_UP * len(X) / n)
+
+    def __init__(self, data: PruningData, random_state: RandomState) -> None:
+        self.data, self.roster = data, data.roster
+        X = data.given[0]
+        self.evaluation = data.evaluation  # checks the rows, and gives up X
+        self.X = as_tree_input(
+            data.roster.prepared(data.template._check_X(X, reset=False))
+        )
+        self.rng = check_random_state(random_state)
+        rows = self.evaluation.rows
+        self.y = np.asarray(rows.y, dtype=np.float64)[:, None]
+        if self.of_classes:
+            self.y = np.eye(self.roster.output_shape[0])[rows.y.astype(np.intp)]
+        self.weight = np.ones(len(self.y))
+        if rows.weight is not None:
+            self.weight = rows.weight / rows.weight.mean()
+
+    @property
+    def of_classes(self) -> bool:
+        """Whether the ensemble predicts classes."""
+        return self.roster.classes is not None
+
+    @cached_property
+    def _folds(self) -> list[IntArray]:
+        """The rows that are judged, fold by fold."""
+        return [rows for _, rows in folds_of(len(self.y), self.of_classes)]
+
+    @cached_property
+    def _taught(self) -> tuple[Any, list[Lesson], float] | None:
+        """Made-up rows, what the ensemble teaches, and mu: classes, not of sparse rows.
+
+        For numbers it was measured to be worse than none: near the rows of its training the
+        ensemble repeats their noise.
+        """
+        if not self.of_classes or not isinstance(self.X, np.ndarray):
+            return None
+        n = min(_MADE_UP * len(self.X), _MOST_MADE_UP)
+        made = made_up_rows(self.X, n, self.rng)
+        w = self.roster.weights
+        assert w is not None
+        found = lessons(
+            trees_on_rows(self.roster, self.X, made.X),
+            w / w.sum(),
+            *(self.y, self.weight, self.evaluation.rows.held_out),
+            (made.base, made.other),
+            self._folds,
+        )
+        return made.X, found, _MADE_UP * len(self.X) / n
+
+    def problem(self, members: IntArray, w: FloatArray) -> Problem:
+        """Return some trees and the rows."""
+        kept = [self.roster.members[m] for m in members]
+        nodes, held_out = nodes_of(self.roster, kept), self.evaluation.rows.held_out
+
+        def leaves(X: Any) -> IntArray:
+            own = np.stack(list(leaves_of(kept, X)), axis=1)
+            return np.asarray(own + nodes.start[:-1])
+
+        found = Problem(
+            *(nodes, w, leaves(self.X), self.y, self.weight),
+            None if held_out is None else held_out[:, members],
+        )
+        if self._taught is None:
+            return found
+        made_up, taught, mu = self._taught
+        return replace(found, made_up=leaves(made_up), lessons=taught, teacher=mu)
+
+    def refined(
+        self, members: IntArray, w: FloatArray, max_leaves: int | None = None
+    ) -> Refined:
+        """Return the committee of some trees, with weights, refined."""
+        kept = self.problem(members, w)
+        like = self._like(members, kept.share)
+        own = len(like) == len(members)
+        problem = self.problem(like, w if own else equal_weights(len(like)) * w.sum())
+        plain = self._plain(problem)
+        choice = chosen(problem, plain if self.of_classes else None)
+        found = refitted(kept, choice.settings, max_leaves)
+        if max_leaves is not None:
+            most = max_leaves * len(like) // len(members)
+            choice = choice.cut_to(problem, most)
+        made = assembled(
+            *(self.data.template, kept.nodes, members, w),
+            found.values / kept.w_of_nodes[:, None],
+            *(found.cut, self.X.shape[1]),
+        )
+        return Refined(
+            *(made, choice.settings, found.n_leaves),
+            self._honest(problem, plain, choice),
+            Cut(kept, found.cut).every.Z
+            @ found.values[kept.nodes.columns(found.cut)[0]],
+        )
+
+    def _like(self, members: IntArray, share: float) -> IntArray:
+        """Return members of which about as many vote on a row as are kept.
+
+        Few votes want larger leaves than many: what is chosen for a third of the trees is
+        not what is best for all of them. Others come first: rows that chose the kept
+        ones cannot judge them.
+        """
+        M = len(self.roster)
+        if share == 1.0:
+            return members
+        others = np.setdiff1d(np.arange(M), members)
+        n = min(M, round(len(members) / share))
+        return np.concatenate([others, members])[:n]
+
+    def _plain(self, problem: Problem) -> FloatArray:
+        """Return what trees as they are predict on honest rows, (N, T).
+
+        Classes by leaves that have forgotten the rows of a fold, as the refitted ones
+        have: both are then measured alike.
+        """
+        if not self.of_classes or problem.held_out is None:
+            whole = Cut(problem, problem.nodes.leaf)
+            return np.asarray(whole.honest.Z @ whole.start)
+        nothing = np.zeros(0, dtype=np.intp)
+        found = lessons(
+            _trees_of(problem),
+            problem.w / problem.w.sum(),
+            *(self.y, self.weight, problem.held_out, (nothing, nothing), self._folds),
+        )
+        return self._forgetful(found)
+
+    def _forgetful(self, found: list[Lesson]) -> FloatArray:
+        """Return the lesson of each fold on its own rows, (N, K)."""
+        output = np.empty_like(self.y)
+        for lesson, rows in zip(found[1:], self._folds, strict=True):
+            output[rows] = lesson.rows[rows]
+        return output
+
+    def _honest(
+        self, problem: Problem, plain: FloatArray, choice: Candidate
+    ) -> HonestRows:
+        """Return outputs and losses before and after."""
+        output = {"plain": plain, "after": choice.output}
+        losses = {name: self.losses(f) for name, f in output.items()}
+        output["before"], losses["before"] = self._before
+        counted: BoolArray = np.ones(len(self.y), dtype=bool)
+        if problem.held_out is not None:
+            counted = np.asarray(problem.held_out.any(axis=1))
+        return HonestRows(
+            *(output, losses, choice.spread, counted),
+            float(problem.share * len(problem.w)),
+        )
+
+    @cached_property
+    def _before(self) -> tuple[FloatArray, FloatArray]:
+        """Outputs (N, T) and losses (N,) of the whole ensemble on honest rows."""
+        if self._taught is not None:
+            output = self._forgetful(self._taught[1])
+            return output, self.losses(output)
+        w = self.roster.weights
+        assert w is not None
+        _, F, rows, _ = self.evaluation
+        votes, shares = FilledVotes.of(F, rows.y, rows.held_out), w / w.sum()
+        return votes.output(shares).reshape(len(F), -1), votes.losses(shares)
+
+    def losses(self, output: FloatArray) -> FloatArray:
+        """Return 1 for a wrong class, or the squared error, by row."""
+        if not self.of_classes:
+            return np.asarray((output[:, 0] - self.y[:, 0]) ** 2)
+        wrong: FloatArray = np.not_equal(output.argmax(axis=1), self.y.argmax(axis=1))
+        return wrong.astype(np.float64)
 
 
-def _mean_of(roster: Roster, X: FloatArray) -> FloatArray:
-    """Return the ensemble's weighted mean on rows."""
-    assert roster.weights is not None
-    return np.asarray(combined(roster, X) / roster.weights.sum())
-
-
-def _problem(
-    roster: Roster,
-    members: IntArray,
-    w: FloatArray,
-    X: Any,
-    evaluation: Evaluation,
-    teacher: Teacher | None,
-) -> Problem:
-    """Return some trees and the rows."""
-    kept = [roster.members[m] for m in members]
-    nodes, rows = nodes_of(roster, kept), evaluation.rows
-    y = np.asarray(rows.y, dtype=np.float64)[:, None]
-    if roster.classes is not None:
-        y = np.eye(nodes.value.shape[1])[rows.y.astype(np.intp)]
-    weight = (
-        np.ones(len(y)) if rows.weight is None else rows.weight / rows.weight.mean()
-    )
-    return Problem(
-        nodes,
-        w,
-        _leaves(kept, nodes, X),
-        y,
-        weight,
-        None if rows.held_out is None else rows.held_out[:, members],
-        None if teacher is None else _leaves(kept, nodes, teacher.X),
-        None if teacher is None else teacher.output,
-        0.0 if teacher is None else teacher.weight,
-    )
+def _trees_of(problem: Problem) -> Iterator[TreeOnRows]:
+    """Yield the trees of a problem, without made-up rows."""
+    start, nothing = problem.nodes.start, np.zeros(0, dtype=np.intp)
+    for m, (first, last) in enumerate(pairwise(start)):
+        rows = problem.rows[:, m] - first
+        yield TreeOnRows(problem.nodes.value[first:last], rows, nothing)
 
 
 def assembled(
@@ -178,52 +277,3 @@ def assembled(
     made.roster_ = replace(roster, members=trees)
     made.support_, made.combiner_ = members, None
     return made
-
-
-def _refinement(
-    data: PruningData, judged: Problem, choice: Candidate, made: Any, ridge: float
-) -> Refinement:
-    """Measure a refined committee beside the ensemble."""
-    _, F, rows, _ = data.evaluation
-    votes = FilledVotes.of(F, rows.y, rows.held_out)
-    assert data.roster.weights is not None
-    whole = Cut(judged, judged.nodes.leaf)
-    counted = whole.counted & votes.counted
-    of_classes = data.roster.classes is not None
-    losses = {
-        "before": votes.losses(data.roster.weights / data.roster.weights.sum()),
-        "plain": _losses(judged, whole.honest.Z @ whole.start),
-        "after": _losses(judged, choice.output),
-    }
-    errors = {f"error_{name}": rows.mean(x, counted)[0] for name, x in losses.items()}
-    if not of_classes:
-        errors = {name: float(np.sqrt(error)) for name, error in errors.items()}
-    known = not of_classes or judged.held_out is None or not judged.teacher
-    before = [bare_tree(member).tree_ for member in data.roster.members]
-    after = [tree.tree_ for tree in made.members_]
-    return Refinement(
-        measure="error rate" if of_classes else "RMSE",
-        n_rows=int(counted.sum()),
-        n_members_before=len(before),
-        n_members_after=len(after),
-        leaves_before=sum(int(tree.n_leaves) for tree in before),
-        leaves_after=sum(int(tree.n_leaves) for tree in after),
-        depth_before=max(int(tree.max_depth) for tree in before),
-        depth_after=max(int(tree.max_depth) for tree in after),
-        bytes_before=stored_bytes(data.ensemble),
-        bytes_after=stored_bytes(made),
-        n_votes=float(judged.share * len(judged.w)),
-        ridge=ridge,
-        all_rows=choice.all_rows,
-        error_before=errors["error_before"],
-        error_plain=errors["error_plain"],
-        error_after=errors["error_after"] if known else None,
-    )
-
-
-def _losses(problem: Problem, output: FloatArray) -> FloatArray:
-    """Return 1 for a wrong class, or the squared error, by row."""
-    if output.shape[1] == 1:
-        return np.asarray((output[:, 0] - problem.y[:, 0]) ** 2)
-    wrong: FloatArray = np.not_equal(output.argmax(axis=1), problem.y.argmax(axis=1))
-    return wrong.astype(np.float64)

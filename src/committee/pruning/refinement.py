@@ -5,7 +5,30 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from committee._format import byte_size, error_text, percent, text_table
+from committee._format import byte_size, change_text, error_text, percent, text_table
+
+
+@dataclass(frozen=True)
+class RefinedSize:
+    """One committee on the way, and its error beside that of the whole ensemble.
+
+    Attributes
+    ----------
+    n_members, n_leaves : int
+    n_bytes : float
+        Of the pickled committee.
+    error : float
+        On honest rows, as `error_after` of a Refinement.
+    difference, difference_se : float
+        error - error of the whole, paired by rows, and its standard error.
+    """
+
+    n_members: int
+    n_leaves: int
+    n_bytes: float
+    error: float
+    difference: float
+    difference_se: float
 
 
 @dataclass(frozen=True)
@@ -28,17 +51,26 @@ class Refinement:
     error_before : float
         Of the ensemble on the rows.
     error_plain, error_after : float
-        Of so many trees before and after refining, both measured alike: a row is judged
-        by trees that have not seen it, with values that were fitted without it.
-        `error_after` is None for classes out of bag: the teacher has seen all rows, so
-        that only fresh ones can tell.
+        Of so many trees before and after refining: a row is judged by trees that have not
+        seen it, with values that were fitted without it. Out of bag these are trees that
+        the rows did not choose. For classes all three are of leaves that have forgotten
+        a fifth of the rows, and so a little too large.
+    difference_se : float
+        Standard error of error_after - error_before, paired by rows.
     n_votes : float
-        Trees that vote on a row there, on average. Out of bag others stand in for kept
-        trees that have seen a row; where there are too few, both errors are too large.
+        Trees that vote on a row there, on average. Where there are fewer than kept ones,
+        both errors are too large.
+    least_rows : int
+        Nodes of fewer training rows became leaves.
     ridge : float
-        Weight of the distance from the old values, in rows.
+        Weight of the distance from the old values, in rows; infinity where the trees are
+        better as they were.
+    labels : float
+        Part of the labels in the targets of classes; the rest is the ensemble's.
     all_rows : bool
         Whether trees were refitted on rows that they had seen, too.
+    path : tuple of RefinedSize
+        The sizes that were tried, this one among them.
     """
 
     measure: str
@@ -53,39 +85,47 @@ class Refinement:
     bytes_after: float
     error_before: float
     error_plain: float
-    error_after: float | None
+    error_after: float
+    difference_se: float
     n_votes: float
+    least_rows: int
     ridge: float
+    labels: float
     all_rows: bool
+    path: tuple[RefinedSize, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entries by name, as JSON takes them."""
         return asdict(self)
 
-    def __str__(self) -> str:
-        """Lay out what a user decides by."""
+    def table(self) -> list[tuple[str, str, str, str]]:
+        """Return names, before, after and the share that is left, by lines."""
         counts = {
             "members": (self.n_members_before, self.n_members_after, "{:,}".format),
             "leaves": (self.leaves_before, self.leaves_after, "{:,}".format),
             "deepest tree": (self.depth_before, self.depth_after, "{:,}".format),
             "bytes": (self.bytes_before, self.bytes_after, byte_size),
         }
-        rows = [
-            ("", "before", "after", ""),
-            *(
-                (name, shown(before), shown(after), percent(after / before))
-                for name, (before, after, shown) in counts.items()
-            ),
+        return [
+            (name, shown(before), shown(after), percent(after / before))
+            for name, (before, after, shown) in counts.items()
         ]
+
+    def __str__(self) -> str:
+        """Lay out what a user decides by."""
+        gap = self.error_after - self.error_before
         errors = [
-            (self.measure, ""),
-            *(
-                (name, _shown(self.measure, error))
-                for name, error in (
-                    ("the whole ensemble", self.error_before),
-                    ("the trees that were kept, as they were", self.error_plain),
-                    ("the same, refined", self.error_after),
-                )
+            (self.measure, "", ""),
+            ("the whole ensemble", error_text(self.measure, self.error_before), ""),
+            (
+                "so many trees, as they were",
+                error_text(self.measure, self.error_plain),
+                "",
+            ),
+            (
+                "the same, refined",
+                error_text(self.measure, self.error_after),
+                change_text(self.measure, gap, self.difference_se),
             ),
         ]
         how = (
@@ -93,8 +133,25 @@ class Refinement:
             f"{self.n_votes:.0f} of those kept or like them,\nnor the values of their "
             "leaves have seen."
         )
-        return f"{text_table(rows, '<>><')}\n\n{text_table(errors, '<>')}\n{how}"
+        if self.ridge == float("inf"):
+            how += " The trees stay as they were: refined they were worse."
+        counts = text_table([("", "before", "after", ""), *self.table()], "<>><")
+        shown = [counts, f"{text_table(errors, '<><')}\n{how}"]
+        if len(self.path) > 1:
+            shown.append(self._sizes())
+        return "\n\n".join(shown)
 
-
-def _shown(measure: str, error: float | None) -> str:
-    return "on fresh rows only" if error is None else error_text(measure, error)
+    def _sizes(self) -> str:
+        """Return the path as a table."""
+        rows = [("members", "leaves", "bytes", self.measure, "against the whole")]
+        rows += [
+            (
+                f"{size.n_members:,}",
+                f"{size.n_leaves:,}",
+                byte_size(size.n_bytes),
+                error_text(self.measure, size.error),
+                change_text(self.measure, size.difference, size.difference_se),
+            )
+            for size in self.path
+        ]
+        return text_table(rows, ">>>><")

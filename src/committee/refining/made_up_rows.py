@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from committee._typing import FloatArray
+from committee._typing import FloatArray, IntArray
 
 #: Neighbours that a row may take columns from.
-_NEIGHBOURS = 5
+_NEIGHBOURS = 20
 #: Rows among which neighbours are looked for, at most: the search is quadratic.
 _SEARCHED = 10_000
 
 
-def made_up_rows(X: FloatArray, n: int, rng: np.random.RandomState) -> FloatArray:
+class MadeUp(NamedTuple):
+    """Rows (S, n_features), and the rows of X, (S,) each, that they are made of."""
+
+    X: FloatArray
+    base: IntArray
+    other: IntArray
+
+
+def made_up_rows(X: FloatArray, n: int, rng: np.random.RandomState) -> MadeUp:
     """Return n rows: each a row of X with half of its columns from a neighbour.
 
-    The neighbour is one of the five nearest, in units of the columns' spread; missing
+    The neighbour is one of the 20 nearest, in units of the columns' spread; missing
     values count as the mean there, and are handed on as they are.
 
     Parameters
@@ -30,15 +40,17 @@ def made_up_rows(X: FloatArray, n: int, rng: np.random.RandomState) -> FloatArra
     >>> import numpy as np
     >>> from committee.refining.made_up_rows import made_up_rows
     >>> X = np.arange(6.0)[:, None] * np.ones(4)
-    >>> made_up_rows(X, 3, np.random.RandomState(0)).shape
+    >>> made_up_rows(X, 3, np.random.RandomState(0)).X.shape
     (3, 4)
     """
+    some = np.arange(len(X))
     if len(X) > _SEARCHED:
-        X = X[np.sort(rng.permutation(len(X))[:_SEARCHED])]
+        some = np.sort(rng.permutation(len(X))[:_SEARCHED])
+    X = X[some]
     N, width = X.shape
     base = rng.randint(N, size=n)
     if N == 1:
-        return X[base]
+        return MadeUp(X[base], some[base], some[base])
     units = _in_units(X)
     k = min(_NEIGHBOURS, N - 1)
     near = NearestNeighbors(n_neighbors=k).fit(units).kneighbors(return_distance=False)
@@ -46,7 +58,8 @@ def made_up_rows(X: FloatArray, n: int, rng: np.random.RandomState) -> FloatArra
     # At random which half; one column of one is taken with probability one half.
     half = width // 2 + (width % 2) * rng.randint(2, size=(n, 1))
     taken = rng.random_sample((n, width)).argsort(axis=1) < half
-    return np.asarray(np.where(taken, X[other], X[base]))
+    made = np.asarray(np.where(taken, X[other], X[base]))
+    return MadeUp(made, some[base], some[other])
 
 
 def _in_units(X: FloatArray) -> FloatArray:

@@ -9,6 +9,7 @@ import numpy as np
 from committee._format import count, figures
 from committee._typing import FloatArray, IntArray
 from committee.crossfit import as_shares
+from committee.diagnostics import ambiguity as decompose
 from committee.displays import (
     AmbiguityDisplay,
     KappaErrorDisplay,
@@ -130,18 +131,17 @@ def _path_alt(path: dict[str, Any], written: NumberFormat) -> str:
 
 
 def weights(
-    core: Any, names: list[str], shares: FloatArray | None = None
+    core: Any, names: list[str], means: FloatArray | None = None
 ) -> dict[str, Any] | None:
     """Return the largest weights, with their posterior spread where it is known.
 
     `names` are those of the members with a weight. Many of one weight are one bar. A
-    gate has mean weights over the rows of the page, `shares`.
+    gate has `means`, those of its weights over the rows of the page.
     """
-    gated = getattr(core, "gate_", None) is not None
-    w = shares if gated else getattr(core, "weights_", None)
+    w = getattr(core, "weights_", None) if means is None else means
     if w is None or not names:
         return None
-    std = None if gated else posterior_std(getattr(core, "combiner_", None))
+    std = posterior_std(getattr(core, "combiner_", None)) if means is None else None
     if std is not None:
         std = std[numbers_of(core, len(w))]
     display = WeightsDisplay(w, std=std, names=names)
@@ -253,7 +253,10 @@ def ambiguity(
         "ensemble": ensemble[shown].tolist(),
         "diversity": display.diversity[shown].tolist(),
         "weighted": shares is not None,
-        "total": _own_terms(C, None if w is None else own),
+        "gated": evaluated.gate is not None,
+        "total": _own_terms(C, None if w is None else own)
+        if evaluated.gate is None
+        else _gated_terms(evaluated, evaluated.gate),
         "alt": "Line chart of member error, diversity and ensemble error of growing "
         f"committees, largest weights first, {how}: with all {len(order)} the members "
         f"err by {figures(member[-1])}, together by {figures(ensemble[-1])}.",
@@ -274,6 +277,20 @@ def _own_terms(C: FloatArray, w: FloatArray | None) -> dict[str, Any] | None:
         "ensemble": ensemble,
         "diversity": member - ensemble,
         "scaled": bool(abs(w.sum() - 1) > _ROUNDING),
+    }
+
+
+def _gated_terms(evaluated: EvaluatedMembers, G: FloatArray) -> dict[str, Any]:
+    """Return the terms of weights that depend on x, on the drawn rows."""
+    parts = decompose(evaluated.F, evaluated.drawn_y, G[evaluated.drawn], by_row=True)
+    ensemble, member, diversity = (
+        float(np.average(part, weights=evaluated.drawn_weight)) for part in parts
+    )
+    return {
+        "member": member,
+        "ensemble": ensemble,
+        "diversity": diversity,
+        "scaled": False,
     }
 
 

@@ -20,7 +20,7 @@ from committee.diagnostics.scores import (
     regression_scores,
     wilson,
 )
-from committee.displays.sources import core_of, known_members
+from committee.displays.sources import core_of, gate_weights_of, known_members
 from committee.ensembles import Roster, roster_of
 from committee.predictions import iter_predictions, vote_counts
 from committee.probabilities import pooled_terms
@@ -75,6 +75,8 @@ class EvaluatedMembers:
     slabs: FloatArray
     #: Whether the members are known to have been trained on these rows.
     is_training: bool
+    #: The weights of a gate on the rows, (N, M); None where they do not depend on x.
+    gate: FloatArray | None = None
 
     @property
     def is_classifier(self) -> bool:
@@ -179,9 +181,10 @@ def evaluate_members(
     """
     own, core = roster_of(ensemble), core_of(ensemble)
     numbers, roster = known_members(core, own)
-    if ensemble is core and getattr(core, "gate_", None) is not None:
+    G = gate_weights_of(ensemble, X)
+    if G is not None:
         # What a gate gives the members on these rows stands for their weights.
-        roster = replace(roster, weights=core.gate_weights(X).mean(axis=0))
+        roster = replace(roster, weights=G.mean(axis=0))
     given = X
     if isinstance(ensemble, BaseCommittee):
         X = ensemble._check_X(X, reset=False)
@@ -219,6 +222,7 @@ def evaluate_members(
         sums.drawn,
         sums.slabs,
         recognise is not None and recognise(prepared) in ("same", "another order"),
+        G,
     )
 
 

@@ -72,7 +72,7 @@ def member_table(core: Any, evaluated: EvaluatedMembers) -> MemberTable:
 
 def summary_of(core: Any) -> Any:
     """Return what pruning cost and gained, None for what was not made by prune()."""
-    if not hasattr(core, "path_"):
+    if not hasattr(core, "summary"):
         return None
     try:
         return core.summary()

@@ -164,18 +164,14 @@ def pruning(core: Any) -> list[tuple[str, str, str, str]]:
     shown = NumberFormat.of(s.measure, s.error_after)
     return [
         ("members", f"{s.n_members_before:,}", f"{s.n_members_after:,}", ""),
+        *_refined(core),
         (
             f"{s.measure}, cross-fitted" if s.cross_fitted else s.measure,
             shown.text(s.error_before),
             shown.text(s.error_after),
             _pruning_gap(s),
         ),
-        (
-            f"leave-one-out {s.loo_measure}",
-            "",
-            "-" if s.loo is None else NumberFormat.of(s.loo_measure, s.loo).text(s.loo),
-            "" if s.loo is None else core.path_.note,
-        ),
+        *_leave_one_out(core, s),
         (
             "bytes of the whole model",
             byte_size(s.bytes_before),
@@ -190,6 +186,25 @@ def pruning(core: Any) -> list[tuple[str, str, str, str]]:
             f"below {percent(s.disagreement_upper)} at 95 %",
         ),
     ]
+
+
+def _leave_one_out(core: Any, s: Any) -> list[tuple[str, str, str, str]]:
+    """Return a line where the combiner has such an error."""
+    if s.loo is None:
+        return []
+    text = NumberFormat.of(s.loo_measure, s.loo).text(s.loo)
+    return [(f"leave-one-out {s.loo_measure}", "", text, core.path_.note)]
+
+
+def _refined(core: Any) -> list[tuple[str, str, str, str]]:
+    """Return leaves and depth of refined trees, and the same trees unrefined."""
+    found = getattr(core, "refinement_", None)
+    if found is None:
+        return []
+    shown = NumberFormat.of(found.measure, found.error_after)
+    lines = [line for line in found.table() if line[0] in ("leaves", "deepest tree")]
+    plain = f"{found.measure} of so many trees, as they were"
+    return [*lines, (plain, "", shown.text(found.error_plain), "")]
 
 
 def members_table(

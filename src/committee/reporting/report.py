@@ -11,6 +11,7 @@ from committee._format import count
 from committee.displays.sources import core_of
 from committee.reporting import charts, error_charts, page_text
 from committee.reporting.evaluation import evaluate_members
+from committee.reporting.gate_chart import gate_chart
 from committee.reporting.member_table import member_table
 from committee.reporting.page import render
 from committee.reporting.verdict import verdict
@@ -31,8 +32,9 @@ def report(
 
     One HTML file that opens from disk and needs nothing else: a verdict, what the
     committee costs and gains beside simpler answers and the ensemble before pruning, its
-    pruning path with a slider, weights, pairs, ambiguity, where it errs and how far its
-    probabilities can be trusted, its members, settings and versions.
+    pruning path with a slider, weights, pairs, ambiguity, who answers where behind a
+    gate, where it errs and how far its probabilities can be trusted, its members, settings
+    and versions.
 
     Parameters
     ----------
@@ -80,7 +82,12 @@ def report(
     numbers = {
         "names": dict(zip(members.numbers.tolist(), members.names, strict=True)),
         "path": charts.path_chart(core, evaluated),
-        "weights": charts.weights(core, kept, members.weights[members.kept]),
+        "weights": charts.weights(
+            core,
+            kept,
+            None if evaluated.gate is None else members.weights[members.kept],
+        ),
+        "gate": gate_chart(evaluated, X, members.names),
         "pairs": charts.pairs(evaluated, members.kept, members.names),
         "ambiguity": charts.ambiguity(evaluated, evaluated.roster.weights),
         "curves": error_charts.curves(evaluated) if is_classifier else None,

@@ -99,6 +99,12 @@ class HeldOutResiduals:
             packed(votes.held_out[np.ix_(rows, support)]),
         )
 
+    @classmethod
+    def some(cls, residual: FloatArray, spread: FloatArray, counted: BoolArray) -> Self:
+        """Keep some of the residuals that were measured elsewhere, of counted rows."""
+        rows = _some(counted, None, np.random.default_rng(0))
+        return cls(residual[rows], spread[rows])
+
     def unseen(self, w: FloatArray) -> tuple[FloatArray, BoolArray | None]:
         """Return R and the mask of the rows that members with weights w leave out."""
         if self.left_out is None or self.mask is None:

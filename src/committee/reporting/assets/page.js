@@ -225,6 +225,26 @@
     }))();
   }
 
+  function gate(data) {
+    if (!data.picture) return;
+    const names = ["blue", "orange", "green", "vermilion"];
+    const symbols = ["circle", "square", "triangle", "diamond"];
+    const { groups } = data.picture;
+    const points = groups.flatMap((group, i) => group.points.map(([x, y, w]) => ({
+      x, y, w, name: group.name, ink: colour(group.rest ? "grey" : names[i]), symbol: group.rest ? "plus" : symbols[i],
+    })));
+    draw("gate-chart", () => ({
+      marks: [
+        ...axes(data.picture.x_label, data.picture.y_label, undefined, points.map((p) => p.x), points.map((p) => p.y)),
+        ...d3.groups(points, (p) => p.symbol).map(([symbol, some]) => Plot.dot(some, {
+          x: "x", y: "y", r: 2.6, symbol, stroke: "ink", strokeWidth: symbol === "plus" ? 1 : 0.4, fill: symbol === "plus" ? "none" : "ink", fillOpacity: (p) => 0.2 + 0.7 * p.w,
+        })),
+        Plot.tip(points, Plot.pointer(tip({ x: "x", y: "y", title: (p) => `${p.name}\nweight ${figures(p.w)}` }))),
+      ],
+      opacity: { type: "identity" },
+    }))();
+  }
+
   // ROC, and precision against recall: a line for each answer, or for each class.
   function curves(data) {
     const two = data.positive !== null;
@@ -322,7 +342,7 @@
     look();
   }
 
-  const painters = { path, weights, pairs, ambiguity, curves, calibration, residuals };
+  const painters = { path, weights, pairs, ambiguity, gate, curves, calibration, residuals };
   Object.entries(painters).forEach(([name, paint]) => { if (numbers[name]) paint(numbers[name]); });
   document.querySelectorAll("table.sortable").forEach(sortable);
   document.querySelectorAll(".scroll").forEach(scrollable);

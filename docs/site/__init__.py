@@ -1,0 +1,1 @@
+"""How the pages of docs/, the examples and the docstrings become one site."""

@@ -1,0 +1,202 @@
+"""Combiners in the place of AutoGluon's and TabArena's ensemble selection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+
+from committee._typing import BoolArray, FloatArray, IntArray
+from committee.combiners import LogPool
+from committee.combiners.by_name import as_combiner
+from committee.predictions import combine
+from committee.probabilities import as_probabilities, pooled_terms
+
+_TASKS = ("binary", "multiclass", "regression")
+
+
+class CommitteeEnsembler:
+    """Weigh the models of AutoGluon or TabArena by any combiner.
+
+    The interface is that of AutoGluon's `EnsembleSelection` and of TabArena's
+    `AbstractEnsembler`: made with a problem type and a metric, fitted on predictions and
+    labels, asked for `predict_proba`, for weights and for the models that are used.
+    Neither package is imported. In TabArena, which weighs by class:
+
+        EnsembleScorer(..., ensembler_cls=CommitteeEnsembler,
+                       ensembler_kwargs={"combiner": "log-pool"}, use_fast_metrics=False)
+
+    and in AutoGluon `GreedyWeightedEnsembleModel(model_base=CommitteeEnsembler, ...)`.
+
+    Parameters
+    ----------
+    problem_type : {"binary", "multiclass", "regression"}
+    metric : object, optional
+        Taken because it is given; a combiner has its own objective.
+    combiner : combiner or str, default="ep"
+        Such as "log-pool", "greedy", or `EPPruner(pool="log", rule="max-density")`.
+    ensemble_size, subsample_size, quantile_levels, random_state : optional
+        Settings of ensemble selection, which AutoGluon always gives: without effect.
+
+    Attributes
+    ----------
+    weights_ : array of shape (M,)
+        Of the models: shares of a vote, for a logarithmic pool those of log-probabilities,
+        for regression as the combiner has them. Predictions go by these alone, so that
+        AutoGluon may leave out models of weight zero.
+    combiner_ : combiner
+        Fitted.
+    linear : bool
+        Whether predictions are a weighted sum of those of the models: not of a
+        logarithmic pool. Known before the fit.
+    ensemble_size : int
+        Models of nonzero weight.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee import CommitteeEnsembler
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 200)
+    >>> logits = (2 * y - 1) + rng.normal(size=(3, 200)) * [[1.0], [1.0], [9.0]]
+    >>> p = 1 / (1 + np.exp(-logits))
+    >>> pool = CommitteeEnsembler(problem_type="binary", combiner="log-pool")
+    >>> pool.fit(predictions=p, labels=y).models_used()[:2].tolist()
+    [True, True]
+    >>> pool.predict_proba(p).shape, pool.linear
+    ((200,), False)
+    """
+
+    def __init__(
+        self,
+        *,
+        problem_type: str,
+        metric: Any = None,
+        combiner: Any = "ep",
+        ensemble_size: int | None = None,
+        subsample_size: int | None = None,
+        quantile_levels: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        if problem_type not in _TASKS:
+            raise ValueError(
+                f"problem_type must be one of {', '.join(_TASKS)}. Got {problem_type!r}."
+            )
+        self.problem_type, self.metric = problem_type, metric
+        self.combiner = as_combiner(combiner)
+
+    @property
+    def linear(self) -> bool:
+        """Whether predictions are a weighted sum."""
+        logs = getattr(self.combiner, "pool", "votes") == "log"
+        return not (logs or isinstance(self.combiner, LogPool))
+
+    def fit(
+        self,
+        predictions: Sequence[Any],
+        labels: Any,
+        time_limit: float | None = None,
+        identifiers: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Weigh the models.
+
+        Parameters
+        ----------
+        predictions : array-like of shape (M, N) or (M, N, K)
+            By model: numbers, probabilities of the second of two classes, or of all.
+        labels : array-like of shape (N,)
+            Numbers, or class codes 0..K-1.
+        time_limit, identifiers : optional
+            Without effect.
+        sample_weight : array-like of shape (N,), optional
+        """
+        F = self._matrix(predictions)
+        y = np.asarray(labels)
+        if F.ndim == 3:
+            y = _codes(y)
+        known = {} if sample_weight is None else {"sample_weight": sample_weight}
+        self.combiner_ = clone(self.combiner).fit(F, y, **known)
+        w = self.combiner_.weights_
+        if not w.any():  # nothing is worth a weight: the mean of all
+            w = np.full(len(w), 1.0 / len(w))
+        if F.ndim == 3 and self.linear and w.sum() > 0:
+            w = w / w.sum()
+        self.weights_ = w
+        self.n_models_ = self.num_input_models_ = len(w)
+        self.ensemble_size = int(np.count_nonzero(w))
+        self._used = np.asarray(w != 0)
+        self._shares = w.copy()
+        return self
+
+    def predict_proba(self, X: Sequence[Any]) -> FloatArray:
+        """Return probabilities, of two classes those of the second, or numbers.
+
+        Parameters
+        ----------
+        X : array-like of shape (M, N) or (M, N, K)
+            Of all models, or of those that have a weight in `weights_`.
+        """
+        F = self._matrix(X)
+        w = np.asarray(self.weights_, dtype=np.float64)
+        if F.shape[1] != len(w):
+            raise ValueError(
+                f"There must be predictions of {len(w)} models, those of the fit in "
+                f"their order. Got {F.shape[1]}."
+            )
+        output = combine(pooled_terms(F, self.combiner_.floor_), w)
+        if output.ndim == 1:
+            return np.asarray(output)
+        # A sum is taken as it is, without a link of the combiner's own.
+        linked = as_probabilities if self.linear else self.combiner_.probabilities
+        p = linked(output)
+        return np.asarray(p[:, 1] if self.problem_type == "binary" else p)
+
+    def predict(self, X: Sequence[Any], problem_type: str | None = None) -> Any:
+        """Return class codes, or numbers.
+
+        `problem_type` is that of the labels, where predictions are of another.
+        """
+        p = self.predict_proba(X)
+        kind = self.problem_type if problem_type is None else problem_type
+        if kind == "binary":
+            return (p >= 0.5).astype(np.intp) if p.ndim == 1 else p.argmax(axis=1)
+        return p.argmax(axis=1) if kind == "multiclass" else p
+
+    def model_weights(self) -> FloatArray:
+        """Return the weights of all models."""
+        return np.array(self._shares)
+
+    def models_used(self) -> BoolArray:
+        """Return which models must predict, (M,)."""
+        return np.array(self._used)
+
+    def info(self) -> dict[str, Any]:
+        """Return the combiner and the number of models."""
+        return {"combiner": repr(self.combiner_), "n_models": self.ensemble_size}
+
+    def _matrix(self, predictions: Sequence[Any]) -> FloatArray:
+        """Return F (N, M) of numbers, or (N, M, K) of probabilities."""
+        P = np.stack([np.asarray(one, dtype=np.float64) for one in predictions], axis=1)
+        if self.problem_type == "binary" and P.ndim == 2:
+            P = np.stack([1.0 - P, P], axis=2)
+        expected = 2 if self.problem_type == "regression" else 3
+        if P.ndim != expected:
+            shape = "(M, N)" if expected == 2 else "(M, N, K)"
+            raise ValueError(
+                f"predictions of {self.problem_type!r} must have shape {shape}. Got "
+                f"{(P.shape[1], P.shape[0], *P.shape[2:])}."
+            )
+        return P
+
+
+def _codes(labels: Any) -> IntArray:
+    """Return class codes as whole numbers, or say that these are none."""
+    if labels.dtype.kind not in "biuf" or np.any(labels % 1 != 0):
+        raise ValueError(
+            "labels must be class codes 0..K-1, in the order of the probabilities. Got "
+            f"{labels[0]!r}."
+        )
+    return np.asarray(labels, dtype=np.intp)

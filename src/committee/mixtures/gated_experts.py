@@ -1,0 +1,138 @@
+"""What fitted experts behind a gate predict: sum_m g_m(x) f_m(x)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from committee._typing import FloatArray, IntArray, Member
+from committee.distributed import lazy_rows
+from committee.ensembles import Roster
+from committee.export.gated import LinearGate
+from committee.mixtures.classifier_gate import shares
+from committee.mixtures.gate_tree import log_gates, ways
+from committee.predictions import predict_all, weighted_by_row
+
+
+def _experts(model: GatedExperts) -> tuple[int, ...]:
+    """Return the shape of G behind the rows."""
+    return (len(model.experts_),)
+
+
+def _expert_axes(model: GatedExperts) -> tuple[int, ...]:
+    """Return the shape of F behind the rows."""
+    codes = model._codes()
+    return (len(model.experts_), *(() if codes is None else (len(codes),)))
+
+
+class GatedExperts(BaseEstimator):
+    """Fitted experts, and gates in a tree or a classifier that says which answers."""
+
+    experts_: list[Member]
+    gates_: list[FloatArray]
+    #: A fitted classifier of the experts' numbers; None for gates in a tree.
+    gate_: Member | None = None
+    _centre: FloatArray
+    _scale: FloatArray
+
+    @lazy_rows(tail=_experts)
+    def gate_weights(self, X: Any) -> FloatArray:
+        """Return g(x), the weight of every expert at every x.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features)
+            Of a Dask array or frame the answer is a Dask array, not yet computed.
+
+        Returns
+        -------
+        G : array of shape (N, M)
+            Rows sum to one.
+        """
+        return self._gate(self._checked(X))
+
+    @lazy_rows(tail=_expert_axes)
+    def member_predictions(self, X: Any, *, n_jobs: int | None = None) -> FloatArray:
+        """Return F, the predictions of every expert.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features)
+        n_jobs : int, optional
+            Experts that predict at the same time.
+
+        Returns
+        -------
+        F : array of shape (N, M) or (N, M, K)
+        """
+        return predict_all(
+            self.experts_, self._checked(X), classes=self._codes(), n_jobs=n_jobs
+        )
+
+    def _combined(self, X: Any) -> FloatArray:
+        """Return sum_m g_m(x) f_m(x)."""
+        X = self._checked(X)
+        F = predict_all(self.experts_, X, classes=self._codes())
+        return weighted_by_row(F, self._gate(X))
+
+    def _codes(self) -> IntArray | None:
+        """Return the class codes, None for regression."""
+        return None
+
+    def _as_roster(self) -> Roster:
+        """Return the experts as members, who are not averaged by any weights."""
+        check_is_fitted(self)
+        return Roster(
+            self.experts_,
+            None,
+            getattr(self, "classes_", None),
+            self._codes(),
+            arrays=True,
+            no_oob_reason=(
+                "All its experts were trained on all rows. Give rows that it was not "
+                "trained on, without oob."
+            ),
+        )
+
+    def _linear_gate(self) -> LinearGate:
+        """Return the gates as numbers, if they are multinomial regressions."""
+        if self.gate_ is not None:
+            raise ValueError(
+                "to_onnx writes gates that are multinomial regressions, gate=None. "
+                f"Got {type(self.gate_).__name__}: use committee.save."
+            )
+        M = len(self.experts_)
+        nodes = list(zip(self.gates_, ways(self.gates_), strict=True))
+        return LinearGate(
+            np.arange(len(self._centre)),
+            self._centre,
+            self._scale,
+            nodes,
+            np.full(M, 1.0 / M),
+            1.0,
+        )
+
+    def _gate(self, X: FloatArray) -> FloatArray:
+        if self.gate_ is not None:
+            return shares(self.gate_, X, len(self.experts_))
+        G: FloatArray = np.exp(log_gates(self._scaled(X), self.gates_))
+        return G
+
+    def _checked(self, X: Any) -> FloatArray:
+        check_is_fitted(self)
+        return validate_data(self, X, dtype=np.float64, reset=False)  # type: ignore[no-any-return]
+
+    def _scale_by(self, X: FloatArray, s: FloatArray) -> None:
+        """Keep mean and standard deviation of the columns."""
+        self._centre = np.average(X, axis=0, weights=s)
+        spread = np.sqrt(np.average((X - self._centre) ** 2, axis=0, weights=s))
+        constant = spread <= 1e-12 * np.abs(self._centre)
+        self._scale = np.where(constant, 1.0, spread)
+
+    def _scaled(self, X: FloatArray) -> FloatArray:
+        """Return a column of ones, and X with mean zero and variance one."""
+        Z: FloatArray = np.c_[np.ones(len(X)), (X - self._centre) / self._scale]
+        return Z

@@ -1,0 +1,365 @@
+"""Networks: a hundred members trained together."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+
+from committee._progress import bar_with_text
+from committee._typing import FloatArray, IntArray, Member, RandomState
+from committee._validation import Interval, StrOptions
+from committee.members.base import (
+    BatchedGenerator,
+    Generation,
+    Sample,
+    TrainingData,
+    draw_seeds,
+)
+from committee.members.resampling import Bagging, CrossSplits, MiniBatches
+from committee.networks.blocks import TrainedNetwork, blocks_of, train_blocks
+from committee.networks.estimators import NetworkClassifier, NetworkRegressor
+from committee.networks.inputs import Prepared, prepare
+from committee.networks.interruption import interruptible
+from committee.networks.joint import train_jointly
+from committee.networks.network import Network
+from committee.networks.rows import MemberRows, stopping_sample
+
+#: Two streams of random numbers for each member.
+_OF_ROWS, _OF_TRAINING = 0, 1
+
+
+def _of_chunks(networks: Any) -> bool:
+    """Whether members may each see the rows of one chunk."""
+    return networks.data in ("bagging", "mini-batches") and not networks.joint
+
+
+class Networks(BatchedGenerator):
+    """Train M neural networks as one tensor.
+
+        h_k = g(x W_k + b_k),  k = 1..M:   all M by one batched product of matrices
+
+    Every member has its own first weights, its own order of rows, its own sample and its
+    own early stopping, on rows that it does not train on: these are the rows that it is
+    weighed on. (They have chosen one number, the epoch to stop after.) The same seed
+    gives the same members whatever M they are trained with and whatever `n_jobs`: the
+    first ten of a hundred are the ten of `Networks(10)`. Columns and targets are
+    standardised once, by all rows.
+
+    The committee's `estimator` says what a member is: a `NetworkRegressor` or
+    `NetworkClassifier`, that with default settings unless given. The first Ctrl-C ends
+    the training with the epoch; what is trained by then is kept, and a warning says so.
+
+    Parameters
+    ----------
+    n_members : int, default=100
+    data : {"all", "bagging", "cross-splits", "mini-batches"}, default="all"
+        What a member trains on: all rows but its `validation_fraction`, a bootstrap
+        sample, all parts of a random split but one, or one part. It is stopped on some,
+        and weighed on all, of the others.
+    n_splits : int, default=10
+        Parts of a split.
+    share : {"adapters"}, optional
+        Members share the weights of their hidden layers, and each has an adapter and a
+        head of its own: h_k = g(((x * r_k) W) * s_k + b_k). All see the same rows, and
+        the mean of their predictions decides when to stop: `data` must be "all". A
+        member's `coefs_` are W * (r_k s_k').
+    coupling : float, default=0.0
+        nu >= -1 of a term nu/2 sum_k (f_k - f_mean)^2 in the loss, of class
+        probabilities for a classifier. As in `CoupledKernelRegressor`, nu > 0 makes
+        members agree and nu < 0 makes them disagree: negative correlation learning. At
+        -1 the loss of numbers is that of the mean alone. All members see the same rows,
+        as with `share`.
+    max_bytes : int, default=2**28
+        Memory for the arrays of the training in each job, beside X, y and the finished
+        members: members are trained in blocks, and those that are trained as one on
+        parts of a batch.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from committee import CommitteeRegressor, EPPruner, NetworkRegressor, Networks
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> committee = CommitteeRegressor(
+    ...     NetworkRegressor(hidden_layer_sizes=20, max_epochs=50),
+    ...     generator=Networks(20, data="bagging"),
+    ...     combiner=EPPruner(),
+    ...     random_state=0,
+    ... ).fit(X, y)
+    >>> committee.n_members_ < 20
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_members": [Interval(Integral, 1, None, closed="left")],
+        "data": [StrOptions({"all", "bagging", "cross-splits", "mini-batches"})],
+        "n_splits": [Interval(Integral, 2, None, closed="left")],
+        "share": [StrOptions({"adapters"}), None],
+        "coupling": [Interval(Real, -1, None, closed="left")],
+        "max_bytes": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_members: int = 100,
+        *,
+        data: str = "all",
+        n_splits: int = 10,
+        share: str | None = None,
+        coupling: float = 0.0,
+        max_bytes: int = 2**28,
+    ) -> None:
+        self.n_members = n_members
+        self.data = data
+        self.n_splits = n_splits
+        self.share = share
+        self.coupling = coupling
+        self.max_bytes = max_bytes
+
+    @property
+    def joint(self) -> bool:
+        """Whether members are trained on the same rows, as one."""
+        return self.share is not None or self.coupling != 0.0
+
+    def default_member(self, tree: Any) -> Member:
+        """Return what members are where a committee has no estimator: a network."""
+        return NetworkClassifier() if is_classifier(tree()) else NetworkRegressor()
+
+    def batches(
+        self,
+        estimator: Member,
+        data: TrainingData,
+        *,
+        size: int,
+        held_out: bool = True,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: bool = False,
+    ) -> Iterator[Generation]:
+        """Train the members of `generate`, `size` of them at a time and on demand."""
+        self._validate_params()
+        self._check(estimator, data, size, held_out)
+        root = int(draw_seeds(check_random_state(random_state), 1)[0])
+        template = clone(estimator)
+        Z = template.checked(data.X, reset=True)
+        prepared = prepare(Z, data.y, data.n_classes, data.sample_weight)
+        for start in range(0, self.n_members, size):
+            numbers = np.arange(start, min(start + size, self.n_members))
+            rows = self._rows(template, data, numbers, root)
+            networks = self._train(
+                template, prepared, rows, numbers, root, n_jobs=n_jobs, verbose=verbose
+            )
+            kept = [i for i, network in enumerate(networks) if network is not None]
+            members = [
+                _member(template, prepared, data, networks[i], _seed(root, numbers[i]))
+                for i in kept
+            ]
+            stopped = _interrupted(networks)
+            if held_out:
+                yield _with_predictions(members, [rows[i] for i in kept], Z, data)
+            else:
+                yield Generation(members)
+            if stopped:
+                return
+
+    def _check(
+        self, estimator: Any, data: TrainingData, size: int, held_out: bool
+    ) -> None:
+        """Refuse, before any work, what cannot be trained together."""
+        if not isinstance(estimator, Network):
+            raise TypeError(
+                "Networks trains NetworkRegressor and NetworkClassifier. Got "
+                f"{type(estimator).__name__}: RandomInits, Bagging and others take any "
+                "estimator, and a pipeline goes around the committee."
+            )
+        estimator._validate_params()
+        if data.fit_params:
+            raise ValueError(
+                "Networks hands nothing on to its members but sample_weight. Got "
+                f"{sorted(data.fit_params)}."
+            )
+        if self.joint and self.data != "all":
+            raise ValueError(
+                "With share or coupling all members see the same rows: take "
+                f'data="all". Got {self.data!r}.'
+            )
+        if self.joint and size < self.n_members:
+            raise ValueError(
+                "With share or coupling all members are trained as one, and cannot be "
+                'added in batches: leave out stop="evidence".'
+            )
+        if held_out and self.data == "all" and estimator.patience is None:
+            raise ValueError(
+                'data="all" and patience=None leave no rows out to weigh members on: '
+                'take a patience, data="bagging", or a fraction as weigh_on.'
+            )
+
+    def _rows(
+        self, template: Network, data: TrainingData, numbers: IntArray, root: int
+    ) -> list[MemberRows]:
+        """Return the rows of some members, to train on and to be stopped on."""
+        s = data.sample_weight
+        counted = np.arange(len(data)) if s is None else np.flatnonzero(s > 0)
+        if self.joint:
+            shared = template.own_rows(counted, _random(root, 0, _OF_ROWS))
+            return [shared] * len(numbers)
+        if self.data == "all":
+            return [
+                template.own_rows(counted, _random(root, m, _OF_ROWS)) for m in numbers
+            ]
+        # The same numbers in front, however many there are.
+        seeds = (
+            np.random.SeedSequence(root).generate_state(self.n_seeds()).astype(np.intp)
+        )
+        found = []
+        for m in numbers:
+            sample = self.sample(int(m), data, seeds)
+            train, left_out = _train_and_left_out(sample, counted)
+            random = _random(root, m, _OF_ROWS)
+            stop = stopping_sample(left_out, len(train), random)
+            if template.patience is not None and not len(stop):
+                raise ValueError(
+                    f"Member {m} trains on all {len(counted)} rows "
+                    f"(n_samples={len(counted)}) and has none left to be stopped on: "
+                    "give more rows, or patience=None."
+                )
+            found.append(MemberRows(train, stop))
+        return found
+
+    def _train(
+        self,
+        template: Network,
+        prepared: Prepared,
+        rows: list[MemberRows],
+        numbers: IntArray,
+        root: int,
+        *,
+        n_jobs: int | None,
+        verbose: bool,
+    ) -> list[TrainedNetwork | None]:
+        """Return the trained networks; None where Ctrl-C came before their first step."""
+        kind = template.kind(
+            prepared, coupling=float(self.coupling), weighted=self.data != "bagging"
+        )
+        seeds = [_sequence(root, m, _OF_TRAINING) for m in numbers]
+        found: list[TrainedNetwork | None] = [None] * len(rows)
+        bar = bar_with_text(len(rows), "training", verbose)
+        with interruptible() as interruption, bar as advance:
+
+            def report(epoch: int, running: int, loss: float) -> None:
+                advance(0, f"epoch {epoch}, held-out loss {loss:.4g}")
+
+            how: dict[str, Any] = {"interruption": interruption}
+            how["report"] = report if verbose else None
+            if self.joint:
+                how |= {"share": self.share is not None, "max_bytes": self.max_bytes}
+                found = train_jointly(kind, prepared.problem, rows[0], seeds, **how)
+                advance(len(rows), "")
+                return found
+            blocks = blocks_of(
+                kind, rows, seeds, max_bytes=self.max_bytes, n_jobs=n_jobs
+            )
+            results = train_blocks(kind, prepared.problem, blocks, n_jobs=n_jobs, **how)
+            for block, networks in zip(blocks, results, strict=True):
+                for m, network in zip(block.members, networks, strict=True):
+                    found[m] = network
+                advance(len(networks), "")
+        return found
+
+    def _sampler(self) -> Any:
+        """Return the generator that draws rows like this one."""
+        if self.data == "bagging":
+            return Bagging(self.n_members)
+        kind = CrossSplits if self.data == "cross-splits" else MiniBatches
+        return kind(self.n_splits, -(-self.n_members // self.n_splits))
+
+    def sample(self, member: int, data: TrainingData, seeds: IntArray) -> Sample:
+        """Return the rows of one member, where `data` is not "all"."""
+        sample: Sample = self._sampler().sample(member, data, seeds)
+        return sample
+
+    def n_seeds(self) -> int:
+        """How many seeds `sample` draws on."""
+        return int(self._sampler().n_seeds())
+
+    @available_if(_of_chunks)  # type: ignore[untyped-decorator]
+    def of_chunk(self, n_members: int, n_rows: int, total: int) -> Any:
+        """Return the generator of the members of one chunk of the rows."""
+        return self._sampler().of_chunk(n_members, n_rows, total)
+
+
+def _sequence(root: int, member: Any, purpose: int) -> np.random.SeedSequence:
+    return np.random.SeedSequence(root, spawn_key=(int(member), purpose))
+
+
+def _random(root: int, member: Any, purpose: int) -> np.random.Generator:
+    return np.random.default_rng(_sequence(root, member, purpose))
+
+
+def _seed(root: int, member: Any) -> int:
+    """Return the `random_state` that a member shows."""
+    return int(_sequence(root, member, _OF_TRAINING).generate_state(1)[0] >> 1)
+
+
+def _train_and_left_out(sample: Sample, counted: IntArray) -> tuple[IntArray, IntArray]:
+    """Return rows to train on, repeated by their counts, and the others."""
+    train = sample.rows
+    if sample.weights is not None and sample.weights.dtype.kind == "i":
+        train = np.repeat(train, sample.weights.astype(np.intp))
+    train = train[np.isin(train, counted)]
+    return train, np.setdiff1d(counted, train)
+
+
+def _member(
+    template: Network,
+    prepared: Prepared,
+    data: TrainingData,
+    network: Any,
+    seed: int,
+) -> Network:
+    """Return a fitted estimator."""
+    member: Network = clone(template).set_params(random_state=seed)
+    for name in ("n_features_in_", "feature_names_in_", "edges_"):
+        if hasattr(template, name):
+            setattr(member, name, getattr(template, name))
+    if data.n_classes is not None:
+        member.classes_ = np.arange(data.n_classes)
+    return member.hold(prepared, network)
+
+
+def _with_predictions(
+    members: Sequence[Any],
+    rows: Sequence[MemberRows],
+    Z: FloatArray,
+    data: TrainingData,
+) -> Generation:
+    """Return the members with F and the mask of the rows that they did not train on."""
+    slabs = np.zeros((len(members), *data.empty_predictions().shape))
+    mask = np.ones((len(members), len(data)), dtype=bool)
+    for m, (member, own) in enumerate(zip(members, rows, strict=True)):
+        mask[m, own.train] = False
+        slabs[m, mask[m]] = member.from_outputs(member.values(Z[mask[m]]))
+    return Generation(list(members), np.moveaxis(slabs, 0, 1), mask.T)
+
+
+def _interrupted(networks: Sequence[TrainedNetwork | None]) -> bool:
+    """Warn of what Ctrl-C has left undone, and return whether it came."""
+    begun = [network for network in networks if network is not None]
+    cut = [network.n_epochs for network in begun if not network.finished]
+    if len(begun) == len(networks) and not cut:
+        return False
+    if not begun:
+        raise KeyboardInterrupt
+    short = f", {len(cut)} of them for no more than {max(cut)} epochs," if cut else ""
+    warnings.warn(
+        f"Ctrl-C ended the training: {len(begun)} of {len(networks)} networks are "
+        f"trained{short} and kept.",
+        stacklevel=8,  # the line that called fit
+    )
+    return True

@@ -1,0 +1,33 @@
+"""Piecewise-linear embeddings: the formula, knots, and a layer of relu units."""
+
+import numpy as np
+
+from committee.networks.embeddings import PiecewiseLinear
+
+
+def test_a_linear_function_of_bins_is_any_function_linear_between_knots():
+    rng = np.random.default_rng(0)
+    X = rng.exponential(size=(200, 1))
+    embedding = PiecewiseLinear(5).fit(X)
+    b = embedding.edges_[0]
+    values = rng.standard_normal(6)
+    x = rng.uniform(-1, 8, (300, 1))
+    f = values[0] + embedding.transform(x) @ np.diff(values)
+    np.testing.assert_allclose(f, np.interp(x[:, 0], b, values), atol=1e-13)
+
+
+def test_columns_of_few_values_have_few_bins():
+    X = np.array([[0.0, 5.0, 1.0], [1.0, 5.0, 2.0], [1.0, 5.0, 3.0], [0.0, 5.0, 4.0]])
+    embedding = PiecewiseLinear(3).fit(X)
+    assert [len(b) - 1 for b in embedding.edges_] == [1, 0, 3]
+    assert embedding.transform(X)[:, 0].tolist() == [0, 1, 1, 0]
+
+
+def test_it_is_a_layer_of_relu_units():
+    rng = np.random.default_rng(1)
+    X = np.column_stack([rng.standard_normal((50, 2)), np.ones(50)])
+    embedding = PiecewiseLinear(4).fit(X)
+    A, a, B = embedding.as_layer()
+    x = 3 * rng.standard_normal((40, 3))
+    layer = np.maximum(x @ A + a, 0) @ B
+    np.testing.assert_allclose(layer, embedding.transform(x), atol=1e-12)

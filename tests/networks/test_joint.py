@@ -1,0 +1,54 @@
+"""Members trained as one: coupling has its sign, and memory its bound."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes, load_wine
+
+from committee import (
+    CommitteeClassifier,
+    CommitteeRegressor,
+    NetworkRegressor,
+    Networks,
+    ambiguity,
+)
+
+
+def _diversity(nu):
+    X, y = load_diabetes(return_X_y=True)
+    network = NetworkRegressor(10, max_epochs=30, patience=None)
+    committee = CommitteeRegressor(
+        network, generator=Networks(8, coupling=nu), random_state=0
+    ).fit(X, y)
+    return ambiguity(committee.member_predictions(X), y).diversity
+
+
+def test_negative_coupling_makes_members_disagree():
+    apart, tiny, close = _diversity(-0.8), _diversity(1e-9), _diversity(3.0)
+    assert close < 0.7 * tiny < 0.7 * 0.7 * apart
+
+
+@pytest.mark.parametrize("options", [{"share": "adapters"}, {"coupling": -0.5}])
+def test_all_are_stopped_and_weighed_on_the_same_rows(options):
+    X, y = load_wine(return_X_y=True)
+    committee = CommitteeClassifier(
+        generator=Networks(6, **options), combiner="simplex", random_state=0
+    ).fit(X, y)
+    mask = committee.held_out_
+    assert mask[:, 0].sum() == 18
+    assert np.array_equal(mask, np.broadcast_to(mask[:, :1], mask.shape))
+    assert len({member.n_iter_ for member in committee.members_}) == 1
+    assert committee.score(X, y) > 0.95
+
+
+def test_little_memory_means_parts_of_a_batch_or_a_refusal():
+    X, y = load_diabetes(return_X_y=True)
+    network = NetworkRegressor(20, batch_size=300, max_epochs=3, patience=None)
+    found = []
+    for max_bytes in (2**28, 500_000):
+        generator = Networks(5, share="adapters", max_bytes=max_bytes)
+        committee = CommitteeRegressor(network, generator=generator, random_state=0)
+        found.append(committee.fit(X, y).predict(X))
+    np.testing.assert_allclose(*found, rtol=1e-4)
+    committee.generator.max_bytes = 10_000
+    with pytest.raises(ValueError, match="max_bytes of at least"):
+        committee.fit(X, y)

@@ -1,0 +1,123 @@
+"""The training loop: who stops when, on which rows, and by whose numbers."""
+
+import numpy as np
+import pytest
+
+from committee.networks.layers import SeparateLayers
+from committee.networks.layout import Layout, initial_weights
+from committee.networks.losses import SquaredError
+from committee.networks.rows import (
+    MemberRows,
+    Problem,
+    RowOrders,
+    StoppingRows,
+    split_for_stopping,
+    stopping_sample,
+)
+from committee.networks.training import Settings, train
+
+LAYOUT = Layout((2, 6, 1))
+
+
+def problem(N=120, s=None):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((N, 3)).astype(np.float32)
+    X[:, -1] = 1
+    y = np.sin(2 * X[:, :1]) + 0.3 * rng.standard_normal((N, 1))
+    return Problem(X, y.astype(np.float32), s, SquaredError())
+
+
+def run(members, *, epochs=60, patience=3, dropout=0.2, learning_rate=0.01, **settings):
+    """Train some members, each by its own seed; the rows of a member are its own."""
+    randoms = [np.random.default_rng([7, m]) for m in members]
+    theta = np.stack([initial_weights(LAYOUT, random) for random in randoms])
+    rows = [split_for_stopping(np.arange(120), 0.3, random) for random in randoms]
+    layers = SeparateLayers(LAYOUT, theta, "relu", dropout)
+    how = Settings(32, learning_rate, 0.01, epochs, patience, **settings)
+    return train(layers, problem(), rows, randoms, how)
+
+
+def test_one_member_alone_is_the_same_in_the_batch():
+    """Bit for bit, with members beside it that stop before and after."""
+    together = run(range(6))
+    assert len(set(together.n_epochs.tolist())) > 2
+    for m in range(6):
+        alone = run([m])
+        np.testing.assert_array_equal(alone.theta[0], together.theta[m])
+        assert alone.n_epochs[0] == together.n_epochs[m]
+        assert alone.losses[0] == together.losses[m]
+
+
+def test_the_weights_are_those_of_the_epoch_with_the_least_loss():
+    long = run([0], patience=3)
+    n = int(long.n_epochs[0])
+    best = run([0], epochs=n - 3, patience=None)
+    np.testing.assert_array_equal(best.theta, long.theta)
+    assert n < 60
+    assert np.isnan(best.losses[0])
+
+
+def test_parts_of_a_batch_have_the_same_gradient_to_rounding():
+    whole = run([0, 1], epochs=5, patience=None, dropout=0.0)
+    parts = run([0, 1], epochs=5, patience=None, dropout=0.0, rows_at_once=5)
+    np.testing.assert_allclose(parts.theta, whole.theta, atol=1e-5)
+    assert not np.array_equal(parts.theta, whole.theta)
+
+
+def test_weights_of_rows_are_numbers_of_rows():
+    """A batch of all rows has the gradient of rows repeated by their weights."""
+    data = problem()
+    counts = np.random.default_rng(1).integers(0, 3, 120)
+    s = (counts / counts.mean()).astype(np.float32)
+    repeated = np.repeat(np.arange(120), counts)
+    found = []
+    for each, rows in ((problem(s=s), np.arange(120)), (data, repeated)):
+        random = np.random.default_rng(3)
+        theta = initial_weights(LAYOUT, random)[None]
+        layers = SeparateLayers(LAYOUT, theta, "tanh")
+        how = Settings(1000, 0.01, 0.0, 20, None)
+        own = [MemberRows(rows.copy(), rows[:0])]
+        found.append(train(layers, each, own, [random], how).theta)
+    np.testing.assert_allclose(*found, atol=1e-4)
+
+
+def test_weights_without_bounds_are_refused():
+    with pytest.raises(ValueError, match="smaller learning_rate"):
+        run([0, 1], learning_rate=1e30)
+
+
+def test_an_epoch_has_every_row_once_in_an_order_of_its_own():
+    rows = [MemberRows(np.arange(10) + m, np.arange(0)) for m in (0, 5)]
+    orders = RowOrders(rows, 4)
+    randoms = [np.random.default_rng(m) for m in range(2)]
+    epochs = [np.concatenate(list(orders.batches(randoms)), axis=1) for _ in range(2)]
+    assert [b.shape for b in orders.batches(randoms)] == [(2, 4), (2, 4), (2, 2)]
+    for epoch in epochs:
+        assert np.sort(epoch[0]).tolist() == list(range(10))
+        assert np.sort(epoch[1]).tolist() == list(range(5, 15))
+    assert not np.array_equal(epochs[0], epochs[1])
+
+
+def test_losses_are_means_over_each_members_own_rows():
+    data = problem(400, np.linspace(0.5, 1.5, 400).astype(np.float32))
+    rows = [MemberRows(np.arange(1), np.arange(n)) for n in (5, 300)]
+    rng = np.random.default_rng(0)
+    theta = np.stack([initial_weights(LAYOUT, rng) for _ in range(2)])
+    layers = SeparateLayers(LAYOUT, theta, "relu")
+    losses = StoppingRows(rows, data).losses(layers, data, joint=False)
+    for m, each in enumerate(rows):
+        f = layers.forward(data.X[each.stop][None])[m]
+        value = 0.5 * (f - data.Y[each.stop])[:, 0] ** 2
+        expected = np.average(value, weights=data.s[each.stop])
+        np.testing.assert_allclose(losses[m], expected, rtol=1e-5)
+
+
+def test_rows_to_be_stopped_on_are_apart_and_not_too_many():
+    random = np.random.default_rng(0)
+    own = split_for_stopping(np.arange(3, 53), 0.1, random)
+    assert len(own.stop) == 5
+    assert np.union1d(own.train, own.stop).tolist() == list(range(3, 53))
+    assert len(split_for_stopping(np.arange(2), 0.01, random).stop) == 1
+    assert len(stopping_sample(np.arange(5000), 1000, random)) == 500
+    assert len(stopping_sample(np.arange(5000), 10, random)) == 100
+    assert stopping_sample(np.arange(50), 10, random).tolist() == list(range(50))
