@@ -71,6 +71,8 @@ PACKAGES = (
 
 #: Modules without a test file of their own, and where they are tested instead.
 TESTED_ELSEWHERE = {
+    "cells/groups.py": "what a group does: tests/cells/test_chunked_train.py",
+    "cells/chunked_joint.py": "gathered, exchanged: tests/cells/test_chunked_train.py",
     "networks/layout.py": "matrices in a row of weights: test_layers",
     "networks/rows.py": "orders, and rows to be stopped on: test_training",
     "networks/network.py": "settings, training, weights: test_estimators",
