@@ -88,7 +88,7 @@ class CoupledKernelClassifier(CellSets, LinkMixin, CoupledEnsemble):
         n_members: int = 8,
         *,
         subsets: str = "random",
-        max_cell: int = 1500,
+        max_cell: int = 1000,
         metric: str | None = None,
         kernel: Any = None,
         gamma: float | None = None,
