@@ -15,7 +15,7 @@ KERNELS = ("exponential", "matern32", "matern52", "rbf")
 _GAMMAS = (0.03, 0.1, 0.3, 1.0, 3.0)
 _ALPHAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 #: Rows that choose: so many to train on, so many to measure.
-_TRAIN, _MEASURE, _COMPONENTS = 4000, 2000, 300
+_TRAIN, _FEW, _MEASURE, _COMPONENTS = 4000, 2000, 2000, 300
 
 
 def targets(y, classes):
@@ -119,13 +119,13 @@ class DenseRidge(BaseEstimator):
 def chosen_random(X, y, classes, size=200):
     """Return today's ensemble of random subsets, chosen on rows put aside."""
     order = np.random.default_rng(4).permutation(len(X))
-    train, measure = order[:_TRAIN], order[_TRAIN : _TRAIN + _MEASURE]
+    train, measure = order[:_FEW], order[_FEW : _FEW + _MEASURE]
     offset = 0.0 if classes else y.mean()
     kind = CoupledKernelClassifier if classes else CoupledKernelRegressor
     best = (np.inf, None)
     for step, alpha in product((0.1, 0.3, 1.0), (1e-5, 1e-3, 1e-1)):
         model = kind(
-            _TRAIN // size, gamma=make_kernel("rbf", X).gamma * step, alpha=alpha,
+            _FEW // size, gamma=make_kernel("rbf", X).gamma * step, alpha=alpha,
             n_coupling=200, combiner=Average(), random_state=0,
         )  # fmt: skip
         f = model.fit(X[train], y[train] - offset).predict(X[measure])
