@@ -20,11 +20,7 @@ from committee.cells.joint import JointSolution
 from committee.cells.loo import LeftOut, own_weights
 from committee.cells.partitioned import PartitionedModel, PartitionedVariance
 from committee.cells.shuffle import RowChunks, graft, shuffled, stacked
-from committee.cells.train import (
-    CellOptions,
-    looked_cells,
-    settled,
-)
+from committee.cells.train import CellOptions, looked_cells, settled
 from committee.cells.tree import CellTree
 from committee.distributed import Chunks, each
 
