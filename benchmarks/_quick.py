@@ -20,17 +20,20 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
+import committee
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "benchmarks.md"
 #: Seconds after which a benchmark is given up.
 PATIENCE = 1800
 
 QUICK = {
+    "cells": "regression piston",
     "choose": "Average BestPruner EPPruner GreedyPruner RandomPruner SimplexWeights",
     "coupled": "speed",
     "ep-quality": "--splits 1 --sets german image --ensembles bagging --pools waveform "
     "digits --runs 1 --jobs 1",
-    "gates": "--sets piecewise banana --splits 1 --rows 10000",
+    "gates": "--sets piecewise banana --splits 2 --rows 10000",
     "grow": "--sets diabetes --seeds 1 --members 200",
     "intervals": "--sets diabetes --splits 2 --members 40",
     "networks": "--members 20 --rivals 1 --repeats 1 --batches 200 --sizes 1 --sets diabetes --splits 1",
@@ -119,11 +122,24 @@ def page_text(runs: list[Run]) -> str:
 
 def machine() -> str:
     """Return cores, processor, versions and the day; nothing that names the machine."""
-    names = ("committee", "numpy", "scipy", "scikit-learn")
+    names = ("numpy", "scipy", "scikit-learn")
     versions = ", ".join(f"{name} {version(name)}" for name in names)
+    # Of the code that runs, which need not be the one that is installed.
+    versions = f"committee {committee.__version__}, {versions}"
     return (
         f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores of {_processor()}, "
-        f"{platform.system()}, Python {platform.python_version()}, {versions}."
+        f"{platform.system()}, Python {platform.python_version()}, {versions}.{_busy()}"
+    )
+
+
+def _busy() -> str:
+    """Say so where others had the machine as well: seconds mean little then."""
+    load = os.getloadavg()[2] if hasattr(os, "getloadavg") else 0.0
+    if load <= 2 * (os.cpu_count() or 1):
+        return ""
+    return (
+        f" Others used the machine at the same time (load {load:.0f}): read errors and "
+        "ratios, not seconds."
     )
 
 

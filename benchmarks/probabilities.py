@@ -29,16 +29,20 @@ from threadpoolctl import threadpool_limits
 from benchmarks._data import load
 from benchmarks._pools import BINARY, MULTICLASS, models, rows_of
 from benchmarks._timing import show
-from committee import ARDPruner, EMPruner, EPPruner, GreedyPruner, LogPool, Pool
-from committee.crossfit import CrossFit, as_shares
+from committee import (
+    ARDPruner,
+    EMPruner,
+    EPPruner,
+    GreedyPruner,
+    LogPool,
+    Pool,
+    SimplexWeights,
+)
+from committee.calibration import fit_calibration
+from committee.crossfit import CrossFit, share_unit
 from committee.members import TrainingData
 from committee.predictions import predict_all
-from committee.probabilities import (
-    as_probabilities,
-    fit_slope,
-    pooled_terms,
-    slope_probabilities,
-)
+from committee.probabilities import as_probabilities, pooled_terms
 from committee.weighing_rows import WeighingRows
 
 SMALL = (
@@ -163,37 +167,42 @@ def lines() -> Iterator[tuple[str, object]]:
     yield "mean of all", lambda F, y: (F.shape[1], lambda F: F.mean(axis=1))
     yield "NNLS, uniform", shrunk_nnls
     yield "logistic stacking", stacking
-    yield "EP votes", weighed(EPPruner())
-    yield "EP votes, slope", sloped(EPPruner())
-    yield "EP log", weighed(EPPruner(pool="log", rule="max-density"))
-    yield "EP log, min-loo", weighed(EPPruner(pool="log"))
-    yield "ARD log", weighed(ARDPruner(pool="log", rule="max-density"))
-    yield "EM log", weighed(EMPruner(pool="log"))
-    yield "LogPool", weighed(LogPool())
-    # As in the first trials of the method, before its defaults were found from the rows.
-    yield "LogPool, fixed", weighed(LogPool(shrinkage=0.01, floor=1e-3))
+    for name, combiner in (
+        ("EP votes", EPPruner()),
+        ("EP log", EPPruner(pool="log", rule="max-density")),
+        ("EP log, min-loo", EPPruner(pool="log")),
+        ("ARD log", ARDPruner(pool="log", rule="max-density")),
+        ("EM log", EMPruner(pool="log")),
+        ("LogPool", LogPool()),
+        # As in the first trials of the method, before its defaults were found from the rows.
+        ("LogPool, fixed", LogPool(shrinkage=0.01, floor=1e-3)),
+    ):
+        yield name, weighed(combiner)
+        yield f"{name}, slope", weighed(combiner, "slope")
+        if name in ("EP votes", "LogPool"):
+            yield f"{name}, vector", weighed(combiner, "vector")
+    yield "simplex, slope", weighed(SimplexWeights(), "slope")
+    yield "greedy, slope", weighed(GreedyPruner(scoring="neg_log_loss"), "slope")
 
 
-def weighed(combiner):
+def weighed(combiner, calibration=None):
+    """As a committee has it: calibrated on rows that did not choose."""
+
     def fit(F, y):
         combiner.fit(F, y)
-        return len(combiner.support_), lambda F: combiner.probabilities(
-            combiner.combine(F)
-        )
+        unit = share_unit(combiner.weights_)
+        calibrate = None
+        if calibration is not None:
+            fair = CrossFit(combiner, F, WeighingRows(y, None, None)).own
+            sums = None if combiner.floor_ is not None else unit * fair.output
+            calibrate = fit_calibration(calibration, fair.p, y, sums=sums)
 
-    return fit
+        def predict(F):
+            sums = combiner.combine(F)
+            p = combiner.probabilities(sums)
+            return p if calibrate is None else calibrate(p, sums)
 
-
-def sloped(combiner):
-    """As `prune` has it: a slope that is fitted on rows that did not choose."""
-
-    def fit(F, y):
-        w = as_shares(combiner.fit(F, y).weights_)
-        fair = CrossFit(combiner, F, WeighingRows(y, None, None)).own
-        slope = fit_slope(fair.output, y)
-        return np.count_nonzero(w), lambda F: slope_probabilities(
-            np.tensordot(F, w, axes=(1, 0)), slope
-        )
+        return len(combiner.support_), predict
 
     return fit
 

@@ -22,7 +22,7 @@ LAYERS = [
     },
     {"_notebook", "linalg", "path_source", "path_table", "routing", "targets"},
     {"kernels", "distributed", "path", "probabilities"},
-    {"ep", "cells"},
+    {"ep", "cells", "calibration"},
     {"bayes"},
     {"ensembles"},
     {"predictions", "importances", "deviations"},
@@ -32,7 +32,7 @@ LAYERS = [
     {"weighing", "saved_state", "crossfit"},
     {"held_members", "uncertainty"},
     {"coupled"},
-    {"mixtures", "gated_members", "chunk_checks"},
+    {"mixtures", "gated_members", "chunk_checks", "class_probabilities"},
     {"base"},
     {"estimators"},
     {"pruning", "persistence", "compare"},
@@ -71,6 +71,8 @@ PACKAGES = (
 
 #: Modules without a test file of their own, and where they are tested instead.
 TESTED_ELSEWHERE = {
+    "cells/groups.py": "what a group does: tests/cells/test_chunked_train.py",
+    "cells/chunked_joint.py": "gathered, exchanged: tests/cells/test_chunked_train.py",
     "networks/layout.py": "matrices in a row of weights: test_layers",
     "networks/rows.py": "orders, and rows to be stopped on: test_training",
     "networks/network.py": "settings, training, weights: test_estimators",

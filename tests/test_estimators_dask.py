@@ -555,5 +555,5 @@ def test_intervals_and_sets_are_those_of_memory():
     found = model.predict_set(da.from_array(X, chunks=(SIZES[0], P)), method="aps")
     assert found.dtype == bool
     np.testing.assert_array_equal(found.compute(), model.predict_set(X, method="aps"))
-    with pytest.raises(ValueError, match="takes no Dask collections: set it to False"):
+    with pytest.raises(ValueError, match="uncertainty=True measures rows in memory"):
         model.fit(da.from_array(X, chunks=(SIZES[0], P)), da.from_array(y, chunks=50))

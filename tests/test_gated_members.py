@@ -145,7 +145,8 @@ def test_blocks_of_dask_are_predicted_as_rows_in_memory():
 
 def test_prune_first_and_gate_after():
     forest = RandomForestClassifier(60, max_depth=2, random_state=0)
-    small = prune(forest.fit(X3[::2], LABELS[::2]), X3[1::4], LABELS[1::4])
+    few = X3[1::4], LABELS[1::4]
+    small = prune(forest.fit(X3[::2], LABELS[::2]), *few, calibration=None)
     gated = small.with_gate(NeighbourGate("ola"), X3[1::2], LABELS[1::2])
     assert gated.members_ == small.members_
     F, G = small.member_predictions(X3), gated.gate_weights(X3)

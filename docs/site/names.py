@@ -26,14 +26,8 @@ class LinkNames(SphinxPostTransform):
             page = PAGES.get(found[1]) if found else None
             if page is None or page == here or _is_linked(literal):
                 continue
-            link = addnodes.pending_xref(
-                "",
-                refdomain="std",
-                reftype="doc",
-                reftarget=f"/{page}",
-                refdoc=here,
-                refexplicit=True,
-            )
+            address = self.app.builder.get_relative_uri(here, page)
+            link = nodes.reference("", "", internal=True, refuri=address)
             literal.replace_self(link)
             link += literal
 

@@ -290,8 +290,8 @@ def check_row_weights(G: Any, shape: tuple[int, ...]) -> FloatArray:
     return G  # type: ignore[no-any-return]
 
 
-def calibrated_classifier(model: Any, curve: Any, classes: Any) -> Any:
-    """Return what `CalibratedClassifierCV` holds: a fitted model and its curve."""
+def calibrated_classifier(model: Any, curves: Any, classes: Any) -> Any:
+    """Return what `CalibratedClassifierCV` holds: a fitted model and its curves."""
     from sklearn.calibration import _CalibratedClassifier
 
-    return _CalibratedClassifier(model, [curve], classes=classes, method="isotonic")
+    return _CalibratedClassifier(model, curves, classes=classes, method="isotonic")

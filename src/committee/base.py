@@ -43,7 +43,7 @@ from committee.predictions import combined, predict_members
 from committee.routing import router_of
 from committee.uncertainty.after_fit import (
     check_rows_are_held_out,
-    held_out_rows,
+    measure_held_out,
 )
 from committee.weighing import Weighed, grow, weigh
 
@@ -83,6 +83,8 @@ class BaseCommittee(GatedMembers):
 
     #: Files of older versions have none.
     uncertainty: bool = False
+    #: Of classifiers.
+    calibration: str | None = None
 
     combiner_: Combiner | None
     held_out_: BoolArray | None
@@ -172,8 +174,7 @@ class BaseCommittee(GatedMembers):
     def _fit(self, data: TrainingData | ChunkedData) -> Self:
         """Generate members, weigh them and keep the result."""
         rng = check_random_state(self.random_state)
-        if self.uncertainty:
-            check_rows_are_held_out(self._generator(), self.weigh_on)
+        check_rows_are_held_out(self, self._generator())
         if self.stop is not None:
             assert isinstance(data, TrainingData)
             return self._grow(data, rng)
@@ -193,12 +194,11 @@ class BaseCommittee(GatedMembers):
             rows,
             votes=self._generator().votes,
             n_jobs=self.n_jobs,
-            needs_F=self.uncertainty,
+            needs_F=self._measures(),
         )
         if self._keeps_weighing and weighed.F is not None:
             self._weighing = weighed.F, rows, generation.held_out
-        if self.uncertainty:
-            self._held_out_rows = held_out_rows(weighed, rows, generation.held_out)
+        measure_held_out(self, weighed, rows, generation.held_out)
         if not data.in_memory:
             # The mask would bring the whole graph, and maybe all rows, along.
             generation = replace(generation, held_out=None)
@@ -238,7 +238,11 @@ class BaseCommittee(GatedMembers):
         """Whether members are weighed, gated or measured by what they predict."""
         combiner = as_combiner(self.combiner)
         weighs = combiner is not None and combiner.needs_rows
-        return weighs or self.gate is not None or self.uncertainty
+        return weighs or self.gate is not None or self._measures()
+
+    def _measures(self) -> bool:
+        """Whether held-out rows are needed for more than weights."""
+        return self.uncertainty or self.calibration is not None
 
     def _grow(self, data: TrainingData, rng: np.random.RandomState) -> Self:
         """Train and weigh members in batches, until the evidence stops to rise."""
@@ -255,10 +259,9 @@ class BaseCommittee(GatedMembers):
         generation, combiner = grow(
             generator, estimator, data, as_combiner(self.combiner), rows=rows, **how
         )
-        if self.uncertainty:
-            weighed = Weighed(combiner, combiner.weights_, generation.F)
-            used = data if rows is None else rows
-            self._held_out_rows = held_out_rows(weighed, used, generation.held_out)
+        weighed = Weighed(combiner, combiner.weights_, generation.F)
+        used = data if rows is None else rows
+        measure_held_out(self, weighed, used, generation.held_out)
         self._hold(generation, combiner, combiner.weights_, data.classes)
         F = generation.F if rows is None else None
         return self._fit_gate(F, data if rows is None else rows)
@@ -314,7 +317,7 @@ class BaseCommittee(GatedMembers):
         """Be unfitted: should this fit fail, nothing old may stay beside the new."""
         for name in (
             *("roster_", "combiner_", "held_out_", "support_", "path_", "gate_"),
-            *("_whole", "_summary", "_slope", "_weighing", "_digest"),
+            *("_whole", "_summary", "_slope", "_calibration", "_weighing", "_digest"),
             *("_held_out_rows", "refinement_"),
         ):
             self.__dict__.pop(name, None)

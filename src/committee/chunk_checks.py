@@ -7,7 +7,7 @@ from typing import Any
 from committee.combiners.by_name import as_combiner
 from committee.members import Generator
 from committee.members.dask_training import check_generator
-from committee.uncertainty.after_fit import NO_CHUNKS
+from committee.uncertainty.after_fit import check_no_chunks
 
 
 def check_chunks(
@@ -25,8 +25,7 @@ def check_chunks(
             f"{type(committee.gate).__name__} sees all rows at once and takes no Dask "
             "collections: set gate=None, or compute() as many rows as fit."
         )
-    if committee.uncertainty:
-        raise ValueError(NO_CHUNKS)
+    check_no_chunks(committee)
     if committee.stop is not None:
         raise ValueError(
             f"stop={committee.stop!r} trains members in turn and takes no Dask "

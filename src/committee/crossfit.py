@@ -17,8 +17,11 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from committee._typing import BoolArray, FloatArray, IntArray
+from committee._validation import safe_indexing
 from committee.combiners import Combiner
 from committee.diagnostics.filled_votes import FilledVotes
+from committee.gates import Gate
+from committee.predictions import weighted_by_row
 from committee.probabilities import pooled_terms
 from committee.weighing_rows import WeighingRows, decided
 
@@ -44,13 +47,16 @@ class Predicted(NamedTuple):
         The weighted sums.
     variance : array of shape (N,) or None
         That of the margins of `output`, for classes.
+    p : array of shape (N, K) or None
+        What the combiner makes of the sums, for classes; None where it is not known.
     """
 
     values: FloatArray | IntArray
     losses: FloatArray
     counted: BoolArray
     output: FloatArray
-    variance: FloatArray | None
+    variance: FloatArray | None = None
+    p: FloatArray | None = None
 
     @classmethod
     def of(cls, votes: FilledVotes, w: FloatArray) -> Self:
@@ -58,6 +64,11 @@ class Predicted(NamedTuple):
         output = votes.output(w)
         variance = None if output.ndim == 1 else votes.margin_variance(w)
         return cls(decided(output), votes.losses(w), votes.counted, output, variance)
+
+    def in_units(self, u: float) -> Self:
+        """Return the same with the sums of weights that are u times as large."""
+        variance = None if self.variance is None else u**2 * self.variance
+        return self._replace(output=u * self.output, variance=variance)
 
 
 class _Fold(NamedTuple):
@@ -109,11 +120,9 @@ class CrossFit:
 
     def probabilities(self) -> FloatArray:
         """Return what the combiners of the folds make of their own weighted sums."""
-        p = np.zeros((len(self.votes.F), self.votes.F.shape[2]))
-        for test, _, combiner in self._folds:
-            output = self.votes.take(test).output(combiner.weights_)
-            p[test] = combiner.probabilities(output)
-        return p
+        if self.own is None or self.own.p is None:  # too few rows for folds
+            return np.zeros((len(self.votes.F), self.votes.F.shape[2]))
+        return self.own.p
 
     def weights(self, size: int | None = None) -> list[tuple[IntArray, FloatArray]]:
         """Return rows and the weights (M,) that were found without them, by fold.
@@ -193,15 +202,57 @@ def _predicted(
     """Put together what the committees of the folds predict."""
     N, K = len(votes.F), votes.F.shape[2:]
     values: Any = np.zeros(N, dtype=np.intp if K else np.float64)
-    losses, output, variance = np.zeros(N), np.zeros((N, *K)), np.zeros(N)
-    for (test, baseline, _), w in zip(folds, weights, strict=True):
+    losses, variance = np.zeros((2, N))
+    output, p = np.zeros((2, N, *K))
+    for (test, baseline, combiner), w in zip(folds, weights, strict=True):
         part = Predicted.of(votes.take(test), as_shares(w) if K else w)
         values[test] = np.where(part.counted, part.values, baseline)
         losses[test], output[test] = part.losses, part.output
-        variance[test] = 0.0 if part.variance is None else part.variance
-    return Predicted(values, losses, votes.counted, output, variance if K else None)
+        if part.variance is not None:
+            variance[test] = part.variance
+            p[test] = combiner.probabilities(share_unit(w) * part.output)
+    of_classes = (variance, p) if K else ()
+    return Predicted(values, losses, votes.counted, output, *of_classes)
 
 
 def as_shares(w: FloatArray) -> FloatArray:
     """Return weights as shares of a vote, where none is negative."""
-    return w / w.sum() if np.all(w >= 0) and w.any() else w
+    return w / share_unit(w)
+
+
+def share_unit(w: FloatArray) -> float:
+    """Return u with w = u as_shares(w)."""
+    return float(w.sum()) if np.all(w >= 0) and w.any() else 1.0
+
+
+def gated_sums(
+    gate: Gate, X: Any, F: FloatArray, rows: WeighingRows
+) -> tuple[FloatArray, BoolArray]:
+    """Return sum_m g_m(x) f_m(x), (N, K), by gates that were fitted without a row.
+
+    Where members abstain the weights of the others are scaled to sum one. The second
+    array says where something is known: not where all abstain, nor where there are too
+    few rows for folds.
+    """
+    N, M, K = F.shape
+    sums, counted = np.full((N, K), 1.0 / K), np.zeros(N, dtype=bool)
+    voting = np.ones((N, M), dtype=bool) if rows.held_out is None else rows.held_out
+    splits = _splits(rows)
+    if any(_is_empty(rows.take(train)) for train, _ in splits):
+        return sums, counted
+    for train, test in splits:
+        part = rows.take(train)
+        fitted = clone(gate).fit(
+            safe_indexing(X, train),
+            F[train],
+            part.y,
+            held_out=part.held_out,
+            sample_weight=part.weight,
+        )
+        G = voting[test] * fitted.weights(safe_indexing(X, test), F[test])
+        total = G.sum(axis=1)
+        known = total > 0
+        G[known] /= total[known, None]
+        counted[test] = known
+        sums[test[known]] = weighted_by_row(F[test], G)[known]
+    return sums, counted

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -11,22 +10,20 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from committee._typing import FloatArray, Member, RandomState
 from committee._validation import StrOptions, fit_context
 from committee.base import BaseCommittee
+from committee.calibration import METHODS
+from committee.class_probabilities import ClassProbabilities
 from committee.combiners import Combiner
 from committee.distributed import ScoreMixin, lazy_rows
-from committee.ensembles import Roster
 from committee.gates import Gate
 from committee.members import Generator, TrainingData
 from committee.members.base import with_class_weight
-from committee.probabilities import (
-    as_probabilities,
-    slope_probabilities,
-    softmax_probabilities,
-)
 from committee.targets import at_least_two, labels_of, numbers_of, require_y
 from committee.uncertainty.mixins import IntervalMixin, SetMixin
 
 
-class CommitteeClassifier(SetMixin, ScoreMixin, ClassifierMixin, BaseCommittee):
+class CommitteeClassifier(
+    SetMixin, ClassProbabilities, ScoreMixin, ClassifierMixin, BaseCommittee
+):
     """A committee of classifiers: generate members, weigh them, vote.
 
         p(k | x) = sum_m w_m p_m(k | x)
@@ -60,6 +57,11 @@ class CommitteeClassifier(SetMixin, ScoreMixin, ClassifierMixin, BaseCommittee):
         Whether to keep what `predict_set` needs: errors of up to 5,000 rows that
         neither members nor weights have seen. It costs up to five more fits of the
         combiner. What `prune` returns has them in any case.
+    calibration : {"slope", "vector"}, optional
+        Calibrate the probabilities on rows that neither members nor weights have seen:
+        p(k | x) ~ p_0(k | x)^t, with one slope t for all classes, which changes no
+        decision, or with a slope and an offset for each, shrunk to that, which may. It
+        costs up to five more fits of the combiner; see `committee.calibration`.
     class_weight : dict or "balanced", optional
         Weights of the classes, by label; "balanced" is N / (K N_k). They multiply the
         weights of the rows, for training and for weighing, whatever the generator: a
@@ -96,6 +98,9 @@ class CommitteeClassifier(SetMixin, ScoreMixin, ClassifierMixin, BaseCommittee):
     n_features_in_ : int
     feature_names_in_ : array of str
         Where X has column names.
+    calibration_ : Calibration or None
+    slope_ : float or None
+        Of the calibration.
 
     Examples
     --------
@@ -119,6 +124,7 @@ class CommitteeClassifier(SetMixin, ScoreMixin, ClassifierMixin, BaseCommittee):
     _check_y = staticmethod(labels_of)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseCommittee._parameter_constraints,
+        "calibration": [StrOptions(set(METHODS)), None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
 
@@ -136,6 +142,7 @@ class CommitteeClassifier(SetMixin, ScoreMixin, ClassifierMixin, BaseCommittee):
         weigh_on: str | float = "held-out",
         stop: str | None = None,
         uncertainty: bool = False,
+        calibration: str | None = None,
         class_weight: dict[Any, float] | str | None = None,
         n_jobs: int | None = None,
         random_state: RandomState = None,
@@ -153,6 +160,7 @@ class CommitteeClassifier(SetMixin, ScoreMixin, ClassifierMixin, BaseCommittee):
             random_state=random_state,
             verbose=verbose,
         )
+        self.calibration = calibration
         self.class_weight = class_weight
 
     @fit_context(prefer_skip_nested_validation=False)
@@ -199,8 +207,9 @@ class CommitteeClassifier(SetMixin, ScoreMixin, ClassifierMixin, BaseCommittee):
 
         The combiner turns the weighted sums of the members' probabilities or
         votes into probabilities: as a rule it cuts them at zero and scales rows to
-        sum one; `LogPool` has the softmax of weighted log-probabilities. A committee made by `prune` has p(k | x) ~ exp(slope_ s_k(x)): few
-        members that are sure of themselves are not to be taken at their word.
+        sum one; `LogPool` has the softmax of weighted log-probabilities. A `calibration`
+        comes after that, as it does for a committee made by `prune`: few members that
+        are sure of themselves are not to be taken at their word.
 
         Parameters
         ----------
@@ -213,53 +222,11 @@ class CommitteeClassifier(SetMixin, ScoreMixin, ClassifierMixin, BaseCommittee):
         """
         return self._probabilities(self._combined(X))
 
-    def _probabilities(self, scores: FloatArray) -> FloatArray:
-        """Return probabilities of the weighted sums (N, K)."""
-        if self.roster_.link == "softmax":
-            return softmax_probabilities(scores)
-        if self.roster_.link == "slope" and self.slope_ is not None:
-            return slope_probabilities(scores, self.slope_)
-        if self.roster_.link == "slope" and self.roster_.floor is not None:
-            # No rows for a slope: that of the combiner, whose weights need not sum to one.
-            assert self.combiner_ is not None
-            return self.combiner_.probabilities(self.combiner_.weights_.sum() * scores)
-        if self.roster_.link in ("mean", "slope") or self.combiner_ is None:
-            return as_probabilities(scores)
-        return self.combiner_.probabilities(scores)
-
-    def _as_roster(self) -> Roster:
-        """Return the roster with what is known of rows and probabilities."""
-        return replace(super()._as_roster(), probabilities=self._probabilities)
-
-    @property
-    def slope_(self) -> float | None:
-        """Slope of the probabilities of a committee made by `prune`, found on first use.
-
-        It has the least log-loss on rows that did not choose the members; None where
-        probabilities are weighted means, as with too few rows for folds.
-        """
-        if self._fitted_roster().link != "slope":
-            return None
-        if "_slope" in self.__dict__ or not hasattr(self, "path_"):
-            return self.__dict__.get("_slope")
-        return self.path_.assessment.slope(self.support_)  # type: ignore[union-attr]
-
-    def __getstate__(self) -> Any:
-        """Find the slope while the rows are there: a copy has none."""
-        state = super().__getstate__()
-        if hasattr(self, "path_"):
-            state["_slope"] = self.slope_
-        return state
-
-    def __delattr__(self, name: str) -> None:
-        """Find the slope before the rows of `path_` are given up."""
-        if name == "path_":
-            self._slope = self.slope_
-        super().__delattr__(name)
-
     @lazy_rows(dtype=lambda model: model.classes_.dtype)
     def predict(self, X: Any) -> Any:
         """Return the class with the largest weighted vote.
+
+        With calibration="vector" it is that of the largest probability.
 
         Parameters
         ----------
@@ -270,8 +237,7 @@ class CommitteeClassifier(SetMixin, ScoreMixin, ClassifierMixin, BaseCommittee):
         -------
         labels : array of shape (N,)
         """
-        # Probabilities are largest where the weighted sums are.
-        codes = self._combined(X).argmax(axis=1)
+        codes = self._decided(self._combined(X))
         return self.classes_[codes]
 
 

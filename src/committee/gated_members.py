@@ -8,11 +8,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
+import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import BoolArray, FloatArray, Member
 from committee._validation import label_codes
+from committee.calibration import Calibration, fit_calibration
+from committee.crossfit import gated_sums
 from committee.deviations import check_std, predict_with_std
 from committee.distributed import is_dask, lazy_rows
 from committee.ensembles import Roster
@@ -21,6 +24,11 @@ from committee.gates import Gate, SoftmaxGate
 from committee.held_members import HeldMembers
 from committee.members import Generator, TrainingData
 from committee.predictions import predict_members, weighted_by_row
+from committee.probabilities import as_probabilities
+from committee.weighing_rows import WeighingRows
+
+#: What belongs to other weights than those of a gate.
+_CALIBRATED = ("_slope", "_calibration")
 
 
 def _members(committee: GatedMembers) -> tuple[int, ...]:
@@ -33,6 +41,8 @@ class GatedMembers(HeldMembers):
 
     gate: Gate | None = None
     uncertainty: bool = False
+    calibration: str | None = None
+    _calibration: Calibration | None
     gate_: Gate | None = None
     held_out_: BoolArray | None
     n_jobs: int | None
@@ -87,12 +97,13 @@ class GatedMembers(HeldMembers):
         if self.roster_.classes is not None:
             y = label_codes(y, self.roster_.classes)
         made = copy.copy(self)
-        for name in ("path_", "_summary", "_slope", "_whole", "_held_out_rows"):
+        for name in ("path_", "_summary", "_whole", "_held_out_rows", *_CALIBRATED):
             made.__dict__.pop(name, None)
         made.roster_ = replace(self.roster_, link="mean")
         if gate.needs_std:
             check_std(self.roster_.members, type(gate).__name__)
         made.gate_ = made._fitted_on(gate, X, None, y, mask, sample_weight)
+        made._calibrate_gate(gate, X, None, y, mask, sample_weight)
         return made
 
     def _unseen(self, X: Any) -> BoolArray | None:
@@ -147,10 +158,28 @@ class GatedMembers(HeldMembers):
             return self
         if F is not None:  # else of rows that were split off, for no combiner
             F = F[:, self.support_]
-        self.gate_ = self._fitted_on(
-            self.gate, rows.X, F, rows.y, self.held_out_, rows.sample_weight
-        )
+        known = rows.y, self.held_out_, rows.sample_weight
+        self.gate_ = self._fitted_on(self.gate, rows.X, F, *known)
+        self._calibrate_gate(self.gate, rows.X, F, *known)
         return self
+
+    def _calibrate_gate(
+        self, gate: Gate, X: Any, F: FloatArray | None, y: Any, mask: Any, s: Any
+    ) -> None:
+        """Calibrate probabilities of gates that were fitted without a row, if asked."""
+        if self.calibration is None or self.roster_.classes is None:
+            return
+        if F is None:
+            F = predict_members(self.roster_, self._prepared(X), n_jobs=self.n_jobs)
+        rows = WeighingRows(np.asarray(y), s, mask)
+        sums, counted = gated_sums(gate, X, F, rows)
+        if counted.any():
+            weight = counted if rows.weight is None else counted * rows.weight
+            self._calibration = fit_calibration(
+                *(self.calibration, as_probabilities(sums), rows.y.astype(np.intp)),
+                weight.astype(np.float64),
+                sums=sums,
+            )
 
     def _fitted_on(
         self, gate: Gate, X: Any, F: FloatArray | None, y: Any, mask: Any, s: Any

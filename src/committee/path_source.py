@@ -49,8 +49,8 @@ class PathSource(Protocol):
     def committee(self, step: int) -> Any:
         """Return the committee of a step."""
 
-    def slope(self, support: IntArray) -> float | None:
-        """Return the slope of the probabilities of the committee of these members."""
+    def calibration(self, support: IntArray) -> Any:
+        """Return what calibrates the probabilities of the committee of these members."""
 
     def summary(self, committee: Any) -> Any:
         """Return what pruning cost and gained."""

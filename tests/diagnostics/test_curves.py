@@ -5,7 +5,13 @@ import pytest
 from sklearn import metrics
 from sklearn.calibration import calibration_curve
 
-from committee.diagnostics.curves import precision_recall, reliability, roc
+from committee import expected_calibration_error
+from committee.diagnostics.curves import (
+    calibration_error,
+    precision_recall,
+    reliability,
+    roc,
+)
 from committee.diagnostics.scores import wilson
 
 
@@ -33,19 +39,72 @@ def test_points_are_those_of_scikit_learn(weighted, scored):
 
 
 def test_reliability_counts_rows_by_bins(scored):
-    positive, p, s = scored
+    positive, _, s = scored
+    p = np.random.default_rng(1).random(200)
     found = reliability(positive, p)
-    observed, predicted = calibration_curve(positive, p, n_bins=10)
-    # A probability on an edge is counted in the bin above it here, below it there.
-    assert found.n_rows.sum() == len(p)
-    assert len(found.predicted) == len(predicted) == len(observed)
-    rows = (p >= 0.3) & (p < 0.4)
-    assert found.observed[3] == pytest.approx(positive[rows].mean())
-    assert found.predicted[3] == pytest.approx(p[rows].mean())
-    ends = wilson(float(positive[rows].mean()), rows.sum())
+    observed, predicted = calibration_curve(positive, p, n_bins=10, strategy="quantile")
+    np.testing.assert_array_equal(found.n_rows, 20)
+    np.testing.assert_allclose(found.observed, observed)
+    np.testing.assert_allclose(found.predicted, predicted)
+    ends = wilson(float(observed[3]), 20)
     assert (found.low[3], found.high[3]) == pytest.approx(ends)
     weighted = reliability(positive, p, s)
     again = np.repeat(np.arange(200), s.astype(int))
     np.testing.assert_allclose(
         weighted.observed, reliability(positive[again], p[again]).observed
     )
+    # Equal probabilities stay together, whatever the number of bins.
+    ties = reliability(positive, np.repeat([0.1, 0.2, 0.9], [150, 25, 25]))
+    np.testing.assert_array_equal(ties.n_rows, [150, 25, 25])
+
+
+def plain_ece(right, q, n_bins):
+    """Rows in their order, cut in bins of equal counts; no two probabilities equal."""
+    order, total = sorted(range(len(q)), key=lambda i: q[i]), 0.0
+    for b in range(n_bins):
+        rows = order[b * len(q) // n_bins : (b + 1) * len(q) // n_bins]
+        share = sum(bool(right[i]) for i in rows) / len(rows)
+        mean = sum(q[i] for i in rows) / len(rows)
+        total += len(rows) / len(q) * abs(share - mean)
+    return total
+
+
+def test_the_calibration_error_is_a_plain_loop():
+    rng = np.random.default_rng(2)
+    p, y = rng.dirichlet([1, 1, 1], size=120), rng.integers(0, 3, size=120)
+    expected = plain_ece(p.argmax(axis=1) == y, p.max(axis=1), 8)
+    assert expected_calibration_error(y, p, n_bins=8) == pytest.approx(expected)
+    two = rng.random(120)
+    expected = plain_ece(y > 0, two, 10)
+    codes = (y > 0).astype(int)
+    both = np.column_stack([1 - two, two])
+    assert expected_calibration_error(codes, two) == pytest.approx(expected)
+    assert expected_calibration_error(codes, both) == pytest.approx(expected)
+    s = rng.integers(0, 3, size=120)
+    again = np.repeat(np.arange(120), s)
+    assert expected_calibration_error(
+        codes, two.round(1), sample_weight=s
+    ) == pytest.approx(expected_calibration_error(codes[again], two.round(1)[again]))
+
+
+def test_the_spread_of_the_calibration_error_is_that_over_samples():
+    """Where no bin is near zero: there the sign is certain."""
+    rng = np.random.default_rng(3)
+    p = rng.uniform(0.3, 0.7, size=(400, 500))
+    found = [calibration_error(rng.random(500) < q + 0.2, q, n_bins=4) for q in p]
+    spread = np.std([score.value for score in found])
+    # The spread of 400 numbers has a relative error of 3.5 %.
+    assert np.mean([score.se for score in found]) == pytest.approx(spread, rel=0.15)
+
+
+def test_what_is_no_probability_is_refused():
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        expected_calibration_error([0, 1], [0.0, 3.0])
+    with pytest.raises(
+        ValueError, match=r"class codes 0..1, the columns of p. Got \[2"
+    ):
+        expected_calibration_error([2, 2], [[0.5, 0.5], [0.5, 0.5]])
+    with pytest.raises(ValueError, match="n_bins must be at least 1"):
+        expected_calibration_error([0, 1], [0.5, 0.5], n_bins=0)
+    with pytest.raises(ValueError, match="NaN"):
+        expected_calibration_error([0, 1], [0.5, np.nan])

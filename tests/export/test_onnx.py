@@ -19,6 +19,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 
 from committee import (
     Average,
@@ -26,8 +27,10 @@ from committee import (
     CommitteeClassifier,
     CommitteeRegressor,
     EPPruner,
+    LogPool,
     Pool,
     SimplexWeights,
+    SoftmaxGate,
     prune,
     to_onnx,
 )
@@ -88,6 +91,51 @@ def test_held_out_predictions_are_those_of_the_committee(name, task):
 @pytest.mark.parametrize("task", TASKS)
 def test_members_weighed_by_evidence(task):
     assert_same(*pruned("forest", task, EPPruner))
+
+
+@pytest.mark.parametrize("method", ["slope", "vector"])
+@pytest.mark.parametrize("combiner", [EPPruner(), SimplexWeights(), LogPool()])
+@pytest.mark.parametrize("task", ["binary", "multiclass"])
+def test_calibrated_committees(combiner, method, task):
+    """Of probits, of means that need not be shares, of logarithms."""
+    X, y = rows(task)
+    X = X.astype(np.float32).astype(np.float64)
+    fit = CommitteeClassifier(
+        DecisionTreeClassifier(min_samples_leaf=7),  # leaves of many shares: no ties
+        generator=Bagging(6),
+        combiner=combiner,
+        calibration=method,
+        random_state=0,
+    ).fit(X[::2], y[::2])
+    assert_same(fit, X[1::2])
+    assert_same(prune(fit, X[1::2], y[1::2], combiner=combiner, calibration=method), X)
+
+
+@pytest.mark.parametrize("method", ["slope", "vector"])
+def test_calibrated_gates(method):
+    X, y = rows("multiclass")
+    X = X.astype(np.float32).astype(np.float64)
+    fit = CommitteeClassifier(
+        generator=Pool([("a", LogisticRegression()), ("b", GaussianNB())]),
+        gate=SoftmaxGate(),
+        calibration=method,
+        random_state=0,
+    ).fit(X[::2], y[::2])
+    assert fit.calibration_ is not None
+    assert_same(fit, X[1::2])
+
+
+@pytest.mark.parametrize("calibration", [None, "slope"])
+def test_a_pool_of_logarithms_of_unlike_members(calibration):
+    X, y = rows("multiclass")
+    X = X.astype(np.float32).astype(np.float64)
+    pool = Pool([("a", LogisticRegression()), ("b", GaussianNB())])
+    fit = CommitteeClassifier(
+        generator=pool, combiner=LogPool(), calibration=calibration, random_state=0
+    ).fit(X[::2], y[::2])
+    assert_same(fit, X[1::2])
+    path = EPPruner(pool="log")
+    assert_same(prune(fit, X[1::2], y[1::2], combiner=path, calibration=None), X)
 
 
 @pytest.mark.parametrize("task", ["binary", "regression"])

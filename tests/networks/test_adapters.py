@@ -22,7 +22,8 @@ def test_adapters_fold_into_plain_weights():
     layers = shared(layout, 4, "relu")
     X, _ = rows((1, 6, 4), 2, False)
     matrices = layers.plain(layers.theta)
-    theta = np.concatenate([W.reshape(4, -1) for W in matrices], axis=1)
+    flat = [W.swapaxes(1, 2).reshape(4, -1) for W in matrices]
+    theta = np.concatenate(flat, axis=1)
     plain = SeparateLayers(layout, theta, "relu")
     np.testing.assert_allclose(plain.forward(X), layers.forward(X), atol=1e-13)
 

@@ -10,7 +10,6 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import log_loss, roc_auc_score
 
 from committee import (
-    Average,
     Bagging,
     CommitteeClassifier,
     EPPruner,
@@ -71,15 +70,6 @@ def test_pruning_a_weighed_committee_keeps_its_probabilities():
     assert summary.n_members_before == summary.n_members_after
     assert summary.difference == summary.difference_se == 0.0
     assert summary.log_loss_before == pytest.approx(before, rel=0.25)
-
-
-def test_an_average_chooses_nothing_and_keeps_the_forests_probabilities():
-    X, y, X_new, _ = rows()
-    whole = prune(forest(), X, y, oob=True, combiner=Average())
-    np.testing.assert_allclose(
-        whole.predict_proba(X_new), forest().predict_proba(X_new), atol=1e-14
-    )
-    assert whole.slope_ is None
 
 
 def test_the_slope_is_found_once_and_goes_along():

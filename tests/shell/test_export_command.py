@@ -64,9 +64,9 @@ def test_a_plain_scikit_learn_model_predicts_the_same(models):
     assert isinstance(plain, Pipeline)
     assert isinstance(plain[-1], RandomForestClassifier)
     model, X = taken("small")
-    # A forest has no place for the slope of the probabilities, which changes no class.
+    # A forest has no place for the calibration, which changes no class.
     assert plain.predict(X).tolist() == model.estimator.predict(X).tolist()
-    assert "slope" in out
+    assert "calibration" in out
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 from sklearn.svm import LinearSVC, LinearSVR
 
-from committee import Bagging, CommitteeRegressor, save
+from committee import Bagging, CommitteeClassifier, CommitteeRegressor, save
 from committee.shell.table_model import read_model
 from committee.shell.tables import read_table
 from tests.shell.conftest import in_files, refused, run
@@ -144,4 +144,29 @@ def test_intervals_that_there_are_not(folder, table):
     bag = CommitteeRegressor(generator=Bagging(2)).fit(table[["size"]], table["price"])
     save(bag, "m.skops")
     said = refused("predict", "m.skops", "rows.csv", "--interval", 0.9)
+    assert "keeps no rows that its members have not seen" in said
+
+
+def test_sets_are_those_of_the_committee(folder, table):
+    model = read_model("classifier.skops")
+    X, _ = model.take(table)
+    expected = model.last.predict_set(model.estimator[:-1].transform(X), 0.8)
+    written, _ = predict("classifier", table, "--set", 0.8)
+    names = [f"in_{label}" for label in model.estimator.classes_]
+    assert written.columns.tolist() == ["prediction", *names]
+    np.testing.assert_array_equal(written[names], expected)
+
+
+def test_sets_that_there_are_not(folder, table):
+    table.to_csv("rows.csv", index=False)
+    said = refused("predict", "regressor.skops", "rows.csv", "--set", 0.9)
+    assert "is a regressor: --set is for classes" in said
+    words = ("predict", "classifier.skops", "rows.csv", "--set")
+    assert "--set must be a share above 0" in refused(*words, 1.5, status=2)
+    assert "needs at least 999 held-out rows" in refused(*words, 0.999)
+    bag = CommitteeClassifier(generator=Bagging(2)).fit(
+        table[["size"]], table["price"] > table["price"].mean()
+    )
+    save(bag, "m.skops")
+    said = refused("predict", "m.skops", "rows.csv", "--set", 0.9)
     assert "keeps no rows that its members have not seen" in said

@@ -17,7 +17,7 @@ from committee import (
 )
 from committee.crossfit import CrossFit
 from committee.members import TrainingData
-from committee.uncertainty.after_fit import held_out_rows
+from committee.uncertainty.after_fit import measure_held_out
 from committee.weighing import Weighed
 from committee.weighing_rows import WeighingRows
 
@@ -29,7 +29,9 @@ def test_weights_are_learned_again_without_each_fold():
     combiner = LeastSquares().fit(F, y)
     rows = WeighingRows(y, None, None)
     weighed = Weighed(combiner, combiner.weights_, F)
-    kept = held_out_rows(weighed, TrainingData(F, y, None), None)
+    committee = CommitteeRegressor(uncertainty=True)
+    measure_held_out(committee, weighed, TrainingData(F, y, None), None)
+    kept = committee._held_out_rows
     own = np.abs(y - F @ combiner.weights_)
     assert np.mean(kept.residual**2) > 3 * np.mean(own**2)
     for test, w in CrossFit(combiner, F, rows).weights():

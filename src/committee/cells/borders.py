@@ -48,22 +48,26 @@ def nearest_split(tree: CellTree, X: FloatArray) -> tuple[IntArray, FloatArray]:
 
 
 def border_points(
-    tree: CellTree, X: FloatArray, cells: list[IntArray], per_cell: int
+    tree: CellTree,
+    X: FloatArray,
+    cells: list[IntArray],
+    per_cell: int,
+    first: int = 0,
 ) -> BorderPoints:
     """Return points on the borders: the `per_cell` rows of each cell nearest to one.
 
         b = x - (v'x - t) v
 
     with the nearest split on the way to x: no other split is crossed, so b is on the
-    border of the cell of x.
+    border of the cell of x. The cells are those of the tree from number `first` on.
     """
     found: list[BorderPoints] = [
         BorderPoints(
             np.empty((0, X.shape[1])), np.empty(0, np.intp), np.empty(0, np.intp)
         )
     ]
-    if len(cells) > 1:
-        for c, rows in enumerate(cells):
+    if tree.n_cells > 1:
+        for c, rows in enumerate(cells, first):
             split, along = nearest_split(tree, X[rows])
             near = np.argsort(np.abs(along), kind="stable")[:per_cell]
             split, along = split[near], along[near]

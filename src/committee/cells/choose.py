@@ -50,13 +50,21 @@ def parts_of(
     X: FloatArray, Y: FloatArray, s: FloatArray, cells: Sequence[IntArray]
 ) -> list[Part]:
     """Return a part of each of some cells, at equal steps among them."""
-    steps = np.linspace(0, len(cells) - 1, min(_PARTS, len(cells))).astype(np.intp)
-    found = []
-    for c in np.unique(steps):
-        inner = grow_tree(X[cells[c]], _PART_ROWS)[1]
-        rows = cells[c][inner[len(inner) // 2][:_PART_ROWS]]
-        found.append(Part(X[rows], Y[rows], s[rows]))
-    return found
+    some = [cells[c] for c in part_cells(len(cells))]
+    return [part_of(X[rows], Y[rows], s[rows]) for rows in some]
+
+
+def part_cells(n_cells: int) -> list[int]:
+    """Return the cells that parts are taken from, at equal steps."""
+    steps = np.linspace(0, n_cells - 1, min(_PARTS, n_cells)).astype(np.intp)
+    return np.unique(steps).tolist()  # type: ignore[no-any-return]
+
+
+def part_of(X: FloatArray, Y: FloatArray, s: FloatArray) -> Part:
+    """Return a part of the rows of one cell."""
+    inner = grow_tree(X, _PART_ROWS)[1]
+    rows = inner[len(inner) // 2][:_PART_ROWS]
+    return Part(X[rows], Y[rows], s[rows])
 
 
 def loo_errors(

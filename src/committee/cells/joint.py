@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -57,17 +57,25 @@ class JointSystem:
     borders : sequence of Border or None
         One for each cell.
     alpha : float
+    outside : sequence of Border, optional
+        Cells with the numbers that follow, of which only S is known, and only between
+        points of the same two cells: they complete blocks, and are in no product.
     """
 
     def __init__(
-        self, points: BorderPoints, borders: Sequence[Border | None], alpha: float
+        self,
+        points: BorderPoints,
+        borders: Sequence[Border | None],
+        alpha: float,
+        outside: Sequence[Border] = (),
     ) -> None:
         self.points, self.alpha = points, alpha
         self.of_cell: list[tuple[IntArray, FloatArray]] = []
         self.S: list[FloatArray] = []
         T = next((b.values.shape[1] for b in borders if b is not None), 0)
         self.difference: FloatArray = np.zeros((len(points.owner), T))
-        for c, border in enumerate(borders):
+        self.n_own = len(borders)
+        for c, border in enumerate([*borders, *outside]):
             numbers, sign = points.of_cell(c)
             self.of_cell.append((numbers, sign))
             if border is None:
@@ -79,7 +87,8 @@ class JointSystem:
     def product(self, v: FloatArray) -> FloatArray:
         """Return S v."""
         total = np.zeros_like(v)
-        for (numbers, _), S in zip(self.of_cell, self.S, strict=True):
+        own = slice(self.n_own)
+        for (numbers, _), S in zip(self.of_cell[own], self.S[own], strict=True):
             total[numbers] += S @ v[numbers]
         return total
 
@@ -99,23 +108,10 @@ class JointSystem:
                 f"With coupling={coupling:g} the cells have no joint minimum: at "
                 f"alpha={self.alpha:g} it must be above {limit:.6g}."
             )
-        groups = [n[sign > 0] for n, sign in self.of_cell]
-        factors = [
-            cho_factor(self._block(group, c), lower=True, check_finite=False)
-            for group in groups
-        ]
-
-        def precondition(r: FloatArray) -> FloatArray:
-            z = np.empty_like(r)
-            for group, factor in zip(groups, factors, strict=True):
-                if len(group):
-                    z[group] = cho_solve(factor, r[group], check_finite=False)
-            return z
-
         tension, n_iter, residual = conjugate_gradient(
             lambda v: v + c * self.product(v),
             c * self.difference,
-            precondition,
+            self.preconditioner(c),
             tol=tol,
             max_iter=max_iter,
         )
@@ -128,6 +124,16 @@ class JointSystem:
                 stacklevel=2,
             )
         return JointSolution(tension, n_iter, residual, residual <= tol)
+
+    def preconditioner(self, c: float) -> Callable[[FloatArray], FloatArray]:
+        """Return the solution by blocks of I + c S, the points that one cell owns."""
+        return OwnBlocks(
+            [
+                (own, cho_factor(self._block(own, c), lower=True, check_finite=False))
+                for numbers, sign in self.of_cell[: self.n_own]
+                if len(own := numbers[sign > 0])
+            ]
+        )
 
     def precision(self, cell: int, coupling: float) -> FloatArray:
         """Return G, (b, b): what agreement on its own borders takes off V_i.
@@ -173,6 +179,20 @@ class JointSystem:
             start = np.random.default_rng(0).standard_normal(n)
             largest = eigsh(operator, 1, which="LA", v0=start, tol=1e-10)[0][0]
         return -self.alpha / float(largest) if largest > 0 else -np.inf
+
+
+class OwnBlocks:
+    """A block diagonal matrix, factorised: points and the factor of their block."""
+
+    def __init__(self, blocks: list[tuple[IntArray, Any]]) -> None:
+        self.blocks = blocks
+
+    def __call__(self, r: FloatArray) -> FloatArray:
+        """Return the solution for r; zero for points that no block has."""
+        z = np.zeros_like(r)
+        for own, factor in self.blocks:
+            z[own] = cho_solve(factor, r[own], check_finite=False)
+        return z
 
 
 def coupled_coef(

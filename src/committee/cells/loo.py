@@ -10,6 +10,7 @@ import numpy as np
 from committee._typing import FloatArray, IntArray
 from committee.cells.machine import CellFit
 from committee.cells.model import CellModel
+from committee.cells.tree import CellTree
 
 
 class LeftOut(NamedTuple):
@@ -67,23 +68,33 @@ def leave_one_out(
     owner = np.repeat(list(fits), [len(cells[c]) for c in fits])
     moved, variance = [], []
     for c, fit in fits.items():
-        assert fit.inverse_diagonal is not None
-        B = fit.inverse_diagonal
-        if fit.border is not None:
-            Q = fit.border.response
-            B = B + np.einsum("nb,nb->n", Q @ precision[c], Q)
-        a = model.coef[model.part(c)][: len(B)]
-        moved.append(a / B[:, None] - ridge[cells[c], None] * a)
-        variance.append(1.0 / B)
-    own = _own_weights(model, X[rows], owner)
+        a = model.coef[model.part(c)][: len(cells[c])]
+        effect, spread = own_effect(fit, a, ridge[cells[c]], precision[c])
+        moved.append(effect)
+        variance.append(spread)
+    own = own_weights(model.tree, model.width, X[rows], owner)
     f = f - own[:, None] * np.concatenate(moved)
     order = np.argsort(rows)
     return LeftOut(rows[order], f[order], np.concatenate(variance)[order])
 
 
-def _own_weights(model: CellModel, X: FloatArray, owner: IntArray) -> FloatArray:
+def own_effect(
+    fit: CellFit, a: FloatArray, ridge: FloatArray, G: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return a_n / B_n - r_n a_n, (n, T), and 1 / B_n, (n,), of the rows of one cell."""
+    B = fit.inverse_diagonal
+    assert B is not None
+    if fit.border is not None:
+        Q = fit.border.response
+        B = B + np.einsum("nb,nb->n", Q @ G, Q)
+    return a / B[:, None] - ridge[:, None] * a, 1.0 / B
+
+
+def own_weights(
+    tree: CellTree, width: float, X: FloatArray, owner: IntArray
+) -> FloatArray:
     """Return g of each row's own cell."""
-    shares = model.tree.shares(X, model.width)
+    shares = tree.shares(X, width)
     mine = shares.cells == owner[shares.rows]
     g = np.zeros(len(X))
     g[shares.rows[mine]] = shares.weights[mine]

@@ -12,7 +12,12 @@ from sklearn.utils.parallel import delayed
 from committee._parallel import one_thread, results_of
 from committee._typing import FloatArray, IntArray
 from committee.cells.borders import BorderPoints, border_points
-from committee.cells.choose import Part, choose_kernel, parts_of, preferred
+from committee.cells.choose import (
+    Part,
+    choose_kernel,
+    parts_of,
+    preferred,
+)
 from committee.cells.gate import border_width
 from committee.cells.joint import JointSolution, JointSystem, coupled_coef
 from committee.cells.loo import LeftOut, leave_one_out
@@ -94,13 +99,17 @@ def _trained(
     s = np.ones(len(X)) if s is None else s
     offset: FloatArray = np.average(Y, axis=0, weights=s)
     tree, cells = grow_tree(X, options.max_cell)
-    kernel, alpha = _settled(X, Y - offset, s, cells, options)
-    rows = [_rows_of(X, Y - offset, s, c, options.max_cell) for c in cells]
+    kernel, alpha = settled(X, parts_of(X, Y - offset, s, cells), options)
+    rows = [
+        merged(Part(X[cell], Y[cell] - offset, s[cell]), options.max_cell)
+        for cell in cells
+    ]
     uncoupled = not any(options.couplings)
     borders = border_points(tree, X, cells, 0 if uncoupled else options.n_coupling)
-    looked = _looked(cells, rows)
-    fits = _solved(kernel, alpha, rows, borders, looked, options)
-    alone = _packed(kernel, tree, X, rows, fits, offset)
+    looked = looked_cells([len(cell) for cell in cells], options.max_cell)
+    fits = solve_cells(kernel, alpha, rows, borders, looked, options)
+    width = border_width(tree, X)
+    alone = packed(kernel, tree, width, rows, fits, offset)
     system = JointSystem(borders, [fit.border for fit in fits], alpha)
     coupled = _coupled(alone, X, Y, s, cells, fits, system, looked, options)
     nu = coupled["coupling"]
@@ -117,15 +126,15 @@ def _trained(
     )
 
 
-def _settled(
-    X: FloatArray, Y: FloatArray, s: FloatArray, cells: list[IntArray], o: CellOptions
+def settled(
+    X: FloatArray, parts: Sequence[Part], o: CellOptions
 ) -> tuple[Kernel, float]:
-    """Return the kernel and the ridge, given or chosen."""
+    """Return the kernel and the ridge, given or chosen on parts of some cells."""
     if o.kernel is not None and o.gamma is not None and o.alpha is not None:
         return Kernel(o.kernel, o.gamma, o.degree, o.coef0), o.alpha
     tried = choose_kernel(
         X,
-        parts_of(X, Y, s, cells),
+        parts,
         kernel=o.kernel,
         gamma=o.gamma,
         alpha=o.alpha,
@@ -142,31 +151,28 @@ def _settled(
     return best.kernel, best.alpha
 
 
-def _rows_of(
-    X: FloatArray, Y: FloatArray, s: FloatArray, cell: IntArray, max_cell: int
-) -> Part:
+def merged(part: Part, max_cell: int) -> Part:
     """Return the rows of a cell; too many are all alike, and then one stands for them.
 
     sum_n s_n (y_n - f(x))^2 = s (y - f(x))^2 + const,   y their mean, s their sum
     """
-    part = Part(X[cell], Y[cell], s[cell])
-    if len(cell) <= max_cell:
+    if len(part.X) <= max_cell:
         return part
     mean = np.average(part.Y, axis=0, weights=part.s, keepdims=True)
     return Part(part.X[:1], mean, part.s.sum(keepdims=True))
 
 
-def _looked(cells: list[IntArray], rows: list[Part]) -> list[int]:
+def looked_cells(sizes: Sequence[int], max_cell: int) -> list[int]:
     """Return the cells of leave-one-out: all, or some at equal steps."""
-    usual = [c for c, part in enumerate(rows) if len(part.X) == len(cells[c])]
-    n = sum(len(cells[c]) for c in usual)
+    usual = [c for c, size in enumerate(sizes) if size <= max_cell]
+    n = sum(sizes[c] for c in usual)
     some = max(1, len(usual) * _LOO_ROWS // max(n, 1))
     if not usual or some >= len(usual):
         return usual
     return [usual[i] for i in np.linspace(0, len(usual) - 1, some).astype(np.intp)]
 
 
-def _solved(
+def solve_cells(
     kernel: Kernel,
     alpha: float,
     rows: list[Part],
@@ -195,10 +201,10 @@ def _solved(
         return list(results_of(calls, o.n_jobs, prefer="threads"))
 
 
-def _packed(
+def packed(
     kernel: Kernel,
     tree: CellTree,
-    X: FloatArray,
+    width: float,
     rows: list[Part],
     fits: list[CellFit],
     offset: FloatArray,
@@ -208,7 +214,7 @@ def _packed(
     return CellModel(
         kernel,
         tree,
-        border_width(tree, X),
+        width,
         np.concatenate([part.X for part in rows]),
         np.concatenate([fit.coef for fit in fits]),
         np.concatenate([[0], np.cumsum(n_rows)]),
@@ -218,13 +224,14 @@ def _packed(
 
 
 def with_borders(
-    alone: CellModel, fits: list[CellFit], system: JointSystem, joint: JointSolution
+    alone: CellModel, fits: list[CellFit], borders: BorderPoints, tension: FloatArray
 ) -> CellModel:
     """Return the model with the border points' coefficients among its own."""
     points, coef = [], []
-    for c, (fit, (numbers, sign)) in enumerate(zip(fits, system.of_cell, strict=True)):
-        points += [alone.points[alone.part(c)], system.points.points[numbers]]
-        coef.append(coupled_coef(fit.coef, fit.border, sign, joint.tension[numbers]))
+    for c, fit in enumerate(fits):
+        numbers, sign = borders.of_cell(c)
+        points += [alone.points[alone.part(c)], borders.points[numbers]]
+        coef.append(coupled_coef(fit.coef, fit.border, sign, tension[numbers]))
     sizes = [len(part) for part in coef]
     return replace(
         alone,
@@ -249,7 +256,7 @@ def _coupled(
     couplings = tuple(o.couplings) if len(cells) > 1 else (0.0,)
     joints = [system.solve(nu, tol=o.tol, max_iter=o.max_iter) for nu in couplings]
     models = [
-        alone if nu == 0.0 else with_borders(alone, fits, system, joint)
+        alone if nu == 0.0 else with_borders(alone, fits, system.points, joint.tension)
         for nu, joint in zip(couplings, joints, strict=True)
     ]
     if not looked:
@@ -262,9 +269,11 @@ def _coupled(
             "left_out": left_out,
         }
     rows = np.concatenate([cells[c] for c in looked])
+    # Kernels are evaluated once for all models.
+    f_of_all = side_by_side(models).predict(X[rows], o.n_jobs)
     found = []
     for nu, model, f in zip(
-        couplings, models, _predictions(models, X[rows], o.n_jobs), strict=True
+        couplings, models, np.split(f_of_all, len(models), axis=1), strict=True
     ):
         left_out = leave_one_out(
             model,
@@ -288,10 +297,8 @@ def _coupled(
     }
 
 
-def _predictions(
-    models: list[CellModel], X: FloatArray, n_jobs: int | None
-) -> list[FloatArray]:
-    """Return what models of the same cells predict; kernels are evaluated once."""
+def side_by_side(models: list[CellModel]) -> CellModel:
+    """Return models of the same cells as one, whose targets are those of all."""
     most = max(models, key=lambda model: len(model.points))
     T = most.coef.shape[1]
     coef = np.zeros((len(most.points), len(models) * T))
@@ -304,6 +311,4 @@ def _predictions(
     for i, model in enumerate(models):
         whole = len(model.points) == len(most.points)
         coef[slice(None) if whole else own, i * T : (i + 1) * T] = model.coef
-    offset = np.tile(most.offset, len(models))
-    f = replace(most, coef=coef, offset=offset).predict(X, n_jobs)
-    return np.split(f, len(models), axis=1)
+    return replace(most, coef=coef, offset=np.tile(most.offset, len(models)))

@@ -139,7 +139,9 @@ class CellTree:
         return Shares(*(np.concatenate(part) for part in zip(*found, strict=True)))
 
 
-def grow_tree(X: FloatArray, max_cell: int) -> tuple[CellTree, list[IntArray]]:
+def grow_tree(
+    X: FloatArray, max_cell: int, centre: FloatArray | None = None
+) -> tuple[CellTree, list[IntArray]]:
     """Split until no cell has more than `max_cell` rows.
 
     n rows are to become m = ceil(n / max_cell) cells of equal size: a split leaves n
@@ -151,6 +153,8 @@ def grow_tree(X: FloatArray, max_cell: int) -> tuple[CellTree, list[IntArray]]:
     ----------
     X : array of shape (N, d)
     max_cell : int
+    centre : array of shape (d,), optional
+        The mean of the rows, unless given.
 
     Returns
     -------
@@ -161,7 +165,7 @@ def grow_tree(X: FloatArray, max_cell: int) -> tuple[CellTree, list[IntArray]]:
     thresholds: list[float] = []
     children: list[list[int]] = []
     cells: list[IntArray] = []
-    centre = X.mean(axis=0)
+    centre = X.mean(axis=0) if centre is None else centre
     X = X - centre
     waiting: list[tuple[IntArray, int, int]] = [(np.arange(len(X)), -1, 0)]
     while waiting:

@@ -12,6 +12,7 @@ from committee._parallel import one_thread, results_of
 from committee._typing import FloatArray
 from committee.cells.machine import Factor
 from committee.cells.model import CellModel, groups
+from committee.cells.tree import Shares
 
 #: Rows of a block: k(X, x) of a cell and its factor are in memory with it.
 _BLOCK = 4096
@@ -50,8 +51,15 @@ class CellVariance:
         which is that of sum_c g_c f_c where cells agree, and not too small where they
         do not. Each cell that is asked is factorised again.
         """
-        s = np.zeros(len(X))
         shares = model.tree.shares(X, model.width)
+        spread = self.spread(model, X, shares, n_jobs)
+        return spread[:, None] * np.sqrt(self.scale)
+
+    def spread(
+        self, model: CellModel, X: FloatArray, shares: Shares, n_jobs: int | None = None
+    ) -> FloatArray:
+        """Return sum_c g_c(x) sqrt(V_c(x)), (N,), over the cells of the shares."""
+        s = np.zeros(len(X))
         with one_thread():
             found = results_of(
                 (
@@ -63,7 +71,7 @@ class CellVariance:
             )
             for (_, rows, g), V in zip(groups(shares), found, strict=True):
                 s[rows] += g * np.sqrt(np.maximum(V, 0.0))
-        return s[:, None] * np.sqrt(self.scale)
+        return s
 
     def _variance(self, model: CellModel, c: int, X: FloatArray) -> FloatArray:
         """Return V_c of some rows, (N,)."""

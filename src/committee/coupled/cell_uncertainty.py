@@ -9,6 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray
 from committee.cells import CellTraining, CellVariance
+from committee.cells.chunked_train import ChunkedTraining
+from committee.cells.partitioned import PartitionedVariance
 from committee.coupled.link import both_sides
 from committee.coupled.rows import Rows
 from committee.distributed import lazy_rows
@@ -32,10 +34,12 @@ def _refuse_random(model: Any, name: str) -> None:
 class CellIntervals(KeepsHeldOutRows):
     """Standard deviations and intervals of a regressor in cells."""
 
-    _variance: CellVariance
+    _variance: CellVariance | PartitionedVariance
     _held_out_rows: HeldOutResiduals
 
-    def _keep_residuals(self, training: CellTraining, data: Rows) -> None:
+    def _keep_residuals(
+        self, training: CellTraining | ChunkedTraining, data: Rows
+    ) -> None:
         """Keep what variances and intervals need; `data` are the rows that count."""
         self._variance = training.variance
         rows, f, variance = training.left_out
@@ -44,6 +48,7 @@ class CellIntervals(KeepsHeldOutRows):
             spread = np.sqrt(training.variance.scale[0] * variance)
             self._held_out_rows = HeldOutResiduals(residual, spread)
 
+    @lazy_rows(tail=lambda model: () if model._vector else (model._n_targets,))
     def _std(self, X: Any) -> FloatArray:
         """Return the standard deviation of f, shaped like predictions."""
         _refuse_random(self, "return_std")
@@ -93,7 +98,9 @@ class CellIntervals(KeepsHeldOutRows):
 class CellSets(SetMixin):
     """Sets of classes of a classifier in cells."""
 
-    def _keep_scores(self, training: CellTraining, counted: Rows, slope: float) -> None:
+    def _keep_scores(
+        self, training: CellTraining | ChunkedTraining, counted: Rows, slope: float
+    ) -> None:
         """Keep leave-one-out scores of the classes of rows."""
         p = slope_probabilities(both_sides(training.left_out.f), slope)
         every = np.ones(len(p), dtype=bool)

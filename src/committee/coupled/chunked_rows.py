@@ -1,4 +1,4 @@
-"""The rows of a fit in chunks of Dask collections, taken by their numbers."""
+"""The rows of a fit in chunks of Dask collections, checked where they are."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from committee._typing import FloatArray, IntArray
+from committee.cells.choose import Part
+from committee.cells.shuffle import RowChunks
 from committee.coupled.link import refuse_one_class
-from committee.coupled.rows import Drawn, Rows, memory_rows, stacked
-from committee.coupled.segments import SegmentPlan
+from committee.coupled.rows import Rows, memory_rows
 from committee.distributed import (
     Chunks,
     check_block,
@@ -19,7 +19,6 @@ from committee.distributed import (
     check_lead,
     check_same_rows,
     columns_of,
-    deferred,
     is_dask,
     naming,
     numbered,
@@ -30,12 +29,11 @@ from committee.distributed import (
 class Facts(NamedTuple):
     """What is known of a chunk without its rows.
 
-    `counted` are positions of rows with a positive weight, None without weights;
-    labels are the classes of all rows and of those that count, None for regression.
+    `n_counted` are rows with a positive weight; labels are the classes of all rows and
+    of those that count, None for regression.
     """
 
-    n_rows: int
-    counted: IntArray | None
+    n_counted: int
     vector: bool
     labels: Any
     counted_labels: Any
@@ -46,8 +44,6 @@ class ChunkedRows:
 
     def __init__(self, chunks: Chunks, facts: Sequence[Facts | None]) -> None:
         self.chunks, self.facts = chunks, facts
-        sizes = [0 if fact is None else fact.n_rows for fact in facts]
-        self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
 
     @property
     def known(self) -> list[Facts]:
@@ -55,14 +51,14 @@ class ChunkedRows:
         return [fact for fact in self.facts if fact is not None]
 
     @property
-    def n_rows(self) -> int:
-        """N."""
-        return int(self.starts[-1])
-
-    @property
     def vector(self) -> bool:
         """Whether y has one axis."""
         return self.known[0].vector
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether y has labels."""
+        return self.known[0].labels is not None
 
     def classes(self) -> Any:
         """Return the labels of all rows, (K,), of which two must count."""
@@ -74,51 +70,10 @@ class ChunkedRows:
         """Return the rows with class codes instead of labels, and targets +-1."""
         return ChunkedRows(self.chunks.map(Rows.coded, classes), self.facts)
 
-    def pieces(self, rows: IntArray) -> Chunks:
-        """Return the rows of the given numbers, in increasing order, as Chunks of Rows.
-
-        They are not yet computed; each chunk that has any of them makes one piece.
-        """
-        cuts = np.searchsorted(rows, self.starts)
-        pieces = []
-        for c, part in enumerate(self.chunks.parts):
-            here = rows[cuts[c] : cuts[c + 1]] - self.starts[c]
-            if len(here):
-                # They travel inside the graph, so in as few bytes as will do.
-                here = here.astype(np.min_scalar_type(here[-1]))
-                pieces.append(deferred(Rows.take, part, here))
-        return Chunks(pieces)
-
-    def take(self, rows: IntArray) -> Rows:
-        """Return some of the rows, by numbers in increasing order."""
-        return stacked(self.pieces(rows).values())
-
-    def counted(self) -> IntArray:
-        """Return the numbers of rows with a positive weight."""
-        parts = []
-        for start, fact in zip(self.starts, self.facts, strict=False):
-            if fact is not None:
-                here = np.arange(fact.n_rows) if fact.counted is None else fact.counted
-                parts.append(start + here)
-        return np.concatenate(parts)
-
-    def box(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return the least and the largest value of each column over some rows."""
-        box = self.pieces(rows).sum(_box_of)
-        return box.low, box.high
-
-    def points(self) -> FloatArray:
-        """Return X of all rows, (N, d), in one place."""
-        parts = self.chunks.map(_points_of).values()
-        return np.concatenate([X for X in parts if X is not None])
-
-    def gathered(self) -> Rows:
-        """Return all rows in one place."""
-        return stacked([rows for rows in self.chunks.values() if rows is not None])
-
-    def plan(self, drawn: Drawn, *, keep: bool = False) -> SegmentPlan:
-        """Return the plan of a fit; `keep` is for rows in one place."""
-        return SegmentPlan(self, drawn)
+    def counted(self) -> RowChunks:
+        """Return the rows with a positive weight, as cells take them."""
+        sizes = [0 if fact is None else fact.n_counted for fact in self.facts]
+        return RowChunks(self.chunks.map(_counted_part), sizes)
 
 
 def rows_of(
@@ -129,11 +84,14 @@ def rows_of(
     `check` is `regression_rows` or `label_rows`.
     """
     if is_dask(X, y, sample_weight):
-        estimator._check_chunks()
+        if estimator.subsets != "cells":
+            raise ValueError(
+                'subsets="random" needs all rows in one place: take subsets="cells" for '
+                "Dask collections, or compute() as many rows as fit."
+            )
         chunks = _chunked_rows(check, X, y, sample_weight)
         validate_data(estimator, columns_of(X), skip_check_array=True)
-        # One submodel is one system of all rows.
-        return chunks.gathered() if estimator.n_members == 1 else chunks
+        return chunks
     return memory_rows(estimator, check, X, y, sample_weight)
 
 
@@ -162,7 +120,7 @@ def _chunked_rows(
     known = [fact for fact in facts if fact is not None]
     if not known:
         raise ValueError("X must have at least one row. Every chunk is empty.")
-    if all(fact.counted is not None and len(fact.counted) == 0 for fact in known):
+    if not any(fact.n_counted for fact in known):
         raise ValueError("sample_weight must have at least one positive entry.")
     return ChunkedRows(chunks, facts)
 
@@ -180,30 +138,20 @@ def _checked(
 
 
 def _facts_of(rows: Rows) -> Facts:
-    counted = None if rows.s is None else np.flatnonzero(rows.s)
+    counted = rows.counted()
     is_labels = rows.Y.shape[1] == 0  # `label_rows` has no targets yet
     return Facts(
-        len(rows.X),
-        counted,
+        len(counted),
         rows.vector,
         np.unique(rows.y) if is_labels else None,
-        np.unique(rows.y[rows.counted()]) if is_labels else None,
+        np.unique(rows.y[counted]) if is_labels else None,
     )
 
 
-class _Box(NamedTuple):
-    """The least and the largest value of each column."""
-
-    low: FloatArray
-    high: FloatArray
-
-    def plus(self, other: _Box) -> _Box:
-        return _Box(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
-
-
-def _box_of(rows: Rows) -> _Box:
-    return _Box(rows.X.min(axis=0), rows.X.max(axis=0))
-
-
-def _points_of(rows: Rows) -> FloatArray:
-    return rows.X
+def _counted_part(rows: Rows) -> Part | None:
+    """Return the rows of a chunk that count, None where there are none."""
+    counted = rows.counted()
+    if not len(counted):
+        return None
+    X, _, Y, s = rows if rows.s is None else rows.take(counted)
+    return Part(X, Y, np.ones(len(X)) if s is None else s)

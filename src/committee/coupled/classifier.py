@@ -20,7 +20,6 @@ from committee.coupled.link import (
     score_axes,
 )
 from committee.coupled.rows import Plan, Rows, label_rows
-from committee.coupled.segments import SegmentPlan
 from committee.distributed import lazy_rows
 from committee.probabilities import fit_slope
 
@@ -183,8 +182,9 @@ class CoupledKernelClassifier(CellSets, LinkMixin, CoupledEnsemble):
                 self.slope_ = fit_slope(scores, counted.y, counted.s)
             self._keep_scores(training, known, self.slope_)
             return self
+        assert isinstance(coded, Rows)
         plan = self._prepare(coded, X_coupling, subsets)
-        if subsets is not None and isinstance(coded, Rows):
+        if subsets is not None:
             used = np.unique(coded.y[np.concatenate(self.subsets_)])
             refuse_one_class(self.classes_[used])
         weighed, outputs = self._train(plan)
@@ -249,10 +249,10 @@ class CoupledKernelClassifier(CellSets, LinkMixin, CoupledEnsemble):
         )
 
     def _unseen_scores(
-        self, plan: Plan | SegmentPlan, weighed: Rows, outputs: FloatArray
+        self, plan: Plan, weighed: Rows, outputs: FloatArray
     ) -> tuple[Rows, FloatArray]:
         """Return rows and their s_k by members that did not train on the target."""
-        if isinstance(plan, Plan) and self.n_members == 1 and self.weigh_on in _SEEN:
+        if self.n_members == 1 and self.weigh_on in _SEEN:
             # One member has trained on every row: its own outputs are too sure.
             rows, f = leave_one_out(
                 plan.gram, plan.rows.Y, alpha=self._option("alpha"), coupling=0.0

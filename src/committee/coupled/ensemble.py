@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from committee._typing import BoolArray, FloatArray, IntArray, RandomState
 from committee._validation import HasMethods, Interval, StrOptions
 from committee.combiners.by_name import as_combiner
-from committee.coupled.chunked_rows import ChunkedRows
 from committee.coupled.expansion import (
     KernelMember,
     collapse,
@@ -33,7 +32,6 @@ from committee.coupled.sampling import (
     kernel_rows,
     split_rows,
 )
-from committee.coupled.segments import SegmentPlan
 from committee.diagnostics.correlation import scaled_error_correlation
 from committee.distributed import computed, lazy_rows
 from committee.kernels import KERNELS, Kernel, make_kernel
@@ -177,27 +175,14 @@ class CoupledEnsemble(InCells, BaseEstimator):
     def _predictions(self, outputs: FloatArray) -> FloatArray:
         """Return F of the submodels' outputs, (N, M, T)."""
 
-    def _check_chunks(self) -> None:
-        """Refuse what needs all rows at once, before any of them is read."""
-        if self.solver == "cg":
-            raise ValueError(
-                'solver="cg" needs all kernel blocks in one place: give '
-                'solver="direct" for Dask collections.'
-            )
-        if self.allow_indefinite and self._option("coupling") < 0:
-            raise ValueError(
-                "allow_indefinite=True with a negative coupling needs all kernel blocks "
-                "in one place: compute() the rows."
-            )
-
     def _prepare(
         self,
-        table: Rows | ChunkedRows,
+        table: Rows,
         X_coupling: Any,
         subsets: Any = None,
         *,
         keep: bool = False,
-    ) -> Plan | SegmentPlan:
+    ) -> Plan:
         """Draw everything that alpha and the coupling do not change."""
         # A fit that fails must not leave the weights of the one before.
         self.__dict__.pop("weights_", None)
@@ -244,12 +229,11 @@ class CoupledEnsemble(InCells, BaseEstimator):
                 'with subsets at fit give "train" or "held-out".'
             )
 
-    def _train(self, plan: Plan | SegmentPlan) -> tuple[Rows, FloatArray | None]:
+    def _train(self, plan: Plan) -> tuple[Rows, FloatArray | None]:
         """Train both layers; return the rows of the second and the outputs on them."""
         self._fitted = self._layout()
         weighing = plan.drawn.weighing
         weighed = plan.rows.take(weighing)
-        # Segments evaluate their members where they are, so the points go with them.
         evaluates = self._needs_rows() or self._links
         options = Options(
             alpha=self._option("alpha"),
@@ -262,7 +246,7 @@ class CoupledEnsemble(InCells, BaseEstimator):
         solution, outputs = plan.solve(weighed.X if evaluates else None, options)
         vector = weighed.y.ndim == 1 and weighed.Y.shape[1] == 1
         self.n_iter_, self.converged_ = solution.n_iter, solution.converged
-        X = plan.points()
+        X = plan.rows.X
         self.members_ = [
             KernelMember(
                 self.kernel_, X, self._support_rows(j), a[:, 0] if vector else a

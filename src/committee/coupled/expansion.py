@@ -73,7 +73,7 @@ def evaluate(
 def member_outputs(
     members: Sequence[KernelMember] | Mapping[int, KernelMember],
     X: FloatArray,
-    subsets: Sequence[IntArray] | Mapping[int, IntArray],
+    subsets: Sequence[IntArray],
     layout: Layout,
     wanted: Sequence[int] | IntArray,
 ) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -105,7 +105,7 @@ class GramBlocks:
         self,
         kernel: Kernel,
         X: FloatArray,
-        subsets: Sequence[IntArray] | Mapping[int, IntArray],
+        subsets: Sequence[IntArray],
         X_coupling: FloatArray,
         layout: Layout,
         *,

@@ -11,8 +11,12 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee.cells import CellModel, CellOptions, CellTraining, train_cells
+from committee.cells.chunked_train import ChunkedTraining, train_chunked
 from committee.cells.metric import learn_metric
+from committee.cells.partitioned import PartitionedModel
 from committee.cells.train import COUPLINGS
+from committee.coupled.cells_in_chunks import CellsInChunks, looked_rows
+from committee.coupled.chunked_rows import ChunkedRows
 from committee.coupled.rows import Rows
 from committee.kernels import Kernel
 
@@ -27,7 +31,7 @@ _RANDOM_ONLY = (
 )
 
 
-class InCells:
+class InCells(CellsInChunks):
     """An ensemble that can be fitted in cells instead of random subsets."""
 
     subsets: str
@@ -36,7 +40,7 @@ class InCells:
     _turn: FloatArray | None
     members_: list[Any]
     dual_coef_: FloatArray
-    cells_: CellModel
+    cells_: CellModel | PartitionedModel
     subsets_: list[IntArray]
     kernel_: Kernel
     alpha_: float
@@ -55,8 +59,8 @@ class InCells:
     @property
     def _n_targets(self) -> int:
         """T."""
-        fitted = self.cells_.coef if hasattr(self, "cells_") else self.dual_coef_
-        return int(fitted.shape[1])
+        in_cells = hasattr(self, "cells_")
+        return len(self.cells_.offset) if in_cells else int(self.dual_coef_.shape[1])
 
     def _option(self, name: str) -> Any:
         """Return a parameter, with its value for random subsets where it is None."""
@@ -64,36 +68,47 @@ class InCells:
         return RANDOM_DEFAULTS[name] if value is None else value
 
     def _train_cells(
-        self, rows: Any, X_coupling: Any, subsets: Any
-    ) -> tuple[CellTraining, Rows]:
+        self, rows: Rows | ChunkedRows, X_coupling: Any, subsets: Any
+    ) -> tuple[CellTraining | ChunkedTraining, Rows]:
         """Fit the cells, and keep what they are made of; return also the rows that count.
 
-        The numbers of rows in the training are those of the rows that count.
+        The numbers of rows in the training are those of the rows that count, for chunks
+        of those that leave-one-out is of.
         """
         self.__dict__.pop("_held_out_rows", None)
         self.__dict__.pop("cells_", None)
         self._refuse_random_options(X_coupling, subsets)
-        if not isinstance(rows, Rows):
-            raise TypeError(
-                'subsets="cells" works in memory: compute() the Dask collections, or '
-                'take subsets="random".'
-            )
-        counted = rows.counted()
-        data = rows.take(counted)
-        options = self._cell_options()
-        self._turn = None
-        if self.metric == "learned":
-            self._turn = learn_metric(data.X, data.Y, data.s, options)
-        data = data._replace(X=self._turned(data.X))
-        training = train_cells(data.X, data.Y, data.s, options)
-        self.cells_ = training.model
-        self.subsets_ = [counted[cell] for cell in training.cells]
+        training, data = self._trained_cells(rows)
         self.kernel_ = training.model.kernel
         self.alpha_, self.coupling_ = training.alpha, training.coupling
         self.coupling_points_ = training.borders.points
         self.n_iter_ = max(training.joint.n_iter, 1)
         self.converged_ = training.joint.converged
         self.loo_error_ = training.errors[training.coupling]
+        return training, data
+
+    def _trained_cells(
+        self, rows: Rows | ChunkedRows
+    ) -> tuple[CellTraining | ChunkedTraining, Rows]:
+        """Fit the cells; return the training and the rows that leave-one-out is of."""
+        options = self._cell_options()
+        self._turn = None
+        if isinstance(rows, ChunkedRows):
+            self.__dict__.pop("subsets_", None)
+            chunks = rows.counted()
+            if self.metric == "learned":
+                self._turn = learn_metric(*chunks.sample(), options)
+            chunked = train_chunked(chunks.turned(self._turn), options)
+            self.cells_, kept = self._kept_cells(chunked)
+            return kept, looked_rows(chunked.looked, rows)
+        counted = rows.counted()
+        data = rows.take(counted)
+        if self.metric == "learned":
+            self._turn = learn_metric(data.X, data.Y, data.s, options)
+        data = data._replace(X=self._turned(data.X))
+        training = train_cells(data.X, data.Y, data.s, options)
+        self.cells_ = training.model
+        self.subsets_ = [counted[cell] for cell in training.cells]
         return training, data
 
     def _cell_options(self, couplings: Sequence[float] | None = None) -> CellOptions:
@@ -153,5 +168,10 @@ class InCells:
     def _all_cells(self, X: FloatArray) -> FloatArray:
         """Return the outputs of every cell on every row, (N, M, T)."""
         model, X = self.cells_, self._turned(X)
+        if not isinstance(model, CellModel):
+            raise TypeError(
+                "This asks every cell about every row, and the cells of this model are on "
+                "workers: call gather() first."
+            )
         values = [model.cell_values(c, X) for c in range(model.tree.n_cells)]
         return np.stack(values, axis=1) + model.offset

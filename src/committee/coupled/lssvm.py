@@ -123,7 +123,8 @@ class _LSSVM(BaseEstimator):
         name = type(self).__name__
         refuse_dask(
             f"{name} solves one system of all rows in memory: compute() the Dask "
-            f"collections first, or take {name.replace('LSSVM', 'CoupledKernel')}.",
+            f"collections first, or take {name.replace('LSSVM', 'CoupledKernel')} with "
+            'subsets="cells".',
             *collections,
         )
 

@@ -13,7 +13,7 @@ from committee._validation import fit_context
 from committee.coupled.cell_uncertainty import CellIntervals
 from committee.coupled.chunked_rows import rows_of
 from committee.coupled.ensemble import CoupledEnsemble
-from committee.coupled.rows import regression_rows
+from committee.coupled.rows import Rows, regression_rows
 from committee.distributed import ScoreMixin, lazy_rows
 
 
@@ -104,9 +104,9 @@ class CoupledKernelRegressor(CellIntervals, TargetsMixin, CoupledEnsemble):
         The ridge on the coefficients, 1 unless given; for cells that on ||f||^2, chosen
         by leave-one-out.
     coupling : float, optional
-        nu, 1 unless given; for cells chosen by leave-one-out. Zero is the uncoupled ensemble. Negative values make submodels disagree;
-        where the problem is no longer convex the error states the limit, but for
-        Dask collections, of which no process has all kernel blocks.
+        nu, 1 unless given; for cells chosen by leave-one-out. Zero is the uncoupled
+        ensemble. Negative values make submodels disagree; where the problem is no
+        longer convex the error states the limit.
     coupling_set : {"train", "box"}, default="train"
         Draw X_c from the training rows, or uniformly from the box that they fill.
         `X_coupling` at fit takes its place.
@@ -118,12 +118,11 @@ class CoupledKernelRegressor(CellIntervals, TargetsMixin, CoupledEnsemble):
     overlap : bool, default=True
         False builds each submodel on its own subset alone, S_j = D_j (eq. 4).
     solver : {"direct", "cg"}, default="direct"
-        Block Cholesky, or conjugate gradients with a third of its memory, which
-        Dask collections do not have.
+        Block Cholesky, or conjugate gradients with a third of its memory.
     allow_indefinite : bool, default=False
         Solve the equations also beyond the limit of a negative coupling, by block LU:
         what they give is a stationary point, not a minimum, and a warning has the limit.
-        Only with `solver="direct"`, and not for Dask collections.
+        Only with `solver="direct"`.
     tol : float, default=1e-10
         Relative residual at which conjugate gradients stop.
     max_iter : int, default=10000
@@ -148,7 +147,7 @@ class CoupledKernelRegressor(CellIntervals, TargetsMixin, CoupledEnsemble):
     Attributes
     ----------
     subsets_ : list of arrays of row numbers
-        D_j.
+        D_j; not of Dask collections.
     members_ : list of KernelMember
         Each with `rows` (S_j), `coef` (a_j) and `predict(X)`, shaped like y.
     weights_ : array of shape (M,)
@@ -167,9 +166,10 @@ class CoupledKernelRegressor(CellIntervals, TargetsMixin, CoupledEnsemble):
         Iterations of conjugate gradients, 1 for the direct solver.
     converged_ : bool
     n_features_in_ : int
-    cells_ : CellModel
+    cells_ : CellModel or PartitionedModel
         Of cells only, and then in place of members, weights and dual coefficients: tree,
-        points and coefficients of the cells.
+        points and coefficients of the cells. Those of Dask collections stay on the
+        workers if they are more than 64 MB; `gather()` brings them here.
     alpha_, coupling_ : float
         Of cells only: what was given or chosen.
     noise_ : float or array of shape (T,)
@@ -219,9 +219,8 @@ class CoupledKernelRegressor(CellIntervals, TargetsMixin, CoupledEnsemble):
         Parameters
         ----------
         X : array-like of shape (N, n_features), or a Dask array or frame
-            Blocks of a Dask collection stay on the workers, where the kernel blocks
-            are made and eliminated; the answer is that of memory. The model keeps
-            the rows, as every kernel expansion does: N d numbers come back.
+            Dask collections are for `subsets="cells"`: rows go once to the worker of
+            their cells, which are fitted there; the answer is that of memory.
         y : array-like of shape (N,) or (N, T), or a Dask collection
         sample_weight : array-like of shape (N,), optional, or a Dask collection
         X_coupling : array-like of shape (n_c, n_features), optional
@@ -244,6 +243,7 @@ class CoupledKernelRegressor(CellIntervals, TargetsMixin, CoupledEnsemble):
             training, counted = self._train_cells(rows, X_coupling, subsets)
             self._keep_residuals(training, counted)
             return self
+        assert isinstance(rows, Rows)
         self._train(self._prepare(rows, X_coupling, subsets))
         return self
 

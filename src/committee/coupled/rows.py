@@ -118,10 +118,6 @@ class Plan:
                 self.gram, dict(enumerate(solution.coef)), points
             )
 
-    def points(self) -> FloatArray:
-        """Return the rows that kernels are centred on, (N, d)."""
-        return self.rows.X
-
 
 def regression_rows(X: Any, y: Any, s: Any, estimator: Any = None) -> Rows:
     """Return checked rows with numbers as targets; s has been checked."""
@@ -147,14 +143,3 @@ def memory_rows(
     rows = check(X, y, None, estimator)
     validate_data(estimator, X, skip_check_array=True)
     return rows._replace(s=check_sample_weight(sample_weight, rows.X))
-
-
-def stacked(parts: Sequence[Rows]) -> Rows:
-    """Return the rows of all parts, at least one, in one piece."""
-    X, y, Y, s = zip(*parts, strict=True)
-    return Rows(
-        np.concatenate(X),
-        np.concatenate(y),
-        np.concatenate(Y),
-        None if s[0] is None else np.concatenate(s),
-    )

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from committee._typing import FloatArray, IntArray
-from committee.coupled.chunked_rows import ChunkedRows
 from committee.coupled.rows import Rows
 
 #: Rows that weigh the members unless given otherwise, and at least so many per member.
@@ -107,7 +106,7 @@ def _as_array(part: Any) -> Any:
 
 
 def draw_coupling(
-    table: Rows | ChunkedRows,
+    table: Rows,
     rows: IntArray,
     n_coupling: float,
     coupling_set: str,

@@ -7,6 +7,7 @@ from committee.diagnostics.agreement import (
     q_statistic,
 )
 from committee.diagnostics.correlation import error_correlation
+from committee.diagnostics.curves import expected_calibration_error
 from committee.diagnostics.decomposition import Ambiguity, ambiguity
 from committee.diagnostics.gate_usage import GateUsage, gate_usage
 from committee.diagnostics.margins import margins
@@ -18,6 +19,7 @@ __all__ = [
     "disagreement",
     "double_fault",
     "error_correlation",
+    "expected_calibration_error",
     "gate_usage",
     "margins",
     "pairwise_kappa",

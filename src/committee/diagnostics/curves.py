@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
-from committee._typing import BoolArray, FloatArray
-from committee.diagnostics.scores import effective_rows, wilson
+from committee._typing import BoolArray, FloatArray, IntArray
+from committee._validation import check_sample_weight
+from committee.diagnostics.scores import Score, effective_rows, wilson
+
+#: By how much rounding may take a probability out of [0, 1].
+_ROUNDING = 1e-6
 
 
 def roc(
@@ -78,18 +83,118 @@ def reliability(
     *,
     n_bins: int = 10,
 ) -> Reliability:
-    """Return the reliability curve of probabilities p, (N,), in bins of equal width.
+    """Return the reliability curve of probabilities p, (N,), in bins of equal counts.
 
-    Bins without a row are left out.
+    Equal probabilities are in one bin, so that there may be fewer of them.
     """
     s = np.ones(len(p)) if sample_weight is None else sample_weight
-    at = np.clip((p * n_bins).astype(np.intp), 0, n_bins - 1)
+    positive, p, s = positive[s > 0], p[s > 0], s[s > 0]
+    at = _bins(p, s, n_bins)
     bins = []
-    for b in np.unique(at[s > 0]):
-        rows = (at == b) & (s > 0)
+    for b in np.unique(at):
+        rows = at == b
         weight = s[rows]
         share = float(weight @ positive[rows] / weight.sum())
         interval = wilson(share, effective_rows(weight, len(weight)))
         mean = float(weight @ p[rows] / weight.sum())
         bins.append((mean, share, *interval, float(rows.sum())))
     return Reliability(*np.array(bins).T)
+
+
+def _bins(p: FloatArray, s: FloatArray, n_bins: int) -> IntArray:
+    """Return the bin of each row: where the middle of its equals lies in the order."""
+    _, at = np.unique(p, return_inverse=True)
+    weight = np.bincount(at, s)
+    middle = (np.cumsum(weight) - weight / 2) / weight.sum()
+    bins: IntArray = np.minimum((n_bins * middle).astype(np.intp), n_bins - 1)[at]
+    return bins
+
+
+def calibration_error(
+    positive: BoolArray,
+    p: FloatArray,
+    sample_weight: FloatArray | None = None,
+    *,
+    n_bins: int = 10,
+) -> Score:
+    """Return the expected calibration error of probabilities p, (N,).
+
+        ECE = sum_b S_b / S |r_b - p_b|,   psi_i = s_i (sign(r_b - p_b) (r_i - p_i) - ECE)
+
+    over the bins b of `reliability`, r_b the share that came true.
+    """
+    s = np.ones(len(p)) if sample_weight is None else sample_weight
+    s = s / s.mean()
+    gap, at = positive - p, np.zeros(len(p), dtype=np.intp)
+    at[s > 0] = _bins(p[s > 0], s[s > 0], n_bins)
+    sign = np.sign(np.bincount(at, s * gap))[at]
+    value = float(np.mean(s * sign * gap))
+    return Score(value, s * (sign * gap - value))
+
+
+def expected_calibration_error(
+    y: Any, p: Any, *, n_bins: int = 10, sample_weight: Any = None
+) -> float:
+    """Return by how much probabilities and shares that came true differ, in the mean.
+
+        ECE = sum_b N_b / N |share right in b - mean probability in b|
+
+    in bins b of equal counts. Probabilities that are true have an ECE above zero too,
+    about sqrt(n_bins / N): compare it with its spread in the report, and models by
+    their log-loss.
+
+    Parameters
+    ----------
+    y : array-like of shape (N,)
+        Class codes 0..K-1.
+    p : array-like of shape (N, K) or (N,)
+        Probabilities of the classes, or those of class 1. Of two classes the probability
+        is that of class 1, of more that of the most likely class.
+    n_bins : int, default=10
+    sample_weight : array-like of shape (N,), optional
+
+    Returns
+    -------
+    ece : float
+
+    Examples
+    --------
+    >>> from committee import expected_calibration_error
+    >>> expected_calibration_error([0, 1, 1, 1], [0.5, 0.5, 1.0, 1.0], n_bins=2)
+    0.0
+    >>> expected_calibration_error([0, 1, 1, 1], [0.0, 0.75, 0.75, 0.75])
+    0.1875
+    """
+    positive, q, s = one_probability(y, p, sample_weight)
+    if not n_bins >= 1:
+        raise ValueError(f"n_bins must be at least 1. Got {n_bins!r}.")
+    return calibration_error(positive, q, s, n_bins=n_bins).value
+
+
+def one_probability(
+    y: Any, p: Any, sample_weight: Any = None
+) -> tuple[BoolArray, FloatArray, FloatArray | None]:
+    """Return what came true and its probability, (N,) both, and checked weights.
+
+    Of two classes that is class 1, of more the most likely one.
+    """
+    p = check_array(p, dtype=np.float64, ensure_2d=False, input_name="p")
+    y = column_or_1d(y)
+    check_consistent_length(y, p)
+    if np.any((p < -_ROUNDING) | (p > 1 + _ROUNDING)):
+        raise ValueError(
+            f"Probabilities lie between 0 and 1. Got values from {p.min():.3g} to "
+            f"{p.max():.3g}."
+        )
+    K = 2 if p.ndim == 1 else p.shape[1]
+    if not np.isin(y, np.arange(K)).all():
+        raise ValueError(
+            f"y must hold class codes 0..{K - 1}, the columns of p. Got "
+            f"{np.unique(y)[:5].tolist()}."
+        )
+    s = check_sample_weight(sample_weight, p)
+    if p.ndim == 1:
+        return np.asarray(y == 1), p, s
+    if K == 2:
+        return np.asarray(y == 1), p[:, 1], s
+    return np.asarray(p.argmax(axis=1) == y), p.max(axis=1), s

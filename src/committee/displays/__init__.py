@@ -13,6 +13,7 @@ from committee.displays.interval import IntervalDisplay
 from committee.displays.kappa_error import KappaErrorDisplay
 from committee.displays.pruning_path import PruningPathDisplay
 from committee.displays.refinement import RefinementDisplay
+from committee.displays.reliability import ReliabilityDisplay
 from committee.displays.roc import RocCommitteeDisplay
 from committee.displays.runs import PairedRunsDisplay
 from committee.displays.weight_posterior import PosteriorDisplay
@@ -31,6 +32,7 @@ __all__ = [
     "PosteriorDisplay",
     "PruningPathDisplay",
     "RefinementDisplay",
+    "ReliabilityDisplay",
     "RocCommitteeDisplay",
     "WeightsDisplay",
 ]

@@ -4,7 +4,7 @@ Nothing here imports Dask before a Dask collection was handed in. Another engine
 collections would need their own `chunks` and `collections`.
 """
 
-from committee.distributed.chunks import Chunks, deferred, shared
+from committee.distributed.chunks import Chunks, deferred, each, shared
 from committee.distributed.collections import (
     aligned,
     blank_rows,
@@ -36,6 +36,7 @@ __all__ = [
     "columns_of",
     "computed",
     "deferred",
+    "each",
     "is_dask",
     "lazy_rows",
     "map_rows",

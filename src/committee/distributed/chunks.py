@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import reduce
 from typing import Any
@@ -93,6 +93,11 @@ def shared(value: Any) -> Any:
     from dask import delayed
 
     return delayed(value, pure=False, traverse=False)
+
+
+def each(values: Sequence[Any]) -> Chunks:
+    """Return one given value for each chunk."""
+    return Chunks([shared(value) for value in values])
 
 
 def deferred(function: Callable[..., Any], *args: Any) -> Any:

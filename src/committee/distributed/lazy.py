@@ -42,7 +42,8 @@ def lazy_rows(
     Its result is then a lazy Dask array, made block by block by a copy of the model
     that is sent once to every worker. Number and names of the columns are checked at
     the call, values with their block. `tail` and `dtype` return the shape behind the
-    rows and the data type, of a fitted model. With `check=False`, for anything but an
+    rows and the data type, of a fitted model. A model with a method `for_blocks` says
+    what is sent in its place, of `Chunks` one to each block. With `check=False`, for anything but an
     estimator of ours, the model is sent as it is and nothing is checked at the call.
 
     >>> import pytest
@@ -61,6 +62,8 @@ def lazy_rows(
             if not is_dask(X):
                 return method(model, X, **options)
             sent, columns = _checked(model, X) if check else (model, None)
+            if hasattr(sent, "for_blocks"):
+                sent = sent.for_blocks(X, columns)
             shape, kind = tail(model), dtype(model)
             # Blocks are evaluated at the same time already.
             options.pop("n_jobs", None)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-#: Name of the weighted means, where they are not the probabilities themselves.
-_MEANS = "committee_means"
+#: Name of the least probability of a logarithmic pool.
+_LEAST = "committee_floor"
 
 #: P of erfc(z) = t exp(-z^2 + P(t)), t = 1 / (1 + z / 2), for z >= 0, lowest power first;
 #: its relative error is at most 1.2e-7, in the tail too (Press et al., Numerical
@@ -18,40 +18,75 @@ _ERFC = (
 )
 
 
-def write_slope(model: Any, slope: float) -> str:
-    """Write p = softmax(b s) behind a model whose "probabilities" are means s.
-
-    Return the name of the means, which are largest where p is.
-    """
+def write_softmax(model: Any, scale: float) -> None:
+    """Write p = softmax(c s) behind a model whose "probabilities" are sums s."""
     nodes = _Nodes(model)
-    _softmax(nodes, nodes.add("Mul", _MEANS, nodes.constant(slope)))
-    return _MEANS
+    _softmax(nodes, nodes.add("Mul", nodes.before, nodes.constant(scale)))
 
 
-def write_shares(model: Any) -> str:
-    """Write p = max(s, 0) / sum_k max(s_k, 0) behind a model of means s with sum one.
+def write_logarithms(model: Any, floor: float) -> None:
+    """Make sum_m w_m log clip(p_m, floor, 1) of a model's sum_m w_m p_m.
 
-    Return the name of the means, as `write_slope` does.
+    That is a vote as skl2onnx writes it: a Sum of products with the weights.
     """
+    from onnx import helper, numpy_helper
+
+    graph = model.graph
+    by_output = {name: node for node in graph.node for name in node.output}
+    total = by_output["probabilities"]
+    least = numpy_helper.from_array(np.array(floor, dtype=np.float32), _LEAST)
+    graph.initializer.append(least)
+    order = list(graph.node)
+    for m, product in enumerate(total.input):
+        node = by_output[product]
+        clipped, logarithm = f"{_LEAST}_{m}", f"committee_log_{m}"
+        new = [
+            helper.make_node("Max", [node.input[0], _LEAST], [clipped]),
+            helper.make_node("Log", [clipped], [logarithm]),
+        ]
+        node.input[0] = logarithm
+        at = order.index(node)
+        order[at:at] = new
+    del graph.node[:]
+    graph.node.extend(order)
+
+
+def write_calibration(model: Any, calibration: Any, sums: str) -> None:
+    """Write p ~ exp(t z + a), z = log clip(p, eps, 1) of "probabilities", or the sums."""
     nodes = _Nodes(model)
-    p = nodes.add("Relu", _MEANS)
+    z = sums
+    if calibration.floor is not None:
+        least = nodes.constant(calibration.floor)
+        z = nodes.add("Log", nodes.add("Max", nodes.before, least))
+    z = nodes.add("Mul", z, nodes.constant(calibration.slope))
+    if calibration.offset is not None:
+        z = nodes.add("Add", z, nodes.constant(calibration.offset))
+    _softmax(nodes, z)
+
+
+def write_shares(model: Any) -> None:
+    """Write p = max(s, 0) / sum_k max(s_k, 0) behind a model of means s with sum one."""
+    nodes = _Nodes(model)
+    p = nodes.add("Relu", nodes.before)
     total = nodes.add("ReduceSum", p, nodes.axes(1), keepdims=1)
     nodes.add("Div", p, total, output="probabilities")
-    return _MEANS
 
 
-def write_probit(model: Any, scale: float) -> str:
-    """Write p_k ~ prod_j Phi(c (s_k - s_j)) behind a model of means s, scaled to sum one.
-
-    Return the name of the means, as `write_slope` does.
-    """
+def write_probit(model: Any, scale: float) -> None:
+    """Write p_k ~ prod_j Phi(c (s_k - s_j)) behind a model of means s, scaled to sum one."""
     nodes = _Nodes(model)
-    own, others = (nodes.add("Unsqueeze", _MEANS, nodes.axes(axis)) for axis in (2, 1))
+    own, others = (
+        nodes.add("Unsqueeze", nodes.before, nodes.axes(axis)) for axis in (2, 1)
+    )
     z = nodes.add("Mul", nodes.add("Sub", own, others), nodes.constant(scale))
     _softmax(
         nodes, nodes.add("ReduceSum", _log_ndtr(nodes, z), nodes.axes(2), keepdims=0)
     )
-    return _MEANS
+
+
+def name_of_sums(model: Any) -> str:
+    """Return the name of what is "probabilities" now, once a link is written behind it."""
+    return f"committee_link_{_depth(model)}_before"
 
 
 def _log_ndtr(nodes: _Nodes, z: str) -> str:
@@ -73,14 +108,21 @@ def _softmax(nodes: _Nodes, scores: str) -> None:
     nodes.add("Softmax", scores, output="probabilities", axis=1)
 
 
+def _depth(model: Any) -> int:
+    """Return how many links are written already."""
+    names = {name for node in model.graph.node for name in node.output}
+    return sum(name.endswith("_before") for name in names)
+
+
 class _Nodes:
-    """Nodes behind a model whose "probabilities" become the means."""
+    """Nodes behind a model whose "probabilities" get another name, `before`."""
 
     def __init__(self, model: Any) -> None:
-        self._graph, self._n = model.graph, 0
+        self._graph, self._n, self._link = model.graph, 0, _depth(model)
+        self.before = name_of_sums(model)
         for node in self._graph.node:
-            node.input[:] = [_renamed(name) for name in node.input]
-            node.output[:] = [_renamed(name) for name in node.output]
+            node.input[:] = [self._renamed(name) for name in node.input]
+            node.output[:] = [self._renamed(name) for name in node.output]
 
     def add(
         self, kind: str, *inputs: str, output: str | None = None, **how: Any
@@ -92,8 +134,8 @@ class _Nodes:
         self._graph.node.append(helper.make_node(kind, inputs, [output], **how))
         return output
 
-    def constant(self, value: float) -> str:
-        """Add a number in single precision."""
+    def constant(self, value: Any) -> str:
+        """Add a number, or an array of them, in single precision."""
         return self._kept(np.array(value, dtype=np.float32))
 
     def axes(self, axis: int) -> str:
@@ -109,8 +151,7 @@ class _Nodes:
 
     def _name(self) -> str:
         self._n += 1
-        return f"committee_link_{self._n}"
+        return f"committee_link_{self._link}_{self._n}"
 
-
-def _renamed(name: str) -> str:
-    return _MEANS if name == "probabilities" else name
+    def _renamed(self, name: str) -> str:
+        return self.before if name == "probabilities" else name

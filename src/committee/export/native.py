@@ -5,17 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
-from scipy.stats import norm
 from sklearn.base import is_classifier
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.frozen import FrozenEstimator
-from sklearn.isotonic import IsotonicRegression
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray, Member
-from committee._validation import calibrated_classifier
 from committee.ensembles import Round, rebuild
 from committee.ensembles.column_subsets import OnColumns
 from committee.ensembles.forests import (
@@ -29,10 +23,8 @@ from committee.ensembles.voting import (
     voting_classifier,
     voting_regressor,
 )
+from committee.export.curves import with_curves
 from committee.probabilities import as_probabilities
-
-#: Of a probit in scikit-learn's calibration curves.
-_CURVE_ERROR = 1e-6
 
 
 def to_sklearn(committee: Any) -> Any:
@@ -57,13 +49,13 @@ def to_sklearn(committee: Any) -> Any:
         `HistGradientBoosting*`, LightGBM's, XGBoost's or CatBoost's for rounds;
         `VotingClassifier`, `VotingRegressor` or `StackingRegressor` for others; or a
         `Pipeline` that ends in one of these. Members that only vote, and are no trees,
-        give a `VotingClassifier` without `predict_proba`. Where two classes have the
-        probit probabilities of a fitted `EPPruner`, that model is the `estimator` of a
-        `CalibratedClassifierCV`, whose curve is Phi, within 1e-6.
-        Probabilities of other forests and
-        votes are the weighted means of the members': these models have no place for the
-        slope that a pruned committee puts on them (`slope_`), which changes no class.
-        `to_onnx` and `save` keep it.
+        give a `VotingClassifier` without `predict_proba`. Where a fitted committee has a
+        `calibration`, or two classes the probits of `EPPruner`, that model is the
+        `estimator` of a `CalibratedClassifierCV`, whose curves are right within 1e-6;
+        likewise that of refined trees, whose leaves may be below zero. The forest or vote of a pruned
+        committee stays a plain one, for tools that read forests, and has no place for
+        its calibration: its probabilities are the weighted means of the members', and
+        its classes those of the votes. `to_onnx` and `save` keep it.
 
     Raises
     ------
@@ -85,22 +77,26 @@ def to_sklearn(committee: Any) -> Any:
     True
     """
     model = averaging(committee)
-    scale = probit_scale(committee)
-    if scale is None:
+    if not is_classifier(committee) or not _has_curves(committee):
         return model
-    if len(committee.classes_) > 2:
+    if len(committee.classes_) > 2 and probit_scale(committee) is not None:
         raise ValueError(
             f"The probabilities of {type(committee.combiner_).__name__} for "
             f"{len(committee.classes_)} classes are products of probits, and scikit-learn "
             "has no model that holds them; to_onnx and committee.save do, and "
             "prune(committee, X, y) makes a committee that averages."
         )
-    return _calibrated(model, scale)
+    if not hasattr(model, "predict_proba"):  # members that only vote
+        return model
+    return with_curves(model, committee)
 
 
-def averaging(committee: Any) -> Any:
-    """Return the native model of the weighted means, before any link."""
-    _check(committee)
+def averaging(committee: Any, *, logarithms: bool = False) -> Any:
+    """Return the native model of the weighted means, before any link.
+
+    Of a logarithmic pool, where it is allowed, it is a vote: the logarithms are missing.
+    """
+    _check(committee, logarithms)
     support = np.flatnonzero(committee.weights_)
     members = [committee.members_[m] for m in support]
     model = _native(committee, members, committee.weights_[support])
@@ -122,7 +118,7 @@ def _native(committee: Any, members: list[Member], w: FloatArray) -> Any:
             "member_classes": committee.roster_.member_classes,
             "votes": committee.roster_.votes,
         }
-    if not all(is_tree(member) for member in members):
+    if not all(is_tree(member) for member in members) or _adds_logarithms(committee):
         return _voting(committee, members, w, how)
     n_features = _width(committee, members)
     if how:
@@ -158,7 +154,11 @@ def _voting(
     return Pipeline([("columns", as_array), ("committee", voting)])
 
 
-def _check(committee: Any) -> None:
+def _adds_logarithms(committee: Any) -> bool:
+    return committee.roster_.floor is not None
+
+
+def _check(committee: Any, logarithms: bool) -> None:
     """Refuse what is no committee, or whose output no native model has."""
     if not hasattr(committee, "to_sklearn"):
         raise TypeError(
@@ -179,11 +179,11 @@ def _check(committee: Any) -> None:
         )
     if not is_classifier(committee) or committee.roster_.votes == "scores":
         return
-    if committee.roster_.floor is not None:
+    if _adds_logarithms(committee) and not logarithms:
         raise ValueError(
-            "A native model averages probabilities, and this committee adds up their logarithms: "
-            "use committee.save, or fit or prune with a combiner that averages, such as "
-            "SimplexWeights or EPPruner."
+            "A native model averages probabilities, and this committee adds up their "
+            "logarithms: use to_onnx or committee.save, or fit or prune with a combiner "
+            "that averages, such as SimplexWeights or EPPruner."
         )
     if np.any(w < 0):
         raise ValueError(
@@ -191,58 +191,60 @@ def _check(committee: Any) -> None:
             f"negative. Got {np.count_nonzero(w < 0)} negative weights; fit with "
             "SimplexWeights or EPPruner, or use committee.save."
         )
-    if probit_scale(committee) is None and not _is_mean(committee):
+    if committee.roster_.link == "combiner":
+        check_mean(committee)
+
+
+def _has_curves(committee: Any) -> bool:
+    """Whether curves are to follow the means: see `to_sklearn` for where not."""
+    if committee.roster_.votes == "scores":
+        return False
+    if hasattr(committee, "refinement_"):
+        below = any(np.any(tree.tree_.value < 0) for tree in committee.members_)
+        return below or committee.calibration_ is not None
+    if committee.roster_.link != "combiner":
+        return False
+    return probit_scale(committee) is not None or committee.calibration_ is not None
+
+
+def probit_scale(committee: Any) -> float | None:
+    """Return c where p_k ~ prod_j Phi(c (s_k - s_j)) of the weighted means s, or None."""
+    if not is_classifier(committee) or "_slope" in committee.__dict__:
+        return None
+    link, combiner = committee.roster_.link, committee.combiner_
+    if link not in ("combiner", "slope") or combiner is None:
+        return None
+    if combiner.probit_scale_ is None:
+        return None
+    # A pruned committee has shares of the weights of its combiner.
+    w = committee.weights_ if link == "combiner" else combiner.weights_
+    return float(combiner.probit_scale_ * w.sum())
+
+
+def pool_scale(committee: Any) -> float:
+    """Return c where p = softmax(c s), s the weighted mean of log-probabilities."""
+    link, combiner = committee.roster_.link, committee.combiner_
+    w = committee.weights_ if link == "combiner" else combiner.weights_
+    one = combiner.probabilities(np.eye(1, len(committee.classes_)))[0]
+    return float(np.log(one[0] / one[1]) * w.sum())
+
+
+def check_mean(committee: Any) -> None:
+    """Refuse probabilities that are neither means, nor probits of them, nor a log pool's."""
+    if probit_scale(committee) is not None or _adds_logarithms(committee):
+        return
+    if committee.roster_.link == "mean" or committee.combiner_ is None:
+        return
+    K, w = len(committee.classes_), committee.combiner_.weights_
+    s = np.vstack([np.eye(K), np.linspace(1, 2, K) / np.linspace(1, 2, K).sum()])
+    p = committee.combiner_.probabilities(w.sum() * s)
+    if not np.allclose(p, as_probabilities(s), rtol=0, atol=1e-14):
         raise ValueError(
             "A native model averages probabilities. The probabilities of "
             f"{type(committee.combiner_).__name__} are not an average; "
             "prune(committee, X, y) makes a committee that averages, or use "
             "committee.save."
         )
-
-
-def probit_scale(committee: Any) -> float | None:
-    """Return c where p_k ~ prod_j Phi(c (s_k - s_j)) of the weighted means s, or None."""
-    if not is_classifier(committee) or committee.roster_.link != "combiner":
-        return None
-    combiner = committee.combiner_
-    if combiner is None or combiner.probit_scale_ is None:
-        return None
-    return float(combiner.probit_scale_ * committee.weights_.sum())
-
-
-def _calibrated(model: Any, scale: float) -> CalibratedClassifierCV:
-    """Return the model of two classes with p = Phi(c (2 s - 1)), s its probability.
-
-    The curve is linear between n + 1 points, with an error of at most max |p''| / (8 n^2),
-    and |p''| = 4 c^2 |u phi(u)| <= 4 c^2 phi(1).
-    """
-    n = 2 * int(
-        np.ceil(max(scale, 1.0) * np.sqrt(norm.pdf(1.0) / 2 / _CURVE_ERROR) / 2)
-    )
-    s = np.linspace(0.0, 1.0, n + 1)
-    # Symmetric about one half, so that ties stay ties.
-    curve = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
-    curve.fit(s, ndtr(scale * (2 * s - 1)))
-    frozen = FrozenEstimator(model)
-    calibrated = CalibratedClassifierCV(frozen, method="isotonic", ensemble=False)
-    calibrated.classes_ = model.classes_
-    calibrated.calibrated_classifiers_ = [
-        calibrated_classifier(frozen, curve, model.classes_)
-    ]
-    for name in ("n_features_in_", "feature_names_in_"):
-        if hasattr(model, name):
-            setattr(calibrated, name, getattr(model, name))
-    return calibrated
-
-
-def _is_mean(committee: Any) -> bool:
-    """Whether probabilities are the weighted mean: by definition, or on trial."""
-    if committee.roster_.link in ("mean", "slope") or committee.combiner_ is None:
-        return True
-    K, total = len(committee.classes_), committee.weights_.sum()
-    scores = np.vstack([np.eye(K), np.linspace(1, 2, K) / np.linspace(1, 2, K).sum()])
-    p = committee.combiner_.probabilities(total * scores)
-    return bool(np.allclose(p, as_probabilities(scores), rtol=0, atol=1e-14))
 
 
 def _width(committee: Any, members: list[Member]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,25 @@ from sklearn.utils import Bunch
 
 from committee._files import replaced_atomically
 from committee._install import how_to_install
+from committee.calibration import Calibration
 from committee.ensembles import trees_of
 from committee.ensembles.member_names import kind_of_member
 from committee.export.gated import GatedSum, gated_sum, is_gated, register_gated
 from committee.export.graph import register_trees
-from committee.export.links import write_probit, write_shares, write_slope
-from committee.export.native import averaging, probit_scale
+from committee.export.links import (
+    name_of_sums,
+    write_calibration,
+    write_logarithms,
+    write_probit,
+    write_shares,
+    write_softmax,
+)
+from committee.export.native import (
+    averaging,
+    check_mean,
+    pool_scale,
+    probit_scale,
+)
 
 #: Operators that onnxruntime 1.19 and all later ones know.
 _OPSETS = {"": 18, "ai.onnx.ml": 3}
@@ -41,7 +55,7 @@ def to_onnx(
     regressions, the weights are g_m(x), and the gate is in the graph.
 
     What turns the weighted means of a classifier into probabilities goes into the graph
-    as well: the slope of a pruned one, the probit of `EPPruner`.
+    as well: the calibration, the probit of `EPPruner`, the logarithms of `LogPool`.
 
     The input is "X", of shape (N, n_features) and in single precision, or with `X` one
     for each column. The outputs are "label" and "probabilities", of shape (N,) and
@@ -56,8 +70,8 @@ def to_onnx(
     Parameters
     ----------
     committee : CommitteeClassifier or CommitteeRegressor, or mixture
-        Fitted, and one for which `to_sklearn` has a native model, or with a gate that is
-        linear in x.
+        Fitted, and one for which `to_sklearn` has a native model, a logarithmic pool, or
+        with a gate that is linear in x.
     path : path, optional
         Where to write the model. The file is replaced as a whole or not at all.
     X : frame, optional
@@ -92,7 +106,10 @@ def to_onnx(
         raise ImportError(
             f"to_onnx needs skl2onnx, which is not installed: {how_to_install('onnx')}."
         ) from error
-    native = gated_sum(committee) if is_gated(committee) else averaging(committee)
+    if is_gated(committee):
+        native = gated_sum(committee)
+    else:
+        native = averaging(committee, logarithms=True)
     labels = _labels(committee) if is_classifier(committee) else None
     model = _written(committee, native, labels, X, isinstance(native, Pipeline))
     if path is not None:
@@ -256,7 +273,7 @@ def _with_labels(model: Any, labels: Any, committee: Any) -> Any:
     from skl2onnx.helpers.onnx_helper import select_model_inputs_outputs
 
     model = select_model_inputs_outputs(model, outputs=["probabilities"])
-    largest = _with_link(model, committee)
+    largest = _write_links(model, committee)
     graph = model.graph
     kind = TensorProto.STRING if labels.dtype == object else TensorProto.INT64
     graph.initializer.append(numpy_helper.from_array(labels, "committee_labels"))
@@ -275,17 +292,41 @@ def _with_labels(model: Any, labels: Any, committee: Any) -> Any:
     return model
 
 
-def _with_link(model: Any, committee: Any) -> str:
-    """Write the link behind the means, if there is one; return what is largest."""
-    if is_gated(committee):
+def _write_links(model: Any, committee: Any) -> str:
+    """Write what makes probabilities of sums; return the name of what is largest."""
+    if hasattr(committee, "experts_"):  # a mixture: probabilities as they are
         return "probabilities"
-    if committee.slope_ is not None:
-        return write_slope(model, committee.slope_)
-    if (scale := probit_scale(committee)) is not None:
-        return write_probit(model, scale)
-    if hasattr(committee, "refinement_"):  # leaves may hold values below zero
-        return write_shares(model)
-    return "probabilities"
+    calibration, floor = _calibration(committee), committee.roster_.floor
+    if is_gated(committee):  # a gate weighs probabilities
+        floor = None
+    if floor is not None:
+        write_logarithms(model, floor)
+    sums, before = name_of_sums(model), len(model.graph.node)
+    if floor is not None:
+        write_softmax(model, pool_scale(committee))
+    elif (scale := probit_scale(committee)) is not None:
+        write_probit(model, scale)
+    elif hasattr(committee, "refinement_"):  # leaves may hold values below zero
+        write_shares(model)
+    if calibration is not None:
+        write_calibration(model, calibration, sums)
+    # Sums decide exactly, where single precision may make equals of probabilities.
+    decides = calibration is None or calibration.keeps_order
+    return sums if decides and len(model.graph.node) > before else "probabilities"
+
+
+def _calibration(committee: Any) -> Calibration | None:
+    """Return the calibration for means, where weights need not sum to one here."""
+    old = committee.__dict__.get("_slope")
+    found: Calibration | None = committee.calibration_
+    if old is not None:  # of a file of an older version
+        return Calibration(old)
+    if found is None or is_gated(committee):
+        return found
+    if found.floor is not None:
+        check_mean(committee)
+        return found
+    return replace(found, slope=committee.weights_.sum() * np.asarray(found.slope))
 
 
 def _fix_inputs(model: Any, single: bool) -> None:

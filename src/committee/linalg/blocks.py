@@ -38,9 +38,7 @@ class BlockSolution:
     log_determinant: float
 
 
-def solve_block_chain(
-    block: Block, rhs: Sequence[FloatArray], *, names: Sequence[int] | None = None
-) -> BlockSolution:
+def solve_block_chain(block: Block, rhs: Sequence[FloatArray]) -> BlockSolution:
     """Solve a symmetric positive definite block tridiagonal system.
 
         A_{j,j-1} x_{j-1} + A_jj x_j + A_{j+1,j}' x_{j+1} = b_j,    A_{0,-1} = A_{q,q-1} = 0
@@ -57,8 +55,6 @@ def solve_block_chain(
         The solver may overwrite what it gets.
     rhs : sequence of q arrays of shape (n_j,) or (n_j, T)
         Item j is read once, after A_jj was requested.
-    names : sequence of q int, optional
-        What errors call the blocks, 0, 1, ... unless given.
 
     Returns
     -------
@@ -82,14 +78,12 @@ def solve_block_chain(
     4.0
     """
     rows = _Rows(rhs)
-    columns = list(eliminate(block, rows.read, range(len(rhs)), names=names))
+    columns = list(eliminate(block, rows.read, range(len(rhs))))
     x = go_back(columns, np.zeros((len(columns[-1].z), 0)))
     return BlockSolution(rows.shaped(x), log_determinant(columns))
 
 
-def solve_block_ring(
-    block: Block, rhs: Sequence[FloatArray], *, names: Sequence[int] | None = None
-) -> BlockSolution:
+def solve_block_ring(block: Block, rhs: Sequence[FloatArray]) -> BlockSolution:
     """Solve a symmetric positive definite block tridiagonal system with a corner.
 
         A_{j,j-1} x_{j-1} + A_jj x_j + A_{j+1,j}' x_{j+1} = b_j,    indices modulo q
@@ -111,8 +105,6 @@ def solve_block_ring(
     block : callable (i, j) -> array of shape (n_i, n_j)
         As for `solve_block_chain`, after the corner, (q - 1, 0).
     rhs : sequence of q arrays of shape (n_j,) or (n_j, T)
-    names : sequence of q int, optional
-        What errors call the blocks, 0, 1, ... unless given.
 
     Returns
     -------
@@ -135,7 +127,7 @@ def solve_block_ring(
     """
     last = len(rhs) - 1
     if last < 2:
-        return solve_block_chain(block, rhs, names=names)
+        return solve_block_chain(block, rhs)
     rows = _Rows(rhs)
     row = LastRow(block(last, 0))
 
@@ -151,7 +143,7 @@ def solve_block_ring(
         return b - row.sums()[1] if j == last else b
 
     columns = []
-    chain = eliminate(reached, right_side, range(last + 1), names=names)
+    chain = eliminate(reached, right_side, range(last + 1))
     for j, column in enumerate(chain):
         columns.append(column)
         if j < last - 1:
@@ -183,15 +175,10 @@ def eliminate(
     block: Block,
     right_side: Callable[[int], FloatArray],
     blocks: range,
-    *,
-    goes_on: bool = False,
-    names: Sequence[int] | None = None,
 ) -> Iterator[Column]:
     """Yield the columns of a chain's factor, requesting each block when its turn comes.
 
-    `right_side(j)` is b_j', (T, n_j), and is overwritten. With `goes_on` the last
-    of the neighbouring blocks has one more after it, which its column reaches. Errors
-    call block j `names[j]`.
+    `right_side(j)` is b_j', (T, n_j), and is overwritten.
     """
     before: Column | None = None
     for j in blocks:
@@ -201,10 +188,10 @@ def eliminate(
         if before is not None:
             pivot = dsyrk(-1.0, before.P, 1.0, pivot, lower=1, overwrite_c=1)
             b = dgemm(-1.0, before.z, before.P, 1.0, b, trans_b=1, overwrite_c=1)
-        L = _factor(pivot, j if names is None else names[j])
+        L = _factor(pivot, j)
         z = right_solve(L, b)
         P = np.zeros((0, len(L)))
-        if goes_on or j < blocks[-1]:
+        if j < blocks[-1]:
             below = np.asfortranarray(block(j + 1, j), dtype=np.float64)
             P = right_solve(L, below)
         before = Column(L, P, z)

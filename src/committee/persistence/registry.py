@@ -20,6 +20,7 @@ import committee
 #: Parts of fitted models: the name in files, and where the class is today.
 _PARTS = {
     "Assessment": "pruning.assessment.Assessment",
+    "Calibration": "calibration.Calibration",
     "CatBoostRound": "ensembles.catboost.CatBoostRound",
     "CellModel": "cells.model.CellModel",
     "CellTree": "cells.tree.CellTree",

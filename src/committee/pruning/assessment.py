@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from committee._typing import BoolArray, FloatArray, IntArray, Member
+from committee.calibration import Calibration
 from committee.combiners import Combiner
 from committee.crossfit import Predicted, as_shares
 from committee.path import CLEARLY, Path
 from committee.predictions import weighted_sum
-from committee.probabilities import as_probabilities, fit_slope
+from committee.probabilities import fit_slope
 from committee.pruning.costs import (
     MemberBytes,
     member_seconds,
@@ -78,7 +79,11 @@ class Assessment:
     @cached_property
     def _found(self) -> PathErrors:
         return PathErrors(
-            self.data.evaluation, self.data.roster, self.combiner, self.measure
+            self.data.evaluation,
+            self.data.roster,
+            self.combiner,
+            self.measure,
+            getattr(self.data.template, "calibration", None),
         )
 
     @cached_property
@@ -205,18 +210,24 @@ class Assessment:
         return fit_slope(S, rows.y[few].astype(np.intp), weight)
 
     @cached_property
-    def slopes(self) -> dict[int, float | None]:
-        """Slopes of probabilities that were asked for, by size; 0 for the own choice."""
+    def calibrations(self) -> dict[int, Calibration | None]:
+        """Those that were asked for, by size; 0 for the combiner's own choice."""
         return {}
 
-    def slope(self, support: IntArray) -> float | None:
-        """Return the slope of the probabilities of the committee of these members."""
-        if not self._has_rows or not self._found.has_folds:
+    def calibration(self, support: IntArray) -> Calibration | None:
+        """Return what calibrates the committee of these members.
+
+        None for a booster, whose weights are scaled, and where there are no folds.
+        """
+        if not self._has_rows or self.data.roster.votes == "scores":
+            return None
+        if not self._found.has_folds:
             return None
         key = 0 if self._is_own(support) else len(support)
-        if key not in self.slopes:
-            self.slopes[key] = self._found.slope(self._fair(support))
-        return self.slopes[key]
+        if key not in self.calibrations:
+            fair = self._fair(support)
+            self.calibrations[key] = self._found.calibration(fair)
+        return self.calibrations[key]
 
     def held_out_rows(self, committee: Any) -> HeldOutResiduals | HeldOutScores | None:
         """Return errors of committees like this one on rows that chose them not.
@@ -234,11 +245,7 @@ class Assessment:
         if not self._found.has_folds:
             return HeldOutScores.of(votes.F[:0, 0], y[:0], votes.counted[:0])
         fair = self._fair(committee.support_)
-        p = (
-            as_probabilities(fair.output)
-            if committee.roster_.link == "mean"
-            else self._found.probabilities(fair)
-        )
+        p = self._found.probabilities(fair)
         return HeldOutScores.of(p, y, fair.counted, rows.weight)
 
     def _is_own(self, support: IntArray) -> bool:

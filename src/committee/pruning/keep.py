@@ -39,6 +39,7 @@ def keep_few(
     labels and columns. See `prune` for the rest.
     """
     measure = measure_of(scoring, of_classes=roster.classes is not None)
+    _check_calibration(made, roster)
     combiner = EPPruner() if made.combiner is None else as_combiner(made.combiner)
     learn(made, ensemble, roster, X, combiner)
     data = kind_of_data(X, y)(ensemble, roster, made, oob, verbose, X, y, sample_weight)
@@ -49,6 +50,16 @@ def keep_few(
         # The columns of F have names, also those of members that are left out.
         fitted.member_names_ = roster.names
     return Assessment(data, fitted, measure).assemble(fitted.weights_)
+
+
+def _check_calibration(made: Any, roster: Roster) -> None:
+    """Refuse a vector for rounds of a booster: their scores have a scale only."""
+    if roster.votes == "scores" and getattr(made, "calibration", None) == "vector":
+        raise ValueError(
+            'calibration="vector" is for members with probabilities, and these are the '
+            "rounds of a booster: their weights are scaled to the least log-loss, as "
+            'calibration="slope" has it.'
+        )
 
 
 def learn(made: Any, ensemble: Any, roster: Roster, X: Any, combiner: Combiner) -> None:

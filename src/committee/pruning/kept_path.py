@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from committee._typing import BoolArray, FloatArray, IntArray, Member
+from committee.calibration import Calibration
 from committee.path import CLEARLY
 from committee.pruning.measures import measure_of
 
 #: What a combiner knows of the point that it has chosen itself, and of no other.
 OF_ONE_POINT = ("posterior_", "loo_", "log_evidence_", "inclusion_")
 #: What a committee finds out by itself on first use.
-_OF_ONE_COMMITTEE = ("_whole", "_summary", "_slope", "_held_out_rows")
+_OF_ONE_COMMITTEE = ("_whole", "_summary", "_slope", "_calibration", "_held_out_rows")
 
 _NO_ROWS = (
     "A summary cannot be made anew: copies and files keep the numbers of the path, and a "
@@ -43,8 +44,8 @@ class KeptPath:
     scale : array of shape (S,)
         By which the weights of a step are multiplied in its committee; NaN where the
         copy lacks members.
-    slopes : array of shape (S,)
-        Of its probabilities, NaN where these have none.
+    calibrations : list of S calibrations
+        Of its probabilities, None where these have none.
     numbers, members
         Members of the path that are not in the committee, where these were asked for.
     """
@@ -55,7 +56,7 @@ class KeptPath:
     level: IntArray
     better: BoolArray
     scale: FloatArray
-    slopes: FloatArray
+    calibrations: list[Calibration | None]
     numbers: IntArray
     members: list[Member] = field(default_factory=list)
 
@@ -125,16 +126,18 @@ class KeptPath:
         )
         made.support_ = support
         made.combiner_ = at_weights(owner.combiner_, w)
+        slopes = self.__dict__.get("slopes")  # of a file of an older version
+        if slopes is not None:
+            made._slope = None if np.isnan(slopes[step]) else float(slopes[step])
         return made
 
-    def slope(self, support: IntArray) -> float | None:
-        """Return the slope of the probabilities of the committee of these members."""
-        same = [
-            np.array_equal(np.flatnonzero(w), support)
-            for w in self._owner.path_.weights
-        ]
-        found = self.slopes[np.array(same) & ~np.isnan(self.slopes)]
-        return float(found[0]) if len(found) else None
+    def calibration(self, support: IntArray) -> Calibration | None:
+        """Return what calibrates the committee of these members."""
+        W = self._owner.path_.weights
+        for w, found in zip(W, self.calibrations, strict=True):
+            if found is not None and np.array_equal(np.flatnonzero(w), support):
+                return found
+        return None
 
     def held_out_rows(self, committee: Any) -> None:
         """Return None: those of the committee that was copied are its own."""
@@ -152,7 +155,10 @@ class KeptPath:
         return replace(
             self,
             scale=np.where(stays, self.scale, np.nan),
-            slopes=np.where(stays, self.slopes, np.nan),
+            calibrations=[
+                found if stay else None
+                for found, stay in zip(self.calibrations, stays, strict=True)
+            ],
             numbers=extra,
             members=[everyone[m] for m in extra.tolist()],
         )
@@ -176,13 +182,13 @@ class KeptPath:
         """
         W = committee.path_.weights
         stays = within(W, None if whole else committee.support_)
-        scale, slopes = np.full((2, len(W)), np.nan)
+        scale = np.full(len(W), np.nan)
+        calibrations: list[Calibration | None] = [None] * len(W)
         for step in np.flatnonzero(stays):
             made, largest = live.committee(step), np.abs(W[step]).argmax()
             at = int(np.searchsorted(made.support_, largest))
             scale[step] = made.weights_[at] / W[step, largest]
-            slope = getattr(made, "slope_", None)
-            slopes[step] = np.nan if slope is None else slope
+            calibrations[step] = getattr(made, "calibration_", None)
         extra = extra_members(W[stays], committee.support_)
         members = live.data.roster.members
         return cls(
@@ -191,7 +197,7 @@ class KeptPath:
             live.measured("seconds_per_row"),
             *_comparisons(live, len(W)),
             scale,
-            slopes,
+            calibrations,
             extra,
             [members[m] for m in extra],
         )

@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from committee._typing import BoolArray, FloatArray, IntArray
+from committee.calibration import Calibration, fit_calibration
 from committee.combiners import Combiner
-from committee.crossfit import CrossFit, Predicted
+from committee.crossfit import CrossFit, Predicted, share_unit
 from committee.diagnostics.filled_votes import FilledVotes
 from committee.ensembles import Roster
 from committee.probabilities import (
@@ -50,6 +51,8 @@ class PathErrors:
     combiner : Combiner
         Fitted on these rows.
     measure : Measure
+    calibration : {"slope", "vector"} or None
+        Of the committees' probabilities.
     """
 
     def __init__(
@@ -58,7 +61,9 @@ class PathErrors:
         roster: Roster,
         combiner: Combiner,
         measure: Measure,
+        calibration: str | None,
     ) -> None:
+        self._calibration = calibration
         self._evaluation, self._roster = evaluation, roster
         self._rows = evaluation.rows
         self._combiner, self.measure = combiner, measure
@@ -110,7 +115,11 @@ class PathErrors:
 
     def as_weighed(self, w: FloatArray) -> Predicted:
         """Return what weights (M,) predict on the rows that chose them."""
-        return Predicted.of(self.crossfit.votes, w)
+        found = Predicted.of(self.crossfit.votes, w)
+        if found.output.ndim == 1:
+            return found
+        unit = share_unit(self._combiner.weights_) / share_unit(w)
+        return found._replace(p=self._combiner.probabilities(unit * found.output))
 
     @cached_property
     def before(self) -> Predicted:
@@ -123,7 +132,7 @@ class PathErrors:
         if predicted is not None:
             losses = self._rows.losses(predicted)
             every = np.ones(len(losses), dtype=bool)
-            return Predicted(predicted, losses, every, np.zeros(0), None)
+            return Predicted(predicted, losses, every, np.zeros(0))
         if self._relearned is not None and self._relearned.own is not None:
             return self._relearned.own
         assert self._roster.weights is not None
@@ -163,28 +172,49 @@ class PathErrors:
         """Return the losses by row of the measure, or of another one."""
         measure = self.measure if measure is None else measure
         if measure.losses is None:
-            return predicted.losses
+            return self._errors(predicted)
         s = self._counts(predicted.counted)
         if self._evaluation.F.ndim == 2:
             return measure.losses(np.asarray(predicted.values), self._rows.y, s)
         return measure.losses(self.probabilities(predicted), self._rows.y, s)
 
+    def _errors(self, predicted: Predicted) -> FloatArray:
+        """Return 1 for a wrong class, or the squared error, in expectation, by row.
+
+        A vector of slopes may decide otherwise than the weighted votes.
+        """
+        if self._calibration != "vector" or predicted.p is None:
+            return predicted.losses
+        wrong = self.probabilities(predicted).argmax(axis=1) != self._rows.y
+        return np.asarray(wrong, dtype=np.float64)
+
     def probabilities(self, predicted: Predicted) -> FloatArray:
-        """Return class probabilities: the ensemble's own, or by a fitted slope."""
+        """Return class probabilities: the ensemble's own, or calibrated ones."""
         if predicted is self.before:
             return self._own_probabilities(predicted.output)
-        b = self.slope(predicted)
-        if b is None:
-            return as_probabilities(predicted.output)
-        return slope_probabilities(predicted.output, b, predicted.variance)
+        if self._roster.votes == "scores":
+            y, s = self._rows.y.astype(np.intp), self._counts(predicted.counted)
+            return slope_probabilities(
+                predicted.output, fit_slope(predicted.output, y, s)
+            )
+        assert predicted.p is not None
+        found = self.calibration(predicted)
+        if found is None:
+            return predicted.p
+        return found(predicted.p, predicted.output, predicted.variance)
 
-    def slope(self, predicted: Predicted) -> float | None:
-        """Return the slope of least log-loss, for weights that are shares of a vote."""
-        if not predicted.counted.any():
+    def calibration(self, predicted: Predicted) -> Calibration | None:
+        """Return the calibration of committees like these, None where there is none."""
+        if self._calibration is None or not predicted.counted.any():
             return None
         s = self._counts(predicted.counted)
         y = np.asarray(self._rows.y, dtype=np.intp)
-        return fit_slope(predicted.output, y, s, predicted.variance)
+        assert predicted.p is not None
+        return fit_calibration(
+            *(self._calibration, predicted.p, y, s),
+            sums=None if self._combiner.floor_ is not None else predicted.output,
+            variance=predicted.variance,
+        )
 
     def _own_probabilities(self, output: FloatArray) -> FloatArray:
         """Return what the ensemble makes of its weighted sums (N, K)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from committee._typing import RandomState
+from committee.calibration import check_method
 from committee.combiners import Combiner, EPPruner
 from committee.ensembles import roster_of
 from committee.estimators import CommitteeClassifier, CommitteeRegressor
@@ -26,6 +27,7 @@ def prune(
     scoring: str | None = None,
     refine: bool = False,
     max_members: int | None = None,
+    calibration: str | None = "slope",
     n_jobs: int | None = None,
     random_state: RandomState = None,
     verbose: bool = False,
@@ -77,6 +79,12 @@ def prune(
     max_members : int, optional
         Take the committee of the path with at most so many members:
         `path_.choose(max_members=...)`.
+    calibration : {"slope", "vector"} or None, default="slope"
+        Of class probabilities, on rows that did not choose the members, found on first
+        use: p(k | x) ~ p_0(k | x)^t, with p_0 what the combiner makes of the weighted
+        sums. "slope" has one t for all classes and changes no decision; "vector" a slope
+        and an offset for each, shrunk to that, and may. None: p_0 itself. See
+        `committee.calibration`.
     n_jobs : int, optional
         Members that predict at the same time, now and in the committee.
     random_state : int, RandomState or None
@@ -93,10 +101,8 @@ def prune(
         sizes on the way (all members, F and up to 1,000 rows of X stay in memory with
         it; a copy or a file has the sizes whose members are all in it); `transformer_`, what a pipeline does to X before its
         ensemble; and `summary()`, what it cost and gained, measured when it is
-        called. Its probabilities are
-        a softmax of the weighted mean of the members', whose slope has the least
-        log-loss on rows that did not choose them (found on first use), or for a booster
-        the softmax of its scores.
+        called. Its probabilities are calibrated, or for a booster the softmax of its
+        scores, which are scaled to the least log-loss.
 
     See Also
     --------
@@ -117,6 +123,7 @@ def prune(
     100
     """
     roster = roster_of(ensemble)
+    check_method(calibration)
     if refine:
         check_refinable(ensemble, roster, X, y)
     recipe = recipe_of(
@@ -125,6 +132,7 @@ def prune(
         combiner=EPPruner() if combiner is None else combiner,
         scoring=scoring,
         n_jobs=n_jobs,
+        calibration=calibration,
     )
     small: CommitteeClassifier | CommitteeRegressor = keep_few(
         recipe,
@@ -140,7 +148,18 @@ def prune(
     if max_members is not None:
         small = small.path_.choose(max_members=max_members)
     if refine:
-        return _refined(small, X, y, sample_weight, max_members, n_jobs, random_state)
+        return _refined(
+            *(
+                small,
+                X,
+                y,
+                sample_weight,
+                max_members,
+                n_jobs,
+                random_state,
+                calibration,
+            )
+        )
     return small
 
 
@@ -152,6 +171,7 @@ def _refined(
     max_members: int | None,
     n_jobs: int | None,
     random_state: RandomState,
+    calibration: str | None,
 ) -> CommitteeClassifier | CommitteeRegressor:
     """Refine what was pruned, on the same rows and with the same votes."""
     oob = small.path_.assessment.data.evaluation.rows.held_out is not None
@@ -160,6 +180,7 @@ def _refined(
         oob=oob,
         max_members=max_members,
         sample_weight=sample_weight,
+        calibration=calibration,
         n_jobs=n_jobs,
         random_state=random_state,
     )

@@ -25,6 +25,7 @@ from committee._validation import (
     safe_indexing,
 )
 from committee.base import BaseCommittee
+from committee.calibration import METHODS
 from committee.combiners import Combiner
 from committee.distributed import is_dask
 from committee.ensembles import leaves_rows_out, roster_of
@@ -284,10 +285,12 @@ class PrunedClassifier(_Pruned, CommitteeClassifier):
         that is None.
     verbose : bool, default=False
         Show a progress bar on standard error.
+    calibration : {"slope", "vector"} or None, default="slope"
+        Of the probabilities; see `prune`.
 
     Attributes
     ----------
-    members_, weights_, support_, classes_, path_
+    members_, weights_, support_, classes_, path_, calibration_
         And `summary()`: as after `prune`.
 
     See Also
@@ -307,6 +310,44 @@ class PrunedClassifier(_Pruned, CommitteeClassifier):
     >>> small.fit(X, y).n_members_ < 30
     True
     """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **_Pruned._parameter_constraints,
+        "calibration": [StrOptions(set(METHODS)), None],
+    }
+
+    def __init__(
+        self,
+        estimator: Member,
+        *,
+        combiner: Combiner | str | None = None,
+        weigh_on: str | float = "auto",
+        scoring: str | None = None,
+        refine: bool = False,
+        max_members: int | None = None,
+        max_leaves: int | None = None,
+        max_bytes: float | None = None,
+        tolerance: float | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: bool | int = False,
+        calibration: str | None = "slope",
+    ) -> None:
+        super().__init__(
+            estimator,
+            combiner=combiner,
+            weigh_on=weigh_on,
+            scoring=scoring,
+            refine=refine,
+            max_members=max_members,
+            max_leaves=max_leaves,
+            max_bytes=max_bytes,
+            tolerance=tolerance,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.calibration = calibration
 
 
 class PrunedRegressor(_Pruned, CommitteeRegressor):
@@ -345,10 +386,6 @@ class PrunedRegressor(_Pruned, CommitteeRegressor):
     ----------
     members_, weights_, support_, path_
         And `summary()`: as after `prune`.
-
-    See Also
-    --------
-    prune : The same for an ensemble that is fitted already.
 
     Examples
     --------

@@ -19,12 +19,16 @@ def recipe_of(
     combiner: Any,
     scoring: str | None,
     n_jobs: int | None,
+    calibration: str | None = None,
 ) -> CommitteeClassifier | CommitteeRegressor:
     """Return what a clone of the pruned committee is: how it came about, unfitted.
 
     A search stands for what it chose. A bare booster cannot be trained again.
     """
     regression = roster.classes is None
+    how: dict[str, Any] = {"combiner": combiner, "n_jobs": n_jobs}
+    if not regression:
+        how["calibration"] = calibration
     if isinstance(ensemble, (list, tuple, dict)):
         members = [clone(member) for member in roster.members]
         named = (
@@ -32,8 +36,8 @@ def recipe_of(
         )
         pool = Pool(members if named is None else list(named))
         of_models = CommitteeRegressor if regression else CommitteeClassifier
-        return of_models(generator=pool, combiner=combiner, n_jobs=n_jobs)
+        return of_models(generator=pool, **how)
     model = getattr(ensemble, "best_estimator_", ensemble)
     trained = clone(model) if hasattr(model, "get_params") else None
     kind = PrunedRegressor if regression else PrunedClassifier
-    return kind(trained, combiner=combiner, scoring=scoring, n_jobs=n_jobs)
+    return kind(trained, scoring=scoring, **how)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from committee._typing import RandomState
+from committee.calibration import check_method
 from committee.combiners import Average
 from committee.ensembles import Roster, roster_of
 from committee.ensembles.column_subsets import OnColumns
@@ -43,6 +44,7 @@ def refine(
     tolerance: float | None = None,
     oob: Oob = "auto",
     sample_weight: Any = None,
+    calibration: str | None = "slope",
     n_jobs: int | None = None,
     random_state: RandomState = None,
 ) -> CommitteeClassifier | CommitteeRegressor:
@@ -88,6 +90,8 @@ def refine(
     oob : bool or "auto", default="auto"
         As in `prune`: True for the rows that the ensemble was trained on, in their order.
     sample_weight : array-like of shape (N,), optional
+    calibration : {"slope", "vector"} or None, default="slope"
+        Of class probabilities, on the same honest rows: see `prune`.
     n_jobs : int, optional
         Members that predict at the same time, now and in the committee.
     random_state : int, RandomState or None
@@ -99,10 +103,10 @@ def refine(
         Of plain trees, so that `to_sklearn`, `to_onnx` and `save` work as for any other.
         `support_` are the numbers of the trees in the ensemble, `refinement_` is what
         refining cost and gained, and prints as a table; `refinement_.path` has the sizes
-        that were tried. `summary()` and, for numbers, `predict_interval` have the same
+        that were tried. `summary()`, `predict_interval` and `predict_set` have the same
         honest rows. Classes of a leaf sum to one, but
-        single values may be below zero: the probabilities of the committee and of
-        `to_onnx` are cut there, those of `to_sklearn` have no place for that. A clone
+        single values may be below zero: probabilities are cut there and calibrated, for
+        which `to_sklearn` puts the forest into a `CalibratedClassifierCV`. A clone
         trains the ensemble again and refines it in the same way.
 
     See Also
@@ -124,11 +128,12 @@ def refine(
     True
     """
     refuse_chunks(X, y)
+    check_method(calibration)
     kept = kept_of(ensemble)
     limits = Limits(max_members, max_leaves, max_bytes, tolerance)
     limits = checked_limits(limits, len(kept.members))
     small, note = refine_kept(
-        *(kept, _template(kept, X, limits, n_jobs), X, y),
+        *(kept, _template(kept, X, limits, n_jobs, calibration), X, y),
         limits=limits,
         oob=check_oob(oob),
         sample_weight=sample_weight,
@@ -200,7 +205,9 @@ def _width(template: Any, roster: Roster) -> int:
     return 1 + max(int(np.max(member.columns)) for member in roster.members)
 
 
-def _template(kept: Kept, X: Any, limits: Limits, n_jobs: int | None) -> Any:
+def _template(
+    kept: Kept, X: Any, limits: Limits, n_jobs: int | None, calibration: str | None
+) -> Any:
     """Return a committee that knows its labels and columns; a clone of it refines."""
     if kept.template is None:
         made = _averaging(kept.whole, kept.roster, X, n_jobs)
@@ -208,6 +215,8 @@ def _template(kept: Kept, X: Any, limits: Limits, n_jobs: int | None) -> Any:
         made = copy.copy(kept.template)
         made.n_jobs = n_jobs
         made.roster_ = replace(made.roster_, link="mean")
+    if kept.roster.classes is not None:
+        made.calibration = calibration
     if isinstance(made, (PrunedClassifier, PrunedRegressor)):
         made.set_params(refine=True, **limits._asdict())
     return made

@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 
 from committee._typing import BoolArray
+from committee.calibration import fit_calibration
 from committee.ensembles.tree_values import bare_tree
+from committee.probabilities import as_probabilities
 from committee.pruning.costs import seconds_per_row, stored_bytes
+from committee.pruning.measures import log_losses
 from committee.pruning.refined_trees import Refined, Refiner
 from committee.pruning.refinement import RefinedSize, Refinement
-from committee.pruning.summary import Summary, disagreement
-from committee.uncertainty.held_out_rows import HeldOutResiduals
+from committee.pruning.summary import Summary, disagreement, paired_difference
+from committee.uncertainty.held_out_rows import HeldOutResiduals, HeldOutScores
 
 
 def errors_of(
@@ -61,10 +64,35 @@ def finished(
         all_rows=refined.settings.all_rows,
         path=path,
     )
-    made._summary = _summary(refiner, refined, made.refinement_)
-    if not refiner.of_classes:
+    if refiner.of_classes:
+        log_loss = _calibrated(refiner, refined)
+    else:
+        log_loss = {}
         made._held_out_rows = _residuals(refiner, refined)
+    made._summary = _summary(refiner, refined, made.refinement_, log_loss)
     return made
+
+
+def _calibrated(refiner: Refiner, refined: Refined) -> dict[str, float]:
+    """Calibrate the committee on honest rows; return log-losses before and after."""
+    made, honest, rows = refined.committee, refined.honest, refiner.evaluation.rows
+    y, s = rows.y.astype(np.intp), refiner.weight * honest.counted
+    output = honest.output["after"]
+    p = as_probabilities(output)
+    if made.calibration is not None:
+        found = fit_calibration(made.calibration, p, y, s, sums=output)
+        made._calibration, p = found, found(p, output)
+    made._held_out_rows = HeldOutScores.of(p, y, honest.counted, rows.weight)
+    before, after = (
+        log_losses(q, y) for q in (as_probabilities(honest.output["before"]), p)
+    )
+    gap, se = paired_difference(after, before, s)
+    means = (float(np.average(losses, weights=s)) for losses in (before, after))
+    names = ("before", "after", "difference", "difference_se")
+    return {
+        f"log_loss_{name}": value
+        for name, value in zip(names, (*means, gap, se), strict=True)
+    }
 
 
 def _residuals(refiner: Refiner, refined: Refined) -> HeldOutResiduals:
@@ -77,7 +105,9 @@ def _residuals(refiner: Refiner, refined: Refined) -> HeldOutResiduals:
     return HeldOutResiduals.some(residual, honest.spread, counted)
 
 
-def _summary(refiner: Refiner, refined: Refined, found: Refinement) -> Summary:
+def _summary(
+    refiner: Refiner, refined: Refined, found: Refinement, log_loss: dict[str, float]
+) -> Summary:
     """Return before and after as `prune` does."""
     honest, rows = refined.honest, refiner.evaluation.rows
     fitted = rows.mean(refiner.losses(refined.fitted), honest.counted)[0]
@@ -105,6 +135,7 @@ def _summary(refiner: Refiner, refined: Refined, found: Refinement) -> Summary:
         oob=rows.held_out is not None,
         is_classifier=refiner.of_classes,
         names_after=refined.committee.roster_.names,
+        **log_loss,
     )
 
 

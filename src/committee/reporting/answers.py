@@ -54,7 +54,10 @@ def own_answer(ensemble: Any, roster: Roster, X: Any, output: FloatArray) -> Ans
     if roster.weights is not None and not (
         roster.probabilities is None and hasattr(ensemble, "predict_proba")
     ):
-        return answer(roster, output)
+        found = answer(roster, output)
+        if found.p is None or _keeps_order(ensemble):
+            return found
+        return Answer(found.p.argmax(axis=1), found.p)
     p = None
     if roster.classes is not None and hasattr(ensemble, "predict_proba"):
         p = np.asarray(ensemble.predict_proba(X), dtype=np.float64)
@@ -64,6 +67,12 @@ def own_answer(ensemble: Any, roster: Roster, X: Any, output: FloatArray) -> Ans
     if roster.classes is None:
         return Answer(predicted.astype(np.float64))
     return Answer(label_codes(predicted, np.asarray(roster.classes)), p)
+
+
+def _keeps_order(ensemble: Any) -> bool:
+    """Whether the largest sum decides: not with a slope for each class."""
+    found = getattr(ensemble, "calibration_", None)
+    return found is None or bool(found.keeps_order)
 
 
 def constant(rows: WeighingRows, classes: Any) -> Answer:

@@ -9,7 +9,13 @@ from sklearn.metrics import confusion_matrix
 
 from committee._format import figures
 from committee._typing import FloatArray
-from committee.diagnostics.curves import precision_recall, reliability, roc
+from committee.diagnostics.curves import (
+    calibration_error,
+    one_probability,
+    precision_recall,
+    reliability,
+    roc,
+)
 from committee.diagnostics.scores import area_under_curve, effective_rows, wilson
 from committee.displays.style import thin
 from committee.reporting.charts import some_points
@@ -180,14 +186,19 @@ def calibration(evaluated: EvaluatedMembers) -> dict[str, Any] | None:
         return None
     labels = [str(label) for label in evaluated.roster.classes]
     two = len(labels) == 2
-    right = y == 1 if two else own.predicted == y
-    found = reliability(right, own.p[:, 1] if two else own.p.max(axis=1), s)
+    right, p, _ = one_probability(y, own.p)
+    found = reliability(right, p, s)
     scores = evaluated.scores["committee"]
+    shown = {
+        "log-loss": scores["log-loss"],
+        "Brier score": scores["Brier score"],
+        "expected calibration error": calibration_error(right, p, s),
+    }
     texts = {
-        name: NumberFormat.of(name, scores[name].value).spread(
-            scores[name].value, scores[name].se
+        name: NumberFormat.of(name, max(score.value, score.se)).spread(
+            score.value, score.se
         )
-        for name in ("log-loss", "Brier score")
+        for name, score in shown.items()
     }
     gap = np.abs(found.observed - found.predicted).max()
     return {

@@ -10,6 +10,7 @@ from committee._files import replaced_atomically
 from committee._format import count
 from committee.displays.sources import core_of
 from committee.reporting import charts, error_charts, page_text
+from committee.reporting.coverage import coverage
 from committee.reporting.evaluation import evaluate_members
 from committee.reporting.gate_chart import gate_chart
 from committee.reporting.member_table import member_table
@@ -108,6 +109,7 @@ def report(
         "pruning": page_text.pruning(core),
         "confusion": error_charts.confusion(evaluated) if is_classifier else None,
         "classes": error_charts.classes(evaluated) if is_classifier else None,
+        "coverage": coverage(committee, core, X, evaluated),
         "members": page_text.members_table(evaluated, members),
         "settings": page_text.settings(committee, core, evaluated, notes or {}),
     }

@@ -44,12 +44,19 @@ def export(options: Export) -> None:
         "outputs": outputs,
     }
     shown = f"inputs: {_few(inputs)}\noutputs: {_few(outputs)}"
-    if kind != "ONNX" and getattr(committee, "slope_", None) is not None:
+    if kind != "ONNX" and _loses_calibration(committee):
         shown += (
             "\nprobabilities: weighted means of the members'; a plain model has no place "
-            "for the slope of a pruned committee, which changes no class"
+            "for the calibration of a pruned committee"
         )
     options.messages.result(report, shown)
+
+
+def _loses_calibration(committee: Any) -> bool:
+    """Whether a plain model has other probabilities."""
+    if getattr(committee, "calibration_", None) is not None:
+        return bool(committee.roster_.link != "combiner")
+    return committee.__dict__.get("_slope") is not None
 
 
 def _committee(model: TableModel, path: str) -> Any:

@@ -274,6 +274,15 @@ class Predict(Options):
             "as 0.9; for numbers.",
         ),
     ] = None
+    classes: Annotated[
+        float | None,
+        typer.Option(
+            "--set",
+            metavar="COVERAGE",
+            help="Columns `in_CLASS`: the classes that a row may well have, its own among "
+            "them in this share of all rows, such as 0.9; for classifiers.",
+        ),
+    ] = None
     encoding: Encoding = None
     jobs: Jobs = 1
     scheduler: Scheduler = None

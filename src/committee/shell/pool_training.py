@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from committee._typing import FloatArray, IntArray
 from committee.members import Pool
-from committee.probabilities import fit_slope, slope_probabilities
 from committee.shell.encoding import TableEncoding
 from committee.shell.errors import listed
 from committee.shell.options import Train
@@ -56,8 +53,6 @@ def fit_pool(
         deadline=start + 60.0 * (options.minutes or 0.0),
     )
     committee.set_params(generator=pool, weigh_on=problem.weigh_on).fit(X, y)
-    if encoding.n_classes is not None:
-        calibrate(committee)
     if pool.too_slow:
         note(
             f"{listed(pool.too_slow)} left out, which would have taken more than the "
@@ -77,31 +72,6 @@ def fit_pool(
         jobs = [n for n in member.get_params() if n.split("__")[-1] == "n_jobs"]
         member.set_params(**dict.fromkeys(jobs))
     committee.set_params(generator=Pool(kept, pool.n_splits))
-
-
-def calibrate(committee: Any) -> None:
-    """Put a slope on the weighted sums where that lowers the log-loss on unseen rows.
-
-        p(k | x) ~ exp(b s_k(x))    instead of the combiner's own probabilities
-
-    Weights that few classes were right with say little about how sure to be: with three
-    and more classes EP's own probabilities are means, which two sure members leave at
-    zero or one.
-    """
-    if not hasattr(committee, "_weighing"):
-        return
-    F, rows, _ = committee._weighing
-    scores = committee.combiner_.combine(F)
-    slope = fit_slope(scores, rows.y)
-    sloped = slope_probabilities(scores, slope)
-    own = committee.combiner_.probabilities(scores)
-    if _log_loss(sloped, rows.y) < _log_loss(own, rows.y):
-        committee.roster_ = replace(committee.roster_, link="slope")
-        committee._slope = slope
-
-
-def _log_loss(p: FloatArray, y: IntArray) -> float:
-    return float(-np.mean(np.log(np.maximum(p[np.arange(len(y)), y], _LEAST))))
 
 
 def shares_of(committee: Any) -> dict[str, float] | None:

@@ -37,6 +37,8 @@ def predict(options: Predict) -> None:
         _check_proba(model, options.model)
     if options.interval is not None:
         _check_interval(model, options)
+    if options.classes is not None:
+        _check_set(model, options)
     if "n_jobs" in model.last.get_params(deep=False):
         model.last.set_params(n_jobs=options.jobs)
     if on_dask:
@@ -47,9 +49,7 @@ def predict(options: Predict) -> None:
             read_table(options.data, model.words, options.encoding)
         )
         findings.note(options.messages)
-        table = predictions(
-            model.estimator, X, proba=options.proba, interval=options.interval
-        )
+        table = predictions(model.estimator, X, **_wanted(options))
         write_tables([table], output)
     if output != "-":
         options.messages.result(
@@ -77,15 +77,22 @@ def _on_workers(options: Predict, model: TableModel, files: list[str]) -> Findin
             raise ShellError(f"{listed(files)} have no rows.")
 
     with workers(options.scheduler, options.messages) as client:
-        predicted = as_chunks(parts).map(
-            _predicted, model, options.proba, options.interval
-        )
+        predicted = as_chunks(parts).map(_predicted, model, _wanted(options))
         write_tables(tables(client.compute(predicted.parts)), options.output)
     return findings[0]
 
 
+def _wanted(options: Predict) -> dict[str, Any]:
+    """Return what a table is to hold beside the prediction."""
+    return {
+        "proba": options.proba,
+        "interval": options.interval,
+        "classes": options.classes,
+    }
+
+
 def _predicted(
-    part: Part, model: TableModel, proba: bool, interval: float | None
+    part: Part, model: TableModel, wanted: dict[str, Any]
 ) -> tuple[Any, Findings]:
     """Return the predictions of one part, None without rows."""
     frame = part.read(model.words)
@@ -93,16 +100,21 @@ def _predicted(
         return None, Findings()
     with part.named():
         X, findings = model.take(frame)
-        table = predictions(model.estimator, X, proba=proba, interval=interval)
-        return table, findings
+        return predictions(model.estimator, X, **wanted), findings
 
 
 def predictions(
-    estimator: Any, X: Any, *, proba: bool = False, interval: float | None = None
+    estimator: Any,
+    X: Any,
+    *,
+    proba: bool = False,
+    interval: float | None = None,
+    classes: float | None = None,
 ) -> Any:
     """Return a table with the column `prediction`, and `p_CLASS` for every class.
 
-    For a coverage, as `interval`, there are also the columns `lower` and `upper`.
+    For a coverage, as `interval`, there are also the columns `lower` and `upper`; as
+    `classes`, the columns `in_CLASS`, True for the classes of the row's set.
 
     Examples
     --------
@@ -118,11 +130,16 @@ def predictions(
     if proba:
         p = estimator.predict_proba(X)
         table |= {f"p_{label}": p[:, k] for k, label in enumerate(estimator.classes_)}
-    if interval is not None:
+    if interval is not None or classes is not None:
         is_pipeline = isinstance(estimator, Pipeline)
         committee = estimator[-1] if is_pipeline else estimator
         rows = estimator[:-1].transform(X) if is_pipeline else X
+    if interval is not None:
         table["lower"], table["upper"] = committee.predict_interval(rows, interval).T
+    if classes is not None:
+        sets = committee.predict_set(rows, classes)
+        labels = estimator.classes_
+        table |= {f"in_{label}": sets[:, k] for k, label in enumerate(labels)}
     return DataFrame(table)
 
 
@@ -130,18 +147,36 @@ def _check_interval(model: TableModel, options: Predict) -> None:
     """Refuse intervals of a model that has none, before rows are read."""
     if model.task == CLASSIFICATION:
         raise ShellError(
-            f"'{options.model}' is a classifier: --interval is for numbers, --proba for "
-            "classes."
+            f"'{options.model}' is a classifier: --interval is for numbers, --set and "
+            "--proba for classes."
         )
-    if not hasattr(model.last, "predict_interval"):
+    _check_held_out(model, options, "interval", options.interval)
+
+
+def _check_set(model: TableModel, options: Predict) -> None:
+    """Refuse sets of a model that has none, before rows are read."""
+    if model.task != CLASSIFICATION:
         raise ShellError(
-            f"The regressor in '{options.model}' is no committee: --interval needs one "
+            f"'{options.model}' is a regressor: --set is for classes, --interval for "
+            "numbers."
+        )
+    _check_held_out(model, options, "set", options.classes)
+
+
+def _check_held_out(
+    model: TableModel, options: Predict, name: str, coverage: float | None
+) -> None:
+    """Refuse a coverage that is none, and models without rows to measure it by."""
+    kind = "classifier" if name == "set" else "regressor"
+    if not hasattr(model.last, f"predict_{name}"):
+        raise ShellError(
+            f"The {kind} in '{options.model}' is no committee: --{name} needs one "
             "of `committee train` or `committee prune`."
         )
-    if not 0 < float(options.interval or 0) < 1:
+    if not 0 < float(coverage or 0) < 1:
         raise ShellError(
-            "--interval must be a share above 0 and below 1, such as 0.9. Got "
-            f"{options.interval:g}.",
+            f"--{name} must be a share above 0 and below 1, such as 0.9. Got "
+            f"{coverage:g}.",
             USAGE,
         )
     if not model.last.has_held_out_rows:

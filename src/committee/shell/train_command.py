@@ -149,10 +149,11 @@ def _fit_in_memory(options: Train, files: list[str], start: float) -> _Fit:
     X, y = encoding.X(frame), encoding.y(frame)
     committee = _committee(options, encoding.task, verbose=not options.quiet)
     committee._keeps_weighing = True
-    # For intervals: the file has what they need, or nobody has.
-    committee.uncertainty = (
-        options.generator == POOL or committee.generator.leaves_rows_out
-    )
+    # For intervals and sets: the file has what they need, or nobody has.
+    if options.generator == POOL or committee.generator.leaves_rows_out:
+        committee.uncertainty = True
+        if encoding.n_classes is not None:
+            committee.calibration = "slope"
     if options.generator == POOL:
         fit_pool(committee, X, y, encoding, options, start)
     else:

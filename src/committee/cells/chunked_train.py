@@ -1,0 +1,241 @@
+"""From rows in chunks to a fitted ensemble of cells: shuffle, choose, solve, couple."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from committee._parallel import one_thread
+from committee._typing import FloatArray, IntArray
+from committee.cells import groups
+from committee.cells.borders import BorderPoints
+from committee.cells.choose import Part, part_cells
+from committee.cells.chunked_joint import ExchangedJoint, GatheredJoint, joint_system
+from committee.cells.gate import border_width
+from committee.cells.group_system import GroupBorders, borders_of_groups
+from committee.cells.joint import JointSolution
+from committee.cells.loo import LeftOut, own_weights
+from committee.cells.partitioned import PartitionedModel, PartitionedVariance
+from committee.cells.shuffle import RowChunks, graft, shuffled, stacked
+from committee.cells.train import (
+    CellOptions,
+    looked_cells,
+    settled,
+)
+from committee.cells.tree import CellTree
+from committee.distributed import Chunks, each
+
+#: Rows, at equal steps, that decide the scale of the kernel and the width of borders:
+#: those that `median_gamma` and `border_width` would take of all.
+_SCALE_ROWS, _WIDTH_ROWS = 1000, 5000
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkedTraining:
+    """A fitted model in groups, and what became known on the way.
+
+    Attributes
+    ----------
+    model : PartitionedModel
+    alpha, coupling : float
+    errors : dict of float
+        Mean squared error of leave-one-out by the couplings that were tried.
+    borders : BorderPoints
+    joint : JointSolution
+    looked : Part
+        The rows of the cells of leave-one-out.
+    left_out : LeftOut
+        Their predictions by the ensemble without them, in their order.
+    variance : PartitionedVariance
+        Still to be computed.
+    """
+
+    model: PartitionedModel
+    alpha: float
+    coupling: float
+    errors: dict[float, float]
+    borders: BorderPoints
+    joint: JointSolution
+    looked: Part
+    left_out: LeftOut
+    variance: PartitionedVariance
+
+
+class Layout:
+    """The cells of all groups: their tree, their sizes, the first cell of each group."""
+
+    def __init__(self, top: CellTree, grown: Chunks) -> None:
+        outlines = grown.map(groups.outline).values()
+        self.tree = graft(top, [tree for tree, _ in outlines])
+        self.sizes = [size for _, sizes in outlines for size in sizes]
+        n_cells = [len(sizes) for _, sizes in outlines]
+        self.firsts: IntArray = np.concatenate([[0], np.cumsum(n_cells)])
+
+    def in_groups(self, cells: list[int]) -> list[list[int]]:
+        """Return the cells of each group by their numbers in it."""
+        cuts = np.searchsorted(cells, self.firsts)
+        return [
+            [c - int(first) for c in cells[start:stop]]
+            for start, stop, first in zip(
+                cuts[:-1], cuts[1:], self.firsts[:-1], strict=True
+            )
+        ]
+
+    def parts(self, grown: Chunks, offset: FloatArray) -> list[Part]:
+        """Return parts of some cells, to choose the kernel on."""
+        some = self.in_groups(part_cells(self.tree.n_cells))
+        return _flat(grown.map(groups.parts, each(some), offset).values())
+
+    def border_points(self, grown: Chunks, per_cell: int) -> BorderPoints:
+        """Return the border points of all groups, those of one after the other."""
+        firsts = each(self.firsts[:-1].tolist())
+        found = grown.map(groups.own_borders, firsts, self.tree, per_cell).values()
+        return BorderPoints(
+            *(np.concatenate(part) for part in zip(*found, strict=True))
+        )
+
+
+def train_chunked(rows: RowChunks, options: CellOptions) -> ChunkedTraining:
+    """Fit an ensemble of cells to rows in chunks; the answer is that of `train_cells`.
+
+    To rounding, up to as many rows as decide the top of the tree. Beyond these, splits
+    of the top are at the medians of some of the rows instead of all.
+    """
+    with one_thread():
+        return _trained(rows, options)
+
+
+def _trained(rows: RowChunks, o: CellOptions) -> ChunkedTraining:
+    offset = rows.mean()
+    scale_rows, width_rows = rows.some(_SCALE_ROWS).X, rows.some(_WIDTH_ROWS).X
+    top, grown = _grown(rows, o.max_cell)
+    layout = Layout(top, grown)
+    kernel, alpha = settled(scale_rows, layout.parts(grown, offset), o)
+    width = border_width(layout.tree, width_rows)
+    machine = groups.Machine(kernel, alpha, offset, width, o)
+    points = layout.border_points(grown, o.n_coupling if any(o.couplings) else 0)
+    borders = borders_of_groups(points, layout.firsts)
+    looked = layout.in_groups(looked_cells(layout.sizes, o.max_cell))
+    solved = grown.map(groups.solve, each(borders), each(looked), machine).kept()
+    del grown  # what is solved has the rows
+    fitted = _Fitted(layout, solved, points, borders, looked, machine)
+    return ChunkedTraining(**fitted.coupled(), alpha=alpha, borders=points)
+
+
+def _grown(rows: RowChunks, max_cell: int) -> tuple[CellTree, Chunks]:
+    """Return the top of the tree, and the rows of its groups with what grows in them."""
+    top, parts = shuffled(rows, max_cell)
+    return top, parts.map(groups.grow, max_cell, top.centre).kept()
+
+
+class _Fitted(NamedTuple):
+    """Cells that are fitted, each by itself; `looked` are those of leave-one-out."""
+
+    layout: Layout
+    solved: Chunks
+    points: BorderPoints
+    borders: list[GroupBorders]
+    looked: list[list[int]]
+    machine: groups.Machine
+
+    def coupled(self) -> dict[str, Any]:
+        """Return the cells with the best coupling, as `ChunkedTraining` has it."""
+        o, alpha = self.machine.options, self.machine.alpha
+        couplings = tuple(o.couplings) if len(self.points.owner) else (0.0,)
+        if not any(self.looked):
+            couplings = couplings[:1]  # nothing can be chosen
+        system = joint_system(self.solved, self.points, self.borders, alpha)
+        joints = [system.solve(nu, tol=o.tol, max_iter=o.max_iter) for nu in couplings]
+        models = self._side_by_side(couplings, joints)
+        data = self._data()
+        # Kernels are evaluated once for all couplings.
+        f = np.split(models.predict(data.X), len(couplings), axis=1)
+        found = []
+        for i, nu in enumerate(couplings):
+            precisions = system.precisions(self.looked, nu)
+            left_out = self._left_out(models.parts, i, precisions, data.X, f[i])
+            squares = np.mean((data.Y - left_out.f) ** 2, axis=1)
+            error = np.average(squares, weights=data.s) if len(squares) else np.nan
+            found.append((float(error), left_out))
+        best = int(np.argmin([error for error, _ in found]))
+        parts = models.parts.map(
+            groups.one_of, best, len(couplings), self.solved, couplings[best] != 0.0
+        )
+        model = replace(models, offset=self.machine.offset, parts=parts.kept())
+        return {
+            "model": model,
+            "coupling": couplings[best],
+            "errors": dict(zip(couplings, (error for error, _ in found), strict=True)),
+            "joint": joints[best],
+            "looked": data,
+            "left_out": found[best][1],
+            "variance": self._variance(system, couplings[best]),
+        }
+
+    def _variance(
+        self, system: GatheredJoint | ExchangedJoint, coupling: float
+    ) -> PartitionedVariance:
+        """Return what variances need, still to be computed."""
+        *energy, n = self.solved.sum(groups.energy)
+        scale, alpha = np.array(energy) / n, self.machine.alpha
+        every = [list(range(group.n_own)) if coupling else [] for group in self.borders]
+        precisions = system.precisions(every, coupling)
+        parts = self.solved.map(groups.variance, precisions, alpha, scale)
+        return PartitionedVariance(scale, alpha * scale, parts)
+
+    def _side_by_side(
+        self, couplings: Sequence[float], joints: Sequence[JointSolution]
+    ) -> PartitionedModel:
+        """Return the models of all couplings as one, whose targets are those of all."""
+        tensions = [
+            [
+                None if nu == 0.0 else joint.tension[group.numbers]
+                for nu, joint in zip(couplings, joints, strict=True)
+            ]
+            for group in self.borders
+        ]
+        return PartitionedModel(
+            self.machine.kernel,
+            self.layout.tree,
+            self.machine.width,
+            np.tile(self.machine.offset, len(couplings)),
+            self.solved.map(groups.coupled, each(self.borders), each(tensions)).kept(),
+            self.layout.firsts,
+        )
+
+    def _data(self) -> Part:
+        """Return the rows of the cells to look at, with their targets as given."""
+        offset = self.machine.offset
+        d, T = len(self.layout.tree.centre), len(offset)
+        empty = Part(np.empty((0, d)), np.empty((0, T)), np.empty(0))
+        found = self.solved.map(groups.whole_cells, each(self.looked)).values()
+        X, Y, s = stacked([empty, *_flat(found)])
+        return Part(X, Y + offset, s)
+
+    def _left_out(
+        self, models: Chunks, i: int, precisions: Chunks, X: FloatArray, f: FloatArray
+    ) -> LeftOut:
+        """Return leave-one-out of the rows of these cells; see `leave_one_out`."""
+        if not len(X):
+            return LeftOut(np.arange(0), f, np.empty(0))
+        alpha = self.machine.alpha
+        effects = self.solved.map(
+            groups.own_effects, models, i, each(self.looked), precisions, alpha
+        )
+        moved, variance = zip(*_flat(effects.values()), strict=True)
+        cells = [
+            c + first
+            for first, group in zip(self.layout.firsts, self.looked, strict=False)
+            for c in group
+        ]
+        owner = np.repeat(cells, [len(part) for part in moved])
+        g = own_weights(self.layout.tree, self.machine.width, X, owner)
+        f = f - g[:, None] * np.concatenate(moved)
+        return LeftOut(np.arange(len(X)), f, np.concatenate(variance))
+
+
+def _flat(lists: Sequence[Sequence[Any]]) -> list[Any]:
+    return [value for values in lists for value in values]

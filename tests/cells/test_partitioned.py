@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+
+from committee.cells.chunked_train import train_chunked
+from committee.cells.partitioned import questions
+from committee.distributed import each
+from tests.cells.chunks import in_chunks, options, surface
+
+pytest.importorskip("dask")
+
+
+@pytest.fixture
+def training(monkeypatch):
+    monkeypatch.setattr("committee.cells.shuffle._GROUP_ROWS", 60)
+    return train_chunked(in_chunks(surface()), options())
+
+
+@pytest.fixture
+def model(training):
+    return training.model
+
+
+def test_groups_predict_as_the_whole(model):
+    X = surface(n=300, seed=1).X
+    expected = model.gathered().predict(X)
+    np.testing.assert_allclose(model.predict(X), expected, rtol=1e-12, atol=1e-12)
+    blocks = [X[:0], X[:1], X[1:]]
+    for block, f in zip(blocks, model.answers(each(blocks)).values(), strict=True):
+        at = (
+            slice(0, 0)
+            if not len(block)
+            else slice(len(block) > 1, None if len(block) > 1 else 1)
+        )
+        np.testing.assert_allclose(f, expected[at], rtol=1e-12, atol=1e-12)
+
+
+def test_a_group_is_asked_about_the_rows_of_its_cells_only(model):
+    X = surface(n=300, seed=1).X
+    shares = model.tree.shares(X, model.width)
+    asked = questions(X, model.tree, model.width, model.firsts)
+    assert sum(len(question.shares.rows) for question in asked) == len(shares.rows)
+    assert max(len(question.X) for question in asked) < len(X)
+    for g, question in enumerate(asked):
+        cells = question.shares.cells + model.firsts[g]
+        assert np.all(cells < model.firsts[g + 1])
+        np.testing.assert_array_equal(question.X, X[question.numbers])
+
+
+def test_the_size_is_that_of_points_and_coefficients(model):
+    whole = model.gathered()
+    assert model.n_bytes == whole.points.nbytes + whole.coef.nbytes
+
+
+def test_groups_are_as_sure_as_the_whole(training):
+    X = surface(n=300, seed=1).X
+    whole = training.variance.gathered().std(training.model.gathered(), X)
+    found = training.variance.kept().std(training.model, X)
+    np.testing.assert_allclose(found, whole, rtol=1e-9)

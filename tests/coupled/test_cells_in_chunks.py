@@ -1,0 +1,228 @@
+"""Estimators of cells on Dask collections: the answers of memory, lazily."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from committee import CoupledKernelClassifier, CoupledKernelRegressor, load, save
+from committee.cells import CellModel
+from committee.cells.chunked_joint import ExchangedJoint
+from committee.cells.partitioned import PartitionedModel
+from tests.coupled.test_chunked_rows import GIVEN, N, holes, labels, spread, waves
+from tests.distributed.test_cluster import deadly_rows, kill_a_worker
+
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+pd = pytest.importorskip("pandas")
+
+
+@pytest.fixture(params=[0, 2**26], ids=["in groups", "in one place"])
+def where(request, monkeypatch):
+    """Where the model stays: on the workers in groups, or here."""
+    monkeypatch.setattr("committee.cells.shuffle._GROUP_ROWS", 40)
+    monkeypatch.setattr(
+        "committee.coupled.cells_in_chunks._ONE_PLACE_BYTES", request.param
+    )
+    return CellModel if request.param else PartitionedModel
+
+
+def problems():
+    """Return estimators and rows of one target, two, two classes and three."""
+    kinds = [CoupledKernelRegressor] * 2 + [CoupledKernelClassifier] * 2
+    return zip(kinds, [waves(), waves(2), labels(2), labels(3)], strict=True)
+
+
+def test_the_answers_of_memory(where):
+    s = np.random.default_rng(0).uniform(0.5, 2.0, N)
+    s[:40] = 0.0  # a whole chunk that counts for nothing
+    s[::7] = 0.0
+    for kind, (X, y) in problems():
+        expected = kind(**GIVEN).fit(X, y, s)
+        lazy = spread(X, (30, 0, 50, 50))
+        found = kind(**GIVEN).fit(lazy, spread(y, 40), spread(s, 65))
+        assert isinstance(found.cells_, where)
+        assert found.loo_error_ == pytest.approx(expected.loo_error_, rel=1e-9)
+        assert found.n_iter_ == expected.n_iter_
+        np.testing.assert_array_equal(found.coupling_points_, expected.coupling_points_)
+        for method in ("predict", "predict_proba", "decision_function"):
+            if not hasattr(expected, method):
+                continue
+            here = getattr(found, method)(X)
+            there = getattr(found, method)(spread(X, 50))
+            assert isinstance(there, da.Array)
+            memory = getattr(expected, method)(X)
+            assert there.shape == memory.shape
+            if memory.dtype.kind == "U":
+                np.testing.assert_array_equal(here, memory)
+                np.testing.assert_array_equal(there.compute(), memory)
+            else:
+                np.testing.assert_allclose(here, memory, atol=1e-9)
+                np.testing.assert_allclose(there, memory, atol=1e-9)
+
+
+def test_a_learned_metric(where):
+    X, y = waves()
+    given = {**GIVEN, "metric": "learned"}
+    expected = CoupledKernelRegressor(**given).fit(X, y)
+    found = CoupledKernelRegressor(**given).fit(spread(X, 30), spread(y, 30))
+    assert expected.metric_ is not None
+    np.testing.assert_allclose(found.metric_, expected.metric_, rtol=1e-12)
+    # Blocks of X R may round otherwise than all of it.
+    np.testing.assert_allclose(found.predict(X), expected.predict(X), atol=1e-8)
+    np.testing.assert_allclose(
+        found.predict(spread(X, 50)), expected.predict(X), atol=1e-8
+    )
+
+
+def test_frames_of_unknown_sizes(where):
+    X, y = labels(3)
+    plain = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y, "s": 1.0 + np.arange(N)})
+    lazy = dd.from_pandas(plain, npartitions=4)
+    some, kept, names = lazy[lazy.a > -2.5], plain[plain.a > -2.5], ["a", "b"]
+    expected = CoupledKernelClassifier(**GIVEN).fit(kept[names], kept["y"], kept["s"])
+    found = CoupledKernelClassifier(**GIVEN).fit(some[names], some["y"], some["s"])
+    np.testing.assert_array_equal(found.feature_names_in_, names)
+    np.testing.assert_array_equal(
+        found.predict(lazy[names]), expected.predict(plain[names])
+    )
+    score = expected.score(plain[names], plain["y"], plain["s"])
+    assert found.score(lazy[names], lazy["y"], lazy["s"]) == pytest.approx(score)
+
+
+def test_copies_and_files_have_the_whole_model(where, tmp_path):
+    X, y = waves()
+    model = CoupledKernelRegressor(**GIVEN).fit(spread(X, 30), spread(y, 30))
+    save(model, tmp_path / "model.skops")
+    for again in (pickle.loads(pickle.dumps(model)), load(tmp_path / "model.skops")):
+        assert isinstance(again.cells_, CellModel)
+        np.testing.assert_allclose(again.predict(X), model.predict(X), rtol=1e-12)
+    assert isinstance(model.cells_, where)
+
+
+def test_how_sure_they_are(where):
+    X, y = waves()
+    expected = CoupledKernelRegressor(**GIVEN).fit(X, y)
+    found = CoupledKernelRegressor(**GIVEN).fit(spread(X, 30), spread(y, 30))
+    assert found.noise_ == pytest.approx(expected.noise_)
+    np.testing.assert_allclose(
+        found.predict(X, return_std=True)[1], expected.predict(X, True)[1], rtol=1e-8
+    )
+    lazy = spread(X, 50)
+    np.testing.assert_allclose(
+        found.predict_interval(lazy, method="constant"),
+        expected.predict_interval(X, method="constant"),
+        rtol=1e-8,
+    )
+    if where is PartitionedModel:
+        with pytest.raises(ValueError, match=r"in one place: call gather\(\) first"):
+            found.predict_interval(lazy).compute()
+        found.gather()
+    np.testing.assert_allclose(
+        found.predict(lazy, return_std=True)[1], expected.predict(X, True)[1], rtol=1e-8
+    )
+    np.testing.assert_allclose(
+        found.predict_interval(lazy), expected.predict_interval(X), rtol=1e-8
+    )
+
+
+def test_sets_of_classes(where):
+    X, y = labels(3)
+    expected = CoupledKernelClassifier(**GIVEN).fit(X, y)
+    found = CoupledKernelClassifier(**GIVEN).fit(spread(X, 30), spread(y, 30))
+    np.testing.assert_array_equal(
+        found.predict_set(spread(X, 50)), expected.predict_set(X)
+    )
+
+
+def test_every_cell_on_every_row_needs_the_model_in_one_place(where):
+    X, y = waves()
+    model = CoupledKernelRegressor(**GIVEN).fit(spread(X, 30), spread(y, 30))
+    lazy = model.member_predictions(spread(X, 30))
+    if where is PartitionedModel:
+        with pytest.raises(ValueError, match=r"^Chunk \d: This asks every cell"):
+            lazy.compute()
+        with pytest.raises(TypeError, match=r"on workers: call gather\(\) first"):
+            model.member_predictions(X)
+        assert isinstance(model.gather().cells_, CellModel)
+        lazy = model.member_predictions(spread(X, 30))
+    np.testing.assert_allclose(lazy, model.member_predictions(X), rtol=1e-12)
+
+
+def test_rows_that_cannot_be_predicted_name_the_chunk(where):
+    X, y = waves()
+    model = CoupledKernelRegressor(**GIVEN).fit(spread(X, 30), spread(y, 30))
+    with pytest.raises(ValueError, match=r"^Chunk 3: Input X contains NaN"):
+        model.predict(spread(holes(X), 30)).compute()
+    with pytest.raises(ValueError, match=r"X has 1 features, but .* expecting 2"):
+        model.predict(spread(X[:, :1], 30))
+
+
+def test_a_second_fit_in_memory_leaves_nothing_of_the_first(where):
+    X, y = waves()
+    model = CoupledKernelRegressor(**GIVEN).fit(spread(X, 30), spread(y, 30))
+    assert not hasattr(model, "subsets_")
+    model.fit(X, y)
+    assert isinstance(model.cells_, CellModel)
+    assert len(np.concatenate(model.subsets_)) == N
+    model.fit(spread(X, 30), spread(y, 30))
+    assert not hasattr(model, "subsets_")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gathered_bytes", [0, 2**28], ids=["exchanged", "gathered"])
+def test_worker_processes_give_the_answers_of_memory(
+    two_workers, where, gathered_bytes, monkeypatch
+):
+    monkeypatch.setattr("committee.cells.chunked_joint._GATHERED_BYTES", gathered_bytes)
+    for kind, (X, y) in problems():
+        expected = kind(**GIVEN).fit(X, y).predict(X)
+        found = kind(**GIVEN).fit(spread(X, (40, 0, 77, 13)), spread(y, 60))
+        predicted = found.predict(spread(X, 50)).compute()
+        if expected.dtype.kind == "U":
+            np.testing.assert_array_equal(predicted, expected)
+        else:
+            np.testing.assert_allclose(predicted, expected, atol=1e-8)
+
+
+@pytest.mark.slow
+def test_a_worker_killed_while_rows_are_read(two_workers, where, tmp_path):
+    X, y = waves()
+    mark = tmp_path / "killed"
+    model = CoupledKernelRegressor(**GIVEN)
+    found = model.fit(deadly_rows(X, 30, mark), spread(y, 30)).predict(X)
+    assert mark.exists()
+    expected = CoupledKernelRegressor(**GIVEN).fit(X, y).predict(X)
+    np.testing.assert_allclose(found, expected, atol=1e-8)
+
+
+@pytest.mark.slow
+def test_a_worker_killed_in_the_middle_of_the_iterations(two_workers, monkeypatch):
+    monkeypatch.setattr("committee.cells.shuffle._GROUP_ROWS", 40)
+    monkeypatch.setattr("committee.cells.chunked_joint._GATHERED_BYTES", 0)
+    product, calls = ExchangedJoint.product, []
+
+    def deadly(self, v):
+        calls.append(v)
+        if len(calls) == 3:
+            kill_a_worker(two_workers)
+        return product(self, v)
+
+    monkeypatch.setattr(ExchangedJoint, "product", deadly)
+    X, y = waves()
+    model = CoupledKernelRegressor(**GIVEN).fit(spread(X, 30), spread(y, 30))
+    assert len(calls) > 3
+    expected = CoupledKernelRegressor(**GIVEN).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), expected.predict(X), atol=1e-8)
+
+
+@pytest.mark.slow
+def test_a_lost_part_of_the_model_is_made_again(two_workers, monkeypatch):
+    monkeypatch.setattr("committee.cells.shuffle._GROUP_ROWS", 40)
+    monkeypatch.setattr("committee.coupled.cells_in_chunks._ONE_PLACE_BYTES", 0)
+    X, y = waves()
+    model = CoupledKernelRegressor(**GIVEN).fit(spread(X, 30), spread(y, 30))
+    kill_a_worker(two_workers)
+    found = model.predict(spread(X, 50)).compute()
+    expected = CoupledKernelRegressor(**GIVEN).fit(X, y).predict(X)
+    np.testing.assert_allclose(found, expected, atol=1e-8)
