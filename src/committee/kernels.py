@@ -168,8 +168,8 @@ def median_gamma(X: FloatArray, kernel: str = "rbf") -> float:
     """
     if len(X) > _MEDIAN_ROWS:
         X = X[np.linspace(0, len(X) - 1, _MEDIAN_ROWS).astype(np.intp)]
-    pairs = np.triu_indices(len(X), k=1)
-    D = (manhattan_distances(X) if kernel == "laplacian" else _squares(X, X))[pairs]
+    D = manhattan_distances(X) if kernel == "laplacian" else _squares(X, X)[0]
+    D = D[np.tri(len(X), k=-1, dtype=bool)]
     # Rounding of ||x||^2 + ||z||^2 - 2 x'z is all that is between repeated rows.
     largest = float(np.ptp(X, axis=0).max()) ** (1 if kernel == "laplacian" else 2)
     D = D[1e-13 * X.shape[1] * largest < D]
@@ -183,18 +183,24 @@ def median_gamma(X: FloatArray, kernel: str = "rbf") -> float:
     return 1.0 / (middle**0.5 if kernel in _RADIAL else middle)
 
 
-def _squares(X: FloatArray, Z: FloatArray) -> FloatArray:
+def _squares(X: FloatArray, Z: FloatArray) -> tuple[FloatArray, float]:
     """Return squared distances up to rounding, which may leave them below zero.
 
+        ||x - z||^2 = (x, ||x||^2, 1)'(-2 z, 1, ||z||^2)
+
+    in one product, and the largest ||x||^2 + ||z||^2, which rounding is relative to.
     Both are taken from the mean of Z: a large offset would cost all digits.
     """
+    d, dtype = X.shape[1], np.result_type(X, Z, np.float32)
+    left, right = np.ones((len(X), d + 2), dtype), np.ones((len(Z), d + 2), dtype)
     centre = Z.mean(axis=0)
-    X, Z = X - centre, Z - centre
-    D = X @ Z.T
-    D *= -2.0
-    D += np.einsum("ij,ij->i", X, X)[:, None]
-    D += np.einsum("ij,ij->i", Z, Z)
-    return D
+    np.subtract(X, centre, out=left[:, :d])
+    np.subtract(Z, centre, out=right[:, :d])
+    x = np.einsum("ij,ij->i", left[:, :d], left[:, :d])
+    z = np.einsum("ij,ij->i", right[:, :d], right[:, :d])
+    left[:, d], right[:, d + 1] = x, z
+    right[:, :d] *= -2.0
+    return left @ right.T, float(x.max(initial=0.0)) + float(z.max(initial=0.0))
 
 
 def _distances(X: FloatArray, Z: FloatArray) -> FloatArray:
@@ -202,9 +208,10 @@ def _distances(X: FloatArray, Z: FloatArray) -> FloatArray:
 
     The root would make 1e-8 of a rounding of 1e-16.
     """
-    D = _squares(X, Z)
-    largest = float(np.abs(D).max(initial=0.0))
-    D[4 * X.shape[1] * np.finfo(D.dtype).eps * largest > D] = 0.0
+    D, largest = _squares(X, Z)
+    rounding = 4 * X.shape[1] * np.finfo(D.dtype).eps * largest
+    if D.min(initial=np.inf) < rounding:  # most blocks of other rows have no such pair
+        D[rounding > D] = 0.0
     return np.sqrt(D, out=D)
 
 
@@ -245,7 +252,7 @@ def _rbf(X: FloatArray, Z: FloatArray, gamma: float) -> FloatArray:
 
     On blocks of 100 x 100 the checks take longer than the kernel.
     """
-    K = _squares(X, Z)
+    K, _ = _squares(X, Z)
     K *= -gamma
     np.minimum(K, 0.0, out=K)
     return np.exp(K, out=K)

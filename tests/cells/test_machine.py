@@ -3,6 +3,7 @@ import pytest
 from sklearn.kernel_ridge import KernelRidge
 
 from committee.cells import solve_cell
+from committee.cells.machine import _norm, lower_gram
 from committee.kernels import Kernel
 from committee.linalg import NotPositiveDefiniteError
 
@@ -23,9 +24,10 @@ def test_coefficients_are_those_of_kernel_ridge(rows):
 
 
 @pytest.mark.parametrize("kernel", [Kernel("rbf", 0.4), Kernel("polynomial", 0.3, 2)])
-def test_the_inverse_and_the_border_are_those_of_dense_algebra(kernel, rows, rng):
-    X, Y = rows
-    B, ridge = rng.normal(size=(7, 3)), rng.uniform(0.1, 0.3, size=60)
+@pytest.mark.parametrize("n", [60, 300])  # A in one panel, and in three
+def test_the_inverse_and_the_border_are_those_of_dense_algebra(n, kernel, rng):
+    X, Y = rng.normal(size=(n, 3)), rng.normal(size=(n, 2))
+    B, ridge = rng.normal(size=(7, 3)), rng.uniform(0.1, 0.3, size=n)
     fit = solve_cell(
         kernel, X, Y, ridge, border_points=B, precision="double", leave_one_out=True
     )
@@ -53,6 +55,13 @@ def test_single_precision_is_taken_where_it_is_safe(name, rows, rng):
         assert fit.single == (precision == "auto")
     # Measured 1e-4 on 1,500 rows; rows far from the origin are moved to their middle.
     np.testing.assert_allclose(by["auto"], by["double"], atol=1e-3)
+
+
+def test_the_norm_is_that_of_the_whole_matrix(rng):
+    X = rng.normal(size=(300, 3))
+    kernel = Kernel("matern32", 0.5)
+    whole = np.linalg.norm(kernel(X, X), 1)
+    assert _norm(lower_gram(kernel, X)) == pytest.approx(whole, rel=1e-12)
 
 
 def test_a_bad_condition_is_left_to_double_precision(rows):

@@ -14,8 +14,8 @@ from committee._typing import FloatArray, IntArray
 from committee.cells.tree import CellTree, Shares
 from committee.kernels import Kernel
 
-#: Kernel values that are in memory at once, for each thread: 8 MB.
-_GRAM_ENTRIES = 2**20
+#: Kernel values that are in memory at once, for each thread: 2 MB, about a cache.
+_GRAM_ENTRIES = 2**18
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ from committee.cells.choose import (
 from committee.cells.gate import border_width
 from committee.cells.joint import JointSolution, JointSystem, coupled_coef
 from committee.cells.loo import LeftOut, leave_one_out
-from committee.cells.machine import CellFit, Factor, solve_cell
+from committee.cells.machine import CellFit, solve_cell
 from committee.cells.model import CellModel
 from committee.cells.tree import CellTree, grow_tree
 from committee.cells.variance import CellVariance
@@ -182,23 +182,24 @@ def solve_cells(
 ) -> list[CellFit]:
     """Return the fits of all cells, each by itself."""
     chosen = set(looked)
-    first, precision = rows[0], o.precision
-    if precision == "auto" and not Factor(kernel, first.X, alpha / first.s).single:
-        precision = "double"  # cells are alike: none need try in vain
-    with one_thread():
-        calls = (
-            delayed(solve_cell)(
-                kernel,
-                part.X,
-                part.Y,
-                alpha / part.s,
-                border_points=borders.points[borders.of_cell(c)[0]],
-                precision=precision,
-                leave_one_out=c in chosen,
-            )
-            for c, part in enumerate(rows)
+
+    def solved(c: int, precision: str) -> CellFit:
+        return solve_cell(
+            kernel,
+            rows[c].X,
+            rows[c].Y,
+            alpha / rows[c].s,
+            border_points=borders.points[borders.of_cell(c)[0]],
+            precision=precision,
+            leave_one_out=c in chosen,
         )
-        return list(results_of(calls, o.n_jobs, prefer="threads"))
+
+    with one_thread():
+        first = solved(0, o.precision)
+        # Cells are alike: where one needs double precision none need try in vain.
+        precision = o.precision if first.single else "double"
+        calls = (delayed(solved)(c, precision) for c in range(1, len(rows)))
+        return [first, *results_of(calls, o.n_jobs, prefer="threads")]
 
 
 def packed(

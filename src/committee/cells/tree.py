@@ -91,7 +91,7 @@ class CellTree:
         """
         X = np.asarray(X, dtype=np.float64)
         parts = [
-            self._block_shares(X[start : start + _BLOCK], width, start)
+            self._block_shares(X[start : start + _BLOCK] - self.centre, width, start)
             for start in range(0, max(len(X), 1), _BLOCK)
         ]
         rows, cells, weights = (
@@ -102,7 +102,11 @@ class CellTree:
 
     def beyond(self, X: FloatArray, splits: IntArray) -> FloatArray:
         """Return v_k'(x - centre) - t_k for one split k a row, (N,)."""
-        along = np.einsum("nd,nd->n", X - self.centre, self.directions[splits])
+        return self._beyond(X - self.centre, splits)
+
+    def _beyond(self, X: FloatArray, splits: IntArray) -> FloatArray:
+        """Return v_k'x - t_k for rows that are taken from the centre."""
+        along = np.einsum("nd,nd->n", X, self.directions[splits])
         return along - self.thresholds[splits]  # type: ignore[no-any-return]
 
     def _step(
@@ -128,7 +132,7 @@ class CellTree:
             if done.all():
                 break
             rows, nodes, weights = rows[~done], nodes[~done], weights[~done]
-            right = _ramp(self.beyond(X[rows], nodes), width)
+            right = _ramp(self._beyond(X[rows], nodes), width)
             steps = [
                 self._step(rows, nodes, weights, share, side)
                 for side, share in enumerate((1.0 - right, right))
