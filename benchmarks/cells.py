@@ -158,13 +158,14 @@ def borders(names):
             [
                 name, str(X.shape[1]), f"{first.coupling:g}", f"{at[0.0][0]:.3f}",
                 f"{ratios[0]:.0f}", f"{at[0.0][1]:.3f}", f"{ratios[1]:.1f}",
-                f"{at[10.0][2]:.0e}", *(f"{e.mean():.4f}" for e in losses.values()),
+                f"{at[0.0][2]:.0e}", f"{at[10.0][2]:.0e}",
+                *(f"{e.mean():.4f}" for e in losses.values()),
                 f"{p:.0e}",
             ]
         )  # fmt: skip
     columns = [
         "data", "columns", "LOO takes", "coupled points", "x less", "fresh points",
-        "x less", "f", "MSE 0", "MSE 10", "p",
+        "x less", "f 0", "f 10", "MSE 0", "MSE 10", "p",
     ]  # fmt: skip
     title = "root mean square jump between cells of 700; of f itself; coupling 0 and 10"
     show(title, columns, rows)

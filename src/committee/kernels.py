@@ -27,6 +27,9 @@ SCALED = _OF_DISTANCES | {"polynomial"}
 #: Pairs of at most this many rows decide the median distance.
 _MEDIAN_ROWS = 1000
 
+#: Entries of a block that are worked on together: 256 kB, half of a cache.
+_CACHED = 2**15
+
 GramFunction = Callable[[FloatArray, FloatArray], Any]
 
 
@@ -88,7 +91,7 @@ class Kernel:
         if self.name == "laplacian":
             return np.asarray(laplacian_kernel(X, Z, gamma=self.gamma))
         if self.name in _RADIAL:
-            return _RADIAL[self.name](_distances(X, Z), self.gamma)
+            return _radial(X, Z, self.gamma, self.name)
         K = X @ Z.T
         return K if self.name == "linear" else self._power(K)
 
@@ -210,41 +213,58 @@ def _distances(X: FloatArray, Z: FloatArray) -> FloatArray:
     """
     D, largest = _squares(X, Z)
     rounding = 4 * X.shape[1] * np.finfo(D.dtype).eps * largest
-    if D.min(initial=np.inf) < rounding:  # most blocks of other rows have no such pair
-        D[rounding > D] = 0.0
-    return np.sqrt(D, out=D)
+    for part in _parts(D):
+        if part.min() < rounding:  # most blocks of other rows have no such pair
+            part[rounding > part] = 0.0
+        np.sqrt(part, out=part)
+    return D
 
 
-def _exponential(r: FloatArray, gamma: float) -> FloatArray:
+def _parts(D: FloatArray) -> list[FloatArray]:
+    """Return views of D that stay in the cache from one operation to the next."""
+    flat = D.reshape(-1)
+    return [flat[start : start + _CACHED] for start in range(0, D.size, _CACHED)]
+
+
+def _exponential(r: FloatArray, gamma: float, K: FloatArray) -> None:
     r *= -gamma
-    return np.exp(r, out=r)
+    np.exp(r, out=r)
 
 
-def _matern32(r: FloatArray, gamma: float) -> FloatArray:
+def _matern32(r: FloatArray, gamma: float, K: FloatArray) -> None:
     r *= -np.sqrt(3.0) * gamma
-    K = np.exp(r)
+    np.exp(r, out=K)
     np.subtract(1.0, r, out=r)
-    K *= r
-    return K
+    r *= K
 
 
-def _matern52(r: FloatArray, gamma: float) -> FloatArray:
+def _matern52(r: FloatArray, gamma: float, K: FloatArray) -> None:
     r *= np.sqrt(5.0) * gamma
-    K = np.exp(-r)
-    # 1 + r + r^2 / 3 = 1 + r (1 + r / 3)
-    factor = r / 3.0
-    factor += 1.0
-    factor *= r
-    factor += 1.0
-    K *= factor
-    return K
+    np.negative(r, out=K)
+    np.exp(K, out=K)
+    # 1 + r + r^2 / 3 = ((r + 3/2)^2 + 3/4) / 3
+    r += 1.5
+    r *= r
+    r += 0.75
+    r *= 1.0 / 3.0
+    r *= K
 
 
+#: r = ||x - z|| becomes the kernel in place; K is of the same shape, to work in.
 _RADIAL = {
     "exponential": _exponential,
     "matern32": _matern32,
     "matern52": _matern52,
 }
+
+
+def _radial(X: FloatArray, Z: FloatArray, gamma: float, name: str) -> FloatArray:
+    """Return one of the kernels of ||x - z||."""
+    D = _distances(X, Z)
+    work = np.empty(min(_CACHED, D.size), dtype=D.dtype)
+    for part in _parts(D):
+        _RADIAL[name](part, gamma, work[: len(part)])
+    return D
 
 
 def _rbf(X: FloatArray, Z: FloatArray, gamma: float) -> FloatArray:
@@ -253,9 +273,11 @@ def _rbf(X: FloatArray, Z: FloatArray, gamma: float) -> FloatArray:
     On blocks of 100 x 100 the checks take longer than the kernel.
     """
     K, _ = _squares(X, Z)
-    K *= -gamma
-    np.minimum(K, 0.0, out=K)
-    return np.exp(K, out=K)
+    for part in _parts(K):
+        part *= -gamma
+        np.minimum(part, 0.0, out=part)
+        np.exp(part, out=part)
+    return K
 
 
 def _checked(block: Any, X: FloatArray, Z: FloatArray) -> FloatArray:
