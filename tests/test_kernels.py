@@ -55,6 +55,15 @@ def test_equal_points_are_at_one_even_far_from_the_origin(name):
 
 
 @pytest.mark.parametrize("name", ["rbf", "exponential", "matern32", "matern52"])
+def test_a_row_does_not_depend_on_the_others_of_its_block(name, rng):
+    Z = rng.normal(size=(400, 3))
+    X = np.concatenate([Z[:100], rng.normal(size=(100, 3)), np.full((1, 3), 1e9)])
+    K = Kernel(name, gamma=0.3)(X, Z)
+    np.testing.assert_allclose(K[:200], TWINS[name](X[:200], Z), atol=1e-13)
+    assert not K[200].any()
+
+
+@pytest.mark.parametrize("name", ["rbf", "exponential", "matern32", "matern52"])
 def test_single_precision_stays_single(name, rng):
     X = rng.normal(size=(20, 3))
     kernel = Kernel(name, gamma=0.3)

@@ -186,12 +186,12 @@ def median_gamma(X: FloatArray, kernel: str = "rbf") -> float:
     return 1.0 / (middle**0.5 if kernel in _RADIAL else middle)
 
 
-def _squares(X: FloatArray, Z: FloatArray) -> tuple[FloatArray, float]:
+def _squares(X: FloatArray, Z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return squared distances up to rounding, which may leave them below zero.
 
         ||x - z||^2 = (x, ||x||^2, 1)'(-2 z, 1, ||z||^2)
 
-    in one product, and the largest ||x||^2 + ||z||^2, which rounding is relative to.
+    in one product, with ||x||^2 and ||z||^2, whose sum rounding is relative to.
     Both are taken from the mean of Z: a large offset would cost all digits.
     """
     d, dtype = X.shape[1], np.result_type(X, Z, np.float32)
@@ -203,7 +203,7 @@ def _squares(X: FloatArray, Z: FloatArray) -> tuple[FloatArray, float]:
     z = np.einsum("ij,ij->i", right[:, :d], right[:, :d])
     left[:, d], right[:, d + 1] = x, z
     right[:, :d] *= -2.0
-    return left @ right.T, float(x.max(initial=0.0)) + float(z.max(initial=0.0))
+    return left @ right.T, x, z
 
 
 def _distances(X: FloatArray, Z: FloatArray) -> FloatArray:
@@ -211,19 +211,23 @@ def _distances(X: FloatArray, Z: FloatArray) -> FloatArray:
 
     The root would make 1e-8 of a rounding of 1e-16.
     """
-    D, largest = _squares(X, Z)
-    rounding = 4 * X.shape[1] * np.finfo(D.dtype).eps * largest
-    for part in _parts(D):
-        if part.min() < rounding:  # most blocks of other rows have no such pair
-            part[rounding > part] = 0.0
+    D, x, z = _squares(X, Z)
+    eps = 4 * X.shape[1] * np.finfo(D.dtype).eps
+    x, z = eps * x, eps * z
+    largest = x.max(initial=0.0) + z.max(initial=0.0)
+    for rows in _parts(D):
+        part = D[rows]
+        if part.min() < largest:  # most blocks of other rows have no such pair
+            part[part < x[rows, None] + z] = 0.0
         np.sqrt(part, out=part)
     return D
 
 
-def _parts(D: FloatArray) -> list[FloatArray]:
-    """Return views of D that stay in the cache from one operation to the next."""
-    flat = D.reshape(-1)
-    return [flat[start : start + _CACHED] for start in range(0, D.size, _CACHED)]
+def _parts(D: FloatArray) -> list[slice]:
+    """Return rows of D that stay in the cache from one operation to the next."""
+    step = max(1, _CACHED // max(1, D.shape[1]))
+    n = len(D) if D.size else 0
+    return [slice(start, start + step) for start in range(0, n, step)]
 
 
 def _exponential(r: FloatArray, gamma: float, K: FloatArray) -> None:
@@ -261,8 +265,10 @@ _RADIAL = {
 def _radial(X: FloatArray, Z: FloatArray, gamma: float, name: str) -> FloatArray:
     """Return one of the kernels of ||x - z||."""
     D = _distances(X, Z)
-    work = np.empty(min(_CACHED, D.size), dtype=D.dtype)
-    for part in _parts(D):
+    parts = _parts(D)
+    work = np.empty_like(D[parts[0]]) if parts else D
+    for rows in parts:
+        part = D[rows]
         _RADIAL[name](part, gamma, work[: len(part)])
     return D
 
@@ -272,8 +278,9 @@ def _rbf(X: FloatArray, Z: FloatArray, gamma: float) -> FloatArray:
 
     On blocks of 100 x 100 the checks take longer than the kernel.
     """
-    K, _ = _squares(X, Z)
-    for part in _parts(K):
+    K = _squares(X, Z)[0]
+    for rows in _parts(K):
+        part = K[rows]
         part *= -gamma
         np.minimum(part, 0.0, out=part)
         np.exp(part, out=part)
