@@ -140,7 +140,7 @@ class CellTree:
 
 
 def grow_tree(
-    X: FloatArray, max_cell: int, centre: FloatArray | None = None
+    X: FloatArray, max_cell: int, centre: FloatArray | None = None, stop: int = 0
 ) -> tuple[CellTree, list[IntArray]]:
     """Split until no cell has more than `max_cell` rows.
 
@@ -155,6 +155,8 @@ def grow_tree(
     max_cell : int
     centre : array of shape (d,), optional
         The mean of the rows, unless given.
+    stop : int, default=0
+        Up to so many rows are not split further, and are more than one cell.
 
     Returns
     -------
@@ -170,7 +172,7 @@ def grow_tree(
     waiting: list[tuple[IntArray, int, int]] = [(np.arange(len(X)), -1, 0)]
     while waiting:
         rows, above, side = waiting.pop()
-        m = -(-len(rows) // max_cell)
+        m = -(-len(rows) // max_cell) if len(rows) > stop else 1
         split = _split(X[rows], len(rows) * (m // 2) // m) if m > 1 else None
         if split is None:
             node = -1 - len(cells)
