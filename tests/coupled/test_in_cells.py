@@ -175,3 +175,12 @@ def test_a_learned_metric_helps_where_columns_do_not_matter(rng, tmp_path):
     f = load(tmp_path / "model.skops").predict(X[:9])
     np.testing.assert_array_equal(f, learned.predict(X[:9]))
     assert learned.member_predictions(X[:2]).shape == (2, 3)
+
+
+def test_rows_that_all_repeat_have_probabilities_too(rng):
+    X = np.repeat(rng.normal(size=(6, 2)), 200, axis=0)
+    p = np.repeat([0.1, 0.3, 0.5, 0.5, 0.7, 0.9], 200)
+    y = rng.uniform(size=1200) < p
+    model = CoupledKernelClassifier(subsets="cells", max_cell=20, alpha=1e-3).fit(X, y)
+    found = model.predict_proba(X[::200])[:, 1]
+    assert 0 < found[0] < 0.5 < found[-1] < 1

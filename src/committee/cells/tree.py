@@ -140,7 +140,11 @@ class CellTree:
 
 
 def grow_tree(
-    X: FloatArray, max_cell: int, centre: FloatArray | None = None, stop: int = 0
+    X: FloatArray,
+    max_cell: int,
+    centre: FloatArray | None = None,
+    *,
+    max_group: int = 0,
 ) -> tuple[CellTree, list[IntArray]]:
     """Split until no cell has more than `max_cell` rows.
 
@@ -155,8 +159,8 @@ def grow_tree(
     max_cell : int
     centre : array of shape (d,), optional
         The mean of the rows, unless given.
-    stop : int, default=0
-        Up to so many rows are not split further, and are more than one cell.
+    max_group : int, default=0
+        Leave groups of at most so many rows whole: the top of the tree alone.
 
     Returns
     -------
@@ -172,8 +176,9 @@ def grow_tree(
     waiting: list[tuple[IntArray, int, int]] = [(np.arange(len(X)), -1, 0)]
     while waiting:
         rows, above, side = waiting.pop()
-        m = -(-len(rows) // max_cell) if len(rows) > stop else 1
-        split = _split(X[rows], len(rows) * (m // 2) // m) if m > 1 else None
+        m = -(-len(rows) // max_cell)
+        whole = m == 1 or len(rows) <= max_group
+        split = None if whole else _split(X[rows], len(rows) * (m // 2) // m)
         if split is None:
             node = -1 - len(cells)
             cells.append(rows)
