@@ -169,7 +169,7 @@ class Gate(ABC, BaseEstimator):
         else:
             X = check_columns(self, X, reset=reset)
         if self.columns is not None:
-            X = safe_indexing(X, list(self.columns), axis=1)
+            X = self._picked(X)
         try:
             return check_array(X, dtype=np.float64, input_name="X")  # type: ignore[no-any-return]
         except (TypeError, ValueError) as error:
@@ -178,6 +178,17 @@ class Gate(ABC, BaseEstimator):
                 f"numbers, {type(self).__name__}(columns=[...])."
             )
             raise
+
+    def _picked(self, X: Any) -> Any:
+        """Return the columns that were named."""
+        try:
+            return safe_indexing(X, list(self.columns), axis=1)
+        except (LookupError, ValueError) as error:
+            raise ValueError(
+                f"X has {self.n_features_in_} columns, and not all of columns="
+                f"{self.columns!r}: {type(self).__name__} takes their numbers from 0, or "
+                "the names of a frame."
+            ) from error
 
     def _scaled(self, X: FloatArray) -> FloatArray:
         Z: FloatArray = (X - self._centre) / self._scale
