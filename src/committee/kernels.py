@@ -225,7 +225,11 @@ def _matern52(r: FloatArray, gamma: float) -> FloatArray:
     r *= np.sqrt(5.0) * gamma
     K = np.exp(-r)
     # 1 + r + r^2 / 3 = 1 + r (1 + r / 3)
-    K *= 1.0 + r * (1.0 + r / 3.0)
+    factor = r / 3.0
+    factor += 1.0
+    factor *= r
+    factor += 1.0
+    K *= factor
     return K
 
 

@@ -14,6 +14,15 @@ def test_cells_are_halves_of_halves(rng):
     np.testing.assert_array_equal(np.sort(np.concatenate(cells)), np.arange(1000))
 
 
+def test_cells_are_alike_whatever_their_number(rng):
+    X = rng.normal(size=(1000, 3))
+    for max_cell in (90, 101, 334, 600):
+        sizes = [len(rows) for rows in grow_tree(X, max_cell)[1]]
+        assert len(sizes) == -(-1000 // max_cell)
+        assert max(sizes) <= max_cell
+        assert max(sizes) - min(sizes) <= 2
+
+
 def test_a_split_is_across_the_first_principal_direction(rng):
     X = rng.normal(size=(4000, 2)) @ np.array([[3.0, 3.0], [-0.5, 0.5]])
     tree, _ = grow_tree(X, 2000)

@@ -35,9 +35,10 @@ def test_scikit_learn_accepts_them(kind):
 
 def test_by_itself_it_is_near_the_noise(fitted):
     X, y = surface(500, seed=1)
-    assert np.mean((fitted.predict(X) - y) ** 2) < 1.3 * 0.01
+    # The mean of 500 squares of noise has a standard deviation of 6 per cent.
+    assert np.mean((fitted.predict(X) - y) ** 2) < 1.5 * 0.01
     assert fitted.loo_error_ == pytest.approx(0.01, rel=0.3)
-    assert len(fitted.subsets_) == 8
+    assert len(fitted.subsets_) == 6
     assert fitted.converged_
     assert fitted.alpha_ > 0
     assert fitted.kernel_.gamma > 0
@@ -51,9 +52,9 @@ def test_what_is_given_is_kept():
     ).fit(X, y)  # fmt: skip
     assert (model.kernel_.name, model.kernel_.gamma) == ("matern32", 0.7)
     assert (model.alpha_, model.coupling_) == (0.2, 0.5)
-    assert len(model.coupling_points_) == 7 * 4
+    assert len(model.coupling_points_) == 7 * 3
     half = clone(model).set_params(n_coupling=0.5).fit(X, y)
-    assert len(half.coupling_points_) == 50 * 4
+    assert len(half.coupling_points_) == 50 * 3
 
 
 def test_several_targets_share_everything_but_the_targets():
@@ -70,8 +71,8 @@ def test_several_targets_share_everything_but_the_targets():
     one = CoupledKernelRegressor(**options).fit(X, y)
     np.testing.assert_allclose(both.predict(X)[:, 0], one.predict(X), atol=1e-3)
     np.testing.assert_allclose(both.predict(X)[:, 1], -2 * one.predict(X), atol=2e-3)
-    assert both.member_predictions(X[:5]).shape == (5, 4, 2)
-    assert one.member_predictions(X[:5]).shape == (5, 4)
+    assert both.member_predictions(X[:5]).shape == (5, 3, 2)
+    assert one.member_predictions(X[:5]).shape == (5, 3)
 
 
 def test_rows_of_weight_zero_are_not_there():
@@ -94,7 +95,7 @@ def test_classes_are_told_apart_with_calibrated_probabilities():
     assert log_loss(y[2000:], p[:, 1]) < 0.2
     d = model.decision_function(X[2000:])
     np.testing.assert_array_equal(model.predict(X[2000:]) == "yes", d > 0)
-    assert model.member_decision_function(X[:3]).shape == (3, 8)
+    assert model.member_decision_function(X[:3]).shape == (3, 7)
 
 
 def test_three_classes_are_taken_one_against_the_rest(rng):
@@ -173,4 +174,13 @@ def test_a_learned_metric_helps_where_columns_do_not_matter(rng, tmp_path):
     save(learned, tmp_path / "model.skops")
     f = load(tmp_path / "model.skops").predict(X[:9])
     np.testing.assert_array_equal(f, learned.predict(X[:9]))
-    assert learned.member_predictions(X[:2]).shape == (2, 4)
+    assert learned.member_predictions(X[:2]).shape == (2, 3)
+
+
+def test_rows_that_all_repeat_have_probabilities_too(rng):
+    X = np.repeat(rng.normal(size=(6, 2)), 200, axis=0)
+    p = np.repeat([0.1, 0.3, 0.5, 0.5, 0.7, 0.9], 200)
+    y = rng.uniform(size=1200) < p
+    model = CoupledKernelClassifier(subsets="cells", max_cell=20, alpha=1e-3).fit(X, y)
+    found = model.predict_proba(X[::200])[:, 1]
+    assert 0 < found[0] < 0.5 < found[-1] < 1

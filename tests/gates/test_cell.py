@@ -27,11 +27,11 @@ def regions(n, seed=0):
 
 def test_members_are_weighed_where_they_are_right():
     X, F, y = regions(2000)
-    gate = CellGate(100).fit(X, F, y)
+    gate = CellGate(60).fit(X, F, y)
     X_new, F_new, y_new = regions(1000, seed=1)
     error = np.mean((gate.combine(X_new, F_new) - y_new) ** 2)
     softmax = SoftmaxGate().fit(X, F, y)
-    assert error < 0.5 * np.mean((softmax.combine(X_new, F_new) - y_new) ** 2)
+    assert error < 0.7 * np.mean((softmax.combine(X_new, F_new) - y_new) ** 2)
     assert np.isfinite(gate.worth_)
     assert gate.gain_ > 0.5
 
@@ -69,7 +69,7 @@ def test_where_nothing_depends_on_x_the_gate_is_static(rng):
 
 def test_weights_do_not_jump():
     X, F, y = regions(2000)
-    gate = CellGate(100).fit(X, F, y)
+    gate = CellGate(60).fit(X, F, y)
     line = np.linspace(-1, 1, 20_001)[:, None] * np.array([1.0, 0.6])
     assert np.abs(np.diff(gate.weights(line), axis=0)).max() < 0.01
 

@@ -253,17 +253,41 @@ def test_the_summary_has_the_numbers_of_the_refinement(small_classes):
     assert "Errors to expect on fresh rows" in str(summary)
 
 
-def test_shap_explains_what_to_sklearn_returns(
-    small, friedman, small_classes, labelled
+@pytest.fixture(scope="module")
+def uncalibrated(classifier, labelled):
+    how = {"max_members": 10, "oob": True, "random_state": 0, "calibration": None}
+    return refine(classifier, *labelled[:2], **how)
+
+
+def test_without_a_slope_classes_are_a_plain_forest(
+    uncalibrated, small_classes, labelled
 ):
-    """Its values of a row sum to the prediction."""
+    """Decisions are the committee's; leaves beyond 0 and 1 are left as they are."""
+    Z, native = labelled[2], uncalibrated.to_sklearn()
+    assert type(native) is RandomForestClassifier
+    assert np.array_equal(native.predict(Z), uncalibrated.predict(Z))
+    p = native.predict_proba(Z)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
+    cut = np.maximum(p, 0) / np.maximum(p, 0).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(cut, uncalibrated.predict_proba(Z), atol=1e-12)
+    inner = small_classes.to_sklearn().estimator.estimator
+    np.testing.assert_array_equal(inner.predict_proba(Z), p)
+
+
+@pytest.mark.parametrize("kind", ["numbers", "classes"])
+def test_shap_explains_what_to_sklearn_returns(
+    kind, small, uncalibrated, friedman, labelled
+):
+    """Its values of a row sum to the prediction, or the mean of the leaves."""
     shap = pytest.importorskip("shap")
-    for model, X in ((small, friedman[2][:20]), (small_classes, labelled[2][:20])):
-        native = model.to_sklearn()
-        output = getattr(native, "predict_proba", native.predict)(X)
-        explainer = shap.TreeExplainer(native)
-        total = explainer.shap_values(X).sum(axis=1) + explainer.expected_value
-        np.testing.assert_allclose(total, output, rtol=1e-6, atol=1e-9)
+    model, X, output = {
+        "numbers": (small, friedman[2][:20], "predict"),
+        "classes": (uncalibrated, labelled[2][:20], "predict_proba"),
+    }[kind]
+    native = model.to_sklearn()
+    explainer = shap.TreeExplainer(native)
+    total = explainer.shap_values(X).sum(axis=1) + explainer.expected_value
+    np.testing.assert_allclose(total, getattr(native, output)(X), rtol=1e-6, atol=1e-6)
 
 
 def test_a_part_of_the_training_rows_is_refused(

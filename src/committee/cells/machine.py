@@ -104,6 +104,11 @@ class Factor:
             )
         return info == 0 and not single
 
+    @property
+    def single(self) -> bool:
+        """Whether single precision was good enough."""
+        return bool(self.dtype == np.float32)
+
     def points(self, X: FloatArray, dtype: Any = None) -> FloatArray:
         """Return points as the kernel takes them here."""
         moved: FloatArray = (X - self.centre).astype(dtype or self.dtype)
@@ -189,5 +194,5 @@ def solve_cell(
         np.einsum("nt,nt->t", Y, a),
         factor.inverse_diagonal() if leave_one_out else None,
         border,
-        factor.dtype == np.float32,
+        factor.single,
     )

@@ -1,4 +1,4 @@
-"""A balanced tree of cells: median splits along the first principal direction."""
+"""A balanced tree of cells: splits along the first principal direction."""
 
 from __future__ import annotations
 
@@ -140,13 +140,18 @@ class CellTree:
 
 
 def grow_tree(
-    X: FloatArray, max_cell: int, centre: FloatArray | None = None
+    X: FloatArray,
+    max_cell: int,
+    centre: FloatArray | None = None,
+    *,
+    max_group: int = 0,
 ) -> tuple[CellTree, list[IntArray]]:
     """Split until no cell has more than `max_cell` rows.
 
-    Every split halves its rows at the median of their first principal component, or as
-    near to it as rows that coincide allow. Only rows that are all alike are more than
-    `max_cell` in a cell.
+    n rows are to become m = ceil(n / max_cell) cells of equal size: a split leaves n
+    floor(m / 2) / m of them on the left, the least of their first principal component, or
+    as near to that as rows that coincide allow. Only rows that are all alike are more
+    than `max_cell` in a cell.
 
     Parameters
     ----------
@@ -154,6 +159,8 @@ def grow_tree(
     max_cell : int
     centre : array of shape (d,), optional
         The mean of the rows, unless given.
+    max_group : int, default=0
+        Leave groups of at most so many rows whole: the top of the tree alone.
 
     Returns
     -------
@@ -169,7 +176,9 @@ def grow_tree(
     waiting: list[tuple[IntArray, int, int]] = [(np.arange(len(X)), -1, 0)]
     while waiting:
         rows, above, side = waiting.pop()
-        split = _split(X[rows]) if len(rows) > max_cell else None
+        m = -(-len(rows) // max_cell)
+        whole = m == 1 or len(rows) <= max_group
+        split = None if whole else _split(X[rows], len(rows) * (m // 2) // m)
         if split is None:
             node = -1 - len(cells)
             cells.append(rows)
@@ -191,7 +200,7 @@ def grow_tree(
     return tree, cells
 
 
-def _split(X: FloatArray) -> tuple[FloatArray, float, BoolArray] | None:
+def _split(X: FloatArray, n_left: int) -> tuple[FloatArray, float, BoolArray] | None:
     """Return v, t and which rows are right of it; None where all rows are alike."""
     v = _principal_direction(X)
     along = X @ v
@@ -199,12 +208,12 @@ def _split(X: FloatArray) -> tuple[FloatArray, float, BoolArray] | None:
     tie = _TIE * max(abs(low), abs(high), float(np.abs(X).max()))
     if not high - low > 2 * tie:
         return None
-    middle = float(np.partition(along, len(along) // 2)[len(along) // 2])
-    # Rows tied with the median go to one side: that which leaves the halves most alike.
+    middle = float(np.partition(along, n_left)[n_left])
+    # Rows tied with it go to one side: that which leaves the sizes nearest to the wanted.
     below, above = along < middle - tie, along > middle + tie
     n_below, n_above = int(below.sum()), int(above.sum())
-    # One of the two is not empty, and the fuller one is the nearer to a half.
-    upper = ~below if n_below >= n_above else above
+    to_left = abs(n_below - n_left) > abs(len(along) - n_above - n_left)
+    upper = above if n_above and (to_left or not n_below) else ~below
     t = _between(float(along[~upper].max()), float(along[upper].min()))
     return v, t, along > t
 

@@ -104,7 +104,7 @@ def _in_one_place(attributes: dict[str, Any]) -> dict[str, Any]:
     """Return attributes of which none is in groups."""
     kinds = PartitionedModel, PartitionedVariance
     return {
-        name: value.gathered() if isinstance(value, kinds) else value
+        name: value.gathered() if isinstance(value, kinds) and value.parts else value
         for name, value in attributes.items()
     }
 

@@ -92,7 +92,7 @@ class CoupledEnsemble(InCells, BaseEstimator):
     #: Files of versions without these options have no values of their own.
     allow_indefinite: bool = False
     subsets: str = "random"
-    max_cell: int = 1500
+    max_cell: int = 1000
     metric: str | None = None
     precision: str = "auto"
     n_jobs: int | None = None
@@ -113,7 +113,7 @@ class CoupledEnsemble(InCells, BaseEstimator):
         n_members: int = 8,
         *,
         subsets: str = "random",
-        max_cell: int = 1500,
+        max_cell: int = 1000,
         metric: str | None = None,
         kernel: Any = None,
         gamma: float | None = None,

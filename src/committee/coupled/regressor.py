@@ -68,7 +68,7 @@ class CoupledKernelRegressor(CellIntervals, TargetsMixin, CoupledEnsemble):
     the subsets, time and memory grow linearly with the number of rows. There is no
     intercept: centre y.
 
-    With `subsets="cells"` the subsets are the cells of a tree of median splits, a member
+    With `subsets="cells"` the subsets are the cells of a tree of balanced splits, a member
     knows its own region, and a row asks its own cell and, near a border, that behind it:
 
         min  sum_c [ sum_n s_n (f_c(x_n) - y_n)^2 + alpha ||f_c||^2 ]
@@ -83,7 +83,7 @@ class CoupledKernelRegressor(CellIntervals, TargetsMixin, CoupledEnsemble):
         q. One is the individual regularisation network, without coupling. Cells are
         as many as `max_cell` makes.
     subsets : {"random", "cells"}, default="random"
-    max_cell : int, default=1500
+    max_cell : int, default=1000
         Rows in a cell at most; time to fit grows with its square, time to predict with it.
     metric : {"learned"}, optional
         For cells: learn in which directions the target moves, and let splits and

@@ -62,8 +62,6 @@ def _ends(committee: Any) -> tuple[float, float]:
 def _of_class(committee: Any, k: int, total: float, s: FloatArray) -> FloatArray:
     """Return c_k(s), (n,)."""
     found = committee.calibration_
-    if found is None:
-        return np.maximum(s, 0.0)
     slopes = np.broadcast_to(found.slope, len(committee.classes_))
     offsets = np.zeros(len(slopes)) if found.offset is None else found.offset
     if found.floor is not None:

@@ -52,10 +52,16 @@ def to_sklearn(committee: Any) -> Any:
         give a `VotingClassifier` without `predict_proba`. Where a fitted committee has a
         `calibration`, or two classes the probits of `EPPruner`, that model is the
         `estimator` of a `CalibratedClassifierCV`, whose curves are right within 1e-6;
-        likewise that of refined trees, whose leaves may be below zero. The forest or vote of a pruned
-        committee stays a plain one, for tools that read forests, and has no place for
-        its calibration: its probabilities are the weighted means of the members', and
-        its classes those of the votes. `to_onnx` and `save` keep it.
+        likewise that of refined trees, unless refined with `calibration=None`. The
+        forest or vote of a pruned committee stays a plain one, for tools that read
+        forests, and has no place for its calibration: its probabilities are the weighted
+        means of the members', and its classes those of the votes. `to_onnx` and `save`
+        keep it.
+
+        The plain forest of refined trees of classes has the committee's decisions. Its
+        `predict_proba` are means of refitted leaves, which sum to one but may be a little
+        below zero or above one; the committee's own are cut there. With a calibration
+        that forest is `model.estimator.estimator`.
 
     Raises
     ------
@@ -200,8 +206,7 @@ def _has_curves(committee: Any) -> bool:
     if committee.roster_.votes == "scores":
         return False
     if hasattr(committee, "refinement_"):
-        below = any(np.any(tree.tree_.value < 0) for tree in committee.members_)
-        return below or committee.calibration_ is not None
+        return committee.calibration_ is not None
     if committee.roster_.link != "combiner":
         return False
     return probit_scale(committee) is not None or committee.calibration_ is not None

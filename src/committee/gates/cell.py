@@ -35,8 +35,8 @@ class CellGate(Gate):
         g(x) = (1 - share) w_s + share sum_c h_c(x) w_c
         w_c = argmin  sum_n h_c(x_n) |sum_m w_m E_nm|^2 + k v |w - w_s|^2,  w on the simplex
 
-    The cells are those of `CoupledKernelRegressor(subsets="cells")`: median splits along
-    the first principal direction. h are continuous in x with sum one, E the errors, w_s
+    The cells are those of `CoupledKernelRegressor(subsets="cells")`: splits along the
+    first principal direction. h are continuous in x with sum one, E the errors, w_s
     static weights, v the mean squared error of a member, and k the best of five on five
     folds, which also say what the share is: zero where the gain is not clear.
 

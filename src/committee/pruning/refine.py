@@ -106,7 +106,8 @@ def refine(
         that were tried. `summary()`, `predict_interval` and `predict_set` have the same
         honest rows. Classes of a leaf sum to one, but
         single values may be below zero: probabilities are cut there and calibrated, for
-        which `to_sklearn` puts the forest into a `CalibratedClassifierCV`. A clone
+        which `to_sklearn` puts the forest into a `CalibratedClassifierCV`; with
+        `calibration=None` it is a plain forest, whose probabilities are not cut. A clone
         trains the ensemble again and refines it in the same way.
 
     See Also

@@ -145,8 +145,9 @@ class _Search:
     def _too_far(self) -> str:
         best = min((one.size for one in self.found), key=lambda size: size.error)
         whole = best.error - best.difference
+        most = max(one.size.n_members for one in self.found)
         return (
-            f"No refined committee of at most {best.n_members:,} trees has an error within "
+            f"No refined committee of at most {most:,} trees has an error within "
             f"tolerance={self.limits.tolerance:g} of the whole ensemble: the least is "
             f"{best.error:.4g} with {best.n_members:,} trees, that of the whole "
             f"{whole:.4g}. Give a larger tolerance, or max_members for more trees."

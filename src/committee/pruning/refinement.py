@@ -54,7 +54,7 @@ class Refinement:
         Of so many trees before and after refining: a row is judged by trees that have not
         seen it, with values that were fitted without it. Out of bag these are trees that
         the rows did not choose. For classes all three are of leaves that have forgotten
-        a fifth of the rows, and so a little too large.
+        a part of the rows, and so a little too large.
     difference_se : float
         Standard error of error_after - error_before, paired by rows.
     n_votes : float

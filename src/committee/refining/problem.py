@@ -15,7 +15,9 @@ from committee.refining.leaf_values import Squares, leaf_incidence, refit
 from committee.refining.nodes import Nodes
 from committee.refining.teacher import Lesson, doubt
 
-_FOLDS_OF_NUMBERS, _FOLDS_OF_CLASSES = 3, 5
+#: Folds; more for classes in few rows, as their teacher misses each that it forgets.
+_FOLDS, _FOLDS_OF_FEW_ROWS = 3, 5
+_MANY_ROWS = 5000
 
 
 class Settings(NamedTuple):
@@ -114,7 +116,8 @@ class Problem:
 
 def folds_of(N: int, of_classes: bool) -> list[tuple[IntArray, IntArray]]:
     """Return rows to fit on and rows to judge by, the same for all problems of N rows."""
-    n = min(_FOLDS_OF_CLASSES if of_classes else _FOLDS_OF_NUMBERS, N)
+    few = of_classes and N < _MANY_ROWS
+    n = min(_FOLDS_OF_FEW_ROWS if few else _FOLDS, N)
     return list(KFold(n, shuffle=True, random_state=0).split(np.zeros(N)))
 
 
