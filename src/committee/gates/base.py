@@ -172,7 +172,7 @@ class Gate(ABC, BaseEstimator):
             if self.columns is not None:
                 X = safe_indexing(X, list(self.columns), axis=1)
             return check_array(X, dtype=np.float64, input_name="X")  # type: ignore[no-any-return]
-        except IndexError as error:
+        except (IndexError, KeyError) as error:
             raise ValueError(
                 f"columns must be some of the {self.n_features_in_} columns of X, by "
                 f"number or by name. Got {self.columns!r}."
