@@ -99,7 +99,8 @@ class ClassTask(ScoreMixin, ClassifierMixin, GatedExperts):
         -------
         p : array of shape (N, K)
         """
-        return self._combined(X)
+        # Rounding makes a sum of weights 1 + 2e-16, which scikit-learn's log_loss refuses.
+        return np.minimum(self._combined(X), 1.0)
 
     @lazy_rows(dtype=lambda model: model.classes_.dtype)
     def predict(self, X: Any) -> Any:
