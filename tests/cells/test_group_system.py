@@ -12,7 +12,7 @@ FIRSTS = np.array([0, 3, 4, 9, 16])
 def whole_system():
     """Return the joint system of sixteen cells."""
     part = surface()
-    tree, cells = grow_tree(part.X, 30)
+    tree, cells = grow_tree(part.X, 25)
     assert tree.n_cells == FIRSTS[-1]
     points = border_points(tree, part.X, cells, 8)
     rows = [merged(type(part)(*(a[cell] for a in part)), 30) for cell in cells]

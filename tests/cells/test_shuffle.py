@@ -17,7 +17,7 @@ def small_groups(monkeypatch):
 def test_groups_are_leaves_of_the_tree_of_memory(max_cell):
     part = surface()
     top, rows = shuffled(in_chunks(part), max_cell)
-    _, cells = grow_tree(part.X, max(60, max_cell))
+    _, cells = grow_tree(part.X, max_cell, max_group=max(60, max_cell))
     groups = rows.values()
     assert top.n_cells == len(groups) == len(cells)
     for group, cell in zip(groups, cells, strict=True):
@@ -27,7 +27,7 @@ def test_groups_are_leaves_of_the_tree_of_memory(max_cell):
 
 def test_a_grafted_tree_is_the_one_that_grows_at_once():
     X = surface().X
-    top, groups = grow_tree(X, 90)
+    top, groups = grow_tree(X, 20, max_group=90)
     whole = graft(top, [grow_tree(X[rows], 20, top.centre)[0] for rows in groups])
     expected, _ = grow_tree(X, 20)
     for name in ("centre", "directions", "thresholds", "children"):
@@ -47,7 +47,8 @@ def test_a_sample_decides_the_groups_of_many_rows(monkeypatch):
 
 def test_there_are_never_too_many_groups(monkeypatch):
     monkeypatch.setattr("committee.cells.shuffle._MOST_GROUPS", 4)
-    assert len(shuffled(in_chunks(surface()), max_cell=30).rows) == 4
+    # A split leaves a third on one side at least, so groups are thirds at least.
+    assert 4 <= len(shuffled(in_chunks(surface()), max_cell=30).rows) <= 3 * 4
 
 
 def test_rows_are_found_by_their_numbers():

@@ -192,3 +192,12 @@ def test_options_of_cells_are_refused_for_random_subsets():
     model = CoupledKernelRegressor(4, max_cell=10, metric="learned")
     with pytest.raises(ValueError, match='max_cell, metric are for subsets="cells"'):
         model.fit(X, y)
+
+
+def test_rows_that_all_repeat_have_probabilities_too(rng):
+    X = np.repeat(rng.normal(size=(6, 2)), 200, axis=0)
+    p = np.repeat([0.1, 0.3, 0.5, 0.5, 0.7, 0.9], 200)
+    y = rng.uniform(size=1200) < p
+    model = CoupledKernelClassifier(subsets="cells", max_cell=20, alpha=1e-3).fit(X, y)
+    found = model.predict_proba(X[::200])[:, 1]
+    assert 0 < found[0] < 0.5 < found[-1] < 1

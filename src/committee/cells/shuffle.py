@@ -19,7 +19,7 @@ from committee.distributed import Chunks, deferred
 
 #: Rows of a group, as a rule: some twenty cells, which take a few seconds to fit.
 _GROUP_ROWS = 2**15
-#: Groups, at most: every chunk may have a piece for each.
+#: Groups, at most three times as many: every chunk may have a piece for each.
 _MOST_GROUPS = 256
 #: Rows, at equal steps, that decide a metric and the top of the tree.
 _SAMPLE_ROWS = 100_000
@@ -87,13 +87,16 @@ class Groups(NamedTuple):
 def shuffled(rows: RowChunks, max_cell: int) -> Groups:
     """Return the rows in groups, each of some neighbouring cells.
 
-    Every split halves the rows that decide it, as in memory; where these are all rows,
+    Every split divides the rows that decide it as in memory; where these are all rows,
     the top is that of the tree of memory, and each group grows the rest of it.
     """
     N = rows.n_rows
     size = max(_GROUP_ROWS, max_cell, -(-N // _MOST_GROUPS))
     sample = rows.sample().X
-    top, _ = grow_tree(sample, max(1, size * len(sample) // N))
+    share = len(sample) / N
+    top, _ = grow_tree(
+        sample, max(1, int(max_cell * share)), max_group=max(1, int(size * share))
+    )
     if top.n_cells == 1:
         return Groups(top, Chunks([deferred(_stacked, *rows.chunks.parts)]))
     pieces = rows.chunks.map(_pieces, top).kept()
@@ -124,7 +127,7 @@ def graft(top: CellTree, parts: Sequence[CellTree]) -> CellTree:
     >>> from committee.cells.shuffle import graft
     >>> from committee.cells.tree import grow_tree
     >>> X = np.arange(8.0)[:, None]
-    >>> top, groups = grow_tree(X, max_cell=4)
+    >>> top, groups = grow_tree(X, max_cell=2, max_group=4)
     >>> parts = [grow_tree(X[rows], 2, top.centre)[0] for rows in groups]
     >>> whole = graft(top, parts)
     >>> whole.thresholds.tolist() == grow_tree(X, 2)[0].thresholds.tolist()

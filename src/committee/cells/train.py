@@ -107,6 +107,7 @@ def _trained(
     uncoupled = not any(options.couplings)
     borders = border_points(tree, X, cells, 0 if uncoupled else options.n_coupling)
     looked = looked_cells([len(cell) for cell in cells], options.max_cell)
+    options = with_precision(options, kernel, alpha, rows[0])
     fits = solve_cells(kernel, alpha, rows, borders, looked, options)
     width = border_width(tree, X)
     alone = packed(kernel, tree, width, rows, fits, offset)
@@ -172,6 +173,18 @@ def looked_cells(sizes: Sequence[int], max_cell: int) -> list[int]:
     return [usual[i] for i in np.linspace(0, len(usual) - 1, some).astype(np.intp)]
 
 
+def with_precision(
+    o: CellOptions, kernel: Kernel, alpha: float, first: Part
+) -> CellOptions:
+    """Return options with double precision where the first cell needs it.
+
+    Cells are alike: none need try in vain.
+    """
+    if o.precision == "auto" and not Factor(kernel, first.X, alpha / first.s).single:
+        return replace(o, precision="double")
+    return o
+
+
 def solve_cells(
     kernel: Kernel,
     alpha: float,
@@ -182,9 +195,6 @@ def solve_cells(
 ) -> list[CellFit]:
     """Return the fits of all cells, each by itself."""
     chosen = set(looked)
-    first, precision = rows[0], o.precision
-    if precision == "auto" and not Factor(kernel, first.X, alpha / first.s).single:
-        precision = "double"  # cells are alike: none need try in vain
     with one_thread():
         calls = (
             delayed(solve_cell)(
@@ -193,7 +203,7 @@ def solve_cells(
                 part.Y,
                 alpha / part.s,
                 border_points=borders.points[borders.of_cell(c)[0]],
-                precision=precision,
+                precision=o.precision,
                 leave_one_out=c in chosen,
             )
             for c, part in enumerate(rows)

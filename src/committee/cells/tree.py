@@ -140,7 +140,11 @@ class CellTree:
 
 
 def grow_tree(
-    X: FloatArray, max_cell: int, centre: FloatArray | None = None
+    X: FloatArray,
+    max_cell: int,
+    centre: FloatArray | None = None,
+    *,
+    max_group: int = 0,
 ) -> tuple[CellTree, list[IntArray]]:
     """Split until no cell has more than `max_cell` rows.
 
@@ -155,6 +159,8 @@ def grow_tree(
     max_cell : int
     centre : array of shape (d,), optional
         The mean of the rows, unless given.
+    max_group : int, default=0
+        Leave groups of at most so many rows whole: the top of the tree alone.
 
     Returns
     -------
@@ -171,7 +177,8 @@ def grow_tree(
     while waiting:
         rows, above, side = waiting.pop()
         m = -(-len(rows) // max_cell)
-        split = _split(X[rows], len(rows) * (m // 2) // m) if m > 1 else None
+        whole = m == 1 or len(rows) <= max_group
+        split = None if whole else _split(X[rows], len(rows) * (m // 2) // m)
         if split is None:
             node = -1 - len(cells)
             cells.append(rows)

@@ -175,7 +175,11 @@ class CoupledKernelClassifier(CellSets, LinkMixin, CoupledEnsemble):
             training, counted = self._train_cells(coded, X_coupling, subsets)
             known = counted.take(training.left_out.rows)
             scores = both_sides(training.left_out.f)
-            self.slope_ = fit_slope(scores, known.y, known.s)
+            if len(scores):
+                self.slope_ = fit_slope(scores, known.y, known.s)
+            else:  # rows that repeat fill every cell: they are each other's test
+                scores = both_sides(training.model.predict(counted.X))
+                self.slope_ = fit_slope(scores, counted.y, counted.s)
             self._keep_scores(training, known, self.slope_)
             return self
         assert isinstance(coded, Rows)

@@ -168,27 +168,21 @@ class Gate(ABC, BaseEstimator):
             check_columns(self, X, reset=reset)
         else:
             X = check_columns(self, X, reset=reset)
-        if self.columns is not None:
-            X = self._picked(X)
         try:
+            if self.columns is not None:
+                X = safe_indexing(X, list(self.columns), axis=1)
             return check_array(X, dtype=np.float64, input_name="X")  # type: ignore[no-any-return]
+        except (IndexError, KeyError) as error:
+            raise ValueError(
+                f"columns must be some of the {self.n_features_in_} columns of X, by "
+                f"number or by name. Got {self.columns!r}."
+            ) from error
         except (TypeError, ValueError) as error:
             error.add_note(
                 f"{type(self).__name__} looks at X itself: name columns of finite "
                 f"numbers, {type(self).__name__}(columns=[...])."
             )
             raise
-
-    def _picked(self, X: Any) -> Any:
-        """Return the columns that were named."""
-        try:
-            return safe_indexing(X, list(self.columns), axis=1)
-        except (LookupError, ValueError) as error:
-            raise ValueError(
-                f"X has {self.n_features_in_} columns, and not all of columns="
-                f"{self.columns!r}: {type(self).__name__} takes their numbers from 0, or "
-                "the names of a frame."
-            ) from error
 
     def _scaled(self, X: FloatArray) -> FloatArray:
         Z: FloatArray = (X - self._centre) / self._scale
