@@ -29,6 +29,7 @@ PATIENCE = 1800
 
 QUICK = {
     "cells": "regression piston",
+    "cells-scale": "--rows 100000",
     "choose": "Average BestPruner EPPruner GreedyPruner RandomPruner SimplexWeights",
     "coupled": "speed",
     "ep-quality": "--splits 1 --sets german image --ensembles bagging --pools waveform "
