@@ -29,13 +29,14 @@ PATIENCE = 1800
 
 QUICK = {
     "cells": "regression piston",
+    "cells-scale": "--rows 100000",
     "choose": "Average BestPruner EPPruner GreedyPruner RandomPruner SimplexWeights",
     "coupled": "speed",
     "ep-quality": "--splits 1 --sets german image --ensembles bagging --pools waveform "
     "digits --runs 1 --jobs 1",
     "gates": "--sets piecewise banana --splits 2 --rows 10000",
     "grow": "--sets diabetes --seeds 1 --members 200",
-    "intervals": "--sets diabetes --splits 2 --members 40",
+    "intervals": "--sets diabetes --class-sets digits --splits 2 --members 40",
     "networks": "--members 20 --rivals 1 --repeats 1 --batches 200 --sizes 1 --sets diabetes --splits 1",
     "probabilities": "banana digits",
     "prune": "--rows 1000 --members 100",

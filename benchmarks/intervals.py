@@ -1,6 +1,7 @@
 """Intervals at 90 %: coverage of fresh rows, width and seconds, beside MAPIE's.
 
-python -m benchmarks intervals [--sets NAME ...] [--splits 6] [--members 60] [--rows 400]
+python -m benchmarks intervals [--sets NAME ...] [--class-sets NAME ...] [--splits 6]
+[--members 60] [--rows 400]
 
 Ten sets: five of real data, where one column is predicted from others, and five that
 are generated. A forest is measured as a whole and pruned by EP, out of bag; a pool of
@@ -14,7 +15,7 @@ own trees is.
 
 Then sets of classes on ten other sets, measured alike; size is the mean number of classes in
 a set. The rival is MAPIE's cross-conformal classifier around a forest of as many trees.
---skip-intervals and --skip-classes leave out one half.
+--sets or --class-sets without a name leaves out one half.
 """
 
 import argparse
@@ -45,16 +46,17 @@ METHODS = ("constant", "scaled", "jackknife+")
 
 def main(argv: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks intervals")
-    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
+    parser.add_argument("--sets", nargs="*", choices=SETS, default=list(SETS))
+    parser.add_argument(
+        "--class-sets", nargs="*", choices=_sets.SETS, default=list(_sets.SETS)
+    )
     parser.add_argument("--splits", type=int, default=6)
     parser.add_argument("--members", type=int, default=60)
     parser.add_argument("--rows", type=int, default=400)
-    parser.add_argument("--skip-intervals", action="store_true")
-    parser.add_argument("--skip-classes", action="store_true")
     options = parser.parse_args(argv)
-    if not options.skip_intervals:
+    if options.sets:
         intervals(options)
-    if not options.skip_classes:
+    if options.class_sets:
         class_sets(options)
 
 
@@ -67,7 +69,7 @@ def class_sets(options) -> None:
                 _sets.splits(name, options.splits, options.rows)
             )
         ]
-        for name in _sets.SETS
+        for name in options.class_sets
     }
     lines = list(dict.fromkeys(line for runs in found.values() for line in runs[0]))
     shown = []

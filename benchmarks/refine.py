@@ -8,13 +8,13 @@ with votes out of bag and with filled votes, and those of GreedyPruner.
 
 Errors of numbers are mean squared errors in percent of the variance of y, of classes error
 rates in percent, on rows that nothing has seen; bytes are of pickled models. Settings were
-chosen on sets like those of --others. --raetsch: all 13 sets of the paper, on its splits.
---speed: 25 refined trees on 20,000 rows, in units of the time of the forest's fit; give
---trees 500 with it.
+chosen on sets like those of --others; --unseen has sets of classes that were made later,
+and looked at once. --raetsch: all 13 sets of the paper, on its splits. --speed: 25 refined
+trees on 20,000 rows, in units of the time of the forest's fit; give --trees 500 with it.
 
 python -m benchmarks refine [--trees 200] [--members 20] [--splits 5]
-    [--sets NAME ...] [--lines NAME ...] [--choices] [--others] [--raetsch] [--speed]
-    [--figure FILE.svg]
+    [--sets NAME ...] [--lines NAME ...] [--choices] [--others] [--unseen] [--raetsch]
+    [--speed] [--figure FILE.svg]
 """
 
 import argparse
@@ -31,7 +31,7 @@ from sklearn.ensemble import (
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks._refine_figure import draw
-from benchmarks._refine_sets import ALL_RAETSCH, CLASSES, NUMBERS, OTHERS
+from benchmarks._refine_sets import ALL_RAETSCH, CLASSES, NUMBERS, OTHERS, UNSEEN
 from benchmarks._timing import show
 from committee import EPPruner, GreedyPruner, member_predictions, prune, refine
 from committee.diagnostics.filled_votes import FilledVotes
@@ -63,7 +63,7 @@ def options_of(argv):
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--sets", nargs="+")
     parser.add_argument("--lines", nargs="+", choices=LINES)
-    for name in ("choices", "others", "raetsch", "speed"):
+    for name in ("choices", "others", "unseen", "raetsch", "speed"):
         parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--figure")
     return parser.parse_args(argv)
@@ -71,10 +71,11 @@ def options_of(argv):
 
 def compare(options, n_trees, k):
     """Show a table for numbers and one for classes."""
-    sets = {**NUMBERS, **CLASSES, **OTHERS, **ALL_RAETSCH}
+    sets = {**NUMBERS, **CLASSES, **OTHERS, **UNSEEN, **ALL_RAETSCH}
     names = [*NUMBERS, *CLASSES]
     for wanted, some in (
         (options.others, OTHERS),
+        (options.unseen, UNSEEN),
         (options.raetsch, ALL_RAETSCH),
         (options.sets, options.sets),
     ):

@@ -105,10 +105,11 @@ def test_gates_are_compared_with_static_weights(capsys):
 
 def test_intervals_have_a_coverage_for_every_line(capsys):
     small = ["--splits", "1", "--rows", "60", "--members", "8"]
-    intervals.main(["--sets", "diabetes", *small])
+    intervals.main(["--sets", "diabetes", "--class-sets", "blobs-3", *small])
     out = capsys.readouterr().out
-    assert out.count("of 1 ") >= 8
+    assert out.count("of 1 ") >= 14
     assert "EP-pruned, scaled" in out
+    assert "pool by EP, aps" in out
 
 
 def test_refined_trees_are_shown_beside_all_choices(capsys):

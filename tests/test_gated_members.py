@@ -215,6 +215,8 @@ def test_what_has_no_gate_or_no_place_for_one_says_so():
     rounds = prune(booster, X3[1::2], y3[1::2], combiner="average")
     with pytest.raises(ValueError, match="scores add up"):
         rounds.with_gate(NeighbourGate(), X3[1::2], y3[1::2])
+    with pytest.raises(TypeError, match=r"such as SoftmaxGate\(\). Got 'softmax'"):
+        committee.with_gate("softmax", X3[1::2], LABELS[1::2])
 
 
 def test_rows_that_a_gate_cannot_look_at_cost_no_training():
@@ -270,6 +272,8 @@ def test_intervals_are_refused_behind_a_gate():
     committee = CommitteeRegressor(gate=SoftmaxGate(), uncertainty=True)
     with pytest.raises(ValueError, match="uncertainty=True goes with gate=None only"):
         committee.fit(np.eye(4), np.arange(4.0))
+    with pytest.raises(ValueError, match="ask the committee before with_gate"):
+        _iris(SoftmaxGate()).predict_set(X3)
 
 
 def test_a_pipeline_around_a_gate_is_drawn_and_reported_as_it_predicts():

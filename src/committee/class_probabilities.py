@@ -63,8 +63,14 @@ class ClassProbabilities(HeldMembers):
                 if b is None
                 else slope_probabilities(scores, b)
             )
-        found, p = self.calibration_, self._own_probabilities(scores)
-        return p if found is None else found(p, scores)
+        return self._calibrated(self._own_probabilities(scores), scores)
+
+    def _calibrated(
+        self, p: FloatArray, sums: FloatArray, variance: FloatArray | None = None
+    ) -> FloatArray:
+        """Return calibrated probabilities of p and of weighted sums, both (N, K)."""
+        found = self.calibration_
+        return p if found is None else found(p, sums, variance)
 
     def _own_probabilities(self, scores: FloatArray) -> FloatArray:
         """Return what is calibrated: shares, a softmax, or the rule of the combiner."""
@@ -90,7 +96,9 @@ class ClassProbabilities(HeldMembers):
     def _as_roster(self) -> Roster:
         """Return the roster with what is known of rows and probabilities."""
         known: Roster = super()._as_roster()
-        return replace(known, probabilities=self._probabilities)
+        return replace(
+            known, probabilities=self._probabilities, calibrated=self._calibrated
+        )
 
     def __getstate__(self) -> Any:
         """Find the calibration while the rows are there: a copy has none."""

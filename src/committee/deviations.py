@@ -6,6 +6,7 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.parallel import delayed
 
@@ -27,6 +28,11 @@ def gives_std(member: Member) -> bool:
 def check_std(members: Any, asking: str) -> None:
     """Refuse members that give no standard deviation; `asking` is who needs it."""
     for member in members:
+        if is_classifier(member):
+            raise ValueError(
+                f"{asking} weighs members by their standard deviations, and is for "
+                "regression: take SoftmaxGate or NeighbourGate for classes."
+            )
         if not gives_std(member):
             raise ValueError(
                 f"{asking} weighs members by their standard deviations, "

@@ -85,6 +85,10 @@ class GatedMembers(HeldMembers):
         committee : CommitteeClassifier or CommitteeRegressor
         """
         check_is_fitted(self)
+        if not isinstance(gate, Gate):
+            raise TypeError(
+                f"gate must be a gate, such as SoftmaxGate(). Got {gate!r} instead."
+            )
         if is_dask(X):
             raise TypeError("A gate sees all rows at once: compute() as many as fit.")
         if self.roster_.votes == "scores":

@@ -37,11 +37,17 @@ def numbers_of(y: Any) -> FloatArray:
 
 
 def _finite(y: Any) -> Any:
-    """Return y as a 1-D array without missing values."""
+    """Return y as a 1-D array of values that are all there."""
+    y = without_missing(y)
+    assert_all_finite(y, input_name="y")
+    return y
+
+
+def without_missing(y: Any) -> Any:
+    """Return y as a 1-D array; None is no label."""
     y = column_or_1d(y, warn=True)
     if y.dtype == object and any(type(label).__name__ in _MISSING for label in y):
         raise ValueError("Input y contains None: drop or fill rows without a target.")
-    assert_all_finite(y, input_name="y")
     return y
 
 

@@ -203,7 +203,8 @@ def test_committees_predict_by_the_pool_on_every_point_of_the_path(tmp_path):
         s = np.einsum(
             "nmk,m->nk", np.log(np.clip(F, made.combiner_.floor_, 1)), made.weights_
         )
-        p = softmax(made.slope_ * s, axis=1)
+        c = made.combiner_.slope_ * made.combiner_.weights_.sum()
+        p = made.calibration_(softmax(c * s, axis=1), s)
         np.testing.assert_allclose(made.predict_proba(X), p)
         save(made, tmp_path / "model")
         np.testing.assert_allclose(load(tmp_path / "model").predict_proba(X), p)

@@ -24,6 +24,7 @@ def fitted():
     return CoupledKernelRegressor(subsets="cells", max_cell=200).fit(X, y)
 
 
+@pytest.mark.filterwarnings("ignore:.* rows are copies of others")
 @pytest.mark.parametrize("kind", [CoupledKernelRegressor, CoupledKernelClassifier])
 def test_scikit_learn_accepts_them(kind):
     same = "leave-one-out leaves one of two equal rows, and a row of weight two whole"
@@ -175,6 +176,22 @@ def test_a_learned_metric_helps_where_columns_do_not_matter(rng, tmp_path):
     f = load(tmp_path / "model.skops").predict(X[:9])
     np.testing.assert_array_equal(f, learned.predict(X[:9]))
     assert learned.member_predictions(X[:2]).shape == (2, 3)
+
+
+def test_only_ratios_of_weights_matter_where_the_ridge_is_chosen():
+    X, y = surface(300)
+    model = CoupledKernelRegressor(subsets="cells", max_cell=100, coupling=0.0)
+    f = clone(model).fit(X, y).predict(X)
+    for scale in (2.0**-40, 2.0**40):
+        scaled = clone(model).fit(X, y, sample_weight=np.full(300, scale))
+        np.testing.assert_allclose(scaled.predict(X), f, rtol=1e-5)
+
+
+def test_options_of_cells_are_refused_for_random_subsets():
+    X, y = surface(50)
+    model = CoupledKernelRegressor(4, max_cell=10, metric="learned")
+    with pytest.raises(ValueError, match='max_cell, metric are for subsets="cells"'):
+        model.fit(X, y)
 
 
 def test_rows_that_all_repeat_have_probabilities_too(rng):

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from committee import CoupledKernelClassifier, LSSVMClassifier
 from committee.coupled import Layout, solve_coupled
 from committee.coupled.rows import Drawn, Options, Rows
 from committee.kernels import Kernel
@@ -43,3 +44,10 @@ def test_a_plan_solves_the_system_and_evaluates_the_submodels():
         K = kernel(rows.X[:5], rows.X[plan.gram.support_rows(j)])
         np.testing.assert_allclose(outputs[:, j], K @ a, rtol=1e-10, atol=1e-12)
     assert plan.solve(None, OPTIONS)[1] is None
+
+
+@pytest.mark.parametrize("kind", [CoupledKernelClassifier, LSSVMClassifier])
+def test_rows_without_a_label_are_refused(kind):
+    y = np.array([None, *"ababababab"], dtype=object)
+    with pytest.raises(ValueError, match="Input y contains None: drop or fill"):
+        kind().fit(np.eye(11), y)

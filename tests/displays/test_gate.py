@@ -46,3 +46,5 @@ def test_what_has_no_gate_is_refused():
         GateDisplay.from_estimator(LinearRegression(), X)
     with pytest.raises(ValueError, match="two columns"):
         GateDisplay.from_estimator(model, X, columns=[0])
+    with pytest.raises(ValueError, match=r"two columns of X.*Got \(0, 9\)"):
+        GateDisplay.from_estimator(model, X, columns=(0, 9))

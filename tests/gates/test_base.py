@@ -83,6 +83,11 @@ def test_wrong_input_is_refused_in_words():
         gate.fit(X[1:], F, y)
     with pytest.raises(ValueError, match="NaN"):
         gate.fit(np.where(X > 2, np.nan, X), F, y)
+    for columns in ([7], 1):
+        with pytest.raises(
+            ValueError, match=r"'columns'|columns must be some of the 3"
+        ):
+            NeighbourGate(columns=columns).fit(X, F, y)
     with pytest.raises(ValueError, match="nothing is known"):
         gate.fit(
             *(X, F, y),

@@ -150,7 +150,7 @@ def test_misuse_is_refused_in_words():
         gate.fit(X, F, y, std=S).weights(X)
     with pytest.raises(ValueError, match="Ridge does not give"):
         CommitteeRegressor(Ridge(), gate=gate).fit(X, y)
-    with pytest.raises(ValueError, match="does not give"):
+    with pytest.raises(ValueError, match="is for regression: take SoftmaxGate"):
         CommitteeClassifier(gate=gate).fit(X, y > 0)
 
 

@@ -4,6 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
 
 from committee import ARDPruner, Average, CommitteeEnsembler, EPPruner, LogPool
@@ -142,6 +143,13 @@ def test_wrong_use_is_said(rng):
         ValueError, match=r"must have shape \(M, N, K\). Got \(5, 300\)"
     ):
         made.fit(P[:, :, 0], y)
+    for models in ([], [P[0], P[1, :9]]):
+        with pytest.raises(
+            ValueError, match="one model at least, and of the same rows"
+        ):
+            made.fit(models, y)
+    with pytest.raises(NotFittedError):
+        made.predict_proba(P)
     for wrong in (np.array(["a", "b", "c"])[y], y + 0.5):
         with pytest.raises(ValueError, match="labels must be class codes"):
             made.fit(P, wrong)

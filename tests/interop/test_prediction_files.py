@@ -88,6 +88,9 @@ def test_nothing_is_unpickled(tmp_path):
         np.save(file, np.array([Trap()], dtype=object), allow_pickle=True)
     with pytest.raises(ValueError, match="Python objects are not read"):
         read_predictions(tmp_path)
+    (tmp_path / "a.npy").write_bytes(b"")
+    with pytest.raises(ValueError, match="or not all of it"):
+        read_predictions(tmp_path)
     (tmp_path / "a.npy").write_bytes(pickle.dumps(Trap()))
     with pytest.raises(ValueError, match=r"a.npy is no array of numbers"):
         read_predictions(tmp_path)
@@ -125,8 +128,8 @@ def test_numbers_are_those_of_a_regression(tmp_path, rng):
     assert known.F.shape == (50, 2)
     assert known.classes is None
     assert EPPruner().fit(known.F, y).weights_.argmax() == 0
-    # The same files as probabilities of two classes would be another F.
-    assert read_predictions(tmp_path, classes=[0, 1]).F.shape == (50, 2, 2)
+    with pytest.raises(ValueError, match="no probabilities of classes"):
+        read_predictions(tmp_path, classes=[0, 1])
     other = tmp_path / "classes"
     other.mkdir()
     for name in ("good", "poor"):

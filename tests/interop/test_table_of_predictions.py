@@ -46,6 +46,8 @@ def test_rows_of_nan_are_rows_without_a_vote(rng):
         ([[0.5, np.nan], [0.5, 0.5]], "b has rows that are infinite, or NaN for some"),
         ([[np.inf, 0.0], [0.5, 0.5]], "b has rows that are infinite"),
         (np.full((2, 2), np.nan), "b has no predictions"),
+        ([[0.5, 0.5], [-2.0, 3.0]], r"b has \[-2.0, 3.0\] in row 1.*take a softmax"),
+        ([[50.0, 50.0], [0.5, 0.5]], "b has .* in row 0, which are no probabilities"),
         (np.zeros((3, 2)), r"b has predictions of shape \(3, 2\), a of shape \(2, 2\)"),
         (np.zeros((2, 3)), r"b has predictions of shape \(2, 3\), a"),
     ],

@@ -7,6 +7,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.svm import SVC, SVR
+from sklearn.tree import DecisionTreeClassifier
 
 from committee import (
     GatedEnsembleClassifier,
@@ -70,6 +71,14 @@ def test_classes_by_votes_and_by_probabilities(expert):
     p = model.predict_proba(X[1::2])
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
     assert model.score(X[1::2], labels[1::2]) > 0.85
+
+
+def test_no_probability_is_above_one_by_rounding():
+    """Where all experts are sure the sum of the weights is left, and log_loss refuses more."""
+    X, y = load_iris(return_X_y=True)
+    sure = DecisionTreeClassifier(random_state=0)
+    model = GatedEnsembleClassifier(sure, n_experts=3, random_state=0)
+    assert model.fit(X[::2], y[::2]).predict_proba(X).max() == 1.0
 
 
 def test_weights_of_zero_are_rows_that_are_not_there():

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from committee import NetworkRegressor
 from committee.networks.inputs import Scaling, prepare
 from committee.networks.network import outputs
 
@@ -34,3 +35,10 @@ def test_rows_without_weight_do_not_count():
     assert prepared.inputs.mean.tolist() == [1]
     assert prepared.targets.mean.tolist() == [2]
     assert prepared.problem.s.tolist() == [1, 1, 0]
+
+
+def test_networks_of_a_constant_predict_it():
+    rng = np.random.default_rng(0)
+    Z, y = rng.standard_normal((40, 2)), np.full(40, 0.1)
+    f = NetworkRegressor(5, max_epochs=3, random_state=0).fit(Z, y).predict(10 * Z)
+    np.testing.assert_array_equal(f, y)

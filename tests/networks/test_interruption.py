@@ -10,6 +10,14 @@ from committee.networks import training
 from committee.networks.interruption import interruptible
 
 
+@pytest.fixture(autouse=True)
+def handler():
+    """Set Python's own handler: tests that run in the background have none."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield signal.default_int_handler
+    signal.signal(signal.SIGINT, before)
+
+
 def _press_after(monkeypatch, n_steps):
     """Send SIGINT to this process after some steps of the training."""
     step, count = training._step, [0]
@@ -38,11 +46,17 @@ def test_networks_that_are_trained_by_then_are_kept(monkeypatch):
     np.testing.assert_array_equal(committee.members_[1].coefs_[0], whole[1].coefs_[0])
 
 
-def test_the_second_one_is_python_s_own():
-    before = signal.getsignal(signal.SIGINT)
+def test_the_second_one_is_python_s_own(handler):
     with interruptible() as interruption:
         signal.raise_signal(signal.SIGINT)
         assert interruption.asked
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
-    assert signal.getsignal(signal.SIGINT) is before
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+def test_where_ctrl_c_is_ignored_it_stays_so():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with interruptible() as interruption:
+        signal.raise_signal(signal.SIGINT)
+    assert not interruption.asked

@@ -80,3 +80,18 @@ def test_a_committee_of_classes_is_exported():
     np.testing.assert_allclose(
         to_sklearn(committee).predict_proba(X), committee.predict_proba(X), atol=1e-12
     )
+
+
+@pytest.mark.parametrize("labels", [["a", "b", "c"], [7, 3, 5], [False, True]])
+def test_one_network_is_exported_as_a_committee_is(labels):
+    runtime = pytest.importorskip("onnxruntime")
+    X, y = load_iris(return_X_y=True)
+    X = X.astype(np.float32).astype(np.float64)
+    y = np.array(labels)[y % len(labels)]
+    network = NetworkClassifier(8, max_epochs=10, random_state=0).fit(X, y)
+    assert type(to_sklearn(network)) is MLPClassifier
+    model = to_onnx(network).SerializeToString()
+    session = runtime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    label, p = session.run(["label", "probabilities"], {"X": X.astype(np.float32)})
+    np.testing.assert_allclose(p, network.predict_proba(X), atol=1e-5)
+    assert np.array_equal(label.astype(y.dtype), network.predict(X))

@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ from committee import (
     SimplexWeights,
     load,
     prune,
+    refine,
     save,
 )
 
@@ -155,6 +157,34 @@ def test_training_rows_are_refused_in_any_order_and_number(model, rows):
     with pytest.raises(ValueError, match=r"trained on.*oob=False"):
         prune(model, X[rows], Y[rows])
     assert not prune(model, X_NEW[:200], Y_NEW[:200]).summary().oob
+
+
+def mixed(n_seen, n_fresh):
+    return (
+        np.concatenate([X[ORDER[:n_seen]], X_NEW[:n_fresh]]),
+        np.concatenate([Y[ORDER[:n_seen]], Y_NEW[:n_fresh]]),
+    )
+
+
+@pytest.mark.parametrize("forest", [RandomForestClassifier, RandomForestRegressor])
+@pytest.mark.parametrize("ship", [prune, partial(refine, max_members=5)])
+def test_training_rows_among_fresh_ones_are_noticed(forest, ship):
+    """Half of 120 rows are too many, a sixth is warned of; both were taken as fresh."""
+    forest = forest(60, **SEED).fit(X, Y)
+    with pytest.warns(UserWarning, match="Some of these rows seem to be among"):
+        ship(forest, *mixed(60, 300))
+    with pytest.raises(ValueError, match="alone or with others"):
+        ship(forest, *mixed(60, 0))
+
+
+def test_in_one_column_fresh_rows_may_look_like_their_neighbours(rng):
+    """The nearest row decides there, so that a third of the rows err as it does."""
+    x = rng.normal(size=(1000, 1))
+    y = (np.sin(3 * x[:, 0]) + 0.5 * rng.normal(size=1000) > 0).astype(int)
+    forest = RandomForestClassifier(60, **SEED).fit(x[:500], y[:500])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        prune(forest, x[500:], y[500:])
 
 
 def test_a_mask_that_is_too_large_is_not_made(monkeypatch):

@@ -72,6 +72,17 @@ def test_pruning_a_weighed_committee_keeps_its_probabilities():
     assert summary.log_loss_before == pytest.approx(before, rel=0.25)
 
 
+def test_the_calibration_of_the_ensemble_counts_before_pruning():
+    X, y, *_ = rows()
+    committee = CommitteeClassifier(
+        generator=Bagging(15), combiner=EPPruner(), calibration="slope", random_state=0
+    ).fit(X, y)
+    summary = prune(committee, X, y, oob=True).summary()
+    assert summary.n_members_before == summary.n_members_after
+    # The slopes of both are found by a search to a tolerance.
+    assert summary.log_loss_before == pytest.approx(summary.log_loss_after, rel=1e-4)
+
+
 def test_the_slope_is_found_once_and_goes_along():
     X, y, X_new, _ = rows()
     small = prune(forest(), X, y, oob=True)

@@ -248,3 +248,5 @@ def test_wrong_use_says_what_to_do(cancer):
         PrunedClassifier(GaussianNB()).fit(X, y)
     with pytest.raises(TypeError, match="metadata routing"):
         PrunedClassifier(RandomForestClassifier()).fit(X, y, colour=y)
+    with pytest.raises(ValueError, match=r"at least 2 classes in y. Got 1 class: 'm'"):
+        PrunedClassifier(RandomForestClassifier(2)).fit(X, np.full(len(X), "m"))

@@ -21,7 +21,7 @@ from committee.kernels import SCALED, GramFunction, Kernel, make_kernel
 _PART_ROWS, _PARTS = 256, 16
 #: Kernels to choose from, smooth ones last.
 CHOICE = ("exponential", "matern32", "matern52", "rbf")
-#: Of gamma, relative to `median_gamma` of all rows; of alpha.
+#: Of gamma, relative to `median_gamma` of all rows; of alpha, to the mean weight.
 _GAMMAS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 _ALPHAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 #: The best of the grid is moved by these.
@@ -140,7 +140,8 @@ def choose_kernel(
         As for `Kernel`, and the ridge.
     n_jobs : int, optional
     """
-    alphas = _ALPHAS if alpha is None else (alpha,)
+    unit = np.concatenate([part.s for part in parts]).mean()
+    alphas = [unit * a for a in _ALPHAS] if alpha is None else (alpha,)
     kernels: list[Kernel] = []
     for name in CHOICE if kernel is None else (kernel,):
         middle = make_kernel(name, X, gamma=gamma, degree=degree, coef0=coef0)

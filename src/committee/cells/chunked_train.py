@@ -20,7 +20,7 @@ from committee.cells.joint import JointSolution
 from committee.cells.loo import LeftOut, own_weights
 from committee.cells.partitioned import PartitionedModel, PartitionedVariance
 from committee.cells.shuffle import RowChunks, graft, shuffled, stacked
-from committee.cells.train import CellOptions, looked_cells, settled
+from committee.cells.train import CellOptions, looked_cells, settled, with_precision
 from committee.cells.tree import CellTree
 from committee.distributed import Chunks, each
 
@@ -111,6 +111,8 @@ def _trained(rows: RowChunks, o: CellOptions) -> ChunkedTraining:
     layout = Layout(top, grown)
     kernel, alpha = settled(scale_rows, layout.parts(grown, offset), o)
     width = border_width(layout.tree, width_rows)
+    first = Chunks(grown.parts[:1]).map(groups.first_cell, o.max_cell).values()[0]
+    o = with_precision(o, kernel, alpha, first)
     machine = groups.Machine(kernel, alpha, offset, width, o)
     points = layout.border_points(grown, o.n_coupling if any(o.couplings) else 0)
     borders = borders_of_groups(points, layout.firsts)

@@ -70,6 +70,13 @@ def parts(grown: Grown, cells: list[int], offset: FloatArray) -> list[Part]:
     return [part_of(X[cell], Y[cell] - offset, s[cell]) for cell in rows]
 
 
+def first_cell(grown: Grown, max_cell: int) -> Part:
+    """Return the rows of the first cell."""
+    X, Y, s = grown.rows
+    cell = grown.cells[0]
+    return merged(Part(X[cell], Y[cell], s[cell]), max_cell)
+
+
 def own_borders(
     grown: Grown, first: int, tree: CellTree, per_cell: int
 ) -> BorderPoints:

@@ -19,7 +19,7 @@ from committee.distributed import Chunks, deferred
 
 #: Rows of a group, as a rule: some twenty cells, which take a few seconds to fit.
 _GROUP_ROWS = 2**15
-#: Groups, at most: every chunk may have a piece for each.
+#: Groups, at most three times as many: every chunk may have a piece for each.
 _MOST_GROUPS = 256
 #: Rows, at equal steps, that decide a metric and the top of the tree.
 _SAMPLE_ROWS = 100_000

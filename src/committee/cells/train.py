@@ -21,7 +21,7 @@ from committee.cells.choose import (
 from committee.cells.gate import border_width
 from committee.cells.joint import JointSolution, JointSystem, coupled_coef
 from committee.cells.loo import LeftOut, leave_one_out
-from committee.cells.machine import CellFit, solve_cell
+from committee.cells.machine import CellFit, Factor, solve_cell
 from committee.cells.model import CellModel
 from committee.cells.tree import CellTree, grow_tree
 from committee.cells.variance import CellVariance
@@ -107,6 +107,7 @@ def _trained(
     uncoupled = not any(options.couplings)
     borders = border_points(tree, X, cells, 0 if uncoupled else options.n_coupling)
     looked = looked_cells([len(cell) for cell in cells], options.max_cell)
+    options = with_precision(options, kernel, alpha, rows[0])
     fits = solve_cells(kernel, alpha, rows, borders, looked, options)
     width = border_width(tree, X)
     alone = packed(kernel, tree, width, rows, fits, offset)
@@ -172,6 +173,18 @@ def looked_cells(sizes: Sequence[int], max_cell: int) -> list[int]:
     return [usual[i] for i in np.linspace(0, len(usual) - 1, some).astype(np.intp)]
 
 
+def with_precision(
+    o: CellOptions, kernel: Kernel, alpha: float, first: Part
+) -> CellOptions:
+    """Return options with double precision where the first cell needs it.
+
+    Cells are alike: none need try in vain.
+    """
+    if o.precision == "auto" and not Factor(kernel, first.X, alpha / first.s).single:
+        return replace(o, precision="double")
+    return o
+
+
 def solve_cells(
     kernel: Kernel,
     alpha: float,
@@ -182,24 +195,20 @@ def solve_cells(
 ) -> list[CellFit]:
     """Return the fits of all cells, each by itself."""
     chosen = set(looked)
-
-    def solved(c: int, precision: str) -> CellFit:
-        return solve_cell(
-            kernel,
-            rows[c].X,
-            rows[c].Y,
-            alpha / rows[c].s,
-            border_points=borders.points[borders.of_cell(c)[0]],
-            precision=precision,
-            leave_one_out=c in chosen,
-        )
-
     with one_thread():
-        first = solved(0, o.precision)
-        # Cells are alike: where one needs double precision none need try in vain.
-        precision = o.precision if first.single else "double"
-        calls = (delayed(solved)(c, precision) for c in range(1, len(rows)))
-        return [first, *results_of(calls, o.n_jobs, prefer="threads")]
+        calls = (
+            delayed(solve_cell)(
+                kernel,
+                part.X,
+                part.Y,
+                alpha / part.s,
+                border_points=borders.points[borders.of_cell(c)[0]],
+                precision=o.precision,
+                leave_one_out=c in chosen,
+            )
+            for c, part in enumerate(rows)
+        )
+        return list(results_of(calls, o.n_jobs, prefer="threads"))
 
 
 def packed(

@@ -187,6 +187,7 @@ class CoupledEnsemble(InCells, BaseEstimator):
         # A fit that fails must not leave the weights of the one before.
         self.__dict__.pop("weights_", None)
         self.__dict__.pop("cells_", None)
+        self._refuse_cell_options()
         X_coupling = self._check_coupling(X_coupling)
         rng = check_random_state(self.random_state)
         counted = table.counted()

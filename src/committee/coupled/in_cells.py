@@ -17,6 +17,7 @@ from committee.cells.partitioned import PartitionedModel
 from committee.cells.train import COUPLINGS
 from committee.coupled.cells_in_chunks import CellsInChunks, looked_rows
 from committee.coupled.chunked_rows import ChunkedRows
+from committee.coupled.copies import warn_of_copies
 from committee.coupled.rows import Rows
 from committee.kernels import Kernel
 
@@ -24,7 +25,8 @@ from committee.kernels import Kernel
 RANDOM_DEFAULTS = {"kernel": "rbf", "alpha": 1.0, "coupling": 1.0, "n_coupling": 0.1}
 #: Points of a cell on its borders, unless given.
 _BORDER_POINTS = 32
-#: Options that have a meaning for random subsets only.
+#: Options that have a meaning for cells only, or for random subsets only.
+_CELLS_ONLY = ("max_cell", "metric", "precision")
 _RANDOM_ONLY = (
     *("n_members", "coupling_set", "topology", "overlap", "solver"),
     *("allow_indefinite", "combiner", "weigh_on", "n_weighing"),
@@ -103,6 +105,7 @@ class InCells(CellsInChunks):
             return kept, looked_rows(chunked.looked, rows)
         counted = rows.counted()
         data = rows.take(counted)
+        warn_of_copies(data.X, data.Y)
         if self.metric == "learned":
             self._turn = learn_metric(data.X, data.Y, data.s, options)
         data = data._replace(X=self._turned(data.X))
@@ -138,13 +141,7 @@ class InCells(CellsInChunks):
 
     def _refuse_random_options(self, X_coupling: Any, subsets: Any) -> None:
         """Refuse what would silently do nothing."""
-        defaults = inspect.signature(type(self)).parameters
-        changed = [
-            name
-            for name in _RANDOM_ONLY
-            if getattr(self, name) is not defaults[name].default
-            and getattr(self, name) != defaults[name].default
-        ]
+        changed = self._changed(_RANDOM_ONLY)
         if X_coupling is not None:
             changed.append("X_coupling")
         if subsets is not None:
@@ -155,6 +152,24 @@ class InCells(CellsInChunks):
                 'subsets="random": cells are made by max_cell, coupled on their borders, '
                 "and weighed by where a row is."
             )
+
+    def _refuse_cell_options(self) -> None:
+        """Refuse what would silently do nothing for random subsets."""
+        if changed := self._changed(_CELLS_ONLY):
+            raise ValueError(
+                f"{', '.join(changed)} {'is' if len(changed) == 1 else 'are'} for "
+                'subsets="cells": random subsets are made by n_members.'
+            )
+
+    def _changed(self, names: Sequence[str]) -> list[str]:
+        """Return those of the options that are not as they come."""
+        defaults = inspect.signature(type(self)).parameters
+        return [
+            name
+            for name in names
+            if getattr(self, name) is not defaults[name].default
+            and getattr(self, name) != defaults[name].default
+        ]
 
     def _turned(self, X: FloatArray) -> FloatArray:
         """Return X as cells and kernels see it: X R in the metric R R'."""

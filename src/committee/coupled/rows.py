@@ -17,6 +17,7 @@ from committee.coupled.gram import GramBlocks, Layout, threads_for
 from committee.coupled.link import refuse_one_class, signed_targets
 from committee.coupled.system import CoupledSolution, Solver, solve_coupled
 from committee.kernels import Kernel
+from committee.targets import without_missing
 
 
 class Options(TypedDict):
@@ -130,6 +131,8 @@ def regression_rows(X: Any, y: Any, s: Any, estimator: Any = None) -> Rows:
 
 def label_rows(X: Any, y: Any, s: Any, estimator: Any = None) -> Rows:
     """Return checked rows with labels, and no targets yet; s has been checked."""
+    if y is not None:
+        y = without_missing(y)
     X, y = check_X_y(X, y, dtype=np.float64, estimator=estimator)
     # Each label twice: a chunk of few rows is no sign of too many classes.
     check_classification_targets(np.repeat(np.unique(y), 2))

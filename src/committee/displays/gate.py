@@ -112,9 +112,13 @@ class GateDisplay(Display):
         known = column_names(X)
         if not hasattr(X, "shape"):
             X = np.asarray(X)
-        points = np.column_stack(
-            [np.asarray(safe_indexing(X, c, axis=1)).ravel() for c in columns]
-        )
+        try:
+            picked = [np.asarray(safe_indexing(X, c, axis=1)).ravel() for c in columns]
+        except (IndexError, KeyError) as error:
+            raise ValueError(
+                f"columns must name two columns of X, by number or by name. Got {columns!r}."
+            ) from error
+        points = np.column_stack(picked)
         labels = [
             str(c)
             if isinstance(c, str)

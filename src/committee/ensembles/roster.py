@@ -50,6 +50,9 @@ class Roster:
     #: Turns weighted sums (N, K) into probabilities, for an ensemble with a rule of its
     #: own; `link` says it otherwise.
     probabilities: Callable[[FloatArray], FloatArray] | None = None
+    #: The last step of these: calibrates probabilities (N, K), given the weighted sums and
+    #: their variances (N,) or None.
+    calibrated: Callable[..., FloatArray] | None = None
     #: The ensemble's own out-of-bag predictions, (N,) or (N, K), NaN where no member had
     #: a vote: by these its training rows are recognised.
     oob_prediction: FloatArray | None = None
@@ -86,6 +89,7 @@ class Roster:
             left_out=None,
             combiner=None,
             probabilities=None,
+            calibrated=None,
             oob_prediction=None,
             recognise=None,
             staged_predictions=None,

@@ -40,7 +40,8 @@ def to_sklearn(committee: Any) -> Any:
     Parameters
     ----------
     committee : CommitteeClassifier or CommitteeRegressor
-        Fitted; as a rule made by `prune`.
+        Fitted; as a rule made by `prune`. Or a single `NetworkRegressor` or
+        `NetworkClassifier`, which becomes scikit-learn's own.
 
     Returns
     -------
@@ -82,6 +83,8 @@ def to_sklearn(committee: Any) -> Any:
     >>> float(abs(forest.predict_proba(X) - committee.predict_proba(X)).max()) < 1e-12
     True
     """
+    if (network := native_of_network(committee)) is not None:
+        return network
     model = averaging(committee)
     if not is_classifier(committee) or not _has_curves(committee):
         return model
@@ -95,6 +98,11 @@ def to_sklearn(committee: Any) -> Any:
     if not hasattr(model, "predict_proba"):  # members that only vote
         return model
     return with_curves(model, committee)
+
+
+def native_of_network(model: Any) -> Any:
+    """Return scikit-learn's counterpart of one of our own networks, else None."""
+    return model._as_native() if hasattr(model, "_as_native") else None
 
 
 def averaging(committee: Any, *, logarithms: bool = False) -> Any:
@@ -140,8 +148,7 @@ def _voting(
     committee: Any, members: list[Member], w: FloatArray, how: dict[str, Any]
 ) -> Any:
     """Return a voting ensemble, behind what makes an array of a frame if need be."""
-    # Our own networks have a counterpart in scikit-learn.
-    members = [m._as_native() if hasattr(m, "_as_native") else m for m in members]
+    members = [native_of_network(member) or member for member in members]
     if any(isinstance(member, OnColumns) for member in members):
         n_features = _width(committee, members)
         members = [on_all_columns(member, n_features) for member in members]

@@ -31,6 +31,7 @@ from committee.export.links import (
 from committee.export.native import (
     averaging,
     check_mean,
+    native_of_network,
     pool_scale,
     probit_scale,
 )
@@ -69,7 +70,7 @@ def to_onnx(
 
     Parameters
     ----------
-    committee : CommitteeClassifier or CommitteeRegressor, or mixture
+    committee : CommitteeClassifier or CommitteeRegressor, mixture, or single network
         Fitted, and one for which `to_sklearn` has a native model, a logarithmic pool, or
         with a gate that is linear in x.
     path : path, optional
@@ -106,7 +107,9 @@ def to_onnx(
         raise ImportError(
             f"to_onnx needs skl2onnx, which is not installed: {how_to_install('onnx')}."
         ) from error
-    if is_gated(committee):
+    if (network := native_of_network(committee)) is not None:
+        native = network
+    elif is_gated(committee):
         native = gated_sum(committee)
     else:
         native = averaging(committee, logarithms=True)
@@ -294,7 +297,7 @@ def _with_labels(model: Any, labels: Any, committee: Any) -> Any:
 
 def _write_links(model: Any, committee: Any) -> str:
     """Write what makes probabilities of sums; return the name of what is largest."""
-    if hasattr(committee, "experts_"):  # a mixture: probabilities as they are
+    if not hasattr(committee, "roster_"):  # a mixture or a network: as they are
         return "probabilities"
     calibration, floor = _calibration(committee), committee.roster_.floor
     if is_gated(committee):  # a gate weighs probabilities

@@ -168,10 +168,15 @@ class Gate(ABC, BaseEstimator):
             check_columns(self, X, reset=reset)
         else:
             X = check_columns(self, X, reset=reset)
-        if self.columns is not None:
-            X = safe_indexing(X, list(self.columns), axis=1)
         try:
+            if self.columns is not None:
+                X = safe_indexing(X, list(self.columns), axis=1)
             return check_array(X, dtype=np.float64, input_name="X")  # type: ignore[no-any-return]
+        except (IndexError, KeyError) as error:
+            raise ValueError(
+                f"columns must be some of the {self.n_features_in_} columns of X, by "
+                f"number or by name. Got {self.columns!r}."
+            ) from error
         except (TypeError, ValueError) as error:
             error.add_note(
                 f"{type(self).__name__} looks at X itself: name columns of finite "

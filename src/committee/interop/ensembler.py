@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.combiners import LogPool
@@ -139,6 +140,7 @@ class CommitteeEnsembler:
         X : array-like of shape (M, N) or (M, N, K)
             Of all models, or of those that have a weight in `weights_`.
         """
+        self._check_fitted()
         F = self._matrix(X)
         w = np.asarray(self.weights_, dtype=np.float64)
         if F.shape[1] != len(w):
@@ -167,19 +169,34 @@ class CommitteeEnsembler:
 
     def model_weights(self) -> FloatArray:
         """Return the weights of all models."""
+        self._check_fitted()
         return np.array(self._shares)
 
     def models_used(self) -> BoolArray:
         """Return which models must predict, (M,)."""
+        self._check_fitted()
         return np.array(self._used)
 
     def info(self) -> dict[str, Any]:
         """Return the combiner and the number of models."""
         return {"combiner": repr(self.combiner_), "n_models": self.ensemble_size}
 
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "weights_"):
+            raise NotFittedError(
+                "This CommitteeEnsembler is not fitted yet: call fit(predictions, labels)."
+            )
+
     def _matrix(self, predictions: Sequence[Any]) -> FloatArray:
         """Return F (N, M) of numbers, or (N, M, K) of probabilities."""
-        P = np.stack([np.asarray(one, dtype=np.float64) for one in predictions], axis=1)
+        arrays = [np.asarray(one, dtype=np.float64) for one in predictions]
+        shapes = {one.shape for one in arrays}
+        if len(shapes) != 1:
+            raise ValueError(
+                "predictions must be of one model at least, and of the same rows and "
+                f"classes for all. Got the shapes {sorted(shapes)}."
+            )
+        P = np.stack(arrays, axis=1)
         if self.problem_type == "binary" and P.ndim == 2:
             P = np.stack([1.0 - P, P], axis=2)
         expected = 2 if self.problem_type == "regression" else 3

@@ -133,8 +133,8 @@ def _read(path: Path) -> tuple[FloatArray, Any, Any]:
             values, columns, index = np.load(path, allow_pickle=False), None, None
         except (ValueError, EOFError, OSError) as error:
             raise ValueError(
-                f"{path.name} is no array of numbers: {error} Files of Python objects "
-                "are not read; save np.asarray(predictions, dtype=float)."
+                f"{path.name} is no array of numbers, or not all of it: Python objects are "
+                "not read. Write it by np.save of np.asarray(predictions, dtype=float)."
             ) from error
     else:
         frame = _frame(path)

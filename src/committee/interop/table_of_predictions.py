@@ -10,6 +10,9 @@ import numpy as np
 
 from committee._typing import BoolArray, FloatArray, IntArray
 
+#: What probabilities may miss one by: files may be in half precision, or hold few digits.
+_ROUNDING = 0.01
+
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
@@ -105,6 +108,8 @@ def assembled(
     known = ~np.isnan(F)
     whole: BoolArray = np.all(known.reshape(*F.shape[:2], -1), axis=2)
     _check_gaps(F, known, whole, list(found), where)
+    if classes is not None:
+        _check_probabilities(F, whole, list(found), where)
     held_out = None if whole.all() else whole
     labels = None if classes is None else np.asarray(classes)
     return Predictions(list(found), np.where(known, F, 0.0), labels, held_out)
@@ -133,6 +138,22 @@ def _check_gaps(
     empty = np.flatnonzero(~whole.any(axis=0))
     if len(empty):
         raise ValueError(f"{where}{names[empty[0]]} has no predictions, all are NaN.")
+
+
+def _check_probabilities(
+    F: FloatArray, whole: BoolArray, names: list[str], where: str
+) -> None:
+    """Refuse classes (N, M, K) whose values are no probabilities, or votes."""
+    odd = np.any((F < -_ROUNDING) | (F > 1 + _ROUNDING), axis=2)
+    odd |= np.abs(F.sum(axis=2) - 1) > _ROUNDING
+    broken = np.argwhere(odd & whole)
+    if len(broken):
+        row, m = broken[0]
+        raise ValueError(
+            f"{where}{names[m]} has {F[row, m].tolist()} in row {row}, which are no "
+            "probabilities of classes: these are between 0 and 1 and sum to one. Of "
+            "scores or log-odds take a softmax first."
+        )
 
 
 def checked_names(names: Iterable[Any]) -> list[str]:

@@ -14,6 +14,7 @@ from committee._typing import FloatArray, IntArray
 from committee._validation import fit_context
 from committee.distributed import ScoreMixin, lazy_rows
 from committee.mixtures.gated_experts import GatedExperts
+from committee.targets import at_least_two
 
 
 class NumberTask(ScoreMixin, RegressorMixin, GatedExperts):
@@ -80,11 +81,7 @@ class ClassTask(ScoreMixin, ClassifierMixin, GatedExperts):
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                "A classifier needs at least 2 classes in y. Got 1 class: "
-                f"{self.classes_.tolist()[0]!r}."
-            )
+        at_least_two(self.classes_)
         return self._fit(X, codes, sample_weight, np.arange(len(self.classes_)))  # type: ignore[no-any-return]
 
     @lazy_rows(tail=lambda model: (len(model.classes_),))
@@ -99,7 +96,8 @@ class ClassTask(ScoreMixin, ClassifierMixin, GatedExperts):
         -------
         p : array of shape (N, K)
         """
-        return self._combined(X)
+        # Rounding makes a sum of weights 1 + 2e-16, which scikit-learn's log_loss refuses.
+        return np.minimum(self._combined(X), 1.0)
 
     @lazy_rows(dtype=lambda model: model.classes_.dtype)
     def predict(self, X: Any) -> Any:

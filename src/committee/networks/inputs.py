@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -99,6 +99,10 @@ def prepare(
     if n_classes is None:
         targets = Scaling.of(y[counted, None])
         Y = targets.apply(y[:, None]).astype(np.float32)
+        # Of variance one, some are one apart from the mean; or they are all alike, and
+        # so is what a network is to predict.
+        if np.abs(Y[counted]).max() < 0.5:
+            targets = replace(targets, scale=np.zeros(1))
         loss = SquaredError()
     else:
         Y = np.eye(n_classes, dtype=np.float32)[y]

@@ -21,13 +21,14 @@ class Interruption:
 def interruptible() -> Iterator[Interruption]:
     """Return what becomes true at the first Ctrl-C; the second one ends the work.
 
-    Only the main thread of a process can be asked.
+    Only the main thread of a process can be asked, and only where Ctrl-C is not ignored,
+    as it is in commands that run in the background.
     """
-    interruption = Interruption()
-    if threading.current_thread() is not threading.main_thread():
+    interruption, before = Interruption(), signal.getsignal(signal.SIGINT)
+    main = threading.current_thread() is threading.main_thread()
+    if not main or before is signal.SIG_IGN:
         yield interruption
         return
-    before = signal.getsignal(signal.SIGINT)
 
     def ask(*_: Any) -> None:
         interruption.asked = True

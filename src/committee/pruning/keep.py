@@ -17,6 +17,7 @@ from committee.pruning.assessment import Assessment
 from committee.pruning.chunked_data import kind_of_data
 from committee.pruning.measures import measure_of
 from committee.pruning.oob_choice import Oob
+from committee.targets import at_least_two
 
 
 def keep_few(
@@ -40,6 +41,8 @@ def keep_few(
     """
     measure = measure_of(scoring, of_classes=roster.classes is not None)
     _check_calibration(made, roster)
+    if roster.classes is not None:
+        at_least_two(np.asarray(roster.classes))
     combiner = EPPruner() if made.combiner is None else as_combiner(made.combiner)
     learn(made, ensemble, roster, X, combiner)
     data = kind_of_data(X, y)(ensemble, roster, made, oob, verbose, X, y, sample_weight)

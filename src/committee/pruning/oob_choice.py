@@ -9,9 +9,12 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
+from scipy.stats import binom
 
-from committee._typing import BoolArray, FloatArray, IntArray
+from committee._typing import BoolArray, FloatArray, IntArray, Member
 from committee.ensembles import Roster
+from committee.ensembles.forests import is_tree
+from committee.ensembles.tree_values import bare_tree
 
 #: True: the training rows, out of bag. False: rows to be taken as fresh.
 Oob = bool | Literal["auto"]
@@ -22,10 +25,11 @@ _PERFECT = 2e-3
 _FEW_ROWS = 30
 #: Standard errors by which members must know the rows that they have seen.
 _CLEARLY = 5.0
-#: Rows with the most errors that are looked at, and how many there must be.
-_LOOKED_AT, _AT_LEAST = 50, 10
-#: Probability that a row of others passes for one of the training.
-_BY_CHANCE = 0.01
+#: Rows that are looked at, at most; how many must pass for rows of the training, where all
+#: do, and where that is no chance.
+_LOOKED_AT, _ALL_OF, _AT_LEAST = 300, 10, 5
+#: Probability that a row of others passes for one of the training, and that so many do.
+_BY_CHANCE, _ALL_BY_CHANCE = 0.01, 1e-6
 #: Squared error that is rounding, as a share of the variance of y.
 _EXACT = 1e-20
 
@@ -45,8 +49,13 @@ _REORDERED = (
 )
 _PART = (
     "These seem to be some of the rows that the ensemble was trained on, or all of them "
-    "in another order: its members err on none that they have seen. Give all of them in "
+    "in another order, alone or with others: its members err on none that they have seen. Give all of them in "
     f"the order of the training, or rows that it was not trained on; {_GO_ON}"
+)
+_MIXED = (
+    "Some of these rows seem to be among those that the ensemble was trained on, {} of {} "
+    "that can tell: its members err on none that they have seen. What is learned on them "
+    f"is worth little. Leave them out; {_GO_ON}"
 )
 
 
@@ -119,28 +128,40 @@ def settle_by_losses(
     return (True, _TRAINED) if learned else (False, "")
 
 
-def refuse_seen_rows(F: FloatArray, y: FloatArray | IntArray, roster: Roster) -> None:
+def refuse_seen_rows(F: FloatArray, y: FloatArray | IntArray, roster: Roster) -> str:
     """Refuse a part of the training rows, in any order, by what members get wrong.
 
         W_n = {m : wrong on row n},   O_i = {m : not trained on row i}
 
     Members that learn by heart are right on all rows that they were trained on, so that
     a row n that is row i of the training has W_n within O_i. On another row that holds
-    for some i with p_n <= N q^|W_n|, q the mean share of O_i. Rows with p_n < 0.01 are
-    looked at, those with most errors first: raises ValueError where it holds for all.
+    for some i with p_n <= N q^|W_n|, q the mean share of O_i. Rows with p_n < 0.01 can
+    tell: raises ValueError where it holds for all of them, ten at least. Trees of several
+    columns have no nearest row that decides alone. There it is also raised where it
+    holds for half of the rows, and for a smaller part, if that is no chance, the user is
+    to be told what is returned.
     """
     mask = None if roster.left_out is None else roster.left_out()
     if mask is None or roster.votes == "scores":
-        return
+        return ""
     wrong = _losses(F, y) > _EXACT * np.var(y)
     enough = np.log(_BY_CHANCE / len(mask)) / np.log(mask.mean())
-    n_wrong = wrong.sum(axis=1)
-    rows = np.argsort(-n_wrong, kind="stable")[:_LOOKED_AT]
-    rows = rows[n_wrong[rows] > enough]
-    if len(rows) < _AT_LEAST:
-        return
-    if all(_is_left_out_by(mask, np.flatnonzero(wrong[n])) for n in rows):
+    rows = np.flatnonzero(wrong.sum(axis=1) > enough)
+    if len(rows) > _LOOKED_AT:
+        rows = rows[np.linspace(0, len(rows) - 1, _LOOKED_AT).astype(np.intp)]
+    seen = sum(_is_left_out_by(mask, np.flatnonzero(wrong[n])) for n in rows)
+    if seen < _AT_LEAST:
+        return ""
+    by_chance = binom.sf(seen - 1, len(rows), _BY_CHANCE)
+    mixed = by_chance < _ALL_BY_CHANCE and all(map(_has_columns, roster.members))
+    if seen == len(rows) >= _ALL_OF or (mixed and 2 * seen >= len(rows)):
         raise ValueError(_PART)
+    return _MIXED.format(seen, len(rows)) if mixed else ""
+
+
+def _has_columns(member: Member) -> bool:
+    """Whether a member is a tree of several columns."""
+    return is_tree(member) and bare_tree(member).n_features_in_ > 1
 
 
 def _is_left_out_by(mask: BoolArray, members: IntArray) -> bool:

@@ -224,12 +224,20 @@ class PathErrors:
                 "(a median, a second layer) are not known from F: leave out scoring."
             )
         if self._relearned is not None and self._relearned.own is not None:
-            return self._relearned.probabilities()
+            return self._as_calibrated(self._relearned.own)
         if self._roster.probabilities is not None:
             return self._roster.probabilities(output)
         if self._roster.link == "softmax":
             return softmax_probabilities(output)
         return as_probabilities(output)
+
+    def _as_calibrated(self, predicted: Predicted) -> FloatArray:
+        """Return the probabilities of the ensemble's combiner as the ensemble has them."""
+        assert predicted.p is not None
+        if self._roster.calibrated is None:
+            return predicted.p
+        found = predicted.in_units(share_unit(self._roster.combiner.weights_))
+        return self._roster.calibrated(predicted.p, found.output, found.variance)
 
     def _counts(self, counted: BoolArray) -> FloatArray:
         """Return the weights of the rows that count."""

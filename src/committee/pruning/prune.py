@@ -64,8 +64,8 @@ def prune(
         refused where members have seen all of them, and where they are a part of the
         training rows or in another order. Trees recognise their rows by the numbers in
         their leaves, committees by a digest, and members that learn by heart by what
-        they never get wrong; a mixture with fresh rows is not seen. Rows on which all
-        members are right are warned of. Dask collections are taken as fresh.
+        they never get wrong; some training rows among fresh ones, and rows on which all
+        members are right, are warned of. Dask collections are taken as fresh.
     sample_weight : array-like of shape (N,), optional
     scoring : str, optional
         What the errors of `path_` and `summary()` are, and so what `choose` goes by:

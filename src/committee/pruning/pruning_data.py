@@ -99,8 +99,8 @@ class PruningData:
             rows = checked_rows(roster, X, y, oob=oob, sample_weight=sample_weight)
         rows.check_oob(roster, F)
         if self.oob == "auto" and not oob:
-            refuse_seen_rows(F, rows.y, roster)
-            self.note = note_on_perfect_members(F, rows.y, roster)
+            self.note = refuse_seen_rows(F, rows.y, roster)
+            self.note = self.note or note_on_perfect_members(F, rows.y, roster)
         predicted = None
         if roster.weights is None:  # a median or a second layer: no sum of members
             predicted = np.asarray(self.ensemble.predict(X))

@@ -30,7 +30,12 @@ def priced_cut(nodes: Nodes, value: FloatArray, price: float) -> BoolArray:
     -------
     cut : bool array of shape (n_nodes,)
     """
-    loss, leaf = losses(nodes, value), nodes.leaf
+    return _cut_at(nodes, losses(nodes, value), price)
+
+
+def _cut_at(nodes: Nodes, loss: FloatArray, price: float) -> BoolArray:
+    """Return the cut of a price, R(t) being known."""
+    leaf = nodes.leaf
     cost, cut = loss + price, leaf.copy()
     for level in reversed(nodes.levels):
         inner = level[~leaf[level]]
@@ -51,15 +56,15 @@ def losses(nodes: Nodes, value: FloatArray) -> FloatArray:
 
 def cut_to(nodes: Nodes, value: FloatArray, n_leaves: int) -> BoolArray:
     """Return the cut of the lowest price with at most so many leaves in all trees."""
-    low, high = 0.0, float(losses(nodes, value)[nodes.start[:-1]].sum()) + 1e-300
-    cut = nodes.leaf
+    cut, loss = nodes.leaf, losses(nodes, value)
     if int(cut.sum()) <= n_leaves:
         return cut
+    low, high = 0.0, float(loss[nodes.start[:-1]].sum()) + 1e-300
     for _ in range(_BISECTIONS):
         price = (low + high) / 2 if low == 0 else np.sqrt(low * high)
-        cut = priced_cut(nodes, value, price)
-        if len(nodes.columns(cut)[0]) > n_leaves:
-            low = price
-        else:
-            high = price
-    return priced_cut(nodes, value, high)
+        cut = _cut_at(nodes, loss, price)
+        left = len(nodes.columns(cut)[0])
+        if left == n_leaves:  # cuts are nested: that of a lower price is the same
+            return cut
+        low, high = (price, high) if left > n_leaves else (low, price)
+    return _cut_at(nodes, loss, high)

@@ -28,6 +28,11 @@ _NO_ROWS = (
     "prune(ensemble, X, y) returns, or that path_.choose() returns before it is saved."
 )
 
+_GATED = (
+    "{name} is for weights that are the same for all rows, and this committee has a gate: "
+    "fit it without, uncertainty=True, or ask the committee before with_gate."
+)
+
 
 class KeepsHeldOutRows:
     """A committee that knows its errors on held-out rows, found out on first use."""
@@ -54,7 +59,8 @@ class KeepsHeldOutRows:
             allowed = ", ".join(map(repr, methods))
             raise ValueError(f"method must be one of {allowed}. Got {method!r}.")
         if not known:
-            raise ValueError(_NO_ROWS.format(name=name))
+            gated = getattr(self, "gate_", None) is not None
+            raise ValueError((_GATED if gated else _NO_ROWS).format(name=name))
         return self._known_rows()
 
     def __getstate__(self) -> Any:
