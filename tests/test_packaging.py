@@ -3,7 +3,6 @@
 import shutil
 import subprocess
 import sys
-import tarfile
 import zipfile
 from pathlib import Path
 
@@ -40,8 +39,7 @@ def built(tmp_path_factory):
     )
     wheel = _build("wheel", tree, folder)
     sdist = _build("sdist", tree, folder)
-    with tarfile.open(sdist) as archive:
-        archive.extractall(folder / "unpacked", filter="data")
+    shutil.unpack_archive(sdist, folder / "unpacked")
     (unpacked,) = (folder / "unpacked").iterdir()
     (folder / "again").mkdir()
     return wheel, sdist, _build("wheel", unpacked, folder / "again")
