@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.metrics.pairwise import laplacian_kernel, manhattan_distances
@@ -31,6 +31,20 @@ _MEDIAN_ROWS = 1000
 _CACHED = 2**15
 
 GramFunction = Callable[[FloatArray, FloatArray], Any]
+
+
+class GramKernel(Protocol):
+    """What machines need of a kernel."""
+
+    @property
+    def of_distances(self) -> bool:
+        """Whether it looks at differences of points only, by a distance."""
+
+    def __call__(self, X: FloatArray, Z: FloatArray, /) -> FloatArray:
+        """Return k(X, Z), (n, m)."""
+
+    def diagonal(self, X: FloatArray, /) -> FloatArray:
+        """Return k(x, x) of each row, (n,)."""
 
 
 @dataclass(frozen=True)

@@ -39,3 +39,32 @@ def joint_posterior(kernel, parts, borders, alpha, nu):
         return k @ np.linalg.solve(C, targets), V
 
     return posterior
+
+
+def precision_committee(kernel, X, Y, parts, alpha, points, entropic):
+    """Experts on parts[0] and parts[0] + parts[i], each by dense algebra, combined.
+
+    Returns mean (n, T) and variance (n,) at points, for a prior of scale one. The first
+    expert of an empty part is the prior.
+    """
+
+    def posterior(rows):
+        if not len(rows):
+            return np.zeros((len(points), Y.shape[1])), np.ones(len(points))
+        k = kernel(points, X[rows])
+        A = kernel(X[rows], X[rows]) + alpha * np.eye(len(rows))
+        m = k @ np.linalg.solve(A, Y[rows])
+        return m, 1.0 - np.einsum("nm,mn->n", k, np.linalg.solve(A, k.T))
+
+    m_1, V_1 = posterior(parts[0])
+    total, mean = np.zeros(len(points)), np.zeros_like(m_1)
+    betas = np.zeros(len(points))
+    for i, part in enumerate(parts[1:]):
+        m, V = posterior(np.concatenate([parts[0], part]))
+        beta = (np.log(V_1) - np.log(V)) / 2 if entropic and i else np.ones(len(V))
+        betas += beta
+        total += beta / V
+        mean += (beta / V)[:, None] * m
+    total += (1 - betas) / V_1
+    mean += ((1 - betas) / V_1)[:, None] * m_1
+    return mean / total[:, None], 1.0 / total

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import get_lapack_funcs
 
 from committee._typing import FloatArray
-from committee.kernels import Kernel
+from committee.kernels import GramKernel
 from committee.linalg import NotPositiveDefiniteError
 
 #: Columns of A that are made together, and stay in the cache.
@@ -69,7 +69,7 @@ class Factor:
 
     Parameters
     ----------
-    kernel : Kernel
+    kernel : GramKernel
     X : array of shape (n, d)
     ridge : array of shape (n,)
         r, alpha over the sample weights.
@@ -77,7 +77,11 @@ class Factor:
     """
 
     def __init__(
-        self, kernel: Kernel, X: FloatArray, ridge: FloatArray, precision: str = "auto"
+        self,
+        kernel: GramKernel,
+        X: FloatArray,
+        ridge: FloatArray,
+        precision: str = "auto",
     ) -> None:
         self.kernel = kernel
         # Distances keep their digits near the middle of the cell; other kernels would
@@ -151,7 +155,7 @@ class Factor:
         return squares
 
 
-def lower_gram(kernel: Kernel, X: FloatArray) -> FloatArray:
+def lower_gram(kernel: GramKernel, X: FloatArray) -> FloatArray:
     """Return k(X, X) in Fortran's order; above the blocks of its diagonal are zeros.
 
     The lower triangle is all that a Cholesky factor looks at.
@@ -177,7 +181,7 @@ def _norm(A: FloatArray) -> float:
 
 
 def solve_cell(
-    kernel: Kernel,
+    kernel: GramKernel,
     X: FloatArray,
     Y: FloatArray,
     ridge: FloatArray,
@@ -194,7 +198,7 @@ def solve_cell(
 
     Parameters
     ----------
-    kernel : Kernel
+    kernel : GramKernel
     X : array of shape (n, d)
     Y : array of shape (n, T)
     ridge : array of shape (n,)

@@ -49,6 +49,11 @@ class CellModel:
     n_rows: IntArray
     offset: FloatArray
 
+    @property
+    def n_cells(self) -> int:
+        """M."""
+        return self.tree.n_cells
+
     def part(self, c: int) -> slice:
         """Return where the points of cell c are."""
         return slice(int(self.starts[c]), int(self.starts[c + 1]))

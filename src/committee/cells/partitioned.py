@@ -55,6 +55,11 @@ class PartitionedModel:
     parts: Chunks
     firsts: IntArray
 
+    @property
+    def n_cells(self) -> int:
+        """M."""
+        return self.tree.n_cells
+
     def predict(self, X: FloatArray, n_jobs: int | None = None) -> FloatArray:
         """Return f, (N, T), of rows in one place; groups work at the same time."""
         f = np.tile(self.offset, (len(X), 1))

@@ -11,6 +11,7 @@ from sklearn.utils.parallel import delayed
 
 from committee._parallel import one_thread, results_of
 from committee._typing import FloatArray, IntArray
+from committee.cells.bcm import CommitteeMachine, CommitteeVariance
 from committee.cells.borders import BorderPoints, border_points
 from committee.cells.choose import (
     Part,
@@ -57,7 +58,7 @@ class CellTraining:
 
     Attributes
     ----------
-    model : CellModel
+    model : CellModel or CommitteeMachine
     cells : list of arrays of row numbers
     alpha, coupling : float
     errors : dict of float
@@ -66,12 +67,12 @@ class CellTraining:
     joint : JointSolution
     left_out : LeftOut
         Leave-one-out predictions of the rows of some cells, or all.
-    variance : CellVariance
+    variance : CellVariance or CommitteeVariance
         Its scale is y'A^-1 y / N, the likeliest prior variance of a Gaussian process of
         which f is the mean.
     """
 
-    model: CellModel
+    model: CellModel | CommitteeMachine
     cells: list[IntArray]
     alpha: float
     coupling: float
@@ -79,7 +80,7 @@ class CellTraining:
     borders: BorderPoints
     joint: JointSolution
     left_out: LeftOut
-    variance: CellVariance
+    variance: CellVariance | CommitteeVariance
 
 
 def train_cells(

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray
 from committee.cells import CellTraining, CellVariance
+from committee.cells.bcm import CommitteeVariance
 from committee.cells.chunked_train import ChunkedTraining
 from committee.cells.partitioned import PartitionedVariance
 from committee.coupled.link import both_sides
@@ -26,15 +27,15 @@ def _refuse_random(model: Any, name: str) -> None:
     check_is_fitted(model, ["weights_", "cells_"], all_or_any=any)
     if not hasattr(model, "cells_"):
         raise ValueError(
-            f'{name} needs subsets="cells": random subsets have neither variances nor '
-            "leave-one-out errors."
+            f'{name} needs subsets="cells" or a gate: random subsets have neither variances '
+            "nor leave-one-out errors."
         )
 
 
 class CellIntervals(KeepsHeldOutRows):
     """Standard deviations and intervals of a regressor in cells."""
 
-    _variance: CellVariance | PartitionedVariance
+    _variance: CellVariance | PartitionedVariance | CommitteeVariance
     _held_out_rows: HeldOutResiduals
 
     def _keep_residuals(

@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.base import is_regressor
 
 from committee._typing import FloatArray
-from committee.cells import CellModel, CellTree
+from committee.cells import CellModel
+from committee.cells.bcm import CommitteeMachine
 from committee.cells.choose import Part
 from committee.cells.chunked_train import ChunkedTraining
 from committee.cells.partitioned import PartitionedModel, PartitionedVariance
@@ -37,7 +38,7 @@ class Answered:
     """What stands for a model where its answers for a block of rows are known."""
 
     f: FloatArray
-    tree: CellTree
+    n_cells: int
     offset: FloatArray
 
     def predict(self, X: FloatArray, n_jobs: int | None = None) -> FloatArray:
@@ -48,7 +49,7 @@ class Answered:
 class CellsInChunks:
     """An estimator whose cells may be in groups on workers."""
 
-    cells_: CellModel | PartitionedModel
+    cells_: CellModel | PartitionedModel | CommitteeMachine
     _turn: FloatArray | None
 
     def gather(self) -> Self:
@@ -87,7 +88,9 @@ class CellsInChunks:
         del without.cells_
         if isinstance(parts := self.__dict__.get("_variance"), PartitionedVariance):
             without._variance = replace(parts, parts=None)  # type: ignore[attr-defined]
-        return model.answers(rows).map(_with_answers, without, model.tree, model.offset)
+        return model.answers(rows).map(
+            _with_answers, without, model.n_cells, model.offset
+        )
 
     def __getstate__(self) -> Any:
         """Return the attributes; the model goes into copies and files as a whole."""
@@ -119,9 +122,7 @@ def _as_array(
     return X if turn is None else X @ turn
 
 
-def _with_answers(
-    f: FloatArray, without: Any, tree: CellTree, offset: FloatArray
-) -> Any:
+def _with_answers(f: FloatArray, without: Any, n_cells: int, offset: FloatArray) -> Any:
     model = copy.copy(without)
-    model.cells_ = Answered(f, tree, offset)
+    model.cells_ = Answered(f, n_cells, offset)
     return model

@@ -89,6 +89,12 @@ def rows_of(
                 'subsets="random" needs all rows in one place: take subsets="cells" for '
                 "Dask collections, or compute() as many rows as fit."
             )
+        if estimator.gate is not None:
+            raise ValueError(
+                f'gate="{estimator.gate}" needs all rows in one place: every expert is asked '
+                "about every row. Take gate=None for Dask collections, or compute() as "
+                "many rows as fit."
+            )
         chunks = _chunked_rows(check, X, y, sample_weight)
         validate_data(estimator, columns_of(X), skip_check_array=True)
         return chunks

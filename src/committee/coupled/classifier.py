@@ -44,7 +44,7 @@ class CoupledKernelClassifier(CellSets, LinkMixin, CoupledEnsemble):
 
     Parameters
     ----------
-    n_members, subsets, max_cell, metric, kernel, gamma, degree, coef0, alpha, coupling, \
+    n_members, subsets, max_cell, metric, gate, kernel, gamma, degree, coef0, alpha, coupling, \
     coupling_set, n_coupling, topology, overlap, solver, allow_indefinite, tol, max_iter, \
     weigh_on, n_weighing, precision, n_jobs, random_state :
         As for `CoupledKernelRegressor`.
@@ -90,6 +90,7 @@ class CoupledKernelClassifier(CellSets, LinkMixin, CoupledEnsemble):
         subsets: str = "random",
         max_cell: int = 1000,
         metric: str | None = None,
+        gate: str | None = None,
         kernel: Any = None,
         gamma: float | None = None,
         degree: float = 3,
@@ -117,6 +118,7 @@ class CoupledKernelClassifier(CellSets, LinkMixin, CoupledEnsemble):
             subsets=subsets,
             max_cell=max_cell,
             metric=metric,
+            gate=gate,
             kernel=kernel,
             gamma=gamma,
             degree=degree,
@@ -171,7 +173,7 @@ class CoupledKernelClassifier(CellSets, LinkMixin, CoupledEnsemble):
         rows = rows_of(self, label_rows, X, y, sample_weight)
         self.classes_ = rows.classes()
         coded = rows.coded(self.classes_)
-        if self.subsets == "cells":
+        if self._in_cells:
             training, counted = self._train_cells(coded, X_coupling, subsets)
             known = counted.take(training.left_out.rows)
             scores = both_sides(training.left_out.f)
@@ -208,7 +210,7 @@ class CoupledKernelClassifier(CellSets, LinkMixin, CoupledEnsemble):
         s = self._scores(X)
         if len(self.classes_) > 2:
             return s
-        hard = self.voting == "hard" and self.subsets == "random"
+        hard = self.voting == "hard" and not self._in_cells
         return s[:, 1] - s[:, 0] if hard else s[:, 1]
 
     @lazy_rows(tail=_member_score_axes)

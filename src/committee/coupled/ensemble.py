@@ -63,6 +63,7 @@ class CoupledEnsemble(InCells, BaseEstimator):
         "subsets": [StrOptions({"random", "cells"})],
         "max_cell": [Interval(Integral, 2, None, closed="left")],
         "metric": [StrOptions({"learned"}), None],
+        "gate": [StrOptions({"bcm", "grbcm"}), None],
         "precision": [StrOptions({"auto", "double"})],
         "n_jobs": [Integral, None],
         "coupling": [Interval(Real, None, None, closed="neither"), None],
@@ -94,6 +95,7 @@ class CoupledEnsemble(InCells, BaseEstimator):
     subsets: str = "random"
     max_cell: int = 1000
     metric: str | None = None
+    gate: str | None = None
     precision: str = "auto"
     n_jobs: int | None = None
 
@@ -115,6 +117,7 @@ class CoupledEnsemble(InCells, BaseEstimator):
         subsets: str = "random",
         max_cell: int = 1000,
         metric: str | None = None,
+        gate: str | None = None,
         kernel: Any = None,
         gamma: float | None = None,
         degree: float = 3,
@@ -140,6 +143,7 @@ class CoupledEnsemble(InCells, BaseEstimator):
         self.subsets = subsets
         self.max_cell = max_cell
         self.metric = metric
+        self.gate = gate
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
-from committee._typing import FloatArray, IntArray
-from committee.cells import CellModel, CellOptions, CellTraining, train_cells
+from committee._typing import FloatArray, IntArray, RandomState
+from committee.cells import CellModel, CellOptions, CellTraining, grow_tree, train_cells
+from committee.cells.bcm import CommitteeMachine
 from committee.cells.chunked_train import ChunkedTraining, train_chunked
 from committee.cells.metric import learn_metric
 from committee.cells.partitioned import PartitionedModel
 from committee.cells.train import COUPLINGS
+from committee.cells.train_bcm import train_committee
 from committee.coupled.cells_in_chunks import CellsInChunks, looked_rows
 from committee.coupled.chunked_rows import ChunkedRows
 from committee.coupled.copies import warn_of_copies
 from committee.coupled.rows import Rows
+from committee.coupled.sampling import check_subsets, draw_subsets, split_rows
 from committee.kernels import Kernel
 
 #: What None stands for where subsets are random; cells choose by leave-one-out.
@@ -27,22 +32,28 @@ RANDOM_DEFAULTS = {"kernel": "rbf", "alpha": 1.0, "coupling": 1.0, "n_coupling":
 _BORDER_POINTS = 32
 #: Options that have a meaning for cells only, or for random subsets only.
 _CELLS_ONLY = ("max_cell", "metric", "precision")
-_RANDOM_ONLY = (
-    *("n_members", "coupling_set", "topology", "overlap", "solver"),
+_LAYERS_ONLY = (
+    *("coupling_set", "topology", "overlap", "solver"),
     *("allow_indefinite", "combiner", "weigh_on", "n_weighing"),
 )
+_RANDOM_ONLY = ("n_members", *_LAYERS_ONLY)
+#: Those of members that are coupled, which experts of a gate are not.
+_COUPLED_ONLY = ("coupling", "n_coupling", *_LAYERS_ONLY)
 
 
 class InCells(CellsInChunks):
     """An ensemble that can be fitted in cells instead of random subsets."""
 
+    n_members: int
     subsets: str
     max_cell: int
     metric: str | None
+    gate: str | None
+    random_state: RandomState
     _turn: FloatArray | None
     members_: list[Any]
     dual_coef_: FloatArray
-    cells_: CellModel | PartitionedModel
+    cells_: CellModel | PartitionedModel | CommitteeMachine
     subsets_: list[IntArray]
     kernel_: Kernel
     alpha_: float
@@ -56,7 +67,12 @@ class InCells(CellsInChunks):
     def _n_machines(self) -> int:
         """M."""
         in_cells = hasattr(self, "cells_")
-        return self.cells_.tree.n_cells if in_cells else len(self.members_)
+        return self.cells_.n_cells if in_cells else len(self.members_)
+
+    @property
+    def _in_cells(self) -> bool:
+        """Whether weights depend on x, and everything is chosen by leave-one-out."""
+        return self.subsets == "cells" or self.gate is not None
 
     @property
     def _n_targets(self) -> int:
@@ -79,8 +95,11 @@ class InCells(CellsInChunks):
         """
         self.__dict__.pop("_held_out_rows", None)
         self.__dict__.pop("cells_", None)
-        self._refuse_random_options(X_coupling, subsets)
-        training, data = self._trained_cells(rows)
+        if self.gate is None:
+            self._refuse_random_options(X_coupling, subsets)
+        else:
+            self._refuse_coupled_options(X_coupling, subsets)
+        training, data = self._trained_cells(rows, subsets)
         self.kernel_ = training.model.kernel
         self.alpha_, self.coupling_ = training.alpha, training.coupling
         self.coupling_points_ = training.borders.points
@@ -90,7 +109,7 @@ class InCells(CellsInChunks):
         return training, data
 
     def _trained_cells(
-        self, rows: Rows | ChunkedRows
+        self, rows: Rows | ChunkedRows, subsets: Any
     ) -> tuple[CellTraining | ChunkedTraining, Rows]:
         """Fit the cells; return the training and the rows that leave-one-out is of."""
         options = self._cell_options()
@@ -109,10 +128,39 @@ class InCells(CellsInChunks):
         if self.metric == "learned":
             self._turn = learn_metric(data.X, data.Y, data.s, options)
         data = data._replace(X=self._turned(data.X))
-        training = train_cells(data.X, data.Y, data.s, options)
+        if self.gate is None:
+            training = train_cells(data.X, data.Y, data.s, options)
+        else:
+            training = self._trained_experts(rows, counted, data, options, subsets)
         self.cells_ = training.model
         self.subsets_ = [counted[cell] for cell in training.cells]
         return training, data
+
+    def _trained_experts(
+        self,
+        rows: Rows,
+        counted: IntArray,
+        data: Rows,
+        options: CellOptions,
+        subsets: Any,
+    ) -> CellTraining:
+        """Fit the experts of a Bayesian committee machine; `data` are the counted rows."""
+        assert self.gate is not None
+        rng = check_random_state(self.random_state)
+        numbers = np.arange(len(counted))
+        if self.subsets == "cells":
+            groups = grow_tree(data.X, options.max_cell)[1]
+        else:
+            if subsets is None:
+                split_rows(numbers, "train", self.n_members, rng)
+                groups = draw_subsets(numbers, self.n_members, rng)
+            else:
+                given = check_subsets(subsets, self.n_members, len(rows.X), counted)
+                groups = [np.searchsorted(counted, part) for part in given]
+            options = replace(options, max_cell=max(len(rows) for rows in groups))
+        return train_committee(
+            data.X, data.Y, data.s, groups, options, method=self.gate, rng=rng
+        )
 
     def _cell_options(self, couplings: Sequence[float] | None = None) -> CellOptions:
         """Return the options of a fit; couplings take the place of the parameter."""
@@ -153,6 +201,23 @@ class InCells(CellsInChunks):
                 "and weighed by where a row is."
             )
 
+    def _refuse_coupled_options(self, X_coupling: Any, subsets: Any) -> None:
+        """Refuse what would silently do nothing for experts that are not coupled."""
+        cells = self.subsets == "cells"
+        changed = self._changed(_COUPLED_ONLY)
+        changed += self._changed(("n_members",) if cells else ("max_cell",))
+        if X_coupling is not None:
+            changed.append("X_coupling")
+        if subsets is not None and cells:
+            changed.append("subsets at fit")
+        if changed:
+            raise ValueError(
+                f"{', '.join(changed)} {'does' if len(changed) == 1 else 'do'} nothing "
+                f'with gate="{self.gate}" and subsets="{self.subsets}": experts are not '
+                "coupled, and are as many as "
+                f"{'max_cell makes' if cells else 'n_members says'}."
+            )
+
     def _refuse_cell_options(self) -> None:
         """Refuse what would silently do nothing for random subsets."""
         if changed := self._changed(_CELLS_ONLY):
@@ -183,10 +248,10 @@ class InCells(CellsInChunks):
     def _all_cells(self, X: FloatArray) -> FloatArray:
         """Return the outputs of every cell on every row, (N, M, T)."""
         model, X = self.cells_, self._turned(X)
-        if not isinstance(model, CellModel):
+        if not isinstance(model, CellModel | CommitteeMachine):
             raise TypeError(
                 "This asks every cell about every row, and the cells of this model are on "
                 "workers: call gather() first."
             )
-        values = [model.cell_values(c, X) for c in range(model.tree.n_cells)]
+        values = [model.cell_values(c, X) for c in range(model.n_cells)]
         return np.stack(values, axis=1) + model.offset

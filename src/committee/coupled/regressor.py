@@ -89,6 +89,12 @@ class CoupledKernelRegressor(CellIntervals, TargetsMixin, CoupledEnsemble):
         For cells: learn in which directions the target moves, and let splits and
         kernels look at those; a second or two, on 2,000 rows. Where leave-one-out does
         not fall, the metric stays Euclidean.
+    gate : {"bcm", "grbcm"}, optional
+        Combine members by their precision at x, as a Bayesian committee machine of Gaussian
+        processes that are not coupled. With "grbcm" every member knows some rows of all
+        regions as well, which makes it safe; "bcm" has none. Every member is asked about
+        every row: an error that is often smaller, for predictions that are a hundred times
+        slower.
     kernel : {"rbf", "linear", "polynomial", "laplacian", "exponential", "matern32", \
     "matern52"} or callable, optional
         A callable gets two arrays of points and returns their Gram block; it may
@@ -142,12 +148,13 @@ class CoupledKernelRegressor(CellIntervals, TargetsMixin, CoupledEnsemble):
     n_jobs : int, optional
         Threads for cells; the answer does not depend on it.
     random_state : int, RandomState or None
-        Decides the subsets and everything drawn; for cells nothing is.
+        Decides the subsets and everything drawn; for cells only the rows that all members
+        of `gate="grbcm"` know.
 
     Attributes
     ----------
     subsets_ : list of arrays of row numbers
-        D_j; not of Dask collections.
+        D_j; not of Dask collections. With `gate="grbcm"` each has the rows that all know.
     members_ : list of KernelMember
         Each with `rows` (S_j), `coef` (a_j) and `predict(X)`, shaped like y.
     weights_ : array of shape (M,)
@@ -166,23 +173,26 @@ class CoupledKernelRegressor(CellIntervals, TargetsMixin, CoupledEnsemble):
         Iterations of conjugate gradients, 1 for the direct solver.
     converged_ : bool
     n_features_in_ : int
-    cells_ : CellModel or PartitionedModel
-        Of cells only, and then in place of members, weights and dual coefficients: tree,
-        points and coefficients of the cells. Those of Dask collections stay on the
+    cells_ : CellModel, PartitionedModel or CommitteeMachine
+        Of cells and gates only, and then in place of members, weights and dual coefficients:
+        tree, points and coefficients of the cells. Those of Dask collections stay on the
         workers if they are more than 64 MB; `gather()` brings them here.
     alpha_, coupling_ : float
-        Of cells only: what was given or chosen.
+        Of cells and gates only, as what follows: what was given or chosen.
     noise_ : float or array of shape (T,)
-        Of cells only: the variance of a target around f.
+        The variance of a target around f.
     metric_ : array of shape (n_features, n_features) or None
-        Of cells only: distances are those of x'M x.
+        Distances are those of x'M x.
     loo_error_ : float
-        Of cells only: mean squared error of leave-one-out, on up to some 5,000 rows.
+        Mean squared error of leave-one-out, on up to some 5,000 rows, with a gate 1,000.
 
     References
     ----------
     Hamers, Suykens and De Moor, Coupled transductive ensemble learning of kernel
     models (2003), with the corrections of the guide.
+    Park and Apley, Patchwork kriging for large-scale Gaussian process regression (2018).
+    Tresp, A Bayesian committee machine (2000). Liu, Cai, Wang and Ong, Generalized robust
+    Bayesian committee machine for large-scale Gaussian process regression (2018).
 
     Examples
     --------
@@ -239,7 +249,7 @@ class CoupledKernelRegressor(CellIntervals, TargetsMixin, CoupledEnsemble):
         """
         rows = rows_of(self, regression_rows, X, y, sample_weight)
         self._vector = rows.vector
-        if self.subsets == "cells":
+        if self._in_cells:
             training, counted = self._train_cells(rows, X_coupling, subsets)
             self._keep_residuals(training, counted)
             return self

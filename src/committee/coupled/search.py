@@ -100,6 +100,12 @@ def search_coupled(
         "what it finds to the Dask collections.",
         *(X, y, X_coupling, sample_weight),
     )
+    if estimator.gate is not None:
+        raise ValueError(
+            f'search_coupled is for coupled members. With gate="{estimator.gate}" nothing '
+            "is coupled, and fit itself chooses kernel, gamma and alpha by leave-one-out "
+            "where they are None."
+        )
     data = _check(estimator, X, y, sample_weight)
     if estimator.subsets == "cells":
         return search_cells(given, data, gammas, alphas, couplings, verbose)

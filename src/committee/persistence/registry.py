@@ -25,6 +25,8 @@ _PARTS = {
     "CellModel": "cells.model.CellModel",
     "CellTree": "cells.tree.CellTree",
     "CellVariance": "cells.variance.CellVariance",
+    "CommitteeMachine": "cells.bcm.CommitteeMachine",
+    "CommitteeVariance": "cells.bcm.CommitteeVariance",
     "GradientRound": "ensembles.gradient_boosting.GradientRound",
     "HeldOutResiduals": "uncertainty.held_out_rows.HeldOutResiduals",
     "HeldOutScores": "uncertainty.held_out_rows.HeldOutScores",

@@ -1,0 +1,121 @@
+import dask.array as da
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_moons
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import ConstantKernel, Matern
+
+from committee import CoupledKernelClassifier, CoupledKernelRegressor, load, save
+from committee.coupled import search_coupled
+
+OPTIONS = (
+    {"subsets": "cells", "max_cell": 100},
+    {"subsets": "random", "n_members": 4},
+)
+
+
+def surface(n, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2, 2, size=(n, 2))
+    return X, np.sin(2 * X[:, 0]) + X[:, 1] + 0.2 * rng.normal(size=n)
+
+
+@pytest.fixture(scope="module", params=OPTIONS, ids=lambda o: o["subsets"])
+def fitted(request):
+    model = CoupledKernelRegressor(gate="grbcm", random_state=0, **request.param)
+    return model.fit(*surface(400, 0))
+
+
+def test_one_expert_is_a_gaussian_process():
+    X, y = surface(100, 1)
+    model = CoupledKernelRegressor(
+        1, gate="grbcm", kernel="matern52", gamma=0.5, alpha=0.1
+    ).fit(X, y)
+    c = model.noise_ / 0.1
+    twin = GaussianProcessRegressor(
+        ConstantKernel(c) * Matern(2.0, nu=2.5), alpha=model.noise_, optimizer=None
+    ).fit(X, y - y.mean())
+    f, std = model.predict(X, return_std=True)
+    g, twin_std = twin.predict(X, return_std=True)
+    np.testing.assert_allclose(f, g + y.mean(), atol=1e-9)
+    np.testing.assert_allclose(std, twin_std, rtol=1e-7)
+
+
+def test_it_finds_the_surface_and_its_noise(fitted):
+    X, _ = surface(2000, 2)
+    truth = np.sin(2 * X[:, 0]) + X[:, 1]
+    assert np.mean((fitted.predict(X) - truth) ** 2) < 0.01
+    assert np.sqrt(fitted.noise_) == pytest.approx(0.2, rel=0.2)
+    assert fitted.loo_error_ == pytest.approx(0.045, abs=0.01)
+    assert (fitted.coupling_, len(fitted.coupling_points_)) == (0.0, 0)
+
+
+def test_every_expert_knows_the_shared_rows(fitted):
+    shared = set(fitted.subsets_[0]).intersection(*fitted.subsets_[1:])
+    assert len(shared) == 30  # 3/10 of a member
+    assert set(np.concatenate(fitted.subsets_)) == set(range(400))
+    assert fitted.member_predictions(surface(5, 3)[0]).shape == (5, 4)
+
+
+@pytest.mark.parametrize("method", ["scaled", "constant"])
+def test_intervals_cover_what_they_promise(fitted, method):
+    X, y = surface(4000, 2)
+    low, high = fitted.predict_interval(X, 0.9, method=method).T
+    # 370 residuals: a standard deviation of 1.6 points.
+    assert np.mean((low <= y) & (y <= high)) == pytest.approx(0.9, abs=0.05)
+
+
+def test_the_answer_does_not_depend_on_n_jobs_and_survives_files(fitted, tmp_path):
+    X, _ = surface(30, 3)
+    again = clone(fitted).set_params(n_jobs=2).fit(*surface(400, 0))
+    np.testing.assert_array_equal(again.predict(X), fitted.predict(X))
+    save(fitted, tmp_path / "machine.skops")
+    loaded = load(tmp_path / "machine.skops")
+    np.testing.assert_array_equal(loaded.predict(X), fitted.predict(X))
+    lazy = fitted.predict(da.from_array(X, chunks=(10, 2)))
+    np.testing.assert_allclose(lazy.compute(), fitted.predict(X), rtol=1e-12)
+
+
+def test_given_subsets_are_taken():
+    X, y = surface(90, 0)
+    subsets = [np.arange(0, 30), np.arange(30, 80)]
+    model = CoupledKernelRegressor(2, gate="bcm").fit(X, y, subsets=subsets)
+    assert [rows.tolist() for rows in model.subsets_] == [s.tolist() for s in subsets]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda o: o["subsets"])
+def test_classes_are_told_apart(options):
+    X, y = make_moons(400, noise=0.2, random_state=0)
+    X_test, y_test = make_moons(1000, noise=0.2, random_state=1)
+    model = CoupledKernelClassifier(gate="grbcm", random_state=0, **options)
+    labels = np.array(["no", "yes"])[y]
+    p = model.fit(X, labels).predict_proba(X_test)
+    assert np.mean(p.argmax(axis=1) == y_test) > 0.93  # the best is 0.97
+    assert -np.mean(np.log(p[np.arange(1000), y_test])) < 0.15
+    covered = model.predict_set(X_test, 0.9)[np.arange(1000), y_test]
+    # 370 scores: a standard deviation of 1.6 points; more is covered where few err.
+    assert covered.mean() > 0.86
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        ({"coupling": 1.0}, "coupling"),
+        ({"solver": "cg"}, "solver"),
+        ({"subsets": "cells", "n_members": 3}, "n_members"),
+        ({"max_cell": 50}, "max_cell"),
+    ],
+)
+def test_options_of_coupled_members_are_refused(options, word):
+    with pytest.raises(ValueError, match=f'{word} does nothing with gate="bcm"'):
+        CoupledKernelRegressor(gate="bcm").set_params(**options).fit(*surface(50, 0))
+
+
+def test_what_needs_coupling_or_one_place_says_so():
+    X, y = surface(50, 0)
+    model = CoupledKernelRegressor(subsets="cells", gate="grbcm")
+    with pytest.raises(ValueError, match="needs all rows in one place"):
+        model.fit(da.from_array(X), da.from_array(y))
+    with pytest.raises(ValueError, match="nothing is coupled"):
+        search_coupled(model, X, y)
