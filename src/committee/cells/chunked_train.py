@@ -112,8 +112,9 @@ def _trained(rows: RowChunks, o: CellOptions) -> ChunkedTraining:
     kernel, alpha = settled(scale_rows, layout.parts(grown, offset), o)
     width = border_width(layout.tree, width_rows)
     first = Chunks(grown.parts[:1]).map(groups.first_cell, o.max_cell).values()[0]
+    reduce = o.precision == "auto"
     o = with_precision(o, kernel, alpha, first)
-    machine = groups.Machine(kernel, alpha, offset, width, o)
+    machine = groups.Machine(kernel, alpha, offset, width, o, reduce)
     points = layout.border_points(grown, o.n_coupling if any(o.couplings) else 0)
     borders = borders_of_groups(points, layout.firsts)
     looked = layout.in_groups(looked_cells(layout.sizes, o.max_cell))
@@ -162,7 +163,8 @@ class _Fitted(NamedTuple):
         parts = models.parts.map(
             groups.one_of, best, len(couplings), self.solved, couplings[best] != 0.0
         )
-        model = replace(models, offset=self.machine.offset, parts=parts.kept())
+        whole = replace(models, offset=self.machine.offset, parts=parts.kept())
+        model = self._reduced(whole, found[best][0])
         return {
             "model": model,
             "coupling": couplings[best],
@@ -170,11 +172,25 @@ class _Fitted(NamedTuple):
             "joint": joints[best],
             "looked": data,
             "left_out": found[best][1],
-            "variance": self._variance(system, couplings[best]),
+            "variance": self._variance(
+                system, couplings[best], None if model is whole else whole
+            ),
         }
 
+    def _reduced(self, whole: PartitionedModel, error: float) -> PartitionedModel:
+        """Return the model with fewer points, where they are good enough."""
+        if not self.machine.reduce:
+            return whole
+        alpha = self.machine.alpha
+        parts = whole.parts.map(groups.reduced, self.solved, alpha, error).kept()
+        model = replace(whole, parts=parts)
+        return model if model.n_bytes < whole.n_bytes else whole
+
     def _variance(
-        self, system: GatheredJoint | ExchangedJoint, coupling: float
+        self,
+        system: GatheredJoint | ExchangedJoint,
+        coupling: float,
+        whole: PartitionedModel | None,
     ) -> PartitionedVariance:
         """Return what variances need, still to be computed."""
         *energy, n = self.solved.sum(groups.energy)
@@ -182,7 +198,7 @@ class _Fitted(NamedTuple):
         every = [list(range(group.n_own)) if coupling else [] for group in self.borders]
         precisions = system.precisions(every, coupling)
         parts = self.solved.map(groups.variance, precisions, alpha, scale)
-        return PartitionedVariance(scale, alpha * scale, parts)
+        return PartitionedVariance(scale, alpha * scale, parts, whole)
 
     def _side_by_side(
         self, couplings: Sequence[float], joints: Sequence[JointSolution]

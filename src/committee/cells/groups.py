@@ -14,6 +14,7 @@ from committee.cells.group_system import GroupBorders
 from committee.cells.loo import own_effect
 from committee.cells.machine import Border, CellFit
 from committee.cells.model import CellModel
+from committee.cells.reduced_set import reduced_cells
 from committee.cells.train import (
     CellOptions,
     merged,
@@ -43,6 +44,7 @@ class Machine(NamedTuple):
     offset: FloatArray
     width: float
     options: CellOptions
+    reduce: bool
 
 
 class Solved(NamedTuple):
@@ -88,7 +90,7 @@ def solve(
     grown: Grown, borders: GroupBorders, looked: list[int], machine: Machine
 ) -> Solved:
     """Fit every cell of a group by itself; `looked` are those of leave-one-out."""
-    kernel, alpha, offset, width, options = machine
+    kernel, alpha, offset, width, options, _ = machine
     X, Y, s = grown.rows
     rows = [
         merged(Part(X[cell], Y[cell] - offset, s[cell]), options.max_cell)
@@ -146,6 +148,11 @@ def one_of(
         return solved.alone
     coef = np.ascontiguousarray(np.split(models.coef, n, axis=1)[i])
     return replace(models, coef=coef, offset=solved.alone.offset)
+
+
+def reduced(model: CellModel, solved: Solved, alpha: float, error: float) -> CellModel:
+    """Return the model of a group with fewer points; see `reduced_cells`."""
+    return reduced_cells(model, solved.rows, alpha, error)
 
 
 def variance(

@@ -130,11 +130,14 @@ class PartitionedVariance:
         As for `CellVariance`.
     parts : Chunks of CellVariance or None
         One for each group; None where only scale and noise are at hand.
+    whole : PartitionedModel, optional
+        The cells with all their points, where the model has a reduced set of them.
     """
 
     scale: FloatArray
     noise: FloatArray
     parts: Chunks | None
+    whole: PartitionedModel | None = None
 
     def kept(self) -> PartitionedVariance:
         """Return the same, computed."""
@@ -151,7 +154,7 @@ class PartitionedVariance:
                 "call gather() first."
             )
         s = np.zeros(len(X))
-        for numbers, found in model.asked(X, _spread, self.parts):
+        for numbers, found in (self.whole or model).asked(X, _spread, self.parts):
             s[numbers] += found
         return s[:, None] * np.sqrt(self.scale)
 
@@ -161,7 +164,8 @@ class PartitionedVariance:
         found: list[CellVariance] = self.parts.values()
         ridge = np.concatenate([part.ridge for part in found])
         precision = [G for part in found for G in part.precision]
-        return CellVariance(ridge, precision, self.scale, self.noise)
+        whole = None if self.whole is None else self.whole.gathered()
+        return CellVariance(ridge, precision, self.scale, self.noise, whole)
 
 
 def questions(

@@ -24,6 +24,7 @@ from committee.cells.joint import JointSolution, JointSystem, coupled_coef
 from committee.cells.loo import LeftOut, leave_one_out
 from committee.cells.machine import CellFit, Factor, solve_cell
 from committee.cells.model import CellModel
+from committee.cells.reduced_set import reduced_cells
 from committee.cells.tree import CellTree, grow_tree
 from committee.cells.variance import CellVariance
 from committee.kernels import GramFunction, Kernel
@@ -108,6 +109,7 @@ def _trained(
     uncoupled = not any(options.couplings)
     borders = border_points(tree, X, cells, 0 if uncoupled else options.n_coupling)
     looked = looked_cells([len(cell) for cell in cells], options.max_cell)
+    reduce = options.precision == "auto"
     options = with_precision(options, kernel, alpha, rows[0])
     fits = solve_cells(kernel, alpha, rows, borders, looked, options)
     width = border_width(tree, X)
@@ -117,11 +119,16 @@ def _trained(
     nu = coupled["coupling"]
     energy: FloatArray = np.sum([fit.energy for fit in fits], axis=0)
     scale = energy / sum(len(part.X) for part in rows)
+    whole = coupled["model"]
+    if reduce:
+        error = coupled["errors"][nu]
+        coupled["model"] = reduced_cells(whole, rows, alpha, error, options.n_jobs)
     variance = CellVariance(
         np.concatenate([alpha / part.s for part in rows]),
         [system.precision(c, nu) for c in range(len(cells))] if nu else [],
         scale,
         alpha * scale,
+        None if coupled["model"] is whole else whole,
     )
     return CellTraining(
         **coupled, cells=cells, alpha=alpha, borders=borders, variance=variance

@@ -32,12 +32,15 @@ class CellVariance:
         The prior variance of the targets' processes.
     noise : array of shape (T,)
         alpha times the scale, the variance of a target around f.
+    whole : CellModel, optional
+        The cells with all their points, where the model has a reduced set of them.
     """
 
     ridge: FloatArray
     precision: Sequence[FloatArray]
     scale: FloatArray
     noise: FloatArray
+    whole: CellModel | None = None
 
     def std(
         self, model: CellModel, X: FloatArray, n_jobs: int | None = None
@@ -75,6 +78,7 @@ class CellVariance:
 
     def _variance(self, model: CellModel, c: int, X: FloatArray) -> FloatArray:
         """Return V_c of some rows, (N,)."""
+        model = self.whole or model
         part, n = model.points[model.part(c)], int(model.n_rows[c])
         first = int(model.n_rows[:c].sum())
         ridge = self.ridge[first : first + n]

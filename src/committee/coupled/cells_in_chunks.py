@@ -87,7 +87,7 @@ class CellsInChunks:
         without = copy.copy(self)
         del without.cells_
         if isinstance(parts := self.__dict__.get("_variance"), PartitionedVariance):
-            without._variance = replace(parts, parts=None)  # type: ignore[attr-defined]
+            without._variance = replace(parts, parts=None, whole=None)  # type: ignore[attr-defined]
         return model.answers(rows).map(
             _with_answers, without, model.n_cells, model.offset
         )
