@@ -10,7 +10,7 @@ from sklearn.metrics.pairwise import (
     rbf_kernel,
 )
 
-from committee.kernels import KERNELS, Kernel, make_kernel, median_gamma
+from committee.kernels import KERNELS, Kernel, check_size, make_kernel, median_gamma
 
 TWINS = {
     "rbf": lambda X, Z: rbf_kernel(X, Z, gamma=0.3),
@@ -134,3 +134,17 @@ def test_a_power_that_is_not_finite_is_said(rng, degree):
 def test_a_name_that_is_not_known():
     with pytest.raises(ValueError, match=r"kernel must be one of .*Got 'gaussian'"):
         Kernel("gaussian")
+
+
+def test_columns_of_unlike_scales_are_warned_of():
+    X = np.random.default_rng(0).normal(size=(50, 3)) * [1.0, 1.0, 1e8]
+    with pytest.warns(UserWarning, match=r"^Column 2 of X has a range of .* Scale"):
+        make_kernel("rbf", X)
+    # A constant column has no scale, and a gamma that is given is taken.
+    make_kernel("rbf", np.c_[X[:, :2], np.zeros(50)])
+    make_kernel("rbf", X, gamma=1.0)
+
+
+def test_numbers_without_squares_are_refused():
+    with pytest.raises(ValueError, match=r"^y must have no number above 1e\+150"):
+        check_size(np.array([0.0, -1e200]), "y")

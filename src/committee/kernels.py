@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -26,6 +27,11 @@ _EUCLIDEAN = _OF_DISTANCES - {"laplacian"}
 SCALED = _OF_DISTANCES | {"polynomial"}
 #: Pairs of at most this many rows decide the median distance.
 _MEDIAN_ROWS = 1000
+#: Numbers whose squares, and sums of many of them, are numbers.
+_LARGEST = 1e150
+#: Columns of spreads that differ by so much are worth a warning: distances are those of
+#: the widest.
+_UNLIKE = 1e3
 
 #: Entries of a block that are worked on together: 256 kB, half of a cache.
 _CACHED = 2**15
@@ -169,8 +175,39 @@ def make_kernel(
     if gamma is None:
         gamma = 1.0 / X.shape[1]
         if isinstance(kernel, str) and kernel in _OF_DISTANCES:
+            _warn_of_scales(X)
             gamma = median_gamma(X, kernel)
     return Kernel(kernel, float(gamma), degree, coef0)
+
+
+def check_size(A: FloatArray, name: str) -> None:
+    """Refuse numbers whose squares are not: distances and sums of squares need them."""
+    largest = float(np.abs(A).max(initial=0.0))
+    if largest > _LARGEST:
+        raise ValueError(
+            f"{name} must have no number above {_LARGEST:g}: its square would be infinite. "
+            f"Got {largest:.3g}. Scale {name}."
+        )
+
+
+def _warn_of_scales(X: FloatArray) -> None:
+    """Warn where distances would be those of one column."""
+    if len(X) > _MEDIAN_ROWS:
+        X = X[np.linspace(0, len(X) - 1, _MEDIAN_ROWS).astype(np.intp)]
+    spread = np.ptp(X, axis=0)
+    some = np.flatnonzero(spread)
+    if not len(some):
+        return
+    wide, narrow = (some[f(spread[some])] for f in (np.argmax, np.argmin))
+    if spread[wide] > _UNLIKE * spread[narrow]:
+        warnings.warn(
+            f"Column {wide} of X has a range of {spread[wide]:.3g}, column {narrow} one of "
+            f"{spread[narrow]:.3g}: distances between rows hardly see the second. Scale "
+            "the columns, with a StandardScaler in a pipeline for one; a gamma that is "
+            "given is taken as it is.",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def median_gamma(X: FloatArray, kernel: str = "rbf") -> float:

@@ -34,7 +34,7 @@ from committee.coupled.sampling import (
 )
 from committee.diagnostics.correlation import scaled_error_correlation
 from committee.distributed import computed, lazy_rows
-from committee.kernels import KERNELS, Kernel, make_kernel
+from committee.kernels import KERNELS, Kernel, check_size, make_kernel
 from committee.linalg import solve_simplex
 
 #: What every kernel machine here takes: a kernel and a ridge.
@@ -348,7 +348,9 @@ class CoupledEnsemble(InCells, BaseEstimator):
     def _check_X(self, X: Any) -> FloatArray:
         """Return the rows to predict, once fitted."""
         check_is_fitted(self, ["weights_", "cells_"], all_or_any=any)
-        return validate_data(self, X, dtype=np.float64, reset=False)  # type: ignore[no-any-return]
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        check_size(X, "X")
+        return X  # type: ignore[no-any-return]
 
     @lazy_rows(tail=_member_axes)
     def member_predictions(self, X: Any, *, n_jobs: int | None = None) -> FloatArray:

@@ -16,7 +16,7 @@ from committee.coupled.expansion import outputs_of
 from committee.coupled.gram import GramBlocks, Layout, threads_for
 from committee.coupled.link import refuse_one_class, signed_targets
 from committee.coupled.system import CoupledSolution, Solver, solve_coupled
-from committee.kernels import Kernel
+from committee.kernels import Kernel, check_size
 from committee.targets import without_missing
 
 
@@ -126,6 +126,8 @@ def regression_rows(X: Any, y: Any, s: Any, estimator: Any = None) -> Rows:
         X, y, dtype=np.float64, multi_output=True, y_numeric=True, estimator=estimator
     )
     y = y.astype(np.float64)
+    check_size(X, "X")
+    check_size(y, "y")
     return Rows(X, y, y.reshape(len(y), -1), s)
 
 
@@ -134,6 +136,7 @@ def label_rows(X: Any, y: Any, s: Any, estimator: Any = None) -> Rows:
     if y is not None:
         y = without_missing(y)
     X, y = check_X_y(X, y, dtype=np.float64, estimator=estimator)
+    check_size(X, "X")
     # Each label twice: a chunk of few rows is no sign of too many classes.
     check_classification_targets(np.repeat(np.unique(y), 2))
     return Rows(X, y, np.zeros((len(y), 0)), s)
