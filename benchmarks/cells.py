@@ -4,6 +4,7 @@ Seconds are CPU seconds of one thread, `python -m benchmarks cells` limits BLAS 
 Test rows are looked at once, by what was chosen on training rows.
 """
 
+import argparse
 import resource
 import time
 
@@ -31,7 +32,7 @@ from committee.cells import CellOptions, border_points, train_cells
 
 #: The largest training set of the dense machine.
 _DENSE = 10_000
-#: Of Nystroem: the last takes most of the minutes, and `--few` leaves it out.
+#: Of Nystroem: the last takes most of the minutes.
 COMPONENTS = [300, 1000, 3000]
 COLUMNS = [
     "model", "error", "+-", "choose s", "fit s", "predict s",
@@ -40,21 +41,39 @@ COLUMNS = [
 
 
 def main(argv: list[str]) -> None:
-    parts = {
-        "regression": lambda names: table(names or REGRESSION),
-        "classification": lambda names: table(names or CLASSIFICATION),
-        "large": lambda names: table(names or ("waves", "friedman 1"), 100_000),
-        "small": lambda names: table(names or ("torque", "magic"), 12_500),
-        "borders": borders,
-        "million": million,
+    """Print the tables of one part, `--splits` of the rows for each set."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks cells")
+    parts = [
+        "all",
+        "regression",
+        "classification",
+        "large",
+        "small",
+        "borders",
+        "million",
+    ]
+    parser.add_argument("part", nargs="?", default="all", choices=parts)
+    parser.add_argument("names", nargs="*", help="data sets, or numbers of rows")
+    parser.add_argument("--splits", type=int, default=1)
+    parser.add_argument("--few", action="store_true", help="without Nystroem(3000)")
+    o = parser.parse_args(argv)
+    components = COMPONENTS[:-1] if o.few else COMPONENTS
+    sets = {
+        "regression": (REGRESSION, 20_000),
+        "classification": (CLASSIFICATION, 20_000),
+        "large": (("waves", "friedman 1"), 100_000),
+        "small": (("torque", "magic"), 12_500),
     }
-    if "--few" in argv:
-        COMPONENTS.remove(3000)
-    name, *rest = [word for word in argv if word != "--few"] or ["all"]
-    wanted = ["regression", "classification", "borders"] if name == "all" else [name]
+    wanted = (
+        ["regression", "classification", "borders"] if o.part == "all" else [o.part]
+    )
     with threadpool_limits(1):
         for part in wanted:
-            parts[part](rest)
+            if part in sets:
+                names, most = sets[part]
+                table(o.names or names, most, o.splits, components)
+            else:
+                {"borders": borders, "million": million}[part](o.names)
 
 
 def cpu(call):
@@ -63,15 +82,61 @@ def cpu(call):
     return time.process_time() - start, result
 
 
-def table(names, most=20_000):
-    """One table for each set; ratios are to the cells of default settings."""
+def table(names, most, splits, components):
+    """One table for each set, and one of all; ratios are to the cells."""
+    lines = []
     for name in names:
-        data = split(name, most=most)
-        if data is not None:
-            show(*_compared(name, *data))
+        data = [split(name, seed, most) for seed in range(splits)]
+        if data[0] is None:
+            continue
+        runs = [_compared(name, *rows, components) for rows in data]
+        X = data[0][0]
+        size = f"{len(X):,} rows, {X.shape[1]} columns, {splits} splits"
+        title = f"{name}: {size}; {_measure(name)}; x: times the cells'"
+        found = _means(runs)
+        show(title, COLUMNS, found)
+        lines.append([name, *(f"{line[1]} {line[2]}" for line in found)])
+    labels = [line[0] for line in found]
+    show(
+        "errors of all sets, and the standard errors of their means",
+        ["data", *labels],
+        lines,
+    )
 
 
-def _compared(name, X, y, X_test, y_test):
+def _measure(name):
+    return "MSE of a target of variance one" if name in REGRESSION else "wrong labels"
+
+
+def _means(runs):
+    """Return a line for each model: means over the splits, times as ratios to the first.
+
+    The spread is the standard error of the mean over the splits, of one split over rows.
+    """
+    lines = []
+    ours = np.mean([run[0][2:] for run in runs], axis=0)
+    for i, (label, *_) in enumerate(runs[0]):
+        errors = [run[i][1] for run in runs]
+        means = np.array([e.mean() for e in errors])
+        rows = errors[0]
+        spread = (
+            means.std(ddof=1) / np.sqrt(len(runs))
+            if len(runs) > 1
+            else rows.std() / np.sqrt(len(rows))
+        )
+        choose, fit, new = np.mean([run[i][2:] for run in runs], axis=0)
+        times = fit / ours[1], (choose + fit) / (ours[0] + ours[1]), new / ours[2]
+        lines.append(
+            [
+                label, f"{means.mean():.4f}", f"{spread:.4f}", f"{choose:.2f}",
+                f"{fit:.2f}", f"{new:.3f}", *(f"{x:.1f}" for x in times),
+            ]
+        )  # fmt: skip
+    return lines
+
+
+def _compared(name, X, y, X_test, y_test, components):
+    """Return label, losses of test rows, seconds to choose, fit and predict of each."""
     classes = 0 if name in REGRESSION else int(max(y.max(), y_test.max())) + 1
     Y = targets(y, classes)
 
@@ -93,8 +158,10 @@ def _compared(name, X, y, X_test, y_test):
         t_new, f = cpu(lambda: model.predict(X_test))
         k = model.kernel_
         again = clone(model).set_params(
-            kernel=k.name, gamma=k.gamma, alpha=model.alpha_, coupling=model.coupling_
+            kernel=k.name, gamma=k.gamma, alpha=model.alpha_
         )
+        if model.gate is None:
+            again.set_params(coupling=model.coupling_)
         t_fit, _ = cpu(lambda: again.fit(X, y))
         return label, losses(f), max(t_all - t_fit, 0.0), t_fit, t_new
 
@@ -102,11 +169,12 @@ def _compared(name, X, y, X_test, y_test):
     rows = [
         in_cells("cells"),
         in_cells("cells, learned metric", metric="learned"),
+        in_cells("cells, by precision", gate="grbcm", random_state=0),
     ]
     t, (kernel, alpha) = cpu(lambda: chosen_nystroem(X, Y))
     rows += [
         row(f"Nystroem({m}) + Ridge", t, NystroemRidge(kernel, alpha, m), Y)
-        for m in COMPONENTS
+        for m in components
     ]
     t, (model, offset) = cpu(lambda: chosen_random(X, y, classes))
     rows.append(
@@ -117,19 +185,11 @@ def _compared(name, X, y, X_test, y_test):
         rows.append(row("KernelRidge", t, DenseRidge(kernel, alpha), Y))
     boost = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
     rows.append(row("HistGradientBoosting", 0.0, boost(random_state=0), y))
-    _, _, our_choice, our_fit, our_new = rows[0]
-    our_all = our_choice + our_fit
-    lines = [
-        [
-            label, f"{e.mean():.4f}", f"{e.std() / np.sqrt(len(e)):.4f}", f"{choose:.2f}",
-            f"{fit:.2f}", f"{new:.3f}", f"{fit / our_fit:.1f}",
-            f"{(choose + fit) / our_all:.1f}", f"{new / our_new:.1f}",
-        ]
-        for label, e, choose, fit, new in rows
-    ]  # fmt: skip
-    what = "wrong labels" if classes else "MSE of a target of variance one"
-    size = f"{len(X):,} rows, {X.shape[1]} columns"
-    return f"{name}: {size}; {what}; x: times the cells'", COLUMNS, lines
+    return rows
+
+
+#: Coupling and border points of each cell, first those that the others are compared with.
+_COUPLED = ((0.0, 32), (10.0, 32), (100.0, 128))
 
 
 def borders(names):
@@ -138,36 +198,41 @@ def borders(names):
     for name in names or ("friedman 1", "piston", "torque", "waves", "weierstrass"):
         X, y, X_test, y_test = split(name)
         first = train_cells(X, y[:, None], None, CellOptions(700))
-        k, at, losses = first.model.kernel, {}, {}
-        for nu in (0.0, 10.0):
-            options = CellOptions(700, k.name, k.gamma, first.alpha, (nu,))
+        k, found = first.model.kernel, []
+        for nu, n in _COUPLED:
+            options = CellOptions(
+                700, k.name, k.gamma, first.alpha, (nu,), n, precision="double"
+            )
             fitted = train_cells(X, y[:, None], None, options)
             model = fitted.model
-            losses[nu] = (model.predict(X_test)[:, 0] - y_test) ** 2
             cell = model.tree.cell_of(X_test)
-            cells = [np.flatnonzero(cell == c) for c in range(model.tree.n_cells)]
+            cells = [np.flatnonzero(cell == c) for c in range(model.n_cells)]
             fresh = border_points(model.tree, X_test, cells, 16)
-            at[nu] = (
-                _jump(model, first.borders),
-                _jump(model, fresh),
-                _step(model, fresh, X_test.std()),
+            found.append(
+                (
+                    (model.predict(X_test)[:, 0] - y_test) ** 2,
+                    _jump(model, first.borders),
+                    _jump(model, fresh),
+                    _step(model, fresh, X_test.std()),
+                )
             )
-        ratios = [a / b for a, b in zip(at[0.0], at[10.0], strict=True)]
-        p = wilcoxon(losses[10.0] - losses[0.0]).pvalue
-        rows.append(
-            [
-                name, str(X.shape[1]), f"{first.coupling:g}", f"{at[0.0][0]:.3f}",
-                f"{ratios[0]:.0f}", f"{at[0.0][1]:.3f}", f"{ratios[1]:.1f}",
-                f"{at[0.0][2]:.0e}", f"{at[10.0][2]:.0e}",
-                *(f"{e.mean():.4f}" for e in losses.values()),
-                f"{p:.0e}",
-            ]
-        )  # fmt: skip
+        alone, *coupled = found
+        for (nu, n), (e, at, between, step) in zip(_COUPLED[1:], coupled, strict=True):
+            rows.append(
+                [
+                    name, str(X.shape[1]), f"{nu:g}", str(n),
+                    f"{alone[1]:.3f}", f"{alone[1] / at:.0f}",
+                    f"{alone[2]:.3f}", f"{alone[2] / between:.1f}",
+                    f"{alone[3]:.0e}", f"{step:.0e}",
+                    f"{alone[0].mean():.4f}", f"{e.mean():.4f}",
+                    f"{wilcoxon(e - alone[0]).pvalue:.0e}",
+                ]
+            )  # fmt: skip
     columns = [
-        "data", "columns", "LOO takes", "coupled points", "x less", "fresh points",
-        "x less", "f 0", "f 10", "MSE 0", "MSE 10", "p",
+        "data", "columns", "coupling", "points", "jump at 32", "x less", "fresh points",
+        "x less", "f alone", "f coupled", "MSE alone", "coupled", "p",
     ]  # fmt: skip
-    title = "root mean square jump between cells of 700; of f itself; coupling 0 and 10"
+    title = "root mean square jump between cells of 700; of f itself; errors"
     show(title, columns, rows)
 
 
