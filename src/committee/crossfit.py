@@ -9,6 +9,7 @@ without it. The members themselves are not trained again.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -49,6 +50,8 @@ class Predicted(NamedTuple):
         That of the margins of `output`, for classes.
     p : array of shape (N, K) or None
         What the combiner makes of the sums, for classes; None where it is not known.
+    weights : list of (rows, array of shape (M,))
+        By which weights the rows are predicted.
     """
 
     values: FloatArray | IntArray
@@ -57,13 +60,15 @@ class Predicted(NamedTuple):
     output: FloatArray
     variance: FloatArray | None = None
     p: FloatArray | None = None
+    weights: Sequence[tuple[IntArray, FloatArray]] = ()
 
     @classmethod
     def of(cls, votes: FilledVotes, w: FloatArray) -> Self:
         """Return the predictions of weights (M,)."""
         output = votes.output(w)
         variance = None if output.ndim == 1 else votes.margin_variance(w)
-        return cls(decided(output), votes.losses(w), votes.counted, output, variance)
+        found = decided(output), votes.losses(w), votes.counted, output, variance
+        return cls(*found, weights=[(np.arange(len(output)), w)])
 
     def in_units(self, u: float) -> Self:
         """Return the same with the sums of weights that are u times as large."""
@@ -212,7 +217,9 @@ def _predicted(
             variance[test] = part.variance
             p[test] = combiner.probabilities(share_unit(w) * part.output)
     of_classes = (variance, p) if K else ()
-    return Predicted(values, losses, votes.counted, output, *of_classes)
+    by = [(fold.test, w) for fold, w in zip(folds, weights, strict=True)]
+    found = Predicted(values, losses, votes.counted, output, *of_classes)
+    return found._replace(weights=by)
 
 
 def as_shares(w: FloatArray) -> FloatArray:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes, make_classification
 from sklearn.tree import DecisionTreeRegressor
 
@@ -54,6 +55,13 @@ def test_rows_that_a_member_did_not_train_on_are_those_it_is_weighed_on(data, sh
     generator = Networks(8, data=data, n_splits=4)
     generation = generator.generate(SMALL, DATA, random_state=0)
     assert abs(generation.held_out.mean() - share) < 0.02
+
+
+@pytest.mark.parametrize("data", ["bagging", "cross-splits", "mini-batches"])
+def test_members_that_are_not_stopped_predict_the_rows_themselves(data):
+    generator = Networks(8, data=data, n_splits=4)
+    whole = clone(SMALL).set_params(patience=None)
+    generation = generator.generate(whole, DATA, random_state=0)
     for m, member in enumerate(generation.members):
         rows = generation.held_out[:, m]
         np.testing.assert_allclose(

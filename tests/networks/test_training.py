@@ -27,11 +27,21 @@ def problem(N=120, s=None):
     return Problem(X, y.astype(np.float32), s, SquaredError())
 
 
-def run(members, *, epochs=60, patience=3, dropout=0.2, learning_rate=0.01, **settings):
+def run(
+    members,
+    *,
+    epochs=60,
+    patience=3,
+    dropout=0.2,
+    learning_rate=0.01,
+    stop=lambda own: own.stop,
+    **settings,
+):
     """Train some members, each by its own seed; the rows of a member are its own."""
     randoms = [np.random.default_rng([7, m]) for m in members]
     theta = np.stack([initial_weights(LAYOUT, random) for random in randoms])
     rows = [split_for_stopping(np.arange(120), 0.3, random) for random in randoms]
+    rows = [MemberRows(own.train, stop(own)) for own in rows]
     layers = SeparateLayers(LAYOUT, theta, "relu", dropout)
     how = Settings(32, learning_rate, 0.01, epochs, patience, **settings)
     return train(layers, problem(), rows, randoms, how)
@@ -55,6 +65,16 @@ def test_the_weights_are_those_of_the_epoch_with_the_least_loss():
     np.testing.assert_array_equal(best.theta, long.theta)
     assert n < 60
     assert np.isnan(best.losses[0])
+
+
+def test_a_half_of_the_stopping_rows_has_the_weights_that_it_would_choose():
+    """Bit for bit those of a network that is stopped on this half alone."""
+    whole = run([0, 1, 2], patience=60)
+    assert len(whole.halves) == 2
+    for i, theta in enumerate(whole.halves):
+        other = run([0, 1, 2], patience=60, stop=lambda own, i=i: own.halves[i])
+        np.testing.assert_array_equal(theta, other.theta)
+        assert not np.array_equal(theta, whole.theta)
 
 
 def test_parts_of_a_batch_have_the_same_gradient_to_rounding():
@@ -106,10 +126,19 @@ def test_losses_are_means_over_each_members_own_rows():
     layers = SeparateLayers(LAYOUT, theta, "relu")
     losses = StoppingRows(rows, data).losses(layers, data, joint=False)
     for m, each in enumerate(rows):
-        f = layers.forward(data.X[each.stop][None])[m]
-        value = 0.5 * (f - data.Y[each.stop])[:, 0] ** 2
-        expected = np.average(value, weights=data.s[each.stop])
-        np.testing.assert_allclose(losses[m], expected, rtol=1e-5)
+        for found, part in zip(losses[:, m], (each.stop, *each.halves), strict=True):
+            f = layers.forward(data.X[part][None])[m]
+            value = 0.5 * (f - data.Y[part])[:, 0] ** 2
+            expected = np.average(value, weights=data.s[part])
+            np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_a_half_without_rows_has_the_loss_of_all():
+    data, rows = problem(), [MemberRows(np.arange(1), np.arange(7, 8))]
+    theta = initial_weights(LAYOUT, np.random.default_rng(0))[None]
+    layers = SeparateLayers(LAYOUT, theta, "relu")
+    whole, first, second = StoppingRows(rows, data).losses(layers, data, joint=False)
+    assert whole == first == second
 
 
 def test_rows_to_be_stopped_on_are_apart_and_not_too_many():

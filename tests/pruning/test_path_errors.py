@@ -55,6 +55,23 @@ def test_probabilities_of_few_members_hold_on_fresh_rows(K, limits):
     assert summary.log_loss_after == pytest.approx(found, rel=0.15)
 
 
+@pytest.mark.parametrize("K", [2, 4])
+@pytest.mark.parametrize(
+    ("combiner", "n_trees"), [("average", 10), ("average", 60), ("orientation", 60)]
+)
+def test_log_losses_out_of_bag_are_those_of_fresh_rows(combiner, n_trees, K):
+    """Of plain shares of votes, within 4 standard errors of as many fresh rows."""
+    X, y, X_new, y_new = rows(K)
+    model = RandomForestClassifier(n_trees, random_state=0).fit(X, y)
+    small = prune(model, X, y, oob=True, combiner=combiner, calibration=None)
+    summary = small.summary()
+    found = summary.log_loss_before, summary.log_loss_after
+    for shown, each in zip(found, (model, small), strict=True):
+        p = each.predict_proba(X_new)[np.arange(len(y_new)), y_new]
+        losses = -np.log(np.maximum(p, np.finfo(float).eps))
+        assert abs(shown - losses.mean()) < 4 * losses.std() / np.sqrt(len(y))
+
+
 def test_pruning_a_weighed_committee_keeps_its_probabilities():
     """Its weights were learned on these rows: before and after are measured alike."""
     X, y, X_new, y_new = rows()

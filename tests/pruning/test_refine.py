@@ -422,6 +422,16 @@ def test_shrinking_by_nothing_is_the_forest():
         shrink(forest, strength=-1)
 
 
+def test_the_log_loss_before_is_that_of_all_trees(labelled):
+    """Of ten trees: out of bag within 4 standard errors of as many fresh rows."""
+    X, y, Z, z = labelled
+    forest = RandomForestClassifier(10, random_state=0).fit(X, y)
+    found = refine(forest, X, y, oob=True, random_state=0).summary().log_loss_before
+    p = forest.predict_proba(Z)[np.arange(len(z)), np.searchsorted(forest.classes_, z)]
+    losses = -np.log(np.maximum(p, np.finfo(float).eps))
+    assert abs(found - losses.mean()) < 4 * losses.std() / np.sqrt(len(y))
+
+
 @pytest.mark.parametrize("oob", [True, False])
 def test_refined_probabilities_hold_on_fresh_rows(oob, labelled):
     """The slope is near the best one, which the fresh rows choose themselves."""

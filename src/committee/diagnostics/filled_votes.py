@@ -127,7 +127,7 @@ class FilledVotes:
         noise = rng.standard_normal(missing.shape) * missing
         noise *= np.sqrt(self.variance)[:, None]
         votes = np.where(missing, self.mean[:, None] + noise, votes)
-        v, squares = np.maximum(self._spread(w), 0.0), missing @ w[members] ** 2
+        v, squares = np.maximum(self.open_share(w), 0.0), missing @ w[members] ** 2
         share = np.divide(v, squares, out=np.zeros_like(v), where=squares > 0)
         return f + np.sqrt(share) * (noise @ w[members]), votes
 
@@ -152,8 +152,8 @@ class FilledVotes:
         """
         f = self.output(w)
         if f.ndim == 1:
-            return np.asarray((f - self.y) ** 2 + self.output_variance(w))
-        v = self._spread(w)
+            return np.asarray((f - self.y) ** 2 + self.variance * self.open_share(w))
+        v = self.open_share(w)
         wrong: FloatArray = (f.argmax(axis=1) != self.y).astype(np.float64)
         open_ = np.flatnonzero(v > 0)
         margin = _margins(f[open_], self.y[open_])
@@ -161,17 +161,13 @@ class FilledVotes:
         wrong[open_] = _p_error(margin, sd, self.y[open_])
         return wrong
 
-    def output_variance(self, w: FloatArray) -> FloatArray:
-        """Return s_n^2 v_n of numbers; below zero where f_n varies too much, (N,)."""
-        return np.asarray(self.variance * self._spread(w))
-
     def margin_variance(self, w: FloatArray) -> FloatArray:
         """Return the mean variance of the margins over the other classes, (N,)."""
         others = self.variance.sum(axis=1) / (self.variance.shape[1] - 1)
-        return np.asarray(others * np.maximum(self._spread(w), 0.0))
+        return np.asarray(others * np.maximum(self.open_share(w), 0.0))
 
-    def _spread(self, w: FloatArray) -> FloatArray:
-        """Return v, (N,)."""
+    def open_share(self, w: FloatArray) -> FloatArray:
+        """Return v, (N,); below zero where f varies more than the committee would."""
         if self.held_out is None:
             return np.zeros(len(self.F))
         members = np.flatnonzero(w)

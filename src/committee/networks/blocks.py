@@ -47,10 +47,12 @@ class Block:
 class TrainedNetwork:
     """One plain network: matrices (in + 1, out), for standardised rows.
 
-    `finished` is False where Ctrl-C came before its end.
+    `halves` are the same after the epochs with the least loss on each half of the rows to
+    be stopped on. `finished` is False where Ctrl-C came before its end.
     """
 
     matrices: list[Tensor]
+    halves: list[list[Tensor]]
     n_epochs: int
     loss: float
     finished: bool
@@ -65,7 +67,7 @@ def bytes_of_row(kind: Kind) -> int:
 
 def bytes_of_weights(kind: Kind) -> int:
     """Return the bytes of one member's weights, gradient, moments and copies."""
-    return 4 * 7 * kind.layout.n_parameters
+    return 4 * 9 * kind.layout.n_parameters
 
 
 def blocks_of(
@@ -118,19 +120,19 @@ def train_block(
         interruption=interruption,
         report=report,
     )
-    return as_networks(layers.plain(trained.theta), trained)
+    return as_networks(layers, trained)
 
 
-def as_networks(
-    matrices: list[Tensor], trained: Trained
-) -> list[TrainedNetwork | None]:
-    """Return networks one by one, from matrices (M, in + 1, out)."""
+def as_networks(layers: Any, trained: Trained) -> list[TrainedNetwork | None]:
+    """Return plain networks one by one, of trained layers."""
+    matrices, *halves = map(layers.plain, (trained.theta, *trained.halves))
     M = len(matrices[0])
     n_epochs = np.broadcast_to(trained.n_epochs, M)
     losses = np.broadcast_to(trained.losses, M)
     return [
         TrainedNetwork(
             [W[m] for W in matrices],
+            [[W[m] for W in half] for half in halves],
             int(n_epochs[m]),
             float(losses[m]),
             trained.finished,

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from committee._progress import bar_with_text
-from committee._typing import FloatArray, IntArray, Member, RandomState
+from committee._typing import IntArray, Member, RandomState
 from committee._validation import Interval, StrOptions
 from committee.members.base import (
     BatchedGenerator,
@@ -25,6 +25,7 @@ from committee.members.base import (
 from committee.members.resampling import Bagging, CrossSplits, MiniBatches
 from committee.networks.blocks import TrainedNetwork, blocks_of, train_blocks
 from committee.networks.estimators import NetworkClassifier, NetworkRegressor
+from committee.networks.held_out import predict_held_out
 from committee.networks.inputs import Prepared, prepare
 from committee.networks.interruption import interruptible
 from committee.networks.joint import train_jointly
@@ -47,7 +48,8 @@ class Networks(BatchedGenerator):
 
     Every member has its own first weights, its own order of rows, its own sample and its
     own early stopping, on rows that it does not train on: these are the rows that it is
-    weighed on. (They have chosen one number, the epoch to stop after.) The same seed
+    weighed on. They choose the epoch to stop after, so that each half of them is
+    predicted by the weights of the epoch that the other half would choose. The same seed
     gives the same members whatever M they are trained with and whatever `n_jobs`: the
     first ten of a hundred are the ten of `Networks(10)`. Columns and targets are
     standardised once, by all rows.
@@ -162,7 +164,11 @@ class Networks(BatchedGenerator):
             ]
             stopped = _interrupted(networks)
             if held_out:
-                yield _with_predictions(members, [rows[i] for i in kept], Z, data)
+                F, mask = predict_held_out(
+                    *(members, [networks[i] for i in kept], [rows[i] for i in kept]),
+                    *(prepared, Z, data.empty_predictions()),
+                )
+                yield Generation(members, F, mask)
             else:
                 yield Generation(members)
             if stopped:
@@ -331,21 +337,6 @@ def _member(
     if data.n_classes is not None:
         member.classes_ = np.arange(data.n_classes)
     return member.hold(prepared, network)
-
-
-def _with_predictions(
-    members: Sequence[Any],
-    rows: Sequence[MemberRows],
-    Z: FloatArray,
-    data: TrainingData,
-) -> Generation:
-    """Return the members with F and the mask of the rows that they did not train on."""
-    slabs = np.zeros((len(members), *data.empty_predictions().shape))
-    mask = np.ones((len(members), len(data)), dtype=bool)
-    for m, (member, own) in enumerate(zip(members, rows, strict=True)):
-        mask[m, own.train] = False
-        slabs[m, mask[m]] = member.from_outputs(member.values(Z[mask[m]]))
-    return Generation(list(members), np.moveaxis(slabs, 0, 1), mask.T)
 
 
 def _interrupted(networks: Sequence[TrainedNetwork | None]) -> bool:

@@ -58,7 +58,7 @@ def train_jointly(
         interruption=interruption,
         report=report,
     )
-    return as_networks(layers.plain(trained.theta), trained)
+    return as_networks(layers, trained)
 
 
 def rows_at_once(kind: Kind, n_members: int, *, share: bool, max_bytes: int) -> int:

@@ -13,7 +13,8 @@ from committee.networks.layout import Tensor
 from committee.networks.losses import Loss
 
 #: Rows that are looked at together to decide whether to stop. The products of a member
-#: have this many rows whatever the others have, so that its rounding is its own.
+#: have this many rows whatever the others have, so that its rounding is its own. Even,
+#: so that every other row is every other row of each chunk.
 STOP_CHUNK = 128
 
 
@@ -44,6 +45,11 @@ class MemberRows:
 
     train: IntArray
     stop: IntArray
+
+    @property
+    def halves(self) -> tuple[IntArray, IntArray]:
+        """Every other row of those to be stopped on, and the rest."""
+        return self.stop[::2], self.stop[1::2]
 
 
 class RowOrders:
@@ -83,21 +89,30 @@ class StoppingRows:
             self.weight[m].reshape(-1)[:n] = s
 
     def losses(self, layers: Any, problem: Problem, *, joint: bool) -> Tensor:
-        """Return the mean loss of each member, (M,); of a `joint` committee, (1,)."""
+        """Return mean losses (3, M): on all rows, and on the two `halves` of them.
+
+        Of a `joint` committee (3, 1). A half without rows has the loss of all.
+        """
         total: Any = 0.0
         for c in range(self.index.shape[1]):
             index, s = self.index[:, c], self.weight[:, c]
             f = problem.loss.predictions(layers.forward(problem.X[index]))
             if joint:
                 f = f.mean(axis=0, keepdims=True)
-            total = total + (problem.loss.values(f, problem.Y[index]) * s).sum(axis=1)
-        weights = self.weight.sum(axis=(1, 2))
+            total = total + _sums(problem.loss.values(f, problem.Y[index]) * s)
+        weights = sum(_sums(self.weight[:, c]) for c in range(self.index.shape[1]))
         losses: Tensor = total / np.where(weights > 0, weights, 1.0)
-        return losses
+        return np.where(weights > 0, losses, losses[0])
 
     def keep(self, members: Any) -> None:
         """Go on with some of the members."""
         self.index, self.weight = self.index[members], self.weight[members]
+
+
+def _sums(values: Tensor) -> Tensor:
+    """Return sums (3, R) of a chunk (R, n): of all rows, and of its two halves."""
+    halves = values[:, ::2].sum(axis=1), values[:, 1::2].sum(axis=1)
+    return np.stack([values.sum(axis=1), *halves])
 
 
 def split_for_stopping(

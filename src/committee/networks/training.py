@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,9 @@ class Trained:
     Attributes
     ----------
     theta : array of shape (M, P)
+    halves : list of two arrays of shape (M, P)
+        Those of the epochs with the least loss on each half of the rows to be stopped
+        on; none without such rows.
     n_epochs : array of shape (M,)
         How many were run.
     losses : array of shape (M,)
@@ -52,37 +55,53 @@ class Trained:
     """
 
     theta: Tensor
+    halves: list[Tensor]
     n_epochs: IntArray
     losses: Tensor
     finished: bool
 
 
-@dataclass
-class _Best:
+class _Least:
     """The weights with the least loss of U members, or of one committee of all."""
 
-    theta: Tensor
-    n_units: int
-    patience: float
-    #: Members that are still trained, by their first numbers.
-    running: IntArray = field(init=False)
+    def __init__(self, theta: Tensor, n_units: int) -> None:
+        self.theta = theta.copy()
+        self.losses = np.full(n_units, np.inf)
 
-    def __post_init__(self) -> None:
-        self.running = np.arange(self.n_units)
-        self.losses = np.full(self.n_units, np.inf)
-        self.waited = np.zeros(self.n_units, dtype=np.intp)
-        self.n_epochs = np.zeros(self.n_units, dtype=np.intp)
-
-    def update(self, theta: Tensor, losses: Tensor) -> Any:
-        """Keep what is better; return which of those that run go on, a mask."""
-        running = self.running
-        better = losses < self.losses[running]
-        if self.n_units == 1:
+    def update(self, units: IntArray, theta: Tensor, losses: Tensor) -> Any:
+        """Keep what is better; return where it is, a mask of the units that run."""
+        better = losses < self.losses[units]
+        if len(self.losses) == 1:
             if better[0]:
                 self.theta[...] = theta
         else:
-            self.theta[running[better]] = theta[better]
-        self.losses[running[better]] = losses[better]
+            self.theta[units[better]] = theta[better]
+        self.losses[units[better]] = losses[better]
+        return better
+
+
+class _Best:
+    """What is kept of the epochs, and who goes on."""
+
+    def __init__(self, theta: Tensor, n_units: int, patience: int | None) -> None:
+        self.patience = np.inf if patience is None else patience
+        self.of_all = _Least(theta, n_units)
+        n_halves = 0 if patience is None else 2
+        self.of_halves = [_Least(theta, n_units) for _ in range(n_halves)]
+        #: Members that are still trained, by their first numbers.
+        self.running = np.arange(n_units)
+        self.waited = np.zeros(n_units, dtype=np.intp)
+        self.n_epochs = np.zeros(n_units, dtype=np.intp)
+
+    def update(self, theta: Tensor, losses: Tensor) -> Any:
+        """Keep what is better; return which of those that run go on, a mask.
+
+        Losses (3, U) are those of all rows, and of their halves.
+        """
+        running = self.running
+        better = self.of_all.update(running, theta, losses[0])
+        for least, half in zip(self.of_halves, losses[1:], strict=True):
+            least.update(running, theta, half)
         self.waited[running] = np.where(better, 0, self.waited[running] + 1)
         on = self.waited[running] < self.patience
         self.running = running[on]
@@ -150,7 +169,7 @@ def _train(
         decay=settings.weight_decay,
         decayed=layers.decayed(),
     )
-    best = _Best(layers.theta.copy(), len(rows), settings.patience or np.inf)
+    best = _Best(layers.theta, len(rows), settings.patience)
     stopped = False
     for epoch in range(settings.max_epochs):
         for index in orders.batches(randoms[: len(rows)]):
@@ -158,8 +177,8 @@ def _train(
         best.n_epochs[best.running] += 1
         losses = np.full(len(best.running), np.nan)
         if stopping is not None:
-            losses = stopping.losses(layers, problem, joint=joint)
-            on = best.update(layers.theta, losses)
+            found = stopping.losses(layers, problem, joint=joint)
+            on, losses = best.update(layers.theta, found), found[0]
             if not on.any():
                 break
             if not on.all():
@@ -218,12 +237,14 @@ def _gradient(
 
 def _checked(best: _Best, last: Tensor | None, stopped: bool) -> Trained:
     """Return the best weights, or the last where no rows were looked at."""
-    theta = best.theta if last is None else last
-    losses = np.where(np.isfinite(best.losses), best.losses, np.nan)
+    theta = best.of_all.theta if last is None else last
+    losses = best.of_all.losses
+    losses = np.where(np.isfinite(losses), losses, np.nan)
     diverged = last is None and np.isnan(losses).any()
     if diverged or not np.isfinite(theta).all():
         raise ValueError(
             "The weights of a network grew beyond all bounds. Take a smaller "
             "learning_rate."
         )
-    return Trained(theta, best.n_epochs, losses, not stopped)
+    halves = [least.theta for least in best.of_halves]
+    return Trained(theta, halves, best.n_epochs, losses, not stopped)

@@ -13,9 +13,7 @@ from typing import Any
 import numpy as np
 
 from committee._typing import FloatArray, IntArray
-
-#: Least probability whose logarithm is taken, as scikit-learn's `log_loss` has it.
-_LEAST = float(np.finfo(np.float64).eps)
+from committee.diagnostics.filled_probabilities import LEAST, FilledProbabilities
 
 
 @dataclass(frozen=True)
@@ -32,11 +30,15 @@ class Measure:
         votes are missing.
     root : bool
         Whether the root of the mean is shown.
+    expected : callable or None
+        The losses of probabilities that are weighted means with weights (M,), in
+        expectation where votes are missing.
     """
 
     name: str
     losses: Callable[[FloatArray, Any, FloatArray], FloatArray] | None = None
     root: bool = False
+    expected: Callable[[FilledProbabilities, FloatArray], FloatArray] | None = None
 
     def shown(self, mean: Any, se: Any) -> tuple[Any, Any]:
         """Return the error and its standard error: of a root by the delta method."""
@@ -59,7 +61,7 @@ class Measure:
 def log_losses(p: FloatArray, y: IntArray, s: FloatArray | None = None) -> FloatArray:
     """Return -log p(y_n | x_n)."""
     right = np.take_along_axis(p, y[:, None], axis=1)[:, 0]
-    return np.asarray(-np.log(np.maximum(right, _LEAST)))
+    return np.asarray(-np.log(np.maximum(right, LEAST)))
 
 
 def _brier_losses(p: FloatArray, y: IntArray, s: FloatArray) -> FloatArray:
@@ -104,12 +106,14 @@ def _absolute_losses(f: FloatArray, y: FloatArray, s: FloatArray) -> FloatArray:
     return np.abs(f - y)
 
 
-LOG_LOSS = Measure("log-loss", log_losses)
+LOG_LOSS = Measure("log-loss", log_losses, expected=FilledProbabilities.log_losses)
 #: Measures by the names of scikit-learn's scorers; the first is the one without a name.
 OF_CLASSES = {
     "accuracy": Measure("error rate"),
     "neg_log_loss": LOG_LOSS,
-    "neg_brier_score": Measure("Brier score", _brier_losses),
+    "neg_brier_score": Measure(
+        "Brier score", _brier_losses, expected=FilledProbabilities.brier_losses
+    ),
     "roc_auc": Measure("1 - AUC", _ranking_losses),
 }
 _RMSE = Measure("RMSE", root=True)

@@ -16,6 +16,7 @@ from committee._typing import BoolArray, FloatArray, IntArray
 from committee.calibration import Calibration, fit_calibration
 from committee.combiners import Combiner
 from committee.crossfit import CrossFit, Predicted, share_unit
+from committee.diagnostics.filled_probabilities import FilledProbabilities
 from committee.diagnostics.filled_votes import FilledVotes
 from committee.ensembles import Roster
 from committee.probabilities import (
@@ -176,7 +177,29 @@ class PathErrors:
         s = self._counts(predicted.counted)
         if self._evaluation.F.ndim == 2:
             return measure.losses(np.asarray(predicted.values), self._rows.y, s)
-        return measure.losses(self.probabilities(predicted), self._rows.y, s)
+        p = self.probabilities(predicted)
+        if measure.expected is None or not self._are_means_of_some(predicted, p):
+            return measure.losses(p, self._rows.y, s)
+        losses = np.zeros(len(p))
+        for rows, w in predicted.weights:
+            losses[rows] = measure.expected(self._filled.take(rows), w)
+        return losses
+
+    @cached_property
+    def _filled(self) -> FilledProbabilities:
+        votes = FilledVotes.of(self._evaluation.F, self._rows.y, self._rows.held_out)
+        return FilledProbabilities.of(votes)
+
+    def _are_means_of_some(self, predicted: Predicted, p: FloatArray) -> bool:
+        """Whether p are plain weighted means, of members that vote on some rows only.
+
+        Calibrated probabilities have the variance of the sums in them.
+        """
+        if self._rows.held_out is None or predicted.output.min() < 0:
+            return False
+        if any(np.any(w < 0) or not np.any(w) for _, w in predicted.weights):
+            return False
+        return np.allclose(p, as_probabilities(predicted.output), rtol=1e-9, atol=1e-12)
 
     def _errors(self, predicted: Predicted) -> FloatArray:
         """Return 1 for a wrong class, or the squared error, in expectation, by row.

@@ -83,9 +83,7 @@ def _calibrated(refiner: Refiner, refined: Refined) -> dict[str, float]:
         found = fit_calibration(made.calibration, p, y, s, sums=output)
         made._calibration, p = found, found(p, output)
     made._held_out_rows = HeldOutScores.of(p, y, honest.counted, rows.weight)
-    before, after = (
-        log_losses(q, y) for q in (as_probabilities(honest.output["before"]), p)
-    )
+    before, after = refiner.log_losses_before(), log_losses(p, y)
     gap, se = paired_difference(after, before, s)
     means = (float(np.average(losses, weights=s)) for losses in (before, after))
     names = ("before", "after", "difference", "difference_se")

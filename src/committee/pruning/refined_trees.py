@@ -13,9 +13,12 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from committee._typing import BoolArray, FloatArray, IntArray, RandomState
+from committee.diagnostics.filled_probabilities import FilledProbabilities
 from committee.diagnostics.filled_votes import FilledVotes
 from committee.ensembles.roster import equal_weights
 from committee.ensembles.tree_values import with_values
+from committee.probabilities import as_probabilities
+from committee.pruning.measures import log_losses
 from committee.pruning.pruning_data import PruningData
 from committee.pruning.tree_rows import (
     as_tree_input,
@@ -234,6 +237,19 @@ class Refiner:
         _, F, rows, _ = self.evaluation
         votes, shares = FilledVotes.of(F, rows.y, rows.held_out), w / w.sum()
         return votes.output(shares).reshape(len(F), -1), votes.losses(shares)
+
+    def log_losses_before(self) -> FloatArray:
+        """Return the log-losses of the whole ensemble on honest rows, (N,).
+
+        Out of bag those to expect when all trees vote.
+        """
+        _, F, rows, _ = self.evaluation
+        if rows.held_out is None:
+            y = np.asarray(rows.y, dtype=np.intp)
+            return log_losses(as_probabilities(self._before[0]), y)
+        votes = FilledVotes.of(F, rows.y, rows.held_out)
+        assert self.roster.weights is not None
+        return FilledProbabilities.of(votes).log_losses(self.roster.weights)
 
     def losses(self, output: FloatArray) -> FloatArray:
         """Return 1 for a wrong class, or the squared error, by row."""

@@ -48,7 +48,8 @@ class Summary:
     difference, difference_se : float
         error_after - error_before, paired by rows, and its standard error.
     log_loss_before, log_loss_after, log_loss_difference, log_loss_difference_se
-        The same for the probabilities of a classifier; None where it has none.
+        The same for the probabilities of a classifier; None where it has none. Out of
+        bag, plain shares of votes have the log-loss to expect when all vote.
     cross_fitted : bool
         False where there were too few rows for folds; `error_after` is then the
         error as weighed, and too small.

@@ -15,6 +15,7 @@ import numpy as np
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.diagnostics.filled_votes import FilledVotes
 from committee.saved_state import packed, unpacked
+from committee.uncertainty.few_votes import as_of_all_members
 from committee.uncertainty.intervals import member_spread
 from committee.uncertainty.sets import SCORES, scores_of
 
@@ -38,9 +39,8 @@ class HeldOutResiduals:
     ----------
     residual : array of shape (n,)
         |y - f|, f by all members of the fold's committee: votes that are missing are
-        drawn from those that are there, `FilledVotes.drawn`. Where f has a variance of
-        s_n^2 v_n < 0 too much for so many members, all such residuals are scaled by
-        one factor to the squared error that these would have.
+        drawn from those that are there, `FilledVotes.drawn`. Where f varies more than
+        it would by all of them, residuals are scaled; see `as_of_all_members`.
     spread : array of shape (n,)
         Of the same votes.
     left_out : array of shape (n,) or None
@@ -77,12 +77,12 @@ class HeldOutResiduals:
         """
         rng = np.random.default_rng(0)
         N = len(votes.F)
-        f, spread, left_out, excess = np.full((4, N), np.nan)
+        f, spread, left_out, v, squares = np.full((5, N), np.nan)
         for rows, w in folds:
             part, members = votes.take(rows), _with_weight(w)
             f[rows], drawn = part.drawn(w, members, rng)
             spread[rows] = member_spread(drawn, w[members])
-            excess[rows] = part.output_variance(w)
+            v[rows], squares[rows] = part.open_share(w), w @ w
             if part.held_out is not None:
                 left_out[rows] = _mean_of_unseen(
                     part.F[:, members], w[members], part.held_out[:, members]
@@ -93,7 +93,10 @@ class HeldOutResiduals:
         if votes.held_out is None:
             return cls(residual, spread[rows])
         return cls(
-            _without_excess(residual, excess[rows]),
+            as_of_all_members(
+                *(residual, votes.variance[rows], v[rows], squares[rows]),
+                several=votes.n_votes[rows] > 1,
+            ),
             spread[rows],
             np.abs(y - left_out)[rows],
             packed(votes.held_out[np.ix_(rows, support)]),
@@ -156,14 +159,6 @@ def _with_weight(w: FloatArray) -> IntArray:
     """Return the members with a weight; all, where nobody has one."""
     members = np.flatnonzero(w)
     return members if len(members) else np.arange(len(w))
-
-
-def _without_excess(R: FloatArray, variance: FloatArray) -> FloatArray:
-    """Return R, where the variance (n,) is below zero scaled to mean R^2 + variance."""
-    over, squares = variance < 0, R**2
-    total = squares[over].sum()
-    share = 1 + variance[over].sum() / total if total > 0 else 1.0
-    return np.where(over, R * np.sqrt(max(share, 0.0)), R)
 
 
 def _mean_of_unseen(F: FloatArray, w: FloatArray, held_out: BoolArray) -> FloatArray:

@@ -1,0 +1,115 @@
+"""Log-losses and Brier scores of votes that cannot be heard."""
+
+import numpy as np
+import pytest
+from scipy.stats import betabinom
+
+from committee.diagnostics import filled_probabilities
+from committee.diagnostics.filled_probabilities import LEAST, FilledProbabilities
+from committee.diagnostics.filled_votes import FilledVotes
+from committee.pruning.measures import OF_CLASSES
+
+M = 20
+
+
+def filled(F, y, mask):
+    return FilledProbabilities.of(FilledVotes.of(F, y, mask))
+
+
+def votes_for(right):
+    """Return F (N, M, 2) of votes for class 1, and the classes: all are 1."""
+    return np.stack([1 - right, right], axis=2), np.ones(len(right), dtype=np.intp)
+
+
+def plain(name, F, y, w):
+    p = np.tensordot(F, w, axes=(1, 0))
+    return OF_CLASSES[name].losses(p, y, np.ones(len(y)))
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_where_all_are_heard_they_are_the_plain_losses(K, rng):
+    F, y = rng.dirichlet(np.ones(K), (50, 6)), rng.integers(0, K, 50)
+    w = np.array([0.5, 0.25, 0, 0.125, 0.125, 0])
+    found = filled(F, y, np.ones((50, 6), dtype=bool))
+    np.testing.assert_allclose(found.log_losses(w), plain("neg_log_loss", F, y, w))
+    np.testing.assert_allclose(found.brier_losses(w), plain("neg_brier_score", F, y, w))
+
+
+def test_a_row_against_the_sum_over_all_votes_that_may_come(rng):
+    """With q uniform, h of H votes: the others are Beta-binomial(1 + h, 1 + H - h).
+
+    The mean over q is a sum over 200 shares: the midpoint rule of smooth functions.
+    """
+    right = (rng.random((30, M)) < 0.6).astype(float)
+    right[:3] = 0.0
+    mask = rng.random((30, M)) < 0.37
+    votes = filled(*votes_for(right), mask)
+    uniform = FilledProbabilities(
+        votes.votes, votes.right, votes.variance, 1.0, filled_probabilities._WIDTHS
+    )
+    found = uniform.log_losses(np.full(M, 1 / M))
+    for n in range(30):
+        h, H = int(right[n] @ mask[n]), int(mask[n].sum())
+        t = np.arange(M - H + 1)
+        chance = betabinom.pmf(t, M - H, 1 + h, 1 + H - h)
+        expected = -chance @ np.log(np.maximum((h + t) / M, LEAST))
+        assert found[n] == pytest.approx(expected, rel=1e-3)
+
+
+@pytest.mark.parametrize("k", [5, M])
+@pytest.mark.parametrize("name", ["neg_log_loss", "neg_brier_score"])
+def test_votes_that_come_have_the_loss_that_was_expected(name, k, rng):
+    """Of k members, within five standard errors of the difference, row by row."""
+    q = rng.beta(2, 1, 4000)
+    F, y = votes_for((rng.random((4000, M)) < q[:, None]).astype(float))
+    w = np.r_[np.full(k, 1 / k), np.zeros(M - k)]
+    mask = rng.random((4000, M)) < 0.37
+    mask[~mask.any(axis=1), 0] = True
+    found = OF_CLASSES[name].expected(filled(F, y, mask), w)
+    gap = found - plain(name, F, y, w)
+    assert abs(gap.mean()) < 5 * gap.std() / np.sqrt(4000)
+
+
+def test_counted_on_the_votes_that_are_there_the_log_loss_is_far_too_high(rng):
+    q = rng.beta(2, 1, 4000)
+    F, y = votes_for((rng.random((4000, M)) < q[:, None]).astype(float))
+    mask, w = rng.random((4000, M)) < 0.37, np.full(M, 1 / M)
+    votes = FilledVotes.of(F, y, mask)
+    counted = -np.log(np.maximum(votes.output(w)[:, 1], LEAST))[votes.counted].mean()
+    found = filled(F, y, mask).log_losses(w)[votes.counted].mean()
+    assert counted > 1.5 * found
+
+
+def test_votes_that_are_less_sure_count_as_several(rng):
+    """The mean of four sure votes has a quarter of their variance."""
+    q = rng.beta(2, 2, 4000)
+    right = rng.binomial(4, q[:, None], (4000, M)) / 4
+    F, y = votes_for(right)
+    mask, w = rng.random((4000, M)) < 0.37, np.full(M, 1 / M)
+    found = filled(F, y, mask)
+    # Some 7 votes on a row: the ratio of two sums of 4,000 variances, to 3 %.
+    assert found.phi == pytest.approx(0.25, rel=0.05)
+    gap = found.log_losses(w) - plain("neg_log_loss", F, y, w)
+    assert abs(gap.mean()) < 5 * gap.std() / np.sqrt(4000)
+
+
+@pytest.mark.parametrize("name", ["neg_log_loss", "neg_brier_score"])
+def test_neither_the_order_of_members_nor_other_rows_matter(name, rng):
+    F, y = rng.dirichlet(np.ones(3), (40, 9)), rng.integers(0, 3, 40)
+    mask, w = rng.random((40, 9)) < 0.5, rng.uniform(size=9)
+    order, rows, losses = rng.permutation(9), np.array([3, 4, 20]), OF_CLASSES[name]
+    one = filled(F, y, mask)
+    two = filled(F[:, order], y, mask[:, order])
+    expected = losses.expected(one, w)
+    np.testing.assert_allclose(losses.expected(two, w[order]), expected, rtol=1e-9)
+    np.testing.assert_allclose(losses.expected(one.take(rows), w), expected[rows])
+    np.testing.assert_allclose(losses.expected(one, 7 * w), expected)
+
+
+def test_a_row_without_votes_has_what_all_rows_have(rng):
+    F, y = votes_for((rng.random((60, M)) < 0.8).astype(float))
+    mask = rng.random((60, M)) < 0.5
+    mask[0] = False
+    found = filled(F, y, mask).log_losses(np.full(M, 1 / M))
+    assert np.isfinite(found).all()
+    assert found[1:].min() < found[0] < found[1:].max()
