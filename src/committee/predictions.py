@@ -21,7 +21,7 @@ from committee._typing import FloatArray, IntArray, Member, Votes
 from committee._validation import check_row_weights, check_weights
 from committee.distributed import lazy_rows
 from committee.ensembles import Roster, roster_of
-from committee.ensembles.column_subsets import OnColumns
+from committee.ensembles.member_features import OnColumns
 from committee.probabilities import pooled_terms
 
 

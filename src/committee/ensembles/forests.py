@@ -17,7 +17,7 @@ from sklearn.ensemble import (
 from sklearn.tree import BaseDecisionTree, ExtraTreeClassifier, ExtraTreeRegressor
 
 from committee._typing import BoolArray, FloatArray, Member
-from committee.ensembles.column_subsets import OnColumns
+from committee.ensembles.member_features import OnColumns
 from committee.ensembles.roster import Roster, equal_weights, unseen_rows
 from committee.ensembles.training_rows import rows_of_trees
 from committee.ensembles.tree_tables import TreeSum, TreeTable, make_sum, rounded_down

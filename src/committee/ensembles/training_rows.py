@@ -21,7 +21,7 @@ from sklearn.utils import check_array
 
 from committee._typing import BoolArray, FloatArray, IntArray, Member
 from committee._validation import n_rows, safe_indexing
-from committee.ensembles.column_subsets import OnColumns
+from committee.ensembles.member_features import OnColumns
 
 #: "same": the training rows, in their order where that matters. "another order": the
 #: training rows, but not as they were, or a part of them. "others": not the training

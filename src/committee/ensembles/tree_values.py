@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from committee._typing import BoolArray, FloatArray, IntArray, Member
-from committee.ensembles.column_subsets import OnColumns
+from committee.ensembles.member_features import OnColumns
 
 #: What scikit-learn writes as the feature and the threshold of a leaf.
 _NO_SPLIT = -2

@@ -15,7 +15,7 @@ from sklearn.utils import check_array, check_random_state
 
 from committee._typing import FloatArray, IntArray, Member, RandomState, Votes
 from committee._validation import HasMethods, Interval, safe_indexing
-from committee.ensembles.column_subsets import OnFeatures
+from committee.ensembles.member_features import OnFeatures
 from committee.ensembles.member_names import names_of
 from committee.members.base import (
     BatchedGenerator,

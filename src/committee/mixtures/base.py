@@ -17,10 +17,14 @@ from sklearn.utils.validation import has_fit_parameter
 from committee._typing import FloatArray, Member, RandomState
 from committee._validation import HasMethods, Interval, check_sample_weight
 from committee.members.base import draw_seeds
-from committee.mixtures.classifier_gate import ClassifierGate, check_gate
 from committee.mixtures.em import Data, MixtureGate, Trace, run_em
-from committee.mixtures.gate_tree import GateTree, empty_gates
 from committee.mixtures.gated_experts import GatedExperts
+from committee.mixtures.soft_gates import (
+    ClassifierGate,
+    GateTree,
+    check_gate,
+    empty_gates,
+)
 
 #: Share of equal responsibilities at the start, so that no expert begins without rows.
 _EQUAL_SHARE = 0.1

@@ -13,9 +13,8 @@ from committee._typing import FloatArray, Member, RandomState
 from committee._validation import HasMethods, Interval, check_sample_weight
 from committee.coupled import LSSVMClassifier, LSSVMRegressor
 from committee.members.base import TrainingData, draw_seeds
-from committee.mixtures.gated_experts import GatedExperts
+from committee.mixtures.gated_experts import ClassTask, GatedExperts, NumberTask
 from committee.mixtures.parts import hand_out, rounds
-from committee.mixtures.tasks import ClassTask, NumberTask
 
 
 class PartsEnsemble(GatedExperts):

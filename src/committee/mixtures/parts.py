@@ -23,7 +23,7 @@ from committee.combiners.problem import Problem
 from committee.gates.softmax import PENALTIES, Rows
 from committee.members.base import Sample, TrainingData
 from committee.members.training import fit_member, run_parallel
-from committee.mixtures.gate_tree import log_gates
+from committee.mixtures.soft_gates import log_gates
 from committee.predictions import predict_one
 
 #: By how much a part may be larger than N / M.

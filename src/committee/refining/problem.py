@@ -10,9 +10,8 @@ import numpy as np
 from sklearn.model_selection import KFold
 
 from committee._typing import BoolArray, FloatArray, IntArray
-from committee.refining.hierarchical import shrunk_values
 from committee.refining.leaf_values import Squares, leaf_incidence, refit
-from committee.refining.nodes import Nodes
+from committee.refining.nodes import Nodes, shrunk_values
 from committee.refining.teacher import Lesson, doubt
 
 #: Folds; more for classes in few rows, as their teacher misses each that it forgets.
