@@ -76,7 +76,6 @@ TESTED_ELSEWHERE = {
     "networks/layout.py": "matrices in a row of weights: test_layers",
     "networks/rows.py": "orders, and rows to be stopped on: test_training",
     "networks/network.py": "settings, training, weights: test_estimators",
-    "networks/blocks.py": "sizes and equal answers: test_generator",
     "mixtures/base.py": "restarts and what is kept: tests/mixtures/test_experts.py",
     "members/base.py": "data classes and the abstract generator: in every members test",
     "ep/arrays.py": "checks, units and blocks of rows: test_posterior, test_evidence",

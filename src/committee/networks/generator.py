@@ -23,11 +23,15 @@ from committee.members.base import (
     draw_seeds,
 )
 from committee.members.resampling import Bagging, CrossSplits, MiniBatches
-from committee.networks.blocks import TrainedNetwork, blocks_of, train_blocks
+from committee.networks.blocks import (
+    TrainedNetwork,
+    blocks_of,
+    train_blocks,
+    train_jointly,
+)
 from committee.networks.estimators import NetworkClassifier, NetworkRegressor
 from committee.networks.inputs import Prepared, prepare
 from committee.networks.interruption import interruptible
-from committee.networks.joint import train_jointly
 from committee.networks.network import Network
 from committee.networks.rows import MemberRows, stopping_sample
 
