@@ -15,6 +15,7 @@ from committee._validation import fit_context
 from committee.distributed import ScoreMixin, lazy_rows
 from committee.ensembles import Roster
 from committee.export.gated import LinearGate
+from committee.gates.base import centre_and_scale
 from committee.mixtures.soft_gates import log_gates, shares, ways
 from committee.predictions import predict_all, weighted_by_row
 from committee.targets import at_least_two
@@ -130,10 +131,7 @@ class GatedExperts(BaseEstimator):
 
     def _scale_by(self, X: FloatArray, s: FloatArray) -> None:
         """Keep mean and standard deviation of the columns."""
-        self._centre = np.average(X, axis=0, weights=s)
-        spread = np.sqrt(np.average((X - self._centre) ** 2, axis=0, weights=s))
-        constant = spread <= 1e-12 * np.abs(self._centre)
-        self._scale = np.where(constant, 1.0, spread)
+        self._centre, self._scale = centre_and_scale(X, s)
 
     def _scaled(self, X: FloatArray) -> FloatArray:
         """Return a column of ones, and X with mean zero and variance one."""

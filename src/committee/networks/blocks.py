@@ -17,7 +17,7 @@ from committee.networks.interruption import Interruption
 from committee.networks.layers import SeparateLayers
 from committee.networks.layout import Layout, Tensor, initial_weights
 from committee.networks.rows import STOP_CHUNK, MemberRows, Problem
-from committee.networks.training import Report, Settings, Trained, train
+from committee.networks.training import Report, Settings, train
 
 #: Bytes of the arrays of a step: larger blocks leave the cache, and smaller ones pay
 #: for every call of NumPy. With 1 MiB of L2 for a core, blocks of 16 to 100 members of
@@ -110,22 +110,14 @@ def train_block(
     randoms = [np.random.default_rng(seed) for seed in block.seeds]
     theta = np.stack([initial_weights(kind.layout, random) for random in randoms])
     layers = SeparateLayers(kind.layout, theta, kind.activation, kind.dropout)
-    trained = train(
-        layers,
-        problem,
-        block.rows,
-        randoms,
-        kind.settings,
-        interruption=interruption,
-        report=report,
-    )
-    return as_networks(layers.plain(trained.theta), trained)
+    given = layers, problem, block.rows, randoms, kind.settings
+    return _trained(*given, interruption, report)
 
 
-def as_networks(
-    matrices: list[Tensor], trained: Trained
-) -> list[TrainedNetwork | None]:
-    """Return networks one by one, from matrices (M, in + 1, out)."""
+def _trained(layers: Any, *args: Any) -> list[TrainedNetwork | None]:
+    """Train layers, and return their networks one by one."""
+    trained = train(layers, *args)
+    matrices = layers.plain(trained.theta)  # (M, in + 1, out)
     M = len(matrices[0])
     n_epochs = np.broadcast_to(trained.n_epochs, M)
     losses = np.broadcast_to(trained.losses, M)
@@ -184,16 +176,8 @@ def train_jointly(
     settings = kind.settings
     if at_once < settings.batch_size:
         settings = replace(settings, rows_at_once=at_once)
-    trained = train(
-        layers,
-        problem,
-        [rows],
-        randoms,
-        settings,
-        interruption=interruption,
-        report=report,
-    )
-    return as_networks(layers.plain(trained.theta), trained)
+    given = layers, problem, [rows], randoms, settings
+    return _trained(*given, interruption, report)
 
 
 def rows_at_once(kind: Kind, n_members: int, *, share: bool, max_bytes: int) -> int:

@@ -144,7 +144,6 @@ class TimedPool(Pool):
                     data,
                     cv=self.n_splits,
                     votes=self.votes,
-                    keep_seeds=True,
                     held_out=held_out,
                     random_state=seed,
                 )
