@@ -299,14 +299,16 @@ _NAMES_OF = {
     "reporting.report": "report",
     "training_sets": "BiasVariance bias_variance",
 }
-_HOME_OF = {name: home for home, names in _NAMES_OF.items() for name in names.split()}
+_MODULE_OF = {
+    name: module for module, names in _NAMES_OF.items() for name in names.split()
+}
 
 if not TYPE_CHECKING:  # a checker sees the imports above, and what is not there
 
     def __getattr__(name: str) -> Any:
         """Load a public name, or a package such as `committee.compare`."""
-        if name in _HOME_OF:
-            value = getattr(import_module(f"committee.{_HOME_OF[name]}"), name)
+        if name in _MODULE_OF:
+            value = getattr(import_module(f"committee.{_MODULE_OF[name]}"), name)
         elif not name.startswith("_") and find_spec(f"committee.{name}"):
             value = import_module(f"committee.{name}")
         else:

@@ -8,7 +8,7 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from committee.gates.softmax import PENALTIES
 from committee.members.base import TrainingData
-from committee.mixtures.parts import hand_out, rounds
+from committee.mixtures.parts import assign_rows, rounds
 
 
 def _hand_out(G):
@@ -26,7 +26,7 @@ def _hand_out(G):
 def test_every_row_goes_to_the_best_expert_that_has_room():
     rng = np.random.default_rng(0)
     G = rng.dirichlet([0.5, 0.5, 2.0, 1.0], 60)
-    parts = hand_out(G)
+    parts = assign_rows(G)
     assert [part.tolist() for part in parts] == _hand_out(G)
     assert sorted(np.concatenate(parts)) == list(range(60))
     assert max(map(len, parts)) == 19  # a quarter more than 15, rounded up
@@ -35,7 +35,7 @@ def test_every_row_goes_to_the_best_expert_that_has_room():
 def test_an_expert_nobody_wants_gets_a_row():
     G = np.tile([0.5, 0.4, 0.1], (4, 1))
     G[2] = [0.45, 0.35, 0.2]
-    parts = hand_out(G)
+    parts = assign_rows(G)
     assert sorted(np.concatenate(parts)) == [0, 1, 2, 3]
     assert min(map(len, parts)) >= 1
 

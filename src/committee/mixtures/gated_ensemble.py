@@ -14,7 +14,7 @@ from committee._validation import HasMethods, Interval, check_sample_weight
 from committee.coupled import LSSVMClassifier, LSSVMRegressor
 from committee.members.base import TrainingData, draw_seeds
 from committee.mixtures.gated_experts import ClassTask, GatedExperts, NumberTask
-from committee.mixtures.parts import hand_out, rounds
+from committee.mixtures.parts import assign_rows, rounds
 
 
 class PartsEnsemble(GatedExperts):
@@ -59,7 +59,7 @@ class PartsEnsemble(GatedExperts):
         self._scale_by(X, np.ones(len(X)) if s is None else s)
         rng = check_random_state(self.random_state)
         M = min(self.n_experts, len(X))
-        parts = hand_out(rng.uniform(size=(len(X), M)))
+        parts = assign_rows(rng.uniform(size=(len(X), M)))
         found = list(
             rounds(
                 TrainingData(X, y, None if classes is None else len(classes), s),
