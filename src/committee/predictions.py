@@ -21,7 +21,7 @@ from committee._typing import FloatArray, IntArray, Member, Votes
 from committee._validation import check_row_weights, check_weights
 from committee.distributed import lazy_rows
 from committee.ensembles import Roster, roster_of
-from committee.ensembles.member_features import OnColumns
+from committee.ensembles.member_features import bare_tree
 from committee.probabilities import pooled_terms
 
 
@@ -178,7 +178,7 @@ def _checked_once(members: Sequence[Member], X: Any) -> tuple[Any, dict[str, Any
     """
     if not isinstance(X, np.ndarray) or X.dtype == object:
         return X, {}
-    trees = [m.estimator if isinstance(m, OnColumns) else m for m in members]
+    trees = [bare_tree(member) for member in members]
     if not all(isinstance(tree, BaseDecisionTree) for tree in trees):
         return X, {}
     missing = all(get_tags(tree).input_tags.allow_nan for tree in trees)

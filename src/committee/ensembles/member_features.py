@@ -75,6 +75,11 @@ class OnColumns(OnFeatures):
         return safe_indexing(X, self.columns, axis=1)
 
 
+def bare_tree(member: Member) -> Any:
+    """Return a tree, or another member, without its choice of columns."""
+    return member.estimator if isinstance(member, OnColumns) else member
+
+
 class Rotated(OnFeatures):
     """An estimator on X R, with R a rotation of its own.
 
