@@ -15,15 +15,9 @@ from committee._validation import fit_context
 from committee.distributed import ScoreMixin, lazy_rows
 from committee.ensembles import Roster
 from committee.export.gated import LinearGate
-from committee.gates.base import centre_and_scale
 from committee.mixtures.soft_gates import log_gates, shares, ways
 from committee.predictions import predict_all, weighted_by_row
 from committee.targets import at_least_two
-
-
-def _experts(model: GatedExperts) -> tuple[int, ...]:
-    """Return the shape of G behind the rows."""
-    return (len(model.experts_),)
 
 
 def _expert_axes(model: GatedExperts) -> tuple[int, ...]:
@@ -42,7 +36,7 @@ class GatedExperts(BaseEstimator):
     _centre: FloatArray
     _scale: FloatArray
 
-    @lazy_rows(tail=_experts)
+    @lazy_rows(tail=lambda model: (len(model.experts_),))
     def gate_weights(self, X: Any) -> FloatArray:
         """Return g(x), the weight of every expert at every x.
 
@@ -128,10 +122,6 @@ class GatedExperts(BaseEstimator):
     def _checked(self, X: Any) -> FloatArray:
         check_is_fitted(self)
         return validate_data(self, X, dtype=np.float64, reset=False)  # type: ignore[no-any-return]
-
-    def _scale_by(self, X: FloatArray, s: FloatArray) -> None:
-        """Keep mean and standard deviation of the columns."""
-        self._centre, self._scale = centre_and_scale(X, s)
 
     def _scaled(self, X: FloatArray) -> FloatArray:
         """Return a column of ones, and X with mean zero and variance one."""

@@ -39,11 +39,6 @@ from committee.networks.rows import MemberRows, stopping_sample
 _OF_ROWS, _OF_TRAINING = 0, 1
 
 
-def _of_chunks(networks: Any) -> bool:
-    """Whether members may each see the rows of one chunk."""
-    return networks.data in ("bagging", "mini-batches") and not networks.joint
-
-
 class Networks(BatchedGenerator):
     """Train M neural networks as one tensor.
 
@@ -292,7 +287,9 @@ class Networks(BatchedGenerator):
         """How many seeds `sample` draws on."""
         return int(self._sampler().n_seeds())
 
-    @available_if(_of_chunks)  # type: ignore[untyped-decorator]
+    @available_if(  # type: ignore[untyped-decorator]
+        lambda self: self.data in ("bagging", "mini-batches") and not self.joint
+    )
     def of_chunk(self, n_members: int, n_rows: int, total: int) -> Any:
         """Return the generator of the members of one chunk of the rows."""
         return self._sampler().of_chunk(n_members, n_rows, total)

@@ -94,12 +94,6 @@ class EvaluatedMembers:
         return self.answers["committee"]
 
     @property
-    def kept(self) -> IntArray:
-        """Positions of the members with a weight."""
-        w = self.roster.weights
-        return np.arange(len(self.errors)) if w is None else np.flatnonzero(w)
-
-    @property
     def best(self) -> int:
         """The member of least error, picked in hindsight."""
         return int(self.errors.argmin())

@@ -67,7 +67,7 @@ def _main(core: Any, evaluated: EvaluatedMembers, table: MemberTable) -> dict[st
     if kept == table.n_before:
         has = "The one member" if kept == 1 else f"All {count(kept, 'member')}"
     verb = "has" if kept == 1 else "have"
-    text = f"{has} {verb} {_an(evaluated.measure)} of {written.text(own.error)}"
+    text = f"{has} {verb} an {evaluated.measure} of {written.text(own.error)}"
     text += f" on {rows}"
     for key, name in (
         ("before", f"the ensemble of {table.n_before:,} before pruning"),
@@ -157,10 +157,6 @@ def _constant_name(evaluated: EvaluatedMembers) -> str:
         return "the mean of the targets"
     code = int(evaluated.answers["constant"].predicted[0])
     return f"{str(evaluated.roster.classes[code])!r}"
-
-
-def _an(measure: str) -> str:
-    return f"an {measure}"  # an error rate, an RMSE
 
 
 def _sentence(kind: str, text: str) -> dict[str, str]:
