@@ -11,7 +11,7 @@ from committee.members.base import TrainingData
 from committee.mixtures.parts import assign_rows, rounds
 
 
-def _hand_out(G):
+def _assigned(G):
     """The loop of the paper, over the rows that are surest first."""
     N, M = G.shape
     parts = [[] for _ in range(M)]
@@ -27,7 +27,7 @@ def test_every_row_goes_to_the_best_expert_that_has_room():
     rng = np.random.default_rng(0)
     G = rng.dirichlet([0.5, 0.5, 2.0, 1.0], 60)
     parts = assign_rows(G)
-    assert [part.tolist() for part in parts] == _hand_out(G)
+    assert [part.tolist() for part in parts] == _assigned(G)
     assert sorted(np.concatenate(parts)) == list(range(60))
     assert max(map(len, parts)) == 19  # a quarter more than 15, rounded up
 
@@ -94,7 +94,7 @@ def test_the_first_round_by_hand(weighted):
     np.testing.assert_allclose(first.B.ravel(), best, atol=1e-3)
     g = np.exp(np.c_[np.ones(12), X] @ first.B.T)
     g /= g.sum(axis=1, keepdims=True)
-    assert [part.tolist() for part in second.parts] == _hand_out(g)
+    assert [part.tolist() for part in second.parts] == _assigned(g)
 
 
 def test_what_was_learned_by_heart_is_not_believed():

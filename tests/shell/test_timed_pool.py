@@ -98,9 +98,9 @@ def test_seconds_are_foreseen_by_a_straight_line(rng, monkeypatch):
     monkeypatch.setattr(timed_pool, "_QUICK", 0)
     monkeypatch.setattr(timed_pool, "_seconds", lambda _, data: 2.0 + 0.5 * len(data))
     data = TrainingData(rng.normal(size=(1600, 2)), rng.normal(size=1600), None)
-    time_of_fit = fit_time(None, data)
-    assert time_of_fit.seconds(1600) == pytest.approx(2.0 + 0.5 * 1600)
-    assert time_of_fit.rows(102.0) == pytest.approx(200)
+    needs = fit_time(None, data)
+    assert needs.seconds(1600) == pytest.approx(2.0 + 0.5 * 1600)
+    assert needs.rows(102.0) == pytest.approx(200)
 
 
 def test_a_part_of_the_rows_that_says_nothing_says_nothing(monkeypatch, rows):

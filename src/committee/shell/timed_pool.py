@@ -99,14 +99,12 @@ class TimedPool(Pool):
         done: list[Generation] = []
         for learner in track(learners, M, "training", options.get("verbose", False)):
             rows = data
-            if not self._in_time(
-                time_of_fit := fit_time(learner.estimator, data), fits
-            ):
+            if not self._in_time(needs := fit_time(learner.estimator, data), fits):
                 if done:
                     self.too_slow.append(learner.name)
                     continue
                 if not held_out:
-                    rows = self._fewer(learner, data, time_of_fit)
+                    rows = self._fewer(learner, data, needs)
             done += self._train(learner, rows, seed, held_out)
         if not done:
             reasons = "; ".join(f"{name}: {why}" for name, why in self.failed.items())
@@ -117,19 +115,16 @@ class TimedPool(Pool):
             members, np.concatenate(F, axis=1) if F else None, names=list(self.trained)
         )
 
-    def _in_time(self, time_of_fit: FitTime, fits: int) -> bool:
+    def _in_time(self, needs: FitTime, fits: int) -> bool:
         """Whether so many fits on all rows end before the deadline."""
-        return (
-            time.monotonic() + fits * time_of_fit.seconds(time_of_fit.n_rows)
-            <= self.deadline
-        )
+        return time.monotonic() + fits * needs.seconds(needs.n_rows) <= self.deadline
 
     def _fewer(
-        self, learner: _Learner, data: TrainingData, time_of_fit: FitTime
+        self, learner: _Learner, data: TrainingData, needs: FitTime
     ) -> TrainingData:
         """Return as many rows as half of the time that is left is enough for."""
         N = len(data)
-        able = time_of_fit.rows((self.deadline - time.monotonic()) / 2)
+        able = needs.rows((self.deadline - time.monotonic()) / 2)
         n = min(N, max(able, _FEWEST))
         if n == N:
             return data
@@ -167,8 +162,8 @@ class FitTime(NamedTuple):
     Examples
     --------
     >>> from committee.shell.timed_pool import FitTime
-    >>> time_of_fit = FitTime(n_rows=1000, timed=100, at=3.0, by_row=0.01)
-    >>> time_of_fit.seconds(1000), time_of_fit.rows(7.0)
+    >>> needs = FitTime(n_rows=1000, timed=100, at=3.0, by_row=0.01)
+    >>> needs.seconds(1000), needs.rows(7.0)
     (12.0, 500)
     """
 
