@@ -17,7 +17,7 @@ PUBLIC = [name for name in committee.__all__ if name != "__version__"]
 
 def test_all_is_sorted_and_the_public_namespace():
     assert committee.__all__ == sorted(committee.__all__)
-    assert set(PUBLIC) == set(committee._HOME_OF)
+    assert set(PUBLIC) == set(committee._MODULE_OF)
     assert set(committee.__all__) <= set(dir(committee))
     namespace = {
         name
@@ -42,8 +42,8 @@ def test_type_checkers_see_every_name_where_it_comes_from():
         for alias in node.names
         if node.module != "committee"
     }
-    homes = committee._HOME_OF.items()
-    assert seen == {(f"committee.{home}", name) for name, home in homes}
+    modules = committee._MODULE_OF.items()
+    assert seen == {(f"committee.{module}", name) for name, module in modules}
 
 
 def test_every_name_can_be_imported_and_there_are_no_others():

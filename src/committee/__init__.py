@@ -258,124 +258,57 @@ __all__ = [
 
 #: The public names of each module.
 _NAMES_OF = {
-    "combiners": (
-        "ARDPruner",
-        "Average",
-        "BestPruner",
-        "BoostingOrderPruner",
-        "ClusterPruner",
-        "ComplementarityPruner",
-        "ConcurrencyPruner",
-        "ContributionPruner",
-        "CorrelationPruner",
-        "DREPPruner",
-        "EMPruner",
-        "EPPruner",
-        "GeneticPruner",
-        "GreedyPruner",
-        "KappaErrorHullPruner",
-        "KappaPruner",
-        "KLPruner",
-        "LeastSquares",
-        "LogPool",
-        "LPBoostWeights",
-        "MarginDistancePruner",
-        "MCMCPruner",
-        "OptimalWeights",
-        "OrientationPruner",
-        "RandomPruner",
-        "ReduceErrorPruner",
-        "SDPPruner",
-        "SimplexWeights",
-        "SpecialtyPruner",
-    ),
-    "coupled": (
-        "CoupledKernelClassifier",
-        "CoupledKernelRegressor",
-        "LSSVMClassifier",
-        "LSSVMRegressor",
-    ),
-    "diagnostics": (
-        "Ambiguity",
-        "GateUsage",
-        "ambiguity",
-        "disagreement",
-        "double_fault",
-        "error_correlation",
-        "expected_calibration_error",
-        "gate_usage",
-        "margins",
-        "pairwise_kappa",
-        "q_statistic",
-    ),
-    "displays": (
-        "AmbiguityDisplay",
-        "BiasVarianceDisplay",
-        "CouplingDisplay",
-        "CriticalDifferenceDisplay",
-        "GateDisplay",
-        "HeldOutDisplay",
-        "IntervalDisplay",
-        "KappaErrorDisplay",
-        "PairedRunsDisplay",
-        "PosteriorDisplay",
-        "PruningPathDisplay",
-        "RefinementDisplay",
-        "ReliabilityDisplay",
-        "RocCommitteeDisplay",
-        "WeightsDisplay",
-    ),
-    "estimators": ("CommitteeClassifier", "CommitteeRegressor"),
-    "export": ("to_onnx", "to_sklearn"),
-    "gates": ("CellGate", "NeighbourGate", "PrecisionGate", "SoftmaxGate"),
-    "interop": (
-        "CommitteeEnsembler",
-        "Predictions",
-        "predictor_predictions",
-        "read_predictions",
-    ),
-    "members": (
-        "AdaBoost",
-        "Arcing",
-        "Bagging",
-        "CrossSplits",
-        "LPBoost",
-        "MemberFitError",
-        "MiniBatches",
-        "Pool",
-        "RandomInits",
-        "RandomSubspaces",
-        "Rotations",
-    ),
-    "mixtures": (
-        "GatedEnsembleClassifier",
-        "GatedEnsembleRegressor",
-        "HierarchicalMixtureClassifier",
-        "HierarchicalMixtureRegressor",
-        "MixtureOfExpertsClassifier",
-        "MixtureOfExpertsRegressor",
-    ),
-    "networks": ("NetworkClassifier", "NetworkRegressor", "Networks"),
-    "persistence": ("ModelFileError", "load", "save"),
-    "predictions": ("combine", "member_predictions"),
-    "pruning": (
-        "PrunedClassifier",
-        "PrunedRegressor",
-        "prune",
-        "refine",
-        "shrink",
-    ),
-    "reporting.report": ("report",),
-    "training_sets": ("BiasVariance", "bias_variance"),
+    "combiners": """
+        ARDPruner Average BestPruner BoostingOrderPruner ClusterPruner
+        ComplementarityPruner ConcurrencyPruner ContributionPruner CorrelationPruner
+        DREPPruner EMPruner EPPruner GeneticPruner GreedyPruner KappaErrorHullPruner
+        KappaPruner KLPruner LeastSquares LogPool LPBoostWeights MarginDistancePruner
+        MCMCPruner OptimalWeights OrientationPruner RandomPruner ReduceErrorPruner
+        SDPPruner SimplexWeights SpecialtyPruner
+    """,
+    "coupled": """
+        CoupledKernelClassifier CoupledKernelRegressor LSSVMClassifier LSSVMRegressor
+    """,
+    "diagnostics": """
+        Ambiguity GateUsage ambiguity disagreement double_fault error_correlation
+        expected_calibration_error gate_usage margins pairwise_kappa q_statistic
+    """,
+    "displays": """
+        AmbiguityDisplay BiasVarianceDisplay CouplingDisplay
+        CriticalDifferenceDisplay GateDisplay HeldOutDisplay IntervalDisplay
+        KappaErrorDisplay PairedRunsDisplay PosteriorDisplay PruningPathDisplay
+        RefinementDisplay ReliabilityDisplay RocCommitteeDisplay WeightsDisplay
+    """,
+    "estimators": "CommitteeClassifier CommitteeRegressor",
+    "export": "to_onnx to_sklearn",
+    "gates": "CellGate NeighbourGate PrecisionGate SoftmaxGate",
+    "interop": "CommitteeEnsembler Predictions predictor_predictions read_predictions",
+    "members": """
+        AdaBoost Arcing Bagging CrossSplits LPBoost MemberFitError MiniBatches Pool
+        RandomInits RandomSubspaces Rotations
+    """,
+    "mixtures": """
+        GatedEnsembleClassifier GatedEnsembleRegressor HierarchicalMixtureClassifier
+        HierarchicalMixtureRegressor MixtureOfExpertsClassifier
+        MixtureOfExpertsRegressor
+    """,
+    "networks": "NetworkClassifier NetworkRegressor Networks",
+    "persistence": "ModelFileError load save",
+    "predictions": "combine member_predictions",
+    "pruning": "PrunedClassifier PrunedRegressor prune refine shrink",
+    "reporting.report": "report",
+    "training_sets": "BiasVariance bias_variance",
 }
-_HOME_OF = {name: home for home, names in _NAMES_OF.items() for name in names}
+_MODULE_OF = {
+    name: module for module, names in _NAMES_OF.items() for name in names.split()
+}
 
 if not TYPE_CHECKING:  # a checker sees the imports above, and what is not there
 
     def __getattr__(name: str) -> Any:
         """Load a public name, or a package such as `committee.compare`."""
-        if name in _HOME_OF:
-            value = getattr(import_module(f"committee.{_HOME_OF[name]}"), name)
+        if name in _MODULE_OF:
+            value = getattr(import_module(f"committee.{_MODULE_OF[name]}"), name)
         elif not name.startswith("_") and find_spec(f"committee.{name}"):
             value = import_module(f"committee.{name}")
         else:

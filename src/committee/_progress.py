@@ -15,23 +15,19 @@ def track(items: Iterable[T], total: int, label: str, shown: bool) -> Iterator[T
     if not shown:
         yield from items
         return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import TimeRemainingColumn
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(elapsed_when_finished=True),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    with progress_bar(TimeRemainingColumn(elapsed_when_finished=True)) as bar:
         yield from bar.track(items, total=total, description=label)
+
+
+def progress_bar(*columns: Any, **options: Any) -> Any:
+    """Return a bar of rich on standard error, with further columns behind the count."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    first = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    return Progress(*first, *columns, console=Console(stderr=True), **options)
 
 
 def step_printer() -> Callable[[Any], None]:
@@ -55,15 +51,8 @@ def bar_with_text(
     if not shown:
         yield lambda n, text: None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TextColumn
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[text]}"),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    with progress_bar(TextColumn("{task.fields[text]}")) as bar:
         task = bar.add_task(label, total=total, text="")
         yield lambda n, text: bar.update(task, advance=n, text=text)

@@ -30,7 +30,7 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import log_softmax, softmax
 
 from committee._typing import FloatArray, IntArray
-from committee.probabilities import fit_slope
+from committee.probabilities import certain_scores, fit_slope
 
 METHODS = ("slope", "vector")
 
@@ -73,13 +73,13 @@ class Calibration:
     ) -> FloatArray:
         """Return calibrated probabilities of p and of weighted sums, both (N, K).
 
-        The `variance` (N,) is that of uncertain sums, as in `slope_probabilities`.
+        The `variance` (N,) is that of uncertain sums, as in `certain_scores`.
         """
         t = self.slope
         if self.floor is not None:
             z = _logarithms(p, self.floor)
         else:
-            z = sums if variance is None else _shrunk(sums, float(np.mean(t)), variance)
+            z = certain_scores(sums, float(np.mean(t)), variance)
         q: FloatArray = softmax(
             t * z + (0.0 if self.offset is None else self.offset), axis=1
         )
@@ -89,11 +89,6 @@ class Calibration:
     def keeps_order(self) -> bool:
         """Whether the largest probability stays the largest."""
         return self.offset is None
-
-
-def _shrunk(sums: FloatArray, t: float, variance: FloatArray) -> FloatArray:
-    """Return sums that stand for their mean over the variance, at slope t."""
-    return sums / np.sqrt(1 + np.pi / 8 * t**2 * variance)[:, None]
 
 
 def check_method(method: Any) -> None:
@@ -162,7 +157,7 @@ def fit_calibration(
         losses = [s @ _log_losses(c(p, sums, variance), y) for c in (found, other)]
         if losses[1] < losses[0]:
             found = other
-            z = sums if variance is None else _shrunk(sums, other.slope, variance)
+            z = certain_scores(sums, other.slope, variance)
     if method == "slope":
         return found
     return Calibration(*_fitted_vector(z, y, s, found))

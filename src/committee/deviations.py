@@ -13,7 +13,7 @@ from sklearn.utils.parallel import delayed
 from committee._parallel import results_of
 from committee._typing import FloatArray, Member
 from committee.ensembles import Roster
-from committee.ensembles.column_subsets import OnFeatures
+from committee.ensembles.member_features import OnFeatures
 
 
 def gives_std(member: Member) -> bool:

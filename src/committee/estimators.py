@@ -251,57 +251,19 @@ class CommitteeRegressor(IntervalMixin, ScoreMixin, RegressorMixin, BaseCommitte
     estimator : regressor, optional
         The kind of the members, a decision tree unless given. Leave it at None
         for a `Pool`.
-    generator : generator, optional
-        How members are made: `Bagging(100)` unless given.
-    combiner : combiner or str, optional
-        How members are weighed, such as `EPPruner()` or "ep" (`docs/choose.md` lists
-        the names). None takes equal weights.
     gate : gate, optional
-        Weights that depend on x, `SoftmaxGate()`, `NeighbourGate()` or, for members
-        that give standard deviations, `PrecisionGate()`, learned on the
-        same rows. It weighs the members that the combiner has kept, if there is one:
-        prune first, gate after.
-    weigh_on : {"held-out", "train"} or float, default="held-out"
-        The rows to weigh on: for each member those it did not see (cross-fitted
-        where members see all rows), the training rows, or a fraction of the
-        rows that is split off.
-    stop : {"evidence"}, optional
-        Train members in batches of 20, and no more once two batches in a row have
-        not raised the log evidence of the combiner by 3; the generator's number of
-        members is then the most there can be. For `EPPruner` and `ARDPruner`, and all
-        generators but `Pool` and `LPBoost`; `AdaBoost` needs a fraction as `weigh_on`.
+        As for `CommitteeClassifier`; or, for members that give standard deviations,
+        `PrecisionGate()`.
     uncertainty : bool, default=False
-        Whether to keep what `predict_interval` needs: errors of up to 5,000 rows that
-        neither members nor weights have seen. It costs up to five more fits of the
-        combiner. What `prune` returns has them in any case.
-    n_jobs : int, optional
-        Members that train, or predict, at the same time, through joblib. Results do
-        not depend on it. On Dask collections Dask decides.
-    random_state : int, RandomState or None
-    verbose : bool, default=False
-        Show a progress bar on standard error.
+        Whether to keep what `predict_interval` needs: see `CommitteeClassifier`.
+    generator, combiner, weigh_on, stop, n_jobs, random_state, verbose :
+        As for `CommitteeClassifier`.
 
     Attributes
     ----------
-    members_ : list of fitted estimators
-        Those with a nonzero weight, as after `prune`; `support_` are their numbers
-        among all that were trained.
-    member_names_ : list of str
-        As given in a `Pool` or to `prune`; otherwise the number and the class.
-    weights_ : array of shape (M,)
-        One for each of `members_`; `combiner_.weights_` has one for all.
-    n_members_ : int
-    support_ : array of shape (M,)
-    held_out_ : bool array of shape (N, M) or None
-        True where the member did not train on the row; None for Dask collections,
-        whose mask is made, used and forgotten chunk by chunk.
-    combiner_ : combiner or None
-        The fitted combiner.
-    gate_ : gate or None
-        The fitted gate, on `members_`; `weights_` are then the static weights beside it.
-    n_features_in_ : int
-    feature_names_in_ : array of str
-        Where X has column names.
+    members_, member_names_, weights_, n_members_, support_, held_out_, combiner_, gate_, \
+    n_features_in_, feature_names_in_ :
+        As for `CommitteeClassifier`.
 
     Examples
     --------

@@ -31,11 +31,6 @@ from committee.weighing_rows import WeighingRows
 _CALIBRATED = ("_slope", "_calibration")
 
 
-def _members(committee: GatedMembers) -> tuple[int, ...]:
-    """Return the shape of G behind the rows."""
-    return (len(committee.members_),)
-
-
 class GatedMembers(HeldMembers):
     """A committee whose gate, if it has one, says which member counts where."""
 
@@ -47,7 +42,7 @@ class GatedMembers(HeldMembers):
     held_out_: BoolArray | None
     n_jobs: int | None
 
-    @lazy_rows(tail=_members)
+    @lazy_rows(tail=lambda committee: (len(committee.members_),))
     def gate_weights(self, X: Any) -> FloatArray:
         """Return g(x), the weight of every member at every x.
 

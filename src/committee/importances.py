@@ -6,7 +6,7 @@ import numpy as np
 
 from committee._typing import FloatArray, Member
 from committee.ensembles import Roster
-from committee.ensembles.column_subsets import OnColumns
+from committee.ensembles.member_features import OnColumns
 
 _INSTEAD = (
     "sklearn.inspection.permutation_importance takes any committee, and held-out rows."

@@ -21,7 +21,7 @@ from committee._typing import FloatArray, IntArray, Member, Votes
 from committee._validation import check_row_weights, check_weights
 from committee.distributed import lazy_rows
 from committee.ensembles import Roster, roster_of
-from committee.ensembles.column_subsets import OnColumns
+from committee.ensembles.member_features import bare_tree
 from committee.probabilities import pooled_terms
 
 
@@ -83,13 +83,7 @@ def predict_members(
     if roster.staged_predictions is not None:
         stream = roster.staged_predictions(X)
     else:
-        stream = iter_predictions(
-            roster.members,
-            X,
-            classes=roster.member_classes,
-            votes=roster.votes,
-            n_jobs=n_jobs,
-        )
+        stream = iter_members(roster, X, n_jobs=n_jobs)
     return _stacked(track(stream, len(roster), "predicting", verbose), len(roster))
 
 
@@ -116,6 +110,19 @@ def _stacked(stream: Iterator[FloatArray], n_members: int) -> FloatArray:
     if slabs is None:
         raise ValueError("There are no members to predict.")
     return np.moveaxis(slabs, 0, 1)
+
+
+def iter_members(
+    roster: Roster, X: Any, *, n_jobs: int | None = None
+) -> Iterator[FloatArray]:
+    """Yield the predictions of each member of a roster, as `iter_predictions` does."""
+    return iter_predictions(
+        roster.members,
+        X,
+        classes=roster.member_classes,
+        votes=roster.votes,
+        n_jobs=n_jobs,
+    )
 
 
 def iter_predictions(
@@ -157,7 +164,7 @@ def predict_one(
         return np.asarray(member.scores(X, **options))
     if votes == "soft" and hasattr(member, "predict_proba"):
         P = np.asarray(member.predict_proba(X, **options))
-        return _align(P, member.classes_, classes)
+        return in_columns_of(classes, P, member.classes_)
     columns = _positions(np.asarray(member.predict(X, **options)), classes)
     one_hot = np.zeros((len(columns), len(classes)))
     one_hot[np.arange(len(columns)), columns] = 1.0
@@ -171,7 +178,7 @@ def _checked_once(members: Sequence[Member], X: Any) -> tuple[Any, dict[str, Any
     """
     if not isinstance(X, np.ndarray) or X.dtype == object:
         return X, {}
-    trees = [m.estimator if isinstance(m, OnColumns) else m for m in members]
+    trees = [bare_tree(member) for member in members]
     if not all(isinstance(tree, BaseDecisionTree) for tree in trees):
         return X, {}
     missing = all(get_tags(tree).input_tags.allow_nan for tree in trees)
@@ -248,28 +255,22 @@ def combined(roster: Roster, X: Any, *, n_jobs: int | None = None) -> FloatArray
     """
     assert roster.weights is not None
     support = np.flatnonzero(roster.weights)
-    w = roster.weights[support]
-    stream = iter_predictions(
-        [roster.members[m] for m in support],
-        X,
-        classes=roster.member_classes,
-        votes=roster.votes,
-        n_jobs=n_jobs,
-    )
+    kept = roster.only(support, roster.weights[support])
+    stream = iter_members(kept, X, n_jobs=n_jobs)
     total = np.zeros((X.shape[0], *roster.output_shape))
-    counts, unit = vote_counts(w)
+    counts, unit = vote_counts(roster.weights[support])
     for count, P in zip(counts, stream, strict=True):
         P = pooled_terms(P, roster.floor)
         total += P if count == 1 else count * P
     return total * unit
 
 
-def _align(P: FloatArray, member_classes: Any, classes: Any) -> FloatArray:
-    """Put the columns of P where its classes stand, zeros elsewhere."""
-    if np.array_equal(member_classes, classes):
+def in_columns_of(classes: Any, P: FloatArray, own: Any) -> FloatArray:
+    """Put the columns of P, of its own classes, where these stand; zeros elsewhere."""
+    if np.array_equal(own, classes):
         return P
     full = np.zeros((len(P), len(classes)))
-    full[:, _positions(np.asarray(member_classes), classes)] = P
+    full[:, _positions(np.asarray(own), classes)] = P
     return full
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax, softmax
+from scipy.special import log_ndtr, log_softmax, softmax
 
 from committee._typing import FloatArray, IntArray
 
@@ -43,32 +43,39 @@ def softmax_probabilities(scores: FloatArray) -> FloatArray:
     return p
 
 
-def slope_probabilities(
-    scores: FloatArray, slope: float, variance: FloatArray | None = None
-) -> FloatArray:
-    """Return p(k | x) ~ exp(b s_k(x)), the mean over scores that are not certain.
-
-        p = softmax(b s / sqrt(1 + pi/8 b^2 v))
-
-    Parameters
-    ----------
-    scores : array of shape (N, K)
-    slope : float
-        b.
-    variance : array of shape (N,), optional
-        v, that of the difference of two scores of a row. The mean of a logistic
-        function under a normal distribution is MacKay's approximation.
-    """
-    p: FloatArray = softmax(_sloped(scores, slope, variance), axis=1)
+def slope_probabilities(scores: FloatArray, slope: float) -> FloatArray:
+    """Return p(k | x) ~ exp(b s_k(x)) of scores (N, K) and the slope b."""
+    p: FloatArray = softmax(slope * scores, axis=1)
     return p
 
 
-def _sloped(
+def probit_probabilities(scores: FloatArray) -> FloatArray:
+    """Return class probabilities from scores of shape (N, K).
+
+        p_k = prod_j Phi(s_k - s_j),  scaled to sum one
+
+    For two classes this is Phi itself.
+    """
+    margins = scores[:, :, None] - scores[:, None, :]
+    log_beats = log_ndtr(margins)
+    # A class does not compete with itself: its term is the constant log 1/2.
+    p: FloatArray = softmax(log_beats.sum(axis=2), axis=1)
+    return p
+
+
+def certain_scores(
     scores: FloatArray, slope: float, variance: FloatArray | None
 ) -> FloatArray:
+    """Return scores that stand for uncertain ones, at a slope b.
+
+        E softmax(b s) = softmax(b s / sqrt(1 + pi/8 b^2 v)),   nearly
+
+    with v (N,) the variance of the difference of two scores of a row: MacKay's mean of a
+    logistic function under a normal distribution.
+    """
     if variance is None:
-        return slope * scores
-    return slope * scores / np.sqrt(1 + np.pi / 8 * slope**2 * variance)[:, None]
+        return scores
+    return scores / np.sqrt(1 + np.pi / 8 * slope**2 * variance)[:, None]
 
 
 def fit_slope(
@@ -83,7 +90,7 @@ def fit_slope(
 
     The targets t leave 1 / (N + K) to the wrong classes (as Platt's), so that the
     slope stays finite where the scores are never wrong. With the `variance` (N,) of
-    uncertain scores p is their mean, as in `slope_probabilities`.
+    uncertain scores p is their mean, as in `certain_scores`.
     """
     N, K = scores.shape
     s = np.ones(N) if sample_weight is None else sample_weight
@@ -96,8 +103,9 @@ def fit_slope(
     t *= s[:, None] / s.sum()
 
     def loss(log_b: float) -> float:
-        sloped = _sloped(scores, np.exp(log_b) / unit, variance)
-        return -float(np.sum(t * log_softmax(sloped, axis=1)))
+        b = np.exp(log_b) / unit
+        z = b * certain_scores(scores, b, variance)
+        return -float(np.sum(t * log_softmax(z, axis=1)))
 
     best = minimize_scalar(loss, bounds=_LOG_SLOPES, method="bounded")
     return float(np.exp(best.x)) / unit

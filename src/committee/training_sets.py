@@ -18,7 +18,7 @@ from committee._progress import track
 from committee._typing import FloatArray
 from committee._validation import safe_indexing
 from committee.ensembles import Round, roster_of
-from committee.predictions import member_predictions, weighted_sum
+from committee.predictions import in_columns_of, member_predictions, weighted_sum
 
 #: Makes one training set (X, y) from a random state.
 Draw = Callable[[np.random.RandomState], tuple[Any, Any]]
@@ -266,7 +266,10 @@ def _as_vectors(
     else:
         classes = np.unique(np.concatenate([y, *(one.classes for one in fitted)]))
         targets, width = (y[:, None] == classes).astype(np.float64), len(classes)
-        fitted = [_columns(one, _aligned(one.classes, classes)) for one in fitted]
+        fitted = [
+            _columns(one, partial(in_columns_of, classes, own=one.classes))
+            for one in fitted
+        ]
     if not np.isfinite(targets).all():
         raise ValueError("y contains NaN or infinity.")
     if t is not None and t.shape != (len(y), width):
@@ -278,17 +281,6 @@ def _as_vectors(
 def _columns(one: _Fitted, into: Callable[[FloatArray], FloatArray]) -> _Fitted:
     mean = None if one.mean is None else into(one.mean)
     return one._replace(f=into(one.f), mean=mean)
-
-
-def _aligned(own: Any, classes: Any) -> Callable[[FloatArray], FloatArray]:
-    """Return the function that puts columns where their classes stand among all."""
-
-    def into(p: FloatArray) -> FloatArray:
-        full = np.zeros((len(p), len(classes)))
-        full[:, np.searchsorted(classes, own)] = p
-        return full
-
-    return into
 
 
 def _terms(

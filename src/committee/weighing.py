@@ -59,21 +59,15 @@ def weigh(
         own = generation.weights
         return Weighed(None, np.full(M, 1.0 / M) if own is None else own, F)
     combiner = clone(combiner)
-    if not learns:
+    if learns:
+        mask, s = generation.held_out, rows.sample_weight
+        combiner.fit(F, rows.y, held_out=mask, sample_weight=s)
+    else:
         shape = () if rows.n_classes is None else (rows.n_classes,)
         combiner.fit(np.zeros((1, M, *shape)), np.zeros(1))
-        return Weighed(_named(combiner, generation), combiner.weights_, F)
-    combiner.fit(
-        F, rows.y, held_out=generation.held_out, sample_weight=rows.sample_weight
-    )
-    return Weighed(_named(combiner, generation), combiner.weights_, F)
-
-
-def _named(combiner: Combiner, generation: Generation) -> Combiner:
-    """Tell a fitted combiner what the columns of F are called."""
     if generation.names is not None:
         combiner.member_names_ = generation.names
-    return combiner
+    return Weighed(combiner, combiner.weights_, F)
 
 
 def grow(
@@ -117,7 +111,11 @@ def grow(
     options["held_out"] = rows is None
     for batch in generator.batches(estimator, data, size=BATCH, **options):
         members += batch.members
-        parts.append(batch.F if rows is None else _votes_on(rows, batch, generator))
+        if rows is None:
+            parts.append(batch.F)
+        else:
+            how = {"classes": rows.classes, "votes": generator.votes}
+            parts.append(predict_all(batch.members, rows.X, **how))
         masks.append(batch.held_out)
         F = np.concatenate(parts, axis=1)
         held_out = None if masks[0] is None else np.concatenate(masks, axis=1)
@@ -130,15 +128,6 @@ def grow(
         if failures == PATIENCE:
             break
     return Generation(members, F, held_out), fitted
-
-
-def _votes_on(
-    rows: TrainingData, batch: Generation, generator: Generator
-) -> FloatArray:
-    """Return F of a batch on rows that none of its members saw."""
-    return predict_all(
-        batch.members, rows.X, classes=rows.classes, votes=generator.votes
-    )
 
 
 def _refuse_others(

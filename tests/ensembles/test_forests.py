@@ -16,12 +16,12 @@ from sklearn.tree import (
 
 from committee import Bagging, CommitteeClassifier, SimplexWeights, member_predictions
 from committee.ensembles import roster_of
-from committee.ensembles.column_subsets import OnColumns
 from committee.ensembles.forests import (
     classification_forest,
     is_tree,
     regression_forest,
 )
+from committee.ensembles.member_features import OnColumns
 from tests.export.cases import rows
 
 WEIGHTS = np.array([0.6, 0.3, 0.1])

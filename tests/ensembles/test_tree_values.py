@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 
-from committee.ensembles.column_subsets import OnColumns
+from committee.ensembles.member_features import OnColumns
 from committee.ensembles.tree_values import with_values
 
 X, Y = load_iris(return_X_y=True)

@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from committee import member_predictions
 from committee.ensembles import roster_of
-from committee.ensembles.column_subsets import OnColumns
+from committee.ensembles.member_features import OnColumns
 from committee.ensembles.voting import (
     on_all_columns,
     voting_classifier,

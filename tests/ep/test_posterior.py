@@ -8,10 +8,7 @@ from scipy.stats import multivariate_normal, norm
 from committee.ep import (
     arrays,
     classification_posterior,
-    given_moments,
-    moments_posterior,
     regression_posterior,
-    row_moments,
 )
 from tests.reference import ep as reference
 
@@ -273,18 +270,6 @@ def test_blocks_of_rows_do_not_matter(rng, monkeypatch):
         assert_allclose(one.mean, other.mean, rtol=1e-10)
         assert_allclose(one.log_evidence, other.log_evidence, rtol=1e-10)
         assert_allclose(one.loo_rows.mean, other.loo_rows.mean, rtol=1e-9)
-
-
-def test_moments_are_enough(rng):
-    F, y = regression_rows(rng, N=50, M=3)
-    expected = regression_posterior(F, y, 1.0, 0.5)
-    for moments in (row_moments(F, y), given_moments(F.T @ F, F.T @ y, y @ y, 50)):
-        posterior = moments_posterior(moments, 1.0, 0.5)
-        assert_allclose(posterior.mean, expected.mean, rtol=1e-8)
-        assert_allclose(posterior.log_evidence, expected.log_evidence, rtol=1e-10)
-        assert posterior.loo_rows is None
-        # Generalised cross-validation replaces each leverage by the mean leverage.
-        assert_allclose(posterior.loo, expected.loo, rtol=0.1)
 
 
 def test_a_case_of_several_rows_is_as_wrong_as_its_worst(rng):

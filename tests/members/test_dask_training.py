@@ -8,7 +8,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 from committee import Bagging, CrossSplits, MiniBatches, RandomInits
 from committee.members.dask_rows import chunked_data
-from committee.members.dask_training import check_generator, deal, generate_in_chunks
+from committee.members.dask_training import (
+    assigned_chunks,
+    check_generator,
+    generate_in_chunks,
+)
 
 da = pytest.importorskip("dask.array")
 
@@ -96,14 +100,14 @@ def assert_members(generation, expected):
 
 def test_bagging_is_a_bootstrap_of_the_home():
     chunks = [0] * 4 + [2] * 2 + [3] + [4] * 3
-    assert deal(np.array(SIZES), 10).tolist() == chunks
+    assert assigned_chunks(np.array(SIZES), 10).tolist() == chunks
     assert_members(generated(Bagging(10))[0], bagged(10, chunks))
 
 
 def test_mini_batches_have_their_share_of_all_rows():
     """Of 100 rows 12 parts have 8 or 9 each; the chunks have 5, 3, 1 and 3 of them."""
     chunks = [0] * 10 + [2] * 6 + [3] + [4] * 7
-    assert deal(np.array(SIZES), 24).tolist() == chunks
+    assert assigned_chunks(np.array(SIZES), 24).tolist() == chunks
     expected = in_batches(24, chunks, {0: 5, 2: 3, 3: 1, 4: 3})
     assert_members(generated(MiniBatches(12, repeats=2))[0], expected)
 
@@ -169,7 +173,7 @@ def test_members_that_need_all_rows_are_refused(generator):
 )
 def test_a_chunk_has_its_share_of_members_rounded_up_or_down(sizes, M):
     sizes = np.array(sizes)
-    chunks = deal(sizes, M)
+    chunks = assigned_chunks(sizes, M)
     assert len(chunks) == M
     assert (np.diff(chunks) >= 0).all()
     share = M * sizes / sizes.sum()

@@ -7,7 +7,7 @@ from scipy.stats import norm
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from committee.mixtures.em import Data, run_em
-from committee.mixtures.gate_tree import GateTree, empty_gates, log_gates
+from committee.mixtures.soft_gates import GateTree, empty_gates, log_gates
 
 X6 = np.array([-2.0, -1.0, -0.5, 0.5, 1.0, 2.0])
 Y6 = np.array([2.1, 0.8, 0.6, 0.4, 1.1, 1.9])

@@ -8,10 +8,10 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from committee.gates.softmax import PENALTIES
 from committee.members.base import TrainingData
-from committee.mixtures.parts import hand_out, rounds
+from committee.mixtures.parts import assign_rows, rounds
 
 
-def _hand_out(G):
+def _assigned(G):
     """The loop of the paper, over the rows that are surest first."""
     N, M = G.shape
     parts = [[] for _ in range(M)]
@@ -26,8 +26,8 @@ def _hand_out(G):
 def test_every_row_goes_to_the_best_expert_that_has_room():
     rng = np.random.default_rng(0)
     G = rng.dirichlet([0.5, 0.5, 2.0, 1.0], 60)
-    parts = hand_out(G)
-    assert [part.tolist() for part in parts] == _hand_out(G)
+    parts = assign_rows(G)
+    assert [part.tolist() for part in parts] == _assigned(G)
     assert sorted(np.concatenate(parts)) == list(range(60))
     assert max(map(len, parts)) == 19  # a quarter more than 15, rounded up
 
@@ -35,7 +35,7 @@ def test_every_row_goes_to_the_best_expert_that_has_room():
 def test_an_expert_nobody_wants_gets_a_row():
     G = np.tile([0.5, 0.4, 0.1], (4, 1))
     G[2] = [0.45, 0.35, 0.2]
-    parts = hand_out(G)
+    parts = assign_rows(G)
     assert sorted(np.concatenate(parts)) == [0, 1, 2, 3]
     assert min(map(len, parts)) >= 1
 
@@ -94,7 +94,7 @@ def test_the_first_round_by_hand(weighted):
     np.testing.assert_allclose(first.B.ravel(), best, atol=1e-3)
     g = np.exp(np.c_[np.ones(12), X] @ first.B.T)
     g /= g.sum(axis=1, keepdims=True)
-    assert [part.tolist() for part in second.parts] == _hand_out(g)
+    assert [part.tolist() for part in second.parts] == _assigned(g)
 
 
 def test_what_was_learned_by_heart_is_not_believed():

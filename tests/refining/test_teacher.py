@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from committee.ensembles import roster_of
-from committee.refining.teacher import TreeOnRows, doubt, lessons
+from committee.refining.teacher import TreeOnRows, doubt, teacher_targets
 from tests.refining.forests import forest_of
 
 FOLDS = [np.arange(0, 120, 3), np.arange(1, 120, 3), np.arange(2, 120, 3)]
@@ -26,16 +26,16 @@ def taught():
     return trees, roster_of(forest).held_out(len(y)), np.eye(3)[y], parents
 
 
-def all_lessons(taught, y=None, w=None):
+def all_targets(taught, y=None, w=None):
     trees, held_out, own, parents = taught
     w = np.full(6, 1 / 6) if w is None else w
     y = own if y is None else y
-    return lessons(trees, w, y, np.ones(len(y)), held_out, parents, FOLDS)
+    return teacher_targets(trees, w, y, np.ones(len(y)), held_out, parents, FOLDS)
 
 
 def test_rows_have_the_out_of_bag_mean_and_made_up_rows_that_of_all(taught):
     trees, held_out, y, _ = taught
-    first = all_lessons(taught)[0]
+    first = all_targets(taught)[0]
     for n in range(len(y)):
         votes = [
             t.values[t.rows[n]]
@@ -51,7 +51,7 @@ def test_rows_have_the_out_of_bag_mean_and_made_up_rows_that_of_all(taught):
 def test_leaves_without_a_fold_are_those_of_the_other_rows(taught):
     """A plain loop over the rows that a tree has seen."""
     trees, held_out, y, _ = taught
-    found = all_lessons(taught)[1].made_up
+    found = all_targets(taught)[1].made_up
     for s in range(40):
         votes = []
         for m, tree in enumerate(trees):
@@ -65,10 +65,10 @@ def test_leaves_without_a_fold_are_those_of_the_other_rows(taught):
         np.testing.assert_allclose(found[s], np.mean(votes, axis=0), atol=1e-12)
 
 
-def test_labels_of_a_fold_have_no_part_in_its_lesson(taught):
+def test_labels_of_a_fold_have_no_part_in_its_targets(taught):
     y = taught[2].copy()
     y[FOLDS[1]] = np.roll(y[FOLDS[1]], 1, axis=1)
-    before, after = all_lessons(taught), all_lessons(taught, y)
+    before, after = all_targets(taught), all_targets(taught, y)
     assert np.array_equal(before[2].rows, after[2].rows)
     assert np.array_equal(before[2].made_up, after[2].made_up)
     assert not np.array_equal(before[1].rows, after[1].rows)
@@ -79,7 +79,9 @@ def test_labels_of_a_fold_have_no_part_in_its_lesson(taught):
 
 def test_rows_that_nobody_has_seen_are_forgotten_by_nobody(taught):
     trees, _, y, parents = taught
-    found = lessons(trees, np.full(6, 1 / 6), y, np.ones(120), None, parents, FOLDS)
+    found = teacher_targets(
+        trees, np.full(6, 1 / 6), y, np.ones(120), None, parents, FOLDS
+    )
     assert len(found) == 4
     assert all(np.array_equal(found[0].rows, one.rows) for one in found)
 

@@ -200,7 +200,6 @@ def test_the_ensemble_before_pruning_is_evaluated_on_these_rows(as_list, rng):
         forest.predict(X[200:]) != y[200:]
     )
     assert evaluated.numbers.tolist() == list(range(20))
-    assert evaluated.kept.tolist() == small.support_.tolist()
     own = evaluated.answers["committee"].p
     np.testing.assert_allclose(own, small.predict_proba(X[200:]))
     # A copy does not know it, and says nothing.

@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 from committee import CommitteeClassifier, SimplexWeights
 from committee.members import TrainingData
 from committee.shell import timed_pool
-from committee.shell.timed_pool import Pace, TimedPool, pace_of
+from committee.shell.timed_pool import FitTime, TimedPool, fit_time
 
 LEARNERS = [
     ("tree", DecisionTreeClassifier(max_features=1)),
@@ -34,8 +34,8 @@ def foresee(monkeypatch):
         kinds = {DecisionTreeClassifier: tree, LogisticRegression: linear}
         monkeypatch.setattr(
             timed_pool,
-            "pace_of",
-            lambda learner, data: Pace(
+            "fit_time",
+            lambda learner, data: FitTime(
                 len(data), 0, 0.0, kinds.get(type(learner), bayes) / len(data)
             ),
         )
@@ -98,16 +98,16 @@ def test_seconds_are_foreseen_by_a_straight_line(rng, monkeypatch):
     monkeypatch.setattr(timed_pool, "_QUICK", 0)
     monkeypatch.setattr(timed_pool, "_seconds", lambda _, data: 2.0 + 0.5 * len(data))
     data = TrainingData(rng.normal(size=(1600, 2)), rng.normal(size=1600), None)
-    pace = pace_of(None, data)
-    assert pace.seconds(1600) == pytest.approx(2.0 + 0.5 * 1600)
-    assert pace.rows(102.0) == pytest.approx(200)
+    needs = fit_time(None, data)
+    assert needs.seconds(1600) == pytest.approx(2.0 + 0.5 * 1600)
+    assert needs.rows(102.0) == pytest.approx(200)
 
 
 def test_a_part_of_the_rows_that_says_nothing_says_nothing(monkeypatch, rows):
     monkeypatch.setattr(timed_pool, "_QUICK", 0)
     nothing = TrainingData(np.full((60, 4), np.nan), rows.y, 2)
-    assert pace_of(LogisticRegression(), nothing).seconds(60) == 0.0
-    assert pace_of(LogisticRegression(), rows).seconds(60) > 0.0
+    assert fit_time(LogisticRegression(), nothing).seconds(60) == 0.0
+    assert fit_time(LogisticRegression(), rows).seconds(60) > 0.0
 
 
 def test_a_committee_takes_it_as_any_pool(rows):

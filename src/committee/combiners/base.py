@@ -17,7 +17,12 @@ from committee.combiners.chunked_problem import problem_of, refusal
 from committee.combiners.problem import Problem
 from committee.distributed import lazy_rows
 from committee.predictions import combine
-from committee.probabilities import as_probabilities, pooled_terms
+from committee.probabilities import (
+    as_probabilities,
+    pooled_terms,
+    probit_probabilities,
+    slope_probabilities,
+)
 
 
 def for_all(values: Any, members: IntArray, n_members: int, other: float = 0.0) -> Any:
@@ -57,6 +62,8 @@ class Combiner(ABC, BaseEstimator):
 
     #: The least probability whose logarithm is weighed; None where F itself is.
     floor_: float | None = None
+    #: Of the probabilities of a log pool.
+    slope_: float
 
     weights_: FloatArray
     #: Only of combiners that have one.
@@ -161,7 +168,12 @@ class Combiner(ABC, BaseEstimator):
     def probabilities(self, scores: FloatArray) -> FloatArray:
         """Turn combined scores into class probabilities.
 
-        Negative scores are cut at zero and rows scaled to sum one.
+            p_k ~ max(s_k, 0)
+
+        Under a probit likelihood a class beats another with probability
+        Phi(c (s_k - s_j)), c the `probit_scale_`; products over j are scaled to sum one,
+        which for two classes is Phi itself. Of log-odds (pool="log") they are
+        softmax(slope_ s).
 
         Parameters
         ----------
@@ -173,7 +185,12 @@ class Combiner(ABC, BaseEstimator):
         p : array of shape (N, K)
             Largest where the score is largest.
         """
-        return as_probabilities(scores)
+        if self.floor_ is not None:
+            return slope_probabilities(scores, self.slope_)
+        c = self.probit_scale_
+        return (
+            as_probabilities(scores) if c is None else probit_probabilities(c * scores)
+        )
 
     @property
     def probit_scale_(self) -> float | None:

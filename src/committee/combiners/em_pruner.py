@@ -18,7 +18,6 @@ from committee.combiners.base import Combiner
 from committee.combiners.likelihoods import (
     Rows,
     gaussian_moments,
-    probit_probabilities,
     scaled_to_one,
     signed_rows,
     voting_share,
@@ -28,7 +27,6 @@ from committee.combiners.log_odds import in_logarithms, log_floor, loo_slope
 from committee.combiners.problem import Problem, in_squared_units
 from committee.ep.sites import hazard
 from committee.linalg import jittered_cholesky
-from committee.probabilities import slope_probabilities
 
 
 class EMPruner(Combiner):
@@ -180,24 +178,13 @@ class EMPruner(Combiner):
             )
         return fit.weights
 
-    def probabilities(self, scores: FloatArray) -> FloatArray:
-        """Turn combined scores into class probabilities.
-
-        Under the probit likelihood a class beats another with probability
-        Phi(h (s_k - s_j)), h the mean share of the weights that has a vote on a row;
-        products over j are scaled to sum one. Of log-odds (pool="log") they are
-        softmax(slope_ s).
-        """
-        check_is_fitted(self, "weights_")
-        if self.floor_ is not None:
-            return slope_probabilities(scores, self.slope_)
-        if self.probit_scale_ is None:
-            return super().probabilities(scores)
-        return probit_probabilities(self.probit_scale_ * scores)
-
     @property
     def probit_scale_(self) -> float | None:
-        """Return h of `probabilities`, None where these are shares."""
+        """Return h of `probabilities`, None where these are shares.
+
+        h is the mean share of the weights that has a vote on a row.
+        """
+        check_is_fitted(self)
         of_votes = self.likelihood_ == "probit" and self.floor_ is None
         return self._vote_share if of_votes else None
 

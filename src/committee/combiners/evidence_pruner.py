@@ -18,7 +18,6 @@ from committee._validation import Interval, StrOptions
 from committee.combiners.base import Combiner, for_all
 from committee.combiners.likelihoods import (
     gaussian_moments,
-    probit_probabilities,
     scaled_to_one,
     vote_rows,
     vote_spread,
@@ -30,7 +29,6 @@ from committee.combiners.log_odds import log_floor, loo_slope
 from committee.combiners.problem import Problem, in_squared_units
 from committee.ep import PathStep, RecordedVotes, moments_path, preferred, votes_path
 from committee.path import Path, as_equal_votes
-from committee.probabilities import slope_probabilities
 
 #: Why the first members of a path seem to help more than they do.
 NO_VOTES = "rows on which no member has a vote count half"
@@ -88,8 +86,6 @@ class EvidencePruner(Combiner):
     log_evidence_: float
     inclusion_: Inclusion
     likelihood_: str
-    #: Of the probabilities of a log pool.
-    slope_: float
     n_iter_: int
     converged_: bool
 
@@ -171,29 +167,17 @@ class EvidencePruner(Combiner):
         self.posterior_ = among(self.posterior_, members, n_members)
         self.inclusion_ = Inclusion(self.posterior_.strength, self.posterior_.gain)
 
-    def probabilities(self, scores: FloatArray) -> FloatArray:
-        """Turn combined scores into class probabilities.
-
-        Under the probit likelihood a class beats another with probability
-        Phi(h (s_k - s_j) / sqrt(1 + v)); products over j are scaled to sum one, which
-        for two classes is Phi itself. v is the mean posterior variance of w'S, and h
-        the mean share of the weights that votes on a row: 1 unless members were
-        held out, when a full vote is larger than the ones the weights were made for.
-        Of log-odds (pool="log") they are softmax(slope_ s).
-        """
-        check_is_fitted(self, "weights_")
-        if self.floor_ is not None:
-            return slope_probabilities(scores, self.slope_)
-        if self.probit_scale_ is None:
-            return super().probabilities(scores)
-        return probit_probabilities(self.probit_scale_ * scores)
-
     @property
     def probit_scale_(self) -> float | None:
-        """Return h / sqrt(1 + v) of `probabilities`, None where these are shares."""
-        if self.likelihood_ != "probit" or self._is_equal_vote():
-            return None
-        if self.floor_ is not None:
+        """Return h / sqrt(1 + v) of `probabilities`, None where these are shares.
+
+        v is the mean posterior variance of w'S, and h the mean share of the weights that
+        votes on a row: 1 unless members were held out, when a full vote is larger than
+        the ones the weights were made for.
+        """
+        check_is_fitted(self)
+        of_votes = self.likelihood_ == "probit" and self.floor_ is None
+        if not of_votes or self._is_equal_vote():
             return None
         return float(self._vote_share / np.sqrt(1.0 + self._spread))
 

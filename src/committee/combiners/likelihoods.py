@@ -12,7 +12,6 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import log_ndtr, softmax
 
 from committee._parallel import one_thread
 from committee._typing import FloatArray, IntArray
@@ -241,20 +240,6 @@ def which_likelihood(
     if likelihood == "auto":
         return "probit" if problem.n_classes == 2 else "gaussian"
     return likelihood
-
-
-def probit_probabilities(scores: FloatArray) -> FloatArray:
-    """Return class probabilities from scores of shape (N, K).
-
-        p_k = prod_j Phi(s_k - s_j),  scaled to sum one
-
-    For two classes this is Phi itself.
-    """
-    margins = scores[:, :, None] - scores[:, None, :]
-    log_beats = log_ndtr(margins)
-    # A class does not compete with itself: its term is the constant log 1/2.
-    p: FloatArray = softmax(log_beats.sum(axis=2), axis=1)
-    return p
 
 
 def _repeated(problem: Problem, times: int) -> FloatArray | None:

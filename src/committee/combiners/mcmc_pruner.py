@@ -20,7 +20,6 @@ from committee.combiners.base import Combiner, for_all
 from committee.combiners.ep_pruner import EPPruner
 from committee.combiners.evidence_pruner import among
 from committee.combiners.likelihoods import (
-    probit_probabilities,
     scaled_to_one,
     vote_rows,
     vote_spread,
@@ -243,16 +242,10 @@ class MCMCPruner(Combiner):
         self.ep_._renumber(members, n_members)
         self.posterior_ = among(self.posterior_, members, n_members)
 
-    def probabilities(self, scores: FloatArray) -> FloatArray:
-        """Turn combined scores into class probabilities, as `EPPruner` does."""
-        check_is_fitted(self, "weights_")
-        if self.probit_scale_ is None:
-            return super().probabilities(scores)
-        return probit_probabilities(self.probit_scale_ * scores)
-
     @property
     def probit_scale_(self) -> float | None:
         """Return h / sqrt(1 + v), as that of `EPPruner`."""
+        check_is_fitted(self)
         if self.ep_.likelihood_ != "probit":
             return None
         return float(self._vote_share / np.sqrt(1.0 + self._spread))

@@ -91,7 +91,20 @@ class Comparison:
 
     def __str__(self) -> str:
         """Return the tests as sentences and a row for each method, the best first."""
-        return _text(self)
+        direction = "lowest" if self.lower_is_better else "highest"
+        found = self.iman_davenport_p < self.alpha
+        verdict = "the methods differ" if found else "no difference was found"
+        which, test = "of any two mean ranks", "Nemenyi"
+        if self.control is not None:
+            which, test = f"to {self.control}", "Bonferroni-Dunn"
+        return (
+            f"{len(self.methods)} methods on {len(self.datasets)} data sets; "
+            f"rank 1 has the {direction} score.\n"
+            f"Friedman p = {self.friedman_p:.2g}, Iman-Davenport p = "
+            f"{self.iman_davenport_p:.2g}: {verdict} (alpha = {self.alpha:g}).\n"
+            f"Critical difference {which}: {self.critical_difference:.2f} ({test}).\n\n"
+            f"{_columns(_rows(self))}"
+        )
 
     def to_frame(self) -> Any:
         """Return the rows of the printed table as a pandas data frame.
@@ -102,7 +115,15 @@ class Comparison:
         >>> compare([[1.0, 2.0], [1.0, 3.0]], control=0).to_frame().shape
         (2, 6)
         """
-        return _frame(self)
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError(
+                f"to_frame needs pandas: {how_to_install('shell')}; print(comparison) "
+                "does without."
+            ) from None
+        table = _rows(self)
+        return pd.DataFrame(list(table.values()), index=pd.Index(table, name="method"))
 
 
 def compare(
@@ -283,23 +304,6 @@ def _alone(result: Comparison, method: Hashable) -> dict[str, Any]:
     }
 
 
-def _text(result: Comparison) -> str:
-    """Return the tests as sentences, then the rows in columns."""
-    direction = "lowest" if result.lower_is_better else "highest"
-    found = result.iman_davenport_p < result.alpha
-    verdict = "the methods differ" if found else "no difference was found"
-    which, test = "of any two mean ranks", "Nemenyi"
-    if result.control is not None:
-        which, test = f"to {result.control}", "Bonferroni-Dunn"
-    return (
-        f"{len(result.methods)} methods on {len(result.datasets)} data sets; "
-        f"rank 1 has the {direction} score.\n"
-        f"Friedman p = {result.friedman_p:.2g}, Iman-Davenport p = "
-        f"{result.iman_davenport_p:.2g}: {verdict} (alpha = {result.alpha:g}).\n"
-        f"Critical difference {which}: {result.critical_difference:.2f} ({test}).\n\n"
-    ) + _columns(_rows(result))
-
-
 def _columns(table: dict[Hashable, dict[str, Any]]) -> str:
     """Lay rows out: names to the left, the rest to the right."""
     header = max(table.values(), key=len)
@@ -316,16 +320,3 @@ def _cell(value: Any, name: str) -> str:
     if isinstance(value, float):
         return f"{value:#.3g}" if name.endswith(" p") else f"{value:.2f}"
     return str(value)
-
-
-def _frame(result: Comparison) -> Any:
-    """Return the rows as a pandas data frame, methods as the index."""
-    try:
-        import pandas as pd
-    except ImportError:
-        raise ImportError(
-            f"to_frame needs pandas: {how_to_install('shell')}; print(comparison) does "
-            "without."
-        ) from None
-    table = _rows(result)
-    return pd.DataFrame(list(table.values()), index=pd.Index(table, name="method"))

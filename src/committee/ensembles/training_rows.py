@@ -21,7 +21,7 @@ from sklearn.utils import check_array
 
 from committee._typing import BoolArray, FloatArray, IntArray, Member
 from committee._validation import n_rows, safe_indexing
-from committee.ensembles.column_subsets import OnColumns
+from committee.ensembles.member_features import OnColumns, bare_tree
 
 #: "same": the training rows, in their order where that matters. "another order": the
 #: training rows, but not as they were, or a part of them. "others": not the training
@@ -68,7 +68,9 @@ def rows_of_trees(
     rows : {"same", "another order", "others"} or None
         None where members are not all trees, or too small to tell.
     """
-    if not len(trees) or not all(isinstance(_bare(t), BaseDecisionTree) for t in trees):
+    if not len(trees) or not all(
+        isinstance(bare_tree(t), BaseDecisionTree) for t in trees
+    ):
         return None
     if not hasattr(X, "shape") or hasattr(X, "columns"):
         X = check_array(X, dtype=None, accept_sparse="csr", ensure_all_finite=False)
@@ -121,7 +123,7 @@ def rows_of_committee(
 def _of_tree(tree: Member, X: Any, sample: IntArray | None) -> dict[str, float]:
     """Return log p of what one tree says, infinity where the rows contradict it."""
     columns = np.asarray(tree.columns) if isinstance(tree, OnColumns) else None
-    nodes, width = _bare(tree).tree_, _bare(tree).n_features_in_
+    nodes, width = bare_tree(tree).tree_, bare_tree(tree).n_features_in_
     Z = X if columns is None else X[:, columns]
     if Z.shape[1] != width:  # for the members to refuse
         return {"same": np.inf, "another order": np.inf}
@@ -167,14 +169,9 @@ def log_p_of(counts: IntArray) -> float:
 
 def _was_weighted(tree: Member, sample: IntArray | None) -> bool:
     """Whether rows may have had weights, some of them zero, when it was trained."""
-    nodes = _bare(tree).tree_
+    nodes = bare_tree(tree).tree_
     drawn = nodes.n_node_samples[0] if sample is None else len(sample)
     return not np.isclose(nodes.weighted_n_node_samples[0], drawn)
-
-
-def _bare(member: Member) -> Any:
-    """Return the member itself, without its choice of columns."""
-    return member.estimator if isinstance(member, OnColumns) else member
 
 
 def digest(X: Any) -> str:

@@ -8,15 +8,10 @@ from typing import Any
 import numpy as np
 
 from committee._typing import BoolArray, FloatArray, IntArray, Member
-from committee.ensembles.column_subsets import OnColumns
+from committee.ensembles.member_features import OnColumns, bare_tree
 
 #: What scikit-learn writes as the feature and the threshold of a leaf.
 _NO_SPLIT = -2
-
-
-def bare_tree(member: Member) -> Any:
-    """Return the tree itself, without its choice of columns."""
-    return member.estimator if isinstance(member, OnColumns) else member
 
 
 def class_values(member: Member, member_classes: Any, votes: str) -> FloatArray:

@@ -16,8 +16,8 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray, IntArray, Member
-from committee.ensembles.column_subsets import OnColumns
 from committee.ensembles.forests import coded_classes
+from committee.ensembles.member_features import OnColumns
 from committee.ensembles.roster import Roster, equal_weights
 
 _ALL_ROWS = (

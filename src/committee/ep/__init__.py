@@ -13,7 +13,6 @@ from committee.ep.loo import LeaveOneOut, Score
 from committee.ep.posterior import (
     Posterior,
     classification_posterior,
-    moments_posterior,
     regression_posterior,
 )
 from committee.ep.sites import Probit, Site, Truncation
@@ -50,7 +49,6 @@ __all__ = [
     "error_moments",
     "given_moments",
     "moments_path",
-    "moments_posterior",
     "preferred",
     "regression_path",
     "regression_posterior",

@@ -21,7 +21,7 @@ from committee.ep.arrays import (
 from committee.ep.fitting import Fit, Settings, fit_posterior
 from committee.ep.likelihood import GaussianLikelihood, ProbitLikelihood
 from committee.ep.loo import LeaveOneOut, Score
-from committee.ep.targets import Moments, Targets, row_moments
+from committee.ep.targets import Targets, row_moments
 from committee.ep.votes import RowSites, Votes
 
 
@@ -45,8 +45,8 @@ class Posterior:
         Sweeps that were run.
     loo_score : Score
         `loo` with its standard error and the log predictive density.
-    loo_rows : LeaveOneOut or None
-        The same per row; None when only moments were given.
+    loo_rows : LeaveOneOut
+        The same per row.
     tau, nu : arrays of shape (M,)
         Sites of the truncations.
     row_sites : RowSites or None
@@ -60,7 +60,7 @@ class Posterior:
     converged: bool
     n_iter: int
     loo_score: Score
-    loo_rows: LeaveOneOut | None
+    loo_rows: LeaveOneOut
     tau: FloatArray
     nu: FloatArray
     row_sites: RowSites | None = None
@@ -118,48 +118,17 @@ def regression_posterior(
     rows, settings = Targets(F, y, weight), Settings(truncated, tol, 1, max_iter)
     with one_thread():
         moments = row_moments(F, y, weight)
-        return _gaussian_posterior(moments, alpha, noise, rows, settings)
-
-
-def moments_posterior(
-    moments: Moments,
-    alpha: ArrayLike,
-    noise: float,
-    *,
-    truncated: bool = True,
-    tol: float = 1e-8,
-    max_iter: int = 200,
-) -> Posterior:
-    """Return the regression posterior from moments alone.
-
-    As `regression_posterior`; `loo` is then the generalised cross-validation error
-    and `loo_rows` is None.
-    """
-    settings = Settings(truncated, tol, 1, max_iter)
-    with one_thread():
-        return _gaussian_posterior(moments, alpha, noise, None, settings)
-
-
-def _gaussian_posterior(
-    moments: Moments,
-    alpha: ArrayLike,
-    noise: float,
-    rows: Targets | None,
-    settings: Settings,
-) -> Posterior:
-    unit, all_members = moments.unit, np.arange(len(moments.g))
-    precision = inner_precision(alpha, unit)
-    scaled_noise = float(inner_precision(noise, np.array([1.0 / moments.y_scale]))[0])
-    likelihood = GaussianLikelihood(moments, scaled_noise, rows=rows)
-    likelihood.activate(all_members)
-    sites = (np.zeros(len(unit)), np.zeros(len(unit)))
-    fit = fit_posterior(likelihood, all_members, precision, sites, settings)
-    q = fit.truncated.normal
-    loo_rows = None
-    if rows is not None:
-        loo_rows = rows.loo(all_members, q, scaled_noise, moments.units)
-    score = likelihood.score(q) if loo_rows is None else loo_rows.score
-    return _posterior(fit, unit, score, loo_rows, settings, None)
+        unit, all_members = moments.unit, np.arange(F.shape[1])
+        precision = inner_precision(alpha, unit)
+        scale = np.array([1.0 / moments.y_scale])
+        scaled_noise = float(inner_precision(noise, scale)[0])
+        likelihood = GaussianLikelihood(moments, scaled_noise, rows=rows)
+        likelihood.activate(all_members)
+        sites = (np.zeros(len(unit)), np.zeros(len(unit)))
+        fit = fit_posterior(likelihood, all_members, precision, sites, settings)
+        q = fit.truncated.normal
+        left_out = rows.loo(all_members, q, scaled_noise, moments.units)
+    return _posterior(fit, unit, left_out, settings, None)
 
 
 def classification_posterior(
@@ -226,20 +195,20 @@ def classification_posterior(
         likelihood = ProbitLikelihood(Votes(S, weight, group), sites=row_sites)
         likelihood.activate(all_members)
         fit = fit_posterior(likelihood, all_members, precision, sites, settings)
-    rows, score = likelihood.last.rows, likelihood.last.scores.score
-    return _posterior(fit, unit, score, rows, settings, likelihood.sites)
+    rows = likelihood.last.rows
+    assert rows is not None
+    return _posterior(fit, unit, rows, settings, likelihood.sites)
 
 
 def _posterior(
     fit: Fit,
     unit: FloatArray,
-    score: Score,
-    rows: LeaveOneOut | None,
+    rows: LeaveOneOut,
     settings: Settings,
     row_sites: RowSites | None,
 ) -> Posterior:
     """Translate a fit to the units of F."""
-    q = fit.truncated
+    q, score = fit.truncated, rows.score
     return Posterior(
         mean=in_units(q.weights, unit),
         cov=in_units(q.normal.cov, unit, unit[:, None]),

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray, IntArray, Member
 from committee.ensembles.voting import on_all_columns
+from committee.export.graph import register
 
 
 @dataclass(frozen=True)
@@ -90,25 +91,8 @@ def gated_sum(model: Any) -> GatedSum:
 
 def register_gated() -> None:
     """Tell skl2onnx how to write gated sums."""
-    from skl2onnx import update_registered_converter
-    from skl2onnx.common.shape_calculator import (
-        calculate_linear_classifier_output_shapes,
-        calculate_linear_regressor_output_shapes,
-    )
-
-    update_registered_converter(
-        GatedSumClassifier,
-        "CommitteeGatedSumClassifier",
-        calculate_linear_classifier_output_shapes,
-        _write_classifier,
-        options={"zipmap": [True, False, "columns"], "nocl": [True, False]},
-    )
-    update_registered_converter(
-        GatedSumRegressor,
-        "CommitteeGatedSumRegressor",
-        calculate_linear_regressor_output_shapes,
-        _write_regressor,
-    )
+    register(GatedSumClassifier, _write_classifier)
+    register(GatedSumRegressor, _write_regressor)
 
 
 def _write_regressor(scope: Any, operator: Any, container: Any) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.base import ClassifierMixin
 
 from committee.ensembles.tree_tables import (
     TreeSum,
@@ -15,25 +17,21 @@ from committee.ensembles.tree_tables import (
 
 def register_trees() -> None:
     """Tell skl2onnx how to write sums of trees."""
-    from skl2onnx import update_registered_converter
-    from skl2onnx.common.shape_calculator import (
-        calculate_linear_classifier_output_shapes,
-        calculate_linear_regressor_output_shapes,
-    )
+    register(TreeSumClassifier, _write_classifier)
+    register(TreeSumRegressor, _write_regressor)
 
-    update_registered_converter(
-        TreeSumClassifier,
-        "CommitteeTreeSumClassifier",
-        calculate_linear_classifier_output_shapes,
-        _write_classifier,
-        options={"zipmap": [True, False, "columns"], "nocl": [True, False]},
-    )
-    update_registered_converter(
-        TreeSumRegressor,
-        "CommitteeTreeSumRegressor",
-        calculate_linear_regressor_output_shapes,
-        _write_regressor,
-    )
+
+def register(kind: type, write: Callable[[Any, Any, Any], None]) -> None:
+    """Tell skl2onnx how to write a class of ours, a classifier or a regressor."""
+    from skl2onnx import update_registered_converter
+    from skl2onnx.common import shape_calculator
+
+    name, how = f"Committee{kind.__name__}", {}
+    shapes = shape_calculator.calculate_linear_regressor_output_shapes
+    if issubclass(kind, ClassifierMixin):
+        shapes = shape_calculator.calculate_linear_classifier_output_shapes
+        how = {"options": {"zipmap": [True, False, "columns"], "nocl": [True, False]}}
+    update_registered_converter(kind, name, shapes, write, **how)
 
 
 def _write_regressor(scope: Any, operator: Any, container: Any) -> None:

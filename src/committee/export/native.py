@@ -11,12 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray, Member
 from committee.ensembles import Round, rebuild
-from committee.ensembles.column_subsets import OnColumns
 from committee.ensembles.forests import (
     classification_forest,
     is_tree,
     regression_forest,
 )
+from committee.ensembles.member_features import OnColumns
 from committee.ensembles.voting import (
     on_all_columns,
     picked_columns,

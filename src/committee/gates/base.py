@@ -46,6 +46,8 @@ class Gate(ABC, BaseEstimator):
 
     columns: Any
     n_members_: int
+    _centre: FloatArray
+    _scale: FloatArray
 
     @property
     def fits_on_std(self) -> bool:
@@ -82,12 +84,7 @@ class Gate(ABC, BaseEstimator):
         self
         """
         X, problem = usable(*self._checked_rows(X, F, y, held_out, sample_weight))
-        s = problem.row_weights
-        self._centre: FloatArray = np.average(X, axis=0, weights=s)
-        variance = np.average((X - self._centre) ** 2, axis=0, weights=s)
-        # A constant column says nothing; rounding must not make it say something.
-        constant = np.sqrt(variance) <= 1e-12 * np.abs(self._centre)
-        self._scale: FloatArray = np.where(constant, 1.0, np.sqrt(variance))
+        self._centre, self._scale = centre_and_scale(X, problem.row_weights)
         self.n_members_ = problem.n_members
         self._n_classes = problem.n_classes
         self._learn(self._scaled(X), problem)
@@ -199,6 +196,16 @@ class Gate(ABC, BaseEstimator):
                 f"{type(self).__name__} was fitted on. Got shape {F.shape}."
             )
         return F
+
+
+def centre_and_scale(X: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return mean and standard deviation of the columns, of rows with weights s.
+
+    A constant column says nothing, and rounding must not make it: its scale is one.
+    """
+    centre = np.average(X, axis=0, weights=s)
+    spread = np.sqrt(np.average((X - centre) ** 2, axis=0, weights=s))
+    return centre, np.where(spread <= 1e-12 * np.abs(centre), 1.0, spread)
 
 
 def usable(X: FloatArray, problem: Problem) -> tuple[FloatArray, Problem]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.model_selection import KFold
 
-from committee._typing import FloatArray
+from committee._typing import FloatArray, IntArray
 from committee._validation import Interval
 from committee.cells.gate import border_width
 from committee.cells.tree import CellTree, grow_tree
@@ -16,8 +16,9 @@ from committee.combiners import Combiner
 from committee.combiners.problem import Problem
 from committee.gates.base import Gate
 from committee.gates.gate_share import (
+    best_on_folds,
+    combined,
     errors_of,
-    gate_share,
     in_units,
     present_shares,
     static_weights,
@@ -26,7 +27,6 @@ from committee.linalg import solve_simplex
 
 #: k, in rows: how many rows of a cell the static weights are worth.
 _WORTH = (1000.0, 300.0, 100.0, 30.0, 10.0)
-_N_FOLDS = 5
 
 
 class CellGate(Gate):
@@ -107,34 +107,26 @@ class CellGate(Gate):
         self._tree, _ = grow_tree(Z, self.max_cell)
         self._width = border_width(self._tree, Z)
         H = self._shares(Z)
-        self.worth_, self.gate_share_, self.gain_ = self._choose(H, problem)
+
+        def gates(
+            train: IntArray, test: IntArray, w: FloatArray
+        ) -> Iterator[FloatArray]:
+            part = problem.at(train)
+            E, s = _filled_errors(part, w), part.row_weights
+            for k in _WORTH:
+                yield H[test] @ _weights_of(H[train], E, s, w, k)
+
+        self.worth_, self.gate_share_, self.gain_ = np.inf, 0.0, 0.0
+        if self._tree.n_cells > 1:
+            best, self.gate_share_, self.gain_ = best_on_folds(
+                problem, self.static, len(_WORTH), gates
+            )
+        if self.gate_share_ > 0:
+            self.worth_ = _WORTH[best]
         E = _filled_errors(problem, self.static_weights_)
         self.cell_weights_ = _weights_of(
             H, E, problem.row_weights, self.static_weights_, self.worth_
         )
-
-    def _choose(self, H: FloatArray, problem: Problem) -> tuple[float, float, float]:
-        """Return the k of least error on folds, the share and what it gains."""
-        N, nothing = len(H), (np.inf, 0.0, 0.0)
-        if N < 2 * _N_FOLDS or problem.n_members == 1 or self._tree.n_cells == 1:
-            return nothing
-        K = problem.n_classes or 1
-        static, gated = np.zeros((N, K)), np.zeros((len(_WORTH), N, K))
-        for train, test in KFold(_N_FOLDS, shuffle=True, random_state=0).split(H):
-            part, rest = problem.at(train), problem.at(test)
-            if part.held_out is not None and not part.held_out.any():
-                return nothing
-            w = static_weights(self.static, part)
-            E, E_test, mask = _filled_errors(part, w), errors_of(rest), rest.held_out
-            G = np.tile(w, (len(test), 1))
-            static[test] = _combined(E_test, present_shares(G, mask))
-            for i, k in enumerate(_WORTH):
-                W = _weights_of(H[train], E, part.row_weights, w, k)
-                gated[i, test] = _combined(E_test, present_shares(H[test] @ W, mask))
-        losses = np.einsum("ink,ink,n->i", gated, gated, problem.row_weights)
-        best = int(np.argmin(losses))
-        share, gain = gate_share(static, gated[best], problem.row_weights)
-        return (_WORTH[best], share, gain) if share > 0 else nothing
 
     def _weigh(self, Z: FloatArray, F: FloatArray | None) -> FloatArray:
         """Return (1 - share) w_s + share sum_c h_c w_c."""
@@ -154,8 +146,8 @@ def _filled_errors(problem: Problem, w: FloatArray) -> FloatArray:
     E, mask = errors_of(problem), problem.held_out
     if mask is None:
         return E
-    G = present_shares(np.tile(w, (len(E), 1)), mask)
-    return np.where(mask[..., None], E, _combined(E, G)[:, None])
+    mean = combined(E, present_shares(w, mask))
+    return np.where(mask[..., None], E, mean[:, None])
 
 
 def _weights_of(
@@ -179,9 +171,3 @@ def _weights_of(
         C = np.einsum("nik,njk->ij", e, e, optimize=True)
         found[c] = solve_simplex(C + k * v * P.T @ P)
     return found
-
-
-def _combined(E: FloatArray, G: FloatArray) -> FloatArray:
-    """Return sum_m g_m E_m, (N, K)."""
-    e: FloatArray = np.einsum("nm,nmk->nk", G, E)
-    return e

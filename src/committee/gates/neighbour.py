@@ -16,6 +16,7 @@ from committee.combiners import Combiner
 from committee.combiners.problem import Problem
 from committee.gates.base import Gate
 from committee.gates.gate_share import (
+    combined,
     errors_of,
     gate_share,
     in_units,
@@ -158,11 +159,8 @@ class NeighbourGate(Gate):
         mask = None if problem.held_out is None else problem.held_out[rows]
         E = errors_of(problem.at(rows))
         static, gated = (
-            np.einsum("nm,nmk->nk", np.broadcast_to(G, E.shape[:2]), E)
-            for G in (
-                present_shares(self._static, mask),
-                present_shares(self._soft(near), mask),
-            )
+            combined(E, present_shares(G, mask))
+            for G in (self._static, self._soft(near))
         )
         return gate_share(static, gated, self._row_weights[rows])[0]
 

@@ -10,19 +10,19 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import softmax
-from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from committee._typing import FloatArray, RandomState
+from committee._typing import FloatArray, IntArray, RandomState
 from committee._validation import Interval
 from committee.combiners import Combiner
 from committee.combiners.problem import Problem
 from committee.export.gated import LinearGate
 from committee.gates.base import Gate
 from committee.gates.gate_share import (
+    best_on_folds,
+    combined,
     errors_of,
-    gate_share,
     in_units,
     present_shares,
     static_weights,
@@ -33,7 +33,6 @@ PENALTIES = (0.1, 0.01, 0.001, 0.0001)
 #: Share of equal weights in where the gate starts: who has no weight may still be
 #: the best of all somewhere.
 _EQUAL_SHARE = 0.1
-_N_FOLDS = 5
 #: Copies of the rows, each with other members dropped.
 _N_COPIES = 4
 
@@ -123,37 +122,23 @@ class SoftmaxGate(Gate):
         """Choose the penalty and the share on folds, and fit once more."""
         rng, problem = check_random_state(self.random_state), in_units(problem)
         self.static_weights_ = static_weights(self.static, problem)
-        self.penalty_, self.gate_share_, self.gain_ = self._choose(Z, problem, rng)
-        B = np.zeros((problem.n_members, Z.shape[1] + 1))
-        if np.isfinite(self.penalty_):
-            n_fits = PENALTIES.index(self.penalty_) + 1
-            *_, B = self._path(Rows.of(Z, problem, self.static_weights_), rng, n_fits)
-        self.intercept_, self.coef_ = B[:, 0], B[:, 1:]
 
-    def _choose(
-        self, Z: FloatArray, problem: Problem, rng: np.random.RandomState
-    ) -> tuple[float, float, float]:
-        """Return the penalty of least error on folds, the share and what it gains."""
-        N = len(Z)
-        nothing = np.inf, 0.0, 0.0
-        if N < 2 * _N_FOLDS or problem.n_members == 1:
-            return nothing
-        K = problem.n_classes or 1
-        static, gated = np.zeros((N, K)), np.zeros((len(PENALTIES), N, K))
-        folds = KFold(_N_FOLDS, shuffle=True, random_state=0)
-        for train, test in folds.split(Z):
-            part, rest = problem.at(train), problem.at(test)
-            if part.held_out is not None and not part.held_out.any():
-                return nothing
-            w = static_weights(self.static, part)
-            rows, others = Rows.of(Z[train], part, w), Rows.of(Z[test], rest, w)
-            static[test] = others.static_errors()
-            for i, B in enumerate(self._path(rows, rng, len(PENALTIES))):
-                gated[i, test] = others.errors(B)
-        losses = np.einsum("ink,ink,n->i", gated, gated, problem.row_weights)
-        best = int(np.argmin(losses))
-        share, gain = gate_share(static, gated[best], problem.row_weights)
-        return (PENALTIES[best], share, gain) if share > 0 else nothing
+        def gates(
+            train: IntArray, test: IntArray, w: FloatArray
+        ) -> Iterator[FloatArray]:
+            others = Rows.of(Z[test], problem.at(test), w)
+            rows = Rows.of(Z[train], problem.at(train), w)
+            return map(others.weights, self._path(rows, rng, len(PENALTIES)))
+
+        best, self.gate_share_, self.gain_ = best_on_folds(
+            problem, self.static, len(PENALTIES), gates
+        )
+        self.penalty_, B = np.inf, np.zeros((problem.n_members, Z.shape[1] + 1))
+        if self.gate_share_ > 0:
+            self.penalty_ = PENALTIES[best]
+            rows = Rows.of(Z, problem, self.static_weights_)
+            *_, B = self._path(rows, rng, best + 1)
+        self.intercept_, self.coef_ = B[:, 0], B[:, 1:]
 
     def _path(
         self, rows: Rows, rng: np.random.RandomState, n_fits: int
@@ -241,14 +226,7 @@ class Rows:
 
     def errors(self, B: FloatArray) -> FloatArray:
         """Return the errors of every row, (N, K)."""
-        e: FloatArray = np.einsum("nm,nmk->nk", self.weights(B), self.E)
-        return e
-
-    def static_errors(self) -> FloatArray:
-        """Return those of the static weights, of the members that are present."""
-        G = np.broadcast_to(self.static, self.E.shape[:2])
-        e: FloatArray = np.einsum("nm,nmk->nk", G, self.E)
-        return e
+        return combined(self.E, self.weights(B))
 
     def objective(
         self, B: FloatArray, penalty: float, v: float
@@ -258,7 +236,7 @@ class Rows:
         d|e|^2 / da_m = 2 g_m e'(E_m - e) in the logits a, as sum_m g_m = 1.
         """
         g = self.weights(B)
-        e = np.einsum("nm,nmk->nk", g, self.E)
+        e = combined(self.E, g)
         squares = _squares(e)
         slope = g * (np.einsum("nmk,nk->nm", self.E, e) - squares[:, None])
         gradient = (2.0 / v) * (slope * self.s[:, None]).T @ self.Z
@@ -267,7 +245,7 @@ class Rows:
 
     def fit(self, penalty: float, B: FloatArray) -> FloatArray:
         """Return B of the least objective near the given one."""
-        v = float(self.s @ _squares(self.static_errors()))
+        v = float(self.s @ _squares(combined(self.E, self.static)))
         if v <= 0.0:  # nothing to gain
             return B
 

@@ -7,7 +7,6 @@ from committee.linalg.blocks import (
 )
 from committee.linalg.cholesky import NotPositiveDefiniteError, jittered_cholesky
 from committee.linalg.conjugate import conjugate_gradient
-from committee.linalg.leastsquares import solve_least_squares
 from committee.linalg.simplex import solve_nnqp, solve_simplex
 
 __all__ = [
@@ -17,7 +16,6 @@ __all__ = [
     "jittered_cholesky",
     "solve_block_chain",
     "solve_block_ring",
-    "solve_least_squares",
     "solve_nnqp",
     "solve_simplex",
 ]

@@ -1,4 +1,12 @@
-"""Least squares on tall matrices, block by block."""
+"""Least squares on tall matrices, block by block.
+
+    min_w  sum_b || y_b - F_b w ||^2
+
+Each block is folded into one triangular factor, [F y] = Q R (a tall-skinny QR), so memory
+is that of a block and the condition number is that of F and not its square, as it would
+be with F'F. The rank is decided on the small factor, by singular values or by the pivots
+of a basic solution.
+"""
 
 from __future__ import annotations
 
@@ -14,27 +22,6 @@ from committee._typing import FloatArray
 #: first. Of columns of one length, as those of votes are, rounding would choose another
 #: for every cut of the rows; this is above the rounding of lengths in LAPACK.
 _TIE = 1e-8
-
-
-def solve_least_squares(
-    blocks: Iterable[tuple[FloatArray, FloatArray]], *, basic: bool = False
-) -> FloatArray:
-    """Return the weights (M,) of least squared residual over blocks (F_b, y_b) of rows.
-
-        min_w  sum_b || y_b - F_b w ||^2
-
-    Where F is rank deficient, of minimum norm, or the basic solution: no more weights
-    than rank(F) are nonzero.
-
-    Each block is folded into one triangular factor, [F y] = Q R (a tall-skinny
-    QR), so memory is that of a block and the condition number is that of F and
-    not its square, as it would be with F'F. The rank is decided on the small
-    factor, by singular values or by the pivots of a basic solution.
-    """
-    triangle = Triangle.of(blocks)
-    if triangle is None:
-        raise ValueError("There are no rows to fit.")
-    return triangle.solve_basic() if basic else triangle.solve()
 
 
 class Triangle(NamedTuple):

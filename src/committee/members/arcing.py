@@ -99,9 +99,9 @@ def _fit_and_vote(
     P = 1.0 + mistakes**4
     if s is not None:
         P *= s
-    drawn = np.random.RandomState(seed).choice(N, N, p=P / P.sum())
-    counts = np.bincount(drawn, minlength=N)
-    rows = np.flatnonzero(counts)
-    member = fit_member(estimator, data, Sample(rows, counts[rows]), seed)
+    sample = Sample.drawn(np.random.RandomState(seed).choice(N, N, p=P / P.sum()), N)
+    member = fit_member(estimator, data, sample, seed)
     votes = predict_one(member, data.X, classes=data.classes, votes="hard")
-    return member, votes, counts == 0
+    unseen = np.ones(N, dtype=bool)
+    unseen[sample.rows] = False
+    return member, votes, unseen

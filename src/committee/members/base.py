@@ -81,6 +81,13 @@ class Sample:
         s = data.sample_weight
         return cls(rows, None if s is None else s[rows])
 
+    @classmethod
+    def drawn(cls, rows: IntArray, n_rows: int) -> Self:
+        """Return rows that were drawn with replacement, as counts of those of N."""
+        counts = np.bincount(rows, minlength=n_rows)
+        distinct = np.flatnonzero(counts)
+        return cls(distinct, counts[distinct])
+
 
 @dataclass(frozen=True)
 class Generation:

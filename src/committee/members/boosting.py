@@ -108,7 +108,11 @@ class AdaBoost(BatchedGenerator):
         random = check_random_state(random_state)
         seeds = draw_seeds(random, self.n_members)
         state = _RowWeights(data, seeds, restarts=self.on_perfect == "restart")
-        jobs = _boosting_jobs(estimator, data, state)
+        # A job is taken once the weights of the last one are known.
+        jobs = (
+            (fit_and_check, estimator, data, state.P.copy(), seed)
+            for seed in state.seeds()
+        )
         results = run_in_turn(jobs, self.n_members, label="boosting", verbose=verbose)
         members: list[Member] = []
         a: list[float] = []
@@ -227,14 +231,6 @@ class _RowWeights:
         N = len(self.P)
         drawn = self.random.choice(N, N, p=self.start)
         self.P = np.bincount(drawn, minlength=N) / N
-
-
-def _boosting_jobs(
-    estimator: Member, data: TrainingData, state: _RowWeights
-) -> Iterator[tuple[Any, ...]]:
-    """Yield each job only when the weights of the last one are known."""
-    for seed in state.seeds():
-        yield fit_and_check, estimator, data, state.P.copy(), seed
 
 
 def fit_and_check(

@@ -36,7 +36,7 @@ Cut = tuple[IntArray, IntArray]
 
 
 @dataclass(frozen=True)
-class Allotment:
+class Assignment:
     """Where each member is trained, and by which seeds."""
 
     #: The number of each member's chunk, (M,), in rising order.
@@ -124,10 +124,10 @@ def generate_in_chunks(
     cut = None
     if isinstance(weigh_on, float):
         cut = _cut(rows, weigh_on, random_state)
-    allotment = _allotted(generator, rows, weigh_on, random_state)
+    assignment = _assigned(generator, rows, weigh_on, random_state)
     data = rows.data if cut is None else rows.data.map(_to_train, cut)
-    chunks = Chunks([data.parts[c] for c in allotment.chunk])
-    begun = begin_on_chunks(_fit, estimator, chunks, allotment, verbose=verbose)
+    chunks = Chunks([data.parts[c] for c in assignment.chunk])
+    begun = begin_on_chunks(_fit, estimator, chunks, assignment, verbose=verbose)
     results = run_on_chunks(begun, label="training", verbose=verbose)
     members = [member for (member,) in results]
     to_weigh_on = _to_weigh_on(rows, cut)
@@ -145,11 +145,11 @@ def generate_in_chunks(
     mask = None
     if weigh_on == "held-out":
         numbers = numbered(len(rows.data))
-        mask = rows.lazily(_left_out, (M,), np.bool_, rows.targets, numbers, allotment)
+        mask = rows.lazily(_left_out, (M,), np.bool_, rows.targets, numbers, assignment)
     return Generation(members, F, mask), to_weigh_on
 
 
-def deal(sizes: IntArray, n_members: int) -> IntArray:
+def assigned_chunks(sizes: IntArray, n_members: int) -> IntArray:
     """Return a chunk for each member, in proportion to rows and in rising order.
 
         member m in the chunk of row  (m + 1/2) N / M
@@ -162,13 +162,13 @@ def deal(sizes: IntArray, n_members: int) -> IntArray:
     return chunk
 
 
-def _allotted(
+def _assigned(
     generator: Any,
     rows: ChunkedData,
     weigh_on: str | float | None,
     rng: np.random.RandomState,
-) -> Allotment:
-    """Deal the members out, and draw all seeds."""
+) -> Assignment:
+    """Assign the members to chunks, and draw all seeds."""
     generator._validate_params()
     counted = np.array([fact.counts for fact in rows.facts])
     sizes = np.where(counted, rows.sizes, 0)
@@ -179,8 +179,8 @@ def _allotted(
                 f"weigh_on={weigh_on:g} leaves nothing to train on in any of the "
                 f"{len(sizes)} chunks: make larger partitions."
             )
-    chunk = deal(sizes, generator.n_members)
-    _check_allotment(rows, chunk, int(np.count_nonzero(sizes)))
+    chunk = assigned_chunks(sizes, generator.n_members)
+    _check_assignment(rows, chunk, int(np.count_nonzero(sizes)))
     found, counts = np.unique(chunk, return_counts=True)
     total = int(sizes.sum())
     local = [
@@ -191,10 +191,10 @@ def _allotted(
     row_seeds = np.split(draw_seeds(rng, int(ends[-1])), ends[:-1])
     pairs = zip(local, row_seeds, strict=True)
     seeds = draw_seeds(rng, len(chunk))
-    return Allotment(chunk, dict(zip(found.tolist(), pairs, strict=True)), seeds)
+    return Assignment(chunk, dict(zip(found.tolist(), pairs, strict=True)), seeds)
 
 
-def _check_allotment(rows: ChunkedData, chunk: IntArray, n_chunks: int) -> None:
+def _check_assignment(rows: ChunkedData, chunk: IntArray, n_chunks: int) -> None:
     """Refuse to train on one class, and warn of rows that no member trains on."""
     for c in np.unique(chunk):
         labels = rows.facts[c].labels
@@ -214,12 +214,12 @@ def _check_allotment(rows: ChunkedData, chunk: IntArray, n_chunks: int) -> None:
 
 
 def _fit(
-    estimator: Member, data: TrainingData, member: int, allotment: Allotment
+    estimator: Member, data: TrainingData, member: int, assignment: Assignment
 ) -> tuple[Member]:
     """Train a member where its chunk is."""
-    with naming(int(allotment.chunk[member])):
-        sample = allotment.sample(member, data)
-        return (fit_member(estimator, data, sample, int(allotment.seeds[member])),)
+    with naming(int(assignment.chunk[member])):
+        sample = assignment.sample(member, data)
+        return (fit_member(estimator, data, sample, int(assignment.seeds[member])),)
 
 
 def _members(results: list[tuple[Member]]) -> list[Member]:
@@ -240,11 +240,11 @@ def _predict(
     return F
 
 
-def _left_out(targets: TrainingData, number: int, allotment: Allotment) -> BoolArray:
+def _left_out(targets: TrainingData, number: int, assignment: Assignment) -> BoolArray:
     """Return the mask of one chunk: False where its members trained."""
-    mask = np.ones((len(targets), len(allotment.chunk)), dtype=bool)
-    for m in np.flatnonzero(allotment.chunk == number):
-        mask[allotment.sample(int(m), targets).rows, m] = False
+    mask = np.ones((len(targets), len(assignment.chunk)), dtype=bool)
+    for m in np.flatnonzero(assignment.chunk == number):
+        mask[assignment.sample(int(m), targets).rows, m] = False
     return mask
 
 

@@ -12,8 +12,7 @@ from sklearn.utils import check_random_state
 
 from committee._typing import Member
 from committee._validation import Interval
-from committee.ensembles.column_subsets import OnColumns
-from committee.ensembles.rotated import Rotated
+from committee.ensembles.member_features import OnColumns, Rotated
 from committee.members.base import (
     BatchedGenerator,
     Generation,

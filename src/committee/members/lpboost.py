@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -103,7 +102,11 @@ class LPBoost(Generator):
         refuse_regression(self, data)
         seeds = draw_seeds(check_random_state(random_state), self.n_members)
         programme = _Programme(data, self.nu)
-        jobs = _column_jobs(estimator, data, seeds, programme)
+        # A job is taken once the multipliers of the last programme are known.
+        jobs = (
+            (_fit_column, estimator, data, programme.row_weights, int(seed))
+            for seed in seeds
+        )
         members: list[Member] = []
         results = run_in_turn(jobs, self.n_members, label="boosting", verbose=verbose)
         for member, column in results:
@@ -144,14 +147,6 @@ class _Programme:
         self.solution = largest_soft_margin(A, self.cost)
         u = self.solution.u.sum(axis=1)
         self.row_weights = u / u.sum()
-
-
-def _column_jobs(
-    estimator: Member, data: TrainingData, seeds: Any, programme: _Programme
-) -> Iterator[tuple[Any, ...]]:
-    """Yield each job only when the multipliers of the last programme are known."""
-    for seed in seeds:
-        yield _fit_column, estimator, data, programme.row_weights, int(seed)
 
 
 def _fit_column(

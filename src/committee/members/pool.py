@@ -15,7 +15,7 @@ from sklearn.utils import check_array, check_random_state
 
 from committee._typing import FloatArray, IntArray, Member, RandomState, Votes
 from committee._validation import HasMethods, Interval, safe_indexing
-from committee.ensembles.column_subsets import OnFeatures
+from committee.ensembles.member_features import OnFeatures
 from committee.ensembles.member_names import names_of
 from committee.members.base import (
     BatchedGenerator,
@@ -140,7 +140,6 @@ class Pool(Generator):
             data,
             cv=self.n_splits if self.cv is None else self.cv,
             votes=self.votes,
-            keep_seeds=True,
             **options,
         )
         return replace(generation, names=names)
@@ -258,7 +257,6 @@ def cross_fitted(
     *,
     cv: Any,
     votes: Votes,
-    keep_seeds: bool,
     held_out: bool = True,
     n_jobs: int | None = None,
     random_state: RandomState = None,
@@ -270,11 +268,12 @@ def cross_fitted(
 
     Folds are the same for all members: see `folds_of`. Where several test a row it is
     the mean, where none does F has no such row. The mask is None: F counts everywhere.
+    Seeds that estimators were given stay.
     """
     rng = check_random_state(random_state)
     seeds = draw_seeds(rng, len(estimators))
     folds = folds_of(cv, data, rng) if held_out else []
-    how: Any = {"votes": votes, "keep_seeds": keep_seeds, "held_out": held_out}
+    how: Any = {"votes": votes, "keep_seeds": True, "held_out": held_out}
     return _cross_fitted(
         estimators, data, seeds, folds, n_jobs=n_jobs, verbose=verbose, **how
     )

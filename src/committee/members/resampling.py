@@ -111,9 +111,7 @@ class Bagging(_Resampling):
             drawn = rng.randint(0, N, N)
         else:
             drawn = rng.choice(N, N, p=data.sample_weight / data.sample_weight.sum())
-        counts = np.bincount(drawn, minlength=N)
-        rows = np.flatnonzero(counts)
-        return Sample(rows, counts[rows])
+        return Sample.drawn(drawn, N)
 
     def of_chunk(self, n_members: int, n_rows: int, total: int) -> Bagging:
         """Return the generator of the members of one chunk of the rows."""

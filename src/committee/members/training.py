@@ -24,7 +24,7 @@ from committee._progress import track
 from committee._typing import Member
 from committee._validation import index_params, routing_enabled, safe_indexing
 from committee.distributed import Chunks, numbered
-from committee.ensembles.column_subsets import OnFeatures
+from committee.ensembles.member_features import OnFeatures
 from committee.members.base import Sample, TrainingData
 
 #: Results that are fetched from Dask by one call, which takes some 10 ms.

@@ -1,16 +1,14 @@
 """Experts that are trained together with their gate."""
 
 from committee.mixtures.experts import (
+    HierarchicalMixtureClassifier,
+    HierarchicalMixtureRegressor,
     MixtureOfExpertsClassifier,
     MixtureOfExpertsRegressor,
 )
 from committee.mixtures.gated_ensemble import (
     GatedEnsembleClassifier,
     GatedEnsembleRegressor,
-)
-from committee.mixtures.hierarchical import (
-    HierarchicalMixtureClassifier,
-    HierarchicalMixtureRegressor,
 )
 
 __all__ = [

@@ -16,11 +16,16 @@ from sklearn.utils.validation import has_fit_parameter
 
 from committee._typing import FloatArray, Member, RandomState
 from committee._validation import HasMethods, Interval, check_sample_weight
+from committee.gates.base import centre_and_scale
 from committee.members.base import draw_seeds
-from committee.mixtures.classifier_gate import ClassifierGate, check_gate
 from committee.mixtures.em import Data, MixtureGate, Trace, run_em
-from committee.mixtures.gate_tree import GateTree, empty_gates
 from committee.mixtures.gated_experts import GatedExperts
+from committee.mixtures.soft_gates import (
+    ClassifierGate,
+    GateTree,
+    check_gate,
+    empty_gates,
+)
 
 #: Share of equal responsibilities at the start, so that no expert begins without rows.
 _EQUAL_SHARE = 0.1
@@ -74,7 +79,7 @@ class BaseMixture(GatedExperts):
         s = check_sample_weight(sample_weight, X)
         s = np.ones(len(X)) if s is None else s
         X, y, s = X[s > 0], y[s > 0], s[s > 0]
-        self._scale_by(X, s)
+        self._centre, self._scale = centre_and_scale(X, s)
         data = Data(X, self._scaled(X), y, s, classes)
         rng = check_random_state(self.random_state)
         seeds = draw_seeds(rng, self.n_restarts)

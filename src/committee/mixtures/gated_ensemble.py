@@ -12,10 +12,10 @@ from sklearn.utils import check_random_state
 from committee._typing import FloatArray, Member, RandomState
 from committee._validation import HasMethods, Interval, check_sample_weight
 from committee.coupled import LSSVMClassifier, LSSVMRegressor
+from committee.gates.base import centre_and_scale
 from committee.members.base import TrainingData, draw_seeds
-from committee.mixtures.gated_experts import GatedExperts
-from committee.mixtures.parts import hand_out, rounds
-from committee.mixtures.tasks import ClassTask, NumberTask
+from committee.mixtures.gated_experts import ClassTask, GatedExperts, NumberTask
+from committee.mixtures.parts import assign_rows, rounds
 
 
 class PartsEnsemble(GatedExperts):
@@ -57,10 +57,11 @@ class PartsEnsemble(GatedExperts):
         s = check_sample_weight(sample_weight, X)
         used = np.arange(len(X)) if s is None else np.flatnonzero(s > 0)
         X, y, s = X[used], y[used], None if s is None else s[used]
-        self._scale_by(X, np.ones(len(X)) if s is None else s)
+        weight = np.ones(len(X)) if s is None else s
+        self._centre, self._scale = centre_and_scale(X, weight)
         rng = check_random_state(self.random_state)
         M = min(self.n_experts, len(X))
-        parts = hand_out(rng.uniform(size=(len(X), M)))
+        parts = assign_rows(rng.uniform(size=(len(X), M)))
         found = list(
             rounds(
                 TrainingData(X, y, None if classes is None else len(classes), s),

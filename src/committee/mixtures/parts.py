@@ -23,7 +23,7 @@ from committee.combiners.problem import Problem
 from committee.gates.softmax import PENALTIES, Rows
 from committee.members.base import Sample, TrainingData
 from committee.members.training import fit_member, run_parallel
-from committee.mixtures.gate_tree import log_gates
+from committee.mixtures.soft_gates import log_gates
 from committee.predictions import predict_one
 
 #: By how much a part may be larger than N / M.
@@ -76,13 +76,13 @@ def rounds(
         chosen, error = _gate_penalty(rows, penalty, B)
         B = rows.fit(chosen, B)
         yield Round([member for member, _ in found], B, parts, error)
-        moved = hand_out(np.exp(log_gates(Z, [B])))
+        moved = assign_rows(np.exp(log_gates(Z, [B])))
         if all(np.array_equal(a, b) for a, b in zip(moved, parts, strict=True)):
             return
         parts = moved
 
 
-def hand_out(G: FloatArray) -> list[IntArray]:
+def assign_rows(G: FloatArray) -> list[IntArray]:
     """Return the rows of every expert: to each the best of those that have room.
 
     Rows are handed out in the order of their largest weight, and no expert has more
@@ -91,9 +91,9 @@ def hand_out(G: FloatArray) -> list[IntArray]:
     N, M = G.shape
     room = np.full(M, int(np.ceil((1.0 + _SLACK) * N / M)))
     owner = np.empty(N, dtype=np.intp)
-    wishes = np.argsort(-G, axis=1, kind="stable")
+    preferred = np.argsort(-G, axis=1, kind="stable")
     for n in np.argsort(-G.max(axis=1), kind="stable"):
-        for m in wishes[n]:
+        for m in preferred[n]:
             if room[m]:
                 room[m] -= 1
                 owner[n] = m

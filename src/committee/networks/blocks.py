@@ -1,9 +1,9 @@
-"""Members in blocks that fit the cache and the memory, trained side by side."""
+"""Members that are trained side by side, in blocks of the cache's size, or as one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,12 @@ from sklearn.utils.parallel import delayed
 
 from committee._parallel import results_of
 from committee._typing import IntArray
+from committee.networks.adapters import SharedLayers
 from committee.networks.interruption import Interruption
 from committee.networks.layers import SeparateLayers
 from committee.networks.layout import Layout, Tensor, initial_weights
 from committee.networks.rows import STOP_CHUNK, MemberRows, Problem
-from committee.networks.training import Report, Settings, Trained, train
+from committee.networks.training import Report, Settings, train
 
 #: Bytes of the arrays of a step: larger blocks leave the cache, and smaller ones pay
 #: for every call of NumPy. With 1 MiB of L2 for a core, blocks of 16 to 100 members of
@@ -111,20 +112,14 @@ def train_block(
     randoms = [np.random.default_rng(seed) for seed in block.seeds]
     theta = np.stack([initial_weights(kind.layout, random) for random in randoms])
     layers = SeparateLayers(kind.layout, theta, kind.activation, kind.dropout)
-    trained = train(
-        layers,
-        problem,
-        block.rows,
-        randoms,
-        kind.settings,
-        interruption=interruption,
-        report=report,
-    )
-    return as_networks(layers, trained)
+    given = layers, problem, block.rows, randoms, kind.settings
+    return _trained(*given, interruption, report)
 
 
-def as_networks(layers: Any, trained: Trained) -> list[TrainedNetwork | None]:
-    """Return plain networks one by one, of trained layers."""
+def _trained(layers: Any, *args: Any) -> list[TrainedNetwork | None]:
+    """Train layers, and return their networks one by one."""
+    trained = train(layers, *args)
+    # (M, in + 1, out) of each layer
     matrices, *halves = map(layers.plain, (trained.theta, *trained.halves))
     M = len(matrices[0])
     n_epochs = np.broadcast_to(trained.n_epochs, M)
@@ -156,3 +151,51 @@ def train_blocks(
         for block in blocks
     )
     return results_of(calls, n_jobs, prefer="threads")
+
+
+def train_jointly(
+    kind: Kind,
+    problem: Problem,
+    rows: MemberRows,
+    seeds: Sequence[np.random.SeedSequence],
+    *,
+    share: bool,
+    max_bytes: int,
+    interruption: Interruption | None = None,
+    report: Report | None = None,
+) -> list[TrainedNetwork | None]:
+    """Train M networks on the same rows, to stop on the mean of their predictions.
+
+    Where the arrays of a step would take more than `max_bytes`, the gradient is summed
+    up over parts of the batch.
+    """
+    randoms = [np.random.default_rng(seed) for seed in seeds]
+    layers: SeparateLayers | SharedLayers
+    if share:
+        layers = SharedLayers(kind.layout, randoms, kind.activation, kind.dropout)
+    else:
+        theta = np.stack([initial_weights(kind.layout, random) for random in randoms])
+        layers = SeparateLayers(kind.layout, theta, kind.activation, kind.dropout)
+    at_once = rows_at_once(kind, len(seeds), share=share, max_bytes=max_bytes)
+    settings = kind.settings
+    if at_once < settings.batch_size:
+        settings = replace(settings, rows_at_once=at_once)
+    given = layers, problem, [rows], randoms, settings
+    return _trained(*given, interruption, report)
+
+
+def rows_at_once(kind: Kind, n_members: int, *, share: bool, max_bytes: int) -> int:
+    """Return how many rows of a batch fit into the memory, and refuse fewer than those.
+
+    Rows to be stopped on come in chunks of their own.
+    """
+    of_row = n_members * bytes_of_row(kind) * (2 if share else 1)
+    of_weights = bytes_of_weights(kind) * (1 if share else n_members)
+    n = (max_bytes - of_weights) // of_row
+    if n < STOP_CHUNK:
+        raise ValueError(
+            f"{n_members} members that are trained as one need max_bytes of at least "
+            f"{of_weights + STOP_CHUNK * of_row}. Got {max_bytes}; take fewer members or "
+            "smaller layers otherwise."
+        )
+    return int(n)

@@ -1,8 +1,16 @@
-"""Piecewise-linear embeddings of numbers, on bins between quantiles."""
+"""Piecewise-linear embeddings of numbers, on bins between quantiles.
+
+Every column becomes T numbers between zero and one, one for each of its bins:
+
+    e_t(x) = clip((x - b_{t-1}) / (b_t - b_{t-1}), 0, 1),    t = 1..T
+
+with edges b at quantiles of the training rows (Gorishniy, Rubachev, Babenko 2022);
+beyond the first and the last edge nothing changes. A linear function of e is any
+continuous piecewise-linear function of x with these knots. A column of one value has
+no bins, and one of two values has one.
+"""
 
 from __future__ import annotations
-
-from typing import Self
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -10,64 +18,42 @@ from scipy.linalg import block_diag
 from committee._typing import FloatArray
 
 
-class PiecewiseLinear:
-    """Every column as T numbers between zero and one, one for each of its bins.
+def quantile_edges(X: FloatArray, n_bins: int) -> list[FloatArray]:
+    """Return b of each column, for n_bins bins at most: equal quantiles are one edge."""
+    levels = np.linspace(0.0, 1.0, n_bins + 1)
+    return [np.unique(np.quantile(column, levels)) for column in X.T]
 
-        e_t(x) = clip((x - b_{t-1}) / (b_t - b_{t-1}), 0, 1),    t = 1..T
 
-    with edges b at quantiles of the training rows (Gorishniy, Rubachev, Babenko 2022);
-    beyond the first and the last edge nothing changes. A linear function of e is any
-    continuous piecewise-linear function of x with these knots. A column of one value has
-    no bins, and one of two values has one.
-
-    Parameters
-    ----------
-    n_bins : int
-        T at most: equal quantiles are one edge.
+def piecewise_linear(X: FloatArray, edges: list[FloatArray]) -> FloatArray:
+    """Return e of all columns, (N, sum of T).
 
     Examples
     --------
     >>> import numpy as np
-    >>> from committee.networks.embeddings import PiecewiseLinear
-    >>> X = np.array([[0.0], [1.0], [2.0], [4.0]])
-    >>> PiecewiseLinear(2).fit(X).transform(np.array([[0.75], [9.0]])).tolist()
+    >>> from committee.networks.embeddings import piecewise_linear, quantile_edges
+    >>> edges = quantile_edges(np.array([[0.0], [1.0], [2.0], [4.0]]), 2)
+    >>> piecewise_linear(np.array([[0.75], [9.0]]), edges).tolist()
     [[0.5, 0.0], [1.0, 1.0]]
     """
+    E = np.empty((len(X), sum(len(b) - 1 for b in edges)))
+    start = 0
+    for x, b in zip(X.T, edges, strict=True):
+        part = E[:, start : start + len(b) - 1]
+        np.subtract(x[:, None], b[:-1], out=part)
+        part /= np.diff(b)
+        np.clip(part, 0.0, 1.0, out=part)
+        start += len(b) - 1
+    return E
 
-    def __init__(self, n_bins: int = 8) -> None:
-        self.n_bins = n_bins
 
-    def fit(self, X: FloatArray) -> Self:
-        """Find the edges: `edges_`, an array for each column."""
-        levels = np.linspace(0.0, 1.0, self.n_bins + 1)
-        self.edges_ = [np.unique(np.quantile(column, levels)) for column in X.T]
-        return self
+def relu_layer(edges: list[FloatArray]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return A, a and B with e(x) = max(x A + a, 0) B, a layer of relu units.
 
-    @property
-    def n_columns(self) -> int:
-        """The number of columns that `transform` returns."""
-        return sum(len(b) - 1 for b in self.edges_)
-
-    def transform(self, X: FloatArray) -> FloatArray:
-        """Return e of all columns, (N, sum of T)."""
-        E = np.empty((len(X), self.n_columns))
-        start = 0
-        for x, b in zip(X.T, self.edges_, strict=True):
-            part = E[:, start : start + len(b) - 1]
-            np.subtract(x[:, None], b[:-1], out=part)
-            part /= np.diff(b)
-            np.clip(part, 0.0, 1.0, out=part)
-            start += len(b) - 1
-        return E
-
-    def as_layer(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return A, a and B with e(x) = max(x A + a, 0) B, a layer of relu units.
-
-        e_t(x) = (max(x - b_{t-1}, 0) - max(x - b_t, 0)) / (b_t - b_{t-1})
-        """
-        A = block_diag(*[np.ones((1, len(b))) for b in self.edges_])
-        B = block_diag(*[_differences(b) for b in self.edges_])
-        return A, -np.concatenate(self.edges_), B
+    e_t(x) = (max(x - b_{t-1}, 0) - max(x - b_t, 0)) / (b_t - b_{t-1})
+    """
+    A = block_diag(*[np.ones((1, len(b))) for b in edges])
+    B = block_diag(*[_differences(b) for b in edges])
+    return A, -np.concatenate(edges), B
 
 
 def _differences(b: FloatArray) -> FloatArray:

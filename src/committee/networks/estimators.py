@@ -114,14 +114,6 @@ class NetworkRegressor(RegressorMixin, Network):
         return out[:, 0]
 
 
-def _class_axes(model: Any) -> tuple[int, ...]:
-    return (len(model.classes_),)
-
-
-def _label_type(model: Any) -> Any:
-    return model.classes_.dtype
-
-
 class NetworkClassifier(ClassifierMixin, Network):
     """A neural network for classes, the member that `Networks` trains a hundred of.
 
@@ -176,7 +168,7 @@ class NetworkClassifier(ClassifierMixin, Network):
         at_least_two(self.classes_)
         return self._fit(Z, codes, len(self.classes_), sample_weight)
 
-    @lazy_rows(tail=_class_axes)
+    @lazy_rows(tail=lambda model: (len(model.classes_),))
     def predict_proba(self, X: Any) -> FloatArray:
         """Return p(x), classes in the order of `classes_`.
 
@@ -190,7 +182,7 @@ class NetworkClassifier(ClassifierMixin, Network):
         """
         return self.from_outputs(self._outputs(X))
 
-    @lazy_rows(dtype=_label_type)
+    @lazy_rows(dtype=lambda model: model.classes_.dtype)
     def predict(self, X: Any) -> Any:
         """Return the labels of the largest probabilities.
 

@@ -23,22 +23,21 @@ from committee.members.base import (
     draw_seeds,
 )
 from committee.members.resampling import Bagging, CrossSplits, MiniBatches
-from committee.networks.blocks import TrainedNetwork, blocks_of, train_blocks
+from committee.networks.blocks import (
+    TrainedNetwork,
+    blocks_of,
+    train_blocks,
+    train_jointly,
+)
 from committee.networks.estimators import NetworkClassifier, NetworkRegressor
 from committee.networks.held_out import predict_held_out
 from committee.networks.inputs import Prepared, prepare
 from committee.networks.interruption import interruptible
-from committee.networks.joint import train_jointly
 from committee.networks.network import Network
 from committee.networks.rows import MemberRows, stopping_sample
 
 #: Two streams of random numbers for each member.
 _OF_ROWS, _OF_TRAINING = 0, 1
-
-
-def _of_chunks(networks: Any) -> bool:
-    """Whether members may each see the rows of one chunk."""
-    return networks.data in ("bagging", "mini-batches") and not networks.joint
 
 
 class Networks(BatchedGenerator):
@@ -294,7 +293,9 @@ class Networks(BatchedGenerator):
         """How many seeds `sample` draws on."""
         return int(self._sampler().n_seeds())
 
-    @available_if(_of_chunks)  # type: ignore[untyped-decorator]
+    @available_if(  # type: ignore[untyped-decorator]
+        lambda self: self.data in ("bagging", "mini-batches") and not self.joint
+    )
     def of_chunk(self, n_members: int, n_rows: int, total: int) -> Any:
         """Return the generator of the members of one chunk of the rows."""
         return self._sampler().of_chunk(n_members, n_rows, total)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from committee._typing import FloatArray
-from committee.networks.embeddings import PiecewiseLinear
 from committee.networks.layout import Tensor
 from committee.networks.losses import CrossEntropy, Loss, SquaredError
 from committee.networks.rows import Problem
@@ -110,8 +109,3 @@ def prepare(
     if s is not None:
         weights = (s / s[counted].mean()).astype(np.float32)
     return Prepared(Problem(X, Y, weights, loss), inputs, targets)
-
-
-def embedded(X: FloatArray, embedding: PiecewiseLinear | None) -> FloatArray:
-    """Return X, or its embedding."""
-    return X if embedding is None else embedding.transform(X)

@@ -10,7 +10,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.preprocessing import LabelBinarizer
 
 from committee._typing import FloatArray
-from committee.networks.embeddings import PiecewiseLinear
+from committee.networks.embeddings import relu_layer
 
 
 def native_network(network: Any) -> Any:
@@ -45,9 +45,7 @@ def _with_embedding(
             f'one activation for all layers: train with activation="relu". Got '
             f"{network.activation!r}; committee.save keeps it."
         )
-    embedding = PiecewiseLinear(network.n_bins)
-    embedding.edges_ = network.edges_
-    A, a, B = embedding.as_layer()
+    A, a, B = relu_layer(network.edges_)
     return [A, B @ coefs[0], *coefs[1:]], [a, *intercepts]
 
 

@@ -18,8 +18,8 @@ from committee._validation import (
     check_sample_weight,
 )
 from committee.networks.blocks import Block, Kind, TrainedNetwork, train_block
-from committee.networks.embeddings import PiecewiseLinear
-from committee.networks.inputs import Prepared, embedded, prepare
+from committee.networks.embeddings import piecewise_linear, quantile_edges
+from committee.networks.inputs import Prepared, prepare
 from committee.networks.layout import Layout
 from committee.networks.native import native_network
 from committee.networks.rows import MemberRows, split_for_stopping
@@ -118,8 +118,8 @@ class Network(BaseEstimator):
         if reset:
             self.edges_ = None
             if self.embedding is not None:
-                self.edges_ = PiecewiseLinear(self.n_bins).fit(X).edges_
-        return embedded(X, self._embedding())
+                self.edges_ = quantile_edges(X, self.n_bins)
+        return X if self.edges_ is None else piecewise_linear(X, self.edges_)
 
     def kind(self, prepared: Prepared, **options: Any) -> Kind:
         """Return what networks of a problem have in common; see `Settings`."""
@@ -147,13 +147,6 @@ class Network(BaseEstimator):
         self.n_iter_ = network.n_epochs
         self.validation_loss_ = network.loss
         return self
-
-    def _embedding(self) -> PiecewiseLinear | None:
-        if self.edges_ is None:
-            return None
-        embedding = PiecewiseLinear(self.n_bins)
-        embedding.edges_ = self.edges_
-        return embedding
 
     def _fit(
         self, Z: FloatArray, y: Any, n_classes: int | None, sample_weight: Any

@@ -108,13 +108,13 @@ class _Best:
         return on
 
 
+@one_thread()
 def train(
     layers: Any,
     problem: Problem,
     rows: Sequence[MemberRows],
     randoms: Sequence[np.random.Generator],
     settings: Settings,
-    *,
     interruption: Interruption | None = None,
     report: Report | None = None,
 ) -> Trained:
@@ -142,22 +142,7 @@ def train(
     -------
     Trained
     """
-    # Weights that grow without bounds are found at the end.
-    with one_thread(), np.errstate(over="ignore", invalid="ignore"):
-        return _train(
-            layers, problem, rows, list(randoms), settings, interruption, report
-        )
-
-
-def _train(
-    layers: Any,
-    problem: Problem,
-    rows: Sequence[MemberRows],
-    randoms: list[np.random.Generator],
-    settings: Settings,
-    interruption: Interruption | None,
-    report: Report | None,
-) -> Trained:
+    randoms = list(randoms)
     joint = len(rows) < layers.n_members
     orders = RowOrders(rows, settings.batch_size)
     stopping = None
@@ -171,25 +156,27 @@ def _train(
     )
     best = _Best(layers.theta, len(rows), settings.patience)
     stopped = False
-    for epoch in range(settings.max_epochs):
-        for index in orders.batches(randoms[: len(rows)]):
-            _step(layers, problem, index, randoms, settings, adam)
-        best.n_epochs[best.running] += 1
-        losses = np.full(len(best.running), np.nan)
-        if stopping is not None:
-            found = stopping.losses(layers, problem, joint=joint)
-            on, losses = best.update(layers.theta, found), found[0]
-            if not on.any():
+    # Weights that grow without bounds are found at the end.
+    with np.errstate(over="ignore", invalid="ignore"):
+        for epoch in range(settings.max_epochs):
+            for index in orders.batches(randoms[: len(rows)]):
+                _step(layers, problem, index, randoms, settings, adam)
+            best.n_epochs[best.running] += 1
+            losses = np.full(len(best.running), np.nan)
+            if stopping is not None:
+                found = stopping.losses(layers, problem, joint=joint)
+                on, losses = best.update(layers.theta, found), found[0]
+                if not on.any():
+                    break
+                if not on.all():
+                    for part in (layers, adam, orders, stopping):
+                        part.keep(on)
+                    randoms = [r for r, kept in zip(randoms, on, strict=True) if kept]
+            if report is not None:
+                report(epoch + 1, len(best.running), float(np.mean(losses)))
+            if interruption is not None and interruption.asked:
+                stopped = True
                 break
-            if not on.all():
-                for part in (layers, adam, orders, stopping):
-                    part.keep(on)
-                randoms = [r for r, kept in zip(randoms, on, strict=True) if kept]
-        if report is not None:
-            report(epoch + 1, len(best.running), float(np.mean(losses)))
-        if interruption is not None and interruption.asked:
-            stopped = True
-            break
     return _checked(best, layers.theta if stopping is None else None, stopped)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from committee._typing import FloatArray, IntArray, Member
 from committee._validation import n_rows, safe_indexing
 from committee.ensembles import Roster
-from committee.predictions import iter_predictions
+from committee.predictions import iter_members
 
 #: Rows that are predicted to measure the time of one.
 TIMED_ROWS = 1000
@@ -83,10 +83,7 @@ def member_seconds(roster: Roster, X: Any, repeats: int = 3) -> FloatArray:
     passes = np.empty((repeats, len(roster)))
     for times in passes:
         start = time.perf_counter()
-        stream = iter_predictions(
-            roster.members, X, classes=roster.member_classes, votes=roster.votes
-        )
-        for m, _ in enumerate(stream):
+        for m, _ in enumerate(iter_members(roster, X)):
             end = time.perf_counter()
             times[m], start = end - start, end
     least: FloatArray = passes.min(axis=0) / n_rows(X)

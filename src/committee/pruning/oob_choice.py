@@ -14,7 +14,7 @@ from scipy.stats import binom
 from committee._typing import BoolArray, FloatArray, IntArray, Member
 from committee.ensembles import Roster
 from committee.ensembles.forests import is_tree
-from committee.ensembles.tree_values import bare_tree
+from committee.ensembles.member_features import bare_tree
 
 #: True: the training rows, out of bag. False: rows to be taken as fresh.
 Oob = bool | Literal["auto"]

@@ -147,37 +147,13 @@ def prune(
     )
     if max_members is not None:
         small = small.path_.choose(max_members=max_members)
-    if refine:
-        return _refined(
-            *(
-                small,
-                X,
-                y,
-                sample_weight,
-                max_members,
-                n_jobs,
-                random_state,
-                calibration,
-            )
-        )
-    return small
-
-
-def _refined(
-    small: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    max_members: int | None,
-    n_jobs: int | None,
-    random_state: RandomState,
-    calibration: str | None,
-) -> CommitteeClassifier | CommitteeRegressor:
-    """Refine what was pruned, on the same rows and with the same votes."""
-    oob = small.path_.assessment.data.evaluation.rows.held_out is not None
+    if not refine:
+        return small
+    # On the same rows, with the same votes.
+    votes: Any = small.path_.assessment
     return refine_trees(
         *(small, X, y),
-        oob=oob,
+        oob=votes.data.evaluation.rows.held_out is not None,
         max_members=max_members,
         sample_weight=sample_weight,
         calibration=calibration,

@@ -361,26 +361,9 @@ class PrunedRegressor(_Pruned, CommitteeRegressor):
     ----------
     estimator : regressor
         Any ensemble that `prune` takes, unfitted. It is cloned.
-    combiner : combiner, optional
-        `EPPruner()` unless given.
-    weigh_on : "auto" or float, default="auto"
-        The rows to prune on: out of bag, or a quarter that is split off; or a fraction
-        to split off in any case.
-    scoring : str, optional
-        What the errors of `path_` and `summary()` are; see `prune`.
-    refine : bool, default=False
-        Refit the leaves of the trees that are kept: see `committee.refine`.
-    max_members : int, optional
-        Members to keep at most.
-    max_leaves, max_bytes, tolerance : optional
-        As in `committee.refine`, with `refine=True`.
-    n_jobs : int, optional
-        Members that predict at the same time. Training follows the estimator's own.
-    random_state : int, RandomState or None
-        For the split, and unless it is None for every `random_state` of the estimator
-        that is None.
-    verbose : bool, default=False
-        Show a progress bar on standard error.
+    combiner, weigh_on, scoring, refine, max_members, max_leaves, max_bytes, tolerance, \
+    n_jobs, random_state, verbose :
+        As for `PrunedClassifier`.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ from committee._typing import RandomState
 from committee.calibration import check_method
 from committee.combiners import Average
 from committee.ensembles import Roster, roster_of
-from committee.ensembles.column_subsets import OnColumns
+from committee.ensembles.member_features import OnColumns
 from committee.estimators import CommitteeClassifier, CommitteeRegressor
 from committee.pruning.keep import learn
 from committee.pruning.oob_choice import Oob, check_oob

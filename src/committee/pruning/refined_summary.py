@@ -8,7 +8,7 @@ import numpy as np
 
 from committee._typing import BoolArray
 from committee.calibration import fit_calibration
-from committee.ensembles.tree_values import bare_tree
+from committee.ensembles.member_features import bare_tree
 from committee.probabilities import as_probabilities
 from committee.pruning.costs import seconds_per_row, stored_bytes
 from committee.pruning.measures import log_losses

@@ -29,7 +29,7 @@ from committee.pruning.tree_rows import (
 from committee.refining import Nodes, made_up_rows
 from committee.refining.choice import Candidate, chosen, refitted
 from committee.refining.problem import Cut, Problem, Settings, folds_of
-from committee.refining.teacher import Lesson, TreeOnRows, lessons
+from committee.refining.teacher import TeacherTargets, TreeOnRows, teacher_targets
 
 #: Made-up rows for each row, and at most.
 _MADE_UP, _MOST_MADE_UP = 4, 20_000
@@ -108,7 +108,7 @@ class Refiner:
         return [rows for _, rows in folds_of(len(self.y), self.of_classes)]
 
     @cached_property
-    def _taught(self) -> tuple[Any, list[Lesson], float] | None:
+    def _taught(self) -> tuple[Any, list[TeacherTargets], float] | None:
         """Made-up rows, what the ensemble teaches, and mu: classes, not of sparse rows.
 
         For numbers it was measured to be worse than none: near the rows of its training the
@@ -120,7 +120,7 @@ class Refiner:
         made = made_up_rows(self.X, n, self.rng)
         w = self.roster.weights
         assert w is not None
-        found = lessons(
+        found = teacher_targets(
             trees_on_rows(self.roster, self.X, made.X),
             w / w.sum(),
             *(self.y, self.weight, self.evaluation.rows.held_out),
@@ -145,7 +145,9 @@ class Refiner:
         if self._taught is None:
             return found
         made_up, taught, mu = self._taught
-        return replace(found, made_up=leaves(made_up), lessons=taught, teacher=mu)
+        return replace(
+            found, made_up=leaves(made_up), teacher_targets=taught, teacher=mu
+        )
 
     def refined(
         self, members: IntArray, w: FloatArray, max_leaves: int | None = None
@@ -197,18 +199,18 @@ class Refiner:
             whole = Cut(problem, problem.nodes.leaf)
             return np.asarray(whole.honest.Z @ whole.start)
         nothing = np.zeros(0, dtype=np.intp)
-        found = lessons(
+        found = teacher_targets(
             _trees_of(problem),
             problem.w / problem.w.sum(),
             *(self.y, self.weight, problem.held_out, (nothing, nothing), self._folds),
         )
-        return self._forgetful(found)
+        return self._cross_fitted(found)
 
-    def _forgetful(self, found: list[Lesson]) -> FloatArray:
-        """Return the lesson of each fold on its own rows, (N, K)."""
+    def _cross_fitted(self, found: list[TeacherTargets]) -> FloatArray:
+        """Return the targets of each fold on its own rows, (N, K)."""
         output = np.empty_like(self.y)
-        for lesson, rows in zip(found[1:], self._folds, strict=True):
-            output[rows] = lesson.rows[rows]
+        for targets, rows in zip(found[1:], self._folds, strict=True):
+            output[rows] = targets.rows[rows]
         return output
 
     def _honest(
@@ -230,7 +232,7 @@ class Refiner:
     def _before(self) -> tuple[FloatArray, FloatArray]:
         """Outputs (N, T) and losses (N,) of the whole ensemble on honest rows."""
         if self._taught is not None:
-            output = self._forgetful(self._taught[1])
+            output = self._cross_fitted(self._taught[1])
             return output, self.losses(output)
         w = self.roster.weights
         assert w is not None

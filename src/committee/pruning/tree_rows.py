@@ -10,8 +10,8 @@ from sklearn.utils import check_array
 
 from committee._typing import FloatArray, IntArray, Member
 from committee.ensembles import Roster
-from committee.ensembles.column_subsets import OnColumns
-from committee.ensembles.tree_values import bare_tree, class_values
+from committee.ensembles.member_features import OnColumns, bare_tree
+from committee.ensembles.tree_values import class_values
 from committee.refining import Nodes
 from committee.refining.teacher import TreeOnRows
 

@@ -75,7 +75,7 @@ def candidates(problem: Problem) -> Iterator[Candidate]:
     no row is judged by what it has decided.
     """
     if problem.of_classes:
-        alone = problem.lessons is None
+        alone = problem.teacher_targets is None
         for settings in OF_CLASSES_ALONE if alone else OF_CLASSES:
             cut = _cut(problem, settings)
             yield judged(problem, settings, cut=cut)

@@ -10,10 +10,9 @@ import numpy as np
 from sklearn.model_selection import KFold
 
 from committee._typing import BoolArray, FloatArray, IntArray
-from committee.refining.hierarchical import shrunk_values
 from committee.refining.leaf_values import Squares, leaf_incidence, refit
-from committee.refining.nodes import Nodes
-from committee.refining.teacher import Lesson, doubt
+from committee.refining.nodes import Nodes, shrunk_values
+from committee.refining.teacher import TeacherTargets, doubt
 
 #: Folds; more for classes in few rows, as their teacher misses each that it forgets.
 _FOLDS, _FOLDS_OF_FEW_ROWS = 3, 5
@@ -72,7 +71,7 @@ class Problem:
         None: no tree has seen any of the rows.
     made_up : int array of shape (S, k), or None
         Leaves of made-up rows; None without a teacher.
-    lessons : list of Lesson
+    teacher_targets : list of TeacherTargets
         The teacher's outputs, for all rows and without each of `folds`.
     teacher : float
         mu, the weight of each made-up row.
@@ -85,7 +84,7 @@ class Problem:
     weight: FloatArray
     held_out: BoolArray | None
     made_up: IntArray | None = None
-    lessons: list[Lesson] | None = None
+    teacher_targets: list[TeacherTargets] | None = None
     teacher: float = 0.0
 
     @property
@@ -142,35 +141,35 @@ class Cut:
 
     @cached_property
     def _made_up(self) -> Squares:
-        """Made-up rows with the targets of the first lesson."""
+        """Made-up rows with the targets of all rows."""
         problem = self.problem
         assert problem.made_up is not None
-        assert problem.lessons is not None
+        assert problem.teacher_targets is not None
         Q, _ = leaf_incidence(self.number[problem.made_up], len(self.leaves))
         mu = np.full(len(problem.made_up), problem.teacher)
-        return Squares(Q, problem.lessons[0].made_up, mu)
+        return Squares(Q, problem.teacher_targets[0].made_up, mu)
 
     def parts(self, settings: Settings, fold: int | None = None) -> list[Squares]:
         """Return what is fitted: all of it, or what a fold has no part in."""
         squares = self.every if settings.all_rows else self.honest
-        lessons = self.problem.lessons
-        if lessons is None:
+        teacher_targets = self.problem.teacher_targets
+        if teacher_targets is None:
             return [squares if fold is None else squares.take(self._fitted(fold))]
-        lesson = lessons[0 if fold is None else fold + 1]
+        targets = teacher_targets[0 if fold is None else fold + 1]
         tau = settings.labels
-        y = tau * squares.y + (1 - tau) * lesson.rows
+        y = tau * squares.y + (1 - tau) * targets.rows
         squares = Squares(squares.Z, y, squares.weight * doubt(y))
         taught = Squares(
             self._made_up.Z,
-            lesson.made_up,
-            self._made_up.weight * doubt(lesson.made_up),
+            targets.made_up,
+            self._made_up.weight * doubt(targets.made_up),
         )
         if fold is None:
             return [squares, taught]
         fitted = self._fitted(fold)
-        taught = taught.take(lesson.kept)
+        taught = taught.take(targets.kept)
         # As many made-up rows for each row as there are in all.
-        share = len(fitted) / len(y) / max(lesson.kept.mean(), 1 / len(lesson.kept))
+        share = len(fitted) / len(y) / max(targets.kept.mean(), 1 / len(targets.kept))
         return [squares.take(fitted), taught._replace(weight=share * taught.weight)]
 
     def _fitted(self, fold: int) -> IntArray:

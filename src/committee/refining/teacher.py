@@ -1,7 +1,7 @@
 """What the whole ensemble teaches a few of its trees: functions of arrays.
 
-A teacher that has seen a row cannot help to judge anything on it. So there is a lesson
-for each fold: all leaves forget the rows of the fold.
+A teacher that has seen a row cannot help to judge anything on it. So there are targets
+for each fold, of leaves without the rows of the fold.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class TreeOnRows(NamedTuple):
     made_up: IntArray
 
 
-class Lesson(NamedTuple):
+class TeacherTargets(NamedTuple):
     """Outputs of the ensemble.
 
     Attributes
@@ -52,7 +52,7 @@ class Lesson(NamedTuple):
     kept: BoolArray
 
 
-def lessons(
+def teacher_targets(
     trees: Iterable[TreeOnRows],
     w: FloatArray,
     y: FloatArray,
@@ -60,8 +60,8 @@ def lessons(
     held_out: BoolArray | None,
     parents: tuple[IntArray, IntArray],
     folds: Sequence[IntArray],
-) -> list[Lesson]:
-    """Return the lesson of all rows, then those without the rows of each fold.
+) -> list[TeacherTargets]:
+    """Return the targets of all rows, then those without the rows of each fold.
 
         v_l without J = sum over rows i in leaf l, seen by the tree, not in J, of s_i y_i / s_i
 
@@ -89,29 +89,29 @@ def lessons(
     fold = np.full(N, -1)
     for f, rows in enumerate(folds):
         fold[rows] = f
-    n_lessons = 1 if held_out is None else 1 + len(folds)
-    of_rows = [_Sum(N, K) for _ in range(n_lessons)]
-    of_made_up = [_Sum(len(parents[0]), K) for _ in range(n_lessons)]
+    n_values = 1 if held_out is None else 1 + len(folds)
+    of_rows = [_Sum(N, K) for _ in range(n_values)]
+    of_made_up = [_Sum(len(parents[0]), K) for _ in range(n_values)]
     for m, tree in enumerate(trees):
         voting = None if held_out is None else held_out[:, m]
-        for lesson, values in enumerate(
-            _forgetting(tree, y, weight, voting, fold, n_lessons - 1)
+        for f, values in enumerate(
+            _without_folds(tree, y, weight, voting, fold, n_values - 1)
         ):
-            of_rows[lesson].add(w[m], values[tree.rows], voting)
-            of_made_up[lesson].add(w[m], values[tree.made_up])
+            of_rows[f].add(w[m], values[tree.rows], voting)
+            of_made_up[f].add(w[m], values[tree.made_up])
     nobody = np.full(K, 1 / K)
     taught = [
         (a.mean(nobody), b.mean(nobody))
         for a, b in zip(of_rows, of_made_up, strict=True)
     ]
-    found = [Lesson(*taught[0], np.ones(len(parents[0]), dtype=bool))]
+    found = [TeacherTargets(*taught[0], np.ones(len(parents[0]), dtype=bool))]
     for f in range(len(folds)):
         kept = (fold[parents[0]] != f) & (fold[parents[1]] != f)
-        found.append(Lesson(*taught[0 if held_out is None else f + 1], kept))
+        found.append(TeacherTargets(*taught[0 if held_out is None else f + 1], kept))
     return found
 
 
-def _forgetting(
+def _without_folds(
     tree: TreeOnRows,
     y: FloatArray,
     weight: FloatArray,

@@ -54,13 +54,13 @@ def path_chart(core: Any, evaluated: EvaluatedMembers) -> dict[str, Any] | None:
         members=members,
         sample_weight=evaluated.drawn_weight,
     )
-    chosen = _chosen_step(path, members, w)
+    own = np.zeros(path.weights.shape[1])
+    own[members] = w
+    chosen = _chosen_step(path, own)
     steps = _one_for_each_size(display, chosen)
     to_shares = evaluated.is_classifier and evaluated.roster.votes != "scores"
     largest = [_largest(path.weights[step], to_shares) for step in steps]
     if chosen is not None:  # as the table of members has them
-        own = np.zeros(path.weights.shape[1])
-        own[members] = w
         largest[steps.index(chosen)] = _largest(own, to_shares=False)
     se, here = display.error_se, display.test_error
     on_rows = display.error_label.startswith("on ")
@@ -86,10 +86,8 @@ def path_chart(core: Any, evaluated: EvaluatedMembers) -> dict[str, Any] | None:
     }
 
 
-def _chosen_step(path: Path, members: IntArray, w: FloatArray) -> int | None:
-    """Return the step of the path that is the committee itself."""
-    own = np.zeros(path.weights.shape[1])
-    own[members] = w
+def _chosen_step(path: Path, own: FloatArray) -> int | None:
+    """Return the step of the path that is the committee itself, of weights (M,)."""
     same = np.flatnonzero(((path.weights != 0) == (own != 0)).all(axis=1))
     close = [step for step in same if np.allclose(path.weights[step], own)]
     return int([*close, *same][0]) if len(same) else None
@@ -272,25 +270,24 @@ def _own_terms(C: FloatArray, w: FloatArray | None) -> dict[str, Any] | None:
         return None
     own = w / w.sum()
     member, ensemble = float(own @ np.diag(C)), float(own @ C @ own)
-    return {
-        "member": member,
-        "ensemble": ensemble,
-        "diversity": member - ensemble,
-        "scaled": bool(abs(w.sum() - 1) > _ROUNDING),
-    }
+    return _terms(member, ensemble, scaled=bool(abs(w.sum() - 1) > _ROUNDING))
 
 
 def _gated_terms(evaluated: EvaluatedMembers, G: FloatArray) -> dict[str, Any]:
     """Return the terms of weights that depend on x, on the drawn rows."""
     parts = decompose(evaluated.F, evaluated.drawn_y, G[evaluated.drawn], by_row=True)
-    ensemble, member, diversity = (
-        float(np.average(part, weights=evaluated.drawn_weight)) for part in parts
+    ensemble, member = (
+        float(np.average(part, weights=evaluated.drawn_weight)) for part in parts[:2]
     )
+    return _terms(member, ensemble, scaled=False)
+
+
+def _terms(member: float, ensemble: float, *, scaled: bool) -> dict[str, Any]:
     return {
         "member": member,
         "ensemble": ensemble,
-        "diversity": diversity,
-        "scaled": False,
+        "diversity": member - ensemble,
+        "scaled": scaled,
     }
 
 

@@ -30,7 +30,11 @@ def coverage(committee: Any, core: Any, X: Any, evaluated: EvaluatedMembers) -> 
         X = committee[:-1].transform(X)
     kind = "set" if evaluated.is_classifier else "interval"
     try:
-        found = [(name, _asked(core, kind, X, name)) for name in _METHODS[kind]]
+        predict = getattr(core, f"predict_{kind}")  # intervals (N, 2), or sets (N, K)
+        found = [
+            (name, np.asarray(predict(X, COVERAGE, method=name)))
+            for name in _METHODS[kind]
+        ]
     except ValueError:  # too few rows for this coverage
         return None
     return {
@@ -38,11 +42,6 @@ def coverage(committee: Any, core: Any, X: Any, evaluated: EvaluatedMembers) -> 
         "kind": kind,
         "lines": [_line(name, answer, evaluated) for name, answer in found],
     }
-
-
-def _asked(core: Any, kind: str, X: Any, method: str) -> FloatArray | BoolArray:
-    """Return intervals (N, 2), or sets (N, K)."""
-    return np.asarray(getattr(core, f"predict_{kind}")(X, COVERAGE, method=method))
 
 
 def _line(

@@ -22,7 +22,7 @@ from committee.diagnostics.scores import (
 )
 from committee.displays.sources import core_of, gate_weights_of, known_members
 from committee.ensembles import Roster, roster_of
-from committee.predictions import iter_predictions, vote_counts
+from committee.predictions import iter_members, vote_counts
 from committee.probabilities import pooled_terms
 from committee.reporting.answers import ANSWERS, Answer, answer, constant, own_answer
 from committee.weighing_rows import WeighingRows as Rows
@@ -92,12 +92,6 @@ class EvaluatedMembers:
     def own(self) -> Answer:
         """What the committee predicts."""
         return self.answers["committee"]
-
-    @property
-    def kept(self) -> IntArray:
-        """Positions of the members with a weight."""
-        w = self.roster.weights
-        return np.arange(len(self.errors)) if w is None else np.flatnonzero(w)
 
     @property
     def best(self) -> int:
@@ -192,13 +186,7 @@ def evaluate_members(
         X = np.asarray(X)
     rows = checked_rows(roster, X, y, oob=False, sample_weight=sample_weight)
     prepared = roster.prepared(X)
-    stream = iter_predictions(
-        roster.members,
-        prepared,
-        classes=roster.member_classes,
-        votes=roster.votes,
-        n_jobs=n_jobs,
-    )
+    stream = iter_members(roster, prepared, n_jobs=n_jobs)
     source = getattr(getattr(core, "path_", None), "assessment", None)
     before = None if source is None else source.before
     sums = _Sums.of(rows, roster, stream, None if before is None else before[1])

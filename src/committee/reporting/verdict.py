@@ -25,7 +25,7 @@ def verdict(
     if evaluated.is_training:
         sentences.insert(
             0,
-            _said(
+            _sentence(
                 "warning",
                 "Members were trained on these rows: errors on this page are too small. "
                 "Make it anew with rows that no member has seen.",
@@ -34,7 +34,7 @@ def verdict(
     own = evaluated.comparisons
     if not own["constant"].gap > 0:
         sentences.append(
-            _said(
+            _sentence(
                 "warning",
                 "It is no better than always answering "
                 f"{_constant_name(evaluated)}: members say nothing about these rows.",
@@ -43,7 +43,7 @@ def verdict(
     if len(table.kept) > 1 and _direction(own["best"]) == "less":
         name = table.names[evaluated.best]
         sentences.append(
-            _said(
+            _sentence(
                 "warning",
                 f"One member alone, {name}, does better on these rows, though it was "
                 "picked on them.",
@@ -67,7 +67,7 @@ def _main(core: Any, evaluated: EvaluatedMembers, table: MemberTable) -> dict[st
     if kept == table.n_before:
         has = "The one member" if kept == 1 else f"All {count(kept, 'member')}"
     verb = "has" if kept == 1 else "have"
-    text = f"{has} {verb} {_an(evaluated.measure)} of {written.text(own.error)}"
+    text = f"{has} {verb} an {evaluated.measure} of {written.text(own.error)}"
     text += f" on {rows}"
     for key, name in (
         ("before", f"the ensemble of {table.n_before:,} before pruning"),
@@ -78,7 +78,7 @@ def _main(core: Any, evaluated: EvaluatedMembers, table: MemberTable) -> dict[st
         if key == "equal" and (hasattr(core, "path_") or _is_average(evaluated)):
             continue
         other = evaluated.comparisons[key]
-        return _said(*_compared(text, name, other, written))
+        return _sentence(*_compared(text, name, other, written))
     summary = summary_of(core)
     if summary is not None:
         before, after = (
@@ -86,25 +86,25 @@ def _main(core: Any, evaluated: EvaluatedMembers, table: MemberTable) -> dict[st
             for e in (summary.error_before, summary.error_after)
         )
         gap = change_text(summary.measure, summary.difference, summary.difference_se)
-        return _said(
+        return _sentence(
             "plain",
             f"{text}. The ensemble before pruning is not at hand; on the rows of the "
             f"pruning its {summary.measure} was {before}, and {after} after it ({gap}).",
         )
     if hasattr(core, "path_"):
-        return _said(
+        return _sentence(
             "plain",
             f"{text}. The ensemble before pruning is not at hand, so that nothing says "
             "here what pruning cost.",
         )
     best = evaluated.comparisons["best"]
     if kept > 1:
-        return _said(
+        return _sentence(
             *_compared(
                 text, "the best of them alone, picked on these rows", best, written
             )
         )
-    return _said("plain", f"{text}.")
+    return _sentence("plain", f"{text}.")
 
 
 def _compared(
@@ -146,7 +146,9 @@ def _costs(core: Any) -> list[dict[str, str]]:
     size = percent(summary.bytes_after / summary.bytes_before)
     time = percent(summary.seconds_after / summary.seconds_before)
     return [
-        _said("plain", f"It takes {size} of the bytes and {time} of the time of all.")
+        _sentence(
+            "plain", f"It takes {size} of the bytes and {time} of the time of all."
+        )
     ]
 
 
@@ -157,9 +159,5 @@ def _constant_name(evaluated: EvaluatedMembers) -> str:
     return f"{str(evaluated.roster.classes[code])!r}"
 
 
-def _an(measure: str) -> str:
-    return f"an {measure}"  # an error rate, an RMSE
-
-
-def _said(kind: str, text: str) -> dict[str, str]:
+def _sentence(kind: str, text: str) -> dict[str, str]:
     return {"kind": kind, "text": text}

@@ -12,6 +12,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 from committee._install import how_to_install
+from committee._progress import progress_bar
 from committee.shell.errors import USAGE, ShellError
 from committee.shell.messages import Messages
 
@@ -66,25 +67,11 @@ def watched(client: Any, label: str, messages: Messages) -> Iterator[None]:
     if messages.quiet:
         yield
         return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-    )
+    from rich.progress import TextColumn, TimeElapsedColumn
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("Dask tasks"),
-        TimeElapsedColumn(),
-    )
+    columns = TextColumn("Dask tasks"), TimeElapsedColumn()
     finished = threading.Event()
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, redirect_stdout=False) as bar:
+    with progress_bar(*columns, redirect_stdout=False) as bar:
         line = bar.add_task(label, total=None)
 
         def look() -> None:

@@ -124,24 +124,16 @@ def encoder(frame: Any, columns: Columns, *, for_trees: bool) -> ColumnTransform
     if for_trees:
         few = [name for name in words if frame[name].nunique() <= FEW]
     texts, in_columns = set(words), set(few)
-    scaled = make_pipeline(
-        SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler()
-    )
-    one_hot = OneHotEncoder(
-        handle_unknown="infrequent_if_exist",
-        max_categories=FEW + 1,
-        sparse_output=False,
-    )
     codes = OrdinalEncoder(
         handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-2
     )
     parts = [
         (
             "numbers",
-            "passthrough" if for_trees else scaled,
+            "passthrough" if for_trees else make_pipeline(*scaling()),
             [name for name in columns.names if name not in texts],
         ),
-        ("few", one_hot, few),
+        ("few", one_hot(), few),
         ("many", codes, [name for name in words if name not in in_columns]),
     ]
     # By position, since scikit-learn looks names up one by one in a list; in other
@@ -154,6 +146,21 @@ def encoder(frame: Any, columns: Columns, *, for_trees: bool) -> ColumnTransform
             if own
         ],
         sparse_threshold=0,
+    )
+
+
+def scaling() -> list[Any]:
+    """Return what fills gaps with the median, and what scales numbers."""
+    filled = SimpleImputer(strategy="median", keep_empty_features=True)
+    return [filled, StandardScaler()]
+
+
+def one_hot() -> OneHotEncoder:
+    """Return a column for each of the 20 most frequent values, and one for the rest."""
+    return OneHotEncoder(
+        handle_unknown="infrequent_if_exist",
+        max_categories=FEW + 1,
+        sparse_output=False,
     )
 
 

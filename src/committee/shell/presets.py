@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
@@ -20,15 +21,14 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import StandardScaler
 
 from committee.shell.choices import PRESETS
-from committee.shell.columns import FEW
+from committee.shell.encoding import one_hot, scaling
 
 #: Boosting puts rows aside, watches them and stops in time, above so many rows; so do
 #: networks, which get a penalty instead below.
@@ -99,14 +99,6 @@ def _boosting(problem: Problem) -> Any:
     else:
         settings = {"learning_rate": 0.1, "max_iter": 500, "max_leaf_nodes": 63}
     return _boosted(problem, **settings, l2_regularization=1.0, max_features=0.5)
-
-
-def _shallow_boosting(problem: Problem) -> Any:
-    return _boosted(problem, max_leaf_nodes=4, max_features=0.5)
-
-
-def _plain_boosting(problem: Problem) -> Any:
-    return _boosted(problem)
 
 
 def _boosted(problem: Problem, **settings: Any) -> Any:
@@ -191,28 +183,17 @@ def _network(problem: Problem) -> Any:
 
 def _scaled(problem: Problem, learner: Any) -> Any:
     """Return a learner that sees no gaps, numbers of unit size, and columns for codes."""
-    steps = [
-        SimpleImputer(strategy="median", keep_empty_features=True),
-        StandardScaler(),
-    ]
+    steps = scaling()
     if problem.codes:
-        columns = OneHotEncoder(
-            handle_unknown="infrequent_if_exist",
-            max_categories=FEW + 1,
-            sparse_output=False,
-        )
-        steps[:0] = [
-            ColumnTransformer(
-                [("codes", columns, problem.codes)], remainder="passthrough"
-            )
-        ]
+        parts = [("codes", one_hot(), problem.codes)]
+        steps.insert(0, ColumnTransformer(parts, remainder="passthrough"))
     return make_pipeline(*steps, learner)
 
 
 _LEARNERS: dict[str, Callable[[Problem], Any]] = {
     "boosting": _boosting,
-    "shallow-boosting": _shallow_boosting,
-    "plain-boosting": _plain_boosting,
+    "shallow-boosting": partial(_boosted, max_leaf_nodes=4, max_features=0.5),
+    "plain-boosting": _boosted,
     "forest": _forest,
     "extra-trees": _extra_trees,
     "linear": _linear,

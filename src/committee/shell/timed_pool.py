@@ -99,12 +99,12 @@ class TimedPool(Pool):
         done: list[Generation] = []
         for learner in track(learners, M, "training", options.get("verbose", False)):
             rows = data
-            if not self._in_time(pace := pace_of(learner.estimator, data), fits):
+            if not self._in_time(needs := fit_time(learner.estimator, data), fits):
                 if done:
                     self.too_slow.append(learner.name)
                     continue
                 if not held_out:
-                    rows = self._fewer(learner, data, pace)
+                    rows = self._fewer(learner, data, needs)
             done += self._train(learner, rows, seed, held_out)
         if not done:
             reasons = "; ".join(f"{name}: {why}" for name, why in self.failed.items())
@@ -115,14 +115,16 @@ class TimedPool(Pool):
             members, np.concatenate(F, axis=1) if F else None, names=list(self.trained)
         )
 
-    def _in_time(self, pace: Pace, fits: int) -> bool:
+    def _in_time(self, needs: FitTime, fits: int) -> bool:
         """Whether so many fits on all rows end before the deadline."""
-        return time.monotonic() + fits * pace.seconds(pace.n_rows) <= self.deadline
+        return time.monotonic() + fits * needs.seconds(needs.n_rows) <= self.deadline
 
-    def _fewer(self, learner: _Learner, data: TrainingData, pace: Pace) -> TrainingData:
+    def _fewer(
+        self, learner: _Learner, data: TrainingData, needs: FitTime
+    ) -> TrainingData:
         """Return as many rows as half of the time that is left is enough for."""
         N = len(data)
-        able = pace.rows((self.deadline - time.monotonic()) / 2)
+        able = needs.rows((self.deadline - time.monotonic()) / 2)
         n = min(N, max(able, _FEWEST))
         if n == N:
             return data
@@ -144,7 +146,6 @@ class TimedPool(Pool):
                     data,
                     cv=self.n_splits,
                     votes=self.votes,
-                    keep_seeds=True,
                     held_out=held_out,
                     random_state=seed,
                 )
@@ -155,14 +156,14 @@ class TimedPool(Pool):
         return [made]
 
 
-class Pace(NamedTuple):
+class FitTime(NamedTuple):
     """How long a fit takes, on a straight line through two times.
 
     Examples
     --------
-    >>> from committee.shell.timed_pool import Pace
-    >>> pace = Pace(n_rows=1000, timed=100, at=3.0, by_row=0.01)
-    >>> pace.seconds(1000), pace.rows(7.0)
+    >>> from committee.shell.timed_pool import FitTime
+    >>> needs = FitTime(n_rows=1000, timed=100, at=3.0, by_row=0.01)
+    >>> needs.seconds(1000), needs.rows(7.0)
     (12.0, 500)
     """
 
@@ -184,12 +185,12 @@ class Pace(NamedTuple):
         return max(0, self.timed + int((seconds - self.at) / self.by_row))
 
 
-def pace_of(learner: Member, data: TrainingData) -> Pace:
+def fit_time(learner: Member, data: TrainingData) -> FitTime:
     """Time a learner on some of the rows; a small table takes no time."""
     N = len(data)
     n = min(int(N * _PART), _TIMED)
     if _numbers(data) <= _QUICK:
-        return Pace(N, n, 0.0, 0.0)
+        return FitTime(N, n, 0.0, 0.0)
     order = _shuffled(N)
     try:
         with _threads_for(data):
@@ -197,8 +198,8 @@ def pace_of(learner: Member, data: TrainingData) -> Pace:
                 _seconds(learner, take(data, order[:size])) for size in (n // 2, n)
             )
     except ValueError:  # few rows may lack what all have, such as a second class
-        return Pace(N, n, 0.0, 0.0)
-    return Pace(N, n, whole, max(whole - half, 0.0) / (n - n // 2))
+        return FitTime(N, n, 0.0, 0.0)
+    return FitTime(N, n, whole, max(whole - half, 0.0) / (n - n // 2))
 
 
 def _shuffled(n_rows: int) -> IntArray:

@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 
-from committee.ensembles.column_subsets import OnColumns
+from committee.ensembles.member_features import OnColumns
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from sklearn.ensemble import RandomForestRegressor
 
 from committee.ensembles import roster_of
 from committee.pruning.pruning_data import Evaluation
-from committee.pruning.tree_order import greedy_order
+from committee.pruning.refine_kept import greedy_order
 from committee.weighing_rows import WeighingRows
 
 
