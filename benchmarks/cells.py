@@ -161,13 +161,14 @@ def _compared(name, X, y, X_test, y_test, components):
             kernel=k.name, gamma=k.gamma, alpha=model.alpha_
         )
         if model.gate is None:
-            again.set_params(coupling=model.coupling_)
+            again.set_params(coupling=model.coupling_, trend=model.trend_)
         t_fit, _ = cpu(lambda: again.fit(X, y))
         return label, losses(f), max(t_all - t_fit, 0.0), t_fit, t_new
 
     kind = CoupledKernelClassifier if classes else CoupledKernelRegressor
     rows = [
         in_cells("cells"),
+        in_cells("cells, no trend", trend=False),
         in_cells("cells, learned metric", metric="learned"),
         in_cells("cells, by precision", gate="grbcm", random_state=0),
     ]

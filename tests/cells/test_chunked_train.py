@@ -102,7 +102,7 @@ def test_rows_that_are_all_alike_are_one(alike):
 
 def test_few_rows_decide_the_top_of_the_tree_of_many(monkeypatch):
     """Then it is another tree, and as good a model."""
-    monkeypatch.setattr("committee.cells.shuffle._SAMPLE_ROWS", 100)
+    monkeypatch.setattr("committee.cells.shuffle.SAMPLE_ROWS", 100)
     part, new = surface(T=1), surface(n=500, T=1, seed=1)
     found = train_chunked(in_chunks(part), options()).model
     expected = train_cells(*part, options()).model

@@ -36,7 +36,7 @@ def test_a_grafted_tree_is_the_one_that_grows_at_once():
 
 def test_a_sample_decides_the_groups_of_many_rows(monkeypatch):
     """Medians of n rows are off by about 1 / sqrt(n) of the rows: here 0.1."""
-    monkeypatch.setattr("committee.cells.shuffle._SAMPLE_ROWS", 100)
+    monkeypatch.setattr("committee.cells.shuffle.SAMPLE_ROWS", 100)
     part = surface(n=1000)
     top, rows = shuffled(in_chunks(part), max_cell=30)
     sizes = np.array([len(group.X) for group in rows.values()])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.utils.parallel import delayed
@@ -121,6 +121,8 @@ class CommitteeMachine:
     ridge: FloatArray
     starts: IntArray
     offset: FloatArray
+    #: As `CellModel` has it: experts share rows instead.
+    trend: ClassVar[None] = None
 
     @property
     def n_cells(self) -> int:

@@ -19,6 +19,8 @@ from committee.kernels import SCALED, GramFunction, Kernel, make_kernel
 #: A part of at most so many rows is taken from each of so many cells: parts are as
 #: dense as their cells, and cost a thousandth.
 _PART_ROWS, _PARTS = 256, 16
+#: Rows, at equal steps, that decide what concerns all cells.
+SAMPLE_ROWS = 100_000
 #: Kernels to choose from, smooth ones last.
 CHOICE = ("exponential", "matern32", "matern52", "rbf")
 #: Of gamma, relative to `median_gamma` of all rows; of alpha, to the mean weight.

@@ -12,6 +12,7 @@ from sklearn.utils.parallel import delayed
 from committee._parallel import one_thread, results_of
 from committee._typing import FloatArray, IntArray
 from committee.cells.tree import CellTree, Shares
+from committee.cells.trend import Trend
 from committee.kernels import Kernel
 
 #: Kernel values that are in memory at once, for each thread: 2 MB, about a cache.
@@ -22,7 +23,7 @@ _GRAM_ENTRIES = 2**18
 class CellModel:
     """Kernel expansions of all cells, and the tree that says whom to ask.
 
-        f(x) = offset + sum_c g_c(x) f_c(x),    f_c(x) = coef_c' k(points_c, x)
+        f(x) = t(x) + offset + sum_c g_c(x) f_c(x),    f_c(x) = coef_c' k(points_c, x)
 
     Attributes
     ----------
@@ -38,6 +39,8 @@ class CellModel:
     n_rows : int array of shape (n_cells,)
         How many of a cell's points are rows of its own.
     offset : array of shape (T,)
+    trend : Trend, optional
+        t.
     """
 
     kernel: Kernel
@@ -48,6 +51,7 @@ class CellModel:
     starts: IntArray
     n_rows: IntArray
     offset: FloatArray
+    trend: Trend | None = None
 
     @property
     def n_cells(self) -> int:
@@ -73,7 +77,7 @@ class CellModel:
 
     def predict(self, X: FloatArray, n_jobs: int | None = None) -> FloatArray:
         """Return f, (N, T)."""
-        f = np.tile(self.offset, (len(X), 1))
+        f = base_of(X, self.offset, self.trend)
         shares = self.tree.shares(X, self.width)
         with one_thread():
             values = results_of(
@@ -87,6 +91,12 @@ class CellModel:
             for (_, rows, w), f_c in zip(groups(shares), values, strict=True):
                 f[rows] += w[:, None] * f_c
         return f
+
+
+def base_of(X: FloatArray, offset: FloatArray, trend: Trend | None) -> FloatArray:
+    """Return what cells are added to, (N, T)."""
+    f = np.tile(offset, (len(X), 1))
+    return f if trend is None else f + trend(X)
 
 
 def groups(shares: Shares) -> Iterator[tuple[int, IntArray, FloatArray]]:

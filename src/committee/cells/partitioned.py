@@ -10,9 +10,10 @@ import numpy as np
 
 from committee._parallel import one_thread
 from committee._typing import FloatArray, IntArray
-from committee.cells.model import CellModel, groups
+from committee.cells.model import CellModel, base_of, groups
 from committee.cells.tree import CellTree, Shares
-from committee.cells.variance import CellVariance
+from committee.cells.trend import Trend
+from committee.cells.variance import CellVariance, scale_at
 from committee.distributed import Chunks, deferred, shared
 from committee.kernels import Kernel
 
@@ -40,7 +41,7 @@ class PartitionedModel:
 
     Attributes
     ----------
-    kernel, tree, width, offset :
+    kernel, tree, width, offset, trend :
         As for `CellModel`.
     parts : Chunks of CellModel
         One for each group, whose cells have numbers of the group.
@@ -54,6 +55,7 @@ class PartitionedModel:
     offset: FloatArray
     parts: Chunks
     firsts: IntArray
+    trend: Trend | None = None
 
     @property
     def n_cells(self) -> int:
@@ -62,7 +64,7 @@ class PartitionedModel:
 
     def predict(self, X: FloatArray, n_jobs: int | None = None) -> FloatArray:
         """Return f, (N, T), of rows in one place; groups work at the same time."""
-        f = np.tile(self.offset, (len(X), 1))
+        f = base_of(X, self.offset, self.trend)
         for numbers, found in self.asked(X, answer):
             f[numbers] += found
         return f
@@ -96,7 +98,9 @@ class PartitionedModel:
                 deferred(answer, part, deferred(_asked_of, questions_of_X, g))
                 for g, part in enumerate(self.parts.parts)
             ]
-            found.append(deferred(_added, X, self.offset, questions_of_X, *answers))
+            found.append(
+                deferred(_added, X, self.offset, self.trend, questions_of_X, *answers)
+            )
         return Chunks(found)
 
     def gathered(self) -> CellModel:
@@ -112,6 +116,7 @@ class PartitionedModel:
             np.concatenate([[0], np.cumsum(sizes)]),
             np.concatenate([part.n_rows for part in parts]),
             self.offset,
+            self.trend,
         )
 
     @property
@@ -156,7 +161,7 @@ class PartitionedVariance:
         s = np.zeros(len(X))
         for numbers, found in (self.whole or model).asked(X, _spread, self.parts):
             s[numbers] += found
-        return s[:, None] * np.sqrt(self.scale)
+        return s[:, None] * np.sqrt(scale_at(X, self.scale, model.trend))
 
     def gathered(self) -> CellVariance:
         """Return it in one place."""
@@ -201,9 +206,13 @@ def _asked_of(asked: list[Question], g: int) -> Question:
 
 
 def _added(
-    X: FloatArray, offset: FloatArray, asked: list[Question], *answers: FloatArray
+    X: FloatArray,
+    offset: FloatArray,
+    trend: Trend | None,
+    asked: list[Question],
+    *answers: FloatArray,
 ) -> FloatArray:
-    f = np.tile(offset, (len(X), 1))
+    f = base_of(X, offset, trend)
     for question, found in zip(asked, answers, strict=True):
         f[question.numbers] += found
     return f

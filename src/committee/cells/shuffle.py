@@ -13,16 +13,15 @@ from typing import NamedTuple
 import numpy as np
 
 from committee._typing import FloatArray, IntArray
-from committee.cells.choose import Part
+from committee.cells.choose import SAMPLE_ROWS, Part
 from committee.cells.tree import CellTree, grow_tree
+from committee.cells.trend import Trend
 from committee.distributed import Chunks, deferred
 
 #: Rows of a group, as a rule: some twenty cells, which take a few seconds to fit.
 _GROUP_ROWS = 2**15
 #: Groups, at most three times as many: every chunk may have a piece for each.
 _MOST_GROUPS = 256
-#: Rows, at equal steps, that decide a metric and the top of the tree.
-_SAMPLE_ROWS = 100_000
 
 
 class RowChunks:
@@ -50,9 +49,14 @@ class RowChunks:
             return self
         return RowChunks(self.chunks.map(_turned, R), np.diff(self.starts).tolist())
 
+    def without(self, trend: Trend) -> RowChunks:
+        """Return the rows with Y - t(X) in the place of Y."""
+        chunks = self.chunks.map(_without, trend)
+        return RowChunks(chunks, np.diff(self.starts).tolist())
+
     def sample(self) -> Part:
-        """Return the rows that decide a metric and the top of the tree."""
-        return self.some(_SAMPLE_ROWS)
+        """Return the rows that decide a metric, a trend and the top of the tree."""
+        return self.some(SAMPLE_ROWS)
 
     def some(self, n: int) -> Part:
         """Return n rows at equal steps, or all there are, in one place."""
@@ -199,6 +203,10 @@ def _piece(pieces: list[Part], g: int) -> Part:
 
 def _turned(part: Part, R: FloatArray) -> Part:
     return part._replace(X=part.X @ R)
+
+
+def _without(part: Part, trend: Trend) -> Part:
+    return part._replace(Y=part.Y - trend(part.X))
 
 
 def _weighted_sums(part: Part) -> FloatArray:

@@ -13,6 +13,7 @@ from committee._typing import FloatArray
 from committee.cells.machine import Factor
 from committee.cells.model import CellModel, groups
 from committee.cells.tree import Shares
+from committee.cells.trend import Trend
 
 #: Rows of a block: k(X, x) of a cell and its factor are in memory with it.
 _BLOCK = 4096
@@ -51,12 +52,12 @@ class CellVariance:
 
             std(x) = sqrt(scale) sum_c g_c(x) sqrt(V_c(x))
 
-        which is that of sum_c g_c f_c where cells agree, and not too small where they
+        with the scale of the trend added as far as its points are unknown, which is that of sum_c g_c f_c where cells agree, and not too small where they
         do not. Each cell that is asked is factorised again.
         """
         shares = model.tree.shares(X, model.width)
         spread = self.spread(model, X, shares, n_jobs)
-        return spread[:, None] * np.sqrt(self.scale)
+        return spread[:, None] * np.sqrt(scale_at(X, self.scale, model.trend))
 
     def spread(
         self, model: CellModel, X: FloatArray, shares: Shares, n_jobs: int | None = None
@@ -96,3 +97,16 @@ class CellVariance:
                 V_border = model.kernel(*points) - W.T @ W_border
                 V[rows] -= np.einsum("nb,nb->n", V_border @ self.precision[c], V_border)
         return V
+
+
+def scale_at(X: FloatArray, scale: FloatArray, trend: Trend | None) -> FloatArray:
+    """Return the prior variance at each row, (N, T).
+
+        scale + scale_t ( k_t(x, x) - k_t(x, U) k_t(U, U)^-1 k_t(U, x) )
+
+    Near the points of the trend it is that of what the trend leaves; far from all of
+    them, where the trend knows nothing, that of both.
+    """
+    if trend is None:
+        return np.broadcast_to(scale, (len(X), len(scale)))
+    return scale + trend.unknown(X)[:, None] * trend.scale

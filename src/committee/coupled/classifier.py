@@ -44,7 +44,8 @@ class CoupledKernelClassifier(CellSets, LinkMixin, CoupledEnsemble):
 
     Parameters
     ----------
-    n_members, subsets, max_cell, metric, gate, kernel, gamma, degree, coef0, alpha, coupling, \
+    n_members, subsets, max_cell, metric, trend, gate, \
+    kernel, gamma, degree, coef0, alpha, coupling, \
     coupling_set, n_coupling, topology, overlap, solver, allow_indefinite, tol, max_iter, \
     weigh_on, n_weighing, precision, n_jobs, random_state :
         As for `CoupledKernelRegressor`.
@@ -90,6 +91,7 @@ class CoupledKernelClassifier(CellSets, LinkMixin, CoupledEnsemble):
         subsets: str = "random",
         max_cell: int = 1000,
         metric: str | None = None,
+        trend: bool | None = None,
         gate: str | None = None,
         kernel: Any = None,
         gamma: float | None = None,
@@ -118,6 +120,7 @@ class CoupledKernelClassifier(CellSets, LinkMixin, CoupledEnsemble):
             subsets=subsets,
             max_cell=max_cell,
             metric=metric,
+            trend=trend,
             gate=gate,
             kernel=kernel,
             gamma=gamma,

@@ -63,6 +63,7 @@ class CoupledEnsemble(InCells, BaseEstimator):
         "subsets": [StrOptions({"random", "cells"})],
         "max_cell": [Interval(Integral, 2, None, closed="left")],
         "metric": [StrOptions({"learned"}), None],
+        "trend": ["boolean", None],
         "gate": [StrOptions({"bcm", "grbcm"}), None],
         "precision": [StrOptions({"auto", "double"})],
         "n_jobs": [Integral, None],
@@ -95,6 +96,7 @@ class CoupledEnsemble(InCells, BaseEstimator):
     subsets: str = "random"
     max_cell: int = 1000
     metric: str | None = None
+    trend: bool | None = None
     gate: str | None = None
     precision: str = "auto"
     n_jobs: int | None = None
@@ -117,6 +119,7 @@ class CoupledEnsemble(InCells, BaseEstimator):
         subsets: str = "random",
         max_cell: int = 1000,
         metric: str | None = None,
+        trend: bool | None = None,
         gate: str | None = None,
         kernel: Any = None,
         gamma: float | None = None,
@@ -143,6 +146,7 @@ class CoupledEnsemble(InCells, BaseEstimator):
         self.subsets = subsets
         self.max_cell = max_cell
         self.metric = metric
+        self.trend = trend
         self.gate = gate
         self.kernel = kernel
         self.gamma = gamma

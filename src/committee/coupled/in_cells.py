@@ -12,13 +12,15 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from committee._typing import FloatArray, IntArray, RandomState
-from committee.cells import CellModel, CellOptions, CellTraining, grow_tree, train_cells
+from committee.cells import CellModel, CellOptions, CellTraining, grow_tree
 from committee.cells.bcm import CommitteeMachine
-from committee.cells.chunked_train import ChunkedTraining, train_chunked
+from committee.cells.chunked_train import ChunkedTraining
 from committee.cells.metric import learn_metric
+from committee.cells.model import base_of
 from committee.cells.partitioned import PartitionedModel
 from committee.cells.train import COUPLINGS
 from committee.cells.train_bcm import train_committee
+from committee.cells.with_trend import train_around_trend, train_chunked_around_trend
 from committee.coupled.cells_in_chunks import CellsInChunks, looked_rows
 from committee.coupled.chunked_rows import ChunkedRows
 from committee.coupled.copies import warn_of_copies
@@ -31,14 +33,14 @@ RANDOM_DEFAULTS = {"kernel": "rbf", "alpha": 1.0, "coupling": 1.0, "n_coupling":
 #: Points of a cell on its borders, unless given.
 _BORDER_POINTS = 32
 #: Options that have a meaning for cells only, or for random subsets only.
-_CELLS_ONLY = ("max_cell", "metric", "precision")
+_CELLS_ONLY = ("max_cell", "metric", "trend", "precision")
 _LAYERS_ONLY = (
     *("coupling_set", "topology", "overlap", "solver"),
     *("allow_indefinite", "combiner", "weigh_on", "n_weighing"),
 )
 _RANDOM_ONLY = ("n_members", *_LAYERS_ONLY)
 #: Those of members that are coupled, which experts of a gate are not.
-_COUPLED_ONLY = ("coupling", "n_coupling", *_LAYERS_ONLY)
+_COUPLED_ONLY = ("trend", "coupling", "n_coupling", *_LAYERS_ONLY)
 
 
 class InCells(CellsInChunks):
@@ -48,6 +50,7 @@ class InCells(CellsInChunks):
     subsets: str
     max_cell: int
     metric: str | None
+    trend: bool | None
     gate: str | None
     random_state: RandomState
     _turn: FloatArray | None
@@ -58,6 +61,7 @@ class InCells(CellsInChunks):
     kernel_: Kernel
     alpha_: float
     coupling_: float
+    trend_: bool
     loo_error_: float
     coupling_points_: FloatArray
     n_iter_: int
@@ -102,6 +106,7 @@ class InCells(CellsInChunks):
         training, data = self._trained_cells(rows, subsets)
         self.kernel_ = training.model.kernel
         self.alpha_, self.coupling_ = training.alpha, training.coupling
+        self.trend_ = training.model.trend is not None
         self.coupling_points_ = training.borders.points
         self.n_iter_ = max(training.joint.n_iter, 1)
         self.converged_ = training.joint.converged
@@ -119,7 +124,9 @@ class InCells(CellsInChunks):
             chunks = rows.counted()
             if self.metric == "learned":
                 self._turn = learn_metric(*chunks.sample(), options)
-            chunked = train_chunked(chunks.turned(self._turn), options)
+            chunked = train_chunked_around_trend(
+                chunks.turned(self._turn), options, self.trend
+            )
             self.cells_, kept = self._kept_cells(chunked)
             return kept, looked_rows(chunked.looked, rows)
         counted = rows.counted()
@@ -129,7 +136,7 @@ class InCells(CellsInChunks):
             self._turn = learn_metric(data.X, data.Y, data.s, options)
         data = data._replace(X=self._turned(data.X))
         if self.gate is None:
-            training = train_cells(data.X, data.Y, data.s, options)
+            training = train_around_trend(data.X, data.Y, data.s, options, self.trend)
         else:
             training = self._trained_experts(rows, counted, data, options, subsets)
         self.cells_ = training.model
@@ -254,4 +261,5 @@ class InCells(CellsInChunks):
                 "workers: call gather() first."
             )
         values = [model.cell_values(c, X) for c in range(model.n_cells)]
-        return np.stack(values, axis=1) + model.offset
+        base = base_of(X, model.offset, model.trend)
+        return np.stack(values, axis=1) + base[:, None]

@@ -74,7 +74,7 @@ class CoupledKernelRegressor(CellIntervals, TargetsMixin, CoupledEnsemble):
         min  sum_c [ sum_n s_n (f_c(x_n) - y_n)^2 + alpha ||f_c||^2 ]
              + nu sum_b (f_c(b) - f_d(b))^2,     f(x) = mean y + sum_c g_c(x) f_c(x)
 
-    over points b on the border of cells c and d, with weights g continuous in x. Kernel,
+    for y less a trend t(x), which f has again, over points b on the border of cells c and d, with weights g continuous in x. Kernel,
     gamma, alpha and nu are chosen by leave-one-out unless given.
 
     Parameters
@@ -89,6 +89,9 @@ class CoupledKernelRegressor(CellIntervals, TargetsMixin, CoupledEnsemble):
         For cells: learn in which directions the target moves, and let splits and
         kernels look at those; a second or two, on 2,000 rows. Where leave-one-out does
         not fall, the metric stays Euclidean.
+    trend : bool, optional
+        For cells: fit them to what a smooth trend over all rows leaves, a kernel machine on
+        up to 300 points. None takes it where leave-one-out falls, of 1,000 rows or more.
     gate : {"bcm", "grbcm"}, optional
         Combine members by their precision at x, as a Bayesian committee machine of Gaussian
         processes that are not coupled. With "grbcm" every member knows some rows of all
@@ -181,6 +184,8 @@ class CoupledKernelRegressor(CellIntervals, TargetsMixin, CoupledEnsemble):
         workers if they are more than 64 MB; `gather()` brings them here.
     alpha_, coupling_ : float
         Of cells and gates only, as what follows: what was given or chosen.
+    trend_ : bool
+        Whether cells are fitted around a trend.
     noise_ : float or array of shape (T,)
         The variance of a target around f.
     metric_ : array of shape (n_features, n_features) or None

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from committee._progress import track
 from committee._typing import FloatArray
-from committee.cells import train_cells
+from committee.cells.with_trend import train_around_trend
 from committee.coupled.rows import Rows
 from committee.kernels import SCALED, make_kernel
 
@@ -76,19 +76,23 @@ def search_cells(
     The error is that of squares, of targets +-1 for classes.
     """
     kernel = "rbf" if estimator.kernel is None else estimator.kernel
-    estimator = clone(estimator).set_params(kernel=kernel)
+    # Candidates are compared by cells alone, unless a trend is asked for.
+    trend = bool(estimator.trend)
+    estimator = clone(estimator).set_params(kernel=kernel, trend=trend)
     rows = data.take(data.counted())
     if gammas is None:
         middle = make_kernel(kernel, rows.X).gamma
         scaled = isinstance(kernel, str) and kernel in SCALED
         gammas = [middle * step for step in (_STEPS if scaled else (1.0,))]
 
+    given = rows.X, rows.Y, rows.s
+
     def errors() -> Iterator[list[float]]:
         for gamma, alpha in product(gammas, alphas):
             estimator.set_params(gamma=gamma, alpha=alpha)
             options = estimator._cell_options(couplings)
             try:
-                tried = train_cells(rows.X, rows.Y, rows.s, options).errors
+                tried = train_around_trend(*given, options, trend).errors
             except np.linalg.LinAlgError:
                 tried = {}
             # A single cell has no border, and the same error at every coupling.

@@ -46,6 +46,7 @@ _PARTS = {
     "Rotated": "ensembles.member_features.Rotated",
     "SharedRound": "ensembles.rounds.Shared",
     "Summary": "pruning.summary.Summary",
+    "Trend": "cells.trend.Trend",
     "XGBoostRound": "ensembles.xgboost.XGBoostRound",
 }
 

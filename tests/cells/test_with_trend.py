@@ -1,0 +1,134 @@
+import dask.array as da
+import numpy as np
+import pytest
+
+from committee import CoupledKernelClassifier, CoupledKernelRegressor, load, save
+from committee.cells import CellOptions, train_cells
+from committee.cells.trend import fit_trend
+from committee.cells.with_trend import train_around_trend
+
+
+def everywhere(n, seed):
+    """A target that is the same in all regions, below much noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 8))
+    return X, truth(X) + 2 * rng.normal(size=n)
+
+
+def truth(X):
+    return X[:, 0] + X[:, 1] + X[:, 2] * X[:, 3]
+
+
+def local(n, seed):
+    """One that is another in every region, and hardly any noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-3, 3, size=(n, 2))
+    return X, np.sin(6 * X[:, 0]) * np.cos(6 * X[:, 1]) + 0.05 * rng.normal(size=n)
+
+
+def in_cells(**options):
+    return CoupledKernelRegressor(subsets="cells", max_cell=250, **options)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return in_cells().fit(*everywhere(2000, 0))
+
+
+def test_cells_are_fitted_to_what_the_trend_leaves():
+    X, y = everywhere(1200, 0)
+    Y, s = y[:, None], np.ones(1200)
+    options = CellOptions(250, "matern52", 0.3, 1.0, (1.0,))
+    both = train_around_trend(X, Y, None, options, trend=True)
+    t = fit_trend(X, Y, s)
+    cells = train_cells(X, Y - t(X), None, options)
+    new, _ = everywhere(100, 1)
+    np.testing.assert_allclose(
+        both.model.predict(new), t(new) + cells.model.predict(new), atol=1e-12
+    )
+    np.testing.assert_allclose(
+        both.left_out.f, t(X[both.left_out.rows]) + cells.left_out.f, atol=1e-12
+    )
+    assert both.errors == cells.errors
+
+
+def test_leave_one_out_takes_it_where_it_helps(fitted):
+    assert fitted.trend_
+    without = in_cells(trend=False).fit(*everywhere(2000, 0))
+    new, _ = everywhere(4000, 1)
+    errors = [np.mean((m.predict(new) - truth(new)) ** 2) for m in (fitted, without)]
+    assert errors[0] < 0.8 * errors[1]
+    assert not in_cells().fit(*local(2000, 0)).trend_
+
+
+def test_one_cell_and_few_rows_have_none():
+    assert not in_cells(trend=True).fit(*everywhere(200, 0)).trend_
+    assert not in_cells().fit(*everywhere(900, 0)).trend_
+    assert in_cells(trend=True).fit(*everywhere(900, 0)).trend_
+
+
+def test_errors_and_intervals_are_those_of_fresh_rows(fitted):
+    new, y = everywhere(4000, 2)
+    error = np.mean((fitted.predict(new) - y) ** 2)
+    # 2,000 and 4,000 rows: a standard deviation of 4 %; the trend has seen its rows.
+    assert fitted.loo_error_ == pytest.approx(error, rel=0.12)
+    low, high = fitted.predict_interval(new, 0.9).T
+    assert np.mean((low <= y) & (y <= high)) == pytest.approx(0.9, abs=0.03)
+
+
+def test_far_away_nothing_is_known_of_trend_and_cells(fitted):
+    _, std = fitted.predict(np.full((1, 8), 1e4), return_std=True)
+    trend, own = fitted.cells_.trend.scale[0], fitted._variance.scale[0]
+    np.testing.assert_allclose(std, np.sqrt(trend + own), rtol=1e-6)
+
+
+def test_members_have_the_trend_too(fitted):
+    X, _ = everywhere(50, 3)
+    shares = fitted.cells_.tree.shares(X, fitted.cells_.width)
+    g = np.zeros((50, fitted.cells_.n_cells))
+    g[shares.rows, shares.cells] = shares.weights
+    F = fitted.member_predictions(X)
+    np.testing.assert_allclose(np.sum(g * F, axis=1), fitted.predict(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("in_one_place", [True, False])
+def test_chunks_and_files_have_the_same_answer(
+    fitted, tmp_path, monkeypatch, in_one_place
+):
+    if not in_one_place:
+        monkeypatch.setattr("committee.coupled.cells_in_chunks._ONE_PLACE_BYTES", 0)
+    X, y = everywhere(2000, 0)
+    chunked = in_cells().fit(
+        da.from_array(X, chunks=(500, 8)), da.from_array(y, chunks=500)
+    )
+    new, _ = everywhere(60, 3)
+    for given in (new, da.from_array(new, chunks=(20, 8))):
+        found = np.asarray(chunked.predict(given))
+        np.testing.assert_allclose(found, fitted.predict(new), atol=1e-6)
+    np.testing.assert_allclose(
+        chunked.predict(new, return_std=True)[1],
+        fitted.predict(new, return_std=True)[1],
+        rtol=1e-4,
+    )
+    np.testing.assert_allclose(chunked.loo_error_, fitted.loo_error_, rtol=1e-6)
+    save(chunked, tmp_path / "m.skops")
+    np.testing.assert_allclose(
+        load(tmp_path / "m.skops").predict(new), fitted.predict(new), atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_classes_around_a_trend(chunked):
+    X, y = everywhere(2000, 0)
+    new, y_new = everywhere(4000, 1)
+    labels = np.where(y > 0, "yes", "no")
+    given = (X, labels)
+    if chunked:
+        given = da.from_array(X, chunks=(500, 8)), da.from_array(labels, chunks=500)
+    model = CoupledKernelClassifier(subsets="cells", max_cell=250, trend=True).fit(
+        *given
+    )
+    p = model.predict_proba(new)
+    right = p[np.arange(4000), (y_new > 0).astype(int)]
+    assert np.mean(right > 0.5) > 0.68  # the best is 0.72
+    assert -np.mean(np.log(right)) < 0.6
