@@ -66,10 +66,12 @@ class CellsInChunks:
         self, training: ChunkedTraining
     ) -> tuple[CellModel | PartitionedModel, ChunkedTraining]:
         """Return the model, a small one in one place, and the training that is kept."""
-        small = training.model.n_bytes <= _ONE_PLACE_BYTES
+        regressor, parts = is_regressor(self), training.variance
         variance: Any = None
-        if is_regressor(self):
-            parts = training.variance
+        # Variances need all points, where the model has some of them.
+        largest = (regressor and parts.whole) or training.model
+        small = largest.n_bytes <= _ONE_PLACE_BYTES
+        if regressor:
             variance = parts.gathered() if small else parts.kept()
         model = training.model.gathered() if small else training.model
         return model, replace(training, variance=variance)
