@@ -6,10 +6,10 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LinearRegression
 
-from committee import Average, CommitteeRegressor, save
+from committee import Average, CommitteeRegressor, refine, save
 from committee.shell.table_model import read_model
 from tests.shell.conftest import refused, run
 
@@ -43,6 +43,15 @@ def test_a_pruned_model_tells_what_it_was_pruned_from(folder):
     out = run("inspect", "small.skops").stdout
     assert re.search(r"pruned from +[3-8]\n", out)
     assert "time for a row" in out
+
+
+def test_refined_trees_tell_what_they_were_refined_from(folder, rng):
+    X = rng.normal(size=(200, 3))
+    forest = RandomForestRegressor(10, random_state=0).fit(X, X[:, 0])
+    save(refine(forest, X, X[:, 0], oob=True, max_members=4), "refined.skops")
+    report = json.loads(run("inspect", "refined.skops", "--json").stdout)
+    assert (report["pruned_from"], report["members"]) == (10, 4)
+    assert "time for a row" in run("inspect", "refined.skops").stdout
 
 
 def test_a_model_of_somebody_else_is_told_as_far_as_it_goes(folder):

@@ -231,3 +231,13 @@ def paired_difference(
     s, gap = s / s.sum(), after - before
     mean = float(s @ gap)
     return mean, float(np.sqrt((s**2) @ (gap - mean) ** 2))
+
+
+def summary_of(model: Any) -> Summary | None:
+    """Return what pruning cost and gained, None for what was not made by prune()."""
+    if not hasattr(model, "summary"):
+        return None
+    try:
+        return model.summary()  # type: ignore[no-any-return]
+    except ValueError:  # a file or a copy from before the summary was made
+        return None

@@ -68,13 +68,3 @@ def member_table(core: Any, evaluated: EvaluatedMembers) -> MemberTable:
         )[1:],
         M if combiner is None else len(combiner.weights_),
     )
-
-
-def summary_of(core: Any) -> Any:
-    """Return what pruning cost and gained, None for what was not made by prune()."""
-    if not hasattr(core, "summary"):
-        return None
-    try:
-        return core.summary()
-    except ValueError:  # a file or a copy from before the summary was made
-        return None

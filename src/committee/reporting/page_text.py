@@ -20,8 +20,9 @@ from committee._format import (
     figures,
     percent,
 )
+from committee.pruning.summary import summary_of
 from committee.reporting.evaluation import EvaluatedMembers
-from committee.reporting.member_table import MemberTable, summary_of
+from committee.reporting.member_table import MemberTable
 from committee.reporting.number_format import NumberFormat
 from committee.reporting.verdict import same_by_rounding
 

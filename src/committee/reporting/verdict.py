@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from committee._format import change_text, count, error_text, percent
+from committee.pruning.summary import summary_of
 from committee.reporting.evaluation import Comparison, EvaluatedMembers
-from committee.reporting.member_table import MemberTable, summary_of
+from committee.reporting.member_table import MemberTable
 from committee.reporting.number_format import NumberFormat
 
 #: Share of the error below which a difference is rounding.

@@ -15,10 +15,11 @@ from committee.diagnostics.scores import (
     differences,
     regression_scores,
 )
+from committee.pruning.summary import summary_of
 from committee.shell.choices import CLASSIFICATION
 from committee.shell.errors import USAGE, ShellError
 from committee.shell.file_parts import is_for_dask
-from committee.shell.inspect_command import n_members, summary_of, training_error
+from committee.shell.inspect_command import n_members, training_error
 from committee.shell.options import Evaluate
 from committee.shell.table_model import TableModel, read_model, source_name
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from committee._format import printable
+from committee.pruning.summary import summary_of
 from committee.shell.choices import MEASURES
 from committee.shell.messages import columns
 from committee.shell.options import Inspect
@@ -103,16 +103,6 @@ def _member_names(committee: Any) -> list[str]:
         return [printable(name) for name in names]
     numbers = getattr(committee, "support_", np.arange(len(committee.weights_)))
     return [str(m) for m in numbers]
-
-
-def summary_of(committee: Any) -> Any:
-    """Return what pruning cost and gained, None for a model that does not know."""
-    if getattr(committee, "path_", None) is None or not hasattr(committee, "summary"):
-        return None
-    # Chosen from the path of a file, it was never compared with the whole ensemble.
-    with suppress(ValueError):
-        return committee.summary()
-    return None
 
 
 def training_error(model: TableModel) -> float | None:
