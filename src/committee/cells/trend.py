@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky, eigh, solve_triangular
+from scipy.linalg.blas import dsyrk
 
 from committee._typing import FloatArray, IntArray
 from committee.kernels import Kernel, make_kernel
@@ -82,11 +83,12 @@ def fit_trend(X: FloatArray, Y: FloatArray, s: FloatArray) -> Trend:
     if len(X) > _ROWS:
         some = np.linspace(0, len(X) - 1, _ROWS).astype(np.intp)
         X, Y, s = X[some], Y[some], s[some]
-    L = _root(kernel, U)
+    L, root = _root(kernel, U), np.sqrt(s)
     Z = _features(kernel, U, L, X)
-    G, h = (Z * s[:, None]).T @ Z, Z.T @ (s[:, None] * Y)
+    Z *= root[:, None]
+    G, h = dsyrk(1.0, Z.T, lower=1), Z.T @ (root[:, None] * Y)
     G[np.diag_indices_from(G)] += alpha
-    c = cho_solve(cho_factor(G, lower=True), h)
+    c = cho_solve(cho_factor(G, lower=True, check_finite=False), h)
     energy = np.einsum("n,nt->t", s, Y**2) - np.einsum("mt,mt->t", h, c)
     scale = np.maximum(energy, 0.0) / (alpha * len(X))
     return Trend(kernel, U, solve_triangular(L, c, lower=True, trans=1), scale)
@@ -107,7 +109,7 @@ def _chosen(
     for step in _GAMMAS:
         kernel = Kernel("rbf", step * middle)
         Z = root * _features(kernel, U, _root(kernel, U), X)
-        values, V = eigh(Z.T @ Z)
+        values, V = eigh(Z.T @ Z, driver="evd", check_finite=False)
         values, Z = np.maximum(values, 0.0), Z @ V
         squares, h = Z**2, Z.T @ (root * Y)
         for alpha in _ALPHAS:
@@ -133,5 +135,9 @@ def _features(
     kernel: Kernel, U: FloatArray, L: FloatArray, X: FloatArray
 ) -> FloatArray:
     """Return z of each row, (N, m)."""
-    Z: FloatArray = solve_triangular(L, kernel(U, X), lower=True).T
-    return Z
+    # Columns of the transpose are contiguous: nothing is copied.
+    K = kernel(X, U).T
+    Z: FloatArray = solve_triangular(
+        L, K, lower=True, overwrite_b=True, check_finite=False
+    )
+    return Z.T
