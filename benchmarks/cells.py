@@ -84,7 +84,7 @@ def cpu(call):
 
 def table(names, most, splits, components):
     """One table for each set, and one of all; ratios are to the cells."""
-    lines = []
+    lines, labels = [], []
     for name in names:
         data = [split(name, seed, most) for seed in range(splits)]
         if data[0] is None:
@@ -95,8 +95,8 @@ def table(names, most, splits, components):
         title = f"{name}: {size}; {_measure(name)}; x: times the cells'"
         found = _means(runs)
         show(title, COLUMNS, found)
+        labels = [line[0] for line in found]
         lines.append([name, *(f"{line[1]} {line[2]}" for line in found)])
-    labels = [line[0] for line in found]
     show(
         "errors of all sets, and the standard errors of their means",
         ["data", *labels],

@@ -10,7 +10,14 @@ from sklearn.metrics.pairwise import (
     rbf_kernel,
 )
 
-from committee.kernels import KERNELS, Kernel, check_size, make_kernel, median_gamma
+from committee.kernels import (
+    KERNELS,
+    Kernel,
+    check_size,
+    make_kernel,
+    median_gamma,
+    warn_of_scales,
+)
 
 TWINS = {
     "rbf": lambda X, Z: rbf_kernel(X, Z, gamma=0.3),
@@ -138,11 +145,12 @@ def test_a_name_that_is_not_known():
 
 def test_columns_of_unlike_scales_are_warned_of():
     X = np.random.default_rng(0).normal(size=(50, 3)) * [1.0, 1.0, 1e8]
-    with pytest.warns(UserWarning, match=r"^Column 2 of X has a range of .* Scale"):
-        make_kernel("rbf", X)
-    # A constant column has no scale, and a gamma that is given is taken.
-    make_kernel("rbf", np.c_[X[:, :2], np.zeros(50)])
-    make_kernel("rbf", X, gamma=1.0)
+    for kernel in (None, "rbf"):
+        with pytest.warns(UserWarning, match=r"^Column 2 of X has a range of .* Scale"):
+            warn_of_scales(X, kernel)
+    # A constant column has no scale, and a product of rows is not a distance.
+    warn_of_scales(np.c_[X[:, :2], np.zeros(50)], "rbf")
+    warn_of_scales(X, "linear")
 
 
 def test_numbers_without_squares_are_refused():

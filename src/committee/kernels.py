@@ -175,14 +175,13 @@ def make_kernel(
     if gamma is None:
         gamma = 1.0 / X.shape[1]
         if isinstance(kernel, str) and kernel in _OF_DISTANCES:
-            _warn_of_scales(X)
             gamma = median_gamma(X, kernel)
     return Kernel(kernel, float(gamma), degree, coef0)
 
 
 def check_size(A: FloatArray, name: str) -> None:
     """Refuse numbers whose squares are not: distances and sums of squares need them."""
-    largest = float(np.abs(A).max(initial=0.0))
+    largest = float(max(A.max(initial=0.0), -A.min(initial=0.0)))
     if largest > _LARGEST:
         raise ValueError(
             f"{name} must have no number above {_LARGEST:g}: its square would be infinite. "
@@ -190,8 +189,10 @@ def check_size(A: FloatArray, name: str) -> None:
         )
 
 
-def _warn_of_scales(X: FloatArray) -> None:
-    """Warn where distances would be those of one column."""
+def warn_of_scales(X: FloatArray, kernel: str | GramFunction | None) -> None:
+    """Warn where distances would be those of one column; None is a kernel of distances."""
+    if kernel is not None and kernel not in _OF_DISTANCES:
+        return
     if len(X) > _MEDIAN_ROWS:
         X = X[np.linspace(0, len(X) - 1, _MEDIAN_ROWS).astype(np.intp)]
     spread = np.ptp(X, axis=0)

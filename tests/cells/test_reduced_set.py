@@ -31,14 +31,14 @@ def test_the_function_of_few_points_is_the_same_between_rows():
 def test_a_rough_function_keeps_its_points():
     x = np.random.default_rng(0).uniform(size=(200, 2))
     f = np.random.default_rng(1).normal(size=(200, 1))
-    assert reduced_set(Kernel("exponential", 1.0), x, f, 200, 0.05) is None
+    assert reduced_set(Kernel("exponential", 1.0), x, f, 200, np.array([0.05])) is None
 
 
 def test_the_worst_target_decides():
     x = np.linspace(0, 1, 160)[:, None]
     easy, hard = np.sin(x), np.sin(20 * x)
     sizes = [
-        len(reduced_set(Kernel("rbf", 20.0), x, f, 160, 0.03)[0])
+        len(reduced_set(Kernel("rbf", 20.0), x, f, 160, np.full(f.shape[1], 0.03))[0])
         for f in (easy, hard, np.hstack([easy, hard]))
     ]
     assert sizes[0] < sizes[1] == sizes[2]
@@ -46,7 +46,7 @@ def test_the_worst_target_decides():
 
 def test_points_that_coincide_do_no_harm():
     x = np.repeat(np.linspace(0, 1, 40), 5)[:, None]
-    U, b = reduced_set(Kernel("rbf", 2.0), x, np.sin(3 * x), 200, 1e-3)
+    U, b = reduced_set(Kernel("rbf", 2.0), x, np.sin(3 * x), 200, np.array([1e-3]))
     np.testing.assert_allclose(Kernel("rbf", 2.0)(x, U) @ b, np.sin(3 * x), atol=0.01)
 
 

@@ -13,7 +13,8 @@ def rows(n=600, seed=0):
 
 def test_it_is_the_ridge_on_its_points():
     X, Y, s = rows()
-    t = fit_trend(X, Y, s)
+    found = fit_trend(X, Y, s)
+    t = found.trend
     assert t.points.shape == (12, 3)  # one for 50 rows
     Y = Y - np.average(Y, axis=0, weights=s)
     K, K_U = t.kernel(X, t.points), t.kernel(t.points, t.points)
@@ -21,12 +22,22 @@ def test_it_is_the_ridge_on_its_points():
     pull = K.T @ (s[:, None] * (Y - K @ t.coef))
     weight = K_U @ t.coef
     alpha = np.sum(pull * weight) / np.sum(weight**2)
-    assert min(abs(alpha - a) for a in (1e-4, 1e-3, 1e-2, 1e-1, 1, 10)) < 1e-6
+    grid = s.mean() * np.array([1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0])
+    assert np.abs(grid - alpha).min() < 1e-6
     # Twelve points have a nearly singular K_U, to which its jitter is 1e-9.
     np.testing.assert_allclose(pull, alpha * weight, atol=1e-6 * np.abs(pull).max())
-    A = K @ np.linalg.pinv(K_U) @ K.T + np.diag(alpha / s)
-    energy = np.einsum("nt,nt->t", Y, np.linalg.solve(A, Y)) / len(Y)
-    np.testing.assert_allclose(t.scale, energy, rtol=1e-6)
+    np.testing.assert_allclose(
+        t.variance, np.average(t(X) ** 2, axis=0, weights=s), rtol=1e-6
+    )
+    G = (K * s[:, None]).T @ K + alpha * K_U
+    h = s * np.einsum("nm,mn->n", K, np.linalg.solve(G, K.T))
+    np.testing.assert_allclose(found.leverage(X, s), h, rtol=1e-4)
+
+
+def test_only_ratios_of_weights_matter():
+    X, Y, s = rows()
+    t = fit_trend(X, Y, s).trend(X)
+    np.testing.assert_allclose(fit_trend(X, Y, s * 2.0**-30).trend(X), t, atol=1e-8)
 
 
 def left_out_error(kernel, alpha, X, Y, s):
@@ -47,7 +58,7 @@ def left_out_error(kernel, alpha, X, Y, s):
 
 def test_its_width_has_the_least_leave_one_out_error():
     X, Y, s = rows(150)
-    t = fit_trend(X, Y, s)
+    t = fit_trend(X, Y, s).trend
     order = np.random.default_rng(0).permutation(150)
     X, Y, s = X[order], (Y - np.average(Y, axis=0, weights=s))[order], s[order]
     middle = make_kernel("rbf", rows(150)[0]).gamma
@@ -55,17 +66,17 @@ def test_its_width_has_the_least_leave_one_out_error():
     error = {
         gamma: min(
             left_out_error(Kernel("rbf", gamma), alpha, X, Y, s)
-            for alpha in (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
+            for alpha in s.mean() * np.array([1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0])
         )
         for gamma in gammas
     }
     assert t.kernel.gamma == min(error, key=error.get)
 
 
-def test_what_it_does_not_know_is_zero_at_its_points_and_one_far_away():
+def test_what_it_does_not_know_is_zero_among_its_rows_and_one_far_away():
     X, Y, s = rows()
-    t = fit_trend(X, Y, s)
-    np.testing.assert_allclose(t.unknown(t.points), 0.0, atol=1e-8)
+    t = fit_trend(X, Y, s).trend
+    np.testing.assert_array_equal(t.unknown(X), 0.0)
     np.testing.assert_allclose(t.unknown(np.full((1, 3), 1e3)), 1.0)
     np.testing.assert_allclose(t(np.full((1, 3), 1e3)), 0.0, atol=1e-12)
 
@@ -73,5 +84,5 @@ def test_what_it_does_not_know_is_zero_at_its_points_and_one_far_away():
 def test_equal_rows_and_constant_targets_do_no_harm():
     X, Y, s = rows(200)
     X[:150] = X[0]
-    assert np.isfinite(fit_trend(X, Y, s)(X)).all()
-    np.testing.assert_array_equal(fit_trend(X, 0 * Y + 3, s)(X), 0.0)
+    assert np.isfinite(fit_trend(X, Y, s).trend(X)).all()
+    np.testing.assert_array_equal(fit_trend(X, 0 * Y + 3, s).trend(X), 0.0)

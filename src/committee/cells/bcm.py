@@ -16,9 +16,9 @@ from committee.kernels import Kernel
 
 #: Rows of a block: k(X, x) of an expert and its factor are in memory with it.
 _BLOCK = 4096
-#: The least variance of an expert, relative to that of the prior: rounding is all
-#: that is below.
-LEAST = 1e-12
+#: The least variance of an expert, relative to that of the prior: rounding is all that is
+#: below. And the least of all, where a kernel has k(x, x) = 0.
+LEAST, _TINY = 1e-12, 1e-100
 
 
 class Known(NamedTuple):
@@ -79,7 +79,7 @@ class GivenRows:
         W = X[:, self.d :]
         prior = self.kernel.diagonal(X[:, : self.d])
         left: FloatArray = prior - np.einsum("nw,nw->n", W, W)
-        return np.maximum(left, LEAST * prior)
+        return np.maximum(left, LEAST * prior + _TINY)
 
 
 @dataclass(frozen=True, eq=False)

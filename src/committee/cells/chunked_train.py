@@ -17,7 +17,7 @@ from committee.cells.chunked_joint import ExchangedJoint, GatheredJoint, joint_s
 from committee.cells.gate import border_width
 from committee.cells.group_system import GroupBorders, borders_of_groups
 from committee.cells.joint import JointSolution
-from committee.cells.loo import LeftOut, own_weights
+from committee.cells.loo import LeftOut, own_weights, target_errors
 from committee.cells.partitioned import PartitionedModel, PartitionedVariance
 from committee.cells.shuffle import RowChunks, graft, shuffled, stacked
 from committee.cells.train import CellOptions, looked_cells, settled, with_precision
@@ -164,7 +164,8 @@ class _Fitted(NamedTuple):
             groups.one_of, best, len(couplings), self.solved, couplings[best] != 0.0
         )
         whole = replace(models, offset=self.machine.offset, parts=parts.kept())
-        model = self._reduced(whole, found[best][0])
+        error = target_errors(data.Y, found[best][1].f, data.s)
+        model = self._reduced(whole, error)
         return {
             "model": model,
             "coupling": couplings[best],
@@ -177,7 +178,7 @@ class _Fitted(NamedTuple):
             ),
         }
 
-    def _reduced(self, whole: PartitionedModel, error: float) -> PartitionedModel:
+    def _reduced(self, whole: PartitionedModel, error: FloatArray) -> PartitionedModel:
         """Return the model with fewer points, where they are good enough."""
         if not self.machine.reduce:
             return whole

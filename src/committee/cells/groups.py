@@ -150,7 +150,9 @@ def one_of(
     return replace(models, coef=coef, offset=solved.alone.offset)
 
 
-def reduced(model: CellModel, solved: Solved, alpha: float, error: float) -> CellModel:
+def reduced(
+    model: CellModel, solved: Solved, alpha: float, error: FloatArray
+) -> CellModel:
     """Return the model of a group with fewer points; see `reduced_cells`."""
     return reduced_cells(model, solved.rows, alpha, error)
 

@@ -78,6 +78,14 @@ def leave_one_out(
     return LeftOut(rows[order], f[order], np.concatenate(variance)[order])
 
 
+def target_errors(Y: FloatArray, f: FloatArray, s: FloatArray) -> FloatArray:
+    """Return the mean squared error of each target, (T,); nan where there are no rows."""
+    if not len(Y):
+        return np.full(Y.shape[1], np.nan)
+    errors: FloatArray = np.average((Y - f) ** 2, axis=0, weights=s)
+    return errors
+
+
 def own_effect(
     fit: CellFit, a: FloatArray, ridge: FloatArray, G: FloatArray
 ) -> tuple[FloatArray, FloatArray]:

@@ -13,7 +13,7 @@ from committee._typing import FloatArray, IntArray
 from committee.cells.model import CellModel, base_of, groups
 from committee.cells.tree import CellTree, Shares
 from committee.cells.trend import Trend
-from committee.cells.variance import CellVariance, scale_at
+from committee.cells.variance import CellVariance, std_of
 from committee.distributed import Chunks, deferred, shared
 from committee.kernels import Kernel
 
@@ -161,7 +161,7 @@ class PartitionedVariance:
         s = np.zeros(len(X))
         for numbers, found in (self.whole or model).asked(X, _spread, self.parts):
             s[numbers] += found
-        return s[:, None] * np.sqrt(scale_at(X, self.scale, model.trend))
+        return std_of(s, X, self.scale, model.trend)
 
     def gathered(self) -> CellVariance:
         """Return it in one place."""

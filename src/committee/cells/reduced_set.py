@@ -21,8 +21,8 @@ from committee.cells.choose import Part
 from committee.cells.model import CellModel
 from committee.kernels import Kernel
 
-#: How far predictions may move, relative to the leave-one-out error: its square grows by
-#: a four hundredth.
+#: How far predictions may move, relative to the root of the leave-one-out error, which
+#: grows by about a four hundredth.
 TOLERANCE = 0.05
 #: Shares of the points that are tried, the least first.
 _SHARES = (1 / 16, 1 / 8, 1 / 4)
@@ -39,7 +39,7 @@ def reduced_cells(
     model: CellModel,
     rows: Sequence[Part],
     alpha: float,
-    error: float,
+    error: FloatArray,
     n_jobs: int | None = None,
 ) -> CellModel:
     """Return a model that predicts the same, up to its error, from fewer points.
@@ -51,13 +51,13 @@ def reduced_cells(
     rows : sequence of Part
         Of each cell; Y without the offset.
     alpha : float
-    error : float
-        The mean squared error of leave-one-out; where it is not known nothing is changed.
+    error : array of shape (T,)
+        Mean squared errors of leave-one-out; where they are not known nothing is changed.
     n_jobs : int, optional
     """
-    if not error > 0.0:
+    if not np.all(error > 0.0):
         return model
-    tolerance = TOLERANCE * float(np.sqrt(error))
+    tolerance = TOLERANCE * np.sqrt(error)
     with one_thread():
         calls = (
             delayed(_reduced_cell)(model, c, part, alpha, tolerance)
@@ -75,7 +75,7 @@ def reduced_cells(
 
 
 def _reduced_cell(
-    model: CellModel, c: int, rows: Part, alpha: float, tolerance: float
+    model: CellModel, c: int, rows: Part, alpha: float, tolerance: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return points and coefficients of one cell, fewer where that is good enough."""
     points, coef = model.points[model.part(c)], model.coef[model.part(c)]
@@ -91,14 +91,18 @@ def _reduced_cell(
 
 
 def reduced_set(
-    kernel: Kernel, points: FloatArray, f: FloatArray, n_rows: int, tolerance: float
+    kernel: Kernel,
+    points: FloatArray,
+    f: FloatArray,
+    n_rows: int,
+    tolerance: FloatArray,
 ) -> tuple[FloatArray, FloatArray] | None:
     """Return a few of the points U and b, or None where few are not good enough.
 
         min_b  sum_p ( f(p) - sum_{u in U} b_u k(u, p) )^2
 
     over all points p, with U drawn from the first `n_rows`, as few as keep the root mean
-    square difference below the tolerance, of each target: a reduced set (Burges 1996).
+    square difference of each target below its tolerance: a reduced set (Burges 1996).
     Rows drawn at random were as good as those of a pivoted Cholesky factor on nine
     generated sets.
 
@@ -108,7 +112,7 @@ def reduced_set(
     points : array of shape (P, d)
     f : array of shape (P, T)
     n_rows : int
-    tolerance : float
+    tolerance : array of shape (T,)
 
     Examples
     --------
@@ -116,7 +120,7 @@ def reduced_set(
     >>> from committee.cells.reduced_set import reduced_set
     >>> from committee.kernels import Kernel
     >>> x = np.linspace(0, 1, 160)[:, None]
-    >>> U, b = reduced_set(Kernel("rbf", 2.0), x, np.sin(3 * x), 160, 1e-3)
+    >>> U, b = reduced_set(Kernel("rbf", 2.0), x, np.sin(3 * x), 160, np.array([1e-3]))
     >>> U.shape, bool(np.abs(Kernel("rbf", 2.0)(x, U) @ b - np.sin(3 * x)).max() < 0.01)
     ((10, 1), True)
     """
@@ -132,14 +136,14 @@ def reduced_set(
         b = _fitted(K, kernel(U, U), f)
         if b is None:
             return None
-        squares = np.mean((f - K @ b) ** 2, axis=0).max()
+        squares = np.mean((f - K @ b) ** 2, axis=0)
         # As many coefficients as were fitted hide that much of the difference.
-        away = float(np.sqrt(squares)) * P / (P - len(U))
-        if away <= tolerance:
+        away = float((np.sqrt(squares) / tolerance).max()) * P / (P - len(U))
+        if away <= 1.0:
             return U + centre, b
         # The next share takes off as large a part of the difference as this one did.
         expected = away**2 / before if before else away / _HOPELESS
-        if expected > tolerance:
+        if expected > 1.0:
             return None
         before = away
     return None

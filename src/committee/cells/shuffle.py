@@ -51,7 +51,7 @@ class RowChunks:
 
     def without(self, trend: Trend) -> RowChunks:
         """Return the rows with Y - t(X) in the place of Y."""
-        chunks = self.chunks.map(_without, trend)
+        chunks = self.chunks.map(_without, trend).kept()
         return RowChunks(chunks, np.diff(self.starts).tolist())
 
     def sample(self) -> Part:

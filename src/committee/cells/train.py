@@ -21,7 +21,7 @@ from committee.cells.choose import (
 )
 from committee.cells.gate import border_width
 from committee.cells.joint import JointSolution, JointSystem, coupled_coef
-from committee.cells.loo import LeftOut, leave_one_out
+from committee.cells.loo import LeftOut, leave_one_out, target_errors
 from committee.cells.machine import CellFit, Factor, solve_cell
 from committee.cells.model import CellModel
 from committee.cells.reduced_set import reduced_cells
@@ -121,7 +121,9 @@ def _trained(
     scale = energy / sum(len(part.X) for part in rows)
     whole = coupled["model"]
     if reduce:
-        error = coupled["errors"][nu]
+        left_out = coupled["left_out"]
+        known = left_out.rows
+        error = target_errors(Y[known], left_out.f, s[known])
         coupled["model"] = reduced_cells(whole, rows, alpha, error, options.n_jobs)
     variance = CellVariance(
         np.concatenate([alpha / part.s for part in rows]),

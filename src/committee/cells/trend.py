@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, cholesky, eigh, solve_triangular
+from scipy.linalg import cho_solve, cholesky, eigh, solve_triangular
 from scipy.linalg.blas import dsyrk
 
 from committee._typing import FloatArray, IntArray
-from committee.kernels import Kernel, make_kernel
+from committee.kernels import Kernel, median_gamma
 
 #: Points of a trend, at the most, and rows, at equal steps, that fit it.
 _POINTS, _ROWS = 300, 20_000
@@ -18,12 +19,14 @@ _POINTS, _ROWS = 300, 20_000
 ROWS_PER_POINT = 50
 #: So many points and random rows choose gamma and the ridge.
 _FEW_POINTS, _FEW_ROWS = 200, 2000
-#: Of gamma, relative to `median_gamma`, and of the ridge. Rougher kernels than the
+#: Of gamma, relative to `median_gamma`, and of the ridge, to the mean weight. Rougher kernels than the
 #: Gaussian were no better below cells, on nine generated sets that are in no table.
 _GAMMAS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 _ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 #: On the diagonal of k(U, U), relative to its trace.
 _JITTER = 1e-10
+#: No row has more of its own, nor is further from the points.
+_MOST = 0.99
 #: Rows of a block of kernel values.
 _BLOCK = 4096
 
@@ -38,14 +41,17 @@ class Trend:
     points : array of shape (m, d)
         U.
     coef : array of shape (m, T)
-    scale : array of shape (T,)
-        The prior variance of a Gaussian process of which t is the mean.
+    variance : array of shape (T,)
+        Of t over the rows.
+    reach : float
+        The largest k(x, x) - k(x, U) k(U, U)^-1 k(U, x) of the rows.
     """
 
     kernel: Kernel
     points: FloatArray
     coef: FloatArray
-    scale: FloatArray
+    variance: FloatArray
+    reach: float
 
     def __call__(self, X: FloatArray) -> FloatArray:
         """Return t, (N, T)."""
@@ -56,17 +62,49 @@ class Trend:
         return t
 
     def unknown(self, X: FloatArray) -> FloatArray:
-        """Return k(x, x) - k(x, U) k(U, U)^-1 k(U, x), (N,): one far from all points."""
+        """Return how far rows are beyond those that it was fitted to, (N,).
+
+            ( u(x) - reach )_+ / (1 - reach),    u(x) = k(x, x) - k(x, U) k(U, U)^-1 k(U, x)
+
+        Zero among the rows, and one far from all of them, where t is zero.
+        """
         L = _root(self.kernel, self.points)
-        left = np.empty(len(X))
+        u = np.empty(len(X))
         for start in range(0, len(X), _BLOCK):
             rows = slice(start, start + _BLOCK)
             Z = _features(self.kernel, self.points, L, X[rows])
-            left[rows] = 1.0 - np.einsum("nm,nm->n", Z, Z)
-        return np.maximum(left, 0.0)
+            u[rows] = 1.0 - np.einsum("nm,nm->n", Z, Z)
+        beyond: FloatArray = np.maximum(u - self.reach, 0.0) / (1.0 - self.reach)
+        return beyond
 
 
-def fit_trend(X: FloatArray, Y: FloatArray, s: FloatArray) -> Trend:
+class FittedTrend(NamedTuple):
+    """A trend, and what its rows did to it.
+
+    Attributes
+    ----------
+    trend : Trend
+    root : array of shape (m, m)
+        C^-1 L^-1, with C C' = Z'SZ + alpha I.
+    """
+
+    trend: Trend
+    root: FloatArray
+
+    def leverage(self, X: FloatArray, s: FloatArray) -> FloatArray:
+        """Return h_n = s_n z_n'(Z'SZ + alpha I)^-1 z_n of rows of the fit, (N,).
+
+        y_n - t^-n(x_n) = (y_n - t(x_n)) / (1 - h_n)
+        """
+        h = np.empty(len(X))
+        for start in range(0, len(X), _BLOCK):
+            rows = slice(start, start + _BLOCK)
+            W = self.root @ self.trend.kernel(self.trend.points, X[rows])
+            h[rows] = s[rows] * np.einsum("mn,mn->n", W, W)
+        return np.minimum(h, _MOST)
+
+
+def fit_trend(X: FloatArray, Y: FloatArray, s: FloatArray) -> FittedTrend:
     """Fit a trend to rows X (N, d), Y (N, T) around its mean, sample weights s (N,).
 
         min_c  sum_n s_n ( y_n - z_n'c )^2 + alpha ||c||^2,    z_n = L^-1 k(U, x_n)
@@ -85,13 +123,22 @@ def fit_trend(X: FloatArray, Y: FloatArray, s: FloatArray) -> Trend:
         X, Y, s = X[some], Y[some], s[some]
     L, root = _root(kernel, U), np.sqrt(s)
     Z = _features(kernel, U, L, X)
+    reach = 1.0 - np.einsum("nm,nm->n", Z, Z).min()
     Z *= root[:, None]
-    G, h = dsyrk(1.0, Z.T, lower=1), Z.T @ (root[:, None] * Y)
+    G = dsyrk(1.0, Z.T, lower=1)
     G[np.diag_indices_from(G)] += alpha
-    c = cho_solve(cho_factor(G, lower=True, check_finite=False), h)
-    energy = np.einsum("n,nt->t", s, Y**2) - np.einsum("mt,mt->t", h, c)
-    scale = np.maximum(energy, 0.0) / (alpha * len(X))
-    return Trend(kernel, U, solve_triangular(L, c, lower=True, trans=1), scale)
+    C = cholesky(G, lower=True, check_finite=False)
+    c = cho_solve((C, True), Z.T @ (root[:, None] * Y))
+    t = (Z @ c) / root[:, None]
+    inverse = solve_triangular(L, np.eye(len(U)), lower=True)
+    trend = Trend(
+        kernel,
+        U,
+        inverse.T @ c,
+        np.average(t**2, axis=0, weights=s),
+        float(np.clip(reach, 0.0, _MOST)),
+    )
+    return FittedTrend(trend, solve_triangular(C, inverse, lower=True))
 
 
 def _chosen(
@@ -101,18 +148,18 @@ def _chosen(
 
     y_n - t^-n(x_n) = (y_n - t(x_n)) / (1 - h_n),    h_n = s_n z_n'(Z'SZ + alpha I)^-1 z_n
     """
-    middle = make_kernel("rbf", X).gamma
+    middle, weight = median_gamma(X), float(s.mean())
     X, Y, s = X[rows], Y[rows], s[rows]
     n_points = min(_FEW_POINTS, max(1, len(X) // 10))
     U, root = X[:n_points], np.sqrt(s)[:, None]
-    best = (np.inf, Kernel("rbf", middle), 1.0)
+    best = (np.inf, Kernel("rbf", middle), weight)
     for step in _GAMMAS:
         kernel = Kernel("rbf", step * middle)
         Z = root * _features(kernel, U, _root(kernel, U), X)
         values, V = eigh(Z.T @ Z, driver="evd", check_finite=False)
         values, Z = np.maximum(values, 0.0), Z @ V
         squares, h = Z**2, Z.T @ (root * Y)
-        for alpha in _ALPHAS:
+        for alpha in (weight * alpha for alpha in _ALPHAS):
             residual = root * Y - Z @ (h / (values + alpha)[:, None])
             left_out = residual / (1.0 - squares @ (1.0 / (values + alpha)))[:, None]
             best = min(best, (float(np.mean(left_out**2)), kernel, alpha), key=_error)

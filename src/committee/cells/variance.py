@@ -50,14 +50,15 @@ class CellVariance:
 
             V_c(x) = k(x, x) - k(x, X) A^-1 k(X, x) - V(x, B) G V(B, x)
 
-            std(x) = sqrt(scale) sum_c g_c(x) sqrt(V_c(x))
+            S(x) = sum_c g_c(x) sqrt(V_c(x)),    std(x)^2 = scale S(x)^2 + v_t(x)
 
-        with the scale of the trend added as far as its points are unknown, which is that of sum_c g_c f_c where cells agree, and not too small where they
-        do not. Each cell that is asked is factorised again.
+        S is that of sum_c g_c f_c where cells agree, and not too small where they do not.
+        v_t is the variance of the trend over the rows, beyond these and zero among them.
+        Each cell that is asked is factorised again.
         """
         shares = model.tree.shares(X, model.width)
         spread = self.spread(model, X, shares, n_jobs)
-        return spread[:, None] * np.sqrt(scale_at(X, self.scale, model.trend))
+        return std_of(spread, X, self.scale, model.trend)
 
     def spread(
         self, model: CellModel, X: FloatArray, shares: Shares, n_jobs: int | None = None
@@ -99,14 +100,12 @@ class CellVariance:
         return V
 
 
-def scale_at(X: FloatArray, scale: FloatArray, trend: Trend | None) -> FloatArray:
-    """Return the prior variance at each row, (N, T).
-
-        scale + scale_t ( k_t(x, x) - k_t(x, U) k_t(U, U)^-1 k_t(U, x) )
-
-    Near the points of the trend it is that of what the trend leaves; far from all of
-    them, where the trend knows nothing, that of both.
-    """
-    if trend is None:
-        return np.broadcast_to(scale, (len(X), len(scale)))
-    return scale + trend.unknown(X)[:, None] * trend.scale
+def std_of(
+    spread: FloatArray, X: FloatArray, scale: FloatArray, trend: Trend | None
+) -> FloatArray:
+    """Return sqrt(scale S^2 + v_t), (N, T), for S (N,)."""
+    variance = spread[:, None] ** 2 * scale
+    if trend is not None:
+        variance += trend.unknown(X)[:, None] * trend.variance
+    std: FloatArray = np.sqrt(variance)
+    return std

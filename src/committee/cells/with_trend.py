@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from committee._parallel import one_thread
-from committee._typing import FloatArray
-from committee.cells.choose import SAMPLE_ROWS, Part, parts_of
+from committee._typing import FloatArray, IntArray
+from committee.cells.choose import SAMPLE_ROWS, Candidate, Part, parts_of
 from committee.cells.chunked_train import ChunkedTraining, train_chunked
-from committee.cells.machine import CellFit, solve_cell
+from committee.cells.loo import LeftOut
+from committee.cells.machine import solve_cell
 from committee.cells.model import CellModel
 from committee.cells.shuffle import RowChunks
 from committee.cells.train import (
@@ -21,10 +23,8 @@ from committee.cells.train import (
     train_cells,
 )
 from committee.cells.tree import grow_tree
-from committee.cells.trend import Trend, fit_trend
+from committee.cells.trend import FittedTrend, fit_trend
 
-#: Cells, at equal steps, that decide: so many at the most.
-_CELLS = 3
 #: A trend is taken where the error falls to this, or further: it costs a third of the fit.
 _WORTH = 0.98
 #: Of fewer rows than these there is no trend unless it is asked for.
@@ -49,20 +49,24 @@ def train_around_trend(
         falls by two per cent or more.
     """
     weights = np.ones(len(X)) if s is None else s
-    some = slice(None)
+    sample = Part(X, Y, weights)
     if len(X) > SAMPLE_ROWS:
-        some = np.linspace(0, len(X) - 1, SAMPLE_ROWS).astype(np.intp)  # type: ignore[assignment]
-    sample = Part(X[some], Y[some], weights[some])
-    t, options = _chosen(sample, len(X), options, trend)
-    if t is None:
+        some = np.linspace(0, len(X) - 1, SAMPLE_ROWS).astype(np.intp)
+        sample = Part(X[some], Y[some], weights[some])
+    found, options = _chosen(sample, len(X), options, trend)
+    if found is None:
         return train_cells(X, Y, s, options)
+    t = found.trend
     fitted = train_cells(X, Y - t(X), s, options)
-    left_out = fitted.left_out
     assert isinstance(fitted.model, CellModel)
+    rows = fitted.left_out.rows
+    looked = Part(X[rows], Y[rows], weights[rows])
+    left_out, errors = _without_own(found, fitted, looked)
     return replace(
         fitted,
         model=replace(fitted.model, trend=t),
-        left_out=left_out._replace(f=left_out.f + t(X[left_out.rows])),
+        left_out=left_out,
+        errors=errors,
     )
 
 
@@ -70,66 +74,93 @@ def train_chunked_around_trend(
     rows: RowChunks, options: CellOptions, trend: bool | None = None
 ) -> ChunkedTraining:
     """Do the same for rows in chunks; the trend is that of a sample in one place."""
-    t, options = _chosen(rows.sample(), rows.n_rows, options, trend)
-    if t is None:
+    found, options = _chosen(rows.sample(), rows.n_rows, options, trend)
+    if found is None:
         return train_chunked(rows, options)
+    t = found.trend
     fitted = train_chunked(rows.without(t), options)
-    looked, left_out = fitted.looked, fitted.left_out
-    at = t(looked.X)
+    looked = fitted.looked._replace(Y=fitted.looked.Y + t(fitted.looked.X))
+    left_out, errors = _without_own(found, fitted, looked)
     return replace(
         fitted,
         model=replace(fitted.model, trend=t),
-        looked=looked._replace(Y=looked.Y + at),
-        left_out=left_out._replace(f=left_out.f + at),
+        looked=looked,
+        left_out=left_out,
+        errors=errors,
     )
+
+
+def _without_own(
+    found: FittedTrend, fitted: CellTraining | ChunkedTraining, looked: Part
+) -> tuple[LeftOut, dict[float, float]]:
+    """Return leave-one-out predictions with the trend, and errors by the couplings.
+
+        y_n - f^-n(x_n) = (y_n - t(x_n) - f_cells^-n(x_n)) / (1 - h_n)
+
+    for rows whose own targets the trend has seen, with leverage h: what it says then is
+    no less than what is left out, which cells could have made good in part.
+    """
+    left_out = fitted.left_out
+    if not len(left_out.rows):
+        return left_out, fitted.errors
+    seen = looked.Y - found.trend(looked.X) - left_out.f
+    residual = seen / (1.0 - found.leverage(looked.X, looked.s))[:, None]
+    before, now = (
+        float(np.average(np.mean(e**2, axis=1), weights=looked.s))
+        for e in (seen, residual)
+    )
+    more = now / before if before > 0 else 1.0
+    errors = {nu: more * error for nu, error in fitted.errors.items()}
+    return left_out._replace(f=looked.Y - residual), errors
 
 
 def _chosen(
     sample: Part, n_rows: int, o: CellOptions, trend: bool | None
-) -> tuple[Trend | None, CellOptions]:
+) -> tuple[FittedTrend | None, CellOptions]:
     """Return the trend, if any, and the options with what was settled on the way."""
-    # Rows that are all alike, or fill one cell, have no trend beside it.
-    none = n_rows <= o.max_cell or not np.ptp(sample.X, axis=0).any()
-    if trend is False or none or (trend is None and n_rows < _LEAST_ROWS):
+    one_cell = n_rows <= o.max_cell
+    if trend is False or one_cell or (trend is None and n_rows < _LEAST_ROWS):
         return None, o
     with one_thread():
-        t = fit_trend(*sample)
-        if trend:
-            return t, o
-        cells = grow_tree(sample.X, o.max_cell)[1]
-        usual = looked_cells([len(cell) for cell in cells], o.max_cell)
-        if not usual:
+        try:
+            found = fit_trend(*sample)
+        except ValueError:  # hardly two rows differ: cells are all that can be told
             return None, o
-        steps = np.linspace(0, len(usual) - 1, min(_CELLS, len(usual)))
-        some = [cells[usual[i]] for i in np.unique(steps.astype(np.intp))]
-        found = []
-        for candidate in (None, t):
-            Y = sample.Y if candidate is None else sample.Y - candidate(sample.X)
-            Y = Y - np.average(Y, axis=0, weights=sample.s)
-            kernel, alpha = settled(sample.X, parts_of(sample.X, Y, sample.s, cells), o)
-            error = sum(
-                _squares(
-                    solve_cell(
-                        kernel,
-                        sample.X[cell],
-                        Y[cell],
-                        alpha / sample.s[cell],
-                        leave_one_out=True,
-                    ),
-                    sample.s[cell],
-                )
-                for cell in some
-            )
-            found.append((error, candidate, kernel, alpha))
-    alone, around = found
-    _, best, kernel, alpha = around if around[0] < _WORTH * alone[0] else alone
+        if trend:
+            return found, o
+        cells = grow_tree(sample.X, o.max_cell)[1]
+        looked = looked_cells([len(cell) for cell in cells], o.max_cell)
+        some = [cells[c] for c in looked]
+        if not some:
+            return None, o
+        alone = _tried(None, sample, cells, some, o)
+        around = _tried(found, sample, cells, some, o)
+    worth = around.error < _WORTH * alone.error
+    kernel, alpha, _ = around if worth else alone
     if len(sample.X) == n_rows:  # parts of a sample are not as dense as the cells
         o = replace(o, kernel=kernel.name, gamma=kernel.gamma, alpha=alpha)
-    return best, o
+    return found if worth else None, o
 
 
-def _squares(fit: CellFit, s: FloatArray) -> float:
-    """Return the sum of squared leave-one-out residuals, a_n / (A^-1)_nn."""
-    B = fit.inverse_diagonal
-    assert B is not None
-    return float(s @ np.mean((fit.coef / B[:, None]) ** 2, axis=1))
+def _tried(
+    found: FittedTrend | None,
+    sample: Part,
+    cells: Sequence[IntArray],
+    some: Sequence[IntArray],
+    o: CellOptions,
+) -> Candidate:
+    """Return the kernel and ridge of cells, and the leave-one-out error of some of them."""
+    X, Y, s = sample
+    if found is not None:
+        Y = Y - found.trend(X)
+    Y = Y - np.average(Y, axis=0, weights=s)
+    kernel, alpha = settled(X, parts_of(X, Y, s, cells), o)
+    error = 0.0
+    for c in some:
+        fit = solve_cell(kernel, X[c], Y[c], alpha / s[c], leave_one_out=True)
+        B = fit.inverse_diagonal
+        assert B is not None
+        if found is not None:
+            B = B * (1.0 - found.leverage(X[c], s[c]))
+        error += float(s[c] @ np.mean((fit.coef / B[:, None]) ** 2, axis=1))
+    return Candidate(kernel, alpha, error)

@@ -178,6 +178,8 @@ class CoupledKernelClassifier(CellSets, LinkMixin, CoupledEnsemble):
         coded = rows.coded(self.classes_)
         if self._in_cells:
             training, counted = self._train_cells(coded, X_coupling, subsets)
+            if subsets is not None:
+                self._refuse_one_class(coded)
             known = counted.take(training.left_out.rows)
             scores = both_sides(training.left_out.f)
             if len(scores):
@@ -190,13 +192,17 @@ class CoupledKernelClassifier(CellSets, LinkMixin, CoupledEnsemble):
         assert isinstance(coded, Rows)
         plan = self._prepare(coded, X_coupling, subsets)
         if subsets is not None:
-            used = np.unique(coded.y[np.concatenate(self.subsets_)])
-            refuse_one_class(self.classes_[used])
+            self._refuse_one_class(coded)
         weighed, outputs = self._train(plan)
         assert outputs is not None
         rows, scores = self._unseen_scores(plan, weighed, outputs)
         self.slope_ = fit_slope(scores, rows.y, rows.s)
         return self
+
+    def _refuse_one_class(self, coded: Any) -> None:
+        """Refuse subsets that were given and have one class."""
+        used = np.unique(coded.y[np.concatenate(self.subsets_)])
+        refuse_one_class(self.classes_[used])
 
     @lazy_rows(tail=score_axes)
     def decision_function(self, X: Any) -> FloatArray:

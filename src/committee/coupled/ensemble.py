@@ -284,6 +284,7 @@ class CoupledEnsemble(InCells, BaseEstimator):
             return None
         (X_coupling,) = computed(X_coupling)
         points = check_array(X_coupling, dtype=np.float64, input_name="X_coupling")
+        check_size(points, "X_coupling")
         if points.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X_coupling must have the {self.n_features_in_} columns of X. Got "

@@ -26,10 +26,12 @@ from committee.coupled.chunked_rows import ChunkedRows
 from committee.coupled.copies import warn_of_copies
 from committee.coupled.rows import Rows
 from committee.coupled.sampling import check_subsets, draw_subsets, split_rows
-from committee.kernels import Kernel
+from committee.kernels import Kernel, warn_of_scales
 
 #: What None stands for where subsets are random; cells choose by leave-one-out.
 RANDOM_DEFAULTS = {"kernel": "rbf", "alpha": 1.0, "coupling": 1.0, "n_coupling": 0.1}
+#: Rows of Dask collections that are looked at for unlike scales of columns.
+_SCALE_ROWS = 1000
 #: Points of a cell on its borders, unless given.
 _BORDER_POINTS = 32
 #: Options that have a meaning for cells only, or for random subsets only.
@@ -117,11 +119,14 @@ class InCells(CellsInChunks):
         self, rows: Rows | ChunkedRows, subsets: Any
     ) -> tuple[CellTraining | ChunkedTraining, Rows]:
         """Fit the cells; return the training and the rows that leave-one-out is of."""
+        given: Any = self
         options = self._cell_options()
         self._turn = None
         if isinstance(rows, ChunkedRows):
             self.__dict__.pop("subsets_", None)
             chunks = rows.counted()
+            if given.gamma is None:
+                warn_of_scales(chunks.some(_SCALE_ROWS).X, given.kernel)
             if self.metric == "learned":
                 self._turn = learn_metric(*chunks.sample(), options)
             chunked = train_chunked_around_trend(

@@ -74,8 +74,9 @@ class CoupledKernelRegressor(CellIntervals, TargetsMixin, CoupledEnsemble):
         min  sum_c [ sum_n s_n (f_c(x_n) - y_n)^2 + alpha ||f_c||^2 ]
              + nu sum_b (f_c(b) - f_d(b))^2,     f(x) = mean y + sum_c g_c(x) f_c(x)
 
-    for y less a trend t(x), which f has again, over points b on the border of cells c and d, with weights g continuous in x. Kernel,
-    gamma, alpha and nu are chosen by leave-one-out unless given.
+    over points b on the border of cells c and d, with weights g continuous in x. With a
+    trend t this is for y - t, and f has t added. Kernel, gamma, alpha and nu are chosen by
+    leave-one-out unless given.
 
     Parameters
     ----------
@@ -91,7 +92,8 @@ class CoupledKernelRegressor(CellIntervals, TargetsMixin, CoupledEnsemble):
         not fall, the metric stays Euclidean.
     trend : bool, optional
         For cells: fit them to what a smooth trend over all rows leaves, a kernel machine on
-        up to 300 points. None takes it where leave-one-out falls, of 1,000 rows or more.
+        up to 300 points. None takes it where the leave-one-out error falls by two per cent
+        or more, of 1,000 rows at least.
     gate : {"bcm", "grbcm"}, optional
         Combine members by their precision at x, as a Bayesian committee machine of Gaussian
         processes that are not coupled. With "grbcm" every member knows some rows of all

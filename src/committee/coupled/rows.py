@@ -16,7 +16,7 @@ from committee.coupled.expansion import outputs_of
 from committee.coupled.gram import GramBlocks, Layout, threads_for
 from committee.coupled.link import refuse_one_class, signed_targets
 from committee.coupled.system import CoupledSolution, Solver, solve_coupled
-from committee.kernels import Kernel, check_size
+from committee.kernels import Kernel, check_size, warn_of_scales
 from committee.targets import without_missing
 
 
@@ -147,5 +147,7 @@ def memory_rows(
 ) -> Rows:
     """Return checked rows, and let the estimator know their columns."""
     rows = check(X, y, None, estimator)
+    if estimator.gamma is None:
+        warn_of_scales(rows.X, estimator.kernel)
     validate_data(estimator, X, skip_check_array=True)
     return rows._replace(s=check_sample_weight(sample_weight, rows.X))

@@ -61,7 +61,8 @@ def search_coupled(
     cv : int or "loo", default=5
         Folds of cross-validation, or leave-one-out in closed form (up to 5000
         rows), where the members are weighed on the leave-one-out predictions. For
-        cells it is leave-one-out whatever is given, for any number of rows.
+        cells it is leave-one-out whatever is given, for any number of rows, without a trend
+        unless the estimator has `trend=True`.
     X_coupling : array-like of shape (n_c, n_features), optional
         Search for a transductive fit: leave-one-out couples on these points, in
         cross-validation each fold stands for them and is coupled on itself.
