@@ -86,22 +86,28 @@ class FittedTrend(NamedTuple):
     trend : Trend
     root : array of shape (m, m)
         C^-1 L^-1, with C C' = Z'SZ + alpha I.
+    share : float
+        Of all rows that were in the fit.
     """
 
     trend: Trend
     root: FloatArray
+    share: float
 
     def leverage(self, X: FloatArray, s: FloatArray) -> FloatArray:
-        """Return h_n = s_n z_n'(Z'SZ + alpha I)^-1 z_n of rows of the fit, (N,).
+        """Return h_n = s_n z_n'(Z'SZ + alpha I)^-1 z_n, (N,), times the share of rows.
 
         y_n - t^-n(x_n) = (y_n - t(x_n)) / (1 - h_n)
+
+        for the rows of the fit; the others have no leverage, and the share is what is
+        expected of a row.
         """
         h = np.empty(len(X))
         for start in range(0, len(X), _BLOCK):
             rows = slice(start, start + _BLOCK)
             W = self.root @ self.trend.kernel(self.trend.points, X[rows])
             h[rows] = s[rows] * np.einsum("mn,mn->n", W, W)
-        return np.minimum(h, _MOST)
+        return np.minimum(self.share * h, _MOST)
 
 
 def fit_trend(X: FloatArray, Y: FloatArray, s: FloatArray) -> FittedTrend:
@@ -138,7 +144,8 @@ def fit_trend(X: FloatArray, Y: FloatArray, s: FloatArray) -> FittedTrend:
         np.average(t**2, axis=0, weights=s),
         float(np.clip(reach, 0.0, _MOST)),
     )
-    return FittedTrend(trend, solve_triangular(C, inverse, lower=True))
+    share = len(X) / len(order)
+    return FittedTrend(trend, solve_triangular(C, inverse, lower=True), share)
 
 
 def _chosen(

@@ -126,6 +126,7 @@ def _chosen(
             found = fit_trend(*sample)
         except ValueError:  # hardly two rows differ: cells are all that can be told
             return None, o
+        found = found._replace(share=found.share * len(sample.X) / n_rows)
         if trend:
             return found, o
         cells = grow_tree(sample.X, o.max_cell)[1]
