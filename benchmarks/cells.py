@@ -97,7 +97,8 @@ def table(names, most, splits, components):
         show(title, COLUMNS, found)
         labels = [line[0] for line in found]
         lines.append([name, *(line[1] for line in found)])
-    show("errors of all sets", ["data", *labels], lines)
+    if len(lines) > 1:
+        show("errors of all sets", ["data", *labels], lines)
 
 
 def _measure(name):
