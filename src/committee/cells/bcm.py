@@ -11,11 +11,9 @@ from sklearn.utils.parallel import delayed
 
 from committee._parallel import one_thread, results_of
 from committee._typing import FloatArray, IntArray
-from committee.cells.machine import Factor
+from committee.cells.machine import Factor, row_blocks
 from committee.kernels import Kernel
 
-#: Rows of a block: k(X, x) of an expert and its factor are in memory with it.
-_BLOCK = 4096
 #: The least variance of an expert, relative to that of the prior: rounding is all that is
 #: below. And the least of all, where a kernel has k(x, x) = 0.
 LEAST, _TINY = 1e-12, 1e-100
@@ -142,7 +140,7 @@ class CommitteeMachine:
         """Return what expert 1 knows of rows."""
         a = self.coef[self.part(0)]
         known = Known(np.empty((len(X), a.shape[1])), np.empty(len(X)))
-        for rows in _blocks(len(X)):
+        for rows in row_blocks(len(X)):
             known.mean[rows] = given.mean(X[rows], a)
             known.variance[rows] = given.diagonal(given.features(X[rows]))
         return known
@@ -153,7 +151,7 @@ class CommitteeMachine:
         features = given.features(self.points[part])
         factor = Factor(given, features, self.ridge[part], "double")
         known = Known(np.empty((len(X), self.coef.shape[1])), np.empty(len(X)))
-        for rows in _blocks(len(X)):
+        for rows in row_blocks(len(X)):
             Z = given.features(X[rows])
             cross = factor.cross(Z)
             known.mean[rows] = cross.T @ self.coef[part]
@@ -214,7 +212,3 @@ def combined(first: Known, experts: Iterable[Known], method: str) -> Known:
         precision += beta * (1.0 / V - 1.0 / first.variance)
         pull += (beta / V)[:, None] * delta
     return Known(first.mean + pull / precision[:, None], 1.0 / precision)
-
-
-def _blocks(n: int) -> list[slice]:
-    return [slice(start, start + _BLOCK) for start in range(0, n, _BLOCK)]

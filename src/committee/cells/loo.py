@@ -90,8 +90,7 @@ def own_effect(
     fit: CellFit, a: FloatArray, ridge: FloatArray, G: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return a_n / B_n - r_n a_n, (n, T), and 1 / B_n, (n,), of the rows of one cell."""
-    B = fit.inverse_diagonal
-    assert B is not None
+    B = fit.precisions
     if fit.border is not None:
         Q = fit.border.response
         B = B + np.einsum("nb,nb->n", Q @ G, Q)

@@ -173,7 +173,7 @@ def _left_out(
     rows = np.concatenate([groups[i] for i in looked])[some]
     owner = np.repeat(looked, [len(groups[i]) for i in looked])[some]
     X, residual = of_looked([part.X for part in parts]), of_looked([p.Y for p in parts])
-    B = np.concatenate([_inverse_diagonal(fits[i]) for i in looked])[some]
+    B = np.concatenate([fits[i].precisions for i in looked])[some]
     a = of_looked([fit.coef for fit in fits])
     ridge = np.concatenate([model.ridge[model.part(i + 1)] for i in looked])[some]
     first = model.first(X, given)
@@ -194,8 +194,3 @@ def _left_out(
     )
     order = np.argsort(rows)
     return LeftOut(rows[order], (f + model.offset)[order], (V + ridge)[order])
-
-
-def _inverse_diagonal(fit: CellFit) -> FloatArray:
-    assert fit.inverse_diagonal is not None
-    return fit.inverse_diagonal

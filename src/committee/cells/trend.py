@@ -10,6 +10,7 @@ from scipy.linalg import cho_solve, cholesky, eigh, solve_triangular
 from scipy.linalg.blas import dsyrk
 
 from committee._typing import FloatArray, IntArray
+from committee.cells.machine import row_blocks
 from committee.kernels import Kernel, median_gamma
 
 #: Points of a trend, at the most, and rows, at equal steps, that fit it.
@@ -27,8 +28,6 @@ _ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 _JITTER = 1e-10
 #: No row has more of its own, nor is further from the points.
 _MOST = 0.99
-#: Rows of a block of kernel values.
-_BLOCK = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +55,7 @@ class Trend:
     def __call__(self, X: FloatArray) -> FloatArray:
         """Return t, (N, T)."""
         t = np.empty((len(X), self.coef.shape[1]))
-        for start in range(0, len(X), _BLOCK):
-            rows = slice(start, start + _BLOCK)
+        for rows in row_blocks(len(X)):
             t[rows] = self.kernel(X[rows], self.points) @ self.coef
         return t
 
@@ -70,8 +68,7 @@ class Trend:
         """
         L = _root(self.kernel, self.points)
         u = np.empty(len(X))
-        for start in range(0, len(X), _BLOCK):
-            rows = slice(start, start + _BLOCK)
+        for rows in row_blocks(len(X)):
             Z = _features(self.kernel, self.points, L, X[rows])
             u[rows] = 1.0 - np.einsum("nm,nm->n", Z, Z)
         beyond: FloatArray = np.maximum(u - self.reach, 0.0) / (1.0 - self.reach)
@@ -103,8 +100,7 @@ class FittedTrend(NamedTuple):
         expected of a row.
         """
         h = np.empty(len(X))
-        for start in range(0, len(X), _BLOCK):
-            rows = slice(start, start + _BLOCK)
+        for rows in row_blocks(len(X)):
             W = self.root @ self.trend.kernel(self.trend.points, X[rows])
             h[rows] = s[rows] * np.einsum("mn,mn->n", W, W)
         return np.minimum(self.share * h, _MOST)

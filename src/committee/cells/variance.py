@@ -10,13 +10,10 @@ from sklearn.utils.parallel import delayed
 
 from committee._parallel import one_thread, results_of
 from committee._typing import FloatArray
-from committee.cells.machine import Factor
+from committee.cells.machine import Factor, row_blocks
 from committee.cells.model import CellModel, groups
 from committee.cells.tree import Shares
 from committee.cells.trend import Trend
-
-#: Rows of a block: k(X, x) of a cell and its factor are in memory with it.
-_BLOCK = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +86,7 @@ class CellVariance:
         border = part[n:]
         W_border = factor.half_solve(factor.cross(border)) if len(border) else None
         V = np.empty(len(X))
-        for start in range(0, len(X), _BLOCK):
-            rows = slice(start, start + _BLOCK)
+        for rows in row_blocks(len(X)):
             W = factor.half_solve(factor.cross(X[rows]))
             V[rows] = model.kernel.diagonal(X[rows]) - np.einsum("nm,nm->m", W, W)
             if W_border is not None:

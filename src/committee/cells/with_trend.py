@@ -159,8 +159,7 @@ def _tried(
     error = 0.0
     for c in some:
         fit = solve_cell(kernel, X[c], Y[c], alpha / s[c], leave_one_out=True)
-        B = fit.inverse_diagonal
-        assert B is not None
+        B = fit.precisions
         if found is not None:
             B = B * (1.0 - found.leverage(X[c], s[c]))
         error += float(s[c] @ np.mean((fit.coef / B[:, None]) ** 2, axis=1))
