@@ -96,6 +96,8 @@ def test_one_cell_and_few_rows_have_none():
     assert not in_cells(trend=True).fit(*everywhere(200, 0)).trend_
     assert not in_cells().fit(*everywhere(900, 0)).trend_
     assert in_cells(trend=True).fit(*everywhere(900, 0)).trend_
+    # A grid of parameters may have booleans of NumPy.
+    assert not in_cells(trend=np.False_).fit(*everywhere(2000, 0)).trend_
 
 
 def test_errors_and_intervals_are_those_of_fresh_rows(fitted):

@@ -119,7 +119,8 @@ def _chosen(
 ) -> tuple[FittedTrend | None, CellOptions]:
     """Return the trend, if any, and the options with what was settled on the way."""
     one_cell = n_rows <= o.max_cell
-    if trend is False or one_cell or (trend is None and n_rows < _LEAST_ROWS):
+    unasked = n_rows < _LEAST_ROWS if trend is None else not trend
+    if one_cell or unasked:
         return None, o
     with one_thread():
         try:
