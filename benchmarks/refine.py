@@ -34,7 +34,7 @@ from benchmarks._refine_figure import draw
 from benchmarks._refine_sets import ALL_RAETSCH, CLASSES, NUMBERS, OTHERS, UNSEEN
 from benchmarks._timing import show
 from committee import EPPruner, GreedyPruner, member_predictions, prune, refine
-from committee.diagnostics.filled_votes import FilledVotes
+from committee.diagnostics.missing_votes import FilledVotes
 from committee.ensembles import roster_of
 from committee.pruning.costs import stored_bytes
 from committee.pruning.refine_kept import Limits, kept_of, refine_kept

@@ -23,7 +23,7 @@ from sklearn.model_selection import KFold, train_test_split
 from benchmarks._data import load, raetsch
 from benchmarks._timing import show
 from committee import EPPruner
-from committee.diagnostics.filled_votes import FilledVotes
+from committee.diagnostics.missing_votes import FilledVotes
 from committee.ensembles import roster_of
 from committee.predictions import predict_members
 from committee.weighing_rows import WeighingRows, decided

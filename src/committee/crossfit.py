@@ -20,7 +20,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee._validation import safe_indexing
 from committee.combiners import Combiner
-from committee.diagnostics.filled_votes import FilledVotes
+from committee.diagnostics.missing_votes import FilledVotes
 from committee.gates import Gate
 from committee.predictions import weighted_by_row
 from committee.probabilities import pooled_terms

@@ -15,7 +15,7 @@ from committee._validation import (
     label_codes,
     n_rows,
 )
-from committee.diagnostics.filled_votes import FilledVotes
+from committee.diagnostics.missing_votes import FilledVotes
 from committee.ensembles import Roster
 
 

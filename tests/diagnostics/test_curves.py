@@ -12,7 +12,7 @@ from committee.diagnostics.curves import (
     reliability,
     roc,
 )
-from committee.diagnostics.scores import wilson
+from committee.losses import wilson
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from committee.diagnostics.filled_votes import FilledVotes
+from committee.diagnostics.missing_votes import FilledVotes
 from committee.uncertainty import constant_interval
 from committee.uncertainty.few_votes import as_of_all_members
 from committee.uncertainty.held_out_rows import FoldWeights, HeldOutResiduals

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from committee.diagnostics.filled_votes import FilledVotes
+from committee.diagnostics.missing_votes import FilledVotes
 from committee.saved_state import unpacked
 from committee.uncertainty import held_out_rows
 from committee.uncertainty.held_out_rows import (

@@ -9,7 +9,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee._validation import check_sample_weight
-from committee.diagnostics.scores import Score, effective_rows, wilson
+from committee.losses import Score, effective_rows, wilson
 
 #: By how much rounding may take a probability out of [0, 1].
 _ROUNDING = 1e-6

@@ -11,10 +11,10 @@ from committee._typing import FloatArray, IntArray
 from committee._validation import check_class_codes, check_predictions, check_targets
 from committee.combiners.objectives import row_score
 from committee.combiners.problem import Problem
+from committee.losses import OF_CLASSES, OF_NUMBERS, Measure
 from committee.path import Path
 from committee.predictions import weighted_sum
 from committee.probabilities import pooled_terms
-from committee.pruning.measures import OF_CLASSES, OF_NUMBERS, Measure
 
 #: What `prune` may measure, by the names that are shown.
 _MEASURES = {m.name: m for m in (*OF_CLASSES.values(), *OF_NUMBERS.values())}

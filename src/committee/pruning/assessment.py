@@ -17,6 +17,7 @@ from committee._typing import BoolArray, FloatArray, IntArray, Member
 from committee.calibration import Calibration
 from committee.combiners import Combiner
 from committee.crossfit import Predicted, as_shares
+from committee.losses import Measure, measure_of
 from committee.path import CLEARLY, Path
 from committee.predictions import weighted_sum
 from committee.probabilities import fit_slope
@@ -27,7 +28,6 @@ from committee.pruning.costs import (
     stored_bytes,
 )
 from committee.pruning.kept_path import KeptPath, at_weights
-from committee.pruning.measures import Measure, measure_of
 from committee.pruning.path_errors import Compared, PathErrors
 from committee.pruning.pruning_data import PruningData
 from committee.pruning.summary import Summary, disagreement

@@ -13,9 +13,9 @@ from committee._typing import Link
 from committee.combiners import Combiner, EPPruner
 from committee.combiners.by_name import as_combiner
 from committee.ensembles import Roster, known_columns
+from committee.losses import measure_of
 from committee.pruning.assessment import Assessment
 from committee.pruning.chunked_data import kind_of_data
-from committee.pruning.measures import measure_of
 from committee.pruning.oob_choice import Oob
 from committee.targets import at_least_two
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from committee._typing import BoolArray, FloatArray, IntArray, Member
 from committee.calibration import Calibration
+from committee.losses import measure_of
 from committee.path import CLEARLY
-from committee.pruning.measures import measure_of
 
 #: What a combiner knows of the point that it has chosen itself, and of no other.
 OF_ONE_POINT = ("posterior_", "loo_", "log_evidence_", "inclusion_")

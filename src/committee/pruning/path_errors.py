@@ -16,9 +16,9 @@ from committee._typing import BoolArray, FloatArray, IntArray
 from committee.calibration import Calibration, fit_calibration
 from committee.combiners import Combiner
 from committee.crossfit import CrossFit, Predicted, share_unit
-from committee.diagnostics.filled_probabilities import FilledProbabilities
-from committee.diagnostics.filled_votes import FilledVotes
+from committee.diagnostics.missing_votes import FilledProbabilities, FilledVotes
 from committee.ensembles import Roster
+from committee.losses import LOG_LOSS, Measure
 from committee.probabilities import (
     as_probabilities,
     fit_slope,
@@ -26,7 +26,6 @@ from committee.probabilities import (
     slope_probabilities,
     softmax_probabilities,
 )
-from committee.pruning.measures import LOG_LOSS, Measure
 from committee.pruning.pruning_data import Evaluation
 from committee.pruning.summary import paired_difference
 
@@ -182,7 +181,8 @@ class PathErrors:
             return measure.losses(p, self._rows.y, s)
         losses = np.zeros(len(p))
         for rows, w in predicted.weights:
-            losses[rows] = measure.expected(self._filled.take(rows), w)
+            expected = getattr(self._filled.take(rows), measure.expected)
+            losses[rows] = expected(w)
         return losses
 
     @cached_property

@@ -30,11 +30,11 @@ from committee.combiners import Combiner
 from committee.distributed import is_dask
 from committee.ensembles import leaves_rows_out, roster_of
 from committee.estimators import CommitteeClassifier, CommitteeRegressor
+from committee.losses import measure_of
 from committee.members import TrainingData
 from committee.members.base import check_fraction, draw_seeds, split_rows
 from committee.members.training import set_random_states
 from committee.pruning.keep import keep_few
-from committee.pruning.measures import measure_of
 from committee.pruning.refine_kept import checked_limits, kept_of, refine_kept
 from committee.pruning.refined_sizes import Limits
 from committee.routing import checked_metadata

@@ -9,9 +9,9 @@ import numpy as np
 from committee._typing import BoolArray
 from committee.calibration import fit_calibration
 from committee.ensembles.member_features import bare_tree
+from committee.losses import log_losses
 from committee.probabilities import as_probabilities
 from committee.pruning.costs import seconds_per_row, stored_bytes
-from committee.pruning.measures import log_losses
 from committee.pruning.refined_trees import Refined, Refiner
 from committee.pruning.refinement import RefinedSize, Refinement
 from committee.pruning.summary import Summary, disagreement, paired_difference

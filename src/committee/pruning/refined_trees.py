@@ -13,12 +13,11 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from committee._typing import BoolArray, FloatArray, IntArray, RandomState
-from committee.diagnostics.filled_probabilities import FilledProbabilities
-from committee.diagnostics.filled_votes import FilledVotes
+from committee.diagnostics.missing_votes import FilledProbabilities, FilledVotes
 from committee.ensembles.roster import equal_weights
 from committee.ensembles.tree_values import with_values
+from committee.losses import log_losses
 from committee.probabilities import as_probabilities
-from committee.pruning.measures import log_losses
 from committee.pruning.pruning_data import PruningData
 from committee.pruning.tree_rows import (
     as_tree_input,

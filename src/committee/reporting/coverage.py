@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from committee._typing import BoolArray, FloatArray
-from committee.diagnostics.scores import mean_of
+from committee.losses import mean_of
 from committee.reporting.evaluation import EvaluatedMembers
 from committee.reporting.number_format import NumberFormat
 

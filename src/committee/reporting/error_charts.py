@@ -16,8 +16,8 @@ from committee.diagnostics.curves import (
     reliability,
     roc,
 )
-from committee.diagnostics.scores import area_under_curve, effective_rows, wilson
 from committee.displays.style import thin
+from committee.losses import area_under_curve, effective_rows, wilson
 from committee.reporting.charts import some_points
 from committee.reporting.evaluation import EvaluatedMembers
 from committee.reporting.number_format import NumberFormat

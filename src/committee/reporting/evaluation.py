@@ -12,7 +12,9 @@ import numpy as np
 from committee._typing import FloatArray, IntArray
 from committee.base import BaseCommittee
 from committee.diagnostics import error_correlation
-from committee.diagnostics.scores import (
+from committee.displays.sources import core_of, gate_weights_of, known_members
+from committee.ensembles import Roster, roster_of
+from committee.losses import (
     NORMAL,
     Score,
     classification_scores,
@@ -20,8 +22,6 @@ from committee.diagnostics.scores import (
     regression_scores,
     wilson,
 )
-from committee.displays.sources import core_of, gate_weights_of, known_members
-from committee.ensembles import Roster, roster_of
 from committee.predictions import iter_members, vote_counts
 from committee.probabilities import pooled_terms
 from committee.reporting.answers import ANSWERS, Answer, answer, constant, own_answer

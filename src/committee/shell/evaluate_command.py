@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from committee._format import change, figures, text_table
-from committee.diagnostics.scores import (
+from committee.losses import (
     Score,
     classification_scores,
     differences,

@@ -10,7 +10,7 @@ from committee._typing import BoolArray, FloatArray
 from committee.calibration import fit_calibration
 from committee.combiners import Combiner
 from committee.crossfit import CrossFit, Predicted, share_unit
-from committee.diagnostics.filled_votes import FilledVotes
+from committee.diagnostics.missing_votes import FilledVotes
 from committee.members import Generator, TrainingData
 from committee.probabilities import as_probabilities
 from committee.uncertainty.held_out_rows import (

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from committee._typing import BoolArray, FloatArray, IntArray
-from committee.diagnostics.filled_votes import FilledVotes
+from committee.diagnostics.missing_votes import FilledVotes
 from committee.saved_state import packed, unpacked
 from committee.uncertainty.few_votes import as_of_all_members
 from committee.uncertainty.intervals import member_spread

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from committee.diagnostics.filled_votes import FilledVotes
+from committee.diagnostics.missing_votes import FilledVotes
 
 #: Equal votes of the first members, and weights of both signs.
 WEIGHTS = {
@@ -104,7 +104,7 @@ def test_rows_are_taken_and_looked_at_in_blocks(rng, monkeypatch):
     mask, w = rng.random((30, 5)) < 0.4, rng.normal(size=5)
     votes, rows = FilledVotes.of(F, y, mask), np.array([3, 4, 20])
     np.testing.assert_array_equal(votes.take(rows).losses(w), votes.losses(w)[rows])
-    monkeypatch.setattr("committee.diagnostics.filled_votes._BLOCK", 11)
+    monkeypatch.setattr("committee.diagnostics.missing_votes._BLOCK", 11)
     np.testing.assert_allclose(FilledVotes.of(F, y, mask).losses(w), votes.losses(w))
 
 

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import betabinom
 
-from committee.diagnostics import filled_probabilities
-from committee.diagnostics.filled_probabilities import LEAST, FilledProbabilities
-from committee.diagnostics.filled_votes import FilledVotes
-from committee.pruning.measures import OF_CLASSES
+from committee.diagnostics import missing_votes
+from committee.diagnostics.missing_votes import LEAST, FilledProbabilities, FilledVotes
+from committee.losses import OF_CLASSES
 
 M = 20
 
@@ -45,7 +44,7 @@ def test_a_row_against_the_sum_over_all_votes_that_may_come(rng):
     mask = rng.random((30, M)) < 0.37
     votes = filled(*votes_for(right), mask)
     uniform = FilledProbabilities(
-        votes.votes, votes.right, votes.variance, 1.0, filled_probabilities._WIDTHS
+        votes.votes, votes.right, votes.variance, 1.0, missing_votes._WIDTHS
     )
     found = uniform.log_losses(np.full(M, 1 / M))
     for n in range(30):

@@ -1,18 +1,118 @@
-"""Scores against scikit-learn's, their standard errors against the bootstrap."""
+"""Losses, scores and standard errors, against scikit-learn, loops and the bootstrap."""
 
 import numpy as np
 import pytest
+from sklearn.metrics import (
+    brier_score_loss,
+    log_loss,
+    mean_absolute_error,
+    roc_auc_score,
+)
+
 from sklearn import metrics
 
-from committee.diagnostics.scores import (
+from committee.losses import (
+    OF_CLASSES,
+    OF_NUMBERS,
     classification_scores,
     differences,
+    error_losses,
+    mean_and_se,
     mean_of,
+    measure_of,
+    paired_difference,
     regression_scores,
 )
 
 
-def problem(N, K, seed=0):
+def problem(rng, K, N=60):
+    y = np.r_[np.arange(K), rng.integers(0, K, N - K)]
+    p = rng.dirichlet(np.ones(K), N)
+    p = np.round(p, 1) + 0.01  # ties
+    return p / p.sum(axis=1, keepdims=True), y, rng.integers(0, 4, N) + 0.5
+
+
+def mean(losses, s):
+    return np.average(losses, weights=s)
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_they_are_those_of_scikit_learn(K, rng):
+    p, y, s = problem(rng, K)
+    own = {
+        name: mean(m.losses(p, y, s), s) for name, m in OF_CLASSES.items() if m.losses
+    }
+    known = {"labels": np.arange(K), "sample_weight": s}
+    assert own["neg_log_loss"] == pytest.approx(log_loss(y, p, **known))
+    brier = brier_score_loss(y, p[:, 1] if K == 2 else p, **known)
+    assert own["neg_brier_score"] == pytest.approx(brier)
+    if K == 2:
+        auc = roc_auc_score(y, p[:, 1], sample_weight=s)
+    else:
+        auc = roc_auc_score(y, p, multi_class="ovr", sample_weight=s)
+    assert own["roc_auc"] == pytest.approx(1 - auc)
+
+
+def test_absolute_errors(rng):
+    f, y, s = rng.random((3, 20))
+    losses = OF_NUMBERS["neg_mean_absolute_error"].losses(f, y, s)
+    assert mean(losses, s) == pytest.approx(mean_absolute_error(y, f, sample_weight=s))
+
+
+def test_the_spread_of_an_area_is_that_of_delong(rng):
+    """var = var(a) / n_P + var(b) / n_Q, by a plain loop over pairs."""
+    p, y, _ = problem(rng, 2)
+    losses = OF_CLASSES["roc_auc"].losses(p, y, np.ones(len(y)))
+    P, Q = p[y == 1, 1], p[y == 0, 1]
+    worse = np.array([[(j > i) + 0.5 * (j == i) for j in Q] for i in P])
+    expected = worse.mean(axis=1).var() / len(P) + worse.mean(axis=0).var() / len(Q)
+    found = np.sum((losses - losses.mean()) ** 2) / len(y) ** 2
+    assert found == pytest.approx(expected)
+
+
+def test_roots_of_means(rng):
+    """The difference of two roots is exact, the spread of one to first order."""
+    rmse = measure_of(None, of_classes=False)
+    assert rmse.name == "RMSE"
+    assert rmse.shown(9.0, 0.6) == (3.0, pytest.approx(0.1))
+    assert rmse.difference(16.0 - 9.0, 0.7, 3.0, 4.0) == (1.0, pytest.approx(0.1))
+
+
+def test_names_that_are_not_known():
+    with pytest.raises(ValueError, match=r"one of accuracy, .*Got 'r2'"):
+        measure_of("r2", of_classes=True)
+    with pytest.raises(ValueError, match="needs rows of two classes"):
+        OF_CLASSES["roc_auc"].losses(np.full((3, 2), 0.5), np.zeros(3, int), np.ones(3))
+
+
+def test_a_weighted_mean_and_its_standard_error_by_hand():
+    losses, s = np.array([1.0, 0.0, 1.0]), np.array([2.0, 1.0, 1.0])
+    mean, se = mean_and_se(losses, s)
+    # s / sum s = (1/2, 1/4, 1/4); residuals (1/4, -3/4, 1/4)
+    assert mean == 0.75
+    assert se == pytest.approx(np.sqrt(1 / 64 + 9 / 256 + 1 / 256))
+    assert mean_of(losses, s).se == pytest.approx(se)
+    assert mean_and_se(losses) == pytest.approx((2 / 3, np.sqrt(2 / 27)))
+    assert mean_and_se(np.append(losses, 9.0), np.append(s, 0.0)) == (mean, se)
+    assert mean_and_se(losses, 7 * s) == pytest.approx((mean, se))
+
+
+def test_a_paired_difference_by_hand():
+    """after - before = (-1, 0, 1) with weights (2, 1, 1): -1/4, residuals -3/4, 1/4, 5/4."""
+    after, before = np.array([0.0, 1.0, 1.0]), np.array([1.0, 1.0, 0.0])
+    gap, se = paired_difference(after, before, np.array([2.0, 1.0, 1.0]))
+    assert gap == -0.25
+    assert se == pytest.approx(np.sqrt(9 / 64 + 1 / 256 + 25 / 256))
+
+
+def test_losses_of_codes_and_of_numbers():
+    codes, predicted = np.array([0, 1]), np.array([[0, 1], [0, 1]])
+    assert error_losses(predicted, codes).tolist() == [[0, 1], [1, 0]]
+    assert error_losses(np.array([1, 1]), codes).tolist() == [1, 0]
+    assert error_losses(np.array([1.0, 3.0]), np.array([0.0, 1.0])).tolist() == [1, 4]
+
+
+def scored(N, K, seed=0):
     """Labels, probabilities that know something about them, with ties."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, K, N)
@@ -23,7 +123,7 @@ def problem(N, K, seed=0):
 
 @pytest.mark.parametrize("K", [2, 4])
 def test_values_are_those_of_scikit_learn(K):
-    y, p = problem(200, K)
+    y, p = scored(200, K)
     scores = classification_scores(y, p.argmax(axis=1), p)
     area = metrics.roc_auc_score(y, p[:, 1] if K == 2 else p, multi_class="ovr")
     expected = {
@@ -63,8 +163,8 @@ def bootstrapped(score_of, N, B=400):
 def test_standard_errors_are_those_of_the_bootstrap(K):
     """A bootstrap of B draws is itself off by 1 / sqrt(2 B), here 3.5 %: five of these."""
     N = 400
-    y, p = problem(N, K)
-    q = problem(N, K, seed=3)[1]
+    y, p = scored(N, K)
+    q = scored(N, K, seed=3)[1]
 
     def of(rows, p):
         return classification_scores(y[rows], p[rows].argmax(axis=1), p[rows])
@@ -93,7 +193,7 @@ def test_standard_errors_of_regression_are_those_of_the_bootstrap():
 
 
 def test_a_model_differs_from_itself_by_nothing():
-    y, p = problem(30, 3)
+    y, p = scored(30, 3)
     scores = classification_scores(y, p.argmax(axis=1), p)
     for gap in differences(scores, scores).values():
         assert (gap.value, gap.se) == (0, 0)
@@ -133,7 +233,7 @@ def test_a_row_of_weight_two_is_a_row_that_comes_twice(K):
         weighted = regression_scores(y, f, s)
         twice = regression_scores(y[again], f[again])
     else:
-        y, p = problem(60, K)
+        y, p = scored(60, K)
         weighted = classification_scores(y, p.argmax(axis=1), p, s)
         twice = classification_scores(y[again], p[again].argmax(axis=1), p[again])
     assert {k: x.value for k, x in weighted.items()} == pytest.approx(
