@@ -87,8 +87,8 @@ def generate(ensemble: str, X, y, n_members: int, seed: int) -> Generation:
 
 
 def signed(ensemble: str, members, X) -> np.ndarray:
-    votes = "hard" if ensemble == "adaboost" else "soft"
-    F = predict_all(members, X, classes=np.arange(2), votes=votes)
+    output = "hard" if ensemble == "adaboost" else "soft"
+    F = predict_all(members, X, classes=np.arange(2), output=output)
     return F[:, :, 1] - F[:, :, 0]
 
 

@@ -99,7 +99,7 @@ def wrong(score: FloatArray, y: FloatArray | IntArray) -> FloatArray:
 
 def one_hot(members: Sequence[Member], X: FloatArray) -> FloatArray:
     """Return the hard votes of binary classifiers, (N, M, 2)."""
-    return predict_all(list(members), X, classes=np.arange(2), votes="hard")
+    return predict_all(list(members), X, classes=np.arange(2), output="hard")
 
 
 def signed(F: FloatArray) -> FloatArray:

@@ -75,7 +75,7 @@ def measure(
     made = generator.generate(member, data, held_out=resampled, random_state=job.seed)
     seconds = time.perf_counter() - start
     F_test = predict_all(
-        made.members, X_test, classes=data.classes, votes=generator.votes
+        made.members, X_test, classes=data.classes, output=generator.output
     )
     M = F_test.shape[1]
     w = np.ones(M) if made.weights is None else made.weights

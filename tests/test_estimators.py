@@ -386,7 +386,7 @@ def test_sparse_matrices_are_handed_through(container, generator):
     X, y = _classes()
     X[np.abs(X) < 0.5] = 0
     options = {"generator": generator, "combiner": SimplexWeights(), "random_state": 0}
-    member = _NeedsSparse() if generator.votes == "soft" else DecisionTreeClassifier()
+    member = _NeedsSparse() if generator.output == "soft" else DecisionTreeClassifier()
     from_sparse = CommitteeClassifier(member, **options).fit(container(X), y)
     from_dense = CommitteeClassifier(DecisionTreeClassifier(), **options).fit(X, y)
     np.testing.assert_array_equal(

@@ -15,8 +15,8 @@ BoolArray = npt.NDArray[np.bool_]
 RandomState = int | np.random.RandomState | None
 #: Anything with scikit-learn's fit and predict.
 Member = Any
-#: What a classifier gives F: its probabilities, one vote for one class, or (a round
+#: What a classifier puts into F: its probabilities, one vote for one class, or (a round
 #: of a booster) scores that add up.
-Votes = Literal["soft", "hard", "scores"]
+Output = Literal["soft", "hard", "scores"]
 #: What turns weighted sums into probabilities; see `Roster`.
 Link = Literal["mean", "slope", "softmax", "combiner"]

@@ -192,7 +192,7 @@ class BaseCommittee(GatedMembers):
             as_combiner(self.combiner, rng),
             generation,
             rows,
-            votes=self._generator().votes,
+            output=self._generator().output,
             n_jobs=self.n_jobs,
             needs_F=self._measures(),
         )
@@ -293,7 +293,7 @@ class BaseCommittee(GatedMembers):
             weights,
             getattr(self, "classes_", None),
             codes,
-            votes=self._generator().votes,
+            output=self._generator().output,
             link="combiner" if self.gate is None else "mean",
             # A gate weighs probabilities, whatever weighed the members.
             floor=None if combiner is None or self.gate else combiner.floor_,

@@ -86,7 +86,7 @@ class GatedMembers(HeldMembers):
             )
         if is_dask(X):
             raise TypeError("A gate sees all rows at once: compute() as many as fit.")
-        if self.roster_.votes == "scores":
+        if self.roster_.output == "scores":
             raise ValueError(
                 "The members are rounds of a booster, whose scores add up: none of them "
                 "is right by itself anywhere, and a gate cannot weigh them."

@@ -17,7 +17,7 @@ from sklearn.utils.parallel import delayed
 
 from committee._parallel import results_of
 from committee._progress import track
-from committee._typing import FloatArray, IntArray, Member, Votes
+from committee._typing import FloatArray, IntArray, Member, Output
 from committee._validation import check_row_weights, check_weights
 from committee.distributed import lazy_rows
 from committee.ensembles import Roster, roster_of
@@ -92,11 +92,11 @@ def predict_all(
     X: Any,
     *,
     classes: Any = None,
-    votes: Votes = "soft",
+    output: Output = "soft",
     n_jobs: int | None = None,
 ) -> FloatArray:
     """Return F of the given members, one contiguous slab for each."""
-    stream = iter_predictions(members, X, classes=classes, votes=votes, n_jobs=n_jobs)
+    stream = iter_predictions(members, X, classes=classes, output=output, n_jobs=n_jobs)
     return _stacked(stream, len(members))
 
 
@@ -120,7 +120,7 @@ def iter_members(
         roster.members,
         X,
         classes=roster.member_classes,
-        votes=roster.votes,
+        output=roster.output,
         n_jobs=n_jobs,
     )
 
@@ -130,12 +130,12 @@ def iter_predictions(
     X: Any,
     *,
     classes: Any = None,
-    votes: Votes = "soft",
+    output: Output = "soft",
     n_jobs: int | None = None,
 ) -> Iterator[FloatArray]:
     """Yield each member's predictions in order, whatever `n_jobs` is."""
     X, options = _checked_once(members, X)
-    how = {"classes": classes, "votes": votes, **options}
+    how = {"classes": classes, "output": output, **options}
     if effective_n_jobs(n_jobs) == 1:
         for member in members:
             yield predict_one(member, X, **how)
@@ -149,20 +149,20 @@ def predict_one(
     X: Any,
     *,
     classes: Any = None,
-    votes: Votes = "soft",
+    output: Output = "soft",
     **options: Any,
 ) -> FloatArray:
     """Return one member's predictions, (N,) or (N, K).
 
     With `classes` given, columns follow them: probabilities where the member
-    has `predict_proba` and `votes` is "soft", its own scores where `votes` is
+    has `predict_proba` and `output` is "soft", its own scores where `output` is
     "scores", otherwise one vote of 1. Options go to the member's method.
     """
     if classes is None:
         return np.asarray(member.predict(X, **options), dtype=np.float64).reshape(-1)
-    if votes == "scores":
+    if output == "scores":
         return np.asarray(member.scores(X, **options))
-    if votes == "soft" and hasattr(member, "predict_proba"):
+    if output == "soft" and hasattr(member, "predict_proba"):
         P = np.asarray(member.predict_proba(X, **options))
         return in_columns_of(classes, P, member.classes_)
     columns = _positions(np.asarray(member.predict(X, **options)), classes)

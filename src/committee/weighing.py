@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from committee._typing import FloatArray, Member, Votes
+from committee._typing import FloatArray, Member, Output
 from committee.combiners import Combiner
 from committee.combiners.evidence_pruner import EvidencePruner
 from committee.members import Generation, Generator, TrainingData
@@ -36,7 +36,7 @@ def weigh(
     generation: Generation,
     rows: TrainingData,
     *,
-    votes: Votes,
+    output: Output,
     n_jobs: int | None,
     needs_F: bool = False,
 ) -> Weighed:
@@ -52,7 +52,7 @@ def weigh(
             generation.members,
             rows.X,
             classes=rows.classes,
-            votes=votes,
+            output=output,
             n_jobs=n_jobs,
         )
     if combiner is None:
@@ -114,7 +114,7 @@ def grow(
         if rows is None:
             parts.append(batch.F)
         else:
-            how = {"classes": rows.classes, "votes": generator.votes}
+            how = {"classes": rows.classes, "output": generator.output}
             parts.append(predict_all(batch.members, rows.X, **how))
         masks.append(batch.held_out)
         F = np.concatenate(parts, axis=1)

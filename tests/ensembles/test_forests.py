@@ -32,8 +32,12 @@ def _codes():
     return X, np.unique(y, return_inverse=True)[1]
 
 
-def _how(K, votes="soft"):
-    return {"classes": np.arange(K) + 7, "member_classes": np.arange(K), "votes": votes}
+def _how(K, output="soft"):
+    return {
+        "classes": np.arange(K) + 7,
+        "member_classes": np.arange(K),
+        "output": output,
+    }
 
 
 def _weighted_forest(task):

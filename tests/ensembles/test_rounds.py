@@ -90,7 +90,7 @@ def test_rounds_are_estimators_of_the_boosters_task(library, task):
     n_classes = 2 if task == "binary" else 3
     known = getattr(model, "classes_", np.arange(n_classes))
     assert is_classifier(member)
-    assert roster.votes == "scores"
+    assert roster.output == "scores"
     np.testing.assert_array_equal(roster.classes, known)
     scores = member.scores(X)
     np.testing.assert_allclose(scores.sum(axis=1), 1.0, rtol=1e-12)

@@ -28,8 +28,12 @@ def _classifiers(*members):
     return X, codes, [member.fit(X, codes) for member in members]
 
 
-def _how(votes="soft"):
-    return {"classes": np.sort(LABELS), "member_classes": np.arange(3), "votes": votes}
+def _how(output="soft"):
+    return {
+        "classes": np.sort(LABELS),
+        "member_classes": np.arange(3),
+        "output": output,
+    }
 
 
 @pytest.mark.parametrize(

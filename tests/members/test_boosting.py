@@ -228,7 +228,7 @@ def test_another_combiner_weighs_the_votes():
     assert committee.held_out_ is None
     np.testing.assert_allclose(committee.weights_.sum(), 1.0, rtol=1e-12)
     expected = SimplexWeights().fit(committee.member_predictions(X), y).weights_
-    np.testing.assert_array_equal(committee.weights_, expected)
+    np.testing.assert_allclose(committee.weights_, expected, rtol=1e-12)
 
 
 def test_regression_is_refused():

@@ -32,7 +32,7 @@ def test_the_soft_margin_is_that_over_all_stumps(nu):
     best = LPBoostWeights(nu=nu).fit(every_stump(), y).objective_
     data = TrainingData(X, y, 2)
     made = LPBoost(200, nu=nu).generate(STUMP, data, random_state=0)
-    F = predict_all(made.members, X, classes=np.arange(2), votes="hard")
+    F = predict_all(made.members, X, classes=np.arange(2), output="hard")
     found = LPBoostWeights(nu=nu).fit(F, y)
     assert found.objective_ <= best + 1e-9
     assert found.objective_ > 0.9 * best

@@ -101,7 +101,7 @@ class AmbiguityDisplay(Display):
         Weights below zero have no growing committees whose sums are not near zero on
         the way: members vote as equals then.
         """
-        if roster_of(estimator).votes == "scores":
+        if roster_of(estimator).output == "scores":
             raise ValueError(
                 "The rounds of a boosted classifier give scores, and the distance of a "
                 "score from a class has no meaning: there is no decomposition. Look at "

@@ -91,7 +91,7 @@ def adaboost_roster(boosted: Any) -> Roster:
         own / own.sum() if classes is not None and own.sum() > 0 else None,
         classes,
         classes,
-        votes="hard",
+        output="hard",
         arrays=True,
         recognise=partial(rows_of_trees, members),
         no_oob_reason=(
@@ -193,7 +193,7 @@ def classification_forest(
     *,
     classes: Any,
     member_classes: Any,
-    votes: str,
+    output: str,
 ) -> Any:
     """Return the forest of k classification trees with sum_m w_m p_m / sum w.
 
@@ -214,7 +214,7 @@ def classification_forest(
     shares = np.ones_like(w) if np.all(w == w[0]) else w / w.mean()
     trees = []
     for member, a in zip(members, shares, strict=True):
-        v = a * class_values(member, member_classes, votes)
+        v = a * class_values(member, member_classes, output)
         v[:, 0, 0] += 1 - a
         tree = with_values(member, v, n_features)
         tree.classes_, tree.n_classes_ = np.arange(K, dtype=np.float64), K

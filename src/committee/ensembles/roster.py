@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from committee._typing import BoolArray, FloatArray, IntArray, Link, Member, Votes
+from committee._typing import BoolArray, FloatArray, IntArray, Link, Member, Output
 from committee.ensembles.training_rows import Recognise, rows_of_committee
 
 
@@ -27,7 +27,7 @@ class Roster:
     #: The same classes as the members name them: labels, or codes 0..K-1.
     member_classes: Any = None
     #: Probabilities, one vote for a class each, or the raw scores of boosting rounds.
-    votes: Votes = "soft"
+    output: Output = "soft"
     #: What turns weighted sums into probabilities: their shares, a softmax whose slope
     #: was fitted, the softmax of scores, or the rule of the combiner that weighed the
     #: members.

@@ -149,7 +149,7 @@ def rounds_roster(members: list[Any], stages: Stages, recognise: Recognise) -> R
         equal_weights(len(members)),
         shared.classes,
         shared.classes,
-        votes="soft" if shared.classes is None else "scores",
+        output="soft" if shared.classes is None else "scores",
         recognise=recognise,
         no_oob_reason=(
             "Boosted rounds learn from all rows. Give rows that the booster was not "

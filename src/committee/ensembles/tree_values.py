@@ -14,12 +14,12 @@ from committee.ensembles.member_features import OnColumns, bare_tree
 _NO_SPLIT = -2
 
 
-def class_values(member: Member, member_classes: Any, votes: str) -> FloatArray:
+def class_values(member: Member, member_classes: Any, output: str) -> FloatArray:
     """Return each node's probabilities or vote, zero for classes never seen."""
     tree = bare_tree(member)
     p = np.zeros((tree.tree_.node_count, 1, len(member_classes)))
     p[:, :, np.searchsorted(member_classes, tree.classes_)] = tree.tree_.value
-    return np.eye(len(member_classes))[p.argmax(axis=2)] if votes == "hard" else p
+    return np.eye(len(member_classes))[p.argmax(axis=2)] if output == "hard" else p
 
 
 def with_values(

@@ -39,7 +39,7 @@ def voting_roster(voting: Any) -> Roster:
         members,
         weights,
         **coded_classes(voting),
-        votes="soft" if getattr(voting, "voting", "soft") == "soft" else "hard",
+        output="soft" if getattr(voting, "voting", "soft") == "soft" else "hard",
         no_oob_reason=_ALL_ROWS,
         names=_names_within(voting),
     )
@@ -119,7 +119,7 @@ def voting_classifier(
     *,
     classes: Any,
     member_classes: Any,
-    votes: str,
+    output: str,
     names: list[str] | None = None,
 ) -> VotingClassifier:
     """Return scikit-learn's classifier with sum_m w_m p_m / sum w.
@@ -129,7 +129,7 @@ def voting_classifier(
     not negative.
     """
     probable = any(hasattr(member, "predict_proba") for member in members)
-    if votes == "hard" or not probable:
+    if output == "hard" or not probable:
         if not np.array_equal(member_classes, np.arange(len(member_classes))):
             raise ValueError(
                 "scikit-learn's VotingClassifier counts the votes of members that were "

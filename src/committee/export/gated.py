@@ -67,7 +67,7 @@ def gated_sum(model: Any) -> GatedSum:
             "to_onnx writes gates that see the same columns as the members, and this "
             "committee transforms columns before them: use committee.save."
         )
-    if roster.votes != "soft":
+    if roster.output != "soft":
         raise ValueError(
             "to_onnx writes a gated sum of probabilities, and these members vote: use "
             "committee.save."

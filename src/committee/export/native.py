@@ -130,7 +130,7 @@ def _native(committee: Any, members: list[Member], w: FloatArray) -> Any:
         how = {
             "classes": committee.classes_,
             "member_classes": committee.roster_.member_classes,
-            "votes": committee.roster_.votes,
+            "output": committee.roster_.output,
         }
     if not all(is_tree(member) for member in members) or _adds_logarithms(committee):
         return _voting(committee, members, w, how)
@@ -190,7 +190,7 @@ def _check(committee: Any, logarithms: bool) -> None:
         raise ValueError(
             "All members of this committee have weight zero: there is nothing to export."
         )
-    if not is_classifier(committee) or committee.roster_.votes == "scores":
+    if not is_classifier(committee) or committee.roster_.output == "scores":
         return
     if _adds_logarithms(committee) and not logarithms:
         raise ValueError(
@@ -210,7 +210,7 @@ def _check(committee: Any, logarithms: bool) -> None:
 
 def _has_curves(committee: Any) -> bool:
     """Whether curves are to follow the means: see `to_sklearn` for where not."""
-    if committee.roster_.votes == "scores":
+    if committee.roster_.output == "scores":
         return False
     if hasattr(committee, "refinement_"):
         return committee.calibration_ is not None

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from committee._typing import BoolArray, FloatArray, Member, RandomState, Votes
+from committee._typing import BoolArray, FloatArray, Member, Output, RandomState
 from committee._validation import Interval
 from committee.members.base import (
     BatchedGenerator,
@@ -51,7 +51,7 @@ class Arcing(BatchedGenerator):
     10
     """
 
-    votes: ClassVar[Votes] = "hard"
+    output: ClassVar[Output] = "hard"
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_members": [Interval(Integral, 1, None, closed="left")]
     }
@@ -101,7 +101,7 @@ def _fit_and_vote(
         P *= s
     sample = Sample.drawn(np.random.RandomState(seed).choice(N, N, p=P / P.sum()), N)
     member = fit_member(estimator, data, sample, seed)
-    votes = predict_one(member, data.X, classes=data.classes, votes="hard")
+    votes = predict_one(member, data.X, classes=data.classes, output="hard")
     unseen = np.ones(N, dtype=bool)
     unseen[sample.rows] = False
     return member, votes, unseen

@@ -17,8 +17,8 @@ from committee._typing import (
     FloatArray,
     IntArray,
     Member,
+    Output,
     RandomState,
-    Votes,
 )
 from committee._validation import check_sample_weight, index_params, safe_indexing
 
@@ -137,7 +137,7 @@ class Generator(ABC, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {}
 
     #: What classifiers give F: probabilities, or one vote for one class.
-    votes: ClassVar[Votes] = "soft"
+    output: ClassVar[Output] = "soft"
     #: Of the tree that is taken where a committee has no estimator; None for no limit.
     default_depth: ClassVar[int | None] = None
     #: Whether members are weighed on rows, or folds, that they did not see.

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 from sklearn.utils import check_random_state
 
-from committee._typing import FloatArray, IntArray, Member, RandomState, Votes
+from committee._typing import FloatArray, IntArray, Member, Output, RandomState
 from committee._validation import Interval, StrOptions
 from committee.members.base import (
     BatchedGenerator,
@@ -71,7 +71,7 @@ class AdaBoost(BatchedGenerator):
     20
     """
 
-    votes: ClassVar[Votes] = "hard"
+    output: ClassVar[Output] = "hard"
     #: The least mean error and mean rank of 1, 2, 3, 4, 6, 8 and no limit, cross-validated
     #: on twelve sets of 150 to 1,800 rows and 2 to 10 classes.
     default_depth: ClassVar[int | None] = 6

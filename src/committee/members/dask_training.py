@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from committee._typing import BoolArray, FloatArray, IntArray, Member, Votes
+from committee._typing import BoolArray, FloatArray, IntArray, Member, Output
 from committee._validation import safe_indexing
 from committee.distributed import Chunks, naming, numbered
 from committee.members.base import (
@@ -140,7 +140,7 @@ def generate_in_chunks(
     on_workers = begun.listed().map(_members).kept().parts[0]
     predict = Configured(_predict)
     F = rows.lazily(
-        predict, tail, np.float64, rows.data, on_workers, generator.votes, cut
+        predict, tail, np.float64, rows.data, on_workers, generator.output, cut
     )
     mask = None
     if weigh_on == "held-out":
@@ -227,10 +227,10 @@ def _members(results: list[tuple[Member]]) -> list[Member]:
 
 
 def _predict(
-    data: TrainingData, members: list[Member], votes: Votes, cut: Cut | None
+    data: TrainingData, members: list[Member], output: Output, cut: Cut | None
 ) -> FloatArray:
     """Return F of one chunk, zero on rows that members are not weighed on."""
-    how: dict[str, Any] = {"classes": data.classes, "votes": votes}
+    how: dict[str, Any] = {"classes": data.classes, "output": output}
     if cut is None:
         return predict_all(members, data.X, **how)
     _, weighing = cut

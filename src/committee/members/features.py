@@ -46,7 +46,7 @@ class _OtherFeatures(BatchedGenerator):
         """Train the members of `generate`, `size` of them at a time and on demand."""
         self._validate_params()
         random = check_random_state(options.get("random_state"))
-        how: dict[str, Any] = {**options, "votes": self.votes, "random_state": random}
+        how: dict[str, Any] = {**options, "output": self.output, "random_state": random}
         members = self._wrapped(estimator, data, random)
         return cross_fitted_batches(members, data, size=size, **how)
 

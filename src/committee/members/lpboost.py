@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from committee._typing import FloatArray, Member, RandomState, Votes
+from committee._typing import FloatArray, Member, Output, RandomState
 from committee._validation import Interval
 from committee.linalg.soft_margin import SoftMargin, largest_soft_margin
 from committee.members.base import (
@@ -71,7 +71,7 @@ class LPBoost(Generator):
     True
     """
 
-    votes: ClassVar[Votes] = "hard"
+    output: ClassVar[Output] = "hard"
     leaves_rows_out: ClassVar[bool] = False
     default_depth: ClassVar[int | None] = 6
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -155,7 +155,7 @@ def _fit_column(
     """Train a member on weights of mean one, and return its column S (N, K - 1)."""
     N = len(data)
     member = fit_member(estimator, data, Sample(np.arange(N), u * N), seed)
-    votes = predict_one(member, data.X, classes=data.classes, votes="hard")
+    votes = predict_one(member, data.X, classes=data.classes, output="hard")
     K = votes.shape[1]
     own = votes[np.arange(N), data.y][:, None]
     others = np.ones((N, K), dtype=bool)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self, Unpack
 import numpy as np
 from sklearn.utils import check_array, check_random_state
 
-from committee._typing import FloatArray, IntArray, Member, RandomState, Votes
+from committee._typing import FloatArray, IntArray, Member, Output, RandomState
 from committee._validation import HasMethods, Interval, safe_indexing
 from committee.ensembles.member_features import OnFeatures
 from committee.ensembles.member_names import names_of
@@ -139,7 +139,7 @@ class Pool(Generator):
             self.members,
             data,
             cv=self.n_splits if self.cv is None else self.cv,
-            votes=self.votes,
+            output=self.output,
             **options,
         )
         return replace(generation, names=names)
@@ -192,7 +192,7 @@ class RandomInits(BatchedGenerator):
         self._validate_params()
         member = WithNoise(estimator, self.noise) if self.noise else estimator
         batches = cross_fitted_batches(
-            [member] * self.n_members, data, size=size, votes=self.votes, **options
+            [member] * self.n_members, data, size=size, output=self.output, **options
         )
         for batch in batches:
             # What noise was for is over: the member itself predicts.
@@ -228,7 +228,7 @@ def cross_fitted_batches(
     data: TrainingData,
     *,
     size: int,
-    votes: Votes,
+    output: Output,
     random_state: RandomState = None,
     **options: Any,
 ) -> Iterator[Generation]:
@@ -245,7 +245,7 @@ def cross_fitted_batches(
             data,
             seeds[some],
             folds,
-            votes=votes,
+            output=output,
             keep_seeds=False,
             **options,
         )
@@ -256,7 +256,7 @@ def cross_fitted(
     data: TrainingData,
     *,
     cv: Any,
-    votes: Votes,
+    output: Output,
     held_out: bool = True,
     n_jobs: int | None = None,
     random_state: RandomState = None,
@@ -273,7 +273,7 @@ def cross_fitted(
     rng = check_random_state(random_state)
     seeds = draw_seeds(rng, len(estimators))
     folds = folds_of(cv, data, rng) if held_out else []
-    how: Any = {"votes": votes, "keep_seeds": True, "held_out": held_out}
+    how: Any = {"output": output, "keep_seeds": True, "held_out": held_out}
     return _cross_fitted(
         estimators, data, seeds, folds, n_jobs=n_jobs, verbose=verbose, **how
     )
@@ -285,7 +285,7 @@ def _cross_fitted(
     seeds: IntArray,
     folds: list[Fold],
     *,
-    votes: Votes,
+    output: Output,
     keep_seeds: bool,
     held_out: bool = True,
     n_jobs: int | None = None,
@@ -293,7 +293,7 @@ def _cross_fitted(
 ) -> Generation:
     """Fit every estimator by its seed, on all rows and without each fold."""
     jobs = (
-        (_fit_and_cross_fit, estimator, data, folds, int(seed), votes, keep_seeds)
+        (_fit_and_cross_fit, estimator, data, folds, int(seed), output, keep_seeds)
         for estimator, seed in zip(estimators, seeds, strict=True)
     )
     members: list[Member] = []
@@ -318,7 +318,7 @@ def _fit_and_cross_fit(
     data: TrainingData,
     folds: list[Fold],
     seed: int,
-    votes: Votes,
+    output: Output,
     keep_seeds: bool,
 ) -> tuple[Member, FloatArray]:
     """Return the member fitted on all rows, and its out-of-fold predictions."""
@@ -331,6 +331,6 @@ def _fit_and_cross_fit(
     P = data.empty_predictions()
     for train, test in folds:
         X = safe_indexing(data.X, test)
-        P[test] += predict_one(fit(train), X, classes=data.classes, votes=votes)
+        P[test] += predict_one(fit(train), X, classes=data.classes, output=output)
     times = times_tested(folds, len(data)) if folds else np.ones(len(data))
     return member, (P.T / np.maximum(times, 1)).T

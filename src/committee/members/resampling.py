@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from committee._typing import FloatArray, IntArray, Member, RandomState, Votes
+from committee._typing import FloatArray, IntArray, Member, Output, RandomState
 from committee._validation import Interval, safe_indexing
 from committee.members.base import (
     BatchedGenerator,
@@ -55,7 +55,7 @@ class _Resampling(BatchedGenerator):
         rng = check_random_state(random_state)
         row_seeds = draw_seeds(rng, self.n_seeds())
         seeds = draw_seeds(rng, self.n_members)
-        votes = self.votes if held_out else None
+        output = self.output if held_out else None
         for start in range(0, self.n_members, size):
             batch = range(start, min(start + size, self.n_members))
             jobs = (
@@ -65,7 +65,7 @@ class _Resampling(BatchedGenerator):
                     data,
                     self.sample(m, data, row_seeds),
                     int(seeds[m]),
-                    votes,
+                    output,
                 )
                 for m in batch
             )
@@ -246,11 +246,11 @@ def _fit_and_predict(
     data: TrainingData,
     sample: Sample,
     seed: int,
-    votes: Votes | None,
+    output: Output | None,
 ) -> tuple[Member, IntArray | None, FloatArray | None]:
-    """Train a member; with `votes`, predict the rows it did not see as well."""
+    """Train a member; with `output`, predict the rows it did not see as well."""
     member = fit_member(estimator, data, sample, seed)
-    if votes is None:
+    if output is None:
         return member, None, None
     unseen = np.ones(len(data), dtype=bool)
     unseen[sample.rows] = False
@@ -258,4 +258,4 @@ def _fit_and_predict(
     if not len(rows):
         return member, rows, data.empty_predictions()[rows]
     X = safe_indexing(data.X, rows)
-    return member, rows, predict_one(member, X, classes=data.classes, votes=votes)
+    return member, rows, predict_one(member, X, classes=data.classes, output=output)

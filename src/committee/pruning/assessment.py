@@ -219,7 +219,7 @@ class Assessment:
 
         None for a booster, whose weights are scaled, and where there are no folds.
         """
-        if not self._has_rows or self.data.roster.votes == "scores":
+        if not self._has_rows or self.data.roster.output == "scores":
             return None
         if not self._found.has_folds:
             return None

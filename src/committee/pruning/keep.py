@@ -57,7 +57,7 @@ def keep_few(
 
 def _check_calibration(made: Any, roster: Roster) -> None:
     """Refuse a vector for rounds of a booster: their scores have a scale only."""
-    if roster.votes == "scores" and getattr(made, "calibration", None) == "vector":
+    if roster.output == "scores" and getattr(made, "calibration", None) == "vector":
         raise ValueError(
             'calibration="vector" is for members with probabilities, and these are the '
             "rounds of a booster: their weights are scaled to the least log-loss, as "
@@ -77,7 +77,7 @@ def learn(made: Any, ensemble: Any, roster: Roster, X: Any, combiner: Combiner) 
         getattr(made, "feature_names_in_", [])
     ):
         made.feature_names_in_ = np.array(columns, dtype=object)
-    link: Link = "softmax" if roster.votes == "scores" else "slope"
+    link: Link = "softmax" if roster.output == "scores" else "slope"
     if link == "slope" and not combiner.needs_rows:
         link = "mean"  # nothing is chosen: it is the ensemble
     made.roster_ = replace(roster, link=link, floor=None)

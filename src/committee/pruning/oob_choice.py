@@ -112,7 +112,7 @@ def settle_by_losses(
     by heart do no harm either way.
     """
     held_out = roster.held_out
-    if held_out is None or roster.votes == "scores":
+    if held_out is None or roster.output == "scores":
         return False, ""
     try:
         mask = held_out(len(y))
@@ -142,7 +142,7 @@ def refuse_seen_rows(F: FloatArray, y: FloatArray | IntArray, roster: Roster) ->
     to be told what is returned.
     """
     mask = None if roster.left_out is None else roster.left_out()
-    if mask is None or roster.votes == "scores":
+    if mask is None or roster.output == "scores":
         return ""
     wrong = _losses(F, y) > _EXACT * np.var(y)
     enough = np.log(_BY_CHANCE / len(mask)) / np.log(mask.mean())
@@ -182,7 +182,7 @@ def note_on_perfect_members(
     The guess is the most frequent class, or the mean of y. Rounds of a booster are
     never right by themselves.
     """
-    if len(y) < _FEW_ROWS or roster.votes == "scores":
+    if len(y) < _FEW_ROWS or roster.output == "scores":
         return ""
     guess = float(np.var(y))
     if F.ndim == 3:

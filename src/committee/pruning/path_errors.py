@@ -215,7 +215,7 @@ class PathErrors:
         """Return class probabilities: the ensemble's own, or calibrated ones."""
         if predicted is self.before:
             return self._own_probabilities(predicted.output)
-        if self._roster.votes == "scores":
+        if self._roster.output == "scores":
             y, s = self._rows.y.astype(np.intp), self._counts(predicted.counted)
             return slope_probabilities(
                 predicted.output, fit_slope(predicted.output, y, s)

@@ -152,7 +152,7 @@ def check_trees(ensemble: Any, roster: Roster) -> FloatArray:
             "Leaves are refitted for trees whose weights are the same everywhere. This "
             "committee has a gate; refine the ensemble first, then call with_gate."
         )
-    if roster.weights is None or roster.votes != "soft":
+    if roster.weights is None or roster.output != "soft":
         raise ValueError(
             "Only the leaves of decision trees that are averaged can be refined. Those of "
             f"a {type(ensemble).__name__} have one vote each; use prune."

@@ -40,7 +40,7 @@ def answer(roster: Roster, output: FloatArray) -> Answer:
         return Answer(output)
     if roster.probabilities is not None:
         p = roster.probabilities(output)
-    elif roster.votes == "scores":
+    elif roster.output == "scores":
         p = softmax_probabilities(output)
     else:
         p = as_probabilities(output)

@@ -58,7 +58,7 @@ def path_chart(core: Any, evaluated: EvaluatedMembers) -> dict[str, Any] | None:
     own[members] = w
     chosen = _chosen_step(path, own)
     steps = _one_for_each_size(display, chosen)
-    to_shares = evaluated.is_classifier and evaluated.roster.votes != "scores"
+    to_shares = evaluated.is_classifier and evaluated.roster.output != "scores"
     largest = [_largest(path.weights[step], to_shares) for step in steps]
     if chosen is not None:  # as the table of members has them
         largest[steps.index(chosen)] = _largest(own, to_shares=False)
@@ -234,7 +234,7 @@ def ambiguity(
     None where members give scores, whose distance from the targets has no meaning, and
     for a log pool, which is no average.
     """
-    if evaluated.roster.votes == "scores" or evaluated.roster.floor is not None:
+    if evaluated.roster.output == "scores" or evaluated.roster.floor is not None:
         return None
     C, M = evaluated.correlation, len(evaluated.leading)
     own = np.ones(M) if w is None else w[evaluated.leading]

@@ -145,7 +145,7 @@ class TimedPool(Pool):
                     [member],
                     data,
                     cv=self.n_splits,
-                    votes=self.votes,
+                    output=self.output,
                     held_out=held_out,
                     random_state=seed,
                 )
