@@ -28,10 +28,10 @@ from threadpoolctl import threadpool_limits
 from benchmarks._data import load, poker
 from committee import EPPruner, Pool, SimplexWeights
 from committee.combiners.likelihoods import centred_rows, signed_rows
-from committee.combiners.problem import Problem
 from committee.ep import PRICE, classification_path, preferred, regression_path
 from committee.members import TrainingData
 from committee.predictions import predict_all
+from committee.votes import Votes
 
 BINARY = (
     "adult",
@@ -219,7 +219,7 @@ def methods(F, y, K: int) -> Iterator[tuple[str, np.ndarray]]:
 
 def dearer(F, y) -> Iterator[tuple[str, np.ndarray]]:
     """Members that have to bring more evidence than usual."""
-    problem = Problem(F, y, None, None)
+    problem = Votes(F, y, None, None)
     votes, centred = signed_rows(problem), centred_rows(problem)
     for factor in (2, 4):
         price = factor * PRICE

@@ -39,11 +39,11 @@ from committee import (
     SimplexWeights,
 )
 from committee.calibration import fit_calibration
-from committee.crossfit import CrossFit, share_unit
+from committee.held_out import CrossFit, share_unit
 from committee.members import TrainingData
 from committee.predictions import predict_all
 from committee.probabilities import as_probabilities, pooled_terms
-from committee.weighing_rows import WeighingRows
+from committee.votes import Votes
 
 SMALL = (
     *("australian", "breast-cancer", "diabetis", "flare-solar", "german", "heart"),
@@ -193,7 +193,7 @@ def weighed(combiner, calibration=None):
         unit = share_unit(combiner.weights_)
         calibrate = None
         if calibration is not None:
-            fair = CrossFit(combiner, F, WeighingRows(y, None, None)).own
+            fair = CrossFit(combiner, Votes(F, y, None, None)).own
             sums = None if combiner.floor_ is not None else unit * fair.output
             calibrate = fit_calibration(calibration, fair.p, y, sums=sums)
 

@@ -37,7 +37,7 @@ from committee import EPPruner, GreedyPruner, member_predictions, prune, refine
 from committee.diagnostics.missing_votes import FilledVotes
 from committee.ensembles import roster_of
 from committee.pruning.costs import stored_bytes
-from committee.pruning.refine_kept import Limits, kept_of, refine_kept
+from committee.pruning.refined_sizes import Limits, kept_of, refine_kept
 
 LINES = ("all", "plain", "fresh", "EP", "refined", "GB bytes", "HistGB")
 CHOICES = ("first", "random", "EP", "EP filled", "greedy")

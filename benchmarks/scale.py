@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks._timing import show
 from committee import EPPruner
-from committee.ep import ChunkedVotes
+from committee.ep import ChunkedProbitRows
 
 MEMBERS = 100
 
@@ -109,7 +109,7 @@ def on_workers(sizes, n_workers, memory_limit):
 
 def warm_up():
     """Import what the fit needs, as this process has done."""
-    import committee.combiners.chunked_problem  # noqa: F401
+    import committee.votes  # noqa: F401
 
 
 def cpu_seconds(client):
@@ -133,9 +133,9 @@ def lazy(function, sizes, tail):
 
 
 def timed_sweeps():
-    """Let ChunkedVotes note how long each of its sweeps takes."""
+    """Let ChunkedProbitRows note how long each of its sweeps takes."""
     spent = []
-    original = getattr(ChunkedVotes, "untimed", ChunkedVotes.sweep)
+    original = getattr(ChunkedProbitRows, "untimed", ChunkedProbitRows.sweep)
 
     def sweep(self, *args):
         start = time.perf_counter()
@@ -143,7 +143,7 @@ def timed_sweeps():
         spent.append(time.perf_counter() - start)
         return result
 
-    ChunkedVotes.untimed, ChunkedVotes.sweep = original, sweep
+    ChunkedProbitRows.untimed, ChunkedProbitRows.sweep = original, sweep
     return spent
 
 

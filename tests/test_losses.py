@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
+from sklearn import metrics
 from sklearn.metrics import (
     brier_score_loss,
     log_loss,
     mean_absolute_error,
     roc_auc_score,
 )
-
-from sklearn import metrics
 
 from committee.losses import (
     OF_CLASSES,

@@ -40,6 +40,10 @@ if TYPE_CHECKING:
         SimplexWeights,
         SpecialtyPruner,
     )
+    from committee.committee import (
+        CommitteeClassifier,
+        CommitteeRegressor,
+    )
     from committee.coupled import (
         CoupledKernelClassifier,
         CoupledKernelRegressor,
@@ -75,10 +79,6 @@ if TYPE_CHECKING:
         ReliabilityDisplay,
         RocCommitteeDisplay,
         WeightsDisplay,
-    )
-    from committee.estimators import (
-        CommitteeClassifier,
-        CommitteeRegressor,
     )
     from committee.export import (
         to_onnx,
@@ -279,7 +279,7 @@ _NAMES_OF = {
         KappaErrorDisplay PairedRunsDisplay PosteriorDisplay PruningPathDisplay
         RefinementDisplay ReliabilityDisplay RocCommitteeDisplay WeightsDisplay
     """,
-    "estimators": "CommitteeClassifier CommitteeRegressor",
+    "committee": "CommitteeClassifier CommitteeRegressor",
     "export": "to_onnx to_sklearn",
     "gates": "CellGate NeighbourGate PrecisionGate SoftmaxGate",
     "interop": "CommitteeEnsembler Predictions predictor_predictions read_predictions",

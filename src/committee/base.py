@@ -1,14 +1,15 @@
-"""What all committees share: generate, weigh, combine."""
+"""BaseCommittee: generate members, weigh them, combine; all that committees share."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import BaseEstimator, clone
 from sklearn.tree import BaseDecisionTree
 from sklearn.utils import check_random_state, estimator_html_repr, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter
@@ -22,30 +23,47 @@ from committee._validation import (
     Interval,
     StrOptions,
     check_columns,
+    label_codes,
 )
-from committee.chunk_checks import check_chunks
 from committee.combiners import Combiner
 from committee.combiners.by_name import as_combiner
-from committee.distributed import lazy_rows
+from committee.distributed import is_dask, lazy_rows
 from committee.ensembles import Rebuilt, Roster, Round, rebuilt
+from committee.ensembles.member_names import kind_of_member
 from committee.ensembles.roster import with_rows
 from committee.ensembles.training_rows import digest
 from committee.export import to_sklearn
-from committee.gated_members import GatedMembers
-from committee.gates import Gate
+from committee.export.gated import LinearGate
+from committee.fit_checks import (
+    check_chunks,
+    check_gate,
+    check_kind,
+    check_rows_are_held_out,
+)
+from committee.gates import Gate, SoftmaxGate
+from committee.held_out import HeldOutPredictions, of_committee, of_gate
 from committee.importances import feature_importances
+from committee.losses import measure_of
 from committee.members import Bagging, Generation, Generator, Pool, TrainingData
 from committee.members.base import split_off
 from committee.members.dask_rows import ChunkedData, training_data
 from committee.members.dask_training import generate_members
 from committee.path import Path
-from committee.predictions import combined, predict_members
+from committee.predictions import combined, predict_members, weighted_by_row
 from committee.routing import router_of
-from committee.uncertainty.after_fit import (
-    check_rows_are_held_out,
-    measure_held_out,
+from committee.votes import Votes, packed, unpacked
+from committee.weighing import grow, weigh
+
+#: Whether the members of the whole path go along: set by `save` on its own copy.
+WHOLE_PATH = "_whole_path"
+#: The rebuilt booster, made again on first use, rows, and marks of one copy.
+_NOT_COPIED = ("_whole", "_refined", WHOLE_PATH)
+#: Fitted attributes, besides those of scikit-learn.
+_FITTED = (
+    *("roster_", "combiner_", "held_out_", "support_", "path_", "gate_"),
+    *("held_out_error_", "_whole", "_summary", "_refined", "_calibration"),
+    *("_digest", "_held_out_rows", "refined_"),
 )
-from committee.weighing import Weighed, grow, weigh
 
 
 def _member_axes(committee: BaseCommittee) -> tuple[int, ...]:
@@ -53,8 +71,8 @@ def _member_axes(committee: BaseCommittee) -> tuple[int, ...]:
     return (len(committee.roster_), *committee.roster_.output_shape)
 
 
-class BaseCommittee(GatedMembers):
-    """What classification and regression share: generate, weigh, combine."""
+class BaseCommittee(BaseEstimator):
+    """A committee: members, their weights or gate, and how it was fitted."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
@@ -76,21 +94,22 @@ class BaseCommittee(GatedMembers):
     #: Returns labels or numbers, or raises ValueError.
     _check_y: Callable[[Any], Any]
 
-    #: Set before `fit` by whoever wants `_weighing`: F, the rows and the mask that all
-    #: members were weighed on, of which the committee keeps a part.
-    _keeps_weighing: bool = False
-    _weighing: tuple[FloatArray, TrainingData, BoolArray | None]
-
-    #: Files of older versions have none.
+    #: Parameters that pruned committees, or regressors, do not have.
+    gate: Gate | None = None
     uncertainty: bool = False
-    #: Of classifiers.
     calibration: str | None = None
 
+    #: Members, their weights and how they predict.
+    roster_: Roster
+    #: Numbers of the members among all that were trained, or pruned from.
+    support_: IntArray
     combiner_: Combiner | None
+    gate_: Gate | None = None
     held_out_: BoolArray | None
+    held_out_error_: float | None = None
     path_: Path
     n_features_in_: int
-    #: Of the rows of `fit`, to recognise them by; handed on when it is pruned.
+    #: Digest of the rows of `fit`, to recognise them by.
     _digest: str
 
     def __init__(
@@ -118,21 +137,403 @@ class BaseCommittee(GatedMembers):
         self.random_state = random_state
         self.verbose = verbose
 
+    # --- members ---------------------------------------------------------------------
+
+    @property
+    def members_(self) -> list[Member]:
+        """The members with a nonzero weight."""
+        return self._fitted_roster().members
+
+    @property
+    def weights_(self) -> FloatArray:
+        """The weight of each of the members, of shape (M,)."""
+        weights = self._fitted_roster().weights
+        assert weights is not None
+        return weights
+
+    @property
+    def member_names_(self) -> list[str]:
+        """Names of the members; number and class where none were given."""
+        roster = self._fitted_roster()
+        if roster.names is not None:
+            return list(roster.names)
+        kinds = map(kind_of_member, roster.members)
+        return [f"#{m} {kind}" for m, kind in zip(self.support_, kinds, strict=True)]
+
+    @property
+    def transformer_(self) -> Any:
+        """Transformer applied to X before all members, or None."""
+        return self._fitted_roster().transformer
+
+    @property
+    def n_members_(self) -> int:
+        """Number of members with a nonzero weight."""
+        return int(np.count_nonzero(self.weights_))
+
     @property
     def feature_importances_(self) -> FloatArray:
-        """Importances of the columns, the members' weighted by `weights_`; sum one.
+        """Weighted mean of the members' importances, of shape (n_features,), sum one.
 
-        Where all members have them, as trees do: AttributeError otherwise.
+        Raises AttributeError if some member has none.
         """
         return feature_importances(self._fitted_roster(), self.n_features_in_)
 
+    @lazy_rows(tail=_member_axes)
+    def member_predictions(self, X: Any, *, n_jobs: int | None = None) -> FloatArray:
+        """Return F, the predictions of every member.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (N, n_features)
+        n_jobs : int, default=None
+            Number of members that predict in parallel. None: `n_jobs` of the committee.
+
+        Returns
+        -------
+        F : array of shape (N, M) or (N, M, K)
+            Classes in the order of `classes_`.
+        """
+        check_is_fitted(self)
+        return self._member_predictions(X, self.n_jobs if n_jobs is None else n_jobs)
+
+    def _member_predictions(self, X: Any, n_jobs: int | None) -> FloatArray:
+        return predict_members(self.roster_, self._prepared(X), n_jobs=n_jobs)
+
+    def _combined(self, X: Any) -> FloatArray:
+        """Return sum_m w_m f_m, or with a gate sum_m g_m(x) f_m."""
+        check_is_fitted(self)
+        if self.gate_ is not None:
+            F = self._member_predictions(X, self.n_jobs)
+            return weighted_by_row(F, self.gate_.weights(X, F))
+        X, whole = self._prepared(X), self._rebuilt()
+        return (
+            combined(self.roster_, X, n_jobs=self.n_jobs) if whole is None else whole(X)
+        )
+
+    def _rebuilt(self) -> Rebuilt | None:
+        """Return the booster made of the kept rounds: one call instead of many."""
+        if isinstance(self.members_[0], Round) and "_whole" not in self.__dict__:
+            self._whole = rebuilt(self.members_, self.weights_)
+        return self.__dict__.get("_whole")
+
+    def _prepared(self, X: Any) -> Any:
+        """Check X and return it as the members take it."""
+        return self.roster_.prepared(self._check_X(X, reset=False))
+
+    def _as_roster(self) -> Roster:
+        """Return the roster with the mask and the digest of the training rows."""
+        check_is_fitted(self)
+        known = with_rows(self.roster_, self.held_out_, getattr(self, "_digest", None))
+        if self.gate_ is not None:  # no weights that hold for all rows
+            known = replace(known, weights=None)
+        return replace(known, combiner=self.combiner_)
+
+    def _fitted_roster(self) -> Roster:
+        # NotFittedError is an AttributeError too, as hasattr() and available_if() need.
+        check_is_fitted(self)
+        return self.roster_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether the last fit came to its end."""
+        return hasattr(self, "roster_")
+
+    # --- gate ------------------------------------------------------------------------
+
+    @lazy_rows(tail=lambda committee: (len(committee.members_),))
+    def gate_weights(self, X: Any) -> FloatArray:
+        """Return g(x), the weight of every member at every x.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (N, n_features)
+            For a Dask array or frame the result is a lazy Dask array.
+
+        Returns
+        -------
+        G : array of shape (N, M)
+            Rows sum to one.
+        """
+        self._fitted_roster()
+        gate = self._fitted_gate()
+        return gate.weights(X, self._member_predictions(X, self.n_jobs))
+
+    def with_gate(self, gate: Gate, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Return the same members behind a gate, fitted on other rows.
+
+        Use it to gate a committee made by `prune`. The result has neither `path_` nor
+        `summary()`.
+
+        Parameters
+        ----------
+        gate : gate
+            It is cloned.
+        X : array-like or frame of shape (N, n_features)
+            Rows that the members have not seen; or the training rows, if the committee
+            recorded which rows each member left out.
+        y : array-like of shape (N,)
+        sample_weight : array-like of shape (N,), default=None
+
+        Returns
+        -------
+        committee : CommitteeClassifier or CommitteeRegressor
+        """
+        check_is_fitted(self)
+        if not isinstance(gate, Gate):
+            raise TypeError(
+                f"gate must be a gate, such as SoftmaxGate(). Got {gate!r} instead."
+            )
+        if is_dask(X):
+            raise TypeError("A gate sees all rows at once: compute() as many as fit.")
+        if self.roster_.output == "scores":
+            raise ValueError(
+                "The members are rounds of a booster, whose scores add up: none of them "
+                "is right by itself anywhere, and a gate cannot weigh them."
+            )
+        mask = self._unseen(X)
+        y = self._check_y(y)
+        if self.roster_.classes is not None:
+            y = label_codes(y, self.roster_.classes)
+        made = copy.copy(self)
+        for name in ("path_", "_summary", "_whole", "_held_out_rows", "_calibration"):
+            made.__dict__.pop(name, None)
+        made.roster_ = replace(self.roster_, link="mean")
+        F = made._member_predictions(X, made.n_jobs)
+        made._fit_gate(gate, X, Votes(F, y, mask, sample_weight))
+        return made
+
+    def _unseen(self, X: Any) -> BoolArray | None:
+        """Return the mask of the rows that members left out, None for fresh rows."""
+        recognise = self._as_roster().recognise
+        found = None if recognise is None else recognise(self._prepared(X))
+        if found == "same" and self.held_out_ is not None:
+            return self.held_out_
+        if found in ("same", "another order"):
+            raise ValueError(
+                "These are rows that the members were trained on, and who is right "
+                "there says nothing about other rows. Give fresh rows; or let the "
+                "committee keep some, CommitteeClassifier(..., gate=...)."
+            )
+        return None
+
+    def _fit_gate(self, gate: Gate, X: Any, votes: Votes) -> None:
+        """Fit a clone of the gate, and calibrate its probabilities if asked for."""
+        self.gate_ = clone(gate).fit(
+            X,
+            votes.F,
+            votes.y,
+            held_out=votes.held_out,
+            sample_weight=votes.sample_weight,
+        )
+        if self.calibration is None or self.roster_.classes is None:
+            return
+        found = of_gate(gate, X, votes, self.calibration)
+        if found.calibration is not None:
+            self._calibration = found.calibration
+
+    def _linear_gate(self) -> LinearGate:
+        """Return the coefficients of the gate, if it is linear in x."""
+        gate = self._fitted_gate()
+        if isinstance(gate, SoftmaxGate):
+            return gate.linear_form()
+        raise ValueError(
+            "to_onnx writes gates that are linear in x, such as SoftmaxGate. "
+            f"{type(gate).__name__} is not: use committee.save, or "
+            "committee.with_gate(SoftmaxGate(), X, y)."
+        )
+
+    def _fitted_gate(self) -> Gate:
+        if self.gate_ is None:
+            raise AttributeError(
+                f"This {type(self).__name__} has no gate: its weights are the same "
+                "everywhere, weights_. Fit it with gate=..., or call with_gate."
+            )
+        return self.gate_
+
+    # --- fit -------------------------------------------------------------------------
+
+    def _fit(self, data: TrainingData | ChunkedData) -> Self:
+        """Generate members, weigh them and store the result."""
+        rng = check_random_state(self.random_state)
+        check_rows_are_held_out(self)
+        generator, combiner = self._generator(), as_combiner(self.combiner, rng)
+        how = {
+            "n_jobs": self.n_jobs,
+            "random_state": rng,
+            "verbose": bool(self.verbose),
+        }
+        if self.stop is not None:
+            assert isinstance(data, TrainingData)
+            return self._grow(data, rng, how)
+        weigh_on = (
+            self.weigh_on if isinstance(self.weigh_on, str) else float(self.weigh_on)
+        )
+        generation, rows = generate_members(
+            generator,
+            self.estimator if isinstance(self.generator, Pool) else self._estimator(),
+            data,
+            weigh_on=weigh_on if self._needs_rows() else None,
+            **how,
+        )
+        combiner, w, F = weigh(
+            combiner,
+            generation,
+            rows,
+            output=generator.output,
+            n_jobs=self.n_jobs,
+            needs_F=self._asked() is not None or self.gate is not None,
+        )
+        generation = replace(generation, F=F)
+        return self._store(generation, combiner, w, rows, in_memory=data.in_memory)
+
+    def _grow(self, data: TrainingData, rng: Any, how: dict[str, Any]) -> Self:
+        """Train and weigh members in batches, until the evidence stops rising."""
+        if self.combiner is None or self.weigh_on == "train":
+            raise ValueError(
+                'stop="evidence" needs a combiner with an evidence, such as EPPruner(), '
+                'and weigh_on="held-out" or a fraction. Got '
+                f"combiner={self.combiner!r} and weigh_on={self.weigh_on!r}."
+            )
+        rows = None
+        if not isinstance(self.weigh_on, str):
+            data, rows = split_off(data, self.weigh_on, rng)
+        generation, combiner = grow(
+            *(self._generator(), self._estimator(), data, as_combiner(self.combiner)),
+            rows=rows,
+            **how,
+        )
+        used = data if rows is None else rows
+        return self._store(generation, combiner, combiner.weights_, used)
+
+    def _store(
+        self,
+        generation: Generation,
+        combiner: Combiner | None,
+        w: FloatArray,
+        rows: Any,
+        *,
+        in_memory: bool = True,
+    ) -> Self:
+        """Store members with a weight, held-out errors, and the gate."""
+        members, mask, F = generation.members, generation.held_out, generation.F
+        self.support_ = np.flatnonzero(w) if np.any(w) else np.arange(len(members))
+        self.combiner_ = combiner
+        # The mask of Dask collections would bring the whole graph along.
+        self.held_out_ = (
+            mask[:, self.support_] if in_memory and mask is not None else None
+        )
+        self.roster_ = Roster(
+            members,
+            w,
+            getattr(self, "classes_", None),
+            rows.classes,
+            output=self._generator().output,
+            link="combiner" if self.gate is None else "mean",
+            # A gate weighs probabilities, whatever weighed the members.
+            floor=None if combiner is None or self.gate else combiner.floor_,
+            # Column names have been checked by then; trees want one array for all.
+            arrays=all(isinstance(m, BaseDecisionTree) for m in members),
+            names=generation.names,
+        ).only(self.support_, w[self.support_])
+        if self.gate is not None:
+            F = F[:, self.support_]
+            votes = Votes(F, rows.y, self.held_out_, rows.sample_weight)
+            self._fit_gate(self.gate, rows.X, votes)
+        elif self._asked() is not None:
+            votes = Votes(F, rows.y, mask, rows.sample_weight)
+            self._measure(of_committee(combiner, w, votes, self.calibration), votes)
+        return self
+
+    def _measure(self, found: HeldOutPredictions | None, votes: Votes) -> None:
+        """Store calibration, error, and residuals or scores of held-out rows."""
+        of_classes = votes.n_classes is not None
+        if found is None:  # too few rows for folds: there are no such rows
+            none = np.zeros(len(votes.y), dtype=bool)
+            found = HeldOutPredictions.of_weights(
+                votes, votes.filled, np.zeros(votes.n_members)
+            )
+            found = replace(found, counted=none, p=votes.filled.mean, folds=[])
+        elif found.counted.any():
+            if found.calibration is not None:
+                self._calibration = found.calibration
+            if self.weights_.min() >= 0:  # else members cannot stand for each other
+                measure = measure_of(None, of_classes=of_classes)
+                self.held_out_error_ = found.error(measure)[0]
+        if self.uncertainty:
+            self._held_out_rows = found.stored(self.support_)
+
+    def _training_data(
+        self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]
+    ) -> TrainingData | ChunkedData:
+        """Return checked rows, in memory or in chunks."""
+        check_kind(self)
+        check_gate(self)
+        combiner = as_combiner(self.combiner)
+        data = training_data(self, X, y, sample_weight, fit_params, self._check_y)
+        if isinstance(data, TrainingData):
+            self._digest = digest(data.X)
+            if self.gate is not None:
+                self.gate.check_inputs(data.X)
+        if combiner is not None and not data.in_memory:
+            combiner.check_chunks(data.n_classes)
+        return data
+
+    def _check_chunks(self, fit_params: dict[str, Any]) -> None:
+        """Refuse Dask collections where all rows are needed at once."""
+        check_chunks(self, fit_params)
+
+    def _asked(self) -> str | None:
+        """Return the argument that needs held-out predictions, None if there is none."""
+        if self.calibration is not None:
+            return f"calibration={self.calibration!r}"
+        return "uncertainty=True" if self.uncertainty else None
+
+    def _check_X(self, X: Any, *, reset: bool) -> Any:
+        """Check names and widths; hand frames and sparse matrices through."""
+        if getattr(self, "transformer_", None) is not None:
+            return X  # the transformer checks it, and may take text
+        return check_columns(self, X, reset=reset)
+
+    def _leaves_rows_out(self) -> bool:
+        """Whether `fit` will record the rows that each member did not see."""
+        held_out = self._needs_rows() and self.weigh_on == "held-out"
+        return held_out and hasattr(self._generator(), "sample")
+
+    def _needs_rows(self) -> bool:
+        """Whether members are weighed, gated or measured by what they predict."""
+        combiner = as_combiner(self.combiner)
+        weighs = combiner is not None and combiner.needs_rows
+        return weighs or self.gate is not None or self._asked() is not None
+
+    def _estimator(self) -> Member:
+        """Return the members' estimator; by default the generator's."""
+        if self.estimator is not None:
+            return self.estimator
+        return self._generator().default_member(self._default_estimator)
+
+    def _estimators(self) -> Sequence[Member]:
+        """Return the unfitted estimators behind the members."""
+        if isinstance(self.generator, Pool):
+            return self.generator.members or [self._estimator()]
+        return [self._estimator()]
+
+    def _generator(self) -> Generator:
+        """Return the generator; by default Bagging(100)."""
+        return Bagging() if self.generator is None else self.generator
+
+    def _forget(self) -> None:
+        """Delete fitted attributes, so that a failed refit leaves no stale ones."""
+        for name in _FITTED:
+            self.__dict__.pop(name, None)
+
+    # --- look inside, copy, scikit-learn ----------------------------------------------
+
     @available_if(  # type: ignore[untyped-decorator]
-        lambda self: hasattr(self, "path_") or hasattr(self, "_summary")
+        lambda self: any(hasattr(self, n) for n in ("path_", "_summary", "_refined"))
     )
     def summary(self) -> Any:
-        """Return what pruning cost and gained, for committees of `prune` and `refine`.
+        """Return errors and costs before and after `prune` or `refine`.
 
-        It is made on first use, from the rows that were given to `prune`.
+        It is computed on first use, from the rows that were given to `prune`.
 
         Returns
         -------
@@ -140,7 +541,8 @@ class BaseCommittee(GatedMembers):
             Prints as a table.
         """
         if not hasattr(self, "_summary"):
-            self._summary = self.path_.assessment.summary(self)  # type: ignore[union-attr]
+            source = self.__dict__.get("_refined") or self.path_.assessment
+            self._summary = source.summary(self)
         return self._summary
 
     def to_sklearn(self) -> Any:
@@ -154,7 +556,7 @@ class BaseCommittee(GatedMembers):
         return to_sklearn(self)
 
     def _html_repr(self) -> str:
-        """Return what a notebook shows: the headlines above scikit-learn's diagram."""
+        """Return the HTML for a notebook: headlines above scikit-learn's diagram."""
         return f"{headline_html(self)}{estimator_html_repr(self)}"
 
     def get_metadata_routing(self) -> MetadataRouter:
@@ -171,222 +573,27 @@ class BaseCommittee(GatedMembers):
         tags.input_tags.allow_nan = plain and all(tag.allow_nan for tag in inputs)
         return tags
 
-    def _fit(self, data: TrainingData | ChunkedData) -> Self:
-        """Generate members, weigh them and keep the result."""
-        rng = check_random_state(self.random_state)
-        check_rows_are_held_out(self, self._generator())
-        if self.stop is not None:
-            assert isinstance(data, TrainingData)
-            return self._grow(data, rng)
-        weigh_on = (
-            self.weigh_on if isinstance(self.weigh_on, str) else float(self.weigh_on)
-        )
-        generation, rows = generate_members(
-            self._generator(),
-            self.estimator if isinstance(self.generator, Pool) else self._estimator(),
-            data,
-            weigh_on=weigh_on if self._needs_rows() else None,
-            **self._how(rng),
-        )
-        weighed = weigh(
-            as_combiner(self.combiner, rng),
-            generation,
-            rows,
-            output=self._generator().output,
-            n_jobs=self.n_jobs,
-            needs_F=self._measures(),
-        )
-        if self._keeps_weighing and weighed.F is not None:
-            self._weighing = weighed.F, rows, generation.held_out
-        measure_held_out(self, weighed, rows, generation.held_out)
-        if not data.in_memory:
-            # The mask would bring the whole graph, and maybe all rows, along.
-            generation = replace(generation, held_out=None)
-        self._hold(generation, weighed.combiner, weighed.weights, rows.classes)
-        return self._fit_gate(generation.F if weighed.F is None else weighed.F, rows)
+    def __getstate__(self) -> Any:
+        """Return the attributes; the mask as bits, the path without rows."""
+        state: Any = super().__getstate__()
+        whole = state.get(WHOLE_PATH, False)
+        state = {n: v for n, v in state.items() if n not in _NOT_COPIED}
+        if state.get("held_out_") is not None:
+            state["held_out_"] = packed(state["held_out_"])
+        if "path_" in state:
+            state["path_"] = state["path_"].for_copy(self, whole=whole)
+        return state
 
-    def _training_data(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        fit_params: dict[str, Any],
-    ) -> TrainingData | ChunkedData:
-        """Return checked rows, in memory or in chunks."""
-        self._check_kind()
-        self._check_gate(self._generator(), self.weigh_on)
-        combiner = as_combiner(self.combiner)
-        data = training_data(self, X, y, sample_weight, fit_params, self._check_y)
-        if isinstance(data, TrainingData):
-            self._digest = digest(data.X)
-            if self.gate is not None:
-                self.gate.check_inputs(data.X)
-        if combiner is not None and not data.in_memory:
-            combiner.check_chunks(data.n_classes)
-        return data
+    def __setstate__(self, state: Any) -> None:
+        """Restore the attributes."""
+        if state.get("held_out_") is not None:
+            state = {**state, "held_out_": unpacked(**state["held_out_"])}
+        super().__setstate__(state)
+        if "path_" in state:
+            self.path_.bind(self)
 
-    def _check_chunks(self, fit_params: dict[str, Any]) -> None:
-        """Refuse, before any work, what has to see all rows at once."""
-        check_chunks(self, self._generator(), fit_params)
-
-    def _leaves_rows_out(self) -> bool:
-        """Whether it will know the rows that each member did not see."""
-        held_out = self._needs_rows() and self.weigh_on == "held-out"
-        return held_out and hasattr(self._generator(), "sample")
-
-    def _needs_rows(self) -> bool:
-        """Whether members are weighed, gated or measured by what they predict."""
-        combiner = as_combiner(self.combiner)
-        weighs = combiner is not None and combiner.needs_rows
-        return weighs or self.gate is not None or self._measures()
-
-    def _measures(self) -> bool:
-        """Whether held-out rows are needed for more than weights."""
-        return self.uncertainty or self.calibration is not None
-
-    def _grow(self, data: TrainingData, rng: np.random.RandomState) -> Self:
-        """Train and weigh members in batches, until the evidence stops to rise."""
-        if self.combiner is None or self.weigh_on == "train":
-            raise ValueError(
-                'stop="evidence" needs a combiner with an evidence, such as EPPruner(), '
-                'and weigh_on="held-out" or a fraction. Got '
-                f"combiner={self.combiner!r} and weigh_on={self.weigh_on!r}."
-            )
-        rows = None
-        if not isinstance(self.weigh_on, str):
-            data, rows = split_off(data, self.weigh_on, rng)
-        generator, estimator, how = self._generator(), self._estimator(), self._how(rng)
-        generation, combiner = grow(
-            generator, estimator, data, as_combiner(self.combiner), rows=rows, **how
-        )
-        weighed = Weighed(combiner, combiner.weights_, generation.F)
-        used = data if rows is None else rows
-        measure_held_out(self, weighed, used, generation.held_out)
-        self._hold(generation, combiner, combiner.weights_, data.classes)
-        F = generation.F if rows is None else None
-        return self._fit_gate(F, data if rows is None else rows)
-
-    def _how(self, rng: np.random.RandomState) -> dict[str, Any]:
-        """Return how members are to be trained."""
-        return {
-            "n_jobs": self.n_jobs,
-            "random_state": rng,
-            "verbose": bool(self.verbose),
-        }
-
-    def _hold(
-        self,
-        generation: Generation,
-        combiner: Combiner | None,
-        weights: FloatArray,
-        codes: IntArray | None,
-    ) -> Self:
-        """Keep the members that have a weight, and how they predict."""
-        members, mask = generation.members, generation.held_out
-        self.support_ = np.flatnonzero(weights)
-        if not len(self.support_):
-            self.support_ = np.arange(len(members))
-        self.combiner_ = combiner
-        self.held_out_ = None if mask is None else mask[:, self.support_]
-        self.roster_ = Roster(
-            members,
-            weights,
-            getattr(self, "classes_", None),
-            codes,
-            output=self._generator().output,
-            link="combiner" if self.gate is None else "mean",
-            # A gate weighs probabilities, whatever weighed the members.
-            floor=None if combiner is None or self.gate else combiner.floor_,
-            # Column names have been checked by then; trees want one array for all.
-            arrays=all(isinstance(m, BaseDecisionTree) for m in members),
-            names=generation.names,
-        ).only(self.support_, weights[self.support_])
-        return self
-
-    def _check_kind(self) -> None:
-        """Refuse members that are plainly made for the other task."""
-        wrong = is_regressor if is_classifier(self) else is_classifier
-        for estimator in self._estimators():
-            if wrong(estimator):
-                raise ValueError(
-                    f"The members of a {type(self).__name__} must be of its own kind. "
-                    f"Got {type(estimator).__name__}."
-                )
-
-    def _forget(self) -> None:
-        """Be unfitted: should this fit fail, nothing old may stay beside the new."""
-        for name in (
-            *("roster_", "combiner_", "held_out_", "support_", "path_", "gate_"),
-            *("_whole", "_summary", "_slope", "_calibration", "_weighing", "_digest"),
-            *("_held_out_rows", "refinement_"),
-        ):
-            self.__dict__.pop(name, None)
-
-    @lazy_rows(tail=_member_axes)
-    def member_predictions(self, X: Any, *, n_jobs: int | None = None) -> FloatArray:
-        """Return F, the predictions of every member.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (N, n_features)
-        n_jobs : int, optional
-            The committee's own `n_jobs` unless given.
-
-        Returns
-        -------
-        F : array of shape (N, M) or (N, M, K)
-            Classes in the order of `classes_`.
-        """
-        check_is_fitted(self)
-        n_jobs = self.n_jobs if n_jobs is None else n_jobs
-        return predict_members(self.roster_, self._prepared(X), n_jobs=n_jobs)
-
-    def _combined(self, X: Any) -> FloatArray:
-        """Return sum_m w_m f_m, or with a gate sum_m g_m(x) f_m."""
-        check_is_fitted(self)
-        if self.gate_ is not None:
-            return self._gated(X)
-        X, whole = self._prepared(X), self._rebuilt()
-        return (
-            combined(self.roster_, X, n_jobs=self.n_jobs) if whole is None else whole(X)
-        )
-
-    def _rebuilt(self) -> Rebuilt | None:
-        """Return the booster that rounds make up again: one call instead of many."""
-        if isinstance(self.members_[0], Round) and "_whole" not in self.__dict__:
-            self._whole = rebuilt(self.members_, self.weights_)
-        return self.__dict__.get("_whole")
-
-    def _prepared(self, X: Any) -> Any:
-        """Check X and return it as the members take it."""
-        return self.roster_.prepared(self._check_X(X, reset=False))
-
-    def _as_roster(self) -> Roster:
-        """Return the roster with what is known of the training rows."""
-        check_is_fitted(self)
-        known = with_rows(self.roster_, self.held_out_, getattr(self, "_digest", None))
-        if self.gate_ is not None:  # weights that are no weights of all rows
-            known = replace(known, weights=None)
-        return replace(known, combiner=self.combiner_)
-
-    def _check_X(self, X: Any, *, reset: bool) -> Any:
-        """Check names and widths; hand frames and sparse matrices through."""
-        if getattr(self, "transformer_", None) is not None:
-            return X  # for the transformer to judge, which may well take text
-        return check_columns(self, X, reset=reset)
-
-    def _estimator(self) -> Member:
-        """Return the members' estimator, that of the generator unless given."""
-        if self.estimator is not None:
-            return self.estimator
-        return self._generator().default_member(self._default_estimator)
-
-    def _estimators(self) -> Sequence[Member]:
-        """Return the unfitted estimators behind the members."""
-        if isinstance(self.generator, Pool):
-            return self.generator.members or [self._estimator()]
-        return [self._estimator()]
-
-    def _generator(self) -> Generator:
-        """Return the generator, Bagging(100) unless given."""
-        return Bagging() if self.generator is None else self.generator
+    def __copy__(self) -> Self:
+        """Return another committee with the same attributes, rows of the path included."""
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other

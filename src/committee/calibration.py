@@ -30,6 +30,7 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import log_softmax, softmax
 
 from committee._typing import FloatArray, IntArray
+from committee.losses import log_losses
 from committee.probabilities import certain_scores, fit_slope
 
 METHODS = ("slope", "vector")
@@ -154,19 +155,13 @@ def fit_calibration(
     if sums is not None:
         sums, variance = sums[counted], None if variance is None else variance[counted]
         other = Calibration(fit_slope(sums, y, s, variance))
-        losses = [s @ _log_losses(c(p, sums, variance), y) for c in (found, other)]
+        losses = [s @ log_losses(c(p, sums, variance), y) for c in (found, other)]
         if losses[1] < losses[0]:
             found = other
             z = certain_scores(sums, other.slope, variance)
     if method == "slope":
         return found
     return Calibration(*_fitted_vector(z, y, s, found))
-
-
-def _log_losses(p: FloatArray, y: IntArray) -> FloatArray:
-    least = np.finfo(np.float64).tiny
-    losses: FloatArray = -np.log(np.maximum(p[np.arange(len(y)), y], least))
-    return losses
 
 
 def _fitted_slope(z: FloatArray, y: IntArray, s: FloatArray) -> float:

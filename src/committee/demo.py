@@ -28,8 +28,8 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from committee._typing import FloatArray, Member
 from committee.combiners import EPPruner
+from committee.committee import CommitteeClassifier
 from committee.diagnostics import Ambiguity, ambiguity
-from committee.estimators import CommitteeClassifier
 from committee.members import Bagging, Pool
 from committee.predictions import member_predictions
 from committee.pruning.costs import seconds_per_row

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -23,14 +23,6 @@ STRONG = 3.0
 PATIENCE = 2
 
 
-class Weighed(NamedTuple):
-    """A fitted combiner or None, the weights of all members, and F if it was needed."""
-
-    combiner: Combiner | None
-    weights: FloatArray
-    F: FloatArray | None = None
-
-
 def weigh(
     combiner: Combiner | None,
     generation: Generation,
@@ -39,11 +31,17 @@ def weigh(
     output: Output,
     n_jobs: int | None,
     needs_F: bool = False,
-) -> Weighed:
+) -> tuple[Combiner | None, FloatArray, FloatArray | None]:
     """Fit a clone of the combiner on the generation's F, or on F of the given rows.
 
-    Without a combiner the generator's own weights are taken, equal ones as a rule.
-    With `needs_F` predictions are made even if no weight depends on them.
+    Without a combiner the weights are the generator's, or else equal.
+
+    Returns
+    -------
+    combiner : fitted Combiner or None
+    weights : array of shape (M,)
+    F : array of shape (N, M) or (N, M, K), or None
+        None if neither the combiner nor `needs_F` needs predictions.
     """
     M, F = len(generation.members), generation.F
     learns = combiner is not None and combiner.needs_rows
@@ -57,7 +55,7 @@ def weigh(
         )
     if combiner is None:
         own = generation.weights
-        return Weighed(None, np.full(M, 1.0 / M) if own is None else own, F)
+        return None, np.full(M, 1.0 / M) if own is None else own, F
     combiner = clone(combiner)
     if learns:
         mask, s = generation.held_out, rows.sample_weight
@@ -67,7 +65,7 @@ def weigh(
         combiner.fit(np.zeros((1, M, *shape)), np.zeros(1))
     if generation.names is not None:
         combiner.member_names_ = generation.names
-    return Weighed(combiner, combiner.weights_, F)
+    return combiner, combiner.weights_, F
 
 
 def grow(

@@ -6,7 +6,7 @@ import pytest
 from committee import GreedyPruner
 from committee.combiners import areas
 from committee.combiners.objectives import row_score
-from committee.combiners.problem import Problem
+from committee.votes import Votes
 
 
 def many_votes(N, K, hard=(), M=12, seed=0):
@@ -51,7 +51,7 @@ def test_who_leads_the_race_is_picked_as_without_it(K, weighted, monkeypatch):
 def test_batches_have_the_areas_of_their_rows():
     """With ties, against the exact areas of the same rows."""
     F, y = many_votes(20_000, 3, hard=(0, 5))
-    score = row_score(Problem(F, y, None, None), "roc_auc_ovr")
+    score = row_score(Votes(F, y, None, None), "roc_auc_ovr")
     race = score.race
     T = F[:, 1].T
     T = np.vstack([T, T.sum(axis=0)])
@@ -67,7 +67,7 @@ def test_batches_have_the_areas_of_their_rows():
 def test_weighted_rows_come_as_often_as_they_weigh():
     F, y = many_votes(20_000, 3)
     s = np.where(np.arange(20_000) % 4 == 0, 3.0, 1.0)
-    race = row_score(Problem(F, y, None, s), "roc_auc_ovr").race
+    race = row_score(Votes(F, y, None, s), "roc_auc_ovr").race
     drawn = np.bincount(race.rows.ravel(), minlength=20_000)
     # 20,000 of a total weight of 30,000, evenly spaced: each within one of its share.
     assert np.abs(drawn - s * 20_000 / 30_000).max() <= 1
@@ -80,4 +80,4 @@ def test_no_race_where_a_class_is_rare():
     F, y = many_votes(20_000, 3)
     y[y == 2] = 1
     y[:200] = 2
-    assert row_score(Problem(F, y, None, None), "roc_auc_ovr").race is None
+    assert row_score(Votes(F, y, None, None), "roc_auc_ovr").race is None

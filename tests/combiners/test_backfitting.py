@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from committee import ReduceErrorPruner, error_correlation
-from committee.combiners.problem import Problem
+from committee.votes import Votes
 from tests.reference import pruners as plain
 from tests.reference.hostile import votes
 from tests.reference.problems import make_held_out, make_problem
@@ -66,7 +66,7 @@ def test_an_order_of_all_members_reads_the_matrix_a_few_times(monkeypatch):
     F, y = make_problem("regression", N=60, M=100)
     C = Counted(error_correlation(F, y))
     expected = ReduceErrorPruner(4).fit(F, y).order_
-    monkeypatch.setattr(Problem, "error_correlation", lambda self: (C, 1.0))
+    monkeypatch.setattr(Votes, "error_correlation", lambda self: (C, 1.0))
     np.testing.assert_array_equal(ReduceErrorPruner(4).fit(F, y).order_, expected)
     assert C.read < 5 * C.C.size
 

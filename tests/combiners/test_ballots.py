@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from committee.combiners.ballots import Ballots, Tally, grid, least, places
-from committee.combiners.problem import Problem
+from committee.votes import Votes
 from tests.reference.pruners import Rows, vote_problems
 
 
 @given(case=vote_problems)
 def test_errors_and_votes_are_those_of_counting(case):
-    rows, ballots = Rows(*case), Ballots(Problem(*case))
+    rows, ballots = Rows(*case), Ballots(Votes(*case))
     np.testing.assert_array_equal(ballots.choice, rows.vote)
     expected = [rows.error(m) for m in range(rows.M)]
     np.testing.assert_allclose(ballots.errors(), expected, atol=1e-12)
@@ -20,7 +20,7 @@ def test_errors_and_votes_are_those_of_counting(case):
 
 @given(case=vote_problems, seed=st.integers(0, 2**20))
 def test_a_tally_follows_every_change(case, seed):
-    rows, tally = Rows(*case), Tally(Ballots(Problem(*case)))
+    rows, tally = Rows(*case), Tally(Ballots(Votes(*case)))
     rng = np.random.default_rng(seed)
     members = []
     for _ in range(3 * rows.M):
@@ -58,6 +58,6 @@ def test_more_classes_than_short_integers():
     F = np.zeros((3, 2, 40_000))
     F[np.arange(3), 0, y] = 1.0
     F[:, 1, 1] = 1.0
-    ballots = Ballots(Problem(F, y, None, None))
+    ballots = Ballots(Votes(F, y, None, None))
     np.testing.assert_array_equal(ballots.choice[:, 0], y)
     np.testing.assert_array_equal(ballots.errors(), [0.0, 1.0])

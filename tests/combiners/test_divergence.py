@@ -8,14 +8,14 @@ from sklearn.tree import DecisionTreeClassifier
 from committee import AdaBoost, CommitteeClassifier, KLPruner, disagreement
 from committee.combiners.ballots import Ballots
 from committee.combiners.divergence import boosting_weights, symmetric_divergence
-from committee.combiners.problem import Problem
+from committee.votes import Votes
 from tests.reference.problems import make_problem
 
 
 def test_divergence_of_two_coins():
     """Smoothing 0 in the limit: (0.9 - 0.1) log 9 from each of the two classes."""
     F = np.array([[[0.9, 0.1], [0.1, 0.9]]])
-    ballots = Ballots(Problem(F, np.zeros(1, dtype=int), None, None))
+    ballots = Ballots(Votes(F, np.zeros(1, dtype=int), None, None))
     J = symmetric_divergence(ballots, 1e-12)
     np.testing.assert_allclose(J, [[0, 1.6 * np.log(9)], [1.6 * np.log(9), 0]])
 
@@ -23,14 +23,14 @@ def test_divergence_of_two_coins():
 def test_divergence_of_votes_is_proportional_to_disagreement():
     F, y = make_problem("multiclass", N=100)
     V = np.eye(3)[F.argmax(axis=2)]
-    J = symmetric_divergence(Ballots(Problem(1e150 * V, y, None, None)), 0.01)
+    J = symmetric_divergence(Ballots(Votes(1e150 * V, y, None, None)), 0.01)
     share = disagreement(V)
     np.testing.assert_allclose(J / J.max(), share / share.max(), atol=1e-12)
 
 
 def test_a_row_without_a_positive_entry_is_the_vote_it_casts():
     F = np.array([[[-1.0, -2.0], [1.0, 0.0], [0.0, 0.0]]])
-    ballots = Ballots(Problem(F, np.zeros(1, dtype=int), None, None))
+    ballots = Ballots(Votes(F, np.zeros(1, dtype=int), None, None))
     np.testing.assert_allclose(symmetric_divergence(ballots, 0.01), 0, atol=1e-12)
 
 
@@ -58,7 +58,7 @@ def test_row_weights_are_those_that_boosting_trained_on(n_classes, monkeypatch):
     boosted = CommitteeClassifier(stump, generator=AdaBoost(8), random_state=0)
     boosted.fit(X, y, sample_weight=s)
     F = boosted.member_predictions(X)
-    P = boosting_weights(Ballots(Problem(F, y, None, s)))
+    P = boosting_weights(Ballots(Votes(F, y, None, s)))
     np.testing.assert_allclose(P, np.array(seen)[: len(P)], rtol=1e-10)
 
     def J(i, j):

@@ -9,12 +9,12 @@ from committee.combiners.likelihoods import (
     offset_dominates,
     signed_rows,
 )
-from committee.combiners.problem import Problem
+from committee.votes import Votes
 from tests.reference.problems import make_held_out, make_problem
 
 
 def problem(kind, **known):
-    return Problem(*make_problem(kind), known.get("held_out"), known.get("s"))
+    return Votes(*make_problem(kind), known.get("held_out"), known.get("s"))
 
 
 def test_two_classes_give_signed_votes():
@@ -81,5 +81,5 @@ def test_held_out_moments_count_the_rows_that_somebody_left_out(kind):
 def test_an_offset_dominates_where_y_hardly_varies_beside_it():
     F, y = make_problem("regression")
     for shift, expected in ((0.0, False), (100.0, False), (1e4, True), (-1e9, True)):
-        assert offset_dominates(Problem(F + shift, y + shift, None, None)) is expected
-    assert not offset_dominates(Problem(F, np.zeros(40), None, None))
+        assert offset_dominates(Votes(F + shift, y + shift, None, None)) is expected
+    assert not offset_dominates(Votes(F, np.zeros(40), None, None))

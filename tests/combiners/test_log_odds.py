@@ -23,8 +23,8 @@ from committee import (
 from committee.bayes import fit_probit
 from committee.combiners.likelihoods import signed_rows
 from committee.combiners.log_odds import loo_slope
-from committee.combiners.problem import Problem
 from committee.ep import classification_path, classification_posterior, preferred
+from committee.votes import Votes
 from tests.reference.problems import make_held_out, make_problem
 
 
@@ -60,7 +60,7 @@ def test_the_slope_is_that_of_rows_left_out():
     """Against posteriors without each row, at the same alphas, and a fine search."""
     F, y = unsure_problem(N=80, K=2, seed=1)
     floor = 1 / 82
-    S = signed_rows(Problem(np.log(np.clip(F, floor, 1)), y, None, None)).F
+    S = signed_rows(Votes(np.log(np.clip(F, floor, 1)), y, None, None)).F
     step = preferred(classification_path(S, rule="max-evidence").steps, "max-evidence")
     S = S[:, step.active]
     margins = np.array(
@@ -76,7 +76,7 @@ def test_the_slope_is_that_of_rows_left_out():
         return -np.sum(log_softmax(scores, axis=1) @ targets)
 
     best = np.exp(minimize_scalar(loss, bounds=(-5, 5), method="bounded").x)
-    problem = Problem(F, y, None, None)
+    problem = Votes(F, y, None, None)
     found = loo_slope(problem, *weighed(step), floor)
     active, w, cov = weighed(step)
     as_fitted = loo_slope(problem, active, w, 0 * cov, floor)
@@ -90,14 +90,14 @@ def test_the_slope_is_of_full_votes():
     twins, mask = F[:, :1].repeat(4, axis=1), make_held_out(300, 4)
     rows = mask.any(axis=1)
     step = preferred(EPPruner(pool="log").fit(F[:, :1], y).path_.steps)
-    one = loo_slope(Problem(F[rows, :1], y[rows], None, None), *weighed(step), 0.01)
+    one = loo_slope(Votes(F[rows, :1], y[rows], None, None), *weighed(step), 0.01)
     shared = replace(
         step,
         active=np.arange(4),
         weights=step.weights.repeat(4) / 4,
         cov=np.zeros((4, 4)),
     )
-    several = loo_slope(Problem(twins, y, mask, None), *weighed(shared), 0.01)
+    several = loo_slope(Votes(twins, y, mask, None), *weighed(shared), 0.01)
     # The covariance of the one, and the rows without votes in 1 / (N + K), are all.
     assert several == pytest.approx(one, rel=0.02)
 
@@ -127,7 +127,7 @@ def test_relatives_of_ep_weigh_the_same_rows(kind, masked):
     mask = make_held_out(300) if masked else None
     pruner = kind(pool="log").fit(F, y, held_out=mask)
     z = np.log(np.clip(F, pruner.floor_, 1))
-    rows = signed_rows(Problem(z, y, mask, None))
+    rows = signed_rows(Votes(z, y, mask, None))
     if kind is EMPruner:
         expected = fit_probit(rows.F).weights
     else:

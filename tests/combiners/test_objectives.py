@@ -13,7 +13,7 @@ from sklearn.metrics import (
 
 from committee import GreedyPruner
 from committee.combiners.objectives import row_score
-from committee.combiners.problem import Problem
+from committee.votes import Votes
 from tests.reference import search
 from tests.reference.problems import KINDS, make_problem
 
@@ -71,7 +71,7 @@ def test_fast_scores_are_those_of_scikit_learn(N, K, hard, name):
     if name == "roc_auc" and K > 2:
         name = "roc_auc_ovr"
     F, y, rng = votes(N, K, hard)
-    problem = Problem(F, y, None, rng.integers(1, 5, size=N).astype(float))
+    problem = Votes(F, y, None, rng.integers(1, 5, size=N).astype(float))
     fast, slow = (row_score(problem, s) for s in (name, get_scorer(name)))
     np.testing.assert_allclose(fast.all_candidates(), slow.all_candidates(), rtol=1e-9)
     for m in (0, 3, 3):
@@ -88,7 +88,7 @@ def test_votes_that_cannot_be_heard_are_filled(K, hard):
     held_out = rng.random((30, 5)) < 0.4
     held_out[:, :2] |= held_out.sum(axis=1, keepdims=True) < 2
     s = rng.integers(1, 5, size=30).astype(float)
-    problem = Problem(F, y, held_out, s)
+    problem = Votes(F, y, held_out, s)
     for name, which, sign in (
         ("neg_log_loss", 0, 0.0),
         ("accuracy", 1, 1.0),
@@ -133,7 +133,7 @@ def test_where_no_chosen_member_speaks_chance_has_a_say():
     """Member 0 votes on row 0 only; on row 1 two others are right and one is not."""
     F = np.eye(2)[[[0, 1, 1, 0], [0, 1, 1, 0]]]
     held_out = np.array([[True, False, False, False], [False, True, True, True]])
-    problem = Problem(F, np.array([0, 1]), held_out, None)
+    problem = Votes(F, np.array([0, 1]), held_out, None)
     accuracy, log_loss = (
         -row_score(problem, name).all_candidates()[0]
         for name in ("accuracy", "neg_log_loss")

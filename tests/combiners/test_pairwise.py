@@ -20,7 +20,7 @@ from committee.combiners.pairwise import (
     agreement,
     lower_left_hull,
 )
-from committee.combiners.problem import Problem
+from committee.votes import Votes
 from tests.reference import pruners as plain
 from tests.reference.hostile import votes
 from tests.reference.problems import make_problem
@@ -145,7 +145,7 @@ def test_members_that_share_no_row():
 
 @given(case=plain.vote_problems)
 def test_pairs_against_plain_loops(case):
-    rows, ballots = plain.Rows(*case), Ballots(Problem(*case))
+    rows, ballots = plain.Rows(*case), Ballots(Votes(*case))
     kappa = agreement(ballots).kappa
     J = symmetric_divergence(ballots, 0.05)
     for i, j in permutations(range(rows.M), 2):
@@ -161,7 +161,7 @@ def test_pairs_against_plain_loops(case):
 def test_blocks_of_rows_add_up(monkeypatch):
     F, y = make_problem("multiclass")
     mask = np.random.default_rng(0).random((40, 7)) < 0.5
-    ballots = Ballots(Problem(F, y, mask, None))
+    ballots = Ballots(Votes(F, y, mask, None))
     whole = (*agreement(ballots), symmetric_divergence(ballots, 0.1))
     monkeypatch.setattr("committee.combiners.divergence._BLOCK", 50)
     monkeypatch.setattr("committee.diagnostics.agreement._BLOCK", 50)

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 
 from committee import LPBoostWeights
 from committee.combiners import programming
-from committee.combiners.problem import Problem
 from committee.linalg import soft_margin
+from committee.votes import Votes
 from tests.reference import search
 from tests.reference.hostile import fit_or_refuse, hostile_regression, hostile_votes
 from tests.reference.problems import KINDS, make_held_out, make_problem
@@ -117,7 +117,7 @@ def test_a_programme_that_cannot_be_solved_is_a_value_error():
 
 def test_rows_of_a_problem_are_not_changed(binary_problem):
     F, y = binary_problem
-    A, s = programming._margin_rows(Problem(F, y, None, None))
+    A, s = programming._margin_rows(Votes(F, y, None, None))
     assert A.shape == (40, 1, 7)
     assert s.tolist() == [1.0] * 40
 

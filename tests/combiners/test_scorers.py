@@ -8,7 +8,7 @@ from sklearn.metrics import make_scorer, roc_auc_score
 
 from committee import GreedyPruner
 from committee.combiners import scorers
-from committee.combiners.problem import Problem
+from committee.votes import Votes
 from tests.reference.problems import make_held_out, make_problem
 
 
@@ -26,7 +26,7 @@ def test_the_area_is_that_of_scikit_learn(rows, weighted):
     p = np.stack([3 - score, score], axis=1) / 3
     y = (k > 0).astype(int)
     weight = s.astype(float) if weighted else None
-    found = scorers.roc_auc(Problem(p[:, None], y, None, weight), "roc_auc")
+    found = scorers.roc_auc(Votes(p[:, None], y, None, weight), "roc_auc")
     assert found is not None
     slabs, area = found
     expected = roc_auc_score(y, p[:, 1], sample_weight=weight)

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 
 import committee
 from committee import BestPruner
-from committee.combiners.problem import Problem
 from committee.combiners.selection import VotePruner, selection_path
+from committee.votes import Votes
 from tests.reference.hostile import fit_or_refuse, hostile_regression, hostile_votes
 from tests.reference.problems import KINDS, make_held_out, make_problem
 from tests.reference.pruners import path_errors
@@ -40,7 +40,7 @@ def test_path_against_plain_loops(kind, masked, weighted):
     held_out = make_held_out() if masked else None
     s = np.random.default_rng(0).exponential(size=40) if weighted else None
     order = np.array([5, 2, 6, 0])
-    path = selection_path(Problem(F, y, held_out, s), order)
+    path = selection_path(Votes(F, y, held_out, s), order)
     error, error_se = path_errors(F, y, order, held_out, s)
     np.testing.assert_allclose(path.error, error, rtol=1e-12)
     np.testing.assert_allclose(path.error_se, error_se, rtol=1e-10)
@@ -50,7 +50,7 @@ def test_path_against_plain_loops(kind, masked, weighted):
 
 def test_blocks_of_rows_add_up(monkeypatch):
     F, y = make_problem("multiclass")
-    problem, order = Problem(F, y, make_held_out(), None), np.arange(7)
+    problem, order = Votes(F, y, make_held_out(), None), np.arange(7)
     whole = selection_path(problem, order)
     monkeypatch.setattr("committee.combiners.selection._BLOCK", 20)
     parts = selection_path(problem, order)
@@ -61,8 +61,8 @@ def test_blocks_of_rows_add_up(monkeypatch):
 def test_path_of_a_regression_in_other_units(scale):
     F, y = make_problem("regression")
     order = np.arange(7)
-    path = selection_path(Problem(F, y, None, None), order)
-    scaled = selection_path(Problem(scale * F, scale * y, None, None), order)
+    path = selection_path(Votes(F, y, None, None), order)
+    scaled = selection_path(Votes(scale * F, scale * y, None, None), order)
     np.testing.assert_allclose(scaled.error / scale**2, path.error, rtol=1e-10)
     np.testing.assert_allclose(scaled.error_se / scale**2, path.error_se, rtol=1e-10)
 
@@ -70,7 +70,7 @@ def test_path_of_a_regression_in_other_units(scale):
 def test_a_huge_member_spoils_only_the_committees_it_is_in():
     F, y = make_problem("regression")
     F[:, 6] *= 1e200
-    path = selection_path(Problem(F, y, None, None), np.arange(7))
+    path = selection_path(Votes(F, y, None, None), np.arange(7))
     error, error_se = path_errors(F[:, :6], y, np.arange(6))
     np.testing.assert_allclose(path.error[:6], error, rtol=1e-12)
     np.testing.assert_allclose(path.error_se[:6], error_se, rtol=1e-10)
@@ -81,7 +81,7 @@ def test_sizes_without_a_vote_have_no_error():
     F, y = make_problem("binary")
     held_out = make_held_out()
     held_out[:, 2] = False
-    path = selection_path(Problem(F, y, held_out, None), np.array([2, 0]))
+    path = selection_path(Votes(F, y, held_out, None), np.array([2, 0]))
     assert path.error[0] == np.inf
     assert np.isfinite(path.error[1])
 

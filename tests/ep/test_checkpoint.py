@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from committee import ARDPruner, EPPruner
-from committee.ep import RecordedVotes, Votes, votes_path
+from committee.ep import ProbitRows, RecordedRows, votes_path
 
 
 @pytest.fixture
@@ -27,8 +27,8 @@ def stop_after(n):
     return callback
 
 
-class Counted(Votes):
-    """Votes that count how often they are swept over."""
+class Counted(ProbitRows):
+    """Rows that count how often they are swept over."""
 
     swept = 0
 
@@ -47,41 +47,43 @@ def same_path(found, expected):
 def test_a_second_start_goes_on(S, tmp_path, n):
     with pytest.raises(Stop):
         votes_path(
-            RecordedVotes(Votes(S), tmp_path), rule="min-loo", callback=stop_after(n)
+            RecordedRows(ProbitRows(S), tmp_path),
+            rule="min-loo",
+            callback=stop_after(n),
         )
     Counted.swept = 0
     expected = votes_path(Counted(S), rule="min-loo")
     whole, Counted.swept = Counted.swept, 0
-    same_path(votes_path(RecordedVotes(Counted(S), tmp_path), rule="min-loo"), expected)
+    same_path(votes_path(RecordedRows(Counted(S), tmp_path), rule="min-loo"), expected)
     assert 0 < Counted.swept < whole
 
 
 def test_a_finished_run_is_read_without_a_sweep(S, tmp_path):
-    expected = votes_path(RecordedVotes(Votes(S), tmp_path), rule="min-loo")
+    expected = votes_path(RecordedRows(ProbitRows(S), tmp_path), rule="min-loo")
     Counted.swept = 0
-    same_path(votes_path(RecordedVotes(Counted(S), tmp_path), rule="min-loo"), expected)
+    same_path(votes_path(RecordedRows(Counted(S), tmp_path), rule="min-loo"), expected)
     assert Counted.swept == 0
 
 
 def test_the_folder_stays_small(S, tmp_path):
-    votes_path(RecordedVotes(Votes(S), tmp_path), rule="min-loo")
+    votes_path(RecordedRows(ProbitRows(S), tmp_path), rule="min-loo")
     assert len(list(tmp_path.glob("sites-*"))) < 0.5 * len(list(tmp_path.glob("*.npz")))
 
 
 def test_other_rows_or_options_are_refused(S, tmp_path):
-    votes_path(RecordedVotes(Votes(S), tmp_path))
+    votes_path(RecordedRows(ProbitRows(S), tmp_path))
     with pytest.raises(ValueError, match="other rows or other options"):
-        votes_path(RecordedVotes(Votes(S[:-1]), tmp_path))
+        votes_path(RecordedRows(ProbitRows(S[:-1]), tmp_path))
     with pytest.raises(ValueError, match="other rows or other options"):
-        votes_path(RecordedVotes(Votes(S), tmp_path), truncated=False, price=1.0)
+        votes_path(RecordedRows(ProbitRows(S), tmp_path), truncated=False, price=1.0)
 
 
 def test_sites_of_other_rows_are_refused(S, tmp_path):
-    rows = Votes(S)
+    rows = ProbitRows(S)
     rows.save(rows.initial_sites(), tmp_path)
     np.testing.assert_array_equal(rows.load(tmp_path).t, rows.initial_sites().t)
     with pytest.raises(ValueError, match="sites of 200 rows, but there are 100"):
-        Votes(S[:100]).load(tmp_path)
+        ProbitRows(S[:100]).load(tmp_path)
 
 
 @pytest.mark.parametrize("kind", [EPPruner, ARDPruner])
@@ -96,7 +98,7 @@ def test_pruners_take_a_checkpoint(kind, binary_problem, tmp_path):
 
 def test_the_folder_is_found_from_other_places(S, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    rows = RecordedVotes(Votes(S), "sweeps")
+    rows = RecordedRows(ProbitRows(S), "sweeps")
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     votes_path(rows, rule="min-loo")

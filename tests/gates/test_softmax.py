@@ -7,9 +7,9 @@ from scipy.special import softmax
 from sklearn.model_selection import KFold
 
 from committee import OptimalWeights, SimplexWeights, SoftmaxGate
-from committee.combiners.problem import Problem
 from committee.gates.gate_share import gate_share
 from committee.gates.softmax import PENALTIES, Rows
+from committee.votes import Votes
 
 
 def _piecewise(N=300, noise=0.1, seed=0):
@@ -26,7 +26,7 @@ def test_the_gradient_is_that_of_the_objective():
     F, y = rng.dirichlet(np.ones(K), (N, M)), rng.integers(0, K, N)
     mask = rng.random((N, M)) < 0.7
     mask[:, 0] = True
-    problem = Problem(F, y, mask, rng.random(N))
+    problem = Votes(F, y, mask, rng.random(N))
     rows = Rows.of(rng.normal(size=(N, 2)), problem, np.array([0.5, 0.5, 0.0]))
 
     def value(b):
@@ -42,7 +42,7 @@ def test_the_gradient_is_that_of_the_objective():
 def test_the_objective_is_a_plain_loop():
     X, F, y = _piecewise(10)
     w, B = np.array([0.2, 0.3, 0.5]), np.arange(9.0).reshape(3, 3) / 9
-    rows = Rows.of(X, Problem(F, y, None, None), w)
+    rows = Rows.of(X, Votes(F, y, None, None), w)
     start = np.log(0.9 * w + 0.1 / 3)
     total = 0.0
     for n in range(10):
@@ -78,7 +78,7 @@ def test_the_share_is_that_of_the_folds():
     assert 0 < gate.gate_share_ < 1
     Z = (X - X.mean(0)) / X.std(0)
     unit = np.abs(F - y[:, None]).max()
-    problem = Problem(F / unit, y / unit, None, None)
+    problem = Votes(F / unit, y / unit, None, None)
     static, gated = np.zeros((100, 1)), np.zeros((4, 100, 1))
     for train, test in KFold(5, shuffle=True, random_state=0).split(Z):
         w = SimplexWeights().fit(F[train], y[train]).normalized_weights_
@@ -103,7 +103,7 @@ def test_dropped_members_abstain_at_the_rate_and_one_is_always_there():
     X, F, y = _piecewise(2000)
     mask = np.random.default_rng(0).random(F.shape) < 0.5
     mask[:, 0] |= ~mask.any(axis=1)
-    rows = Rows.of(X, Problem(F, y, mask, None), np.full(3, 1 / 3))
+    rows = Rows.of(X, Votes(F, y, mask, None), np.full(3, 1 / 3))
     copies = rows.dropped(0.4, np.random.RandomState(0))
     there, before = np.isfinite(copies.start), np.tile(mask, (4, 1))
     assert not np.any(there & ~before)

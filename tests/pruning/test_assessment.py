@@ -196,7 +196,7 @@ def test_no_rows_are_in_a_pickle(rng):
     small = prune(forest, X, y, oob=True)
     small.summary()
     data = pickle.dumps(small)
-    F = small.path_.assessment.data.evaluation.F
+    F = small.path_.assessment.data.votes.F
     for rows in (X, y, F, F.T):
         assert rows[:2].tobytes() in pickle.dumps(np.ascontiguousarray(rows))
         assert rows[:2].tobytes() not in data

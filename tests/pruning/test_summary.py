@@ -1,10 +1,18 @@
 """The numbers of a summary, and how it prints."""
 
+import json
+
 import numpy as np
 import pytest
 from scipy.stats import binom
 
-from committee.pruning.summary import Summary, disagreement, paired_difference
+from committee.losses import paired_difference
+from committee.pruning.summary import (
+    RefinedSize,
+    Refinement,
+    Summary,
+    disagreement,
+)
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 20), (3, 20), (19, 20), (20, 20)])
@@ -34,32 +42,35 @@ def test_weights_are_numbers_of_rows(rng):
     assert mean == pytest.approx(np.repeat(after - before, s).mean())
 
 
+NUMBERS = {
+    "measure": "error rate",
+    "n_rows": 1000,
+    "n_members_before": 500,
+    "n_members_after": 20,
+    "error_before": 0.1,
+    "error_after": 0.09,
+    "difference": -0.01,
+    "difference_se": 0.005,
+    "cross_fitted": True,
+    "error_as_weighed": 0.08,
+    "loo": 0.095,
+    "loo_measure": "error rate",
+    "bytes_before": 50_000_000,
+    "bytes_after": 2_000_000,
+    "seconds_before": 1e-4,
+    "seconds_after": 4e-6,
+    "disagreement": 0.03,
+    "disagreement_upper": 0.04,
+    "oob": False,
+    "log_loss_before": 0.3,
+    "log_loss_after": 0.2,
+    "log_loss_difference": -0.1,
+    "log_loss_difference_se": 0.02,
+}
+
+
 def test_it_prints_as_a_table():
-    summary = Summary(
-        measure="error rate",
-        n_rows=1000,
-        n_members_before=500,
-        n_members_after=20,
-        error_before=0.1,
-        error_after=0.09,
-        difference=-0.01,
-        difference_se=0.005,
-        cross_fitted=True,
-        error_as_weighed=0.08,
-        loo=0.095,
-        loo_measure="error rate",
-        bytes_before=50_000_000,
-        bytes_after=2_000_000,
-        seconds_before=1e-4,
-        seconds_after=4e-6,
-        disagreement=0.03,
-        disagreement_upper=0.04,
-        oob=False,
-        log_loss_before=0.3,
-        log_loss_after=0.2,
-        log_loss_difference=-0.1,
-        log_loss_difference_se=0.02,
-    )
+    summary = Summary(**NUMBERS)
     text = str(summary)
     for part in (
         "500",
@@ -81,3 +92,29 @@ def test_it_prints_as_a_table():
         assert error not in text
         assert error in summary.details()
     assert summary.details().count("too small") == 2
+
+
+def refinement(**changes):
+    sizes = (
+        RefinedSize(5, 70, 6000.0, 0.15, 0.05, 0.0125),
+        RefinedSize(20, 140, 12_000.0, 0.09, -0.01, 0.005),
+    )
+    known = {"leaves_before": 2000, "leaves_after": 140, "depth_before": 20}
+    known |= {"depth_after": 7, "error_plain": 0.125, "n_votes": 8.0, "least_rows": 4}
+    known |= {"ridge": 3.0, "labels": 0.5, "all_rows": True, "path": sizes}
+    return Refinement(**{**known, **changes})
+
+
+def test_refined_trees_print_leaves_errors_and_sizes_and_are_json():
+    summary = Summary(**NUMBERS, refinement=refinement())
+    text = str(summary)
+    for part in ("2,000     140", "12.5 %", "12 kB", "against the whole"):
+        assert part in text
+    assert "stay as they were" not in text
+    as_json = json.loads(json.dumps(summary.to_dict()))
+    assert as_json["refinement"]["path"][0]["n_members"] == 5
+
+
+def test_it_says_where_nothing_was_refitted():
+    found = refinement(ridge=float("inf"), path=())
+    assert "stay as they were" in str(Summary(**NUMBERS, refinement=found))

@@ -5,8 +5,7 @@ import pytest
 
 from committee.diagnostics.missing_votes import FilledVotes
 from committee.uncertainty import constant_interval
-from committee.uncertainty.few_votes import as_of_all_members
-from committee.uncertainty.held_out_rows import FoldWeights, HeldOutResiduals
+from committee.uncertainty.stored_rows import HeldOutResiduals, as_of_all_members
 
 M = 10
 
@@ -21,7 +20,7 @@ def residuals(N, B, seed, share=0.1):
     """Return the residuals of rows of which members leave out a share, equal votes."""
     F, w = errors_of_members(N, B, seed), np.full(M, 1 / M)
     mask = np.random.default_rng(seed + 1000).random((N, M)) < share
-    folds = [FoldWeights(np.arange(N), w)]
+    folds = [(np.arange(N), w)]
     votes = FilledVotes.of(F, np.zeros(N), mask)
     return HeldOutResiduals.of(votes, folds, np.arange(M)).residual
 

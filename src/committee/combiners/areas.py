@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from committee._typing import BoolArray, FloatArray, IntArray
-from committee.combiners.problem import Problem
+from committee.votes import Votes
 
 #: Rows from which there is a race, those of a batch, and of a class in it at least.
 _MANY, _BATCH, _OF_A_CLASS = 20_000, 500, 10
@@ -111,7 +111,7 @@ def _weighted_area(is_class: BoolArray, s: FloatArray) -> Callable[[FloatArray],
     return area
 
 
-def area_slabs(problem: Problem, codes: IntArray) -> FloatArray:
+def area_slabs(problem: Votes, codes: IntArray) -> FloatArray:
     """Return what members add to T: p of the classes, and of all, (M, c + 1, N)."""
     N, M, K = problem.F.shape
     slabs, one = np.empty((M, len(codes) + 1, N)), np.empty((K, N))

@@ -8,7 +8,7 @@ import numpy as np
 
 from committee._typing import FloatArray
 from committee.combiners.base import Combiner
-from committee.combiners.problem import Problem
+from committee.votes import Votes
 
 
 class Average(Combiner):
@@ -35,5 +35,5 @@ class Average(Combiner):
     needs_rows: ClassVar[bool] = False
     takes_chunks: ClassVar[bool] = True
 
-    def _weigh(self, problem: Problem) -> FloatArray:
+    def _weigh(self, problem: Votes) -> FloatArray:
         return np.full(problem.n_members, 1.0 / problem.n_members)

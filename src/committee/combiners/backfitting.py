@@ -8,8 +8,8 @@ import numpy as np
 
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.combiners.ballots import TIE, Ballots, Tally, least
-from committee.combiners.problem import Problem
 from committee.combiners.selection import OrderingPruner
+from committee.votes import Votes
 
 #: Rounds of replacements after each addition, as in the paper.
 _ROUNDS = 100
@@ -64,7 +64,7 @@ class ReduceErrorPruner(OrderingPruner):
     def _sees_all(self, n_classes: int | None) -> bool:
         return n_classes is not None
 
-    def _order(self, problem: Problem) -> IntArray:
+    def _order(self, problem: Votes) -> IntArray:
         if problem.n_classes is None:
             mean = _Mean(problem)
             chosen = _Chosen(mean, np.arange(problem.n_members))
@@ -139,7 +139,7 @@ class _Mean:
     costs O(M). Differences round, and are summed anew after u of them.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Votes) -> None:
         self.C, _ = problem.error_correlation()
         self.diagonal, self.cross = np.diag(self.C).copy(), np.zeros(len(self.C))
         self.members: list[int] = []

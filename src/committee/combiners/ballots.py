@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from committee._typing import BoolArray, FloatArray, IntArray
-from committee.combiners.problem import Problem, Sums
+from committee.votes import Sums, Votes
 
 #: Scores, of order one, that differ by less are equal: sums of N terms round.
 TIE = 1e-10
@@ -27,7 +27,7 @@ class Ballots:
     only sums, by `total`.
     """
 
-    def __init__(self, problem: Problem, unit: float | None = None) -> None:
+    def __init__(self, problem: Votes, unit: float | None = None) -> None:
         self.problem = problem
         self.unit = problem.mean_weight() if unit is None else unit
         self._counts: FloatArray | None = None
@@ -42,7 +42,7 @@ class Ballots:
             self.s: FloatArray = np.ones(shape[0]) if s is None else s / self.unit
 
     def total(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Return function(ballots, *args), a sum over rows, as `Problem.total` does.
+        """Return function(ballots, *args), a sum over rows, as `Votes.total` does.
 
         In chunks the members' own counts come from the same pass.
         """
@@ -121,7 +121,7 @@ def _counts(ballots: Ballots) -> FloatArray:
 
 
 def _counted_too(
-    problem: Problem, unit: float, function: Callable[..., Any], args: Any
+    problem: Votes, unit: float, function: Callable[..., Any], args: Any
 ) -> Sums:
     """Return the function of a chunk's ballots, and their counts."""
     ballots = Ballots(problem, unit)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import replace
+from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,8 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray, IntArray
 from committee._validation import check_predictions, column_names, fit_context
-from committee.combiners.chunked_problem import problem_of, refusal
-from committee.combiners.problem import Problem
 from committee.distributed import lazy_rows
 from committee.predictions import combine
 from committee.probabilities import (
@@ -23,6 +22,7 @@ from committee.probabilities import (
     probit_probabilities,
     slope_probabilities,
 )
+from committee.votes import Votes, votes_of
 
 
 def for_all(values: Any, members: IntArray, n_members: int, other: float = 0.0) -> Any:
@@ -105,7 +105,7 @@ class Combiner(ABC, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None."
             )
-        problem = problem_of(self, F, y, held_out, sample_weight).counted()
+        problem = votes_of(self, F, y, held_out, sample_weight).counted()
         M = problem.n_members
         if self.needs_rows:
             problem = problem.with_votes()
@@ -133,7 +133,7 @@ class Combiner(ABC, BaseEstimator):
         n_classes is K, or None for regression.
         """
         if not self.takes_chunks or self._sees_all(n_classes):
-            raise refusal(self, self.needs_all)
+            raise _refusal(self)
 
     def _sees_all(self, n_classes: int | None) -> bool:
         """Whether this kind of problem needs all rows at once, unlike others."""
@@ -144,7 +144,7 @@ class Combiner(ABC, BaseEstimator):
         return hasattr(self, "weights_")
 
     @abstractmethod
-    def _weigh(self, problem: Problem) -> FloatArray:
+    def _weigh(self, problem: Votes) -> FloatArray:
         """Return the weights, (M,)."""
 
     @property
@@ -264,3 +264,29 @@ def _difference(fitted: list[str], names: list[str]) -> str:
     if not new and not missing:
         return f"Got another order: {names[:10]}."
     return f"Members not seen at fit: {new[:10]}; members missing: {missing[:10]}."
+
+
+def _refusal(combiner: Combiner) -> ValueError:
+    """Return the error of a combiner that needs more than sums over chunks."""
+    # The combiners of the nearest base class first: they are of the same kind.
+    *names, last = next(
+        takers for kind in type(combiner).__mro__ if (takers := _takers(kind))
+    )
+    others = f"{', '.join(names)} or {last}" if names else last
+    return ValueError(
+        f"{type(combiner).__name__} {combiner.needs_all} and takes no Dask collections "
+        f"for that: compute() the rows, or take {others}."
+    )
+
+
+def _takers(kind: type) -> list[str]:
+    """Return the names of a kind's combiners that always take Dask collections."""
+    combiners = import_module("committee.combiners")  # which imports this module
+    found = ((name, getattr(combiners, name)) for name in combiners.__all__)
+    return [
+        name
+        for name, other in found
+        if issubclass(other, kind)
+        and getattr(other, "takes_chunks", False)
+        and other.needs_all == Combiner.needs_all
+    ]

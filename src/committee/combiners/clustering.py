@@ -15,8 +15,8 @@ from committee._typing import FloatArray, IntArray, RandomState
 from committee._validation import Interval, StrOptions
 from committee.combiners.ballots import Ballots, grid
 from committee.combiners.base import Combiner
-from committee.combiners.problem import Problem
 from committee.combiners.selection import equal_weights
+from committee.votes import Votes
 
 
 class ClusterPruner(Combiner):
@@ -88,7 +88,7 @@ class ClusterPruner(Combiner):
         self.method = method
         self.random_state = random_state
 
-    def _weigh(self, problem: Problem) -> FloatArray:
+    def _weigh(self, problem: Votes) -> FloatArray:
         C, _ = problem.error_correlation()
         M = len(C)
         # Members that differ by rounding alone are equal: their number decides.

@@ -10,8 +10,8 @@ import numpy as np
 from committee._typing import FloatArray, IntArray
 from committee._validation import Interval, StrOptions
 from committee.combiners.ballots import Ballots, least
-from committee.combiners.problem import Sums
 from committee.combiners.selection import OrderingPruner, VotePruner
+from committee.votes import Sums
 
 #: Numbers in a row block: 1 MB, for the cache.
 _BLOCK = 2**17

@@ -24,9 +24,9 @@ from committee.combiners.likelihoods import (
     which_likelihood,
 )
 from committee.combiners.log_odds import in_logarithms, log_floor, loo_slope
-from committee.combiners.problem import Problem, in_squared_units
 from committee.ep.sites import hazard
 from committee.linalg import jittered_cholesky
+from committee.votes import Votes, in_squared_units
 
 
 class EMPruner(Combiner):
@@ -141,7 +141,7 @@ class EMPruner(Combiner):
         two_classes = self.likelihood == "auto" and n_classes == 2
         return two_classes or self.likelihood == "probit" or self.pool == "log"
 
-    def _weigh(self, problem: Problem) -> FloatArray:
+    def _weigh(self, problem: Votes) -> FloatArray:
         self.floor_ = log_floor(self, problem)
         self.likelihood_ = which_likelihood(self.likelihood, problem, self.floor_)
         options: dict[str, Any] = {

@@ -26,9 +26,9 @@ from committee.combiners.likelihoods import (
     which_likelihood,
 )
 from committee.combiners.log_odds import log_floor, loo_slope
-from committee.combiners.problem import Problem, in_squared_units
-from committee.ep import PathStep, RecordedVotes, moments_path, preferred, votes_path
+from committee.ep import PathStep, RecordedRows, moments_path, preferred, votes_path
 from committee.path import Path, as_equal_votes
+from committee.votes import Votes, in_squared_units
 
 #: Why the first members of a path seem to help more than they do.
 NO_VOTES = "rows on which no member has a vote count half"
@@ -89,7 +89,7 @@ class EvidencePruner(Combiner):
     n_iter_: int
     converged_: bool
 
-    def _weigh(self, problem: Problem) -> FloatArray:
+    def _weigh(self, problem: Votes) -> FloatArray:
         self.floor_ = log_floor(self, problem, equal=self._is_equal_vote())
         self.likelihood_ = which_likelihood(self.likelihood, problem, self.floor_)
         options: dict[str, Any] = {
@@ -106,7 +106,7 @@ class EvidencePruner(Combiner):
         if self.likelihood_ == "probit":
             rows, factor = vote_rows(problem, self.floor_)
             if self.checkpoint is not None:
-                rows = RecordedVotes(rows, self.checkpoint)
+                rows = RecordedRows(rows, self.checkpoint)
             self._keep(votes_path(rows, unit=factor, **options), problem)
             self._spread = vote_spread(rows, factor, self.posterior_)
             self._vote_share = voting_share(problem, self.posterior_.weights)
@@ -125,7 +125,7 @@ class EvidencePruner(Combiner):
             return as_equal_votes(self.posterior_.weights)
         return self.posterior_.weights.copy()
 
-    def _keep(self, path: Path, problem: Problem) -> None:
+    def _keep(self, path: Path, problem: Votes) -> None:
         """Choose a point on the path and store what is known there."""
         step = preferred(path.steps, self.rule)
         self.posterior_ = step

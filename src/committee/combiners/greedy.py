@@ -15,8 +15,8 @@ from committee._validation import Interval, StrOptions
 from committee.combiners.ballots import TIE
 from committee.combiners.base import Combiner
 from committee.combiners.objectives import RowScore, row_score
-from committee.combiners.problem import Problem, in_squared_units
 from committee.path import Path
+from committee.votes import Votes, in_squared_units
 
 
 class GreedyPruner(Combiner):
@@ -124,7 +124,7 @@ class GreedyPruner(Combiner):
     def _sees_all(self, n_classes: int | None) -> bool:
         return self.scoring is not None
 
-    def _weigh(self, problem: Problem) -> FloatArray:
+    def _weigh(self, problem: Votes) -> FloatArray:
         M = problem.n_members
         if self.scoring is None:
             objective: _Squared | RowScore = _Squared(*problem.error_correlation())

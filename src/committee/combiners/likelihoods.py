@@ -16,21 +16,21 @@ import numpy as np
 from committee._parallel import one_thread
 from committee._typing import FloatArray, IntArray
 from committee.combiners.log_odds import in_logarithms
-from committee.combiners.problem import Largest, Problem, Sums, weight_and_rows
 from committee.distributed import Chunks
 from committee.ep import (
+    ChunkedProbitRows,
     ChunkedTargets,
-    ChunkedVotes,
     Moments,
     PathStep,
+    ProbitRows,
+    SweptRows,
     TargetRows,
     Targets,
-    VoteRows,
-    Votes,
     error_moments,
     row_moments,
 )
 from committee.ep.arrays import signed_scale
+from committee.votes import Largest, Sums, Votes, weight_and_rows
 
 
 class Rows(NamedTuple):
@@ -45,7 +45,7 @@ class Rows(NamedTuple):
     group: int
 
 
-def signed_rows(problem: Problem) -> Rows:
+def signed_rows(problem: Votes) -> Rows:
     """Return how far each member prefers the right class to every wrong one.
 
         S[n, k] = F[n, :, y_n] - F[n, :, k],    k != y_n
@@ -65,7 +65,7 @@ def signed_rows(problem: Problem) -> Rows:
     return Rows(S.reshape(-1, M), None, _repeated(problem, K - 1), K - 1)
 
 
-def centred_rows(problem: Problem) -> Rows:
+def centred_rows(problem: Votes) -> Rows:
     """Return predictions and targets of a regression.
 
     For classification the one-hot target is regressed on the probability vectors,
@@ -80,8 +80,8 @@ def centred_rows(problem: Problem) -> Rows:
 
 
 def vote_rows(
-    problem: Problem, floor: float | None = None
-) -> tuple[VoteRows, FloatArray]:
+    problem: Votes, floor: float | None = None
+) -> tuple[SweptRows, FloatArray]:
     """Return the signed rows, and the factor from their weights to those of F.
 
     With a floor they are those of log clip(F, floor, 1): S is the log-odds.
@@ -89,23 +89,23 @@ def vote_rows(
     return problem.kept(partial(_votes, floor=floor), _memory_votes, _chunked_votes)
 
 
-def _votes(problem: Problem, floor: float | None) -> Votes:
+def _votes(problem: Votes, floor: float | None) -> ProbitRows:
     rows = signed_rows(in_logarithms(problem, floor))
-    return Votes(rows.F, rows.weight, rows.group)
+    return ProbitRows(rows.F, rows.weight, rows.group)
 
 
-def _memory_votes(votes: Votes) -> tuple[VoteRows, FloatArray]:
+def _memory_votes(votes: ProbitRows) -> tuple[SweptRows, FloatArray]:
     S, scale = signed_scale(votes.S)
-    return Votes(S, votes.weight, votes.group), 1.0 / scale
+    return ProbitRows(S, votes.weight, votes.group), 1.0 / scale
 
 
-def _chunked_votes(chunks: Chunks) -> tuple[VoteRows, FloatArray]:
-    votes = ChunkedVotes(chunks)
+def _chunked_votes(chunks: Chunks) -> tuple[SweptRows, FloatArray]:
+    votes = ChunkedProbitRows(chunks)
     return votes, votes.unit
 
 
 def gaussian_moments(
-    problem: Problem,
+    problem: Votes,
 ) -> tuple[Moments, float, TargetRows | None]:
     """Return the moments of a regression, the unit of its errors, and its rows.
 
@@ -118,7 +118,7 @@ def gaussian_moments(
     return moments, 1.0, rows
 
 
-def _targets(problem: Problem) -> Targets:
+def _targets(problem: Votes) -> Targets:
     rows = centred_rows(problem)
     assert rows.y is not None
     loss = None
@@ -149,7 +149,7 @@ class Misclassified:
         return np.asarray(wrong, dtype=np.float64)
 
 
-def held_out_moments(problem: Problem) -> tuple[Moments, float]:
+def held_out_moments(problem: Votes) -> tuple[Moments, float]:
     """Return moments for weights that sum to one, and the unit of the errors.
 
     They come from the error correlation C alone: with a mask from that of pairs of
@@ -159,13 +159,13 @@ def held_out_moments(problem: Problem) -> tuple[Moments, float]:
     return error_moments(C, float(problem.aside(_counted_rows))), unit
 
 
-def _counted_rows(problem: Problem) -> float:
+def _counted_rows(problem: Votes) -> float:
     """Return the total weight of the rows on which a member has a vote."""
     counted = slice(None) if problem.held_out is None else problem.held_out.any(axis=1)
     return float(problem.row_weights[counted].sum())
 
 
-def offset_dominates(problem: Problem) -> bool:
+def offset_dominates(problem: Votes) -> bool:
     """Whether y hardly varies beside its mean: a thousandth of it, or less.
 
     F'F would then hold little but the mean, and its differences, by which members
@@ -177,7 +177,7 @@ def offset_dominates(problem: Problem) -> bool:
     return bool(1e3 * (high.value + low.value) < max(abs(high.value), abs(low.value)))
 
 
-def _half_range(problem: Problem) -> Sums:
+def _half_range(problem: Votes) -> Sums:
     """Return the largest of y / 2, and of -y / 2."""
     # Halved, so that the extremes of the floating-point range can be subtracted.
     half = np.asarray(problem.y, dtype=np.float64) / 2
@@ -191,14 +191,14 @@ def scaled_to_one(w: FloatArray) -> FloatArray:
     return w / total if total > 0.5 else w
 
 
-def vote_spread(rows: VoteRows, factor: FloatArray, step: PathStep) -> float:
+def vote_spread(rows: SweptRows, factor: FloatArray, step: PathStep) -> float:
     """Return the mean posterior variance of w'S over rows."""
     # The rows are those of w / factor, and so must be the covariance.
     here = 1.0 / factor[step.active]
     return rows.mean_variance(step.active, step.cov * here * here[:, None])
 
 
-def voting_share(problem: Problem, w: FloatArray) -> float:
+def voting_share(problem: Votes, w: FloatArray) -> float:
     """Return the mean share of the weights that has a vote on a row."""
     if not problem.masked or not w.sum() > 0:
         return 1.0
@@ -206,13 +206,13 @@ def voting_share(problem: Problem, w: FloatArray) -> float:
     return float(voting / n_rows / w.sum())
 
 
-def _voting_weight(problem: Problem, w: FloatArray) -> FloatArray:
+def _voting_weight(problem: Votes, w: FloatArray) -> FloatArray:
     """Return the sum over rows of the weights of members with a vote, and their number."""
     assert problem.held_out is not None
     return np.array([(problem.held_out @ w).sum(), len(problem.held_out)])
 
 
-def warn_of_light_weights(problem: Problem) -> None:
+def warn_of_light_weights(problem: Votes) -> None:
     """Warn of weights that sum to one: to a likelihood these are a single row."""
     if not problem.weighted:
         return
@@ -227,7 +227,7 @@ def warn_of_light_weights(problem: Problem) -> None:
 
 
 def which_likelihood(
-    likelihood: str, problem: Problem, floor: float | None = None
+    likelihood: str, problem: Votes, floor: float | None = None
 ) -> str:
     """Return "probit" for two classes or a log pool, else "gaussian", unless given."""
     if floor is not None:
@@ -242,7 +242,7 @@ def which_likelihood(
     return likelihood
 
 
-def _repeated(problem: Problem, times: int) -> FloatArray | None:
+def _repeated(problem: Votes, times: int) -> FloatArray | None:
     """Return the sample weights of rows that come several times."""
     s = problem.sample_weight
     return s if s is None or times == 1 else np.repeat(s, times)

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import log_ndtr, log_softmax
 
 from committee._typing import FloatArray, IntArray
-from committee.combiners.problem import Problem, Sums
 from committee.probabilities import pooled_terms
+from committee.votes import Sums, Votes
 
 #: By how much rounding may take a probability out of [0, 1].
 _ROUNDING = 1e-6
@@ -22,7 +22,7 @@ _PROBIT = 1.702
 _MOST_LEVERAGE = 0.9
 
 
-def least_probability(problem: Problem, combiner: Any) -> float:
+def least_probability(problem: Votes, combiner: Any) -> float:
     """Return 1 / (N + K), N the rows with a vote: these cannot tell rarer events apart."""
     if problem.n_classes is None:
         raise ValueError(
@@ -33,7 +33,7 @@ def least_probability(problem: Problem, combiner: Any) -> float:
     return 1.0 / (n_rows + problem.n_classes)
 
 
-def log_floor(pruner: Any, problem: Problem, *, equal: bool = False) -> float | None:
+def log_floor(pruner: Any, problem: Votes, *, equal: bool = False) -> float | None:
     """Return the floor of a log pool, None for votes; refuse what it cannot do.
 
     The pruner has `pool` and `likelihood`; `equal` is whether its votes are.
@@ -48,7 +48,7 @@ def log_floor(pruner: Any, problem: Problem, *, equal: bool = False) -> float | 
     return least_probability(problem, pruner)
 
 
-def _n_rows(problem: Problem) -> int:
+def _n_rows(problem: Votes) -> int:
     mask = problem.held_out
     return len(problem.y) if mask is None else int(mask.any(axis=1).sum())
 
@@ -63,7 +63,7 @@ def check_probabilities(F: FloatArray) -> None:
         )
 
 
-def in_logarithms(problem: Problem, floor: float | None) -> Problem:
+def in_logarithms(problem: Votes, floor: float | None) -> Votes:
     """Return some of the rows with log clip(F, floor, 1) for F, or as they are."""
     if floor is None:
         return problem
@@ -72,7 +72,7 @@ def in_logarithms(problem: Problem, floor: float | None) -> Problem:
 
 
 def loo_slope(
-    problem: Problem, active: IntArray, w: FloatArray, cov: FloatArray, floor: float
+    problem: Votes, active: IntArray, w: FloatArray, cov: FloatArray, floor: float
 ) -> float:
     """Return the slope t of p = softmax(t s) of least log-loss, s with its row left out.
 
@@ -86,7 +86,7 @@ def loo_slope(
 
     Parameters
     ----------
-    problem : Problem
+    problem : Votes
     active : array of shape (a,)
         Member numbers.
     w, cov : array of shape (a,), (a, a)
@@ -133,7 +133,7 @@ def slope_losses(
 
 
 def _margin_losses(
-    problem: Problem, active: IntArray, w: FloatArray, cov: FloatArray, floor: float
+    problem: Votes, active: IntArray, w: FloatArray, cov: FloatArray, floor: float
 ) -> Sums:
     margins = _loo_margins(in_logarithms(problem, floor), active, w, cov)
     scores = np.concatenate([np.zeros((len(margins), 1)), -margins], axis=1)
@@ -142,7 +142,7 @@ def _margin_losses(
 
 
 def _loo_margins(
-    problem: Problem, active: IntArray, w: FloatArray, cov: FloatArray
+    problem: Votes, active: IntArray, w: FloatArray, cov: FloatArray
 ) -> FloatArray:
     """Return the margins (N, K - 1) of rows of logarithms."""
     z, y = problem.F[:, active], np.asarray(problem.y, dtype=np.intp)

@@ -18,9 +18,9 @@ from committee.combiners.log_odds import (
     least_slope,
     slope_losses,
 )
-from committee.combiners.problem import Problem
-from committee.combiners.problem import Sums as SlopeSums
 from committee.combiners.selection import votes_tags
+from committee.votes import Sums as SlopeSums
+from committee.votes import Votes
 
 
 class LogPool(Combiner):
@@ -111,7 +111,7 @@ class LogPool(Combiner):
         self.floor = floor
         self.shrinkage = shrinkage
 
-    def _weigh(self, problem: Problem) -> FloatArray:
+    def _weigh(self, problem: Votes) -> FloatArray:
         least = least_probability(problem, self)
         floor = least if isinstance(self.floor, str) else float(self.floor)
 
@@ -141,13 +141,13 @@ class LogPool(Combiner):
         return p
 
 
-def _sums(problem: Problem, w: FloatArray, floor: float) -> Sums:
+def _sums(problem: Votes, w: FloatArray, floor: float) -> Sums:
     check_probabilities(problem.F)
     return row_sums(*_rows(problem), w, floor, **_counted(problem))
 
 
 def _left_out(
-    problem: Problem, w: FloatArray, cov: FloatArray, floor: float
+    problem: Votes, w: FloatArray, cov: FloatArray, floor: float
 ) -> SlopeSums:
     F, y = _rows(problem)
     scores, s = (
@@ -160,9 +160,9 @@ def _left_out(
     return slope_losses(scores[voting], y[voting], s[voting])
 
 
-def _rows(problem: Problem) -> tuple[FloatArray, IntArray]:
+def _rows(problem: Votes) -> tuple[FloatArray, IntArray]:
     return problem.F, np.asarray(problem.y, dtype=np.intp)
 
 
-def _counted(problem: Problem) -> dict[str, Any]:
+def _counted(problem: Votes) -> dict[str, Any]:
     return {"held_out": problem.held_out, "sample_weight": problem.sample_weight}

@@ -26,9 +26,9 @@ from committee.combiners.likelihoods import (
     voting_share,
 )
 from committee.combiners.posterior_draws import PosteriorDraws, draw, posterior_draws
-from committee.combiners.problem import Problem
 from committee.ep import PathStep, preferred
 from committee.ep.steps import Rule
+from committee.votes import Votes
 
 #: Chains have met below this R-hat.
 _R_HAT = 1.05
@@ -163,7 +163,7 @@ class MCMCPruner(Combiner):
         self.likelihood = likelihood
         self.random_state = random_state
 
-    def _weigh(self, problem: Problem) -> FloatArray:
+    def _weigh(self, problem: Votes) -> FloatArray:
         if self.loo == "draws" and self.rule == "max-evidence":
             raise ValueError(
                 "Draws give leave-one-out errors and no evidence: with loo='draws' take "

@@ -23,8 +23,8 @@ from scipy.special import ndtr
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.combiners.areas import Race
 from committee.combiners.likelihoods import signed_rows
-from committee.combiners.problem import Problem
 from committee.combiners.scorers import Scoring, any_score, never_negative, roc_auc
+from committee.votes import Votes
 
 #: Rows and numbers in one piece of a sum over rows.
 _ROWS, _NUMBERS = 2**13, 2**16
@@ -149,7 +149,7 @@ def _variance(
     return v
 
 
-def row_score(problem: Problem, scoring: Scoring) -> RowScore:
+def row_score(problem: Votes, scoring: Scoring) -> RowScore:
     """Return minus the score, on the rows with votes."""
     if problem.held_out is not None:
         problem = problem.at(problem.held_out.any(axis=1))
@@ -211,7 +211,7 @@ def _filled(slabs: FloatArray, present: BoolArray | None) -> FloatArray:
     return np.asarray(np.sqrt(squares) * unit)
 
 
-def _preferences(problem: Problem, K: int) -> FloatArray:
+def _preferences(problem: Votes, K: int) -> FloatArray:
     """Return how far members prefer the right class to each wrong one, (M, K-1, N)."""
     S = signed_rows(problem).F.reshape(-1, K - 1, problem.n_members)
     return np.ascontiguousarray(S.transpose(2, 1, 0), dtype=np.float64)
@@ -263,7 +263,7 @@ def _expected_accuracy(y: IntArray, s: FloatArray, deviation: FloatArray) -> Los
     return loss
 
 
-def _right_and_all(problem: Problem) -> FloatArray:
+def _right_and_all(problem: Votes) -> FloatArray:
     """Return the members' scores of the right class, and of all classes, (M, 2, N)."""
     F = problem.F
     right = F[np.arange(len(F)), :, np.asarray(problem.y)]

@@ -15,11 +15,11 @@ from scipy.linalg import cho_solve
 from committee._typing import FloatArray
 from committee._validation import StrOptions
 from committee.combiners.base import Combiner
-from committee.combiners.problem import Largest, Problem, in_squared_units
 from committee.diagnostics.correlation import error_blocks
 from committee.linalg import jittered_cholesky, solve_simplex
 from committee.linalg.leastsquares import Triangle
 from committee.probabilities import as_probabilities
+from committee.votes import Largest, Votes, in_squared_units
 
 #: C is taken as singular below this reciprocal condition number: beyond it the
 #: weights would change by more than 1e-6 with the order of summation.
@@ -58,7 +58,7 @@ class OptimalWeights(Combiner):
     takes_chunks: ClassVar[bool] = True
     error_: float
 
-    def _weigh(self, problem: Problem) -> FloatArray:
+    def _weigh(self, problem: Votes) -> FloatArray:
         C, unit = problem.error_correlation()
         w = _optimal(C)
         self.error_ = in_squared_units(w @ C @ w, unit)
@@ -96,7 +96,7 @@ class SimplexWeights(Combiner):
     takes_chunks: ClassVar[bool] = True
     error_: float
 
-    def _weigh(self, problem: Problem) -> FloatArray:
+    def _weigh(self, problem: Votes) -> FloatArray:
         C, unit = problem.error_correlation()
         w = solve_simplex(C)
         self.error_ = in_squared_units(w @ C @ w, unit)
@@ -156,7 +156,7 @@ class LeastSquares(Combiner):
     def __init__(self, *, solution: str = "minimum-norm") -> None:
         self.solution = solution
 
-    def _weigh(self, problem: Problem) -> FloatArray:
+    def _weigh(self, problem: Votes) -> FloatArray:
         if not problem.masked:
             triangle: Triangle = problem.total(_triangle)
             if self.solution == "basic":
@@ -184,12 +184,12 @@ def _optimal(C: FloatArray) -> FloatArray:
     return w
 
 
-def _triangle(problem: Problem) -> Triangle | None:
+def _triangle(problem: Votes) -> Triangle | None:
     """Return the triangle of [F y] of some rows."""
     return Triangle.of(_centred_blocks(problem))
 
 
-def _centred_blocks(problem: Problem) -> Iterator[tuple[FloatArray, FloatArray]]:
+def _centred_blocks(problem: Votes) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Yield (F_b, y_b), weighted; for classes from F - 1/K = E + y 1'."""
     Y = problem.centred_targets()
     for rows, E in error_blocks(problem.F, problem.y):
@@ -202,7 +202,7 @@ def _centred_blocks(problem: Problem) -> Iterator[tuple[FloatArray, FloatArray]]
         yield F, y
 
 
-def _held_out_scale(problem: Problem, J: float, unit: float) -> float:
+def _held_out_scale(problem: Votes, J: float, unit: float) -> float:
     """Return S that minimises S^2 J + 2 S (S - 1) c + (S - 1)^2 y2.
 
     This is the mean of (y - S f_ens)^2 with f_ens = y + e: J the mean of e^2, in
@@ -216,11 +216,11 @@ def _held_out_scale(problem: Problem, J: float, unit: float) -> float:
     return float((c + y2) / curvature) if curvature > 0 and c + y2 > 0 else 1.0
 
 
-def _largest_target(problem: Problem) -> Largest:
+def _largest_target(problem: Votes) -> Largest:
     return Largest(float(np.abs(problem.centred_targets()).max()))
 
 
-def _entry_sums(problem: Problem, largest: float, mean_weight: float) -> FloatArray:
+def _entry_sums(problem: Votes, largest: float, mean_weight: float) -> FloatArray:
     """Return the sums over held-out entries of e y, y^2 and 1, in units of largest."""
     assert problem.held_out is not None
     Y = problem.centred_targets() / largest

@@ -9,8 +9,8 @@ from sklearn.utils import check_random_state
 
 from committee._typing import FloatArray, IntArray, RandomState
 from committee.combiners.ballots import Ballots, grid, places
-from committee.combiners.problem import Problem
 from committee.combiners.selection import OrderingPruner, VotePruner
+from committee.votes import Votes
 
 #: Numbers in a row block: 1 MB, for the cache.
 _BLOCK = 2**17
@@ -51,7 +51,7 @@ class BestPruner(OrderingPruner):
 
     takes_chunks: ClassVar[bool] = True
 
-    def _order(self, problem: Problem) -> IntArray:
+    def _order(self, problem: Votes) -> IntArray:
         if problem.n_classes is not None:
             return np.argsort(Ballots(problem).rank)
         mean_weight = problem.mean_weight()
@@ -100,7 +100,7 @@ class RandomPruner(OrderingPruner):
         super().__init__(n_members)
         self.random_state = random_state
 
-    def _order(self, problem: Problem) -> IntArray:
+    def _order(self, problem: Votes) -> IntArray:
         rng = check_random_state(self.random_state)
         order: IntArray = rng.permutation(problem.n_members)
         return order
@@ -179,7 +179,7 @@ class _Squares(NamedTuple):
         return np.where(self.counted > 0, self.largest * np.sqrt(mean), np.inf)
 
 
-def _squares(problem: Problem, mean_weight: float) -> _Squares:
+def _squares(problem: Votes, mean_weight: float) -> _Squares:
     """Return the sums of the squares of half the errors."""
     # Halved, so that a difference of large numbers stays in range.
     E = np.asarray(problem.F, dtype=np.float64) / 2 - problem.y[:, None] / 2

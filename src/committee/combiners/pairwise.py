@@ -11,7 +11,6 @@ from committee._typing import BoolArray, FloatArray, IntArray
 from committee._validation import Interval
 from committee.combiners.ballots import TIE, Ballots, Tally, grid, least
 from committee.combiners.base import Combiner
-from committee.combiners.problem import Problem, Sums
 from committee.combiners.selection import (
     OrderingPruner,
     VotePruner,
@@ -20,6 +19,7 @@ from committee.combiners.selection import (
     votes_tags,
 )
 from committee.diagnostics.agreement import Agreement, count_agreement
+from committee.votes import Sums, Votes
 
 #: Numbers in a row block: 1 MB, for the cache.
 _BLOCK = 2**17
@@ -115,7 +115,7 @@ class KappaErrorHullPruner(Combiner):
         """Declare that F has three axes."""
         return votes_tags(super().__sklearn_tags__())
 
-    def _weigh(self, problem: Problem) -> FloatArray:
+    def _weigh(self, problem: Votes) -> FloatArray:
         ballots = ballots_of(self, problem)
         kappa = agreement(ballots).kappa
         i, j = np.nonzero(np.triu(~np.isnan(kappa), k=1))

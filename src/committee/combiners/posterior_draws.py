@@ -14,11 +14,11 @@ from committee.bayes import (
     votes_left_out,
 )
 from committee.combiners.likelihoods import gaussian_moments, signed_rows
-from committee.combiners.problem import Problem, in_squared_units
 from committee.ep import PathStep, Score, Targets
 from committee.ep.arrays import in_units, inner_precision, signed_scale
 from committee.ep.likelihood import GaussianLikelihood
 from committee.ep.sites import Normal
+from committee.votes import Votes, in_squared_units
 
 
 class PosteriorDraws(Protocol):
@@ -39,7 +39,7 @@ class PosteriorDraws(Protocol):
         """Return the leave-one-out scores of draws (n, a)."""
 
 
-def posterior_draws(problem: Problem, likelihood: str) -> PosteriorDraws:
+def posterior_draws(problem: Votes, likelihood: str) -> PosteriorDraws:
     """Return what draws from the posteriors of a problem."""
     return (VoteDraws if likelihood == "probit" else TargetDraws)(problem)
 
@@ -61,7 +61,7 @@ def draw(
 class VoteDraws:
     """Probit votes."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Votes) -> None:
         self.rows = signed_rows(problem)
         self.S, scale = signed_scale(self.rows.F)
         self.unit = 1.0 / scale
@@ -85,7 +85,7 @@ class VoteDraws:
 class TargetDraws:
     """Gaussian rows, or moments alone where members abstain."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Votes) -> None:
         self.moments, self.error_unit, self.rows = gaussian_moments(problem)
         self.unit = self.moments.unit
 

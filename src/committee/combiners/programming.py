@@ -11,8 +11,8 @@ from committee._typing import FloatArray
 from committee._validation import Interval
 from committee.combiners.base import Combiner
 from committee.combiners.likelihoods import signed_rows
-from committee.combiners.problem import Problem
 from committee.linalg.soft_margin import largest_soft_margin
+from committee.votes import Votes
 
 
 class LPBoostWeights(Combiner):
@@ -88,7 +88,7 @@ class LPBoostWeights(Combiner):
     def __init__(self, nu: float = 0.5) -> None:
         self.nu = nu
 
-    def _weigh(self, problem: Problem) -> FloatArray:
+    def _weigh(self, problem: Votes) -> FloatArray:
         A, s = _margin_rows(problem)
         unit = float(np.abs(A).max()) or 1.0
         A /= unit
@@ -102,7 +102,7 @@ class LPBoostWeights(Combiner):
         return found.w
 
 
-def _margin_rows(problem: Problem) -> tuple[FloatArray, FloatArray]:
+def _margin_rows(problem: Votes) -> tuple[FloatArray, FloatArray]:
     """Return A of shape (N, R, M) and the row weights.
 
     The margin of row n is min_r A[n, r] w; rows without votes are left out.

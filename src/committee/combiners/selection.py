@@ -17,8 +17,8 @@ from committee._typing import BoolArray, FloatArray, IntArray
 from committee._validation import Interval
 from committee.combiners.ballots import Ballots
 from committee.combiners.base import Combiner
-from committee.combiners.problem import Largest, Problem
 from committee.path import Path
+from committee.votes import Largest, Votes
 
 #: Numbers in a row block of cumulated votes: 256 kB, for the cache.
 _BLOCK = 2**15
@@ -31,7 +31,7 @@ def equal_weights(members: IntArray, n_members: int) -> FloatArray:
     return w
 
 
-def selection_path(problem: Problem, order: IntArray) -> Path:
+def selection_path(problem: Votes, order: IntArray) -> Path:
     """Return the error of the first k members, for every k, in one pass over rows.
 
     Members abstain where they are not held out; a row on which all of the first k
@@ -61,7 +61,7 @@ def selection_path(problem: Problem, order: IntArray) -> Path:
 
 @np.errstate(over="ignore", invalid="ignore")
 def _sums(
-    problem: Problem, order: IntArray, units: FloatArray, mean_weight: float
+    problem: Votes, order: IntArray, units: FloatArray, mean_weight: float
 ) -> FloatArray:
     """Return the sums over rows of s, s^2, s loss and s loss^2, for every size."""
     y = np.asarray(problem.y)
@@ -87,7 +87,7 @@ def _in_range(sums: FloatArray) -> bool:
     return bool(np.all((loss > 1e-60) & (loss < 1e60)))
 
 
-def _units(problem: Problem, order: IntArray) -> FloatArray:
+def _units(problem: Votes, order: IntArray) -> FloatArray:
     """Return a unit for the errors of each size, in which squares stay in range."""
     largest = problem.total(_largest).value
     members = np.maximum.accumulate(largest[:-1][order])
@@ -95,7 +95,7 @@ def _units(problem: Problem, order: IntArray) -> FloatArray:
     return units
 
 
-def _largest(problem: Problem) -> Largest:
+def _largest(problem: Votes) -> Largest:
     """Return the largest entry of each member, and of y."""
     F, mask = problem.F, problem.held_out
     if mask is not None:
@@ -148,10 +148,10 @@ class OrderingPruner(Combiner):
         self.n_members = n_members
 
     @abstractmethod
-    def _order(self, problem: Problem) -> IntArray:
+    def _order(self, problem: Votes) -> IntArray:
         """Return member numbers, best first."""
 
-    def _weigh(self, problem: Problem) -> FloatArray:
+    def _weigh(self, problem: Votes) -> FloatArray:
         self.order_ = self._order(problem)
         self.path_ = selection_path(problem, self.order_)
         return equal_weights(self.order_[: self.n_members], problem.n_members)
@@ -167,7 +167,7 @@ class VotePruner(OrderingPruner):
         """Declare that F has three axes."""
         return votes_tags(super().__sklearn_tags__())
 
-    def _order(self, problem: Problem) -> IntArray:
+    def _order(self, problem: Votes) -> IntArray:
         return self._order_votes(ballots_of(self, problem))
 
     @abstractmethod
@@ -175,7 +175,7 @@ class VotePruner(OrderingPruner):
         """Return member numbers, best first."""
 
 
-def ballots_of(combiner: Combiner, problem: Problem) -> Ballots:
+def ballots_of(combiner: Combiner, problem: Votes) -> Ballots:
     """Return the ballots, or refuse a regression."""
     if problem.n_classes is None:
         raise ValueError(

@@ -14,8 +14,8 @@ import numpy as np
 from committee._typing import FloatArray, IntArray
 from committee._validation import Interval
 from committee.combiners.ballots import TIE, Ballots, grid, least
-from committee.combiners.problem import Sums
 from committee.combiners.selection import OrderingPruner, VotePruner
+from committee.votes import Sums
 
 
 class OrientationPruner(VotePruner):

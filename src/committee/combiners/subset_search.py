@@ -12,9 +12,9 @@ from committee._typing import FloatArray, IntArray, RandomState
 from committee._validation import Interval, StrOptions
 from committee.combiners.ballots import Ballots, grid
 from committee.combiners.base import Combiner
-from committee.combiners.problem import Problem, Sums, in_squared_units
 from committee.combiners.selection import equal_weights
 from committee.linalg.semidefinite import relax_choice, round_choice
+from committee.votes import Sums, Votes, in_squared_units
 
 
 class GeneticPruner(Combiner):
@@ -102,7 +102,7 @@ class GeneticPruner(Combiner):
         self.population = population
         self.random_state = random_state
 
-    def _weigh(self, problem: Problem) -> FloatArray:
+    def _weigh(self, problem: Votes) -> FloatArray:
         C, unit = problem.error_correlation()
         M = len(C)
         rng = check_random_state(self.random_state)
@@ -259,7 +259,7 @@ class SDPPruner(Combiner):
         self.tol = tol
         self.random_state = random_state
 
-    def _weigh(self, problem: Problem) -> FloatArray:
+    def _weigh(self, problem: Votes) -> FloatArray:
         if problem.n_classes is None:
             G, _ = problem.error_correlation()
         else:

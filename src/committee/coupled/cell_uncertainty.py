@@ -16,9 +16,9 @@ from committee.coupled.link import both_sides
 from committee.coupled.rows import Rows
 from committee.distributed import lazy_rows
 from committee.probabilities import slope_probabilities
-from committee.uncertainty.held_out_rows import HeldOutResiduals, HeldOutScores
 from committee.uncertainty.intervals import constant_interval, rank, scaled_interval
 from committee.uncertainty.mixins import KeepsHeldOutRows, SetMixin
+from committee.uncertainty.stored_rows import HeldOutResiduals, HeldOutScores
 
 _METHODS = ("scaled", "constant")
 

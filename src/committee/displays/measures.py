@@ -10,11 +10,11 @@ import numpy as np
 from committee._typing import FloatArray, IntArray
 from committee._validation import check_class_codes, check_predictions, check_targets
 from committee.combiners.objectives import row_score
-from committee.combiners.problem import Problem
 from committee.losses import OF_CLASSES, OF_NUMBERS, Measure
 from committee.path import Path
 from committee.predictions import weighted_sum
 from committee.probabilities import pooled_terms
+from committee.votes import Votes
 
 #: What `prune` may measure, by the names that are shown.
 _MEASURES = {m.name: m for m in (*OF_CLASSES.values(), *OF_NUMBERS.values())}
@@ -89,7 +89,7 @@ def path_errors(
     errors = np.full(len(W), np.nan)
     if path.scoring is not None and path.measure == path.own_measure:
         try:
-            score = row_score(Problem(F, y, None, sample_weight), path.scoring)
+            score = row_score(Votes(F, y, None, sample_weight), path.scoring)
             errors[known] = [score.error(w) for w in W[known]]
         except ValueError:  # some scores are not known on rows of one class
             return errors

@@ -1,7 +1,7 @@
 """Expectation Propagation for committees: posteriors, evidence, leave-one-out."""
 
-from committee.ep.checkpoint import RecordedVotes
-from committee.ep.chunked_votes import ChunkedTargets, ChunkedVotes
+from committee.ep.checkpoint import RecordedRows
+from committee.ep.chunked_rows import ChunkedProbitRows, ChunkedTargets
 from committee.ep.evidence import (
     PRICE,
     classification_path,
@@ -15,6 +15,7 @@ from committee.ep.posterior import (
     classification_posterior,
     regression_posterior,
 )
+from committee.ep.probit_rows import ProbitRows, SweptRows
 from committee.ep.sites import Probit, Site, Truncation
 from committee.ep.steps import PathStep, preferred
 from committee.ep.targets import (
@@ -25,25 +26,24 @@ from committee.ep.targets import (
     given_moments,
     row_moments,
 )
-from committee.ep.votes import VoteRows, Votes
 
 __all__ = [
     "PRICE",
+    "ChunkedProbitRows",
     "ChunkedTargets",
-    "ChunkedVotes",
     "LeaveOneOut",
     "Moments",
     "PathStep",
     "Posterior",
     "Probit",
-    "RecordedVotes",
+    "ProbitRows",
+    "RecordedRows",
     "Score",
     "Site",
+    "SweptRows",
     "TargetRows",
     "Targets",
     "Truncation",
-    "VoteRows",
-    "Votes",
     "classification_path",
     "classification_posterior",
     "error_moments",

@@ -18,8 +18,8 @@ import numpy as np
 from committee._files import replaced_atomically
 from committee._typing import FloatArray, IntArray
 from committee.ep.loo import ScoreSums
+from committee.ep.probit_rows import Messages, SweepSums, SweptRows
 from committee.ep.sites import Normal
-from committee.ep.votes import Messages, SweepSums, VoteRows
 
 Record = dict[str, Any]
 
@@ -32,18 +32,18 @@ class _Sites:
         self.value = value
 
 
-class RecordedVotes:
+class RecordedRows:
     """Rows of votes that record every sum they return, and read it from the record.
 
     Parameters
     ----------
-    rows : VoteRows
+    rows : SweptRows
         The rows themselves, the same in every start.
     folder : path
         Made if it is not there; the workers of a cluster must reach it too.
     """
 
-    def __init__(self, rows: VoteRows, folder: str | os.PathLike[str]) -> None:
+    def __init__(self, rows: SweptRows, folder: str | os.PathLike[str]) -> None:
         self.rows = rows
         # Workers may have been started in another directory.
         self.folder = Path(folder).absolute()

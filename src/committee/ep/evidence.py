@@ -19,10 +19,10 @@ from committee.ep.arrays import check_group, check_rows, check_targets, signed_s
 from committee.ep.likelihood import GaussianLikelihood, Likelihood, ProbitLikelihood
 from committee.ep.loo import Loss
 from committee.ep.printed_sequence import PrintedSequence
+from committee.ep.probit_rows import ProbitRows, SweptRows
 from committee.ep.sequence import Callback, EvidenceSequence, run
 from committee.ep.steps import Rule
 from committee.ep.targets import Moments, TargetRows, Targets, row_moments
-from committee.ep.votes import VoteRows, Votes
 from committee.path import Path
 
 #: Log evidence that a member has to bring, unless given: half of the log 2
@@ -114,13 +114,13 @@ def classification_path(
     weight = check_sample_weight(sample_weight, S)
     check_group(group, len(S))
     S, scale = signed_scale(S)
-    return votes_path(Votes(S, weight, group), unit=1.0 / scale, **options)
+    return votes_path(ProbitRows(S, weight, group), unit=1.0 / scale, **options)
 
 
 def votes_path(
-    rows: VoteRows, *, unit: FloatArray | None = None, **options: Unpack[Options]
+    rows: SweptRows, *, unit: FloatArray | None = None, **options: Unpack[Options]
 ) -> Path:
-    """Run `classification_path` on `Votes`, `ChunkedVotes` or `RecordedVotes`.
+    """Run `classification_path` on `ProbitRows`, `ChunkedProbitRows` or `RecordedRows`.
 
     `unit` of shape (M,) is the factor from weights of these rows to the weights that
     are reported.

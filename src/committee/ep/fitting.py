@@ -8,6 +8,7 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee.ep.likelihood import Likelihood
+from committee.ep.probit_rows import Messages
 from committee.ep.sites import (
     TRUNCATION,
     Normal,
@@ -16,7 +17,6 @@ from committee.ep.sites import (
     moment_mismatch,
     normal,
 )
-from committee.ep.votes import Messages
 
 # Damping that halves further would stall where moments cannot agree to rounding.
 _SMALLEST_STEP = 1.0 / 64.0

@@ -15,9 +15,9 @@ import numpy as np
 from committee._typing import FloatArray, IntArray
 from committee.ep.arrays import in_units
 from committee.ep.loo import Score
+from committee.ep.probit_rows import Messages, SweepSums, SweptRows
 from committee.ep.sites import Normal
 from committee.ep.targets import Moments, TargetRows
-from committee.ep.votes import Messages, SweepSums, VoteRows
 
 # Noise below this share of the mean square of y is rounding of the moments.
 _LEAST_NOISE = 1e-10
@@ -194,7 +194,7 @@ class ProbitLikelihood:
     noise_variance = 1.0
 
     def __init__(
-        self, rows: VoteRows, *, sites: Any = None, unit: FloatArray | None = None
+        self, rows: SweptRows, *, sites: Any = None, unit: FloatArray | None = None
     ) -> None:
         self.rows = rows
         self.sites = rows.initial_sites() if sites is None else sites

@@ -15,8 +15,8 @@ from scipy.special import expit, log_ndtr
 
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.ep.fitting import Truncated
+from committee.ep.probit_rows import Messages
 from committee.ep.sites import hazard
-from committee.ep.votes import Messages
 
 # A message weaker than this share of the member's own information is rounding: the
 # member lies in the span of the others.

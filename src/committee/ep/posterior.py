@@ -21,8 +21,8 @@ from committee.ep.arrays import (
 from committee.ep.fitting import Fit, Settings, fit_posterior
 from committee.ep.likelihood import GaussianLikelihood, ProbitLikelihood
 from committee.ep.loo import LeaveOneOut, Score
+from committee.ep.probit_rows import ProbitRows, RowSites
 from committee.ep.targets import Targets, row_moments
-from committee.ep.votes import RowSites, Votes
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +192,7 @@ def classification_posterior(
         sites, row_sites = (start.tau * unit * unit, start.nu * unit), start.row_sites
     settings = Settings(truncated, tol, max_iter, inner_iter=20)
     with one_thread():
-        likelihood = ProbitLikelihood(Votes(S, weight, group), sites=row_sites)
+        likelihood = ProbitLikelihood(ProbitRows(S, weight, group), sites=row_sites)
         likelihood.activate(all_members)
         fit = fit_posterior(likelihood, all_members, precision, sites, settings)
     rows = likelihood.last.rows

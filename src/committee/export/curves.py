@@ -51,7 +51,7 @@ def _curves(committee: Any) -> list[IsotonicRegression]:
 
 def _ends(committee: Any) -> tuple[float, float]:
     """Return the least and the largest mean: beyond 0 and 1 for refined leaves only."""
-    if not hasattr(committee, "refinement_"):
+    if not hasattr(committee, "refined_"):
         return 0.0, 1.0
     values = [tree.tree_.value for tree in committee.members_]
     w = committee.weights_ / committee.weights_.sum()

@@ -212,7 +212,7 @@ def _has_curves(committee: Any) -> bool:
     """Whether curves are to follow the means: see `to_sklearn` for where not."""
     if committee.roster_.output == "scores":
         return False
-    if hasattr(committee, "refinement_"):
+    if hasattr(committee, "refined_"):
         return committee.calibration_ is not None
     if committee.roster_.link != "combiner":
         return False

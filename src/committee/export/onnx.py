@@ -309,7 +309,7 @@ def _write_links(model: Any, committee: Any) -> str:
         write_softmax(model, pool_scale(committee))
     elif (scale := probit_scale(committee)) is not None:
         write_probit(model, scale)
-    elif hasattr(committee, "refinement_"):  # leaves may hold values below zero
+    elif hasattr(committee, "refined_"):  # leaves may hold values below zero
         write_shares(model)
     if calibration is not None:
         write_calibration(model, calibration, sums)

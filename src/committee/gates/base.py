@@ -20,8 +20,8 @@ from committee._validation import (
     fit_context,
     safe_indexing,
 )
-from committee.combiners.problem import Problem
 from committee.predictions import weighted_by_row
+from committee.votes import Votes
 
 
 class Gate(ABC, BaseEstimator):
@@ -92,7 +92,7 @@ class Gate(ABC, BaseEstimator):
 
     def _checked_rows(
         self, X: Any, F: Any, y: Any, held_out: Any, sample_weight: Any
-    ) -> tuple[FloatArray, Problem]:
+    ) -> tuple[FloatArray, Votes]:
         """Return what the gate sees of X, and F, y, the mask and row weights."""
         X, F = self._inputs(X, reset=True), check_predictions(F)
         if len(X) != len(F):
@@ -100,7 +100,7 @@ class Gate(ABC, BaseEstimator):
                 f"X and F must have the same rows. Got {len(X)} rows of X and {len(F)} "
                 "of F."
             )
-        return X, Problem(
+        return X, Votes(
             F,
             check_targets(F, y),
             check_held_out(held_out, F.shape),
@@ -152,7 +152,7 @@ class Gate(ABC, BaseEstimator):
         return hasattr(self, "n_members_")
 
     @abstractmethod
-    def _learn(self, Z: FloatArray, problem: Problem) -> None:
+    def _learn(self, Z: FloatArray, problem: Votes) -> None:
         """Learn from Z (N, d) and F, y, the mask and row weights."""
 
     @abstractmethod
@@ -208,7 +208,7 @@ def centre_and_scale(X: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArr
     return centre, np.where(spread <= 1e-12 * np.abs(centre), 1.0, spread)
 
 
-def usable(X: FloatArray, problem: Problem) -> tuple[FloatArray, Problem]:
+def usable(X: FloatArray, problem: Votes) -> tuple[FloatArray, Votes]:
     """Leave out rows of weight zero, and those on which every member abstains."""
     use = problem.row_weights > 0
     if problem.held_out is not None:

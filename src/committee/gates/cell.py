@@ -13,7 +13,6 @@ from committee._validation import Interval
 from committee.cells.gate import border_width
 from committee.cells.tree import CellTree, grow_tree
 from committee.combiners import Combiner
-from committee.combiners.problem import Problem
 from committee.gates.base import Gate
 from committee.gates.gate_share import (
     best_on_folds,
@@ -24,6 +23,7 @@ from committee.gates.gate_share import (
     static_weights,
 )
 from committee.linalg import solve_simplex
+from committee.votes import Votes
 
 #: k, in rows: how many rows of a cell the static weights are worth.
 _WORTH = (1000.0, 300.0, 100.0, 30.0, 10.0)
@@ -100,7 +100,7 @@ class CellGate(Gate):
         self.columns = columns
         self.static = static
 
-    def _learn(self, Z: FloatArray, problem: Problem) -> None:
+    def _learn(self, Z: FloatArray, problem: Votes) -> None:
         """Choose k and the share on folds, and weigh the members in each cell."""
         problem = in_units(problem)
         self.static_weights_ = static_weights(self.static, problem)
@@ -141,7 +141,7 @@ class CellGate(Gate):
         return H
 
 
-def _filled_errors(problem: Problem, w: FloatArray) -> FloatArray:
+def _filled_errors(problem: Votes, w: FloatArray) -> FloatArray:
     """Return E, (N, M, K); who abstains errs as those present do, in the mean by w."""
     E, mask = errors_of(problem), problem.held_out
     if mask is None:

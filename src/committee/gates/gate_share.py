@@ -25,14 +25,14 @@ from sklearn.model_selection import KFold
 
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.combiners import Combiner, SimplexWeights
-from committee.combiners.problem import Problem
+from committee.votes import Votes
 
 _N_FOLDS = 5
 #: Standard errors of its gain by which a share is shrunk.
 CLEAR = 3.0
 
 
-def static_weights(combiner: Combiner | None, problem: Problem) -> FloatArray:
+def static_weights(combiner: Combiner | None, problem: Votes) -> FloatArray:
     """Return the weights of a combiner, `SimplexWeights` unless given, with sum one."""
     combiner = clone(SimplexWeights() if combiner is None else combiner)
     combiner.fit(
@@ -63,7 +63,7 @@ def present_shares(G: FloatArray, mask: BoolArray | None) -> FloatArray:
     return present / present.sum(axis=1, keepdims=True)  # type: ignore[no-any-return]
 
 
-def in_units(problem: Problem) -> Problem:
+def in_units(problem: Votes) -> Votes:
     """Return the problem with numbers in units of the largest error.
 
     Only ratios matter, and squares of 1e200 are no numbers.
@@ -74,7 +74,7 @@ def in_units(problem: Problem) -> Problem:
     return replace(problem, F=problem.F / unit, y=problem.y / unit)
 
 
-def errors_of(problem: Problem) -> FloatArray:
+def errors_of(problem: Votes) -> FloatArray:
     """Return F - y, (N, M, 1), or for classes F minus the one-hot target, (N, M, K)."""
     if problem.n_classes is None:
         return (problem.F - problem.y[:, None])[..., None]
@@ -89,7 +89,7 @@ def combined(E: FloatArray, G: FloatArray) -> FloatArray:
 
 
 def best_on_folds(
-    problem: Problem,
+    problem: Votes,
     static: Combiner | None,
     n_candidates: int,
     gates: Callable[[IntArray, IntArray, FloatArray], Iterable[FloatArray]],

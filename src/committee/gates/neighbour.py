@@ -13,7 +13,6 @@ from sklearn.utils import gen_batches
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee._validation import Interval, StrOptions
 from committee.combiners import Combiner
-from committee.combiners.problem import Problem
 from committee.gates.base import Gate
 from committee.gates.gate_share import (
     combined,
@@ -23,6 +22,7 @@ from committee.gates.gate_share import (
     present_shares,
     static_weights,
 )
+from committee.votes import Votes
 
 #: Rows that are answered at once.
 _BLOCK = 4096
@@ -111,7 +111,7 @@ class NeighbourGate(Gate):
         self.static = static
         self.algorithm = algorithm
 
-    def _learn(self, Z: FloatArray, problem: Problem) -> None:
+    def _learn(self, Z: FloatArray, problem: Votes) -> None:
         """Keep the rows, and what every member was worth on each."""
         if problem.n_classes is None and self.method not in _FOR_NUMBERS:
             raise ValueError(
@@ -142,7 +142,7 @@ class NeighbourGate(Gate):
             self._static: FloatArray = static_weights(self.static, problem)
             self.gate_share_ = self._share(Z, problem)
 
-    def _share(self, Z: FloatArray, problem: Problem) -> float:
+    def _share(self, Z: FloatArray, problem: Votes) -> float:
         """Return the share of h, by rows whose own worth does not count."""
         N = len(Z)
         if N < _LEAST_ROWS:

@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray
 from committee._validation import check_columns, check_predictions, fit_context
-from committee.combiners.problem import Problem
 from committee.gates.base import Gate, usable
 from committee.predictions import weighted_by_row
+from committee.votes import Votes
 
 #: The least standard deviation that is believed, as a share of that of y.
 _LEAST_STD = 1e-6
@@ -166,7 +166,7 @@ class PrecisionGate(Gate):
         F = check_predictions(F)
         return weighted_by_row(F, self.weights(X, F, std))
 
-    def _learn(self, Z: FloatArray, problem: Problem) -> None:
+    def _learn(self, Z: FloatArray, problem: Votes) -> None:
         """Learn c from S, which is what this gate looks at instead of columns of X."""
         s, y = problem.row_weights, problem.y
         centred = y - np.average(y, weights=s)

@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 from committee._typing import FloatArray, IntArray, RandomState
 from committee._validation import Interval
 from committee.combiners import Combiner
-from committee.combiners.problem import Problem
 from committee.export.gated import LinearGate
 from committee.gates.base import Gate
 from committee.gates.gate_share import (
@@ -27,6 +26,7 @@ from committee.gates.gate_share import (
     present_shares,
     static_weights,
 )
+from committee.votes import Votes
 
 #: Penalties that are compared, in units of the squared error of the static weights.
 PENALTIES = (0.1, 0.01, 0.001, 0.0001)
@@ -118,7 +118,7 @@ class SoftmaxGate(Gate):
         self.dropout = dropout
         self.random_state = random_state
 
-    def _learn(self, Z: FloatArray, problem: Problem) -> None:
+    def _learn(self, Z: FloatArray, problem: Votes) -> None:
         """Choose the penalty and the share on folds, and fit once more."""
         rng, problem = check_random_state(self.random_state), in_units(problem)
         self.static_weights_ = static_weights(self.static, problem)
@@ -192,7 +192,7 @@ class Rows:
     static: FloatArray
 
     @classmethod
-    def of(cls, Z: FloatArray, problem: Problem, w: FloatArray) -> Rows:
+    def of(cls, Z: FloatArray, problem: Votes, w: FloatArray) -> Rows:
         """Return the rows of a problem."""
         start, mask = start_logits(w), problem.held_out
         if mask is not None:

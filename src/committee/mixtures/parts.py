@@ -19,12 +19,12 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray, Member
 from committee._validation import safe_indexing
-from committee.combiners.problem import Problem
 from committee.gates.softmax import PENALTIES, Rows
 from committee.members.base import Sample, TrainingData
 from committee.members.training import fit_member, run_parallel
 from committee.mixtures.soft_gates import log_gates
 from committee.predictions import predict_one
+from committee.votes import Votes
 
 #: By how much a part may be larger than N / M.
 _SLACK = 0.25
@@ -107,7 +107,7 @@ def assign_rows(G: FloatArray) -> list[IntArray]:
 
 def _gate_rows(data: TrainingData, Z: FloatArray, F: FloatArray) -> Rows:
     """Return the rows of the gate's fit, which begins at equal weights."""
-    problem = Problem(F, data.y, None, data.sample_weight)
+    problem = Votes(F, data.y, None, data.sample_weight)
     M = F.shape[1]
     return Rows.of(Z[:, 1:], problem, np.full(M, 1.0 / M))
 

@@ -19,6 +19,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from committee._files import replaced_atomically
+from committee.base import WHOLE_PATH
 from committee.persistence.archive import (
     SCHEMA,
     ModelFileError,
@@ -34,7 +35,6 @@ from committee.persistence.metadata import (
 from committee.persistence.registry import with_registered_names
 from committee.persistence.soundness import NAMED, attributes, check_sound, walk
 from committee.persistence.trust import is_trusted, type_names
-from committee.saved_state import WHOLE_PATH
 
 
 def save(

@@ -3,8 +3,7 @@
 from committee.pruning.prune import prune
 from committee.pruning.pruned import PrunedClassifier, PrunedRegressor
 from committee.pruning.refine import refine, shrink
-from committee.pruning.refinement import Refinement
-from committee.pruning.summary import Summary
+from committee.pruning.summary import Refinement, Summary
 
 __all__ = [
     "PrunedClassifier",

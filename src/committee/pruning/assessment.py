@@ -1,26 +1,37 @@
-"""What the committees of a path are worth and cost, measured on first use.
+"""Errors and costs of the committees of a path, and the summary; measured on first use.
 
-`prune` itself needs F and one fit of the combiner. Errors on rows that did not choose,
-bytes, seconds and the summary are made here when somebody asks for them.
+`prune` itself needs F and one fit of the combiner. Errors on held-out rows, bytes, seconds
+and the summary are computed here when they are asked for. Each row is predicted by
+committees that were chosen without it; see `committee.held_out`.
 """
 
 from __future__ import annotations
 
 import copy
+import warnings
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
-from committee._typing import BoolArray, FloatArray, IntArray, Member
+from committee._typing import BoolArray, FloatArray, IntArray, Link, Member
 from committee.calibration import Calibration
-from committee.combiners import Combiner
-from committee.crossfit import Predicted, as_shares
-from committee.losses import Measure, measure_of
+from committee.combiners import Combiner, EPPruner
+from committee.combiners.by_name import as_combiner
+from committee.diagnostics.missing_votes import FilledVotes
+from committee.ensembles import Roster, known_columns
+from committee.held_out import CrossFit, HeldOutPredictions, as_shares, share_unit
+from committee.losses import Measure, error_losses, measure_of, paired_difference
 from committee.path import CLEARLY, Path
 from committee.predictions import weighted_sum
-from committee.probabilities import fit_slope
+from committee.probabilities import (
+    as_probabilities,
+    fit_slope,
+    pooled_terms,
+    softmax_probabilities,
+)
 from committee.pruning.costs import (
     MemberBytes,
     member_seconds,
@@ -28,18 +39,15 @@ from committee.pruning.costs import (
     stored_bytes,
 )
 from committee.pruning.kept_path import KeptPath, at_weights
-from committee.pruning.path_errors import Compared, PathErrors
-from committee.pruning.pruning_data import PruningData
-from committee.pruning.summary import Summary, disagreement
-from committee.uncertainty.held_out_rows import (
-    FoldWeights,
-    HeldOutResiduals,
-    HeldOutScores,
-)
+from committee.pruning.pruning_data import PruningData, kind_of_data
+from committee.pruning.seen_rows import Oob
+from committee.pruning.summary import Summary, compared_errors
+from committee.targets import at_least_two
+from committee.uncertainty.stored_rows import HeldOutResiduals, HeldOutScores
 
 #: Rows on which the scale of a booster's scores is found.
 _SLOPE_ROWS = 2000
-#: What is kept in a copy, a pickle or a file, as far as it was measured.
+#: Attributes that a copy, a pickle or a file keeps, as far as they were measured.
 _KEPT = ("errors", "n_bytes", "seconds_per_row")
 
 
@@ -53,7 +61,7 @@ class Assessment:
     combiner : Combiner
         Fitted on these rows.
     measure : Measure
-        What errors are.
+        Kind of the errors.
     """
 
     def __init__(self, data: PruningData, combiner: Combiner, measure: Measure) -> None:
@@ -76,27 +84,166 @@ class Assessment:
             floor=self.combiner.floor_,
         )
 
+    # --- committees ------------------------------------------------------------------
+
+    def committee(self, step: int) -> Any:
+        """Return the committee of a step of the path."""
+        self.check_rows()
+        return self.assemble(self._path.weights[step])
+
+    def assemble(self, w: FloatArray) -> Any:
+        """Return the committee of weights (M,).
+
+        The weights of a classifier are shares of a vote where none is negative. Those of
+        a booster's rounds are scaled to the least log-loss, since its scores are not
+        shares.
+        """
+        made, members = copy.copy(self.data.template), np.flatnonzero(w)
+        if not len(members):  # no member has a weight: as after `fit`, all stay
+            members = np.arange(len(w))
+        kept = w[members]
+        if made.roster_.link == "softmax" and self._of_classes:
+            kept = kept * self._slope(members, kept)
+        elif self._of_classes:
+            kept = as_shares(kept)
+        only = made.roster_.only(members, kept)
+        made.roster_ = replace(only, floor=self.combiner.floor_)
+        made.support_ = members
+        made.combiner_ = at_weights(self.combiner, w)
+        made.path_ = self._path
+        return made
+
+    def _slope(self, members: IntArray, w: FloatArray) -> float:
+        """Return t of least log-loss of softmax(t K S), S = sum_m w_m F_m."""
+        votes = self.data.votes
+        F, s = votes.F, votes.sample_weight
+        few = np.arange(0, len(F), -(-len(F) // _SLOPE_ROWS))
+        if s is not None and not s[few].any():
+            few = np.flatnonzero(s)
+        S = F.shape[2] * weighted_sum(F[np.ix_(few, members)], w)
+        weight = None if s is None else s[few]
+        return fit_slope(S, votes.y[few].astype(np.intp), weight)
+
+    @property
+    def _of_classes(self) -> bool:
+        return self.data.roster.classes is not None
+
+    # --- held-out predictions of committees and of the ensemble -----------------------
+
     @cached_property
-    def _found(self) -> PathErrors:
-        return PathErrors(
-            self.data.evaluation,
-            self.data.roster,
+    def crossfit(self) -> CrossFit:
+        """The combiner, fitted again on folds."""
+        return CrossFit(
             self.combiner,
-            self.measure,
+            self.data.votes,
             getattr(self.data.template, "calibration", None),
+            scores=self.data.roster.output == "scores" and self._of_classes,
         )
+
+    @cached_property
+    def _has_folds(self) -> bool:
+        return self.crossfit.own is not None
+
+    def _held_out(self, support: IntArray) -> HeldOutPredictions:
+        """Return held-out predictions of committees like the one with these members."""
+        own = self.crossfit.own
+        found = own if self._is_own(support) else self.crossfit.of_size(len(support))
+        assert found is not None
+        return found
+
+    def _is_own(self, support: IntArray) -> bool:
+        """Whether these members are the combiner's own choice."""
+        w = self.combiner.weights_
+        # Where no member has a weight, all stay.
+        return np.array_equal(
+            support, np.flatnonzero(w) if w.any() else np.arange(len(w))
+        )
+
+    def _as_weighed(self, w: FloatArray) -> HeldOutPredictions:
+        """Return the predictions of weights (M,) on the rows that chose them."""
+        crossfit = self.crossfit
+        found = HeldOutPredictions.of_weights(self.data.votes, crossfit.filled, w)
+        if not self._of_classes:
+            return found
+        unit = share_unit(self.combiner.weights_) / share_unit(w)
+        return replace(
+            found,
+            p=self.combiner.probabilities(unit * found.output),
+            method=crossfit.method,
+            log_pool=crossfit.log_pool,
+            scores=crossfit.scores,
+        )
+
+    @cached_property
+    def _before(self) -> HeldOutPredictions:
+        """Predictions of the whole ensemble, by weights that have not seen the row.
+
+        Where a combiner learned the ensemble's weights on these very rows, it is fitted
+        again on the same folds, as the pruning combiner is.
+        """
+        data, votes = self.data, self.data.votes
+        if data.predicted is not None:
+            losses = error_losses(data.predicted, votes.y)
+            every = np.ones(len(losses), dtype=bool)
+            return HeldOutPredictions(votes, losses, losses, every, data.predicted)
+        roster, weigher = data.roster, data.roster.combiner
+        if votes.masked and weigher is not None and weigher.needs_rows:
+            own = CrossFit(weigher, votes).own
+            if own is not None:
+                return replace(own, p=self._as_calibrated(own), method=None)
+        assert roster.weights is not None
+        filled = self.crossfit.filled
+        if roster.floor != self.combiner.floor_:
+            terms = pooled_terms(votes.F, roster.floor)
+            filled = FilledVotes.of(terms, votes.y, votes.held_out)
+        found = HeldOutPredictions.of_weights(votes, filled, roster.weights)
+        if not self._of_classes:
+            return found
+        if roster.probabilities is not None:
+            p = roster.probabilities(found.output)
+        elif roster.link == "softmax":
+            p = softmax_probabilities(found.output)
+        else:
+            p = as_probabilities(found.output)
+        return replace(found, p=p)
+
+    def _as_calibrated(self, own: HeldOutPredictions) -> FloatArray | None:
+        """Return the probabilities of the ensemble's combiner, calibrated as it is."""
+        roster = self.data.roster
+        if own.p is None or roster.calibrated is None:
+            return own.p
+        found = own.in_units(share_unit(roster.combiner.weights_))
+        return roster.calibrated(own.p, found.output, found.variance)
+
+    # --- errors and costs of the steps -------------------------------------------------
 
     @cached_property
     def errors(self) -> tuple[FloatArray, FloatArray, str] | None:
         """Cross-fitted errors at each step of the path; None without folds.
 
-        Out of bag they are those of members that all vote; see `FilledVotes`. All
-        sizes are evaluated on the same rows, so that they can be compared.
+        Out of bag they are errors of members that all vote; see `FilledVotes`. All sizes
+        are evaluated on the same rows, so that they can be compared.
         """
-        if not self._has_rows or not self._found.has_folds:
+        if not self._has_rows or not self._has_folds:
             return None
-        error, se = self._found.of_sizes(self._path.size)
+        by_size = self.crossfit.by_size
+        known = np.array(list(by_size))
+        found = np.array([held.error(self.measure) for held in by_size.values()])
+        at = np.maximum(np.searchsorted(known, self._path.size, side="right") - 1, 0)
+        error, se = found[at].T
         return error, se, f"cross-fitted {self.measure.name}"
+
+    def clearly_better(self, steps: IntArray) -> BoolArray | None:
+        """Return which steps have a clearly lower error than the last of them."""
+        if not self._has_rows or self.errors is None:
+            return None
+        sizes = self._path.size[steps]
+        held = [self.crossfit.of_size(int(size)) for size in sizes]
+        losses = [one.row_losses(self.measure) for one in held if one is not None]
+        s = self.crossfit.by_size[min(self.crossfit.by_size)].row_weights
+        gaps = [paired_difference(loss, losses[-1], s) for loss in losses]
+        gap, gap_se = np.array(gaps).T
+        return np.asarray(gap < -CLEARLY * gap_se)
 
     @cached_property
     def n_bytes(self) -> FloatArray | None:
@@ -111,29 +258,23 @@ class Assessment:
         """Seconds that the members of each step take for a row; None like `n_bytes`."""
         if not self._has_rows:
             return None
-        M = len(self.data.roster)
-        if self.data.roster.staged_predictions is None:
-            seconds = member_seconds(
-                self.data.roster, self.data.roster.prepared(self.data.evaluation.X)
-            )
+        roster, _ = self.data.roster, self.data.votes
+        if roster.staged_predictions is None:
+            seconds = member_seconds(roster, roster.prepared(self.data.timed_rows))
         else:
-            seconds = np.full(M, self._seconds_before / M)
+            seconds = np.full(len(roster), self._seconds_before / len(roster))
         return np.array([seconds[members].sum() for members in self._path.members])
 
     def by(self, scoring: str) -> Assessment:
         """Return the same with errors of another kind, from the same folds."""
         self.check_rows()
-        classes = self.data.roster.classes
-        measure = measure_of(scoring, of_classes=classes is not None)
+        measure = measure_of(scoring, of_classes=self._of_classes)
         other = Assessment(self.data, self.combiner, measure)
-        other.__dict__.update(self._costs, _found=self._found.by(measure))
-        return other
-
-    @property
-    def _costs(self) -> dict[str, Any]:
-        """Bytes and seconds, as far as they were asked for."""
+        _ = self.crossfit, self._before  # which both then have
+        shared = ("n_bytes", "seconds_per_row", "crossfit", "_before", "_has_folds")
         known = self.__dict__
-        return {k: known[k] for k in ("n_bytes", "seconds_per_row") if k in known}
+        other.__dict__.update({name: known[name] for name in shared if name in known})
+        return other
 
     @property
     def members_by_number(self) -> dict[int, Member]:
@@ -145,164 +286,63 @@ class Assessment:
         """The ensemble before pruning and its roster; None in a copy."""
         return (self.data.ensemble, self.data.roster) if self._has_rows else None
 
-    def differences(self, steps: IntArray) -> tuple[FloatArray, FloatArray] | None:
-        """Return error(step) - error(last step) on the same rows, and its spread."""
-        if not self._has_rows or self.errors is None:
-            return None
-        return self._found.differences(self._path.size[steps])
-
-    def clearly_better(self, steps: IntArray) -> BoolArray | None:
-        """Return which steps have a clearly lower error than the last of them."""
-        found = self.differences(steps)
-        return None if found is None else found[0] < -CLEARLY * found[1]
-
     @property
     def available(self) -> BoolArray:
         """The steps of which there is a committee."""
         return np.full(len(self._path) if self._has_rows else 1, self._has_rows)
 
     def measured(self, name: str) -> Any:
-        """Return what somebody has asked for before, and no more."""
+        """Return an attribute that was measured before, None otherwise."""
         return self.__dict__.get(name)
 
-    def kept(self, committee: Any, whole: bool) -> Any:
-        """Return what a copy of a committee of the path keeps of it."""
-        return KeptPath.of(self, committee, whole) if self._has_rows else self
-
-    def bind(self, committee: Any) -> None:
-        """Do nothing: this has its members."""
-
-    def committee(self, step: int) -> Any:
-        """Return the committee of a step of the path."""
-        self.check_rows()
-        return self.assemble(self._path.weights[step])
-
-    def assemble(self, w: FloatArray) -> Any:
-        """Return the committee of weights (M,).
-
-        A classifier's weights are shares of a vote where none is negative. Those of a
-        booster's rounds are scaled to the least log loss, since its scores are not
-        shares.
-        """
-        made, members = copy.copy(self.data.template), np.flatnonzero(w)
-        if not len(members):  # nothing is worth a weight: as after `fit`, all stay
-            members = np.arange(len(w))
-        kept = w[members]
-        if made.roster_.link == "softmax" and self.data.roster.classes is not None:
-            kept = kept * self._slope(members, kept)
-        elif self.data.roster.classes is not None:
-            kept = as_shares(kept)
-        only = made.roster_.only(members, kept)
-        made.roster_ = replace(only, floor=self.combiner.floor_)
-        made.support_ = members
-        made.combiner_ = at_weights(self.combiner, w)
-        made.path_ = self._path
-        return made
-
-    def _slope(self, members: IntArray, w: FloatArray) -> float:
-        """Return t of least log loss of softmax(t K S), S = sum_m w_m F_m."""
-        _, F, rows, _ = self.data.evaluation
-        few = np.arange(0, len(F), -(-len(F) // _SLOPE_ROWS))
-        if rows.weight is not None and not rows.weight[few].any():
-            few = np.flatnonzero(rows.weight)
-        S = F.shape[2] * weighted_sum(F[np.ix_(few, members)], w)
-        weight = None if rows.weight is None else rows.weight[few]
-        return fit_slope(S, rows.y[few].astype(np.intp), weight)
-
-    @cached_property
-    def calibrations(self) -> dict[int, Calibration | None]:
-        """Those that were asked for, by size; 0 for the combiner's own choice."""
-        return {}
+    # --- what a committee delivers, and its summary ------------------------------------
 
     def calibration(self, support: IntArray) -> Calibration | None:
-        """Return what calibrates the committee of these members.
+        """Return the calibration of the committee with these members.
 
         None for a booster, whose weights are scaled, and where there are no folds.
         """
         if not self._has_rows or self.data.roster.output == "scores":
             return None
-        if not self._found.has_folds:
-            return None
-        key = 0 if self._is_own(support) else len(support)
-        if key not in self.calibrations:
-            fair = self._fair(support)
-            self.calibrations[key] = self._found.calibration(fair)
-        return self.calibrations[key]
+        return self._held_out(support).calibration if self._has_folds else None
 
     def held_out_rows(self, committee: Any) -> HeldOutResiduals | HeldOutScores | None:
-        """Return errors of committees like this one on rows that chose them not.
+        """Return residuals or scores of committees like this one, on held-out rows.
 
-        Of no row, where there were too few for folds; None in a copy.
+        They are of no row, where there were too few for folds; None in a copy.
         """
         if not self._has_rows:
             return None
-        rows, votes = self.data.evaluation.rows, self._found.crossfit.votes
-        if self.data.roster.classes is None:
-            size = None if self._is_own(committee.support_) else len(committee.support_)
-            folds = [FoldWeights(*f) for f in self._found.crossfit.weights(size)]
-            return HeldOutResiduals.of(votes, folds, committee.support_, rows.weight)
-        y = rows.y.astype(np.intp)
-        if not self._found.has_folds:
-            return HeldOutScores.of(votes.F[:0, 0], y[:0], votes.counted[:0])
-        fair = self._fair(committee.support_)
-        p = self._found.probabilities(fair)
-        return HeldOutScores.of(p, y, fair.counted, rows.weight)
-
-    def _is_own(self, support: IntArray) -> bool:
-        """Whether these members are the combiner's own choice."""
-        w = self.combiner.weights_
-        # Where nothing is worth a weight, all stay.
-        return np.array_equal(
-            support, np.flatnonzero(w) if w.any() else np.arange(len(w))
-        )
-
-    def _fair(self, support: IntArray) -> Predicted:
-        """Return what committees like this one predict on rows that chose them not."""
-        return self._found.like(len(support), own=self._is_own(support))
+        if self._has_folds:
+            return self._held_out(committee.support_).stored(committee.support_)
+        filled = self.crossfit.filled
+        if not self._of_classes:
+            s = self.data.votes.sample_weight
+            return HeldOutResiduals.of(filled, [], committee.support_, s)
+        y = self.data.votes.y.astype(np.intp)
+        return HeldOutScores.of(filled.F[:0, 0], y[:0], filled.counted[:0])
 
     def summary(self, committee: Any) -> Summary:
         """Measure a committee of the path beside the ensemble."""
         self.check_rows()
         _ = self.errors  # from the same folds: a file then has both
-        w = np.zeros(len(self.data.roster))
-        w[committee.support_] = committee.weights_
-        as_weighed = self._found.as_weighed(w)
-        after = self._fair(committee.support_) if self._found.has_folds else as_weighed
-        before, both = self._found.before, after.counted & self._found.before.counted
-        error = self._found.compare(after)
-        log_loss = self._found.compare_log_loss(after)
-        share, upper = disagreement(self._differs(before, after)[both])
+        support, data = committee.support_, self.data
+        w = np.zeros(len(data.roster))
+        w[support] = committee.weights_
+        as_weighed = self._as_weighed(w)
+        after = self._held_out(support) if self._has_folds else as_weighed
         return Summary(
-            measure=self.measure.name,
-            n_rows=int(both.sum()),
-            n_members_before=len(self.data.roster),
+            **compared_errors(self._before, after, as_weighed, self.measure),
+            n_members_before=len(data.roster),
             n_members_after=committee.n_members_,
-            error_before=error.before,
-            error_after=error.after,
-            difference=error.difference,
-            difference_se=error.difference_se,
-            cross_fitted=self._found.has_folds,
-            error_as_weighed=self._found.compare(as_weighed).after,
-            **self._loo(committee.support_),
-            bytes_before=stored_bytes(self.data.ensemble),
+            cross_fitted=self._has_folds,
+            **self._loo(support),
+            bytes_before=stored_bytes(data.ensemble),
             bytes_after=stored_bytes(committee),
             seconds_before=self._seconds_before,
-            seconds_after=seconds_per_row(committee.predict, self.data.evaluation.X),
-            disagreement=share,
-            disagreement_upper=upper,
-            oob=self.data.evaluation.rows.held_out is not None,
-            is_classifier=self.data.roster.classes is not None,
+            seconds_after=seconds_per_row(committee.predict, data.timed_rows),
             names_after=committee.roster_.names,
-            **({} if log_loss is None else _named("log_loss", log_loss)),
         )
-
-    def _differs(self, before: Predicted, after: Predicted) -> BoolArray:
-        """Whether the two predict other classes, or numbers that are far apart."""
-        if self.data.roster.classes is not None:
-            return np.asarray(before.values != after.values)
-        rows = self.data.evaluation.rows
-        far = np.sqrt(rows.mean(before.losses, before.counted)[0])
-        return np.asarray(np.abs(before.values - after.values) > far)
 
     def _loo(self, support: IntArray) -> dict[str, Any]:
         """Return the leave-one-out error of a committee, where the combiner has one."""
@@ -326,15 +366,24 @@ class Assessment:
         elif "n_jobs" in whole.get_params(deep=False):
             whole = copy.copy(whole)
             whole.n_jobs = self.data.template.n_jobs
-        return seconds_per_row(whole.predict, self.data.evaluation.X)
+        return seconds_per_row(whole.predict, self.data.timed_rows)
+
+    # --- copies ----------------------------------------------------------------------
+
+    def kept(self, committee: Any, whole: bool) -> Any:
+        """Return what a copy of a committee of the path keeps of it."""
+        return KeptPath.of(self, committee, whole) if self._has_rows else self
+
+    def bind(self, committee: Any) -> None:
+        """Do nothing: the members are here."""
 
     @property
     def _has_rows(self) -> bool:
-        """Whether this is what `prune` made, and not a copy of its numbers."""
+        """Whether this was made by `prune`, and is not a copy of its numbers."""
         return "data" in self.__dict__
 
     def check_rows(self) -> None:
-        """Say what a copy cannot do."""
+        """Raise ValueError in a copy."""
         if not self._has_rows:
             raise ValueError(
                 "Copies and files keep the numbers of the path only, and a summary that "
@@ -351,6 +400,70 @@ class Assessment:
         self.__dict__.update(state)
 
 
-def _named(name: str, found: Compared) -> dict[str, Any]:
-    """Return the four numbers as a summary names them."""
-    return {f"{name}_{field}": value for field, value in found._asdict().items()}
+def keep_few(
+    made: Any,
+    ensemble: Any,
+    roster: Roster,
+    X: Any,
+    y: Any,
+    *,
+    oob: Oob,
+    sample_weight: Any,
+    scoring: str | None,
+    verbose: bool,
+) -> Any:
+    """Return a copy of an unfitted committee, with the members that have a weight.
+
+        F = member predictions on X,   w = combiner(F, y),   keep {m : w_m != 0}
+
+    `made` has the combiner, `EPPruner()` where that is None, and `n_jobs`; it learns
+    labels and columns. See `prune` for the rest.
+    """
+    measure = measure_of(scoring, of_classes=roster.classes is not None)
+    _check_calibration(made, roster)
+    if roster.classes is not None:
+        at_least_two(np.asarray(roster.classes))
+    combiner = EPPruner() if made.combiner is None else as_combiner(made.combiner)
+    learn(made, ensemble, roster, X, combiner)
+    data = kind_of_data(X, y)(ensemble, roster, made, oob, verbose, X, y, sample_weight)
+    fitted = data.fit(clone(combiner))
+    if data.note:
+        warnings.warn(data.note, UserWarning, stacklevel=3)
+    if roster.names is not None:
+        # The columns of F have names, also those of members that are left out.
+        fitted.member_names_ = roster.names
+    small = Assessment(data, fitted, measure).assemble(fitted.weights_)
+    if getattr(made, "calibration", None) == "vector":
+        _ = small.calibration_  # it changes decisions, and predict never fits
+    return small
+
+
+def _check_calibration(made: Any, roster: Roster) -> None:
+    """Refuse a vector for rounds of a booster: their scores have a scale only."""
+    if roster.output == "scores" and getattr(made, "calibration", None) == "vector":
+        raise ValueError(
+            'calibration="vector" is for members with probabilities, and these are the '
+            "rounds of a booster: their weights are scaled to the least log-loss, as "
+            'calibration="slope" has it.'
+        )
+
+
+def learn(made: Any, ensemble: Any, roster: Roster, X: Any, combiner: Combiner) -> None:
+    """Tell a committee its labels, its columns and how its members predict."""
+    if roster.classes is not None:
+        made.classes_ = np.asarray(roster.classes)
+    for name, value in known_columns(ensemble).items():
+        setattr(made, name, value)
+    columns = [str(column) for column in getattr(X, "columns", [])]
+    # LightGBM knows "a b" as "a_b".
+    if columns and [c.replace(" ", "_") for c in columns] == list(
+        getattr(made, "feature_names_in_", [])
+    ):
+        made.feature_names_in_ = np.array(columns, dtype=object)
+    link: Link = "softmax" if roster.output == "scores" else "slope"
+    if link == "slope" and not combiner.needs_rows:
+        link = "mean"  # nothing is chosen: it is the ensemble
+    made.roster_ = replace(roster, link=link, floor=None)
+    made.held_out_ = None
+    if hasattr(ensemble, "_digest"):
+        made._digest = ensemble._digest

@@ -11,12 +11,11 @@ import numpy as np
 from committee._typing import BoolArray, FloatArray, IntArray, Member
 from committee.calibration import Calibration
 from committee.losses import measure_of
-from committee.path import CLEARLY
 
 #: What a combiner knows of the point that it has chosen itself, and of no other.
 OF_ONE_POINT = ("posterior_", "loo_", "log_evidence_", "inclusion_")
 #: What a committee finds out by itself on first use.
-_OF_ONE_COMMITTEE = ("_whole", "_summary", "_slope", "_calibration", "_held_out_rows")
+_OF_ONE_COMMITTEE = ("_whole", "_summary", "_calibration", "_held_out_rows")
 
 _NO_ROWS = (
     "A summary cannot be made anew: copies and files keep the numbers of the path, and a "
@@ -126,9 +125,6 @@ class KeptPath:
         )
         made.support_ = support
         made.combiner_ = at_weights(owner.combiner_, w)
-        slopes = self.__dict__.get("slopes")  # of a file of an older version
-        if slopes is not None:
-            made._slope = None if np.isnan(slopes[step]) else float(slopes[step])
         return made
 
     def calibration(self, support: IntArray) -> Calibration | None:
@@ -244,6 +240,5 @@ def _comparisons(live: Any, S: int) -> tuple[IntArray, BoolArray]:
     _, first, level = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
     better = np.zeros((len(first), len(first)), dtype=bool)
     for j, step in enumerate(first):
-        gap, gap_se = live.differences(np.append(first, step))
-        better[:, j] = (gap < -CLEARLY * gap_se)[:-1]
+        better[:, j] = live.clearly_better(np.append(first, step))[:-1]
     return level.ravel(), better

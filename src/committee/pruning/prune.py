@@ -7,13 +7,13 @@ from typing import Any
 from committee._typing import RandomState
 from committee.calibration import check_method
 from committee.combiners import Combiner, EPPruner
+from committee.committee import CommitteeClassifier, CommitteeRegressor
 from committee.ensembles import roster_of
-from committee.estimators import CommitteeClassifier, CommitteeRegressor
-from committee.pruning.keep import keep_few
-from committee.pruning.oob_choice import Oob, check_oob
-from committee.pruning.recipe import recipe_of
+from committee.pruning.assessment import keep_few
+from committee.pruning.pruned import recipe_of
 from committee.pruning.refine import refine as refine_trees
-from committee.pruning.refine_kept import check_refinable
+from committee.pruning.refined_sizes import check_refinable
+from committee.pruning.seen_rows import Oob, check_oob
 
 
 def prune(
@@ -75,7 +75,7 @@ def prune(
     refine : bool, default=False
         Refit the leaves of the members, which must be trees, and merge some: see
         `committee.refine`, which takes what this returns, too, and has more limits. The
-        committee then has `refinement_` in the place of `path_`.
+        committee then has no `path_`; `summary()` shows the refinement.
     max_members : int, optional
         Take the committee of the path with at most so many members:
         `path_.choose(max_members=...)`.
@@ -149,11 +149,9 @@ def prune(
         small = small.path_.choose(max_members=max_members)
     if not refine:
         return small
-    # On the same rows, with the same votes.
-    votes: Any = small.path_.assessment
     return refine_trees(
         *(small, X, y),
-        oob=votes.data.evaluation.rows.held_out is not None,
+        oob=small.path_.assessment.data.votes.masked,  # type: ignore[union-attr]
         max_members=max_members,
         sample_weight=sample_weight,
         calibration=calibration,

@@ -27,16 +27,21 @@ from committee._validation import (
 from committee.base import BaseCommittee
 from committee.calibration import METHODS
 from committee.combiners import Combiner
+from committee.committee import CommitteeClassifier, CommitteeRegressor
 from committee.distributed import is_dask
-from committee.ensembles import leaves_rows_out, roster_of
-from committee.estimators import CommitteeClassifier, CommitteeRegressor
+from committee.ensembles import Roster, leaves_rows_out, roster_of
+from committee.fit_checks import check_kind
 from committee.losses import measure_of
-from committee.members import TrainingData
+from committee.members import Pool, TrainingData
 from committee.members.base import check_fraction, draw_seeds, split_rows
 from committee.members.training import set_random_states
-from committee.pruning.keep import keep_few
-from committee.pruning.refine_kept import checked_limits, kept_of, refine_kept
-from committee.pruning.refined_sizes import Limits
+from committee.pruning.assessment import keep_few
+from committee.pruning.refined_sizes import (
+    Limits,
+    checked_limits,
+    kept_of,
+    refine_kept,
+)
 from committee.routing import checked_metadata
 from committee.targets import require_y
 
@@ -181,7 +186,7 @@ class _Pruned(BaseCommittee):
                 "collection: compute() as many rows as fit, or prune() an ensemble that "
                 "was trained elsewhere."
             )
-        self._check_kind()
+        check_kind(self)
         if not self.refine and any(x is not None for x in self._limits[1:]):
             raise ValueError(
                 "max_leaves, max_bytes and tolerance are limits of refined trees: give "
@@ -381,3 +386,34 @@ class PrunedRegressor(_Pruned, CommitteeRegressor):
     >>> small.n_members_ <= 60
     True
     """
+
+
+def recipe_of(
+    ensemble: Any,
+    roster: Roster,
+    *,
+    combiner: Any,
+    scoring: str | None,
+    n_jobs: int | None,
+    calibration: str | None = None,
+) -> CommitteeClassifier | CommitteeRegressor:
+    """Return what a clone of the pruned committee is: how it came about, unfitted.
+
+    A search stands for what it chose. A bare booster cannot be trained again.
+    """
+    regression = roster.classes is None
+    how: dict[str, Any] = {"combiner": combiner, "n_jobs": n_jobs}
+    if not regression:
+        how["calibration"] = calibration
+    if isinstance(ensemble, (list, tuple, dict)):
+        members = [clone(member) for member in roster.members]
+        named = (
+            None if roster.names is None else zip(roster.names, members, strict=True)
+        )
+        pool = Pool(members if named is None else list(named))
+        of_models = CommitteeRegressor if regression else CommitteeClassifier
+        return of_models(generator=pool, **how)
+    model = getattr(ensemble, "best_estimator_", ensemble)
+    trained = clone(model) if hasattr(model, "get_params") else None
+    kind = PrunedRegressor if regression else PrunedClassifier
+    return kind(trained, scoring=scoring, **how)

@@ -12,24 +12,22 @@ import numpy as np
 from committee._typing import RandomState
 from committee.calibration import check_method
 from committee.combiners import Average
+from committee.committee import CommitteeClassifier, CommitteeRegressor
 from committee.ensembles import Roster, roster_of
 from committee.ensembles.member_features import OnColumns
-from committee.estimators import CommitteeClassifier, CommitteeRegressor
-from committee.pruning.keep import learn
-from committee.pruning.oob_choice import Oob, check_oob
-from committee.pruning.pruned import PrunedClassifier, PrunedRegressor
-from committee.pruning.recipe import recipe_of
-from committee.pruning.refine_kept import (
+from committee.pruning.assessment import learn
+from committee.pruning.pruned import PrunedClassifier, PrunedRegressor, recipe_of
+from committee.pruning.refined_sizes import (
     Kept,
+    Limits,
     check_trees,
     checked_limits,
     kept_of,
     refine_kept,
     refuse_chunks,
 )
-from committee.pruning.refined_sizes import Limits
-from committee.pruning.refined_trees import assembled
-from committee.pruning.tree_rows import nodes_of
+from committee.pruning.refiner import assembled, nodes_of
+from committee.pruning.seen_rows import Oob, check_oob
 from committee.refining import shrunk_values
 
 
@@ -101,10 +99,9 @@ def refine(
     -------
     committee : CommitteeClassifier or CommitteeRegressor
         Of plain trees, so that `to_sklearn`, `to_onnx` and `save` work as for any other.
-        `support_` are the numbers of the trees in the ensemble, `refinement_` is what
-        refining cost and gained, and prints as a table; `refinement_.path` has the sizes
-        that were tried. `summary()`, `predict_interval` and `predict_set` have the same
-        honest rows. Classes of a leaf sum to one, but
+        `support_` are the numbers of the trees in the ensemble. `summary()` has errors
+        and costs before and after; `summary().refinement.path` has the sizes that were
+        tried. `predict_interval` and `predict_set` use the same held-out rows. Classes of a leaf sum to one, but
         single values may be below zero: probabilities are cut there and calibrated, for
         which `to_sklearn` puts the forest into a `CalibratedClassifierCV`; with
         `calibration=None` it is a plain forest, whose probabilities are not cut. A clone

@@ -17,12 +17,80 @@ from committee._format import (
     printable,
     text_table,
 )
-from committee._typing import BoolArray, FloatArray
+from committee._typing import BoolArray
+from committee.held_out import HeldOutPredictions, compared
+from committee.losses import LOG_LOSS, Measure, mean_and_se
 
 #: Confidence of the bound on the disagreement.
 CONFIDENCE = 0.95
 #: Names of members that a summary shows.
 _MOST_NAMES = 10
+
+
+@dataclass(frozen=True)
+class RefinedSize:
+    """One committee on the way, and its error beside that of the whole ensemble.
+
+    Attributes
+    ----------
+    n_members, n_leaves : int
+    n_bytes : float
+        Of the pickled committee.
+    error : float
+        On held-out rows, as `error_after` of the Summary.
+    difference, difference_se : float
+        error - error of the whole ensemble, paired by rows, and its standard error.
+    """
+
+    n_members: int
+    n_leaves: int
+    n_bytes: float
+    error: float
+    difference: float
+    difference_se: float
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """How trees were refined, and what it changed.
+
+    Attributes
+    ----------
+    leaves_before, leaves_after : int
+        Of all trees, of the kept ones.
+    depth_before, depth_after : int
+        Of the deepest tree.
+    error_plain : float
+        Error of as many trees before refining; out of bag these are trees that the rows
+        did not choose. For classes the leaves leave out a part of the rows, and the
+        error is a little too large.
+    n_votes : float
+        Mean number of trees that vote on a row for `error_plain` and `error_after`. If
+        fewer than the kept trees vote, both errors are too large.
+    least_rows : int
+        Nodes with fewer training rows became leaves.
+    ridge : float
+        Weight of the distance from the old values, in rows; infinity where the trees
+        are better unrefined.
+    labels : float
+        Share of the labels in the targets of classes; the rest is the ensemble's output.
+    all_rows : bool
+        Whether trees were also refitted on rows that they had seen.
+    path : tuple of RefinedSize
+        The sizes that were tried, this one among them.
+    """
+
+    leaves_before: int
+    leaves_after: int
+    depth_before: int
+    depth_after: int
+    error_plain: float
+    n_votes: float
+    least_rows: int
+    ridge: float
+    labels: float
+    all_rows: bool
+    path: tuple[RefinedSize, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -72,7 +140,9 @@ class Summary:
         Upper 95 % confidence bound of this share (Clopper and Pearson).
     oob : bool
     names_after : list of str or None
-        Of the members that were kept, where they have names.
+        Names of the kept members, where they have names.
+    refinement : Refinement or None
+        How trees were refined; None for `prune` without `refine`.
     """
 
     measure: str
@@ -100,6 +170,7 @@ class Summary:
     log_loss_difference: float | None = None
     log_loss_difference_se: float | None = None
     names_after: list[str] | None = None
+    refinement: Refinement | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entries by name, as JSON takes them."""
@@ -114,7 +185,9 @@ class Summary:
         rows = [
             ("", "before", "after", ""),
             ("members", f"{self.n_members_before:,}", f"{self.n_members_after:,}", ""),
+            *self._tree_rows(),
             self._error_row(),
+            *self._plain_row(),
             *self._log_loss_row(),
             *(
                 (name, shown(before), shown(after), percent(after / before))
@@ -122,7 +195,49 @@ class Summary:
             ),
             self._disagreement_row(),
         ]
-        return f"{text_table(rows, '<>><')}\n{self._kept()}{self._how()}"
+        shown = f"{text_table(rows, '<>><')}\n{self._kept()}{self._how()}"
+        found = self.refinement
+        return shown if found is None or len(found.path) < 2 else self._sizes(shown)
+
+    def _tree_rows(self) -> list[tuple[str, str, str, str]]:
+        """Return leaves and depth of refined trees."""
+        found = self.refinement
+        if found is None:
+            return []
+        pairs = {
+            "leaves": (found.leaves_before, found.leaves_after),
+            "deepest tree": (found.depth_before, found.depth_after),
+        }
+        return [
+            (name, f"{before:,}", f"{after:,}", percent(after / before))
+            for name, (before, after) in pairs.items()
+        ]
+
+    def _plain_row(self) -> list[tuple[str, str, str, str]]:
+        """Return the error of as many trees without refining."""
+        if self.refinement is None:
+            return []
+        error = error_text(self.measure, self.refinement.error_plain)
+        note = ""
+        if self.refinement.ridge == float("inf"):
+            note = "the trees stay as they were: refined they were worse"
+        return [("  as many, unrefined", "", error, note)]
+
+    def _sizes(self, shown: str) -> str:
+        """Return the table with the sizes that were tried below it."""
+        assert self.refinement is not None
+        rows = [("members", "leaves", "bytes", self.measure, "against the whole")]
+        rows += [
+            (
+                f"{size.n_members:,}",
+                f"{size.n_leaves:,}",
+                byte_size(size.n_bytes),
+                error_text(self.measure, size.error),
+                change_text(self.measure, size.difference, size.difference_se),
+            )
+            for size in self.refinement.path
+        ]
+        return f"{shown}\n\n{text_table(rows, '>>>><')}"
 
     def details(self) -> str:
         """Return the errors that pruning itself went by, and why they mislead.
@@ -223,14 +338,42 @@ def disagreement(differs: BoolArray) -> tuple[float, float]:
     return k / n, float(bound.high)
 
 
-def paired_difference(
-    after: FloatArray, before: FloatArray, weight: FloatArray | None
-) -> tuple[float, float]:
-    """Return the weighted mean of after - before, and its standard error."""
-    s = np.ones(len(after)) if weight is None else weight
-    s, gap = s / s.sum(), after - before
-    mean = float(s @ gap)
-    return mean, float(np.sqrt((s**2) @ (gap - mean) ** 2))
+def compared_errors(
+    before: HeldOutPredictions,
+    after: HeldOutPredictions,
+    as_weighed: HeldOutPredictions,
+    measure: Measure,
+) -> dict[str, Any]:
+    """Return the entries of a Summary that are errors, by name."""
+    both = after.counted & before.counted
+    error = compared(before, after, measure)
+    share, upper = disagreement(_differs(before, after)[both])
+    of_classes, log_loss = before.votes.n_classes is not None, {}
+    if of_classes and before.p is not None:
+        found = compared(before, after, LOG_LOSS)._asdict()
+        log_loss = {f"log_loss_{name}": value for name, value in found.items()}
+    return {
+        "measure": measure.name,
+        "n_rows": int(both.sum()),
+        "error_before": error.before,
+        "error_after": error.after,
+        "difference": error.difference,
+        "difference_se": error.difference_se,
+        "error_as_weighed": compared(before, as_weighed, measure).after,
+        "disagreement": share,
+        "disagreement_upper": upper,
+        "oob": before.votes.masked,
+        "is_classifier": of_classes,
+        **log_loss,
+    }
+
+
+def _differs(before: HeldOutPredictions, after: HeldOutPredictions) -> BoolArray:
+    """Whether the two predict different classes, or numbers that are far apart."""
+    if before.votes.n_classes is not None:
+        return np.asarray(before.values != after.values)
+    far = np.sqrt(max(mean_and_se(before.losses, before.row_weights)[0], 0.0))
+    return np.asarray(np.abs(before.values - after.values) > far)
 
 
 def summary_of(model: Any) -> Summary | None:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from committee.committee import CommitteeClassifier, CommitteeRegressor
 from committee.crossfit import CrossFit
-from committee.estimators import CommitteeClassifier, CommitteeRegressor
 from committee.members import Pool, RandomInits
 from committee.shell.choices import (
     CLASSIFICATION,

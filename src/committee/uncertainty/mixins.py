@@ -9,7 +9,6 @@ from sklearn.utils.validation import check_is_fitted
 from committee._typing import BoolArray, FloatArray
 from committee.distributed import lazy_rows
 from committee.predictions import weighted_sum
-from committee.uncertainty.held_out_rows import HeldOutResiduals, HeldOutScores
 from committee.uncertainty.intervals import (
     check_coverage,
     constant_interval,
@@ -19,6 +18,7 @@ from committee.uncertainty.intervals import (
     scaled_interval,
 )
 from committee.uncertainty.sets import SCORES, class_sets
+from committee.uncertainty.stored_rows import HeldOutResiduals, HeldOutScores
 
 INTERVALS = ("scaled", "constant", "jackknife+")
 

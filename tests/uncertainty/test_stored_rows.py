@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 
 from committee.diagnostics.missing_votes import FilledVotes
-from committee.saved_state import unpacked
-from committee.uncertainty import held_out_rows
-from committee.uncertainty.held_out_rows import (
-    FoldWeights,
+from committee.uncertainty import stored_rows
+from committee.uncertainty.stored_rows import (
     HeldOutResiduals,
     HeldOutScores,
 )
+from committee.votes import unpacked
 
 
 @pytest.fixture
@@ -19,7 +18,7 @@ def rows():
     F, y = rng.normal(size=(40, 6)), rng.normal(size=40)
     mask = rng.random((40, 6)) < 0.5
     folds = [
-        FoldWeights(np.arange(i, 40, 2), rng.uniform(size=6) * (np.arange(6) != i))
+        (np.arange(i, 40, 2), rng.uniform(size=6) * (np.arange(6) != i))
         for i in range(2)
     ]
     return F, y, mask, folds
@@ -29,7 +28,7 @@ def test_residuals_are_those_of_the_fold_that_did_not_have_the_row(rows):
     F, y, _, folds = rows
     found = HeldOutResiduals.of(FilledVotes.of(F, y, None), folds, np.arange(6))
     for n in range(40):
-        w = folds[n % 2].weights
+        w = folds[n % 2][1]
         assert found.residual[n] == pytest.approx(abs(y[n] - F[n] @ w))
     assert found.left_out is None
     assert found.mask is None
@@ -42,11 +41,11 @@ def test_members_that_saw_a_row_do_not_count_on_it(rows):
     found = HeldOutResiduals.of(votes, folds, support)
     kept = np.flatnonzero(mask.any(axis=1))
     for residual, n in zip(found.left_out, kept, strict=True):
-        w = folds[n % 2].weights * mask[n]
+        w = folds[n % 2][1] * mask[n]
         if not w.any():
             assert np.isnan(residual)
             continue
-        f = F[n] @ w / w.sum() * folds[n % 2].weights.sum()
+        f = F[n] @ w / w.sum() * folds[n % 2][1].sum()
         assert residual == pytest.approx(abs(y[n] - f))
     np.testing.assert_array_equal(unpacked(**found.mask), mask[np.ix_(kept, support)])
     R, h = found.unseen(np.array([1.0, 0.0, 1.0]))
@@ -75,7 +74,7 @@ def test_rows_of_weight_zero_are_left_out(rows):
 
 def test_many_rows_are_drawn_from(rows, monkeypatch):
     F, y, mask, folds = rows
-    monkeypatch.setattr(held_out_rows, "MOST_ROWS", 10)
+    monkeypatch.setattr(stored_rows, "MOST_ROWS", 10)
     found = HeldOutResiduals.of(FilledVotes.of(F, y, mask), folds, np.arange(6))
     assert len(found.residual) == len(found.left_out) == found.mask["shape"][0] == 10
 

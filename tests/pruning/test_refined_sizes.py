@@ -6,9 +6,8 @@ from sklearn.datasets import make_friedman1
 from sklearn.ensemble import RandomForestRegressor
 
 from committee.ensembles import roster_of
-from committee.pruning.pruning_data import Evaluation
-from committee.pruning.refine_kept import greedy_order
-from committee.weighing_rows import WeighingRows
+from committee.pruning.refined_sizes import greedy_order
+from committee.votes import Votes
 
 
 @pytest.mark.parametrize("masked", [False, True])
@@ -32,7 +31,7 @@ def test_each_lowers_the_error_of_the_mean_the_most(masked):
             for m in rest
         ]
         expected.append(rest[int(np.argmin(errors))])
-    evaluation = Evaluation(X, F, WeighingRows(y, None, held_out), None)
-    assert greedy_order(evaluation, np.arange(8), 4).tolist() == expected
+    votes = Votes(F, y, held_out, None)
+    assert greedy_order(votes, np.arange(8), 4).tolist() == expected
     some = np.array([1, 3, 5, 7])
-    assert sorted(greedy_order(evaluation, some, 4)) == [0, 1, 2, 3]
+    assert sorted(greedy_order(votes, some, 4)) == [0, 1, 2, 3]

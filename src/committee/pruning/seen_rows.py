@@ -1,7 +1,7 @@
-"""Which votes count: those on fresh rows, or out-of-bag votes on training rows.
+"""Detect rows that the ensemble was trained on, and decide on out-of-bag votes.
 
-Members that have learned the rows by heart look perfect there, whichever they are:
-weights from such rows keep one member and wreck the ensemble without a sign.
+Members that have memorised the rows look perfect there. Weights learned on such rows keep
+one member and ruin the ensemble without a sign.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from committee._typing import BoolArray, FloatArray, IntArray, Member
 from committee.ensembles import Roster
 from committee.ensembles.forests import is_tree
 from committee.ensembles.member_features import bare_tree
+from committee.losses import error_losses
+from committee.votes import Votes
 
 #: True: the training rows, out of bag. False: rows to be taken as fresh.
 Oob = bool | Literal["auto"]
@@ -35,8 +37,8 @@ _EXACT = 1e-20
 
 _GO_ON = "oob=False takes them as they are."
 _BY_HEART = (
-    "These are rows that the ensemble was trained on. Its members know them by heart, so "
-    "that weights learned on them are worth little."
+    "These are rows that the ensemble was trained on. Its members have memorised them, so "
+    "weights learned on them are worth little."
 )
 _TRAINED = (
     f"{_BY_HEART} Members now vote out of bag, each on the rows that it did not see. "
@@ -107,9 +109,9 @@ def settle_by_losses(
 
         d_n = mean loss of members that did not see row n - that of those that did
 
-    If these are the training rows and members learn by heart, d is above zero on
-    average, by five standard errors; on other rows it is zero. Members that do not learn
-    by heart do no harm either way.
+    If these are the training rows and members memorise rows, d is above zero on
+    average, by five standard errors; on other rows it is zero. Members that do not
+    memorise rows do no harm either way.
     """
     held_out = roster.held_out
     if held_out is None or roster.output == "scores":
@@ -118,7 +120,7 @@ def settle_by_losses(
         mask = held_out(len(y))
     except ValueError:  # so many rows cannot be those of the training
         return False, ""
-    losses = _losses(F, y)
+    losses = member_losses(F, y)
     rows = mask.any(axis=1) & ~mask.all(axis=1)
     if rows.sum() < _FEW_ROWS:
         return False, ""
@@ -128,12 +130,14 @@ def settle_by_losses(
     return (True, _TRAINED) if learned else (False, "")
 
 
-def refuse_seen_rows(F: FloatArray, y: FloatArray | IntArray, roster: Roster) -> str:
+def refuse_seen_rows(
+    losses: FloatArray, y: FloatArray | IntArray, roster: Roster
+) -> str:
     """Refuse a part of the training rows, in any order, by what members get wrong.
 
         W_n = {m : wrong on row n},   O_i = {m : not trained on row i}
 
-    Members that learn by heart are right on all rows that they were trained on, so that
+    Members that memorise rows are right on all rows that they were trained on, so that
     a row n that is row i of the training has W_n within O_i. On another row that holds
     for some i with p_n <= N q^|W_n|, q the mean share of O_i. Rows with p_n < 0.01 can
     tell: raises ValueError where it holds for all of them, ten at least. Trees of several
@@ -144,7 +148,7 @@ def refuse_seen_rows(F: FloatArray, y: FloatArray | IntArray, roster: Roster) ->
     mask = None if roster.left_out is None else roster.left_out()
     if mask is None or roster.output == "scores":
         return ""
-    wrong = _losses(F, y) > _EXACT * np.var(y)
+    wrong = losses > _EXACT * np.var(y)
     enough = np.log(_BY_CHANCE / len(mask)) / np.log(mask.mean())
     rows = np.flatnonzero(wrong.sum(axis=1) > enough)
     if len(rows) > _LOOKED_AT:
@@ -173,7 +177,7 @@ def _is_left_out_by(mask: BoolArray, members: IntArray) -> bool:
 
 
 def note_on_perfect_members(
-    F: FloatArray, y: FloatArray | IntArray, roster: Roster
+    losses: FloatArray, y: FloatArray | IntArray, roster: Roster
 ) -> str:
     """Return what to say of rows on which all members are (nearly) always right.
 
@@ -185,9 +189,9 @@ def note_on_perfect_members(
     if len(y) < _FEW_ROWS or roster.output == "scores":
         return ""
     guess = float(np.var(y))
-    if F.ndim == 3:
+    if roster.classes is not None:
         guess = 1 - np.bincount(y.astype(np.intp)).max() / len(y)
-    if _losses(F, y).mean() >= _PERFECT * guess:
+    if losses.mean() >= _PERFECT * guess:
         return ""
     return (
         "Every member is right on nearly all of these rows, so that they hardly tell the "
@@ -197,8 +201,32 @@ def note_on_perfect_members(
     )
 
 
-def _losses(F: FloatArray, y: FloatArray | IntArray) -> FloatArray:
-    """Return squared errors, or 1 for a wrong class, of every member by row."""
+def check_recorded_oob(roster: Roster, votes: Votes) -> None:
+    """Refuse rows whose out-of-bag predictions differ from those of the ensemble.
+
+    Without the right rows in their order the mask of unseen rows is wrong, and pruning
+    would be misled without a sign.
+    """
+    if votes.held_out is None or roster.oob_prediction is None:
+        return
+    filled = votes.filled
+    recorded = roster.oob_prediction.reshape(len(votes.y), -1)
+    known = filled.counted & np.isfinite(recorded).all(axis=1)
+    same = np.isclose(
+        filled.mean[known], roster.oob_prediction[known], rtol=1e-6, atol=1e-6
+    )
+    # A regressor writes 0 where no member had a vote; a few rows may do so.
+    if same.mean() < 0.9:
+        raise ValueError(
+            "oob=True needs the rows that the ensemble was trained on, in their "
+            "order. Its own out-of-bag predictions are not those of these rows."
+        )
+
+
+def member_losses(F: FloatArray, y: FloatArray | IntArray) -> FloatArray:
+    """Return squared errors, or 1 for a wrong class, of every member by row, (N, M)."""
     if F.ndim == 2:
-        return np.asarray((F - y[:, None]) ** 2)
-    return np.asarray(F.argmax(axis=2) != y[:, None], dtype=np.float64)
+        return error_losses(F, y)
+    slabs = np.moveaxis(F, 1, 0)  # one contiguous slab for each member
+    codes = slabs[..., 1] > slabs[..., 0] if F.shape[2] == 2 else slabs.argmax(axis=2)
+    return np.asarray(codes != y, dtype=np.float64).T

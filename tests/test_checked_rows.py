@@ -6,7 +6,8 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from committee.ensembles import Roster, roster_of
 from committee.predictions import predict_members
-from committee.weighing_rows import WeighingRows, checked_rows
+from committee.pruning.seen_rows import check_recorded_oob
+from committee.votes import Votes, checked_rows
 
 
 def test_labels_become_positions():
@@ -14,7 +15,7 @@ def test_labels_become_positions():
     rows = checked_rows(
         roster, np.zeros((3, 1)), ["yes", "no", "yes"], oob=False, sample_weight=None
     )
-    assert rows.y.tolist() == [1, 0, 1]
+    assert rows[0].tolist() == [1, 0, 1]
 
 
 @pytest.mark.parametrize(
@@ -34,32 +35,13 @@ def test_wrong_targets_are_named(classes, y, message):
         checked_rows(roster, np.zeros((2, 1)), y, oob=False, sample_weight=None)
 
 
-def test_rows_that_nobody_may_judge_are_not_counted(rng):
-    F, y = rng.normal(size=(20, 4)), rng.normal(size=20)
-    mask = rng.uniform(size=(20, 4)) < 0.4
-    mask[:3] = False
-    error = WeighingRows(y, None, mask).error(F, np.full(4, 0.25))
-    assert error == WeighingRows(y[3:], None, mask[3:]).error(F[3:], np.full(4, 0.25))
-
-
-def test_errors_and_their_spread(rng):
-    F = rng.normal(size=(50, 3))
-    y = rng.normal(size=50)
-    s = rng.integers(1, 4, size=50)
-    w = np.array([0.5, 0.0, 0.5])
-    error, se = WeighingRows(y, s.astype(float), None).error(F, w)
-    losses = (F[:, [0, 2]].mean(axis=1) - y) ** 2
-    assert error == pytest.approx(np.repeat(losses, s).mean())
-    assert se > 0
-    error, se = WeighingRows(y, None, None).error(F, w)
-    assert se == pytest.approx(losses.std() / np.sqrt(50))
-
-
 def test_the_prediction_without_members():
     codes, s = np.array([0, 2, 2]), np.array([3.0, 1, 1])
-    assert WeighingRows(codes, None, None).baseline() == 2
-    assert WeighingRows(codes, s, None).baseline() == 0
-    assert WeighingRows(np.array([0.0, 3.0]), np.array([1.0, 2]), None).baseline() == 2
+    F = np.zeros((3, 1, 3))
+    assert Votes(F, codes, None, None).baseline() == 2
+    assert Votes(F, codes, None, s).baseline() == 0
+    y, s = np.array([0.0, 3.0]), np.array([1.0, 2])
+    assert Votes(np.zeros((2, 1)), y, None, s).baseline() == 2
 
 
 @pytest.mark.parametrize("forest", [RandomForestClassifier, RandomForestRegressor])
@@ -70,12 +52,12 @@ def test_rows_in_another_order_are_recognised(forest, rng):
     roster = roster_of(model)
     for order, is_same in ((np.arange(80), True), (rng.permutation(80), False)):
         rows = checked_rows(roster, X[order], y[order], oob=True, sample_weight=None)
-        F = predict_members(roster, X[order])
+        votes = Votes(predict_members(roster, X[order]), *rows)
         if is_same:
-            rows.check_oob(roster, F)
+            check_recorded_oob(roster, votes)
         else:
             with pytest.raises(ValueError, match="in their order"):
-                rows.check_oob(roster, F)
+                check_recorded_oob(roster, votes)
 
 
 def test_oob_where_nothing_is_known_says_what_to_do(rng):

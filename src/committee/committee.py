@@ -1,7 +1,8 @@
-"""Committees: from X and y to predictions."""
+"""CommitteeClassifier and CommitteeRegressor: from X and y to predictions."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -10,20 +11,20 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from committee._typing import FloatArray, Member, RandomState
 from committee._validation import StrOptions, fit_context
 from committee.base import BaseCommittee
-from committee.calibration import METHODS
-from committee.class_probabilities import ClassProbabilities
+from committee.calibration import METHODS, Calibration
 from committee.combiners import Combiner
 from committee.distributed import ScoreMixin, lazy_rows
+from committee.ensembles import Roster
 from committee.gates import Gate
+from committee.held_out import share_unit
 from committee.members import Generator, TrainingData
 from committee.members.base import with_class_weight
+from committee.probabilities import as_probabilities, softmax_probabilities
 from committee.targets import at_least_two, labels_of, numbers_of, require_y
 from committee.uncertainty.mixins import IntervalMixin, SetMixin
 
 
-class CommitteeClassifier(
-    SetMixin, ClassProbabilities, ScoreMixin, ClassifierMixin, BaseCommittee
-):
+class CommitteeClassifier(SetMixin, ScoreMixin, ClassifierMixin, BaseCommittee):
     """A committee of classifiers: generate members, weigh them, vote.
 
         p(k | x) = sum_m w_m p_m(k | x)
@@ -129,8 +130,9 @@ class CommitteeClassifier(
     }
 
     classes_: Any
-    #: Files of older versions have none.
+    #: A parameter that pruned committees do not have.
     class_weight: Any = None
+    _calibration: Calibration | None
 
     def __init__(
         self,
@@ -239,6 +241,78 @@ class CommitteeClassifier(
         """
         codes = self._decided(self._combined(X))
         return self.classes_[codes]
+
+    @property
+    def calibration_(self) -> Calibration | None:
+        """Calibration of the probabilities; None if there is none.
+
+        It is fitted on rows that neither members nor weights have seen: by `fit`, or on
+        first use for a committee made by `prune`. Rounds of a booster have none: their
+        weights are scaled instead. With too few rows for folds there is none.
+        """
+        self._fitted_roster()
+        if "_calibration" in self.__dict__ or not hasattr(self, "path_"):
+            return self.__dict__.get("_calibration")
+        if self.calibration is None:
+            return None
+        return self.path_.assessment.calibration(self.support_)  # type: ignore[no-any-return,union-attr]
+
+    @property
+    def slope_(self) -> float | None:
+        """Slope of the calibration, if it has one slope for all classes."""
+        found = self.calibration_
+        return None if found is None or found.offset is not None else found.slope
+
+    def _probabilities(self, scores: FloatArray) -> FloatArray:
+        """Return probabilities of the weighted sums (N, K)."""
+        return self._calibrated(self._own_probabilities(scores), scores)
+
+    def _calibrated(
+        self, p: FloatArray, sums: FloatArray, variance: FloatArray | None = None
+    ) -> FloatArray:
+        """Return calibrated probabilities of p and of weighted sums, both (N, K)."""
+        found = self.calibration_
+        return p if found is None else found(p, sums, variance)
+
+    def _own_probabilities(self, scores: FloatArray) -> FloatArray:
+        """Return probabilities before calibration: shares, a softmax, the combiner's."""
+        link = self.roster_.link
+        if link == "softmax":
+            return softmax_probabilities(scores)
+        if link == "mean" or self.combiner_ is None:
+            return as_probabilities(scores)
+        # The weights of a pruned committee are shares of those of its combiner.
+        unit = share_unit(self.combiner_.weights_) if link == "slope" else 1.0
+        return self.combiner_.probabilities(unit * scores)
+
+    def _decided(self, scores: FloatArray) -> Any:
+        """Return class codes (N,) of the largest sums; one slope keeps their order."""
+        found = self.__dict__.get("_calibration")
+        if found is None and self.calibration == "vector":
+            found = self.calibration_
+        keeps_order = found is None or found.keeps_order
+        return (scores if keeps_order else self._probabilities(scores)).argmax(axis=1)
+
+    def _as_roster(self) -> Roster:
+        """Return the roster with its training rows and its probabilities."""
+        return replace(
+            super()._as_roster(),
+            probabilities=self._probabilities,
+            calibrated=self._calibrated,
+        )
+
+    def __getstate__(self) -> Any:
+        """Fit the calibration while the rows of `path_` are there: a copy has none."""
+        state = super().__getstate__()
+        if hasattr(self, "path_"):
+            state["_calibration"] = self.calibration_
+        return state
+
+    def __delattr__(self, name: str) -> None:
+        """Fit the calibration before the rows of `path_` are deleted."""
+        if name == "path_":
+            self._calibration = self.calibration_
+        super().__delattr__(name)
 
 
 class CommitteeRegressor(IntervalMixin, ScoreMixin, RegressorMixin, BaseCommittee):

@@ -3,7 +3,7 @@
 Rows are independent given the posterior (m, V) of the weights. A sweep is a map of
 `update_block` over blocks of rows and a sum of what it returns. Sites stay with their
 rows; only sums of the size of the committee leave them, so rows can be kept in one
-array (`Votes`) or in many chunks (`ChunkedVotes`).
+array (`ProbitRows`) or in many chunks (`ChunkedProbitRows`).
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class SweepSums(NamedTuple):
         )
 
 
-class VoteRows(Protocol):
+class SweptRows(Protocol):
     """Signed rows S_n that can be swept over; the type of their sites is their own."""
 
     @property
@@ -128,7 +128,7 @@ class VoteRows(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Votes:
+class ProbitRows:
     """Signed rows in one array, swept over in blocks that fit the cache.
 
     Parameters

@@ -92,7 +92,7 @@ def test_arrays_of_a_regression():
 
 
 def test_the_sample_has_rows_from_all_over(monkeypatch):
-    monkeypatch.setattr("committee.pruning.chunked_data.SAMPLED_ROWS", 50)
+    monkeypatch.setattr("committee.pruning.pruning_data.SAMPLED_ROWS", 50)
     forest = ENSEMBLES["forest"].fit(X[:200], Y[:200])
     order = np.argsort(CODES[200:], kind="stable")
     rows, y = X[200:][order], Y[200:][order]

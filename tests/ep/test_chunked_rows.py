@@ -1,14 +1,14 @@
-"""Votes and targets in chunks against the same in arrays."""
+"""Rows in chunks against the same rows in arrays."""
 
 import numpy as np
 import pytest
 
 from committee.distributed import Chunks
 from committee.ep import (
+    ChunkedProbitRows,
     ChunkedTargets,
-    ChunkedVotes,
+    ProbitRows,
     Targets,
-    Votes,
     moments_path,
     row_moments,
     votes_path,
@@ -26,8 +26,8 @@ def chunks_of(kind, *arrays, sizes=(40, 0, 1, 59)):
     return Chunks(parts)
 
 
-def chunked_votes(S, weight=None, **sizes):
-    return ChunkedVotes(chunks_of(Votes, S, weight, **sizes))
+def chunked_rows(S, weight=None, **sizes):
+    return ChunkedProbitRows(chunks_of(ProbitRows, S, weight, **sizes))
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_the_path_of_votes_is_that_of_one_array(S, rng, weighted, truncated):
     weight = rng.integers(1, 4, 100) * 0.7 if weighted else None
     found, expected = (
         votes_path(rows, truncated=truncated, rule="min-loo")
-        for rows in (chunked_votes(S, weight), Votes(S, weight))
+        for rows in (chunked_rows(S, weight), ProbitRows(S, weight))
     )
     assert_same_path(found, expected)
     for one, two in zip(found.steps, expected.steps, strict=True):
@@ -58,7 +58,7 @@ def test_the_path_of_votes_is_that_of_one_array(S, rng, weighted, truncated):
 
 
 def test_facts_are_those_of_all_rows(S):
-    rows, one = chunked_votes(S), Votes(S)
+    rows, one = chunked_rows(S), ProbitRows(S)
     assert (rows.n_members, rows.n_rows) == (one.n_members, one.n_rows)
     active, cov = np.array([0, 3]), np.array([[2.0, 0.5], [0.5, 1.0]])
     assert rows.mean_variance(active, cov) == pytest.approx(
@@ -72,29 +72,29 @@ def test_facts_are_those_of_all_rows(S):
 )
 def test_rows_take_no_more_room_than_they_need(values, kind):
     S = np.resize(values, (100, 3))
-    part = chunked_votes(S).chunks.parts[0].compute()
+    part = chunked_rows(S).chunks.parts[0].compute()
     assert part.S.dtype == kind
     np.testing.assert_array_equal(part.S, S[:40])
 
 
 def test_columns_of_any_size(S):
     scale = np.array([1e-30, 1.0, 1.0, 1e20, 1.0, 1.0])
-    rows = chunked_votes(S * scale)
+    rows = chunked_rows(S * scale)
     path = votes_path(rows, unit=rows.unit, rule="min-loo")
-    expected = votes_path(Votes(S), rule="min-loo")
+    expected = votes_path(ProbitRows(S), rule="min-loo")
     np.testing.assert_allclose(
         path.steps[-1].weights * scale, expected.steps[-1].weights, rtol=1e-3
     )
 
 
 def test_saved_sites_come_back(S, tmp_path):
-    rows = chunked_votes(S)
+    rows = chunked_rows(S)
     initial = rows.initial_sites()
     rows.save(initial, tmp_path)
     np.testing.assert_array_equal(
         rows.messages(rows.load(tmp_path)).h, rows.messages(initial).h
     )
-    other = chunked_votes(S, sizes=(50, 0, 50))
+    other = chunked_rows(S, sizes=(50, 0, 50))
     with pytest.raises(ValueError, match="other rows or other chunks"):
         other.messages(other.load(tmp_path))
 
@@ -117,6 +117,6 @@ def test_moments_and_path_of_targets_are_those_of_one_array(rng, weighted, unit)
 
 def test_no_rows_at_all(S):
     with pytest.raises(ValueError, match="at least one row"):
-        chunked_votes(S, sizes=(0, 0))
+        chunked_rows(S, sizes=(0, 0))
     with pytest.raises(ValueError, match="at least one row"):
         ChunkedTargets(chunks_of(Targets, S, S[:, 0], sizes=(0, 0))).moments()

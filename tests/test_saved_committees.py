@@ -13,12 +13,12 @@ from committee import (
     CommitteeClassifier,
     ModelFileError,
     OptimalWeights,
+    base,
     load,
     prune,
     save,
-    saved_state,
 )
-from committee.saved_state import packed, unpacked
+from committee.votes import packed, unpacked
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(2000, 3))
@@ -65,15 +65,8 @@ def test_a_mask_of_another_size_is_refused(bag, tmp_path, monkeypatch):
     small = packed(np.eye(3, dtype=bool))
     for shape in ((10**6, 10**6), (-1, -3), (3, 9)):
         monkeypatch.setattr(
-            saved_state, "packed", lambda _, shape=shape: {**small, "shape": shape}
+            base, "packed", lambda _, shape=shape: {**small, "shape": shape}
         )
         skops.io.dump(bag, tmp_path / "m.skops")
         with pytest.raises(ModelFileError, match="does not have 16 bits"):
             load(tmp_path / "m.skops")
-
-
-def test_masks_of_older_pickles_are_taken_as_they_are(bag):
-    state = {**bag.__getstate__(), "held_out_": bag.held_out_}
-    older = CommitteeClassifier.__new__(CommitteeClassifier)
-    older.__setstate__(state)
-    np.testing.assert_array_equal(older.held_out_, bag.held_out_)

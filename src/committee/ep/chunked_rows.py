@@ -1,4 +1,4 @@
-"""Votes and targets in chunks: rows and sites stay where they are, sums travel."""
+"""Rows of a classification or a regression in chunks: only sums leave a chunk."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from committee.distributed.chunks import Chunks
 from committee.distributed.collections import numbered
 from committee.ep.arrays import column_tops, moderate_scale, power_of_two
 from committee.ep.loo import Score, ScoreSums
+from committee.ep.probit_rows import Messages, ProbitRows, RowSites, SweepSums
 from committee.ep.sites import Normal
 from committee.ep.targets import Moments, ProductSums, Targets, Units, product_sums
-from committee.ep.votes import Messages, RowSites, SweepSums, Votes
 
 _NO_ROWS = "F must have at least one row. Every chunk is empty."
 
@@ -43,12 +43,12 @@ class _Facts(NamedTuple):
         )
 
 
-class ChunkedVotes:
-    """`committee.ep.Votes` in chunks, all swept at once by Dask.
+class ChunkedProbitRows:
+    """`committee.ep.ProbitRows` in chunks, all swept at once by Dask.
 
     Parameters
     ----------
-    chunks : Chunks of Votes
+    chunks : Chunks of ProbitRows
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class ChunkedVotes:
 
     def mean_variance(self, active: IntArray, cov: FloatArray) -> float:
         """Return the mean over rows of S_n' V S_n."""
-        total: float = self.chunks.sum(Votes.total_variance, active, cov)
+        total: float = self.chunks.sum(ProbitRows.total_variance, active, cov)
         return total / self._count
 
 
@@ -146,18 +146,18 @@ def _sent(q: Normal) -> Normal:
     return q._replace(cov=np.empty((0, 0)))
 
 
-def _compact(votes: Votes) -> Votes:
+def _compact(votes: ProbitRows) -> ProbitRows:
     """Keep S in the smallest type that holds it exactly: a byte for a vote."""
     S = votes.S
     for kind in (np.int8, np.float32):
         with np.errstate(invalid="ignore", over="ignore"):
             small: Any = S.astype(kind)
         if np.array_equal(small, S):
-            return Votes(small, votes.weight, votes.group)
+            return ProbitRows(small, votes.weight, votes.group)
     return votes
 
 
-def _vote_facts(votes: Votes) -> _Facts:
+def _vote_facts(votes: ProbitRows) -> _Facts:
     return _Facts(len(votes.S), votes.n_rows, column_tops(votes.S).astype(np.float64))
 
 
@@ -166,24 +166,24 @@ def _target_facts(rows: Targets) -> _Facts:
     return _Facts(n, n, column_tops(rows.F), float(np.abs(rows.y).max()))
 
 
-def _scaled(votes: Votes, scale: FloatArray) -> Votes:
-    return Votes(votes.S / scale, votes.weight, votes.group)
+def _scaled(votes: ProbitRows, scale: FloatArray) -> ProbitRows:
+    return ProbitRows(votes.S / scale, votes.weight, votes.group)
 
 
-def _initial_sites(votes: Votes) -> _Swept:
+def _initial_sites(votes: ProbitRows) -> _Swept:
     return _Swept(votes.initial_sites(), None)
 
 
-def _messages(votes: Votes, swept: _Swept) -> Messages:
+def _messages(votes: ProbitRows, swept: _Swept) -> Messages:
     return votes.messages(swept.sites)
 
 
-def _columns(votes: Votes, swept: _Swept, members: IntArray) -> FloatArray:
+def _columns(votes: ProbitRows, swept: _Swept, members: IntArray) -> FloatArray:
     return votes.columns(swept.sites, members)
 
 
 def _sweep(
-    votes: Votes, swept: _Swept, active: IntArray, q: Normal, step: float
+    votes: ProbitRows, swept: _Swept, active: IntArray, q: Normal, step: float
 ) -> _Swept:
     sites, sums = votes.sweep(swept.sites, active, q, step)
     return _Swept(sites, sums._replace(rows=None))
@@ -199,7 +199,7 @@ def _save(number: int, swept: _Swept | None, folder: Path) -> int:
     return 1
 
 
-def _load(votes: Votes, number: int, folder: Path) -> _Swept:
+def _load(votes: ProbitRows, number: int, folder: Path) -> _Swept:
     return _Swept(RowSites.load(folder / f"{number:05d}.npz", len(votes.S)), None)
 
 

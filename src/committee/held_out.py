@@ -1,0 +1,432 @@
+"""Predictions of rows that had no part in choosing or weighing the members.
+
+Members that were chosen on some rows look better on these rows than they are, and leaving
+a row out of the weights does not leave it out of the choice. So the combiner is fitted
+again on folds of the same F, and each row is predicted by a committee that was chosen
+without it. The members themselves are not trained again.
+
+Calibration, intervals, sets of classes, the errors of a path, `summary()` and the error
+that `committee train` prints are functions of these predictions.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from committee._typing import BoolArray, FloatArray, IntArray
+from committee._validation import safe_indexing
+from committee.calibration import Calibration, fit_calibration
+from committee.combiners import Combiner
+from committee.diagnostics.missing_votes import FilledVotes
+from committee.gates import Gate
+from committee.losses import Measure, decided, mean_and_se, paired_difference
+from committee.predictions import weighted_by_row
+from committee.probabilities import (
+    as_probabilities,
+    fit_slope,
+    pooled_terms,
+    slope_probabilities,
+)
+from committee.uncertainty.stored_rows import HeldOutResiduals, HeldOutScores
+from committee.votes import Votes
+
+#: With more rows than this, two folds are enough, and cost no more than one more fit.
+_MANY = 10_000
+#: Largest number of committee sizes that are evaluated.
+_SIZES = 25
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutPredictions:
+    """Predictions of N rows as if all members voted, and their losses.
+
+    Attributes
+    ----------
+    votes : Votes
+        F, targets, mask and row weights.
+    output : array of shape (N,) or (N, K)
+        Weighted sums; missing votes are filled.
+    losses : array of shape (N,)
+        Expected squared error, or probability of a wrong class; see `FilledVotes.losses`.
+    counted : bool array of shape (N,)
+        False where no member of the whole ensemble votes.
+    values : array of shape (N,)
+        Class codes, or numbers. Where no member votes: the most frequent class, or the
+        mean.
+    variance : array of shape (N,) or None
+        Variance of the margins of `output`, for classes.
+    p : array of shape (N, K) or None
+        Class probabilities before calibration; None where they are not known.
+    folds : list of (rows, array of shape (M,))
+        Weights by which the rows are predicted.
+    filled : FilledVotes or None
+        Model of the missing votes that `output` comes from.
+    method : {"slope", "vector"} or None
+        Kind of the calibration.
+    log_pool : bool
+        Whether `output` is a sum of log-probabilities.
+    scores : bool
+        Whether F holds scores of boosting rounds, whose sums have an unknown scale.
+    """
+
+    votes: Votes
+    output: FloatArray
+    losses: FloatArray
+    counted: BoolArray
+    values: Any
+    variance: FloatArray | None = None
+    p: FloatArray | None = None
+    folds: Sequence[tuple[IntArray, FloatArray]] = ()
+    filled: FilledVotes | None = None
+    method: str | None = None
+    log_pool: bool = False
+    scores: bool = False
+
+    @classmethod
+    def of_weights(cls, votes: Votes, filled: FilledVotes, w: FloatArray) -> Self:
+        """Return the predictions of fixed weights (M,)."""
+        output = filled.output(w)
+        return cls(
+            votes,
+            output,
+            filled.losses(w),
+            filled.counted,
+            decided(output),
+            None if output.ndim == 1 else filled.margin_variance(w),
+            folds=[(np.arange(len(output)), w)],
+            filled=filled,
+        )
+
+    def in_units(self, u: float) -> Self:
+        """Return the predictions with weighted sums u times as large."""
+        variance = None if self.variance is None else u**2 * self.variance
+        return replace(self, output=u * self.output, variance=variance)
+
+    @property
+    def row_weights(self) -> FloatArray:
+        """Row weights (N,), zero where no member votes."""
+        s = self.votes.sample_weight
+        return self.counted.astype(np.float64) if s is None else self.counted * s
+
+    @cached_property
+    def calibration(self) -> Calibration | None:
+        """Calibration of least log-loss on these rows; None without a `method`."""
+        if self.method is None or self.p is None or not self.counted.any():
+            return None
+        return fit_calibration(
+            *(self.method, self.p, self._codes, self.row_weights),
+            sums=None if self.log_pool else self.output,
+            variance=self.variance,
+        )
+
+    @cached_property
+    def probabilities(self) -> FloatArray:
+        """Calibrated class probabilities (N, K). Raises ValueError if none are known."""
+        if self.scores:
+            slope = fit_slope(self.output, self._codes, self.row_weights)
+            return slope_probabilities(self.output, slope)
+        if self.p is None:
+            raise ValueError(
+                "The probabilities of an ensemble that does not average its members "
+                "(a median, a second layer) are not known from F: leave out scoring."
+            )
+        found = self.calibration
+        return self.p if found is None else found(self.p, self.output, self.variance)
+
+    @property
+    def _codes(self) -> IntArray:
+        return np.asarray(self.votes.y, dtype=np.intp)
+
+    def row_losses(self, measure: Measure) -> FloatArray:
+        """Return the losses of a measure by row, (N,)."""
+        if measure.losses is None:
+            return self._error_losses()
+        y, s = self.votes.y, self.row_weights
+        if self.votes.n_classes is None:
+            return measure.losses(np.asarray(self.values), y, s)
+        p = self.probabilities
+        if measure.expected is None or not self._are_means_of_some(p):
+            return measure.losses(p, y, s)
+        losses = np.zeros(len(p))
+        for rows, w in self.folds:
+            expected = getattr(
+                self.votes.filled_probabilities.take(rows), measure.expected
+            )
+            losses[rows] = expected(w)
+        return losses
+
+    def _error_losses(self) -> FloatArray:
+        """Return the expected losses; a vector of slopes may decide differently."""
+        if self.method != "vector" or self.p is None:
+            return self.losses
+        wrong = self.probabilities.argmax(axis=1) != self.votes.y
+        return np.asarray(wrong, dtype=np.float64)
+
+    def _are_means_of_some(self, p: FloatArray) -> bool:
+        """Whether p are plain weighted means of members that vote on some rows only.
+
+        Calibrated probabilities contain the variance of the sums already.
+        """
+        if not self.votes.masked or not self.folds or self.output.min() < 0:
+            return False
+        if any(np.any(w < 0) or not np.any(w) for _, w in self.folds):
+            return False
+        return np.allclose(p, as_probabilities(self.output), rtol=1e-9, atol=1e-12)
+
+    def error(
+        self, measure: Measure, counted: BoolArray | None = None
+    ) -> tuple[float, float]:
+        """Return the error and its standard error, over all or some counted rows."""
+        s = self.row_weights if counted is None else self.row_weights * counted
+        found: tuple[float, float] = measure.shown(
+            *mean_and_se(self.row_losses(measure), s)
+        )
+        return found
+
+    def stored(self, support: IntArray) -> HeldOutResiduals | HeldOutScores:
+        """Return the residuals or scores that intervals and sets need.
+
+        `support` (k,) are the members of the committee that will predict.
+        """
+        s = self.votes.sample_weight
+        if self.votes.n_classes is not None:
+            return HeldOutScores.of(self.probabilities, self._codes, self.counted, s)
+        assert self.filled is not None
+        return HeldOutResiduals.of(self.filled, self.folds, support, s)
+
+
+class Compared(NamedTuple):
+    """An error before and after, on the same rows."""
+
+    before: float
+    after: float
+    difference: float
+    difference_se: float
+
+
+def compared(
+    before: HeldOutPredictions, after: HeldOutPredictions, measure: Measure
+) -> Compared:
+    """Return the errors of two predictions on the rows that both count, paired."""
+    s = after.row_weights * before.counted
+    losses = [found.row_losses(measure) for found in (before, after)]
+    (first, _), (later, _) = (measure.shown(*mean_and_se(loss, s)) for loss in losses)
+    gap = paired_difference(losses[1], losses[0], s)
+    return Compared(first, later, *measure.difference(*gap, first, later))
+
+
+class _Fold(NamedTuple):
+    """A combiner fitted without some rows, and the prediction without members."""
+
+    test: IntArray
+    baseline: float
+    combiner: Combiner
+
+
+class CrossFit:
+    """Committees of every size, each evaluated on the fold that did not choose it.
+
+    Parameters
+    ----------
+    combiner : Combiner
+        Fitted on all rows.
+    votes : Votes
+    method : {"slope", "vector"} or None
+        Kind of the calibration.
+    scores : bool
+        Whether F holds scores of boosting rounds.
+
+    Attributes
+    ----------
+    filled : FilledVotes
+        F of all rows, or its logarithms, with missing votes filled.
+    own : HeldOutPredictions or None
+        Predictions of the combiner's own choice in each fold; None if there are too few
+        rows for folds.
+    """
+
+    def __init__(
+        self,
+        combiner: Combiner,
+        votes: Votes,
+        method: str | None = None,
+        *,
+        scores: bool = False,
+    ) -> None:
+        self.votes, self.method, self.scores = votes, method, scores
+        self.log_pool = combiner.floor_ is not None
+        self.filled = votes.filled
+        if self.log_pool:
+            terms = pooled_terms(votes.F, combiner.floor_)
+            self.filled = FilledVotes.of(terms, votes.y, votes.held_out)
+        self.own: HeldOutPredictions | None = None
+        self._folds: list[_Fold] = []
+        splits = _splits(votes)
+        if not splits or any(_is_empty(votes.at(train)) for train, _ in splits):
+            return
+        self._folds = [
+            _Fold(test, *_fitted(combiner, votes.at(train))) for train, test in splits
+        ]
+        self.own = self._predicted([fold.combiner.weights_ for fold in self._folds])
+
+    @cached_property
+    def by_size(self) -> dict[int, HeldOutPredictions]:
+        """Predictions of the committees of up to 25 sizes."""
+        paths = [_path(fold.combiner) for fold in self._folds]
+        most = max((np.count_nonzero(W, axis=1).max() for W, _ in paths), default=0)
+        sizes = np.unique(np.geomspace(1, max(most, 1), _SIZES).astype(int))
+        return {
+            int(size): self._predicted([_largest(*p, size) for p in paths])
+            for size in sizes
+            if self._folds
+        }
+
+    def of_size(self, size: int) -> HeldOutPredictions | None:
+        """Return the predictions of committees of about this size, and not above it.
+
+        If the folds found only larger ones, the smallest; None without folds.
+        """
+        if not self.by_size:
+            return None
+        below = [known for known in self.by_size if known <= size]
+        return self.by_size[max(below, default=min(self.by_size))]
+
+    def _predicted(self, weights: list[FloatArray]) -> HeldOutPredictions:
+        """Assemble the predictions of one committee for each fold."""
+        N, K = len(self.filled.F), self.filled.F.shape[2:]
+        values: Any = np.zeros(N, dtype=np.intp if K else np.float64)
+        losses, variance = np.zeros((2, N))
+        output, p = np.zeros((2, N, *K))
+        for (test, baseline, combiner), w in zip(self._folds, weights, strict=True):
+            part, shares = self.filled.take(test), as_shares(w) if K else w
+            output[test], losses[test] = part.output(shares), part.losses(shares)
+            values[test] = np.where(part.counted, decided(output[test]), baseline)
+            if K:
+                variance[test] = part.margin_variance(shares)
+                p[test] = combiner.probabilities(share_unit(w) * output[test])
+        return HeldOutPredictions(
+            *(self.votes, output, losses, self.filled.counted, values),
+            *((variance, p) if K else (None, None)),
+            [(fold.test, w) for fold, w in zip(self._folds, weights, strict=True)],
+            *(self.filled, self.method, self.log_pool, self.scores),
+        )
+
+
+def _splits(votes: Votes) -> list[tuple[IntArray, IntArray]]:
+    """Return (train, test) rows of five folds, of two for many rows, none for few."""
+    N = len(votes.y)
+    n_splits = 2 if N > _MANY else 5
+    if n_splits > N:
+        return []
+    by_class = votes.y.dtype.kind != "f" and np.bincount(votes.y).max() >= n_splits
+    kind = StratifiedKFold if by_class else KFold
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        splits = kind(n_splits, shuffle=True, random_state=0)
+        return list(splits.split(np.zeros(N), votes.y))
+
+
+def _is_empty(votes: Votes) -> bool:
+    """Whether no member votes on any of the rows, or all have weight zero."""
+    voteless = votes.held_out is not None and not votes.held_out.any()
+    s = votes.sample_weight
+    return voteless or (s is not None and not s.any())
+
+
+def _fitted(combiner: Combiner, votes: Votes) -> tuple[float, Combiner]:
+    """Return the prediction without members, and the combiner fitted on some rows."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the fit on all rows has warned already
+        fitted = clone(combiner).fit(
+            votes.F, votes.y, held_out=votes.held_out, sample_weight=votes.sample_weight
+        )
+    return votes.baseline(), fitted
+
+
+def _path(combiner: Combiner) -> tuple[FloatArray, FloatArray]:
+    """Return weights (S, M) and errors (S,) of a combiner's path, or its only point."""
+    path = getattr(combiner, "path_", None)
+    if path is None:
+        return combiner.weights_[None], np.zeros(1)
+    return path.weights, path.own_error
+
+
+def _largest(W: FloatArray, error: FloatArray, size: int) -> FloatArray:
+    """Return the largest committee up to a size, the best of equals; or the smallest."""
+    sizes = np.count_nonzero(W, axis=1)
+    most = max(sizes[sizes <= size], default=sizes.min())
+    equals = np.where(sizes == most, np.nan_to_num(error, nan=0.0), np.inf)
+    best: FloatArray = W[int(equals.argmin())]
+    return best
+
+
+def as_shares(w: FloatArray) -> FloatArray:
+    """Return weights as shares of a vote, where none is negative."""
+    return w / share_unit(w)
+
+
+def share_unit(w: FloatArray) -> float:
+    """Return u with w = u as_shares(w)."""
+    return float(w.sum()) if np.all(w >= 0) and w.any() else 1.0
+
+
+def of_committee(
+    combiner: Combiner | None, w: FloatArray, votes: Votes, method: str | None
+) -> HeldOutPredictions | None:
+    """Return held-out predictions of a committee with weights w (M,).
+
+    Weights that a combiner learned are learned again without each fold of the rows;
+    other weights are fixed. None if there are too few rows for folds.
+    """
+    if combiner is not None and combiner.needs_rows:
+        own = CrossFit(combiner, votes, method).own
+        if own is None or votes.n_classes is None:
+            return own
+        return own.in_units(share_unit(w))
+    found = HeldOutPredictions.of_weights(votes, votes.filled, w)
+    if votes.n_classes is None:
+        return found
+    shares = as_probabilities if combiner is None else combiner.probabilities
+    return replace(found, p=shares(found.output), method=method)
+
+
+def of_gate(gate: Gate, X: Any, votes: Votes, method: str | None) -> HeldOutPredictions:
+    """Return sum_m g_m(x) f_m(x), (N, K), by gates that were fitted without a row.
+
+    Where members abstain, the weights of the others are scaled to sum one. Rows on which
+    all abstain are not counted, and none is where there are too few rows for folds.
+    """
+    N, M, K = votes.F.shape
+    sums, counted = np.full((N, K), 1.0 / K), np.zeros(N, dtype=bool)
+    voting = np.ones((N, M), dtype=bool) if votes.held_out is None else votes.held_out
+    splits = _splits(votes)
+    if any(_is_empty(votes.at(train)) for train, _ in splits):
+        splits = []
+    for train, test in splits:
+        part = votes.at(train)
+        fitted = clone(gate).fit(
+            safe_indexing(X, train),
+            part.F,
+            part.y,
+            held_out=part.held_out,
+            sample_weight=part.sample_weight,
+        )
+        F = votes.F[test]
+        G = voting[test] * fitted.weights(safe_indexing(X, test), F)
+        total = G.sum(axis=1)
+        known = total > 0
+        G[known] /= total[known, None]
+        counted[test] = known
+        sums[test[known]] = weighted_by_row(F, G)[known]
+    values = decided(sums)
+    losses = np.asarray(values != votes.y, dtype=np.float64)
+    p = as_probabilities(sums)
+    return HeldOutPredictions(votes, sums, losses, counted, values, p=p, method=method)

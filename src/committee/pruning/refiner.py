@@ -1,0 +1,410 @@
+"""Refiner: some trees of an ensemble, with leaves refitted on rows; errors of the result.
+
+A row is judged by trees that were not trained on it, with leaf values that were fitted
+without it.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_array, check_random_state
+
+from committee._typing import BoolArray, FloatArray, IntArray, Member, RandomState
+from committee.ensembles import Roster
+from committee.ensembles.member_features import OnColumns, bare_tree
+from committee.ensembles.roster import equal_weights
+from committee.ensembles.tree_values import class_values, with_values
+from committee.held_out import HeldOutPredictions, compared
+from committee.losses import Measure, decided, error_losses, measure_of
+from committee.probabilities import as_probabilities
+from committee.pruning.costs import seconds_per_row, stored_bytes
+from committee.pruning.pruning_data import PruningData
+from committee.pruning.summary import (
+    RefinedSize,
+    Refinement,
+    Summary,
+    compared_errors,
+)
+from committee.refining import Nodes, made_up_rows
+from committee.refining.choice import chosen, refitted
+from committee.refining.problem import Cut, Problem, Settings, folds_of
+from committee.refining.teacher import TeacherTargets, TreeOnRows, teacher_targets
+from committee.uncertainty.stored_rows import HeldOutResiduals
+
+#: Made-up rows for each row, and at most.
+_MADE_UP, _MOST_MADE_UP = 4, 20_000
+
+
+class Refined(NamedTuple):
+    """A refined committee, its settings and its held-out predictions.
+
+    Attributes
+    ----------
+    committee : committee
+    settings : Settings
+    n_leaves : int
+    before, plain, after : HeldOutPredictions
+        Predictions of the whole ensemble, of as many trees unrefined, and of the same
+        trees refined.
+    as_fitted : HeldOutPredictions
+        Predictions on the rows that the leaves were fitted to.
+    spread : array of shape (N,)
+        Standard deviation of the votes of the refined trees.
+    n_votes : float
+        Mean number of trees of `plain` and `after` that vote on a row.
+    """
+
+    committee: Any
+    settings: Settings
+    n_leaves: int
+    before: HeldOutPredictions
+    plain: HeldOutPredictions
+    after: HeldOutPredictions
+    as_fitted: HeldOutPredictions
+    spread: FloatArray
+    n_votes: float
+
+
+class Refiner:
+    """An ensemble of trees and the rows to refine any of them on.
+
+    Parameters
+    ----------
+    data : PruningData
+    random_state : int, RandomState or None
+        Of the made-up rows.
+    """
+
+    def __init__(self, data: PruningData, random_state: RandomState) -> None:
+        self.data, self.roster = data, data.roster
+        X = data.given[0]
+        self.votes = votes = data.votes  # checks the rows, and gives up X
+        self.X = as_tree_input(
+            data.roster.prepared(data.template._check_X(X, reset=False))
+        )
+        self.rng = check_random_state(random_state)
+        self.y = np.asarray(votes.y, dtype=np.float64)[:, None]
+        if self.of_classes:
+            self.y = np.eye(self.roster.output_shape[0])[votes.y.astype(np.intp)]
+        self.weight = votes.row_weights / votes.row_weights.mean()
+
+    @property
+    def measure(self) -> Measure:
+        """Error rate, or RMSE."""
+        return measure_of(None, of_classes=self.of_classes)
+
+    @property
+    def of_classes(self) -> bool:
+        """Whether the ensemble predicts classes."""
+        return self.roster.classes is not None
+
+    @cached_property
+    def _folds(self) -> list[IntArray]:
+        """The rows that are judged, fold by fold."""
+        return [rows for _, rows in folds_of(len(self.y), self.of_classes)]
+
+    @cached_property
+    def _taught(self) -> tuple[Any, list[TeacherTargets], float] | None:
+        """Made-up rows, what the ensemble teaches, and mu: classes, not of sparse rows.
+
+        For numbers it was measured to be worse than none: near the rows of its training the
+        ensemble repeats their noise.
+        """
+        if not self.of_classes or not isinstance(self.X, np.ndarray):
+            return None
+        n = min(_MADE_UP * len(self.X), _MOST_MADE_UP)
+        made = made_up_rows(self.X, n, self.rng)
+        w = self.roster.weights
+        assert w is not None
+        found = teacher_targets(
+            trees_on_rows(self.roster, self.X, made.X),
+            w / w.sum(),
+            *(self.y, self.weight, self.votes.held_out),
+            (made.base, made.other),
+            self._folds,
+        )
+        return made.X, found, _MADE_UP * len(self.X) / n
+
+    def problem(self, members: IntArray, w: FloatArray) -> Problem:
+        """Return some trees and the rows."""
+        kept = [self.roster.members[m] for m in members]
+        nodes, held_out = nodes_of(self.roster, kept), self.votes.held_out
+
+        def leaves(X: Any) -> IntArray:
+            own = np.stack(list(leaves_of(kept, X)), axis=1)
+            return np.asarray(own + nodes.start[:-1])
+
+        found = Problem(
+            *(nodes, w, leaves(self.X), self.y, self.weight),
+            None if held_out is None else held_out[:, members],
+        )
+        if self._taught is None:
+            return found
+        made_up, taught, mu = self._taught
+        return replace(
+            found, made_up=leaves(made_up), teacher_targets=taught, teacher=mu
+        )
+
+    def refined(
+        self, members: IntArray, w: FloatArray, max_leaves: int | None = None
+    ) -> Refined:
+        """Return the committee of some trees, with weights, refined."""
+        kept = self.problem(members, w)
+        like = self._like(members, kept.share)
+        own = len(like) == len(members)
+        problem = self.problem(like, w if own else equal_weights(len(like)) * w.sum())
+        plain = self._plain(problem)
+        choice = chosen(problem, plain if self.of_classes else None)
+        found = refitted(kept, choice.settings, max_leaves)
+        if max_leaves is not None:
+            most = max_leaves * len(like) // len(members)
+            choice = choice.cut_to(problem, most)
+        made = assembled(
+            *(self.data.template, kept.nodes, members, w),
+            found.values / kept.w_of_nodes[:, None],
+            *(found.cut, self.X.shape[1]),
+        )
+        counted: BoolArray = np.ones(len(self.y), dtype=bool)
+        if problem.held_out is not None:
+            counted = np.asarray(problem.held_out.any(axis=1))
+        Z = Cut(kept, found.cut).every.Z
+        return Refined(
+            *(made, choice.settings, found.n_leaves),
+            replace(self._before, counted=counted),
+            self._predictions(plain, counted),
+            self._predictions(choice.output, counted),
+            self._predictions(
+                Z @ found.values[kept.nodes.columns(found.cut)[0]], counted
+            ),
+            *(choice.spread, float(problem.share * len(problem.w))),
+        )
+
+    def _like(self, members: IntArray, share: float) -> IntArray:
+        """Return members of which about as many vote on a row as are kept.
+
+        Few votes want larger leaves than many: what is chosen for a third of the trees is
+        not what is best for all of them. Others come first: rows that chose the kept
+        ones cannot judge them.
+        """
+        M = len(self.roster)
+        if share == 1.0:
+            return members
+        others = np.setdiff1d(np.arange(M), members)
+        n = min(M, round(len(members) / share))
+        return np.concatenate([others, members])[:n]
+
+    def _plain(self, problem: Problem) -> FloatArray:
+        """Return what trees as they are predict on honest rows, (N, T).
+
+        Classes by leaves that have forgotten the rows of a fold, as the refitted ones
+        have: both are then measured alike.
+        """
+        if not self.of_classes or problem.held_out is None:
+            whole = Cut(problem, problem.nodes.leaf)
+            return np.asarray(whole.honest.Z @ whole.start)
+        nothing = np.zeros(0, dtype=np.intp)
+        found = teacher_targets(
+            _trees_of(problem),
+            problem.w / problem.w.sum(),
+            *(self.y, self.weight, problem.held_out, (nothing, nothing), self._folds),
+        )
+        return self._cross_fitted(found)
+
+    def _cross_fitted(self, found: list[TeacherTargets]) -> FloatArray:
+        """Return the targets of each fold on its own rows, (N, K)."""
+        output = np.empty_like(self.y)
+        for targets, rows in zip(found[1:], self._folds, strict=True):
+            output[rows] = targets.rows[rows]
+        return output
+
+    @cached_property
+    def _before(self) -> HeldOutPredictions:
+        """Predictions of the whole ensemble; out of bag as if all trees voted."""
+        w = self.roster.weights
+        assert w is not None
+        fixed = HeldOutPredictions.of_weights(
+            self.votes, self.votes.filled, w / w.sum()
+        )
+        if self._taught is None:
+            return self._with_probabilities(fixed)
+        found = self._predictions(self._cross_fitted(self._taught[1]), fixed.counted)
+        # The log-losses out of bag are those to expect when all trees vote.
+        return replace(found, folds=fixed.folds, method=None)
+
+    def _predictions(
+        self, output: FloatArray, counted: BoolArray
+    ) -> HeldOutPredictions:
+        """Return outputs (N, T) with their losses; classes are calibrated."""
+        output = output if self.of_classes else output[:, 0]
+        values = decided(output)
+        losses = error_losses(values, self.votes.y)
+        found = HeldOutPredictions(self.votes, output, losses, counted, values)
+        method = getattr(self.data.template, "calibration", None)
+        return replace(self._with_probabilities(found), method=method)
+
+    def _with_probabilities(self, found: HeldOutPredictions) -> HeldOutPredictions:
+        p = as_probabilities(found.output) if self.of_classes else None
+        return replace(found, p=p)
+
+
+class RefinedAssessment:
+    """Summary of a refined committee, computed on first use.
+
+    Parameters
+    ----------
+    refiner : Refiner
+    refined : Refined
+    tried : list of Refined
+        Committees of all sizes that were tried, this one among them.
+    """
+
+    def __init__(self, refiner: Refiner, refined: Refined, tried: list[Refined]):
+        self.refiner, self.refined, self.tried = refiner, refined, tried
+
+    def summary(self, committee: Any) -> Summary:
+        """Return errors, bytes, seconds, leaves and depth before and after."""
+        refined, data, measure = self.refined, self.refiner.data, self.refiner.measure
+        before = [bare_tree(member).tree_ for member in data.roster.members]
+        after = [tree.tree_ for tree in committee.members_]
+        settings, X = refined.settings, data.timed_rows
+        return Summary(
+            **compared_errors(
+                refined.before, refined.after, refined.as_fitted, measure
+            ),
+            n_members_before=len(before),
+            n_members_after=len(after),
+            cross_fitted=True,
+            loo=None,
+            loo_measure="",
+            bytes_before=stored_bytes(data.ensemble),
+            bytes_after=stored_bytes(committee),
+            seconds_before=seconds_per_row(data.template.predict, X),
+            seconds_after=seconds_per_row(committee.predict, X),
+            names_after=committee.roster_.names,
+            refinement=Refinement(
+                leaves_before=sum(int(tree.n_leaves) for tree in before),
+                leaves_after=sum(int(tree.n_leaves) for tree in after),
+                depth_before=max(int(tree.max_depth) for tree in before),
+                depth_after=max(int(tree.max_depth) for tree in after),
+                error_plain=refined.plain.error(measure)[0],
+                n_votes=refined.n_votes,
+                least_rows=settings.least,
+                ridge=float(settings.ridge * len(after)),
+                labels=settings.labels,
+                all_rows=settings.all_rows,
+                path=tuple(size_of(one, measure) for one in self.tried),
+            ),
+        )
+
+
+def size_of(refined: Refined, measure: Measure) -> RefinedSize:
+    """Return the size, the bytes and the error of a refined committee."""
+    error = compared(refined.before, refined.after, measure)
+    return RefinedSize(
+        len(refined.committee.support_),
+        refined.n_leaves,
+        stored_bytes(refined.committee),
+        error.after,
+        error.difference,
+        error.difference_se,
+    )
+
+
+def complete(refiner: Refiner, refined: Refined) -> Any:
+    """Store calibration and held-out rows in the refined committee, and return it."""
+    made, after, s = refined.committee, refined.after, refiner.votes.sample_weight
+    if refiner.of_classes:
+        if after.calibration is not None:
+            made._calibration = after.calibration
+        made._held_out_rows = after.stored(made.support_)
+    else:
+        residual = np.abs(after.output - refiner.votes.y)
+        counted = after.counted if s is None else after.counted & (s > 0)
+        made._held_out_rows = HeldOutResiduals.some(residual, refined.spread, counted)
+    made.refined_ = True
+    return made
+
+
+def _trees_of(problem: Problem) -> Iterator[TreeOnRows]:
+    """Yield the trees of a problem, without made-up rows."""
+    start, nothing = problem.nodes.start, np.zeros(0, dtype=np.intp)
+    for m, (first, last) in enumerate(pairwise(start)):
+        rows = problem.rows[:, m] - first
+        yield TreeOnRows(problem.nodes.value[first:last], rows, nothing)
+
+
+def assembled(
+    template: Any,
+    nodes: Nodes,
+    members: IntArray,
+    w: FloatArray,
+    values: FloatArray,
+    cut: BoolArray,
+    n_features: int,
+) -> Any:
+    """Return the committee of trees with other values and fewer nodes.
+
+    They see all of the n_features columns that the ensemble's members see.
+    """
+    made = copy.copy(template)
+    roster = made.roster_.only(members, w)
+    trees = []
+    for m, member in enumerate(roster.members):
+        own = slice(nodes.start[m], nodes.start[m + 1])
+        tree = with_values(member, values[own, None, :], n_features, cut[own])
+        if roster.classes is not None:
+            tree.classes_ = np.asarray(roster.member_classes)
+            tree.n_classes_ = len(tree.classes_)
+        trees.append(tree)
+    made.roster_ = replace(roster, members=trees)
+    made.support_, made.combiner_ = members, None
+    return made
+
+
+def as_tree_input(X: Any) -> Any:
+    """Return X in single precision, as trees compare it."""
+    return check_array(
+        X, dtype=np.float32, accept_sparse="csr", ensure_all_finite=False
+    )
+
+
+def values_of(roster: Roster, member: Member) -> FloatArray:
+    """Return what the nodes of a tree predict, (n_nodes, T), for all classes."""
+    if roster.classes is None:
+        return np.asarray(bare_tree(member).tree_.value[:, 0, :])
+    return class_values(member, roster.member_classes, "soft")[:, 0, :]
+
+
+def nodes_of(roster: Roster, members: list[Member]) -> Nodes:
+    """Return the nodes of some members, with the values of all classes."""
+    return Nodes(
+        [bare_tree(member).tree_ for member in members],
+        [values_of(roster, member) for member in members],
+    )
+
+
+def leaves_of(members: list[Member], X: Any) -> Iterator[IntArray]:
+    """Yield the leaves of rows in one tree after the other, (N,), by its own numbers."""
+    for member in members:
+        seen = X
+        if isinstance(member, OnColumns):
+            seen = as_tree_input(X[:, np.asarray(member.columns)])
+        yield bare_tree(member).tree_.apply(seen)
+
+
+def trees_on_rows(roster: Roster, X: Any, made_up: Any) -> Iterator[TreeOnRows]:
+    """Yield each tree of the ensemble with the leaves of rows and of made-up rows."""
+    for member, rows, others in zip(
+        roster.members,
+        leaves_of(roster.members, X),
+        leaves_of(roster.members, made_up),
+        strict=True,
+    ):
+        yield TreeOnRows(values_of(roster, member), rows, others)
