@@ -7,7 +7,6 @@ from sklearn.linear_model import LinearRegression, Ridge
 
 from committee.ensembles import roster_of
 from committee.reporting.answers import constant, own_answer
-from committee.weighing_rows import WeighingRows
 
 
 def test_an_ensemble_with_a_rule_of_its_own_is_asked_for_probabilities():
@@ -29,8 +28,8 @@ def test_a_second_layer_predicts_itself(rng):
 
 def test_the_constant_is_the_weighted_share_or_mean():
     s = np.array([3.0, 1.0, 1.0])
-    classes = constant(WeighingRows(np.array([0, 1, 1]), s, None), ["a", "b"])
+    classes = constant(np.array([0, 1, 1]), s, ["a", "b"])
     assert classes.predicted.tolist() == [0, 0, 0]
     np.testing.assert_allclose(classes.p[0], [0.6, 0.4])
-    mean = constant(WeighingRows(np.array([0.0, 1.0, 4.0]), s, None), None)
+    mean = constant(np.array([0.0, 1.0, 4.0]), s, None)
     assert mean.predicted.tolist() == [1.0] * 3

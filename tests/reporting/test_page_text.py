@@ -77,10 +77,10 @@ def test_a_refined_forest_shows_leaves_and_depth():
     lines = {
         name: (before, after) for name, before, after, _ in page_text.pruning(small)
     }
-    found = small.refinement_
+    found = small.summary().refinement
     assert lines["leaves"] == (f"{found.leaves_before:,}", f"{found.leaves_after:,}")
     assert lines["deepest tree"][1] == str(found.depth_after)
-    assert "RMSE of so many trees, as they were" in lines
+    assert "RMSE of as many trees, unrefined" in lines
     assert "<caption>" in report(small, X, y)
 
 

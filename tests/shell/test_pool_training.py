@@ -19,7 +19,6 @@ def fitted(X, y, combiner, *estimators):
     committee = CommitteeClassifier(
         generator=Pool(list(estimators)), combiner=combiner, random_state=0
     )
-    committee._keeps_weighing = True
     return committee.fit(X, y)
 
 

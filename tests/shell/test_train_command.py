@@ -16,7 +16,6 @@ from committee import (
 )
 from committee.shell.choices import PRESETS
 from committee.shell.table_model import read_model
-from committee.shell.train_command import held_out_error
 from tests.shell.conftest import in_files, make_table, refused, run
 
 TRAIN = ("-o", "m.skops", "--members", 10, "--json")
@@ -82,9 +81,11 @@ def test_the_held_out_error_is_that_of_members_who_did_not_see_the_row(rng):
     X = rng.normal(size=(60, 2))
     y = X[:, 0] + 0.1 * rng.normal(size=60)
     committee = CommitteeRegressor(
-        generator=Bagging(5), combiner=BestPruner(5), random_state=0
+        generator=Bagging(5),
+        combiner=BestPruner(5),
+        uncertainty=True,
+        random_state=0,
     )
-    committee._keeps_weighing = True
     committee.fit(X, y)
     F, mask = committee.member_predictions(X), committee.held_out_
     heard = [F[n, mask[n]] for n in range(60)]
@@ -96,7 +97,7 @@ def test_the_held_out_error_is_that_of_members_who_did_not_see_the_row(rng):
         if len(f)
     ]
     np.testing.assert_allclose(
-        held_out_error(committee), np.sqrt(np.mean(squares)), rtol=1e-9
+        committee.held_out_error_, np.sqrt(np.mean(squares)), rtol=1e-9
     )
 
 
@@ -104,17 +105,19 @@ def test_the_held_out_error_is_not_that_of_lucky_members(rng):
     """Labels are noise: on the rows that chose them members look better."""
     X, y = rng.normal(size=(200, 3)), rng.integers(0, 2, 200)
     committee = CommitteeClassifier(
-        generator=Bagging(60), combiner=EPPruner(), random_state=0
+        generator=Bagging(60),
+        combiner=EPPruner(),
+        uncertainty=True,
+        random_state=0,
     )
-    committee._keeps_weighing = True
     committee.fit(X, y)
-    assert held_out_error(committee) > 0.4
+    assert committee.held_out_error_ > 0.4
 
 
 def test_there_is_no_held_out_error_where_all_rows_were_seen(rng):
     X, y = rng.normal(size=(20, 2)), np.arange(20) % 2
     committee = CommitteeClassifier(generator=Bagging(3), random_state=0).fit(X, y)
-    assert held_out_error(committee) is None
+    assert committee.held_out_error_ is None
 
 
 @pytest.fixture(scope="module")

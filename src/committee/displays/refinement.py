@@ -1,4 +1,4 @@
-"""Refined committees: error against bytes, beside the whole ensemble."""
+"""Error of refined committees against their bytes, beside the whole ensemble."""
 
 from __future__ import annotations
 
@@ -7,24 +7,23 @@ from typing import Any, Self
 from committee._format import byte_size
 from committee.displays.sources import core_of
 from committee.displays.style import BLUE, GREY, VERMILION, Display, legend_above
-from committee.pruning.refinement import Refinement
+from committee.pruning.summary import Summary, summary_of
 
 
 class RefinementDisplay(Display):
-    """Bytes of refined committees against their error on honest rows.
+    """Error of refined committees on held-out rows, against their bytes.
 
-    Bars are one standard error of the difference from the whole ensemble, which is the
-    star. Numbers beside the points are members and leaves.
+    Bars are one standard error of the difference from the whole ensemble, which is drawn
+    as a star. The numbers beside the points count members and leaves.
 
     Parameters
     ----------
-    refinement : committee.pruning.Refinement
-        `refinement_` of a refined committee; its `path` is drawn.
+    summary : committee.pruning.Summary
+        `summary()` of a refined committee. The sizes in `summary.refinement.path` are drawn.
 
     Attributes
     ----------
-    refinement : Refinement
-        As given.
+    summary : Summary
 
     Examples
     --------
@@ -36,16 +35,16 @@ class RefinementDisplay(Display):
     >>> small = refine(forest, X, y, tolerance=0.2, oob=True)
     >>> display = RefinementDisplay.from_estimator(small)
     >>> display.ax_.get_ylabel()
-    'RMSE on honest rows'
+    'RMSE on held-out rows'
     """
 
-    def __init__(self, refinement: Refinement) -> None:
-        if not isinstance(refinement, Refinement):
+    def __init__(self, summary: Summary) -> None:
+        if getattr(summary, "refinement", None) is None:
             raise TypeError(
-                "RefinementDisplay takes the refinement_ of a committee that refine() "
-                f"returned. Got {type(refinement).__name__}."
+                "RefinementDisplay takes the summary() of a committee that refine() "
+                f"returned. Got {type(summary).__name__}."
             )
-        self.refinement = refinement
+        self.summary = summary
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
@@ -54,14 +53,14 @@ class RefinementDisplay(Display):
         Parameters
         ----------
         estimator : committee
-            What `refine` returned, best with `tolerance` or `max_bytes`: these try
-            several sizes. A pipeline or a search may be around it.
-        ax : matplotlib Axes, optional
+            Result of `refine`, alone or in a pipeline or search. `tolerance` and
+            `max_bytes` try several sizes.
+        ax : matplotlib Axes, default=None
         **kwargs
-            For the points, an `errorbar`.
+            Passed to `Axes.errorbar`, which draws the points.
         """
-        found = getattr(core_of(estimator), "refinement_", None)
-        if found is None:
+        found = summary_of(core_of(estimator))
+        if found is None or found.refinement is None:
             raise ValueError(
                 "Only refined committees have a path of error against bytes: call "
                 "refine(ensemble, X, y, tolerance=0.05), or PruningPathDisplay for what "
@@ -70,10 +69,11 @@ class RefinementDisplay(Display):
         return cls(found).plot(ax, **kwargs)
 
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
-        """Draw the sizes, the one that was taken and the whole."""
-        found = self.refinement
+        """Draw the sizes, the chosen one and the whole ensemble."""
+        found = self.summary
+        assert found.refinement is not None
         scale = 100.0 if found.measure == "error rate" else 1.0
-        path = sorted(found.path, key=lambda size: size.n_bytes)
+        path = sorted(found.refinement.path, key=lambda size: size.n_bytes)
         style = {"fmt": "o", "color": BLUE, "capsize": 2, "label": "refined"}
         ax.errorbar(
             [size.n_bytes for size in path],
@@ -91,7 +91,7 @@ class RefinementDisplay(Display):
                 color=GREY,
             )
         taken = found.bytes_after, scale * found.error_after
-        ax.plot(*taken, "o", mfc="none", mec=VERMILION, ms=12, label="taken")
+        ax.plot(*taken, "o", mfc="none", mec=VERMILION, ms=12, label="chosen")
         whole = found.bytes_before, scale * found.error_before
         ax.plot(*whole, "*", color=GREY, ms=11, label="the whole ensemble")
         ax.axhline(whole[1], color=GREY, lw=0.8, ls=":")
@@ -99,7 +99,7 @@ class RefinementDisplay(Display):
         ax.set(
             xscale="log",
             xlabel="bytes of the pickled model (points: members / leaves)",
-            ylabel=f"{found.measure} on honest rows{unit}",
+            ylabel=f"{found.measure} on held-out rows{unit}",
         )
         ax.xaxis.set_major_formatter(lambda n, _: byte_size(n))
         legend_above(ax)

@@ -11,7 +11,6 @@ from committee._typing import FloatArray
 from committee._validation import label_codes
 from committee.ensembles import Roster
 from committee.probabilities import as_probabilities, softmax_probabilities
-from committee.weighing_rows import WeighingRows
 
 #: Answers that are compared, in the order of the page: the committee, the ensemble
 #: before pruning, equal votes of the kept members, the best member, a constant.
@@ -75,11 +74,11 @@ def _keeps_order(ensemble: Any) -> bool:
     return found is None or bool(found.keeps_order)
 
 
-def constant(rows: WeighingRows, classes: Any) -> Answer:
+def constant(y: Any, s: FloatArray | None, classes: Any) -> Answer:
     """Return the most frequent class with the shares of all, or the mean."""
-    N, same = len(rows.y), rows.baseline()
+    N = len(y)
     if classes is None:
-        return Answer(np.full(N, same))
-    shares = np.bincount(rows.y, rows.weight, minlength=len(classes))
+        return Answer(np.full(N, np.average(y, weights=s)))
+    shares = np.bincount(y, s, minlength=len(classes))
     p = np.broadcast_to(shares / shares.sum(), (N, len(shares)))
-    return Answer(np.full(N, int(same)), p)
+    return Answer(np.full(N, int(shares.argmax())), p)

@@ -8,7 +8,7 @@ import numpy as np
 
 from committee._format import count, figures
 from committee._typing import FloatArray, IntArray
-from committee.crossfit import as_shares
+from committee.held_out import as_shares
 from committee.diagnostics import ambiguity as decompose
 from committee.displays import (
     AmbiguityDisplay,

@@ -48,7 +48,7 @@ def _line(
     name: str, answer: FloatArray | BoolArray, evaluated: EvaluatedMembers
 ) -> dict[str, str]:
     """Return the share of targets within and the mean size, with standard errors."""
-    y, s = np.asarray(evaluated.rows.y), evaluated.rows.weight
+    y, s = np.asarray(evaluated.y), evaluated.sample_weight
     if evaluated.is_classifier:
         within, size = answer[np.arange(len(y)), y], answer.sum(axis=1)
     else:

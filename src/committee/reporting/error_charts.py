@@ -40,7 +40,7 @@ def confusion(evaluated: EvaluatedMembers) -> dict[str, Any]:
     Rows of a rare class that were taken for a rare class may be right or wrong: only
     the first `n_named` labels have a cell of right ones.
     """
-    y, predicted = evaluated.rows.y, evaluated.own.predicted
+    y, predicted = evaluated.y, evaluated.own.predicted
     labels = [str(label) for label in evaluated.roster.classes]
     n_named = min(len(labels), _MOST_CLASSES)
     frequent = np.argsort(-np.bincount(y, minlength=len(labels)), kind="stable")
@@ -52,7 +52,7 @@ def confusion(evaluated: EvaluatedMembers) -> dict[str, Any]:
         y, predicted = place[y], place[predicted]
         labels = [labels[k] for k in shown] + [f"{rest} others"]
     counts = confusion_matrix(
-        y, predicted, labels=np.arange(len(labels)), sample_weight=evaluated.rows.weight
+        y, predicted, labels=np.arange(len(labels)), sample_weight=evaluated.sample_weight
     )
     total = counts.sum(axis=1, keepdims=True)
     share = np.divide(counts, total, out=np.zeros(counts.shape), where=total > 0)
@@ -71,7 +71,7 @@ def classes(evaluated: EvaluatedMembers) -> list[dict[str, Any]]:
 
     recall = TP / (TP + FN), with Wilson's 95 % interval;   precision = TP / (TP + FP)
     """
-    y, own, s = evaluated.rows.y, evaluated.own, evaluated.rows.weight
+    y, own, s = evaluated.y, evaluated.own, evaluated.sample_weight
     labels = [str(label) for label in evaluated.roster.classes]
     counts = confusion_matrix(
         y, own.predicted, labels=np.arange(len(labels)), sample_weight=s
@@ -123,7 +123,7 @@ def curves(evaluated: EvaluatedMembers) -> dict[str, Any] | None:
     Of two classes the second is positive, and the ensemble before pruning has a curve as
     well; of more each is against the rest.
     """
-    own, y, s = evaluated.own, evaluated.rows.y, evaluated.rows.weight
+    own, y, s = evaluated.own, evaluated.y, evaluated.sample_weight
     if own.p is None:
         return None
     labels = [str(label) for label in evaluated.roster.classes]
@@ -181,7 +181,7 @@ def calibration(evaluated: EvaluatedMembers) -> dict[str, Any] | None:
     Of two classes the probability is that of the second, of more that of the class that
     is predicted.
     """
-    own, y, s = evaluated.own, evaluated.rows.y, evaluated.rows.weight
+    own, y, s = evaluated.own, evaluated.y, evaluated.sample_weight
     if own.p is None:
         return None
     labels = [str(label) for label in evaluated.roster.classes]
@@ -216,7 +216,7 @@ def calibration(evaluated: EvaluatedMembers) -> dict[str, Any] | None:
 
 def residuals(evaluated: EvaluatedMembers) -> dict[str, Any]:
     """Return predictions, targets and what is left of them, for some of the rows."""
-    predicted, y = evaluated.own.predicted, evaluated.rows.y
+    predicted, y = evaluated.own.predicted, evaluated.y
     left = y - predicted
     return {
         "points": some_points(predicted, left),

@@ -18,15 +18,17 @@ from committee.losses import (
     NORMAL,
     Score,
     classification_scores,
+    decided,
     effective_rows,
+    error_losses,
+    mean_and_se,
     regression_scores,
     wilson,
 )
 from committee.predictions import iter_members, vote_counts
 from committee.probabilities import pooled_terms
 from committee.reporting.answers import ANSWERS, Answer, answer, constant, own_answer
-from committee.weighing_rows import WeighingRows as Rows
-from committee.weighing_rows import checked_rows, decided
+from committee.votes import checked_rows
 
 #: Numbers of F that are kept, 128 MB: rows are drawn where all would be more.
 _KEPT_NUMBERS = 2**24
@@ -64,8 +66,10 @@ class EvaluatedMembers:
     numbers: IntArray
     #: As the members take it.
     X: Any
-    #: Targets and weights of the rows.
-    rows: Rows
+    #: Targets (N,): class codes, or numbers.
+    y: FloatArray | IntArray
+    #: Row weights (N,), or None.
+    sample_weight: FloatArray | None
     #: By the keys of ANSWERS; "before" only where the ensemble before pruning is known.
     answers: dict[str, Answer]
     #: Of each member alone, (M,): share of wrong rows, or root mean squared error.
@@ -106,12 +110,12 @@ class EvaluatedMembers:
     @property
     def drawn_y(self) -> FloatArray | IntArray:
         """Targets of the drawn rows."""
-        return self.rows.y[self.drawn]
+        return self.y[self.drawn]
 
     @property
     def drawn_weight(self) -> FloatArray | None:
         """Weights of the drawn rows."""
-        s = self.rows.weight
+        s = self.sample_weight
         return None if s is None else s[self.drawn]
 
     @cached_property
@@ -132,8 +136,8 @@ class EvaluatedMembers:
     @cached_property
     def scores(self) -> dict[str, dict[str, Score]]:
         """The scores of each answer, by their names; the first is `measure`."""
-        y: Any = self.rows.y
-        s = self.rows.weight
+        y: Any = self.y
+        s = self.sample_weight
         if not self.is_classifier:
             return {
                 key: regression_scores(y, answer.predicted, s)
@@ -152,7 +156,7 @@ class EvaluatedMembers:
     def _compared(self, key: str) -> Comparison:
         score = self.scores[key][self.measure]
         gap = score - self.scores["committee"][self.measure]
-        n = effective_rows(self.rows.weight, len(self.rows.y))
+        n = effective_rows(self.sample_weight, len(self.y))
         if n < 1 + 1e-9:
             return Comparison(score.value, np.nan, np.nan, gap.value, np.nan)
         if self.is_classifier:
@@ -184,18 +188,18 @@ def evaluate_members(
         X = ensemble._check_X(X, reset=False)
     elif not hasattr(X, "shape"):
         X = np.asarray(X)
-    rows = checked_rows(roster, X, y, oob=False, sample_weight=sample_weight)
+    y, _, s = checked_rows(roster, X, y, oob=False, sample_weight=sample_weight)
     prepared = roster.prepared(X)
     stream = iter_members(roster, prepared, n_jobs=n_jobs)
     source = getattr(getattr(core, "path_", None), "assessment", None)
     before = None if source is None else source.before
-    sums = _Sums.of(rows, roster, stream, None if before is None else before[1])
+    sums = _Sums.of(y, s, roster, stream, None if before is None else before[1])
     plain = replace(own, probabilities=None)
     answers = {
         "committee": own_answer(ensemble, own, given, sums.own),
         "equal": answer(plain, sums.equal),
         "best": answer(plain, sums.best),
-        "constant": constant(rows, own.classes),
+        "constant": constant(y, s, own.classes),
     }
     if before is not None and ensemble is core:
         answers["before"] = own_answer(before[0], before[1], given, sums.before)
@@ -204,7 +208,8 @@ def evaluate_members(
         roster,
         numbers,
         prepared,
-        rows,
+        y,
+        s,
         {key: answers[key] for key in ANSWERS if key in answers},
         sums.errors,
         sums.drawn,
@@ -229,13 +234,14 @@ class _Sums:
     @classmethod
     def of(
         cls,
-        rows: Rows,
+        y: FloatArray | IntArray,
+        s: FloatArray | None,
         roster: Roster,
         stream: Iterator[FloatArray],
         before: Roster | None,
     ) -> Self:
         """Add up one member after the other."""
-        N, M = len(rows.y), len(roster)
+        N, M = len(y), len(roster)
         K = () if roster.classes is None else (len(roster.classes),)
         drawn = _drawn(N, M * (K[0] if K else 1))
         w = roster.weights
@@ -250,13 +256,13 @@ class _Sums:
         counted = [vote_counts(w) for w in weights]
         sums = np.zeros((len(weights), N, *K))
         slabs, errors = np.empty((M, len(drawn), *K)), np.full(M, np.inf)
-        everywhere, best = np.ones(N, dtype=bool), sums[0]
+        best = sums[0]
         for m, P in enumerate(stream):
             for total, (counts, _), floor in zip(sums, counted, floors, strict=True):
                 if counts[m]:
                     total += counts[m] * pooled_terms(P, floor)
             slabs[m] = P[drawn]
-            error = rows.mean(rows.losses(decided(P)), everywhere)[0]
+            error, _ = mean_and_se(error_losses(decided(P), y), s)
             if error < errors.min():
                 best = P
             errors[m] = error

@@ -20,7 +20,7 @@ from committee._format import (
     figures,
     percent,
 )
-from committee.pruning.summary import summary_of
+from committee.pruning.summary import Summary, summary_of
 from committee.reporting.evaluation import EvaluatedMembers
 from committee.reporting.member_table import MemberTable
 from committee.reporting.number_format import NumberFormat
@@ -47,7 +47,7 @@ def headlines(
             "note": f"{left_out} left out",
         },
         {
-            "label": f"{evaluated.measure} on {count(len(evaluated.rows.y), 'row')}",
+            "label": f"{evaluated.measure} on {count(len(evaluated.y), 'row')}",
             "value": written.text(own.error),
             "note": f"95 % interval {written.interval(own.low, own.high)}",
         },
@@ -165,7 +165,7 @@ def pruning(core: Any) -> list[tuple[str, str, str, str]]:
     shown = NumberFormat.of(s.measure, s.error_after)
     return [
         ("members", f"{s.n_members_before:,}", f"{s.n_members_after:,}", ""),
-        *_refined(core),
+        *_refined(s),
         (
             f"{s.measure}, cross-fitted" if s.cross_fitted else s.measure,
             shown.text(s.error_before),
@@ -197,15 +197,21 @@ def _leave_one_out(core: Any, s: Any) -> list[tuple[str, str, str, str]]:
     return [(f"leave-one-out {s.loo_measure}", "", text, core.path_.note)]
 
 
-def _refined(core: Any) -> list[tuple[str, str, str, str]]:
-    """Return leaves and depth of refined trees, and the same trees unrefined."""
-    found = getattr(core, "refinement_", None)
+def _refined(s: Summary) -> list[tuple[str, str, str, str]]:
+    """Return leaves and depth of refined trees, and the error of the same unrefined."""
+    found = s.refinement
     if found is None:
         return []
-    shown = NumberFormat.of(found.measure, found.error_after)
-    lines = [line for line in found.table() if line[0] in ("leaves", "deepest tree")]
-    plain = f"{found.measure} of so many trees, as they were"
-    return [*lines, (plain, "", shown.text(found.error_plain), "")]
+    counts = {
+        "leaves": (found.leaves_before, found.leaves_after),
+        "deepest tree": (found.depth_before, found.depth_after),
+    }
+    lines = [
+        (name, f"{before:,}", f"{after:,}", percent(after / before))
+        for name, (before, after) in counts.items()
+    ]
+    plain = NumberFormat.of(s.measure, s.error_after).text(found.error_plain)
+    return [*lines, (f"{s.measure} of as many trees, unrefined", "", plain, "")]
 
 
 def members_table(
@@ -241,7 +247,7 @@ def settings(
         **notes,
         "model": _written(ensemble),
         "combiner": None if combiner is None else _written(combiner),
-        "rows of this page": f"{len(evaluated.rows.y):,}",
+        "rows of this page": f"{len(evaluated.y):,}",
         "classes": _listed(evaluated.roster.classes),
         "columns": _columns(ensemble, core),
         "written": now.isoformat(sep=" ", timespec="seconds"),

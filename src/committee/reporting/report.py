@@ -99,7 +99,7 @@ def report(
         "title": title or f"A committee of {count(len(members.kept), 'member')}",
         "kind": type(core).__name__,
         "measure": evaluated.measure,
-        "n_rows": len(evaluated.rows.y),
+        "n_rows": len(evaluated.y),
         "n_drawn": len(evaluated.drawn),
         "n_members": len(members.numbers),
         "n_leading": len(evaluated.leading),

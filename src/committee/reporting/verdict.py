@@ -63,7 +63,7 @@ def _main(core: Any, evaluated: EvaluatedMembers, table: MemberTable) -> dict[st
     """Say how good it is, beside the most telling of the other answers."""
     own = evaluated.comparisons["committee"]
     written = NumberFormat.of(evaluated.measure, own.error)
-    kept, rows = len(table.kept), count(len(evaluated.rows.y), "row")
+    kept, rows = len(table.kept), count(len(evaluated.y), "row")
     has = f"{kept:,} of {count(table.n_before, 'member')}"
     if kept == table.n_before:
         has = "The one member" if kept == 1 else f"All {count(kept, 'member')}"

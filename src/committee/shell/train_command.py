@@ -10,8 +10,6 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from committee.committee import CommitteeClassifier, CommitteeRegressor
-from committee.crossfit import CrossFit
-from committee.members import Pool, RandomInits
 from committee.shell.choices import (
     CLASSIFICATION,
     GENERATORS,
@@ -39,7 +37,6 @@ from committee.shell.table_model import TableModel, source_name, write_model
 from committee.shell.table_output import check_output
 from committee.shell.tables import read_table
 from committee.shell.target import split_target
-from committee.weighing_rows import WeighingRows
 
 
 def train(options: Train) -> None:
@@ -148,7 +145,6 @@ def _fit_in_memory(options: Train, files: list[str], start: float) -> _Fit:
     encoding = TableEncoding.fit(rows, target, options, look, n_rows=len(rows))
     X, y = encoding.X(frame), encoding.y(frame)
     committee = _committee(options, encoding.task, verbose=not options.quiet)
-    committee._keeps_weighing = True
     # For intervals and sets: the file has what they need, or nobody has.
     if options.generator == POOL or committee.generator.leaves_rows_out:
         committee.uncertainty = True
@@ -158,9 +154,7 @@ def _fit_in_memory(options: Train, files: list[str], start: float) -> _Fit:
         fit_pool(committee, X, y, encoding, options, start)
     else:
         committee.fit(X, y)
-    error = held_out_error(committee)
-    del committee._keeps_weighing
-    return encoding, committee, len(y), {"held_out_error": error}
+    return encoding, committee, len(y), {"held_out_error": committee.held_out_error_}
 
 
 def _fit_on_workers(options: Train, files: list[str], start: float) -> _Fit:
@@ -191,33 +185,3 @@ def _leave_one_out_error(committee: Any) -> float | None:
         return None if error is None else float(np.sqrt(error))
     return error if len(classes) == 2 else None
 
-
-def held_out_error(committee: Any) -> float | None:
-    """Return the error on rows that neither members nor weights have seen.
-
-    Members count only on rows that they were not trained on, and they are chosen and
-    weighed again, among all that were trained, without each fold of the rows.
-
-    Parameters
-    ----------
-    committee : CommitteeClassifier or CommitteeRegressor
-        Fitted while it kept what its members were weighed on, which is given up here.
-
-    Returns
-    -------
-    error : float or None
-        The share of wrong rows, or the root mean squared error; None where members
-        have seen all rows, or where weights are negative: then a member cannot
-        take the place of another.
-    """
-    F, data, mask = committee.__dict__.pop("_weighing", (None, None, None))
-    # Unlike learners and random starts are weighed on predictions of unseen rows.
-    unseen = mask is not None or isinstance(committee.generator, Pool | RandomInits)
-    if F is None or not unseen or committee.weights_.min() < 0:
-        return None
-    rows = WeighingRows(data.y, data.sample_weight, mask)
-    fair = CrossFit(committee.combiner_, F, rows).own
-    if fair is None or not fair.counted.any():
-        return None
-    error = rows.mean(fair.losses, fair.counted)[0]
-    return error if hasattr(committee, "classes_") else float(np.sqrt(error))
