@@ -270,7 +270,7 @@ def test_logistic_members_of_two_kinds():
 
 def test_intervals_are_refused_behind_a_gate():
     committee = CommitteeRegressor(gate=SoftmaxGate(), uncertainty=True)
-    with pytest.raises(ValueError, match="uncertainty=True goes with gate=None only"):
+    with pytest.raises(ValueError, match="uncertainty=True works with gate=None only"):
         committee.fit(np.eye(4), np.arange(4.0))
     with pytest.raises(ValueError, match="ask the committee before with_gate"):
         _iris(SoftmaxGate()).predict_set(X3)

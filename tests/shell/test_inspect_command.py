@@ -48,7 +48,9 @@ def test_a_pruned_model_tells_what_it_was_pruned_from(folder):
 def test_refined_trees_tell_what_they_were_refined_from(folder, rng):
     X = rng.normal(size=(200, 3))
     forest = RandomForestRegressor(10, random_state=0).fit(X, X[:, 0])
-    save(refine(forest, X, X[:, 0], oob=True, max_members=4), "refined.skops")
+    small = refine(forest, X, X[:, 0], oob=True, max_members=4)
+    small.summary()
+    save(small, "refined.skops")
     report = json.loads(run("inspect", "refined.skops", "--json").stdout)
     assert (report["pruned_from"], report["members"]) == (10, 4)
     assert "time for a row" in run("inspect", "refined.skops").stdout

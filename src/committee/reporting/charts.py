@@ -8,7 +8,6 @@ import numpy as np
 
 from committee._format import count, figures
 from committee._typing import FloatArray, IntArray
-from committee.held_out import as_shares
 from committee.diagnostics import ambiguity as decompose
 from committee.displays import (
     AmbiguityDisplay,
@@ -20,6 +19,7 @@ from committee.displays.ambiguity import shares_of
 from committee.displays.sources import numbers_of, path_of
 from committee.displays.style import thin
 from committee.displays.weights import posterior_std
+from committee.held_out import as_shares
 from committee.path import Path
 from committee.reporting.evaluation import EvaluatedMembers
 from committee.reporting.number_format import NumberFormat

@@ -52,7 +52,10 @@ def confusion(evaluated: EvaluatedMembers) -> dict[str, Any]:
         y, predicted = place[y], place[predicted]
         labels = [labels[k] for k in shown] + [f"{rest} others"]
     counts = confusion_matrix(
-        y, predicted, labels=np.arange(len(labels)), sample_weight=evaluated.sample_weight
+        y,
+        predicted,
+        labels=np.arange(len(labels)),
+        sample_weight=evaluated.sample_weight,
     )
     total = counts.sum(axis=1, keepdims=True)
     share = np.divide(counts, total, out=np.zeros(counts.shape), where=total > 0)

@@ -184,4 +184,3 @@ def _leave_one_out_error(committee: Any) -> float | None:
     if error is None or classes is None:
         return None if error is None else float(np.sqrt(error))
     return error if len(classes) == 2 else None
-
