@@ -25,6 +25,7 @@ from committee._validation import (
     check_columns,
     label_codes,
 )
+from committee.calibration import Calibration
 from committee.combiners import Combiner
 from committee.combiners.by_name import as_combiner
 from committee.distributed import is_dask, lazy_rows
@@ -109,6 +110,7 @@ class BaseCommittee(BaseEstimator):
     held_out_error_: float | None = None
     path_: Path
     n_features_in_: int
+    _calibration: Calibration | None
     #: Digest of the rows of `fit`, to recognise them by.
     _digest: str
 
@@ -414,7 +416,8 @@ class BaseCommittee(BaseEstimator):
         in_memory: bool = True,
     ) -> Self:
         """Store members with a weight, held-out errors, and the gate."""
-        members, mask, F = generation.members, generation.held_out, generation.F
+        members, mask = generation.members, generation.held_out
+        F: Any = generation.F
         self.support_ = np.flatnonzero(w) if np.any(w) else np.arange(len(members))
         self.combiner_ = combiner
         # The mask of Dask collections would bring the whole graph along.
@@ -541,7 +544,7 @@ class BaseCommittee(BaseEstimator):
             Prints as a table.
         """
         if not hasattr(self, "_summary"):
-            source = self.__dict__.get("_refined") or self.path_.assessment
+            source: Any = self.__dict__.get("_refined") or self.path_.assessment
             self._summary = source.summary(self)
         return self._summary
 

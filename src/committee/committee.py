@@ -132,7 +132,6 @@ class CommitteeClassifier(SetMixin, ScoreMixin, ClassifierMixin, BaseCommittee):
     classes_: Any
     #: A parameter that pruned committees do not have.
     class_weight: Any = None
-    _calibration: Calibration | None
 
     def __init__(
         self,
