@@ -199,7 +199,7 @@ class BaseCommittee(BaseEstimator):
     def _member_predictions(self, X: Any, n_jobs: int | None) -> FloatArray:
         return predict_members(self.roster_, self._prepared(X), n_jobs=n_jobs)
 
-    def _combined(self, X: Any) -> FloatArray:
+    def _scores(self, X: Any) -> FloatArray:
         """Return sum_m w_m f_m, or with a gate sum_m g_m(x) f_m."""
         check_is_fitted(self)
         if self.gate_ is not None:
