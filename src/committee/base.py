@@ -67,11 +67,6 @@ _FITTED = (
 )
 
 
-def _member_axes(committee: BaseCommittee) -> tuple[int, ...]:
-    """Return the shape of F behind the rows."""
-    return (len(committee.roster_), *committee.roster_.output_shape)
-
-
 class BaseCommittee(BaseEstimator):
     """A committee: members, their weights or gate, and how it was fitted."""
 
@@ -180,7 +175,7 @@ class BaseCommittee(BaseEstimator):
         """
         return feature_importances(self._fitted_roster(), self.n_features_in_)
 
-    @lazy_rows(tail=_member_axes)
+    @lazy_rows(tail=lambda self: (len(self.roster_), *self.roster_.output_shape))
     def member_predictions(self, X: Any, *, n_jobs: int | None = None) -> FloatArray:
         """Return F, the predictions of every member.
 
@@ -201,16 +196,16 @@ class BaseCommittee(BaseEstimator):
     def _member_predictions(self, X: Any, n_jobs: int | None) -> FloatArray:
         return predict_members(self.roster_, self._prepared(X), n_jobs=n_jobs)
 
-    def _combined(self, X: Any) -> FloatArray:
+    def _scores(self, X: Any) -> FloatArray:
         """Return sum_m w_m f_m, or with a gate sum_m g_m(x) f_m."""
         check_is_fitted(self)
         if self.gate_ is not None:
             F = self._member_predictions(X, self.n_jobs)
             return weighted_by_row(F, self.gate_.weights(X, F))
         X, whole = self._prepared(X), self._rebuilt()
-        return (
-            combined(self.roster_, X, n_jobs=self.n_jobs) if whole is None else whole(X)
-        )
+        if whole is not None:
+            return whole(X)
+        return combined(self.roster_, X, n_jobs=self.n_jobs)
 
     def _rebuilt(self) -> Rebuilt | None:
         """Return the booster made of the kept rounds: one call instead of many."""
@@ -366,14 +361,11 @@ class BaseCommittee(BaseEstimator):
         if self.stop is not None:
             assert isinstance(data, TrainingData)
             return self._grow(data, rng, how)
-        weigh_on = (
-            self.weigh_on if isinstance(self.weigh_on, str) else float(self.weigh_on)
-        )
         generation, rows = generate_members(
             generator,
             self.estimator if isinstance(self.generator, Pool) else self._estimator(),
             data,
-            weigh_on=weigh_on if self._needs_rows() else None,
+            weigh_on=self.weigh_on if self._needs_rows() else None,
             **how,
         )
         combiner, w, F = weigh(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
-from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from committee._typing import FloatArray, Member, RandomState
@@ -13,21 +12,26 @@ from committee._validation import StrOptions, fit_context
 from committee.base import BaseCommittee
 from committee.calibration import METHODS, Calibration
 from committee.combiners import Combiner
-from committee.distributed import ScoreMixin, lazy_rows
 from committee.ensembles import Roster
 from committee.gates import Gate
 from committee.held_out import share_unit
 from committee.members import Generator, TrainingData
 from committee.members.base import with_class_weight
 from committee.probabilities import as_probabilities, softmax_probabilities
-from committee.targets import at_least_two, labels_of, numbers_of, require_y
+from committee.targets import ClassTargets, NumberTargets, at_least_two, require_y
 from committee.uncertainty.mixins import IntervalMixin, SetMixin
 
 
-class CommitteeClassifier(SetMixin, ScoreMixin, ClassifierMixin, BaseCommittee):
+class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
     """A committee of classifiers: generate members, weigh them, vote.
 
         p(k | x) = sum_m w_m p_m(k | x)
+
+    The class of the largest weighted sum is predicted; with `calibration="vector"`, the
+    class of the largest probability. The combiner turns weighted sums into
+    probabilities. Most combiners cut them at zero and scale each row to sum one;
+    `LogPool` takes the softmax of weighted log-probabilities. Calibration, if any, is
+    applied last.
 
     Parameters
     ----------
@@ -122,14 +126,12 @@ class CommitteeClassifier(SetMixin, ScoreMixin, ClassifierMixin, BaseCommittee):
     """
 
     _default_estimator = DecisionTreeClassifier
-    _check_y = staticmethod(labels_of)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseCommittee._parameter_constraints,
         "calibration": [StrOptions(set(METHODS)), None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
 
-    classes_: Any
     #: A parameter that pruned committees do not have.
     class_weight: Any = None
 
@@ -201,45 +203,6 @@ class CommitteeClassifier(SetMixin, ScoreMixin, ClassifierMixin, BaseCommittee):
                 "class_weight takes no Dask collections: give its weights as "
                 "sample_weight."
             )
-
-    @lazy_rows(tail=lambda model: (len(model.classes_),))
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return class probabilities, columns in the order of `classes_`.
-
-        The combiner turns the weighted sums of the members' probabilities or
-        votes into probabilities: as a rule it cuts them at zero and scales rows to
-        sum one; `LogPool` has the softmax of weighted log-probabilities. A `calibration`
-        comes after that, as it does for a committee made by `prune`: few members that
-        are sure of themselves are not to be taken at their word.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (N, n_features)
-            Of a Dask array or frame the answer is a Dask array, not yet computed.
-
-        Returns
-        -------
-        p : array of shape (N, K)
-        """
-        return self._probabilities(self._combined(X))
-
-    @lazy_rows(dtype=lambda model: model.classes_.dtype)
-    def predict(self, X: Any) -> Any:
-        """Return the class with the largest weighted vote.
-
-        With calibration="vector" it is that of the largest probability.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (N, n_features)
-            Of a Dask array or frame the answer is a Dask array, not yet computed.
-
-        Returns
-        -------
-        labels : array of shape (N,)
-        """
-        codes = self._decided(self._combined(X))
-        return self.classes_[codes]
 
     @property
     def calibration_(self) -> Calibration | None:
@@ -314,7 +277,7 @@ class CommitteeClassifier(SetMixin, ScoreMixin, ClassifierMixin, BaseCommittee):
         super().__delattr__(name)
 
 
-class CommitteeRegressor(IntervalMixin, ScoreMixin, RegressorMixin, BaseCommittee):
+class CommitteeRegressor(IntervalMixin, NumberTargets, BaseCommittee):
     """A committee of regressors: generate members, weigh them, average.
 
         f_ens(x) = sum_m w_m f_m(x)
@@ -355,7 +318,6 @@ class CommitteeRegressor(IntervalMixin, ScoreMixin, RegressorMixin, BaseCommitte
     """
 
     _default_estimator = DecisionTreeRegressor
-    _check_y = staticmethod(numbers_of)
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
@@ -380,18 +342,3 @@ class CommitteeRegressor(IntervalMixin, ScoreMixin, RegressorMixin, BaseCommitte
         require_y(self, y)
         data = self._training_data(X, y, sample_weight, fit_params)
         return self._fit(data)
-
-    @lazy_rows()
-    def predict(self, X: Any) -> FloatArray:
-        """Return the weighted mean of the members' predictions.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (N, n_features)
-            Of a Dask array or frame the answer is a Dask array, not yet computed.
-
-        Returns
-        -------
-        f_ens : array of shape (N,)
-        """
-        return self._combined(X)

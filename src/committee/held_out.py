@@ -320,7 +320,9 @@ class CrossFit:
             values,
             variance=variance if K else None,
             p=p if K else None,
-            folds=[(fold.test, w) for fold, w in zip(self._folds, weights, strict=True)],
+            folds=[
+                (fold.test, w) for fold, w in zip(self._folds, weights, strict=True)
+            ],
             filled=self.filled,
             method=self.method,
             log_pool=self.log_pool,

@@ -114,9 +114,9 @@ def bagging_roster(bagging: Any) -> Roster:
             bagging.estimators_, bagging.estimators_features_, strict=True
         )
     ]
-    leaves_rows_out = bagging.bootstrap or len(
-        set(drawn.samples()[0])
-    ) < getattr(bagging, "_n_samples", np.inf)
+    leaves_rows_out = bagging.bootstrap or len(set(drawn.samples()[0])) < getattr(
+        bagging, "_n_samples", np.inf
+    )
     return Roster(
         members,
         equal_weights(len(members)),

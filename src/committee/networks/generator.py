@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from committee._progress import bar_with_text
-from committee._typing import IntArray, Member, RandomState
+from committee._typing import BoolArray, FloatArray, IntArray, Member, RandomState
 from committee._validation import Interval, StrOptions
 from committee.members.base import (
     BatchedGenerator,
@@ -29,11 +29,14 @@ from committee.networks.blocks import (
     train_blocks,
     train_jointly,
 )
-from committee.networks.estimators import NetworkClassifier, NetworkRegressor
-from committee.networks.held_out import predict_held_out
 from committee.networks.inputs import Prepared, prepare
 from committee.networks.interruption import interruptible
-from committee.networks.network import Network
+from committee.networks.network import (
+    Network,
+    NetworkClassifier,
+    NetworkRegressor,
+    outputs,
+)
 from committee.networks.rows import MemberRows, stopping_sample
 
 #: Two streams of random numbers for each member.
@@ -148,7 +151,7 @@ class Networks(BatchedGenerator):
         self._check(estimator, data, size, held_out)
         root = int(draw_seeds(check_random_state(random_state), 1)[0])
         template = clone(estimator)
-        Z = template.checked(data.X, reset=True)
+        Z = template._check_X(data.X, reset=True)
         prepared = prepare(Z, data.y, data.n_classes, data.sample_weight)
         for start in range(0, self.n_members, size):
             numbers = np.arange(start, min(start + size, self.n_members))
@@ -355,3 +358,61 @@ def _interrupted(networks: Sequence[TrainedNetwork | None]) -> bool:
         stacklevel=8,  # the line that called fit
     )
     return True
+
+
+def predict_held_out(
+    members: Sequence[Any],
+    networks: Sequence[Any],
+    rows: Sequence[MemberRows],
+    prepared: Prepared,
+    Z: FloatArray,
+    empty: FloatArray,
+) -> tuple[FloatArray, BoolArray]:
+    """Return F and the mask of the rows that members did not train on.
+
+        t(S) = argmin_t  loss of the weights theta_t on rows S,   t the epochs
+        F[n] = f(x_n; theta_t(stop)),       n not in stop = A + B
+        F[n] = f(x_n; theta_t(stop - A)),   n in A, and with B in place of A
+
+    The loss at t(stop) is the least of many on these very rows. With 20 rows to be
+    stopped on, of 200, squared errors there were 0.76 of those of fresh rows; by the epoch
+    of the other half, 0.96 to 1.03 of them.
+
+    Parameters
+    ----------
+    members : list of M fitted networks
+        At theta_t(stop).
+    networks : list of M TrainedNetwork
+        With the weights at t(stop - B) and t(stop - A), in this order.
+    rows : list of M MemberRows
+    prepared : Prepared
+        What they were trained on.
+    Z : array of shape (N, d)
+        Checked rows.
+    empty : array of shape (N,) or (N, K)
+        Predictions of one member have its shape.
+
+    Returns
+    -------
+    F : array of shape (N, M) or (N, M, K)
+    mask : bool array of shape (N, M)
+    """
+    slabs = np.zeros((len(members), *empty.shape))
+    mask = np.ones((len(members), len(Z)), dtype=bool)
+    for m, (member, own) in enumerate(zip(members, rows, strict=True)):
+        mask[m, own.train] = False
+        slabs[m, mask[m]] = _predictions(
+            member, networks[m].matrices, prepared, Z[mask[m]]
+        )
+        halves = reversed(own.halves)
+        for half, matrices in zip(halves, networks[m].halves, strict=False):
+            slabs[m, half] = _predictions(member, matrices, prepared, Z[half])
+    return np.moveaxis(slabs, 0, 1), mask.T
+
+
+def _predictions(
+    member: Any, matrices: Any, prepared: Prepared, Z: FloatArray
+) -> FloatArray:
+    """Return predictions (N,) or probabilities (N, K) of a member with these weights."""
+    out = outputs(*prepared.in_units_of_rows(matrices), member.activation, Z)
+    return member._probabilities(out) if is_classifier(member) else out[:, 0]

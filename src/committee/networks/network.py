@@ -1,4 +1,4 @@
-"""What networks for numbers and for classes share: settings, training, weights."""
+"""NetworkRegressor and NetworkClassifier: one network as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -7,23 +7,26 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils import check_consistent_length, check_random_state
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.preprocessing import LabelBinarizer
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from committee._typing import FloatArray, IntArray, RandomState
-from committee._validation import (
-    Interval,
-    StrOptions,
-    check_sample_weight,
-)
+from committee._validation import Interval, StrOptions
 from committee.networks.blocks import Block, Kind, TrainedNetwork, train_block
-from committee.networks.embeddings import piecewise_linear, quantile_edges
+from committee.networks.embeddings import (
+    piecewise_linear,
+    quantile_edges,
+    relu_layer,
+)
 from committee.networks.inputs import Prepared, prepare
 from committee.networks.layout import Layout
-from committee.networks.native import native_network
 from committee.networks.rows import MemberRows, split_for_stopping
 from committee.networks.training import Settings
+from committee.targets import ClassTargets, NumberTargets
 
 _AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 
@@ -111,8 +114,8 @@ class Network(BaseEstimator):
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
-    def checked(self, X: Any, *, reset: bool) -> FloatArray:
-        """Return X as an array; with `reset`, learn its columns and their bins."""
+    def _check_X(self, X: Any, *, reset: bool) -> FloatArray:
+        """Return X as an array, embedded; with `reset`, store its columns and bins."""
         _refuse_categories(X)
         X = validate_data(self, X, dtype=np.float64, reset=reset)
         if reset:
@@ -149,11 +152,9 @@ class Network(BaseEstimator):
         return self
 
     def _fit(
-        self, Z: FloatArray, y: Any, n_classes: int | None, sample_weight: Any
+        self, Z: FloatArray, y: Any, n_classes: int | None, s: FloatArray | None
     ) -> Self:
-        """Train on checked rows and targets."""
-        check_consistent_length(Z, y)
-        s = check_sample_weight(sample_weight, Z)
+        """Train on checked rows, targets and weights."""
         prepared = prepare(Z, y, n_classes, s)
         counted = np.arange(len(Z)) if s is None else np.flatnonzero(s > 0)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
@@ -175,13 +176,11 @@ class Network(BaseEstimator):
             )
         return split_for_stopping(rows, float(self.validation_fraction), random)
 
-    def values(self, Z: FloatArray) -> FloatArray:
-        """Return the outputs (N, out) of checked rows."""
-        return outputs(self.coefs_, self.intercepts_, self.activation, Z)
-
-    def _outputs(self, X: Any) -> FloatArray:
+    def _scores(self, X: Any) -> FloatArray:
+        """Return the outputs, (N, 1) or (N, K)."""
         check_is_fitted(self, "coefs_")
-        return self.values(self.checked(X, reset=False))
+        Z = self._check_X(X, reset=False)
+        return outputs(self.coefs_, self.intercepts_, self.activation, Z)
 
     def to_sklearn(self) -> Any:
         """Return scikit-learn's network with the same predictions.
@@ -193,6 +192,160 @@ class Network(BaseEstimator):
             `activation="relu"`.
         """
         check_is_fitted(self, "coefs_")
-        return native_network(self)
+        return _as_mlp(self)
 
     _as_native = to_sklearn
+
+
+class NetworkRegressor(NumberTargets, Network):
+    """A neural network for numbers, the member that `Networks` trains a hundred of.
+
+        f(x) = W_L g(... g(W_1 x + b_1) ...) + b_L,    minimising the squared error
+
+    by Adam with decoupled weight decay, in single precision. Columns and targets are
+    standardised for the training, and the weights afterwards put back into their units:
+    `coefs_` and `intercepts_` are those of a plain network, as `MLPRegressor` has them.
+    Training stops `patience` epochs after the least loss on rows that are put aside, and
+    goes back to the weights of that epoch. Missing values are refused: put
+    `SimpleImputer` in front, and `OneHotEncoder` where there are categories.
+
+    Parameters
+    ----------
+    hidden_layer_sizes : int or sequence of int, default=(50, 50)
+    activation : {"relu", "tanh"}, default="relu"
+        g.
+    embedding : {"piecewise-linear"}, optional
+        Every column as up to `n_bins` numbers, one for each bin between quantiles of
+        the training rows: see `committee.networks.embeddings`.
+    n_bins : int, default=8
+    learning_rate : float, default=0.01
+    weight_decay : float, default=0.01
+        Every step takes learning_rate x weight_decay of the weights away; intercepts
+        stay.
+    dropout : float, default=0.0
+        The probability that a hidden unit is left out of a step.
+    batch_size : int, default=32
+    max_epochs : int, default=200
+    patience : int or None, default=15
+        Epochs without a lower loss after which training stops. None runs all of
+        `max_epochs`, on all rows.
+    validation_fraction : float, default=0.1
+        Share of the rows that are put aside to decide when to stop.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    coefs_ : list of arrays of shape (in, out)
+    intercepts_ : list of arrays of shape (out,)
+    edges_ : list of arrays, or None
+        Of the bins of every column.
+    n_iter_ : int
+        Epochs that were run.
+    validation_loss_ : float
+        The least loss on the rows put aside, for a standardised target; NaN without.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from committee import NetworkRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> network = NetworkRegressor(random_state=0).fit(X, y)
+    >>> network.score(X, y) > 0.4
+    True
+    >>> [W.shape for W in network.coefs_]
+    [(10, 50), (50, 50), (50, 1)]
+    """
+
+
+class NetworkClassifier(ClassTargets, Network):
+    """A neural network for classes, the member that `Networks` trains a hundred of.
+
+        p(x) = softmax(W_L g(... g(W_1 x + b_1) ...) + b_L),    minimising the log-loss
+
+    Otherwise it is like `NetworkRegressor`, which explains the parameters.
+
+    Parameters
+    ----------
+    hidden_layer_sizes, activation, embedding, n_bins, learning_rate, weight_decay :
+        As for `NetworkRegressor`.
+    dropout, batch_size, max_epochs, patience, validation_fraction, random_state :
+        As for `NetworkRegressor`.
+
+    Attributes
+    ----------
+    classes_ : array of shape (K,)
+    coefs_, intercepts_, edges_, n_iter_, n_features_in_ :
+        As for `NetworkRegressor`.
+    validation_loss_ : float
+        The least log-loss on the rows put aside; NaN without.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from committee import NetworkClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> NetworkClassifier(random_state=0).fit(X, y).score(X, y) > 0.9
+    True
+    """
+
+    def _probabilities(self, scores: FloatArray) -> FloatArray:
+        """Return the softmax of the outputs (N, K)."""
+        p: FloatArray = softmax(scores, axis=1)
+        return p
+
+
+def _as_mlp(network: Any) -> Any:
+    """Return an `MLPRegressor` or `MLPClassifier` with the weights of a network.
+
+    Two classes have one output there: the difference of ours.
+    """
+    coefs, intercepts = list(network.coefs_), list(network.intercepts_)
+    if network.edges_ is not None:
+        coefs, intercepts = _with_embedding(network, coefs, intercepts)
+    hidden = tuple(W.shape[1] for W in coefs[:-1])
+    options = {"hidden_layer_sizes": hidden, "activation": network.activation}
+    if not is_classifier(network):
+        return _holding(MLPRegressor(**options), network, coefs, intercepts, "identity")
+    model = MLPClassifier(**options)
+    model.classes_ = network.classes_
+    model._label_binarizer = LabelBinarizer().fit(network.classes_)
+    if len(network.classes_) > 2:
+        return _holding(model, network, coefs, intercepts, "softmax")
+    coefs[-1] = coefs[-1][:, 1:] - coefs[-1][:, :1]
+    intercepts[-1] = intercepts[-1][1:] - intercepts[-1][:1]
+    return _holding(model, network, coefs, intercepts, "logistic")
+
+
+def _with_embedding(
+    network: Any, coefs: list[FloatArray], intercepts: list[FloatArray]
+) -> tuple[list[FloatArray], list[FloatArray]]:
+    """Return the network with its embedding as a first layer."""
+    if network.activation != "relu":
+        raise ValueError(
+            "An embedding is a layer of relu units, and scikit-learn's networks have "
+            f'one activation for all layers: train with activation="relu". Got '
+            f"{network.activation!r}; committee.save keeps it."
+        )
+    A, a, B = relu_layer(network.edges_)
+    return [A, B @ coefs[0], *coefs[1:]], [a, *intercepts]
+
+
+def _holding(
+    model: Any,
+    network: Any,
+    coefs: list[FloatArray],
+    intercepts: list[FloatArray],
+    output: str,
+) -> Any:
+    """Return scikit-learn's network as if it had been trained."""
+    model.coefs_, model.intercepts_ = coefs, intercepts
+    model.n_layers_ = len(coefs) + 1
+    model.n_outputs_ = coefs[-1].shape[1]
+    model.out_activation_ = output
+    model.n_iter_, model.t_ = network.n_iter_, 0
+    model.loss_ = model.best_loss_ = float(np.nan_to_num(network.validation_loss_))
+    model.n_features_in_ = network.n_features_in_
+    if hasattr(network, "feature_names_in_"):
+        model.feature_names_in_ = network.feature_names_in_
+    return model
