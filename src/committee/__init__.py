@@ -136,7 +136,6 @@ if TYPE_CHECKING:
         PrunedRegressor,
         prune,
         refine,
-        shrink,
     )
     from committee.reporting.report import (
         report,
@@ -251,7 +250,6 @@ __all__ = [
     "refine",
     "report",
     "save",
-    "shrink",
     "to_onnx",
     "to_sklearn",
 ]
@@ -295,7 +293,7 @@ _NAMES_OF = {
     "networks": "NetworkClassifier NetworkRegressor Networks",
     "persistence": "ModelFileError load save",
     "predictions": "combine member_predictions",
-    "pruning": "PrunedClassifier PrunedRegressor prune refine shrink",
+    "pruning": "PrunedClassifier PrunedRegressor prune refine",
     "reporting.report": "report",
     "training_sets": "BiasVariance bias_variance",
 }
