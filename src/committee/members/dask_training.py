@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -93,7 +92,7 @@ def generate_members(
             verbose=verbose,
         )
     rows = data
-    if isinstance(weigh_on, Real):
+    if not (weigh_on is None or isinstance(weigh_on, str)):
         data, rows = split_off(data, weigh_on, random_state)
     generation = generator.generate(
         estimator,
@@ -123,7 +122,7 @@ def generate_in_chunks(
     targets and weights to weigh members on are lazy Dask arrays; there is no X.
     """
     cut = None
-    if isinstance(weigh_on, Real):
+    if not (weigh_on is None or isinstance(weigh_on, str)):
         cut = _cut(rows, weigh_on, random_state)
     assignment = _assigned(generator, rows, weigh_on, random_state)
     data = rows.data if cut is None else rows.data.map(_to_train, cut)
@@ -173,7 +172,7 @@ def _assigned(
     generator._validate_params()
     counted = np.array([fact.counts for fact in rows.facts])
     sizes = np.where(counted, rows.sizes, 0)
-    if isinstance(weigh_on, Real):
+    if not (weigh_on is None or isinstance(weigh_on, str)):
         sizes = sizes - np.ceil(weigh_on * sizes).astype(np.intp)
         if not sizes.any():
             raise ValueError(
