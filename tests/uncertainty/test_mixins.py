@@ -224,11 +224,11 @@ def test_a_committee_without_held_out_rows_says_what_to_do(numbers, classes):
         model.predict_interval(X)
     X, y = classes[:2]
     model = CommitteeClassifier(generator=Bagging(3)).fit(X, y)
-    with pytest.raises(ValueError, match="predict_set needs rows that neither"):
+    with pytest.raises(ValueError, match="predict_set needs held-out rows"):
         model.predict_set(X)
     model.set_params(uncertainty=True).fit(X, y)
     model.set_params(uncertainty=False).fit(X, y)  # nothing old stays
-    with pytest.raises(ValueError, match="predict_set needs rows that neither"):
+    with pytest.raises(ValueError, match="predict_set needs held-out rows"):
         model.predict_set(X)
 
 
