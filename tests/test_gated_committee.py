@@ -272,7 +272,7 @@ def test_intervals_are_refused_behind_a_gate():
     committee = CommitteeRegressor(gate=SoftmaxGate(), uncertainty=True)
     with pytest.raises(ValueError, match="uncertainty=True works with gate=None only"):
         committee.fit(np.eye(4), np.arange(4.0))
-    with pytest.raises(ValueError, match="ask the committee before with_gate"):
+    with pytest.raises(ValueError, match="use the committee before with_gate"):
         _iris(SoftmaxGate()).predict_set(X3)
 
 

@@ -296,9 +296,9 @@ def test_shap_explains_what_to_sklearn_returns(
 def test_a_part_of_the_training_rows_is_refused(
     classifier, labelled, regressor, friedman
 ):
-    with pytest.raises(ValueError, match="some of the rows"):
+    with pytest.raises(ValueError, match="a part of the training rows"):
         refine(classifier, labelled[0][:200], labelled[1][:200], max_members=5)
-    with pytest.raises(ValueError, match="some of the rows"):
+    with pytest.raises(ValueError, match="a part of the training rows"):
         refine(regressor, friedman[0][100:300], friedman[1][100:300], max_members=5)
 
 

@@ -1,4 +1,4 @@
-"""What pruning cost and gained, in one table."""
+"""Summary: errors and costs before and after pruning or refining."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ class Summary:
         return asdict(self)
 
     def __str__(self) -> str:
-        """Lay out what a user decides by."""
+        """Return the table to decide by."""
         costs = {
             "bytes": (self.bytes_before, self.bytes_after, byte_size),
             "time for a row": (self.seconds_before, self.seconds_after, duration),
@@ -377,7 +377,7 @@ def _differs(before: HeldOutPredictions, after: HeldOutPredictions) -> BoolArray
 
 
 def summary_of(model: Any) -> Summary | None:
-    """Return what pruning cost and gained, None for what was not made by prune()."""
+    """Return the summary of a model; None if `prune` or `refine` did not make it."""
     if not hasattr(model, "summary"):
         return None
     try:
