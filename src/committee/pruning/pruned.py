@@ -240,7 +240,7 @@ class _Pruned(BaseCommittee):
         return [] if self.estimator is None else [self.estimator]
 
     def _leaves_rows_out(self) -> bool:
-        """False: a pruned committee stores no mask."""
+        """Return False: a pruned committee stores no mask."""
         return False
 
     def __sklearn_clone__(self) -> Any:

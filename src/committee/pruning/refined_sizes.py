@@ -289,7 +289,7 @@ class _Search:
                 return
 
     def within(self) -> bool:
-        """True if the last size is within the tolerance."""
+        """Return True if the last size is within the tolerance."""
         return bool(self.sizes) and self._is_within(self.sizes[-1])
 
     def _is_within(self, size: RefinedSize) -> bool:
