@@ -1,4 +1,4 @@
-"""BaseCommittee: generate members, weigh them, combine; all that committees share."""
+"""BaseCommittee: the base of all committees. Generate members, weigh, combine."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ from committee.routing import router_of
 from committee.votes import Votes, packed, unpacked
 from committee.weighing import grow, weigh
 
-#: Whether the members of the whole path go along: set by `save` on its own copy.
+#: Set by `save` on its own copy to keep all members of the path.
 WHOLE_PATH = "_whole_path"
-#: The rebuilt booster, made again on first use, rows, and marks of one copy.
+#: Attributes that a copy does not keep: a rebuilt booster, rows, marks.
 _NOT_COPIED = ("_whole", "_refined", WHOLE_PATH)
 #: Fitted attributes, besides those of scikit-learn.
 _FITTED = (
@@ -68,7 +68,7 @@ _FITTED = (
 
 
 class BaseCommittee(BaseEstimator):
-    """A committee: members, their weights or gate, and how it was fitted."""
+    """A committee: members, and weights or a gate."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
@@ -90,14 +90,14 @@ class BaseCommittee(BaseEstimator):
     #: Returns labels or numbers, or raises ValueError.
     _check_y: Callable[[Any], Any]
 
-    #: Parameters that pruned committees, or regressors, do not have.
+    #: Defaults of parameters that pruned committees or regressors lack.
     gate: Gate | None = None
     uncertainty: bool = False
     calibration: str | None = None
 
-    #: Members, their weights and how they predict.
+    #: Members and weights, with the form of their predictions.
     roster_: Roster
-    #: Numbers of the members among all that were trained, or pruned from.
+    #: Numbers of the members in the generation or ensemble.
     support_: IntArray
     combiner_: Combiner | None
     gate_: Gate | None = None
@@ -106,7 +106,7 @@ class BaseCommittee(BaseEstimator):
     path_: Path
     n_features_in_: int
     _calibration: Calibration | None
-    #: Digest of the rows of `fit`, to recognise them by.
+    #: Digest of the rows of `fit`, to recognise them.
     _digest: str
 
     def __init__(
@@ -183,7 +183,7 @@ class BaseCommittee(BaseEstimator):
         ----------
         X : array-like or frame of shape (N, n_features)
         n_jobs : int, default=None
-            Number of members that predict in parallel. None: `n_jobs` of the committee.
+            Number of members that predict in parallel; None is `n_jobs` of the committee.
 
         Returns
         -------
@@ -208,13 +208,13 @@ class BaseCommittee(BaseEstimator):
         return combined(self.roster_, X, n_jobs=self.n_jobs)
 
     def _rebuilt(self) -> Rebuilt | None:
-        """Return the booster made of the kept rounds: one call instead of many."""
+        """Return one booster of all kept rounds, which predicts in one call."""
         if isinstance(self.members_[0], Round) and "_whole" not in self.__dict__:
             self._whole = rebuilt(self.members_, self.weights_)
         return self.__dict__.get("_whole")
 
     def _prepared(self, X: Any) -> Any:
-        """Check X and return it as the members take it."""
+        """Check X and prepare it for the members."""
         return self.roster_.prepared(self._check_X(X, reset=False))
 
     def _as_roster(self) -> Roster:
@@ -231,7 +231,7 @@ class BaseCommittee(BaseEstimator):
         return self.roster_
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether the last fit came to its end."""
+        """Return True if the last fit was completed."""
         return hasattr(self, "roster_")
 
     # --- gate ------------------------------------------------------------------------
@@ -280,11 +280,13 @@ class BaseCommittee(BaseEstimator):
                 f"gate must be a gate, such as SoftmaxGate(). Got {gate!r} instead."
             )
         if is_dask(X):
-            raise TypeError("A gate sees all rows at once: compute() as many as fit.")
+            raise TypeError(
+                "A gate needs all rows in memory: compute() the collections first."
+            )
         if self.roster_.output == "scores":
             raise ValueError(
-                "The members are rounds of a booster, whose scores add up: none of them "
-                "is right by itself anywhere, and a gate cannot weigh them."
+                "The members are rounds of a booster. Their scores add up, so a gate "
+                "cannot weigh them one against the other."
             )
         mask = self._unseen(X)
         y = self._check_y(y)
@@ -299,21 +301,21 @@ class BaseCommittee(BaseEstimator):
         return made
 
     def _unseen(self, X: Any) -> BoolArray | None:
-        """Return the mask of the rows that members left out, None for fresh rows."""
+        """Return the mask of the rows that members left out; None for fresh rows."""
         recognise = self._as_roster().recognise
         found = None if recognise is None else recognise(self._prepared(X))
         if found == "same" and self.held_out_ is not None:
             return self.held_out_
         if found in ("same", "another order"):
             raise ValueError(
-                "These are rows that the members were trained on, and who is right "
-                "there says nothing about other rows. Give fresh rows; or let the "
-                "committee keep some, CommitteeClassifier(..., gate=...)."
+                "The members were trained on these rows, so their errors there say "
+                "nothing about other rows. Give fresh rows, or fit the committee with "
+                "gate=..., which uses held-out rows."
             )
         return None
 
     def _fit_gate(self, gate: Gate, X: Any, votes: Votes) -> None:
-        """Fit a clone of the gate, and calibrate its probabilities if asked for."""
+        """Fit a clone of the gate, and its calibration if `calibration` is set."""
         self.gate_ = clone(gate).fit(
             X,
             votes.F,
@@ -328,7 +330,7 @@ class BaseCommittee(BaseEstimator):
             self._calibration = found.calibration
 
     def _linear_gate(self) -> LinearGate:
-        """Return the coefficients of the gate, if it is linear in x."""
+        """Return the coefficients of a gate that is linear in x; raise ValueError if not."""
         gate = self._fitted_gate()
         if isinstance(gate, SoftmaxGate):
             return gate.linear_form()
@@ -412,7 +414,7 @@ class BaseCommittee(BaseEstimator):
         F: Any = generation.F
         self.support_ = np.flatnonzero(w) if np.any(w) else np.arange(len(members))
         self.combiner_ = combiner
-        # The mask of Dask collections would bring the whole graph along.
+        # The mask of Dask collections would keep the whole graph.
         self.held_out_ = (
             mask[:, self.support_] if in_memory and mask is not None else None
         )
@@ -423,9 +425,9 @@ class BaseCommittee(BaseEstimator):
             rows.classes,
             output=self._generator().output,
             link="combiner" if self.gate is None else "mean",
-            # A gate weighs probabilities, whatever weighed the members.
+            # A gate weighs probabilities, also after a log pool.
             floor=None if combiner is None or self.gate else combiner.floor_,
-            # Column names have been checked by then; trees want one array for all.
+            # Column names are checked before; trees take one array for all.
             arrays=all(isinstance(m, BaseDecisionTree) for m in members),
             names=generation.names,
         ).only(self.support_, w[self.support_])
@@ -441,7 +443,7 @@ class BaseCommittee(BaseEstimator):
     def _measure(self, found: HeldOutPredictions | None, votes: Votes) -> None:
         """Store calibration, error, and residuals or scores of held-out rows."""
         of_classes = votes.n_classes is not None
-        if found is None:  # too few rows for folds: there are no such rows
+        if found is None:  # too few rows for folds
             none = np.zeros(len(votes.y), dtype=bool)
             found = HeldOutPredictions.of_weights(
                 votes, votes.filled, np.zeros(votes.n_members)
@@ -450,7 +452,7 @@ class BaseCommittee(BaseEstimator):
         elif found.counted.any():
             if found.calibration is not None:
                 self._calibration = found.calibration
-            if self.weights_.min() >= 0:  # else members cannot stand for each other
+            if self.weights_.min() >= 0:  # else missing votes cannot be filled
                 measure = measure_of(None, of_classes=of_classes)
                 self.held_out_error_ = found.error(measure)[0]
         if self.uncertainty:
@@ -473,28 +475,28 @@ class BaseCommittee(BaseEstimator):
         return data
 
     def _check_chunks(self, fit_params: dict[str, Any]) -> None:
-        """Refuse Dask collections where all rows are needed at once."""
+        """Raise for options that need all rows in memory."""
         check_chunks(self, fit_params)
 
     def _asked(self) -> str | None:
-        """Return the argument that needs held-out predictions, None if there is none."""
+        """Return the argument that needs held-out predictions, or None."""
         if self.calibration is not None:
             return f"calibration={self.calibration!r}"
         return "uncertainty=True" if self.uncertainty else None
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
-        """Check names and widths; hand frames and sparse matrices through."""
+        """Check column names and number; return frames and sparse matrices unchanged."""
         if getattr(self, "transformer_", None) is not None:
             return X  # the transformer checks it, and may take text
         return check_columns(self, X, reset=reset)
 
     def _leaves_rows_out(self) -> bool:
-        """Whether `fit` will record the rows that each member did not see."""
+        """Return True if `fit` will store the mask of left-out rows."""
         held_out = self._needs_rows() and self.weigh_on == "held-out"
         return held_out and hasattr(self._generator(), "sample")
 
     def _needs_rows(self) -> bool:
-        """Whether members are weighed, gated or measured by what they predict."""
+        """Return True if members are weighed, gated or measured by their predictions."""
         combiner = as_combiner(self.combiner)
         weighs = combiner is not None and combiner.needs_rows
         return weighs or self.gate is not None or self._asked() is not None
@@ -559,11 +561,11 @@ class BaseCommittee(BaseEstimator):
         return router_of(self)
 
     def __sklearn_tags__(self) -> Any:
-        """Accept what all members accept, and the gate."""
+        """Return the tags that hold for all members and the gate."""
         tags = super().__sklearn_tags__()
         known = [e for e in self._estimators() if hasattr(e, "__sklearn_tags__")]
         inputs = [get_tags(e).input_tags for e in known]
-        plain = self.gate is None  # a gate looks at numbers
+        plain = self.gate is None  # a gate takes dense numbers
         tags.input_tags.sparse = plain and all(tag.sparse for tag in inputs)
         tags.input_tags.allow_nan = plain and all(tag.allow_nan for tag in inputs)
         return tags
@@ -588,7 +590,7 @@ class BaseCommittee(BaseEstimator):
             self.path_.bind(self)
 
     def __copy__(self) -> Self:
-        """Return another committee with the same attributes, rows of the path included."""
+        """Return a shallow copy, which keeps the rows of the path."""
         other = type(self).__new__(type(self))
         other.__dict__.update(self.__dict__)
         return other

@@ -46,7 +46,7 @@ _SIZES = 25
 
 @dataclass(frozen=True, eq=False)
 class HeldOutPredictions:
-    """Predictions of N rows as if all members voted, and their losses.
+    """Predictions of N rows if all members voted, and their losses.
 
     Attributes
     ----------
