@@ -1,4 +1,4 @@
-"""One set of weights for all members, and a small adapter for each."""
+"""Networks that share their hidden layers, with a small adapter for each member."""
 
 from __future__ import annotations
 
@@ -7,8 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from committee.networks.layers import Activation, Buffers, activate, drop, slope
-from committee.networks.layout import Layout, Tensor, initial_weights
+from committee.networks.layers import (
+    Activation,
+    Buffers,
+    Layout,
+    Tensor,
+    activate,
+    drop,
+    initial_weights,
+    slope,
+)
 
 
 class SharedLayers:
@@ -17,15 +25,15 @@ class SharedLayers:
         h_k = g(((x * r_k) W) * s_k + b_k),     f_k = h_k V_k + c_k
 
     W is the same for all members k; r_k, s_k and b_k are vectors, and the heads V_k are
-    separate. So a layer is one product of matrices for all members. At first r_k has
-    random signs in the first layer and ones behind it, and s_k ones (Gorishniy and
-    others 2025).
+    separate. A layer is one matrix product for all members. Initially r_k has random
+    signs in the first layer and ones in the others, and s_k is one (Gorishniy and others
+    2025).
 
     Parameters
     ----------
     layout : Layout
     randoms : list of Generator
-        One for each member; the first of them draws W.
+        One for each member; the first one draws W.
     activation : {"relu", "tanh"}
         g.
     dropout : float
@@ -56,7 +64,7 @@ class SharedLayers:
         return len(self.layout.sizes) - 2
 
     def _places(self) -> dict[str, tuple[slice, tuple[int, ...]]]:
-        """Return where each array lies in theta, and its shape."""
+        """Return the position in theta and the shape of each array."""
         M, sizes = self.n_members, self.layout.sizes
         shapes: dict[str, tuple[int, ...]] = {}
         for i in range(self._n_hidden):
@@ -78,7 +86,7 @@ class SharedLayers:
         }
 
     def _start(self, randoms: Sequence[np.random.Generator]) -> None:
-        """Draw the first weights: W of the first member, intercepts and head of each."""
+        """Draw initial weights: W by the first member, intercepts and head by each."""
         P, n_hidden = self.P, self._n_hidden
         for k, random in enumerate(randoms):
             own = initial_weights(self.layout, random)[None]
