@@ -30,8 +30,7 @@ from committee.combiners import Combiner
 from committee.combiners.by_name import as_combiner
 from committee.distributed import is_dask, lazy_rows
 from committee.ensembles import Rebuilt, Roster, Round, rebuilt
-from committee.ensembles.member_names import kind_of_member
-from committee.ensembles.roster import with_rows
+from committee.ensembles.roster import kind_of_member, with_rows
 from committee.ensembles.training_rows import digest
 from committee.export import to_sklearn
 from committee.export.gated import LinearGate
@@ -47,8 +46,7 @@ from committee.importances import feature_importances
 from committee.losses import measure_of
 from committee.members import Bagging, Generation, Generator, Pool, TrainingData
 from committee.members.base import split_off
-from committee.members.dask_rows import ChunkedData, training_data
-from committee.members.dask_training import generate_members
+from committee.members.dask_training import ChunkedData, generate_members, training_data
 from committee.path import Path
 from committee.predictions import combined, predict_members, weighted_by_row
 from committee.routing import router_of

@@ -28,13 +28,16 @@ from committee.ensembles.forests import (
     forest_roster,
     forest_trees,
 )
-from committee.ensembles.gradient_boosting import gradient_roster, gradient_trees
-from committee.ensembles.hist_boosting import hist_roster, hist_trees
+from committee.ensembles.gradient_boosting import (
+    gradient_roster,
+    gradient_trees,
+    hist_roster,
+    hist_trees,
+)
 from committee.ensembles.lightgbm import lightgbm_roster, lightgbm_trees
-from committee.ensembles.member_names import with_names
-from committee.ensembles.roster import Roster
+from committee.ensembles.roster import Roster, with_names
 from committee.ensembles.training_rows import Rows, rows_of_trees
-from committee.ensembles.tree_tables import TreeSum
+from committee.ensembles.trees import TreeSum
 from committee.ensembles.voting import list_roster, stacking_roster, voting_roster
 from committee.ensembles.xgboost import xgboost_roster, xgboost_trees
 

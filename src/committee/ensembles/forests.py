@@ -20,8 +20,14 @@ from committee._typing import BoolArray, FloatArray, Member
 from committee.ensembles.member_features import OnColumns, bare_tree
 from committee.ensembles.roster import Roster, equal_weights, unseen_rows
 from committee.ensembles.training_rows import rows_of_trees
-from committee.ensembles.tree_tables import TreeSum, TreeTable, make_sum, rounded_down
-from committee.ensembles.tree_values import class_values, with_values
+from committee.ensembles.trees import (
+    TreeSum,
+    TreeTable,
+    class_values,
+    make_sum,
+    rounded_down,
+    with_values,
+)
 
 #: Entries of a mask that are found only for those who ask for out-of-bag votes: the rows
 #: that were drawn take eight bytes each.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from committee.ensembles.tree_tables import (
+from committee.ensembles.trees import (
     TreeSum,
     TreeSumClassifier,
     TreeSumRegressor,

@@ -17,7 +17,7 @@ from committee._files import replaced_atomically
 from committee._install import how_to_install
 from committee.calibration import Calibration
 from committee.ensembles import trees_of
-from committee.ensembles.member_names import kind_of_member
+from committee.ensembles.roster import kind_of_member
 from committee.export.gated import GatedSum, gated_sum, is_gated, register_gated
 from committee.export.graph import register_trees
 from committee.export.links import (

@@ -30,7 +30,7 @@ _PARTS = {
     "GradientRound": "ensembles.gradient_boosting.GradientRound",
     "HeldOutResiduals": "uncertainty.stored_rows.HeldOutResiduals",
     "HeldOutScores": "uncertainty.stored_rows.HeldOutScores",
-    "HistGradientRound": "ensembles.hist_boosting.HistGradientRound",
+    "HistGradientRound": "ensembles.gradient_boosting.HistGradientRound",
     "Inclusion": "combiners.evidence_pruner.Inclusion",
     "KeptPath": "pruning.kept_path.KeptPath",
     "Kernel": "kernels.Kernel",

@@ -20,7 +20,7 @@ from committee._typing import BoolArray, FloatArray, IntArray, Member, RandomSta
 from committee.ensembles import Roster
 from committee.ensembles.member_features import OnColumns, bare_tree
 from committee.ensembles.roster import equal_weights
-from committee.ensembles.tree_values import class_values, with_values
+from committee.ensembles.trees import class_values, with_values
 from committee.held_out import HeldOutPredictions, compared
 from committee.losses import Measure, decided, error_losses, measure_of
 from committee.probabilities import as_probabilities

@@ -1,10 +1,11 @@
-"""Tables of nodes, walked step by step, predict what the models predict."""
+"""Tables of nodes, and trees with other values or without subtrees."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, softmax
+from sklearn.datasets import load_iris
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
@@ -15,7 +16,8 @@ from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeClassifier
 
 from committee.ensembles import trees_of
-from committee.ensembles.tree_tables import rounded_down
+from committee.ensembles.member_features import OnColumns
+from committee.ensembles.trees import rounded_down, with_values
 from tests.export.cases import BOOSTERS, TASKS, fitted, rows
 
 
@@ -127,3 +129,30 @@ def test_thresholds_beyond_single_precision():
     t = np.array([1e300, np.inf, -1e300, -np.inf])
     assert rounded_down(t).tolist() == [largest, np.inf, -np.inf, -np.inf]
     assert rounded_down(t).dtype == np.float32
+
+
+X, Y = load_iris(return_X_y=True)
+
+
+def test_rows_get_the_value_of_the_first_cut_on_their_way():
+    tree = DecisionTreeClassifier(max_features=1, random_state=0).fit(X, Y)
+    values = np.random.default_rng(0).random(tree.tree_.value.shape)
+    cut = np.random.default_rng(1).random(tree.tree_.node_count) < 0.2
+    other = with_values(tree, values, 4, cut)
+    path = tree.decision_path(X).toarray().astype(bool)
+    for row, way in zip(X, path, strict=True):
+        nodes = np.flatnonzero(way)  # children have larger numbers
+        stops = nodes[cut[nodes]]
+        node = stops[0] if len(stops) else nodes[-1]
+        assert np.array_equal(other.predict_proba(row[None])[0], values[node, 0])
+    assert other.tree_.node_count < tree.tree_.node_count
+    assert other.get_depth() == other.decision_path(X).sum(axis=1).max() - 1
+    assert tree.tree_.node_count == len(cut)  # the first is left alone
+
+
+def test_a_tree_on_some_columns_finds_them_among_all():
+    columns = np.array([2, 0])
+    tree = DecisionTreeClassifier(random_state=0).fit(X[:, columns], Y)
+    cut = np.zeros(tree.tree_.node_count, dtype=bool)
+    other = with_values(OnColumns(tree, columns), tree.tree_.value, 4, cut)
+    assert np.array_equal(other.predict_proba(X), tree.predict_proba(X[:, columns]))
