@@ -21,20 +21,17 @@ from sklearn.utils.validation import check_is_fitted
 from committee._files import replaced_atomically
 from committee.base import WHOLE_PATH
 from committee.persistence.archive import (
+    MEMBER,
     SCHEMA,
     ModelFileError,
-    explained,
-    read_archive,
-)
-from committee.persistence.metadata import (
-    MEMBER,
     check_versions,
     describe,
     description_of,
+    explained,
+    read_archive,
 )
-from committee.persistence.registry import with_registered_names
+from committee.persistence.registry import is_trusted, type_names, with_registered_names
 from committee.persistence.soundness import NAMED, attributes, check_sound, walk
-from committee.persistence.trust import is_trusted, type_names
 
 
 def save(
