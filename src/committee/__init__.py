@@ -92,7 +92,6 @@ if TYPE_CHECKING:
     )
     from committee.interop import (
         CommitteeEnsembler,
-        Predictions,
         predictor_predictions,
         read_predictions,
     )
@@ -213,7 +212,6 @@ __all__ = [
     "Pool",
     "PosteriorDisplay",
     "PrecisionGate",
-    "Predictions",
     "PrunedClassifier",
     "PrunedRegressor",
     "PruningPathDisplay",
@@ -280,7 +278,7 @@ _NAMES_OF = {
     "committee": "CommitteeClassifier CommitteeRegressor",
     "export": "to_onnx to_sklearn",
     "gates": "CellGate NeighbourGate PrecisionGate SoftmaxGate",
-    "interop": "CommitteeEnsembler Predictions predictor_predictions read_predictions",
+    "interop": "CommitteeEnsembler predictor_predictions read_predictions",
     "members": """
         AdaBoost Arcing Bagging CrossSplits LPBoost MemberFitError MiniBatches Pool
         RandomInits RandomSubspaces Rotations

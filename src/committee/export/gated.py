@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray, IntArray, Member
 from committee.ensembles.voting import on_all_columns
-from committee.export.graph import register
+from committee.export.onnx_graph import register
 
 
 @dataclass(frozen=True)

@@ -19,21 +19,21 @@ from committee.calibration import Calibration
 from committee.ensembles import trees_of
 from committee.ensembles.roster import kind_of_member
 from committee.export.gated import GatedSum, gated_sum, is_gated, register_gated
-from committee.export.graph import register_trees
-from committee.export.links import (
-    name_of_sums,
-    write_calibration,
-    write_logarithms,
-    write_probit,
-    write_shares,
-    write_softmax,
-)
 from committee.export.native import (
     averaging,
     check_mean,
     native_of_network,
     pool_scale,
     probit_scale,
+)
+from committee.export.onnx_graph import (
+    name_of_sums,
+    register_trees,
+    write_calibration,
+    write_logarithms,
+    write_probit,
+    write_shares,
+    write_softmax,
 )
 
 #: Operators that onnxruntime 1.19 and all later ones know.
