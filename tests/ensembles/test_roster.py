@@ -175,10 +175,10 @@ def test_two_members_of_one_name_are_refused_before_any_work(make):
     X, *_ = rows()
     twins = [("a", Ridge()), ("b", Ridge(2.0)), ("a", Ridge(3.0))]
     made = make(twins)
-    with pytest.raises(ValueError, match="Got several of the name 'a'"):
+    with pytest.raises(ValueError, match="Got several with the name 'a'"):
         made.names if isinstance(made, Pool) else made.fit(X, X[:, 0])
     models = [(name, member.fit(X, X[:, 0])) for name, member in twins]
-    with pytest.raises(ValueError, match="Got several of the name 'a'"):
+    with pytest.raises(ValueError, match="Got several with the name 'a'"):
         prune(models, X, X[:, 1])
 
 

@@ -26,7 +26,7 @@ class TreeTable:
     right: IntArray
     #: Whether NaN goes left.
     missing_left: BoolArray
-    #: What a leaf adds to the t targets from `target` on, (n_nodes, t).
+    #: Values that a leaf adds to the t targets from `target` on, (n_nodes, t).
     value: FloatArray
     target: int = 0
     strict: bool = False
@@ -37,7 +37,7 @@ class TreeSum(BaseEstimator):
 
         s(x) = base + sum_m h_m(x),    output = link(s)
 
-    with base of shape (T,). The sigmoid is that of s for the second of two classes.
+    with base of shape (T,). With a sigmoid, s is the log odds of the second class.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ def make_sum(
     slope: float | None = None,
     n_features: int | None = None,
 ) -> TreeSum:
-    """Return the sum of these trees; `slope` is that of log odds, None for none."""
+    """Return the sum of these trees; `slope` turns sums into log odds, if given."""
     n = int(model.n_features_in_ if n_features is None else n_features)
     base = np.asarray(base, dtype=np.float64)
     if not is_classifier(model):
@@ -85,7 +85,7 @@ def make_sum(
 
 
 class Node(NamedTuple):
-    """A node as a library describes it; leaves have no children."""
+    """A node of a library's tree; leaves have no children."""
 
     value: Sequence[float] = ()
     children: tuple[Any, ...] = ()
@@ -99,10 +99,10 @@ def nested_table(
 ) -> TreeTable:
     """Return the table of a tree whose nodes hold their children.
 
-    `read` makes a Node of what the library has for one; leaves have `n_values` numbers.
+    `read` converts a node of the library into a Node; leaves have `n_values` numbers.
     """
     waiting, nodes, left = [root], [], []
-    for found in waiting:  # grows on the way
+    for found in waiting:  # grows during the loop
         node = read(found)
         nodes.append(node)
         left.append(len(waiting) if node.children else -1)
@@ -120,7 +120,7 @@ def nested_table(
 
 
 def rounded_down(threshold: Any) -> FloatArray:
-    """Return the largest float32 that is no larger: x <= t means the same for it."""
+    """Return the largest float32 <= t; x <= t is equivalent for x in float32."""
     t = np.asarray(threshold, dtype=np.float64)
     with np.errstate(over="ignore"):
         single = t.astype(np.float32)
@@ -130,27 +130,27 @@ def rounded_down(threshold: Any) -> FloatArray:
 
 
 def refuse_bare(booster: Any, prefix: str) -> ValueError:
-    """Return the error about a library's own booster, which has no labels."""
+    """Return the error for a library's own Booster, which has no labels."""
     return ValueError(
         f"ONNX needs a booster inside an {prefix}Classifier or {prefix}Regressor, which "
-        f"knows its classes. Got a bare {type(booster).__name__}."
+        f"has classes. Got a bare {type(booster).__name__}."
     )
 
 
 def refuse_categories(model: Any) -> ValueError:
-    """Return the error about splits that tables do not have."""
+    """Return the error for splits on categories, which tables do not have."""
     return ValueError(
         f"ONNX has no splits on categories. Got a {type(model).__name__} with "
         "categorical features; encode them in a pipeline instead."
     )
 
 
-#: What scikit-learn writes as the feature and the threshold of a leaf.
+#: Feature and threshold of a leaf in scikit-learn.
 _NO_SPLIT = -2
 
 
 def class_values(member: Member, member_classes: Any, output: str) -> FloatArray:
-    """Return each node's probabilities or vote, zero for classes never seen."""
+    """Return each node's probabilities or vote; unseen classes get zero."""
     tree = bare_tree(member)
     p = np.zeros((tree.tree_.node_count, 1, len(member_classes)))
     p[:, :, np.searchsorted(member_classes, tree.classes_)] = tree.tree_.value
@@ -169,7 +169,7 @@ def with_values(
     n_features : int
         Number of all columns.
     cut : bool array of shape (n_nodes,), optional
-        True where a node becomes a leaf, and all below it goes.
+        True where a node becomes a leaf.
     """
     other = copy.copy(bare_tree(member))
     # The pickle protocol is the public way into a tree.
@@ -189,12 +189,14 @@ def with_values(
         {**state, "nodes": nodes, "values": np.ascontiguousarray(values)}
     )
     other.n_features_in_ = n_features
-    other.__dict__.pop("feature_names_in_", None)  # a forest hands on plain arrays
+    other.__dict__.pop(
+        "feature_names_in_", None
+    )  # a forest passes arrays without names
     return other
 
 
 def _without_subtrees(nodes: Any, cut: BoolArray) -> tuple[Any, IntArray, int]:
-    """Return the nodes that are left, their old numbers, and the depth."""
+    """Return the remaining nodes, their old numbers, and the depth."""
     left, right = nodes["left_child"], nodes["right_child"]
     inner = (left >= 0) & ~cut
     depth = np.full(len(nodes), -1)

@@ -1,4 +1,4 @@
-"""Generate: ways of making members that differ."""
+"""GENERATE: generators, which train members that differ."""
 
 from committee.members.base import Generation, Generator, TrainingData
 from committee.members.boosting import AdaBoost, Arcing, LPBoost

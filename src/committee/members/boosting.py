@@ -33,40 +33,39 @@ from committee.members.base import (
 from committee.members.training import fit_member, run_in_turn
 from committee.predictions import predict_one
 
-#: Relative rounding of a sum of row weights: chance itself is no better than chance.
+#: Relative rounding error of a sum of row weights.
 _ROUNDING = 1e-12
-#: Members in a row that are no better than chance, after which restarts end.
+#: Number of consecutive members at chance level after which restarts end.
 _USELESS = 10
 
 
 class AdaBoost(BatchedGenerator):
-    """Train members one after another on the rows the last ones got wrong.
+    """Train members in sequence, with larger weights on misclassified rows.
 
         eps_t = sum_{n wrong} P_tn / sum_n P_tn
         a_t   = log((1 - eps_t) / eps_t) + log(K - 1)
         P_{t+1,n} = P_tn exp(a_t) where member t is wrong, P_tn elsewhere
 
-    with P_1 = 1/N, or the sample weights (chapter 4.5; the term log(K - 1) of
-    SAMME is zero for two classes). Members vote, and the committee's answer is
-    the class with the largest sum of a_t: `CommitteeClassifier` with
-    `combiner=None` takes the a_t as weights. Learners without `sample_weight`
-    train on rows drawn in proportion to P.
+    with P_1 = 1/N, or the sample weights (chapter 4.5; the term log(K - 1) of SAMME is
+    zero for two classes). Members vote, and the committee predicts the class with the
+    largest sum of a_t: `CommitteeClassifier` with `combiner=None` uses the a_t as
+    weights. Learners without `sample_weight` train on rows drawn in proportion to P.
 
-    A member without a single error is kept; its a_t is that of half the smallest row
-    weight as error. It ends the sequence, or, with `on_perfect="restart"`, the next one
-    starts from the weights of a fresh bootstrap sample. A member no better than chance,
-    eps_t >= 1 - 1/K, is not kept, unless it is the first, and ends the sequence with a
-    warning; with restarts the tenth of them in a row does.
+    For a member without errors, a_t is computed with half the smallest row weight as
+    eps_t. It ends the sequence; with `on_perfect="restart"`, the next member starts from
+    the weights of a new bootstrap sample instead. A member at chance level,
+    eps_t >= 1 - 1/K, is dropped unless it is the first, and ends the sequence with a
+    warning; with restarts, the tenth in a row does.
 
-    No rows are left out: any other combiner weighs the members on their own
-    training rows, which flatters them. Prefer a fraction as `weigh_on`, such as 0.25.
+    No rows are left out, so any other combiner weighs members on their own training
+    rows, on which their errors are too small. Set `weigh_on` to a fraction, such as 0.25.
 
     Parameters
     ----------
     n_members : int, default=100
-        Members at most.
+        Maximum number of members.
     on_perfect : {"stop", "restart"}, default="stop"
-        What follows a member without an error.
+        Whether to end, or to restart, after a member without errors.
 
     Examples
     --------
@@ -81,8 +80,8 @@ class AdaBoost(BatchedGenerator):
     """
 
     output: ClassVar[Output] = "hard"
-    #: The least mean error and mean rank of 1, 2, 3, 4, 6, 8 and no limit, cross-validated
-    #: on twelve sets of 150 to 1,800 rows and 2 to 10 classes.
+    #: Of 1, 2, 3, 4, 6, 8 and no limit it had the least mean error and mean rank,
+    #: cross-validated on twelve sets of 150 to 1,800 rows and 2 to 10 classes.
     default_depth: ClassVar[int | None] = 6
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_members": [Interval(Integral, 1, None, closed="left")],
@@ -97,7 +96,7 @@ class AdaBoost(BatchedGenerator):
     def generate(
         self, estimator: Member, data: TrainingData, **options: Unpack[Options]
     ) -> Generation:
-        """Train the members; see `Generator.generate`. One at a time, by nature."""
+        """Train the members, one at a time; see `Generator.generate`."""
         return with_shares(super().generate(estimator, data, **options))
 
     def batches(
@@ -111,13 +110,13 @@ class AdaBoost(BatchedGenerator):
         random_state: RandomState = None,
         verbose: bool = False,
     ) -> Iterator[Generation]:
-        """Yield the members of `generate`, `size` of them at a time, with their a_t."""
+        """Train the members of `generate` lazily, `size` at a time, with their a_t."""
         self._validate_params()
         refuse_regression(self, data)
         random = check_random_state(random_state)
         seeds = draw_seeds(random, self.n_members)
         state = _RowWeights(data, seeds, restarts=self.on_perfect == "restart")
-        # A job is taken once the weights of the last one are known.
+        # A job is made after the weights of the previous one are known.
         jobs = (
             (fit_and_check, estimator, data, state.P.copy(), seed)
             for seed in state.seeds()
@@ -138,7 +137,7 @@ class AdaBoost(BatchedGenerator):
             yield Generation(members, weights=np.array(a))
 
     def _warn_of_an_early_end(self, state: _RowWeights) -> None:
-        """Say, once, that there are fewer members than were asked for, and why."""
+        """Warn, once, if there are fewer than `n_members` members, and say why."""
         if state.reason and state.n_kept < self.n_members:
             warnings.warn(
                 f"AdaBoost stopped with {state.n_kept} of {self.n_members} members: "
@@ -148,13 +147,13 @@ class AdaBoost(BatchedGenerator):
 
 
 def with_shares(generation: Generation) -> Generation:
-    """Return the generation with weights of sum one."""
+    """Return the generation with weights scaled to sum one."""
     assert generation.weights is not None
     return replace(generation, weights=generation.weights / generation.weights.sum())
 
 
 def refuse_regression(generator: Generator, data: TrainingData) -> None:
-    """Say which generators take numbers as targets."""
+    """Raise ValueError for targets that are numbers."""
     if data.n_classes is None:
         raise ValueError(
             f"{type(generator).__name__} is defined for classification; use Bagging, "
@@ -179,17 +178,17 @@ class _RowWeights:
         self.random = np.random.RandomState(seeds[-1])
         self.n_kept = self.useless = 0
         self.finished = False
-        #: Why the sequence has ended, and what to do about it.
+        #: Reason for the end of the sequence, and advice.
         self.reason = ""
 
     def seeds(self) -> Iterator[int]:
-        """Yield a seed for every member to train, also for those that are not kept."""
+        """Yield a seed for every member to train, including dropped ones."""
         drawn = iter(self.first_seeds.tolist())
         while not self.finished and self.n_kept < len(self.first_seeds):
             yield next(drawn, None) or int(draw_seeds(self.random, 1)[0])
 
     def update(self, wrong: Any) -> float | None:
-        """Return a_t and reweigh the rows; None for a member to be dropped."""
+        """Return a_t, and update the row weights; return None to drop the member."""
         a = self._reweigh(wrong)
         self.n_kept += a is not None
         return a
@@ -213,14 +212,14 @@ class _RowWeights:
         else:
             self.finished = True
             self.reason = (
-                "the last makes no error on the rows that it was trained on, so that "
-                "nothing is left to boost. Take a weaker estimator (a smaller max_depth, "
-                'a larger min_samples_leaf), or on_perfect="restart".'
+                "the last one makes no error on its training rows, so that row weights "
+                "cannot change. Take a weaker estimator (a smaller max_depth, a larger "
+                'min_samples_leaf), or on_perfect="restart".'
             )
         return a
 
     def _no_better_than_chance(self, eps: float) -> float | None:
-        """Begin again, or end."""
+        """Restart, or end; return the weight of a first member, else None."""
         first = not self.n_kept
         self.useless += 1
         if self.restarts and self.useless < _USELESS:
@@ -228,7 +227,7 @@ class _RowWeights:
             return None
         self.finished = True
         self.reason = (
-            f"the weighted error of the next, {eps:.3g}, is no better than chance, "
+            f"the weighted error of the next one, {eps:.3g}, is not below chance level, "
             f"{1 - 1 / self.n_classes:.3g}. "
             + ("It is the only member. " if first else "It is not kept. ")
             + "Take a stronger estimator (a larger max_depth)."
@@ -236,7 +235,7 @@ class _RowWeights:
         return 1.0 if first else None
 
     def _restart(self) -> None:
-        """Set P to the counts of a bootstrap sample, over N."""
+        """Set P to the counts of a bootstrap sample, divided by N."""
         N = len(self.P)
         drawn = self.random.choice(N, N, p=self.start)
         self.P = np.bincount(drawn, minlength=N) / N
@@ -245,20 +244,19 @@ class _RowWeights:
 def fit_and_check(
     estimator: Member, data: TrainingData, P: FloatArray, seed: int
 ) -> tuple[Member, Any]:
-    """Train a member on weights of mean one, and find the rows it gets wrong."""
+    """Train a member on weights of mean one; return it and the mask of its errors."""
     member = fit_member(estimator, data, Sample(np.arange(len(P)), P * len(P)), seed)
     return member, np.asarray(member.predict(data.X)) != data.y
 
 
 class Arcing(BatchedGenerator):
-    """Draw the rows of each member by how often earlier ones were wrong (arc-x4).
+    """Draw the rows of each member by the errors of earlier members (arc-x4).
 
         P_tn ~ 1 + m_n^4,    m_n: earlier members that are wrong on row n
 
-    N rows are drawn with replacement by P, in proportion to `sample_weight` too where
-    there is one. Rows that a member did not draw are its held-out rows: later members
-    leave out easy rows rather than hard ones, so that each is weighed on its own rows.
-    Members vote as equals with `combiner=None`.
+    N rows are drawn with replacement with probabilities P, multiplied by `sample_weight`
+    if given. A member is weighed on the rows that it did not draw; later members leave out
+    mostly easy rows. With `combiner=None` members have equal weights.
 
     Parameters
     ----------
@@ -297,7 +295,7 @@ class Arcing(BatchedGenerator):
         random_state: RandomState = None,
         verbose: bool = False,
     ) -> Iterator[Generation]:
-        """Train the members of `generate`, `size` of them at a time and on demand."""
+        """Train the members of `generate` lazily, `size` at a time."""
         self._validate_params()
         refuse_regression(self, data)
         seeds = draw_seeds(check_random_state(random_state), self.n_members)
@@ -321,7 +319,7 @@ class Arcing(BatchedGenerator):
 def _fit_and_vote(
     estimator: Member, data: TrainingData, mistakes: FloatArray, seed: int
 ) -> tuple[Member, FloatArray, BoolArray]:
-    """Train a member on rows drawn by P; return its votes and the rows not drawn."""
+    """Train a member on rows drawn by P; return it, its votes and its held-out rows."""
     N, s = len(data), data.sample_weight
     P = 1.0 + mistakes**4
     if s is not None:
@@ -408,7 +406,7 @@ class LPBoost(Generator):
         random_state: RandomState = None,
         verbose: bool = False,
     ) -> Generation:
-        """Train the members; see `Generator.generate`. One at a time, by nature."""
+        """Train the members, one at a time; see `Generator.generate`."""
         self._validate_params()
         refuse_regression(self, data)
         seeds = draw_seeds(check_random_state(random_state), self.n_members)

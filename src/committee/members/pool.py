@@ -34,8 +34,8 @@ Fold = tuple[IntArray, IntArray]
 def folds_of(cv: Any, data: TrainingData, rng: np.random.RandomState) -> list[Fold]:
     """Return (train, test) rows of each fold.
 
-    `cv` is a number of folds, shuffled and by class where every class has a row for
-    each; a splitter; or a list of pairs.
+    `cv` is a number of folds, a splitter, or a list of (train, test) pairs. A number
+    gives shuffled folds, stratified if every class has enough rows.
     """
     if isinstance(cv, Integral):
         return _shuffled(int(cv), data, rng)
@@ -49,7 +49,7 @@ def folds_of(cv: Any, data: TrainingData, rng: np.random.RandomState) -> list[Fo
         if len(np.intersect1d(train, test)):
             raise ValueError(
                 f"Fold {i} of cv tests on rows that it trains on: members would be "
-                "weighed on rows that they know by heart."
+                "weighed on their own training rows."
             )
     if not any(len(test) for _, test in folds):
         raise ValueError("cv leaves no rows to weigh members on.")
@@ -57,7 +57,7 @@ def folds_of(cv: Any, data: TrainingData, rng: np.random.RandomState) -> list[Fo
 
 
 def times_tested(folds: list[Fold], n_rows: int) -> IntArray:
-    """Return in how many folds each row is tested, (N,)."""
+    """Return the number of folds in which each row is tested, (N,)."""
     tested = [np.unique(test) for _, test in folds]
     return np.bincount(np.concatenate(tested), minlength=n_rows)
 
@@ -79,7 +79,7 @@ def _shuffled(
 
 
 def _row_numbers(rows: Any, data: TrainingData) -> IntArray:
-    """Return row numbers, also of a mask; refuse those of other rows."""
+    """Return row numbers, also for a mask; raise ValueError if out of range."""
     rows = np.asarray(rows)
     if rows.dtype == bool and len(rows) == len(data):
         return np.flatnonzero(rows)
@@ -92,7 +92,7 @@ def _row_numbers(rows: Any, data: TrainingData) -> IntArray:
 
 
 def _params_of_split(splitter: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """Return those of the metadata that the splitter asked for, such as groups."""
+    """Return the metadata that the splitter requests, such as groups."""
     if not given:
         return {}
     to_split = MethodMapping().add(caller="fit", callee="split")
@@ -103,31 +103,29 @@ def _params_of_split(splitter: Any, given: dict[str, Any]) -> dict[str, Any]:
 
 
 class Pool(Generator):
-    """Train a list of unlike learners, or settings, each on all rows.
+    """Train a list of different learners, or settings, each on all rows.
 
-    Where members differ in kind, weighting and pruning pay most. No row is left
-    out: the members are weighed on cross-fitted predictions, made by clones
-    that did not see the row's fold, and then fitted on all rows. A `random_state`
-    that an estimator was given stays; the others are seeded by the committee.
+    Weighting and pruning gain most if members are of different kinds. Members are
+    weighed on cross-fitted predictions, and then fitted on all rows. A `random_state` set
+    on an estimator is kept; the committee seeds the others.
 
     Parameters
     ----------
     estimators : list of estimators, or of (name, estimator) pairs
     n_splits : int, default=5
-        Folds of the cross-fit, shuffled, by class where there are enough rows.
-    cv : int, splitter or list of (train, test), optional
-        Other folds, in place of `n_splits`: any splitter of scikit-learn. `groups` are
-        given to the committee's `fit` for those that ask for them, such as
-        `GroupKFold`. Members are not weighed on rows that no fold tests, such as the
-        first of a `TimeSeriesSplit`; rows that several folds test have the mean of the
-        predictions. A `random_state` is the splitter's own.
+        Number of folds of the cross-fit: shuffled, and stratified if possible.
+    cv : int, splitter or list of (train, test), default=None
+        Folds used instead of `n_splits`. A splitter that needs `groups`, such as
+        `GroupKFold`, gets those passed to the committee's `fit`. Rows that no fold tests,
+        such as the first of a `TimeSeriesSplit`, are not used to weigh members; for rows
+        that several folds test, predictions are averaged.
 
     Attributes
     ----------
     n_members : int
     names : list of str
-        The given names; otherwise those of the classes, behind a pipeline that of
-        its last step, with a number where there are several. No two are the same.
+        The given names. A member without a name is named after its class, or after the
+        last step of its pipeline, with a number if several have the same class.
 
     Examples
     --------
@@ -164,7 +162,7 @@ class Pool(Generator):
 
     @property
     def splitter(self) -> Any:
-        """The splitter, which may ask for metadata; None for a number or a list."""
+        """The splitter, which may request metadata; None for a number or a list."""
         return self.cv if hasattr(self.cv, "split") else None
 
     @property
@@ -187,7 +185,7 @@ class Pool(Generator):
 
     @property
     def names(self) -> list[str]:
-        """One name for each member, no two the same."""
+        """A different name for each member."""
         return names_of(self.estimators)
 
     def generate(
@@ -197,7 +195,7 @@ class Pool(Generator):
         self._validate_params()
         if estimator is not None:
             raise ValueError(
-                "A Pool brings its own estimators: leave 'estimator' at None. Got "
+                "A Pool has its own estimators: leave 'estimator' at None. Got "
                 f"{type(estimator).__name__} instead."
             )
         if not self.estimators:
@@ -216,16 +214,16 @@ class Pool(Generator):
 class RandomInits(BatchedGenerator):
     """Train every member on all rows; only its seed differs (chapter 4.3, 1).
 
-    Worth it where training itself is random, as for neural networks. No row is
-    left out, so the members are weighed on predictions cross-fitted over five
-    folds, which costs five more fits for each.
+    This helps if training itself is random, as for neural networks. No row is left out,
+    so members are weighed on predictions cross-fitted over five folds, which takes five
+    more fits for each member.
 
     Parameters
     ----------
     n_members : int, default=100
     noise : float, default=0.0
-        Every member trains on numbers of its own: X plus normal noise of this many
-        standard deviations of each column. A further source of difference.
+        Standard deviation of normal noise that is added to X, separately for each
+        member, in units of the standard deviation of each column.
 
     Examples
     --------
@@ -256,19 +254,19 @@ class RandomInits(BatchedGenerator):
         size: int,
         **options: Unpack[Options],
     ) -> Iterator[Generation]:
-        """Train the members of `generate`, `size` of them at a time and on demand."""
+        """Train the members of `generate` lazily, `size` at a time."""
         self._validate_params()
         member = WithNoise(estimator, self.noise) if self.noise else estimator
         batches = cross_fitted_batches(
             [member] * self.n_members, data, size=size, output=self.output, **options
         )
         for batch in batches:
-            # What noise was for is over: the member itself predicts.
+            # Noise is for training only: the fitted estimator itself predicts.
             yield replace(batch, members=[_plain(member) for member in batch.members])
 
 
 class WithNoise(OnFeatures):
-    """An estimator that is trained on X with noise, and predicts from X as it is."""
+    """An estimator that is trained on X with noise, and predicts from X without."""
 
     def __init__(
         self, estimator: Member, noise: float, *, random_state: RandomState = None
@@ -300,7 +298,7 @@ def cross_fitted_batches(
     random_state: RandomState = None,
     **options: Any,
 ) -> Iterator[Generation]:
-    """Yield `cross_fitted` members, `size` of them at a time, five folds for all."""
+    """Yield `cross_fitted` members, `size` at a time, with the same five folds."""
     random = check_random_state(random_state)
     seeds = draw_seeds(random, len(estimators))
     folds: list[Fold] = []
@@ -334,9 +332,9 @@ def cross_fitted(
 
         F[n, m] = prediction of row n by a clone of m trained without n's fold
 
-    Folds are the same for all members: see `folds_of`. Where several test a row it is
-    the mean, where none does F has no such row. The mask is None: F counts everywhere.
-    Seeds that estimators were given stay.
+    Folds are the same for all members: see `folds_of`. Predictions of a row that several
+    folds test are averaged; rows that no fold tests are not in F. The mask is None,
+    because all of F is held out. Seeds set on estimators are kept.
     """
     rng = check_random_state(random_state)
     seeds = draw_seeds(rng, len(estimators))
@@ -359,7 +357,7 @@ def _cross_fitted(
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> Generation:
-    """Fit every estimator by its seed, on all rows and without each fold."""
+    """Fit every estimator with its seed: on all rows, and without each fold."""
     jobs = (
         (_fit_and_cross_fit, estimator, data, folds, int(seed), output, keep_seeds)
         for estimator, seed in zip(estimators, seeds, strict=True)
