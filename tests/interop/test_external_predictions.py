@@ -156,10 +156,10 @@ def test_nothing_is_unpickled(tmp_path):
     with pytest.raises(ValueError, match="Python objects are not read"):
         read_predictions(tmp_path)
     (tmp_path / "a.npy").write_bytes(b"")
-    with pytest.raises(ValueError, match="or not all of it"):
+    with pytest.raises(ValueError, match="is not a complete array"):
         read_predictions(tmp_path)
     (tmp_path / "a.npy").write_bytes(pickle.dumps(Trap()))
-    with pytest.raises(ValueError, match=r"a.npy is no array of numbers"):
+    with pytest.raises(ValueError, match=r"a.npy is not a complete array of numbers"):
         read_predictions(tmp_path)
 
 
@@ -180,10 +180,10 @@ def test_arrays_of_another_kind_are_refused(tmp_path, array, message):
 def test_folders_without_predictions_are_refused(tmp_path, pd):
     with pytest.raises(ValueError, match=r"no .npy or .parquet files"):
         read_predictions(tmp_path)
-    with pytest.raises(ValueError, match="is no folder"):
+    with pytest.raises(ValueError, match="is not a folder"):
         read_predictions(tmp_path / "missing")
     (tmp_path / "a.parquet").write_bytes(b"not parquet")
-    with pytest.raises(ValueError, match=r"a.parquet is no Parquet file"):
+    with pytest.raises(ValueError, match=r"a.parquet is not a Parquet file"):
         read_predictions(tmp_path)
 
 

@@ -106,7 +106,7 @@ def to_sklearn(committee: Any) -> Any:
 
 
 def native_of_network(model: Any) -> Any:
-    """Return scikit-learn's counterpart of one of our own networks, else None."""
+    """Return scikit-learn's network for one of ours, and None for anything else."""
     return model._as_native() if hasattr(model, "_as_native") else None
 
 
@@ -152,7 +152,7 @@ def _native(committee: Any, members: list[Member], w: FloatArray) -> Any:
 def _voting(
     committee: Any, members: list[Member], w: FloatArray, how: dict[str, Any]
 ) -> Any:
-    """Return a voting ensemble, behind what makes an array of a frame if need be."""
+    """Return a voting ensemble, behind a step that makes frames arrays if needed."""
     members = [native_of_network(member) or member for member in members]
     if any(isinstance(member, OnColumns) for member in members):
         n_features = _width(committee, members)
@@ -177,7 +177,7 @@ def _adds_logarithms(committee: Any) -> bool:
 
 
 def _check(committee: Any, logarithms: bool) -> None:
-    """Refuse what is no committee, or whose output no native model has."""
+    """Raise if this is not a committee, or if no native model has its output."""
     if not hasattr(committee, "to_sklearn"):
         raise TypeError(
             "A fitted CommitteeClassifier or CommitteeRegressor was expected (prune "
@@ -214,7 +214,7 @@ def _check(committee: Any, logarithms: bool) -> None:
 
 
 def _has_curves(committee: Any) -> bool:
-    """Whether curves are to follow the means: see `to_sklearn` for where not."""
+    """Whether curves are added after the means; see `to_sklearn`."""
     if committee.roster_.output == "scores":
         return False
     if hasattr(committee, "refined_"):
@@ -225,7 +225,7 @@ def _has_curves(committee: Any) -> bool:
 
 
 def probit_scale(committee: Any) -> float | None:
-    """Return c where p_k ~ prod_j Phi(c (s_k - s_j)) of the weighted means s, or None."""
+    """Return c if p_k ~ prod_j Phi(c (s_k - s_j)) of the weighted means s, else None."""
     if not is_classifier(committee) or "_slope" in committee.__dict__:
         return None
     link, combiner = committee.roster_.link, committee.combiner_
@@ -239,7 +239,7 @@ def probit_scale(committee: Any) -> float | None:
 
 
 def pool_scale(committee: Any) -> float:
-    """Return c where p = softmax(c s), s the weighted mean of log-probabilities."""
+    """Return c if p = softmax(c s), with s the weighted mean of log-probabilities."""
     link, combiner = committee.roster_.link, committee.combiner_
     w = committee.weights_ if link == "combiner" else combiner.weights_
     one = combiner.probabilities(np.eye(1, len(committee.classes_)))[0]
@@ -247,7 +247,7 @@ def pool_scale(committee: Any) -> float:
 
 
 def check_mean(committee: Any) -> None:
-    """Refuse probabilities that are neither means, nor probits of them, nor a log pool's."""
+    """Raise for probabilities other than means, probits of means, or a log pool's."""
     if probit_scale(committee) is not None or _adds_logarithms(committee):
         return
     if committee.roster_.link == "mean" or committee.combiner_ is None:
@@ -265,7 +265,7 @@ def check_mean(committee: Any) -> None:
 
 
 def _width(committee: Any, members: list[Member]) -> int:
-    """Return the number of columns that all members see, each some of them."""
+    """Return the number of columns of X, of which each member takes some."""
     if committee.transformer_ is None:
         return int(committee.n_features_in_)
     for member in members:
@@ -275,20 +275,20 @@ def _width(committee: Any, members: list[Member]) -> int:
 
 
 def _names(committee: Any) -> Any:
-    """Return the column names of what the members see, None if it has none."""
+    """Return the column names of the members' input; None without names."""
     if committee.transformer_ is not None:
         return None
     return getattr(committee, "feature_names_in_", None)
 
 
-#: Of a line between two points of a curve, and how often points are put between them.
+#: Largest error of a line between two points of a curve; rounds of adding points.
 _ERROR, _MOST_ROUNDS = 1e-6, 30
 
 
 def with_curves(model: Any, committee: Any) -> CalibratedClassifierCV:
     """Return the model of means s with the committee's probabilities of them.
 
-    Of two classes p is a function of s_1; of more it is p_k ~ c_k(s_k).
+    For two classes p is a function of s_1; for more p_k ~ c_k(s_k).
     """
     frozen = FrozenEstimator(model)
     calibrated = CalibratedClassifierCV(frozen, method="isotonic", ensemble=False)
@@ -317,7 +317,7 @@ def _curves(committee: Any) -> list[IsotonicRegression]:
 
 
 def _ends(committee: Any) -> tuple[float, float]:
-    """Return the least and the largest mean: beyond 0 and 1 for refined leaves only."""
+    """Return the least and largest possible mean, beyond [0, 1] for refined leaves only."""
     if not hasattr(committee, "refined_"):
         return 0.0, 1.0
     values = [tree.tree_.value for tree in committee.members_]
@@ -341,7 +341,7 @@ def _of_class(committee: Any, k: int, total: float, s: FloatArray) -> FloatArray
 def _curve(
     p: Callable[[FloatArray], FloatArray], ends: tuple[float, float]
 ) -> IsotonicRegression:
-    """Return p(s) as lines between points, with more of them where it bends."""
+    """Return p(s) as lines between points, with more points where it curves."""
     s = np.union1d(np.linspace(0.0, 1.0, 65), ends)
     for _ in range(_MOST_ROUNDS):
         middle = (s[1:] + s[:-1]) / 2

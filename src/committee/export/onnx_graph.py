@@ -12,13 +12,13 @@ from committee.ensembles.trees import TreeSum, TreeSumClassifier, TreeSumRegress
 
 
 def register_trees() -> None:
-    """Tell skl2onnx how to write sums of trees."""
+    """Register converters of sums of trees with skl2onnx."""
     register(TreeSumClassifier, _write_classifier)
     register(TreeSumRegressor, _write_regressor)
 
 
 def register(kind: type, write: Callable[[Any, Any, Any], None]) -> None:
-    """Tell skl2onnx how to write a class of ours, a classifier or a regressor."""
+    """Register a converter for one of our classes with skl2onnx."""
     from skl2onnx import update_registered_converter
     from skl2onnx.common import shape_calculator
 
@@ -65,8 +65,8 @@ def _write_sigmoid(scope: Any, container: Any, s: str, probabilities: str) -> No
 def _write_sum(scope: Any, operator: Any, container: Any, output: str) -> None:
     """Write base + sum_m h_m as one TreeEnsembleRegressor.
 
-    That of classifiers is left alone: for two classes what it does depends on the
-    signs of the leaves, and has changed with the releases of onnxruntime.
+    TreeEnsembleClassifier is not used: for two classes its result depends on the signs
+    of the leaves, and has changed between releases of onnxruntime.
     """
     container.add_node(
         "TreeEnsembleRegressor",
@@ -125,15 +125,15 @@ _ERFC = (
 
 
 def write_softmax(model: Any, scale: float) -> None:
-    """Write p = softmax(c s) behind a model whose "probabilities" are sums s."""
+    """Append p = softmax(c s) to a model whose "probabilities" are sums s."""
     nodes = _Nodes(model)
     _softmax(nodes, nodes.add("Mul", nodes.before, nodes.constant(scale)))
 
 
 def write_logarithms(model: Any, floor: float) -> None:
-    """Make sum_m w_m log clip(p_m, floor, 1) of a model's sum_m w_m p_m.
+    """Replace sum_m w_m p_m by sum_m w_m log clip(p_m, floor, 1) in a model.
 
-    That is a vote as skl2onnx writes it: a Sum of products with the weights.
+    skl2onnx writes a vote as a Sum of products with the weights.
     """
     from onnx import helper, numpy_helper
 
@@ -158,7 +158,7 @@ def write_logarithms(model: Any, floor: float) -> None:
 
 
 def write_calibration(model: Any, calibration: Any, sums: str) -> None:
-    """Write p ~ exp(t z + a), z = log clip(p, eps, 1) of "probabilities", or the sums."""
+    """Append p ~ exp(t z + a), with z = log clip(p, eps, 1) of "probabilities", or sums."""
     nodes = _Nodes(model)
     z = sums
     if calibration.floor is not None:
@@ -171,7 +171,7 @@ def write_calibration(model: Any, calibration: Any, sums: str) -> None:
 
 
 def write_shares(model: Any) -> None:
-    """Write p = max(s, 0) / sum_k max(s_k, 0) behind a model of means s with sum one."""
+    """Append p = max(s, 0) / sum_k max(s_k, 0) to a model of means s with sum one."""
     nodes = _Nodes(model)
     p = nodes.add("Relu", nodes.before)
     total = nodes.add("ReduceSum", p, nodes.axes(1), keepdims=1)
@@ -179,7 +179,7 @@ def write_shares(model: Any) -> None:
 
 
 def write_probit(model: Any, scale: float) -> None:
-    """Write p_k ~ prod_j Phi(c (s_k - s_j)) behind a model of means s, scaled to sum one."""
+    """Append p_k ~ prod_j Phi(c (s_k - s_j)), with sum one, to a model of means s."""
     nodes = _Nodes(model)
     own, others = (
         nodes.add("Unsqueeze", nodes.before, nodes.axes(axis)) for axis in (2, 1)
@@ -191,7 +191,7 @@ def write_probit(model: Any, scale: float) -> None:
 
 
 def name_of_sums(model: Any) -> str:
-    """Return the name of what is "probabilities" now, once a link is written behind it."""
+    """Return the name that "probabilities" gets when the next link is appended."""
     return f"committee_link_{_depth(model)}_before"
 
 
@@ -215,13 +215,13 @@ def _softmax(nodes: _Nodes, scores: str) -> None:
 
 
 def _depth(model: Any) -> int:
-    """Return how many links are written already."""
+    """Return the number of links appended so far."""
     names = {name for node in model.graph.node for name in node.output}
     return sum(name.endswith("_before") for name in names)
 
 
 class _Nodes:
-    """Nodes behind a model whose "probabilities" get another name, `before`."""
+    """Nodes appended to a model; its "probabilities" are renamed to `before`."""
 
     def __init__(self, model: Any) -> None:
         self._graph, self._n, self._link = model.graph, 0, _depth(model)
@@ -245,7 +245,7 @@ class _Nodes:
         return self._kept(np.array(value, dtype=np.float32))
 
     def axes(self, axis: int) -> str:
-        """Add the number of an axis."""
+        """Add the number of an axis as a constant."""
         return self._kept(np.array([axis], dtype=np.int64))
 
     def _kept(self, value: Any) -> str:

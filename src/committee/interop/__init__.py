@@ -1,4 +1,4 @@
-"""Weigh what other tools trained, and run in their places: predictions in, weights out."""
+"""Exchange with other tools: weigh their models, or weigh models for them."""
 
 from committee.interop.ensembler import CommitteeEnsembler
 from committee.interop.external_predictions import (

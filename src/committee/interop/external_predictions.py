@@ -19,18 +19,18 @@ _ROUNDING = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """What members predict, whoever trained them.
+    """Predictions of members that were trained elsewhere.
 
     Attributes
     ----------
     names : list of str
-        Of the M members.
+        Names of the M members.
     F : array of shape (N, M) or (N, M, K)
-        For a combiner; 0 where a member has no prediction.
+        Predictions, for a combiner; 0 where a member has no prediction.
     classes : array of shape (K,) or None
-        Labels of the last axis, None for numbers.
+        Labels of the last axis; None for regression.
     held_out : bool array of shape (N, M) or None
-        Where members have a prediction; None if everywhere.
+        True where a member has a prediction; None if everywhere.
 
     Examples
     --------
@@ -47,9 +47,9 @@ class Predictions:
     held_out: BoolArray | None = None
 
     def codes(self, y: Any) -> IntArray:
-        """Return the numbers 0..K-1 of labels y: the y of a combiner.
+        """Return class codes 0..K-1 of labels y, for the `fit` of a combiner.
 
-        Labels that are text in a file, such as "1", may be numbers in y.
+        A label that is text in a file, such as "1", may be a number in y.
         """
         if self.classes is None:
             raise ValueError("Numbers have no labels: give y to the combiner as it is.")
@@ -66,7 +66,7 @@ class Predictions:
         return codes
 
     def by_name(self, weights: FloatArray) -> dict[str, float]:
-        """Return the weights that are not zero, largest first, by member."""
+        """Return nonzero weights by name, the largest first."""
         if len(weights) != len(self.names):
             raise ValueError(
                 f"weights must have one number for each of {len(self.names)} members. "
@@ -77,7 +77,7 @@ class Predictions:
 
 
 def _as_text(label: Any) -> str:
-    """Return a label as files have it: 1.0 is 1."""
+    """Return a label as text, as in files: 1.0 becomes "1"."""
     whole = isinstance(label, float) and label.is_integer()
     return str(int(label)) if whole else str(label)
 
@@ -85,10 +85,10 @@ def _as_text(label: Any) -> str:
 def assembled(
     found: Mapping[str, FloatArray], classes: Any, *, where: str = ""
 ) -> Predictions:
-    """Return predictions of shape (N,) or (N, K) by name as one F, or say what is odd.
+    """Return predictions (N,) or (N, K) by name as one F; raise if they do not match.
 
-    With two classes numbers (N,) are the probabilities of the second. A row of NaN is a
-    row without a prediction.
+    With two classes, numbers (N,) are the probabilities of the second. A row of NaN means
+    that there is no prediction.
     """
     first, like = next(iter(found.items()))
     if classes is not None and len(classes) == 2:
@@ -119,7 +119,7 @@ def assembled(
 
 
 def _both(values: FloatArray) -> FloatArray:
-    """Return the probabilities of two classes, of which those of the second are known."""
+    """Return probabilities (N, 2) of two classes, given the second ones."""
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     return values if values.ndim == 2 else np.stack([1.0 - values, values], axis=1)
@@ -128,7 +128,7 @@ def _both(values: FloatArray) -> FloatArray:
 def _check_gaps(
     F: FloatArray, known: BoolArray, whole: BoolArray, names: list[str], where: str
 ) -> None:
-    """Refuse infinite numbers, rows with some classes only, and members without rows."""
+    """Raise for infinite numbers, rows with some classes only, and members without rows."""
     odd = known & np.isinf(F)
     if F.ndim == 3:
         odd |= (known.any(axis=2) & ~whole)[:, :, None]
@@ -146,7 +146,7 @@ def _check_gaps(
 def _check_probabilities(
     F: FloatArray, whole: BoolArray, names: list[str], where: str
 ) -> None:
-    """Refuse classes (N, M, K) whose values are no probabilities, or votes."""
+    """Raise ValueError if values (N, M, K) are not probabilities."""
     odd = np.any((F < -_ROUNDING) | (F > 1 + _ROUNDING), axis=2)
     odd |= np.abs(F.sum(axis=2) - 1) > _ROUNDING
     broken = np.argwhere(odd & whole)
@@ -160,7 +160,7 @@ def _check_probabilities(
 
 
 def checked_names(names: Iterable[Any]) -> list[str]:
-    """Return names as text, each of which must be there once."""
+    """Return names as text; raise ValueError for a name that occurs twice."""
     found = [str(name) for name in names]
     twice = next((name for name in found if found.count(name) > 1), None)
     if twice is not None:
@@ -178,29 +178,29 @@ def read_predictions(
     classes: Any = None,
     like: Predictions | None = None,
 ) -> Predictions:
-    """Read what members predict from a folder: a file for each, named after it.
+    """Read the predictions of members from a folder, with one file for each member.
 
-    A file has numbers (N,), or a column of probabilities for each class, (N, K); of two
-    classes one column is enough, that of the second. The columns of a Parquet file are
-    named by the labels, in any order, and its rows are those of all other files, in the
-    same order: where files have an index, these are compared. A row of NaN is one that
-    the member was trained on, or has no prediction for.
+    The file name is the name of the member. A file holds numbers (N,), or probabilities
+    (N, K) with a column for each class; for two classes the column of the second is
+    enough. The columns of a Parquet file are named by the labels, in any order. All files
+    have the same rows in the same order; if files have an index, it is compared. A row
+    of NaN means that the member was trained on the row, or has no prediction for it.
 
-    Nothing is unpickled: a file of Python objects is refused.
+    Nothing is unpickled; a file with Python objects raises ValueError.
 
     Parameters
     ----------
     folder : path
-        With `.npy` and `.parquet` files; Parquet needs pandas and pyarrow.
+        Folder with `.npy` and `.parquet` files; Parquet needs pandas and pyarrow.
     names : iterable of str, optional
-        File names without ending, in the order of the members. All files unless given,
-        in the order of the alphabet.
+        File names without ending, in the order of the members. Default: all files, in
+        alphabetical order.
     classes : array-like of shape (K,), optional
-        Labels, in the order of the columns of `.npy` files. Without them numbers (N,) are
-        those of a regression, and K columns are the classes 0..K-1, or those that
-        Parquet columns are named by.
+        Labels, in the order of the columns of `.npy` files. Default: numbers (N,) are
+        predictions of a regression, and K columns are the classes 0..K-1, or the names
+        of Parquet columns.
     like : Predictions, optional
-        Predictions on other rows: the same names and classes are read.
+        Predictions on other rows, whose names and classes are used.
 
     Returns
     -------
@@ -256,7 +256,7 @@ def read_predictions(
 def _paths(folder: Path, names: Iterable[str] | None) -> dict[str, Path]:
     """Return the file of each member."""
     if not folder.is_dir():
-        raise ValueError(f"{folder} is no folder of prediction files.")
+        raise ValueError(f"{folder} is not a folder of prediction files.")
     files = [path for path in sorted(folder.iterdir()) if path.suffix in _ENDINGS]
     stems = checked_names(path.stem for path in files)
     if not files:
@@ -278,14 +278,14 @@ def _paths(folder: Path, names: Iterable[str] | None) -> dict[str, Path]:
 
 
 def _read(path: Path) -> tuple[FloatArray, Any, Any]:
-    """Return numbers (N,) or (N, K), labels of columns, and the index; None without."""
+    """Return numbers (N,) or (N, K), the labels of columns or None, the index or None."""
     if path.suffix == ".npy":
         try:
             values, columns, index = np.load(path, allow_pickle=False), None, None
         except (ValueError, EOFError, OSError) as error:
             raise ValueError(
-                f"{path.name} is no array of numbers, or not all of it: Python objects are "
-                "not read. Write it by np.save of np.asarray(predictions, dtype=float)."
+                f"{path.name} is not a complete array of numbers; Python objects are not "
+                "read. Write it by np.save of np.asarray(predictions, dtype=float)."
             ) from error
     else:
         frame = _frame(path)
@@ -311,7 +311,7 @@ def _frame(path: Path) -> Any:
     try:
         return pd.read_parquet(path, engine="pyarrow")
     except (ValueError, OSError) as error:
-        raise ValueError(f"{path.name} is no Parquet file: {error}") from error
+        raise ValueError(f"{path.name} is not a Parquet file: {error}") from error
 
 
 def _order(columns: Any, labels: Any, path: Path) -> list[int]:
@@ -326,32 +326,32 @@ def _order(columns: Any, labels: Any, path: Path) -> list[int]:
     return [place[label] for label in wanted]
 
 
-#: How AutoGluon calls the ensembles that it weighs itself, on these same rows.
+#: Prefix of the ensembles that AutoGluon weighs itself, on the same rows.
 _WEIGHED = "WeightedEnsemble"
 
 
 def predictor_predictions(
     predictor: Any, data: Any = None, *, models: Sequence[str] | None = None
 ) -> Predictions:
-    """Return what the models of an AutoGluon `TabularPredictor` predict.
+    """Return the predictions of the models of an AutoGluon `TabularPredictor`.
 
-    Without `data` these are its out-of-fold predictions (of the rows that it trained on,
-    in their order, if it was fitted with bagging) or those of its validation rows: the
-    predictions to weigh the models on. With `data` they are what to combine.
+    Without `data`, they are predictions to weigh the models on: out-of-fold predictions
+    of the training rows if the predictor was fitted with bagging, otherwise predictions
+    of its validation rows. With `data`, they are predictions to combine.
 
-    Nothing of AutoGluon is imported: any object with `problem_type`, `model_names()`,
+    AutoGluon is not imported. Any object works that has `problem_type`, `model_names()`,
     `predict_proba_multi(data, models=...)`, `class_labels` and, for regression,
-    `predict_multi(data, models=...)` will do.
+    `predict_multi(data, models=...)`.
 
     Parameters
     ----------
     predictor : TabularPredictor
-        For two or more classes or for regression.
+        Fitted, for classification or regression.
     data : frame, optional
         Rows to predict.
     models : sequence of str, optional
-        All unless given, but for the `WeightedEnsemble_L*` of AutoGluon, whose weights were
-        learned from these same predictions.
+        Default: all models except AutoGluon's `WeightedEnsemble_L*`, whose weights were
+        learned from the same predictions.
 
     Returns
     -------
@@ -361,7 +361,7 @@ def predictor_predictions(
     --------
     >>> import numpy as np
     >>> from committee import predictor_predictions
-    >>> class Predictor:  # the part of TabularPredictor that is asked
+    >>> class Predictor:  # the part of TabularPredictor that is used
     ...     problem_type, class_labels = "binary", ["no", "yes"]
     ...     def model_names(self):
     ...         return ["LightGBM", "WeightedEnsemble_L2"]
@@ -385,7 +385,7 @@ def predictor_predictions(
         raise ValueError("predictor has no models but its own weighted ensembles.")
     ask = predictor.predict_multi if kind == "regression" else None
     ask = predictor.predict_proba_multi if ask is None else ask
-    # A list of its own: what they depend on may be added to it, and to the answer.
+    # A copy: AutoGluon may add models to the list, and to its result.
     answer = ask(data, models=list(names))
     classes = None if kind == "regression" else np.asarray(predictor.class_labels)
     found = {name: np.asarray(answer[name], dtype=np.float64) for name in names}

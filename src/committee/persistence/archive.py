@@ -41,12 +41,12 @@ _PICKLES = {
     b"]\x00\x00": "compressed by lzma, as joblib files are",
     b"\x04\x22\x4d\x18": "compressed by lz4, as joblib files are",
 }
-#: So many opcodes in a row are no accident.
+#: This many valid opcodes in a row are not a coincidence.
 _MANY = 1000
 
 
 class ModelFileError(ValueError):
-    """A model file could not be written, or was not safe or sound enough to read.
+    """A model file could not be written, or is not safe to read.
 
     Examples
     --------
@@ -66,12 +66,12 @@ class ModelFileError(ValueError):
     """
 
     def __init__(self, message: str) -> None:
-        # Names out of a file may hold what a terminal would obey.
+        # Names in a file may contain control sequences of terminals.
         super().__init__(printable(message, keep="\n"))
 
 
 def read_archive(path: str | os.PathLike[str]) -> bytes:
-    """Return the bytes of a model file; refuse another with what it is instead."""
+    """Return the bytes of a model file; raise ModelFileError for any other file."""
     if Path(path).is_dir():
         raise ModelFileError(f"{path} is a folder; a model is one file.")
     data = Path(path).read_bytes()
@@ -98,7 +98,7 @@ def read_archive(path: str | os.PathLike[str]) -> bytes:
 
 
 def read_member(data: bytes, name: str) -> bytes | None:
-    """Return one file of the archive, None where there is none of that name."""
+    """Return one file of the archive; None if there is no file of that name."""
     with ZipFile(io.BytesIO(data)) as archive:
         return archive.read(name) if name in archive.namelist() else None
 
@@ -107,10 +107,10 @@ def read_member(data: bytes, name: str) -> bytes | None:
 def explained(
     path: str | os.PathLike[str], but: tuple[type[Exception], ...] = ()
 ) -> Iterator[None]:
-    """Turn whatever a broken archive raises into one sentence, but for some kinds.
+    """Turn exceptions of a broken archive, except those in `but`, into ModelFileError.
 
-    What is wrong in an archive shows in zipfile, json, NumPy, skops or the classes
-    of the model, with exceptions of any kind.
+    A broken archive can raise any exception, in zipfile, json, NumPy, skops or the
+    classes of the model.
     """
     passed: tuple[type[Exception], ...] = (ModelFileError, *but)
     try:
@@ -129,7 +129,7 @@ def explained(
 
 
 def _what_it_is(data: bytes) -> str:
-    """Return what a file without the mark of a zip archive is."""
+    """Describe a file that is not a zip archive."""
     if not data:
         return "is empty."
     kinds = [kind for mark, kind in _PICKLES.items() if data.startswith(mark)]
@@ -148,10 +148,10 @@ def _what_it_is(data: bytes) -> str:
 
 
 def _is_old_pickle(data: bytes) -> bool:
-    """Whether this is a pickle of protocol 0 or 1, which have no mark.
+    """Whether this is a pickle of protocol 0 or 1, which have no magic number.
 
-    Its opcodes are looked at, not run. They must name something to import and, in a
-    short file, add up: nothing is taken from an empty stack.
+    Opcodes are read, not run. They must import something and, in a short file, be
+    consistent: nothing is taken from an empty stack.
     """
     try:
         opcodes = list(islice(pickletools.genops(data), _MANY))
@@ -183,7 +183,7 @@ _JSON_NAMES: dict[type, str] = {
     type(None): "null",
 }
 _NULL = type(None)
-#: What a description may hold of each entry that is read; `format` has its own check.
+#: Allowed types of each entry of a description; `format` is checked separately.
 _TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("committee", "scikit-learn", "numpy", "python"), (str,)),
     **dict.fromkeys(("created", "kind", "class"), (str,)),
@@ -237,7 +237,7 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
         format, committee, scikit-learn, numpy, python (versions), created (UTC),
         kind, class, n_members, n_features, feature_names, classes (as text) and
         metadata (as given to `save`). Empty for a file that skops wrote by itself.
-        It is what the writer of the file claims, and was not checked.
+        The description was written with the file, and is not verified.
 
     Examples
     --------
@@ -258,7 +258,7 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def description_of(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the description in an archive, empty where there is none."""
+    """Return the description in an archive; an empty one if there is none."""
     with explained(path):
         text = read_member(data, MEMBER)
         if text is None:
@@ -280,7 +280,7 @@ def description_of(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
 def check_versions(
     description: Mapping[str, Any], path: str | os.PathLike[str]
 ) -> None:
-    """Raise ModelFileError for another format; warn of another scikit-learn."""
+    """Raise ModelFileError for another format; warn about another scikit-learn version."""
     if not description:
         return
     number = description.get("format")
@@ -294,7 +294,7 @@ def check_versions(
     if theirs.split(".")[:2] != ours.split(".")[:2]:
         warnings.warn(
             f"{path} was saved with scikit-learn {theirs}; this is {ours}. Members may "
-            "predict otherwise, or fail: check them, or fit and save again.",
+            "predict differently, or fail: check them, or fit and save again.",
             stacklevel=3,
         )
 
@@ -307,7 +307,7 @@ def _kind(model: Any) -> str:
 
 
 def _n_members(model: Any) -> int | None:
-    """Return how many members have a weight, None for what is no ensemble."""
+    """Return the number of members with a weight; None for other models."""
     if isinstance(model, Pipeline):
         model = model[-1]
     if hasattr(model, "weights_"):

@@ -59,8 +59,8 @@ _PARTS = {
 
 @functools.cache
 def types() -> dict[str, type]:
-    """Return the classes of this library that a file may hold, by their names there."""
-    # Displays load on first use, and are in no model.
+    """Return the classes of this library that a file may hold, by their names in files."""
+    # Displays are imported on first use, and are not part of models.
     kinds = [n for n in committee.__all__ if n[0].isupper() and n[-7:] != "Display"]
     public = {name: getattr(committee, name) for name in kinds}
     registered = {
@@ -75,20 +75,20 @@ def types() -> dict[str, type]:
 
 @functools.cache
 def trusted_names() -> frozenset[str]:
-    """Return the full names of all registered classes, in our files and in skops'."""
+    """Return all names of registered classes, in our files and in files of skops."""
     return frozenset(
         {f"{__name__}.{name}" for name in types()} | _names_of_classes().keys()
     )
 
 
 def public_name(kind: type) -> str:
-    """Return the name of a class that users know: `committee.Average`."""
+    """Return the public name of a class, such as `committee.Average`."""
     name = _names_of_classes().get(_full_name(kind))
     return f"committee.{name}" if name else _full_name(kind)
 
 
 def with_registered_names(schema: bytes) -> str:
-    """Return the description of a model by skops, with the names of this registry."""
+    """Return the schema of skops with names of this registry."""
     names = _names_of_classes()
 
     def renamed(node: dict[str, Any]) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def with_registered_names(schema: bytes) -> str:
 
 
 def __getattr__(name: str) -> type:
-    """Find a class for skops, which imports this module and reads an attribute."""
+    """Return a registered class: skops reads it as an attribute of this module."""
     try:
         return types()[name]
     except KeyError:
@@ -108,7 +108,7 @@ def __getattr__(name: str) -> type:
 
 @functools.cache
 def _names_of_classes() -> dict[str, str]:
-    """Return the name in files of every class, by where it is defined."""
+    """Return the name in files of every class, by module and name."""
     return {_full_name(kind): name for name, kind in types().items()}
 
 
@@ -120,8 +120,8 @@ _KERNELS = (
     "CompoundKernel ConstantKernel DotProduct Exponentiation ExpSineSquared Matern "
     "Product RBF RationalQuadratic Sum WhiteKernel"
 )
-#: Parts of fitted estimators, one by one. `soundness` checks the content of those that
-#: compiled code reads without looking.
+#: Trusted parts of fitted estimators. `soundness` checks the content of those that
+#: compiled code reads without bounds checks.
 _FOREIGN = frozenset(
     {
         "collections.OrderedDict",
@@ -158,12 +158,12 @@ _FOREIGN = frozenset(
 
 
 def is_trusted(name: str) -> bool:
-    """Whether a file may hold this type, by module and name, without consent."""
+    """Whether a file may hold this type, by module and name, without `trusted`."""
     return name in _FOREIGN or name in trusted_names()
 
 
 def type_names(trusted: Iterable[str | type]) -> set[str]:
-    """Return the names of what the user trusts, given by name or as it is."""
+    """Return the names of trusted types, given as types or as names."""
     if isinstance(trusted, (str, bytes, bool)) or not isinstance(trusted, Iterable):
         raise TypeError(
             "trusted must be a list of types or of their names, such as "
