@@ -118,7 +118,7 @@ class Generation:
     rows: IntArray | None = None
 
 
-class Options(TypedDict, total=False):
+class GenerateOptions(TypedDict, total=False):
     """The options of `Generator.generate`."""
 
     held_out: bool
@@ -214,7 +214,7 @@ class BatchedGenerator(Generator):
         """Train the members of `generate` lazily, `size` at a time."""
 
     def generate(
-        self, estimator: Member, data: TrainingData, **options: Unpack[Options]
+        self, estimator: Member, data: TrainingData, **options: Unpack[GenerateOptions]
     ) -> Generation:
         """Train the members; see `Generator.generate`."""
         # Exhaust the iterator, so that the progress bar ends.

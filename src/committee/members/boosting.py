@@ -17,15 +17,14 @@ from committee._typing import (
     IntArray,
     Member,
     Output,
-    RandomState,
 )
 from committee._validation import Interval, StrOptions
 from committee.linalg.soft_margin import SoftMargin, largest_soft_margin
 from committee.members.base import (
     BatchedGenerator,
+    GenerateOptions,
     Generation,
     Generator,
-    Options,
     Sample,
     TrainingData,
     draw_seeds,
@@ -94,7 +93,7 @@ class AdaBoost(BatchedGenerator):
         self.on_perfect = on_perfect
 
     def generate(
-        self, estimator: Member, data: TrainingData, **options: Unpack[Options]
+        self, estimator: Member, data: TrainingData, **options: Unpack[GenerateOptions]
     ) -> Generation:
         """Train the members, one at a time; see `Generator.generate`."""
         return with_shares(super().generate(estimator, data, **options))
@@ -105,15 +104,13 @@ class AdaBoost(BatchedGenerator):
         data: TrainingData,
         *,
         size: int,
-        held_out: bool = True,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: bool = False,
+        **options: Unpack[GenerateOptions],
     ) -> Iterator[Generation]:
         """Train the members of `generate` lazily, `size` at a time, with their a_t."""
         self._validate_params()
         refuse_regression(self, data)
-        random = check_random_state(random_state)
+        random = check_random_state(options.get("random_state"))
+        verbose = options.get("verbose", False)
         seeds = draw_seeds(random, self.n_members)
         state = _RowWeights(data, seeds, restarts=self.on_perfect == "restart")
         # A job is made after the weights of the previous one are known.
@@ -290,15 +287,14 @@ class Arcing(BatchedGenerator):
         data: TrainingData,
         *,
         size: int,
-        held_out: bool = True,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: bool = False,
+        **options: Unpack[GenerateOptions],
     ) -> Iterator[Generation]:
         """Train the members of `generate` lazily, `size` at a time."""
         self._validate_params()
         refuse_regression(self, data)
-        seeds = draw_seeds(check_random_state(random_state), self.n_members)
+        random = check_random_state(options.get("random_state"))
+        verbose = options.get("verbose", False)
+        seeds = draw_seeds(random, self.n_members)
         mistakes = np.zeros(len(data))
         jobs = (
             (_fit_and_vote, estimator, data, mistakes.copy(), int(seed))
@@ -312,7 +308,8 @@ class Arcing(BatchedGenerator):
             if len(batch) == size or m == self.n_members - 1:
                 members, slabs, masks = zip(*batch, strict=True)
                 F, mask = np.stack(slabs, axis=1), np.stack(masks, axis=1)
-                yield Generation(list(members), *((F, mask) if held_out else ()))
+                held_out = (F, mask) if options.get("held_out", True) else ()
+                yield Generation(list(members), *held_out)
                 batch = []
 
 
@@ -397,19 +394,14 @@ class LPBoost(Generator):
         self.tol = tol
 
     def generate(
-        self,
-        estimator: Member,
-        data: TrainingData,
-        *,
-        held_out: bool = True,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: bool = False,
+        self, estimator: Member, data: TrainingData, **options: Unpack[GenerateOptions]
     ) -> Generation:
         """Train the members, one at a time; see `Generator.generate`."""
         self._validate_params()
         refuse_regression(self, data)
-        seeds = draw_seeds(check_random_state(random_state), self.n_members)
+        random = check_random_state(options.get("random_state"))
+        verbose = options.get("verbose", False)
+        seeds = draw_seeds(random, self.n_members)
         programme = _Programme(data, self.nu)
         # A job is taken once the multipliers of the last programme are known.
         jobs = (

@@ -15,8 +15,8 @@ from committee._validation import Interval
 from committee.ensembles.member_features import OnColumns, Rotated
 from committee.members.base import (
     BatchedGenerator,
+    GenerateOptions,
     Generation,
-    Options,
     TrainingData,
 )
 from committee.members.pool import cross_fitted_batches
@@ -41,7 +41,7 @@ class _OtherFeatures(BatchedGenerator):
         data: TrainingData,
         *,
         size: int,
-        **options: Unpack[Options],
+        **options: Unpack[GenerateOptions],
     ) -> Iterator[Generation]:
         """Train the members of `generate` lazily, `size` at a time."""
         self._validate_params()

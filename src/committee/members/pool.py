@@ -18,9 +18,9 @@ from committee.ensembles.member_features import OnFeatures
 from committee.ensembles.roster import names_of
 from committee.members.base import (
     BatchedGenerator,
+    GenerateOptions,
     Generation,
     Generator,
-    Options,
     Sample,
     TrainingData,
     draw_seeds,
@@ -189,7 +189,7 @@ class Pool(Generator):
         return names_of(self.estimators)
 
     def generate(
-        self, estimator: Member, data: TrainingData, **options: Unpack[Options]
+        self, estimator: Member, data: TrainingData, **options: Unpack[GenerateOptions]
     ) -> Generation:
         """Train the members; see `Generator.generate`. `estimator` must be None."""
         self._validate_params()
@@ -252,7 +252,7 @@ class RandomInits(BatchedGenerator):
         data: TrainingData,
         *,
         size: int,
-        **options: Unpack[Options],
+        **options: Unpack[GenerateOptions],
     ) -> Iterator[Generation]:
         """Train the members of `generate` lazily, `size` at a time."""
         self._validate_params()
