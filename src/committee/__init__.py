@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     )
     from committee.diagnostics import (
         Ambiguity,
-        GateUsage,
         ambiguity,
         disagreement,
         double_fault,
@@ -85,9 +84,7 @@ if TYPE_CHECKING:
         to_sklearn,
     )
     from committee.gates import (
-        CellGate,
         NeighbourGate,
-        PrecisionGate,
         SoftmaxGate,
     )
     from committee.interop import (
@@ -110,10 +107,6 @@ if TYPE_CHECKING:
         Rotations,
     )
     from committee.mixtures import (
-        GatedEnsembleClassifier,
-        GatedEnsembleRegressor,
-        HierarchicalMixtureClassifier,
-        HierarchicalMixtureRegressor,
         MixtureOfExpertsClassifier,
         MixtureOfExpertsRegressor,
     )
@@ -159,7 +152,6 @@ __all__ = [
     "BiasVariance",
     "BiasVarianceDisplay",
     "BoostingOrderPruner",
-    "CellGate",
     "ClusterPruner",
     "CommitteeClassifier",
     "CommitteeEnsembler",
@@ -177,14 +169,9 @@ __all__ = [
     "EMPruner",
     "EPPruner",
     "GateDisplay",
-    "GateUsage",
-    "GatedEnsembleClassifier",
-    "GatedEnsembleRegressor",
     "GeneticPruner",
     "GreedyPruner",
     "HeldOutDisplay",
-    "HierarchicalMixtureClassifier",
-    "HierarchicalMixtureRegressor",
     "IntervalDisplay",
     "KLPruner",
     "KappaErrorDisplay",
@@ -212,7 +199,6 @@ __all__ = [
     "PairedRunsDisplay",
     "Pool",
     "PosteriorDisplay",
-    "PrecisionGate",
     "Predictions",
     "PrunedClassifier",
     "PrunedRegressor",
@@ -268,7 +254,7 @@ _NAMES_OF = {
         CoupledKernelClassifier CoupledKernelRegressor LSSVMClassifier LSSVMRegressor
     """,
     "diagnostics": """
-        Ambiguity GateUsage ambiguity disagreement double_fault error_correlation
+        Ambiguity ambiguity disagreement double_fault error_correlation
         expected_calibration_error gate_usage margins pairwise_kappa q_statistic
     """,
     "displays": """
@@ -279,17 +265,13 @@ _NAMES_OF = {
     """,
     "committee": "CommitteeClassifier CommitteeRegressor",
     "export": "to_onnx to_sklearn",
-    "gates": "CellGate NeighbourGate PrecisionGate SoftmaxGate",
+    "gates": "NeighbourGate SoftmaxGate",
     "interop": "CommitteeEnsembler Predictions predictor_predictions read_predictions",
     "members": """
         AdaBoost Arcing Bagging CrossSplits LPBoost MemberFitError MiniBatches Pool
         RandomInits RandomSubspaces Rotations
     """,
-    "mixtures": """
-        GatedEnsembleClassifier GatedEnsembleRegressor HierarchicalMixtureClassifier
-        HierarchicalMixtureRegressor MixtureOfExpertsClassifier
-        MixtureOfExpertsRegressor
-    """,
+    "mixtures": "MixtureOfExpertsClassifier MixtureOfExpertsRegressor",
     "networks": "NetworkClassifier NetworkRegressor Networks",
     "persistence": "ModelFileError load save",
     "predictions": "combine member_predictions",
