@@ -124,9 +124,10 @@ class GateTree:
     def _fitted_node(self, node: Any, Z: FloatArray, H: FloatArray) -> Any:
         """Return the gate of a node with soft targets H (N, b).
 
-        A classifier gets a row once for each child, with the weight H_nc.
+        A classifier gets a row once for each child, with the weight H_nc. A node that no
+        row reaches stays as it is.
         """
-        if self.branching == 1:
+        if self.branching == 1 or not H.any():
             return node
         if self.classifier is None:
             return fit_multinomial(Z, H, node, self.penalty or 0.0)
