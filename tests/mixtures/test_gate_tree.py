@@ -82,7 +82,7 @@ def test_one_expert_has_all_weight(classifier):
 
 
 def test_a_classifier_at_every_node_learns_who_is_below_it():
-    Z, rng = _rows(400)
+    Z, _ = _rows(400)
     leaf = 2 * (Z[:, 1] > 0) + (Z[:, 2] > 0)
     classifier = DecisionTreeClassifier(random_state=0)
     tree = _tree(2, 2, classifier=classifier).fitted(Z, np.eye(4)[leaf])
@@ -112,7 +112,7 @@ def test_a_gate_of_errors_is_the_least_squared_error():
 
 
 def test_a_classifier_of_errors_learns_who_errs_least():
-    Z, rng = _rows(300)
+    Z, _ = _rows(300)
     E = np.where(Z[:, 1] > 0, 1.0, 3.0)[:, None, None] * [[[1.0], [-2.0]]]
     E[Z[:, 2] > 0] = E[Z[:, 2] > 0, ::-1]
     best = (Z[:, 2] > 0).astype(int)

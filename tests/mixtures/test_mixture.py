@@ -151,7 +151,7 @@ def test_misuse_is_refused_in_words():
         MixtureOfExpertsClassifier(RidgeClassifier()).fit(X, y > 0)
     with pytest.raises(ValueError, match="leaves nothing"):
         MixtureOfExpertsRegressor(validation_fraction=0.001).fit(X, y)
-    with pytest.raises(ValueError, match="may be 4 or 9. Got 5"):
+    with pytest.raises(ValueError, match=r"may be 4 or 9\. Got 5"):
         MixtureOfExpertsRegressor(n_experts=5, depth=2).fit(X, y)
     with pytest.raises(ValueError, match="gate_penalty is for the multinomial"):
         MixtureOfExpertsRegressor(gate=GaussianNB(), gate_penalty=1.0).fit(X, y)

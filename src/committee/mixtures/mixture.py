@@ -8,26 +8,19 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from committee._parallel import results_of
 from committee._progress import track
 from committee._typing import FloatArray, IntArray, Member, RandomState
-from committee._validation import (
-    HasMethods,
-    Interval,
-    StrOptions,
-    check_sample_weight,
-    fit_context,
-)
+from committee._validation import HasMethods, Interval, StrOptions
 from committee.coupled import LSSVMClassifier, LSSVMRegressor
-from committee.distributed import ScoreMixin, lazy_rows
+from committee.distributed import lazy_rows
 from committee.ensembles import Roster
 from committee.gates.base import centre_and_scale
 from committee.members.base import TrainingData, draw_seeds
@@ -35,7 +28,7 @@ from committee.mixtures.em import Data, Trace, run_from_cells, seeded
 from committee.mixtures.gate_tree import GateTree
 from committee.mixtures.parts import ROWS_FOR_EACH, Round, random_parts, rounds
 from committee.predictions import predict_members, weighted_by_row
-from committee.targets import at_least_two
+from committee.targets import ClassTargets, NumberTargets
 
 #: Attributes of one kind of assignment, deleted before a fit with the other one.
 _OF_ONE_KIND = (
@@ -108,12 +101,13 @@ class BaseMixture(BaseEstimator):
 
     # --- fit -------------------------------------------------------------------------
 
-    def _fit(self, X: FloatArray, y: Any, sample_weight: Any, classes: Any) -> Self:
+    def _fit(
+        self, X: FloatArray, y: Any, n_classes: int | None, s: FloatArray | None
+    ) -> Self:
         """Train experts and gate on checked rows; y holds numbers or class codes."""
         self._check_options()
         for name in _OF_ONE_KIND:
             self.__dict__.pop(name, None)
-        s = check_sample_weight(sample_weight, X)
         used = np.arange(len(X)) if s is None else np.flatnonzero(s > 0)
         X, y, s = X[used], y[used], None if s is None else s[used]
         M = int(self.n_experts)
@@ -126,12 +120,11 @@ class BaseMixture(BaseEstimator):
         gate = replace(gate, classifier=self.gate, penalty=self.gate_penalty)
         rng = check_random_state(self.random_state)
         if self.assignment == "hard":
-            data = TrainingData(X, y, None if classes is None else len(classes), s)
-            self._fit_parts(data, gate, rng)
+            self._fit_parts(TrainingData(X, y, n_classes, s), gate, rng)
             self.parts_ = [used[part] for part in self.parts_]
         else:
-            rows = Data(X, gate.scaled(X), y, _or(s, ones), classes)
-            self._fit_em(rows, gate, rng)
+            classes = None if n_classes is None else np.arange(n_classes)
+            self._fit_em(Data(X, gate.scaled(X), y, _or(s, ones), classes), gate, rng)
         return self
 
     def _check_options(self) -> None:
@@ -288,8 +281,8 @@ class BaseMixture(BaseEstimator):
         """
         return predict_members(self._as_roster(), self._checked(X), n_jobs=n_jobs)
 
-    def _combined(self, X: Any) -> FloatArray:
-        """Return sum_m g_m(x) f_m(x)."""
+    def _scores(self, X: Any) -> FloatArray:
+        """Return sum_m g_m(x) f_m(x), (N,) or (N, K)."""
         X = self._checked(X)
         F = predict_members(self._as_roster(), X)
         return weighted_by_row(F, self.gate_.weights(X))
@@ -312,10 +305,13 @@ class BaseMixture(BaseEstimator):
 
     def _checked(self, X: Any) -> FloatArray:
         check_is_fitted(self)
-        return validate_data(self, X, dtype=np.float64, reset=False)  # type: ignore[no-any-return]
+        return self._check_X(X, reset=False)
+
+    def _check_X(self, X: Any, *, reset: bool) -> FloatArray:
+        return validate_data(self, X, dtype=np.float64, reset=reset)  # type: ignore[no-any-return]
 
 
-class MixtureOfExpertsRegressor(ScoreMixin, RegressorMixin, BaseMixture):
+class MixtureOfExpertsRegressor(NumberTargets, BaseMixture):
     """Regressors behind a gate that is trained with them.
 
         p(y | x) = sum_m g_m(x) N(y | f_m(x), noise_m),    f(x) = sum_m g_m(x) f_m(x)
@@ -430,40 +426,8 @@ class MixtureOfExpertsRegressor(ScoreMixin, RegressorMixin, BaseMixture):
         "hard": LSSVMRegressor(),
     }
 
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train the experts and the gate.
 
-        Parameters
-        ----------
-        X : array-like of shape (N, n_features)
-        y : array-like of shape (N,)
-        sample_weight : array-like of shape (N,), default=None
-
-        Returns
-        -------
-        self
-        """
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        return self._fit(X, y.astype(np.float64), sample_weight, None)
-
-    @lazy_rows()
-    def predict(self, X: Any) -> FloatArray:
-        """Return sum_m g_m(x) f_m(x).
-
-        Parameters
-        ----------
-        X : array-like of shape (N, n_features)
-            For a Dask array or frame the result is a lazy Dask array.
-
-        Returns
-        -------
-        f_ens : array of shape (N,)
-        """
-        return self._combined(X)
-
-
-class MixtureOfExpertsClassifier(ScoreMixin, ClassifierMixin, BaseMixture):
+class MixtureOfExpertsClassifier(ClassTargets, BaseMixture):
     """Classifiers behind a gate that is trained with them.
 
         p(k | x) = sum_m g_m(x) p_m(k | x)
@@ -514,60 +478,9 @@ class MixtureOfExpertsClassifier(ScoreMixin, ClassifierMixin, BaseMixture):
         "hard": LSSVMClassifier(),
     }
 
-    classes_: Any
-
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train the experts and the gate.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, n_features)
-        y : array-like of shape (N,)
-            Labels of any type.
-        sample_weight : array-like of shape (N,), default=None
-
-        Returns
-        -------
-        self
-        """
-        X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        classes: IntArray = np.arange(len(at_least_two(self.classes_)))
-        return self._fit(X, codes, sample_weight, classes)
-
-    @lazy_rows(tail=lambda model: (len(model.classes_),))
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return sum_m g_m(x) p_m(k | x), columns in the order of `classes_`.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, n_features)
-            For a Dask array or frame the result is a lazy Dask array.
-
-        Returns
-        -------
-        p : array of shape (N, K)
-        """
+    def _probabilities(self, scores: FloatArray) -> FloatArray:
         # Rounding makes a sum of weights 1 + 2e-16, which scikit-learn's log_loss refuses.
-        return np.minimum(self._combined(X), 1.0)
-
-    @lazy_rows(dtype=lambda model: model.classes_.dtype)
-    def predict(self, X: Any) -> Any:
-        """Return the class of the largest probability.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, n_features)
-            For a Dask array or frame the result is a lazy Dask array.
-
-        Returns
-        -------
-        labels : array of shape (N,)
-        """
-        check_is_fitted(self)
-        return self.classes_[self._combined(X).argmax(axis=1)]
+        return np.minimum(scores, 1.0)
 
 
 def _or(value: Any, default: Any) -> Any:
