@@ -139,13 +139,13 @@ def test_any_classifier_is_the_gate():
     X = rng.uniform(-1, 1, (800, 2))
     y = np.where((X**2).sum(axis=1) < 0.6, 3 + X[:, 0], -X[:, 0])
     y += 0.1 * rng.normal(size=800)
-    lines = _numbers(LinearRegression(), n_experts=2, max_iter=20, n_restarts=2)
+    lines = _numbers(LinearRegression(), n_experts=2, max_iter=10)
     lines.set_params(random_state=0)
     train, test = slice(0, 400), slice(400, None)
     error = {}
     for gate in (
         None,
-        MLPClassifier((20,), max_iter=500, solver="lbfgs"),
+        MLPClassifier((10,), alpha=0.1, max_iter=1000, solver="lbfgs"),
         KNeighborsClassifier(15),
     ):
         model = clone(lines).set_params(gate=gate).fit(X[train], y[train])

@@ -179,7 +179,7 @@ def test_constant_targets_and_fewer_rows_than_experts():
         MixtureOfExpertsClassifier(n_experts=2, n_restarts=1, tol=0.01, random_state=0),
         MixtureOfExpertsRegressor(depth=2, n_restarts=1, tol=0.01, random_state=0),
     ],
-    ids=lambda m: type(m).__name__,
+    ids=["numbers", "classes", "tree"],
 )
 def test_scikit_learn_contract(model):
     assert_passes_all_checks(model)
