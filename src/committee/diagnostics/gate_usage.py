@@ -63,7 +63,7 @@ def gate_usage(G: Any) -> GateUsage:
     G = check_row_weights(G, np.shape(G))
     if np.any(G < 0) or np.any(np.abs(G.sum(axis=1) - 1.0) > 1e-8):
         raise ValueError(
-            "Weights of a gate are not negative, and each row sums to one. Got a "
+            "Weights of a gate are not negative, and those of a row sum to one. Got a "
             f"least weight of {G.min():g} and sums from {G.sum(axis=1).min():g} to "
             f"{G.sum(axis=1).max():g}."
         )
