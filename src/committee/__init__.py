@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     )
     from committee.diagnostics import (
         Ambiguity,
-        GateUsage,
         ambiguity,
         disagreement,
         double_fault,
@@ -85,9 +84,7 @@ if TYPE_CHECKING:
         to_sklearn,
     )
     from committee.gates import (
-        CellGate,
         NeighbourGate,
-        PrecisionGate,
         SoftmaxGate,
     )
     from committee.interop import (
@@ -109,10 +106,6 @@ if TYPE_CHECKING:
         Rotations,
     )
     from committee.mixtures import (
-        GatedEnsembleClassifier,
-        GatedEnsembleRegressor,
-        HierarchicalMixtureClassifier,
-        HierarchicalMixtureRegressor,
         MixtureOfExpertsClassifier,
         MixtureOfExpertsRegressor,
     )
@@ -158,7 +151,6 @@ __all__ = [
     "BiasVariance",
     "BiasVarianceDisplay",
     "BoostingOrderPruner",
-    "CellGate",
     "ClusterPruner",
     "CommitteeClassifier",
     "CommitteeEnsembler",
@@ -176,14 +168,9 @@ __all__ = [
     "EMPruner",
     "EPPruner",
     "GateDisplay",
-    "GateUsage",
-    "GatedEnsembleClassifier",
-    "GatedEnsembleRegressor",
     "GeneticPruner",
     "GreedyPruner",
     "HeldOutDisplay",
-    "HierarchicalMixtureClassifier",
-    "HierarchicalMixtureRegressor",
     "IntervalDisplay",
     "KLPruner",
     "KappaErrorDisplay",
@@ -211,7 +198,6 @@ __all__ = [
     "PairedRunsDisplay",
     "Pool",
     "PosteriorDisplay",
-    "PrecisionGate",
     "PrunedClassifier",
     "PrunedRegressor",
     "PruningPathDisplay",
@@ -266,7 +252,7 @@ _NAMES_OF = {
         CoupledKernelClassifier CoupledKernelRegressor LSSVMClassifier LSSVMRegressor
     """,
     "diagnostics": """
-        Ambiguity GateUsage ambiguity disagreement double_fault error_correlation
+        Ambiguity ambiguity disagreement double_fault error_correlation
         expected_calibration_error gate_usage margins pairwise_kappa q_statistic
     """,
     "displays": """
@@ -277,17 +263,13 @@ _NAMES_OF = {
     """,
     "committee": "CommitteeClassifier CommitteeRegressor",
     "export": "to_onnx to_sklearn",
-    "gates": "CellGate NeighbourGate PrecisionGate SoftmaxGate",
+    "gates": "NeighbourGate SoftmaxGate",
     "interop": "CommitteeEnsembler predictor_predictions read_predictions",
     "members": """
         AdaBoost Arcing Bagging CrossSplits LPBoost MemberFitError MiniBatches Pool
         RandomInits RandomSubspaces Rotations
     """,
-    "mixtures": """
-        GatedEnsembleClassifier GatedEnsembleRegressor HierarchicalMixtureClassifier
-        HierarchicalMixtureRegressor MixtureOfExpertsClassifier
-        MixtureOfExpertsRegressor
-    """,
+    "mixtures": "MixtureOfExpertsClassifier MixtureOfExpertsRegressor",
     "networks": "NetworkClassifier NetworkRegressor Networks",
     "persistence": "ModelFileError load save",
     "predictions": "combine member_predictions",

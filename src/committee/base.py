@@ -33,14 +33,13 @@ from committee.ensembles import Rebuilt, Roster, Round, rebuilt
 from committee.ensembles.roster import kind_of_member, with_rows
 from committee.ensembles.training_rows import digest
 from committee.export import to_sklearn
-from committee.export.gated import LinearGate
 from committee.fit_checks import (
     check_chunks,
     check_gate,
     check_kind,
     check_rows_are_held_out,
 )
-from committee.gates import Gate, SoftmaxGate
+from committee.gates import Gate
 from committee.held_out import HeldOutPredictions, of_committee, of_gate
 from committee.importances import feature_importances
 from committee.losses import measure_of
@@ -326,17 +325,6 @@ class BaseCommittee(BaseEstimator):
         found = of_gate(gate, X, votes, self.calibration)
         if found.calibration is not None:
             self._calibration = found.calibration
-
-    def _linear_gate(self) -> LinearGate:
-        """Return the coefficients of a gate that is linear in x; raise ValueError if not."""
-        gate = self._fitted_gate()
-        if isinstance(gate, SoftmaxGate):
-            return gate.linear_form()
-        raise ValueError(
-            "to_onnx writes gates that are linear in x, such as SoftmaxGate. "
-            f"{type(gate).__name__} is not: use committee.save, or "
-            "committee.with_gate(SoftmaxGate(), X, y)."
-        )
 
     def _fitted_gate(self) -> Gate:
         if self.gate_ is None:

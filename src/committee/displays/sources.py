@@ -36,7 +36,7 @@ def gate_weights_of(ensemble: Any, X: Any) -> FloatArray | None:
     None where weights do not depend on x.
     """
     core = core_of(ensemble)
-    if getattr(core, "gate_", None) is None and not hasattr(core, "experts_"):
+    if getattr(core, "gate_", None) is None:
         return None
     while ensemble is not core:
         if isinstance(ensemble, Pipeline):

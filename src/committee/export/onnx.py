@@ -52,8 +52,8 @@ def to_onnx(
 
         onnx(x) = sum_m w_m f_m(x),   x in single precision
 
-    With a `SoftmaxGate`, and for mixtures and gated ensembles whose gates are multinomial
-    regressions, the weights are g_m(x), and the gate is in the graph.
+    With a `SoftmaxGate`, and for mixtures whose gates are multinomial regressions, the
+    weights are g_m(x), and the gate is in the graph.
 
     What turns the weighted means of a classifier into probabilities goes into the graph
     as well: the calibration, the probit of `EPPruner`, the logarithms of `LogPool`.

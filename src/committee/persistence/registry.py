@@ -33,6 +33,7 @@ _PARTS = {
     "CellVariance": "cells.variance.CellVariance",
     "CommitteeMachine": "cells.bcm.CommitteeMachine",
     "CommitteeVariance": "cells.bcm.CommitteeVariance",
+    "GateTree": "mixtures.gate_tree.GateTree",
     "GradientRound": "ensembles.gradient_boosting.GradientRound",
     "HeldOutResiduals": "uncertainty.stored_rows.HeldOutResiduals",
     "HeldOutScores": "uncertainty.stored_rows.HeldOutScores",

@@ -2,19 +2,25 @@
 
 import numpy as np
 import pytest
+from joblib import parallel_config
+from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from committee import (
-    HierarchicalMixtureClassifier,
-    HierarchicalMixtureRegressor,
+    GateDisplay,
     MixtureOfExpertsClassifier,
     MixtureOfExpertsRegressor,
     ambiguity,
+    combine,
+    gate_usage,
     load,
     member_predictions,
     save,
@@ -145,6 +151,17 @@ def test_misuse_is_refused_in_words():
         MixtureOfExpertsClassifier(RidgeClassifier()).fit(X, y > 0)
     with pytest.raises(ValueError, match="leaves nothing"):
         MixtureOfExpertsRegressor(validation_fraction=0.001).fit(X, y)
+    with pytest.raises(ValueError, match=r"may be 4 or 9\. Got 5"):
+        MixtureOfExpertsRegressor(n_experts=5, depth=2).fit(X, y)
+    with pytest.raises(ValueError, match="gate_penalty is for the multinomial"):
+        MixtureOfExpertsRegressor(gate=GaussianNB(), gate_penalty=1.0).fit(X, y)
+    for options, words in (
+        ({"depth": 2}, "take depth=1"),
+        ({"validation_fraction": 0.2}, "take validation_fraction=None"),
+    ):
+        model = MixtureOfExpertsRegressor(assignment="hard", **options)
+        with pytest.raises(ValueError, match=words):
+            model.fit(X, y)
     with pytest.warns(ConvergenceWarning, match="max_iter=2"):
         MixtureOfExpertsRegressor(max_iter=2, tol=0.0).fit(X, y)
 
@@ -160,9 +177,9 @@ def test_constant_targets_and_fewer_rows_than_experts():
     [
         MixtureOfExpertsRegressor(n_experts=2, n_restarts=1, tol=0.01, random_state=0),
         MixtureOfExpertsClassifier(n_experts=2, n_restarts=1, tol=0.01, random_state=0),
-        HierarchicalMixtureRegressor(n_restarts=1, tol=0.01, random_state=0),
+        MixtureOfExpertsRegressor(depth=2, n_restarts=1, tol=0.01, random_state=0),
     ],
-    ids=lambda m: type(m).__name__,
+    ids=["numbers", "classes", "tree"],
 )
 def test_scikit_learn_contract(model):
     assert_passes_all_checks(model)
@@ -176,24 +193,117 @@ def _steps(N=600, seed=0):
     return X, y + 0.1 * rng.normal(size=N)
 
 
-def test_depth_one_is_a_mixture():
-    X, y = _steps()
-    tree = HierarchicalMixtureRegressor(depth=1, branching=3, random_state=0)
-    flat = MixtureOfExpertsRegressor(n_experts=3, random_state=0)
-    np.testing.assert_array_equal(tree.fit(X, y).predict(X), flat.fit(X, y).predict(X))
-    tree = HierarchicalMixtureClassifier(depth=1, branching=3, random_state=0)
-    flat = MixtureOfExpertsClassifier(n_experts=3, random_state=0)
-    np.testing.assert_array_equal(
-        tree.fit(X, y > 1).predict_proba(X), flat.fit(X, y > 1).predict_proba(X)
-    )
+def test_a_tree_whose_gates_below_the_root_are_equal_is_a_mixture_of_pairs():
+    X, y = _steps(100)
+    model = MixtureOfExpertsRegressor(depth=2, n_restarts=1, tol=0.01, random_state=0)
+    model.fit(X, y)
+    root, left, right = model.gate_.nodes
+    left[:], right[:] = 0.0, 0.0
+    z = np.c_[np.ones(100), (X - X.mean()) / X.std()]
+    halves = softmax(z @ root.T, axis=1) / 2
+    np.testing.assert_allclose(model.gate_weights(X), np.repeat(halves, 2, axis=1))
 
 
 def test_a_tree_of_gates_learns_four_pieces():
     X, y = _steps()
-    model = HierarchicalMixtureRegressor(n_restarts=5, random_state=0).fit(X, y)
+    model = MixtureOfExpertsRegressor(depth=2, n_restarts=5, random_state=0).fit(X, y)
     assert len(model.experts_) == 4
-    assert [B.shape for B in model.gates_] == [(2, 2)] * 3
+    assert [B.shape for B in model.gate_.nodes] == [(2, 2)] * 3
     np.testing.assert_allclose(model.gate_weights(X).sum(1), 1.0)
     assert np.diff(model.log_likelihoods_).min() > -1e-6
     fresh, target = _steps(seed=1)
     assert np.mean((model.predict(fresh) - target) ** 2) < 0.2 * np.var(y)
+
+
+@pytest.mark.parametrize("assignment", ["soft", "hard"])
+def test_more_runs_are_never_worse_and_n_jobs_changes_nothing(assignment):
+    X, y = _steps(120)
+    options = {"assignment": assignment, "tol": 1e-3, "random_state": 1}
+    one = MixtureOfExpertsRegressor(LinearRegression(), n_restarts=1, **options)
+    many = clone(one).set_params(n_restarts=3).fit(X, y)
+    one.fit(X, y)
+    if assignment == "soft":
+        assert many.log_likelihoods_.max() >= one.log_likelihoods_.max()
+    else:
+        assert many.errors_.min() <= one.errors_.min()
+    with parallel_config("threading"):
+        again = clone(many).set_params(n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(again.predict(X), many.predict(X))
+
+
+def test_a_fit_with_another_assignment_leaves_nothing_old():
+    X, y = _steps(60)
+    model = MixtureOfExpertsRegressor(tol=0.01, random_state=0).fit(X, y)
+    assert not hasattr(model, "parts_")
+    model.set_params(assignment="hard").fit(X, y)
+    assert not hasattr(model, "noise_")
+    assert not hasattr(model, "log_likelihoods_")
+    assert [len(model.parts_), len(model.errors_)] == [4, model.n_iter_]
+
+
+def _iris():
+    X, y = load_iris(return_X_y=True)
+    return X, np.array(["setosa", "versicolor", "virginica"])[y]
+
+
+def _classifier():
+    return MixtureOfExpertsClassifier(n_experts=2, n_restarts=1, random_state=0)
+
+
+def test_blocks_of_dask_are_predicted_lazily():
+    da = pytest.importorskip("dask.array")
+    X, labels = _iris()
+    rows = da.from_array(X, chunks=(40, 4))
+    model = _classifier().fit(X, labels)
+    for method in ("predict", "predict_proba", "gate_weights", "member_predictions"):
+        lazy = getattr(model, method)(rows)
+        now = getattr(model, method)(X)
+        assert lazy.chunks[0] == (40, 40, 40, 30)
+        assert lazy.shape == now.shape
+        assert lazy.dtype == now.dtype
+        np.testing.assert_array_equal(lazy.compute(), now)
+    assert model.score(rows, da.from_array(labels, chunks=40)) == model.score(X, labels)
+    numbers = MixtureOfExpertsRegressor(n_experts=2, random_state=0).fit(
+        X, X[:, 0] ** 2
+    )
+    np.testing.assert_array_equal(numbers.predict(rows).compute(), numbers.predict(X))
+    with pytest.raises(ValueError, match="3 features"):
+        model.predict(rows[:, :3])
+
+
+def test_equal_gates_are_the_average_and_a_gate_of_one_is_one_expert():
+    X, _ = _iris()
+    numbers = MixtureOfExpertsRegressor(n_experts=3, n_restarts=1, tol=1e-3)
+    numbers.set_params(random_state=0).fit(X, X[:, 0] ** 2)
+    F = numbers.member_predictions(X)
+    (B,) = numbers.gate_.nodes
+    B[:] = 0.0
+    np.testing.assert_allclose(numbers.predict(X), F.mean(axis=1), rtol=1e-12)
+    B[1, 0] = 800.0
+    np.testing.assert_array_equal(numbers.predict(X), F[:, 1])
+
+
+def test_frames_keep_their_names():
+    pd = pytest.importorskip("pandas")
+    X, labels = _iris()
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    model = _classifier().fit(frame, labels)
+    np.testing.assert_array_equal(model.feature_names_in_, list("abcd"))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[list("dcba")])
+
+
+def test_the_gate_of_a_pipeline_is_drawn_at_its_own_rows():
+    pytest.importorskip("matplotlib")
+    X, labels = _iris()
+    pipeline = make_pipeline(StandardScaler(), _classifier()).fit(X, labels)
+    drawn = GateDisplay.from_estimator(pipeline, X, columns=(2, 3))
+    np.testing.assert_array_equal(drawn.points, X[:, [2, 3]])
+    scaled = pipeline[:-1].transform(X)
+    usage = gate_usage(pipeline[-1].gate_weights(scaled))
+    np.testing.assert_allclose(drawn.usage.share, usage.share)
+    F, G = (
+        getattr(pipeline[-1], name)(scaled)
+        for name in ("member_predictions", "gate_weights")
+    )
+    np.testing.assert_allclose(pipeline.predict_proba(X), combine(F, G), atol=1e-12)
