@@ -29,7 +29,7 @@ from committee.ep import (
     error_moments,
     row_moments,
 )
-from committee.ep.arrays import signed_scale
+from committee.ep.arrays import compact, row_blocks, signed_scale
 from committee.votes import Largest, Sums, Votes, weight_and_rows
 
 
@@ -54,14 +54,16 @@ def signed_rows(problem: Votes) -> Rows:
     """
     F, y = problem.F, np.asarray(problem.y)
     N, M, K = F.shape
-    rows = np.arange(N)
-    right = F[rows, :, y]
     S = np.empty((N, K - 1, M))
-    for j in range(K - 1):
-        # The j-th wrong class: j itself, or the next one once y_n is passed.
-        np.subtract(right, F[rows, :, j + (j >= y)], out=S[:, j])
-    if problem.held_out is not None:
-        S *= problem.held_out[:, None, :]
+    for rows in row_blocks(N, M * K):
+        F_n, y_n, block = F[rows], y[rows], S[rows]
+        n = np.arange(len(F_n))
+        right = F_n[n, :, y_n]
+        for j in range(K - 1):
+            # The j-th wrong class: j itself, or the next one once y_n is passed.
+            np.subtract(right, F_n[n, :, j + (j >= y_n)], out=block[:, j])
+        if problem.held_out is not None:
+            block *= problem.held_out[rows, None, :]
     return Rows(S.reshape(-1, M), None, _repeated(problem, K - 1), K - 1)
 
 
@@ -95,7 +97,7 @@ def _votes(problem: Votes, floor: float | None) -> ProbitRows:
 
 
 def _memory_votes(votes: ProbitRows) -> tuple[SweptRows, FloatArray]:
-    S, scale = signed_scale(votes.S)
+    S, scale = signed_scale(compact(votes.S))
     return ProbitRows(S, votes.weight, votes.group), 1.0 / scale
 
 
@@ -209,7 +211,8 @@ def voting_share(problem: Votes, w: FloatArray) -> float:
 def _voting_weight(problem: Votes, w: FloatArray) -> FloatArray:
     """Return the sum over rows of the weights of members with a vote, and their number."""
     assert problem.held_out is not None
-    return np.array([(problem.held_out @ w).sum(), len(problem.held_out)])
+    mask = problem.held_out
+    return np.array([mask.sum(axis=0) @ w, len(mask)])
 
 
 def warn_of_light_weights(problem: Votes) -> None:

@@ -75,15 +75,15 @@ class RecordedRows:
             raise self._other_rows()
         return messages
 
-    def columns(self, sites: _Sites, members: IntArray) -> FloatArray:
-        """Return the columns of L about some members."""
+    def products(self, sites: _Sites, members: IntArray) -> FloatArray:
+        """Return the part of L among some members."""
         request = {"sites": sites.number, "members": members}
         known = self._recall(request)
         if known is not None:
-            return np.asarray(known["columns"])
-        columns = self.rows.columns(self._value(sites), members)
-        self._record({**request, "columns": columns})
-        return columns
+            return np.asarray(known["products"])
+        products = self.rows.products(self._value(sites), members)
+        self._record({**request, "products": products})
+        return products
 
     def sweep(
         self, sites: _Sites, active: IntArray, q: Normal, step: float

@@ -218,12 +218,18 @@ class ProbitLikelihood:
         return self.rows.n_rows
 
     def activate(self, active: IntArray) -> None:
-        """Keep the columns of L that stay, and add those of the new members."""
+        """Keep the columns of L that stay, and add columns for the new members.
+
+        L is symmetric, so only products among the new members are missing. New columns
+        are NaN at inactive members until the next `absorb`, which computes them anyway.
+        """
         known = np.isin(active, self.active)
-        L = np.empty((self.rows.n_members, len(active)))
+        old, new = active[known], active[~known]
+        L = np.full((self.rows.n_members, len(active)), np.nan)
         L[:, known] = self.messages.L[:, np.isin(self.active, active)]
-        if not known.all():
-            L[:, ~known] = self.rows.columns(self.sites, active[~known])
+        if len(new):
+            L[np.ix_(old, ~known)] = L[np.ix_(new, known)].T
+            L[np.ix_(new, ~known)] = self.rows.products(self.sites, new)
         self.messages = self.messages._replace(L=L)
         self.active = active
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from scipy.linalg.blas import dtrmm
 
 from committee._files import replaced_atomically
 from committee._typing import FloatArray, IntArray
@@ -109,8 +110,8 @@ class SweptRows(Protocol):
     def messages(self, sites: Any) -> Messages:
         """Return the messages while no member is active."""
 
-    def columns(self, sites: Any, members: IntArray) -> FloatArray:
-        """Return the columns S' diag(s t) S_i of L, (M, len(members))."""
+    def products(self, sites: Any, members: IntArray) -> FloatArray:
+        """Return S_b' diag(s t) S_b of the members b, (len(members), len(members))."""
 
     def sweep(
         self, sites: Any, active: IntArray, q: Normal, step: float
@@ -169,17 +170,18 @@ class ProbitRows:
         """Return the messages while no member is active."""
         no_member = np.arange(0)
         blocks = [
-            _messages(S, S[:, no_member], sites.of_rows(rows), self._weight_of(rows))
+            _messages(S, no_member, S[:, :0], sites.of_rows(rows), self._weight_of(rows))
             for rows, S in float_blocks(self.S)
         ]
         return reduce(Messages.plus, blocks)
 
-    def columns(self, sites: RowSites, members: IntArray) -> FloatArray:
-        """Return the columns of L about some members, from the present sites."""
+    def products(self, sites: RowSites, members: IntArray) -> FloatArray:
+        """Return the part of L among some members, from the present sites."""
         t = sites.t if self.weight is None else sites.t * self.weight
-        L = np.zeros((self.n_members, len(members)))
-        for rows, S in float_blocks(self.S):
-            L += S.T @ (S[:, members] * t[rows, None])
+        L = np.zeros((len(members), len(members)))
+        for rows in row_blocks(len(self.S), len(members)):
+            root = self.S[rows].take(members, axis=1) * np.sqrt(t[rows, None])
+            L += root.T @ root
         return L
 
     def sweep(
@@ -209,11 +211,11 @@ class ProbitRows:
 
     def total_variance(self, active: IntArray, cov: FloatArray) -> float:
         """Return the sum over rows of S_n' V S_n."""
-        total = 0.0
-        for _, S in float_blocks(self.S):
-            S_a = S[:, active]
-            total += float(np.einsum("na,ab,nb->", S_a, cov, S_a, optimize=True))
-        return total
+        total = np.zeros_like(cov)
+        for rows in row_blocks(len(self.S), len(active)):
+            S_a = self.S[rows].take(active, axis=1).astype(np.float64)
+            total += S_a.T @ S_a
+        return float(np.sum(total * cov))
 
     def mean_variance(self, active: IntArray, cov: FloatArray) -> float:
         """Return the mean over rows of S_n' V S_n, the variance of a vote."""
@@ -260,10 +262,12 @@ def update_block(
     row of weight s is s copies of one site; the cavity is without one copy, or
     without all there is when s < 1.
     """
-    S_a = S if len(active) == S.shape[1] else S[:, active]
-    # diag(S V S') by the root of V: never negative, and no (B, B) matrix.
-    half = S_a @ q.root
-    s2 = np.einsum("na,na->n", half, half)
+    # S[:, active] would be in Fortran order, at three times the cost.
+    S_a = S if len(active) == S.shape[1] else S.take(active, axis=1)
+    # diag(S V S') by the root of V: never negative, and no (B, B) matrix. The root is
+    # triangular, its transpose in Fortran order, and so is the one of S_a.
+    half = dtrmm(1.0, q.root.T, S_a.T, lower=1)
+    s2 = np.einsum("an,an->n", half, half)
     share = 1.0 if weight is None else np.minimum(weight, 1.0)
     c_mean, c_var = cavity(S_a @ q.mean, s2, share * sites.t, share * sites.u)
     log_z, rho, kappa, shrink = PROBIT.tilted(c_mean, c_var)
@@ -279,8 +283,8 @@ def update_block(
     t = sites.t + step * (kappa / shrink - sites.t)
     u = sites.u + step * ((rho + c_mean * kappa) / shrink - sites.u)
     # No active member votes here. A row on which others do keeps its site, which
-    # measures what they could gain; one without any vote has none.
-    idle = s2 == 0.0
+    # measures what they could gain; one without any vote never has one.
+    idle = (s2 == 0.0) & (sites.u == 0.0)
     if idle.any():
         voted = S[idle].any(axis=1)
         t[idle] *= voted
@@ -288,7 +292,7 @@ def update_block(
     new = RowSites(t, u)
     return RowUpdate(
         new,
-        _messages(S, S_a, new, weight),
+        _messages(S, active, S_a, new, weight),
         float(log_s.sum() if weight is None else weight @ log_s),
         c_mean,
         c_var,
@@ -298,12 +302,20 @@ def update_block(
 
 
 def _messages(
-    S: FloatArray, S_a: FloatArray, sites: RowSites, weight: FloatArray | None
+    S: FloatArray,
+    active: IntArray,
+    S_a: FloatArray,
+    sites: RowSites,
+    weight: FloatArray | None,
 ) -> Messages:
     """Return the messages of one block of rows."""
     t, u = sites
     if weight is not None:
         t, u = weight * t, weight * u
-    # The same as t @ (S * S), without another array of the size of S.
-    diagonal = np.einsum("n,nm,nm->m", t, S, S)
-    return Messages(S.T @ (S_a * t[:, None]), u @ S, diagonal)
+    if 2 * len(active) > S.shape[1]:
+        # All of S' diag(t) S as R'R, of which BLAS computes one half, costs less than
+        # more than half of its columns.
+        R = S * np.sqrt(t)[:, None]
+        G = R.T @ R
+        return Messages(G[:, active], u @ S, G.diagonal())
+    return Messages(S.T @ (S_a * t[:, None]), u @ S, t @ (S * S))

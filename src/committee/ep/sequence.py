@@ -49,7 +49,11 @@ SETTLED = Settings(truncated=True, tol=1e-4, max_iter=500, inner_iter=30)
 
 
 class State(NamedTuple):
-    """A committee: alpha (infinite outside), truncation sites, rows, and the fit."""
+    """A committee: alpha (infinite outside), truncation sites, rows, and the fit.
+
+    r and u, (M,), are the messages about every member after the last sweep over the
+    rows, with the other weights integrated out (see `member_messages`).
+    """
 
     alpha: FloatArray
     tau: FloatArray
@@ -57,6 +61,8 @@ class State(NamedTuple):
     rows: object
     fit: Fit | None
     objective: float
+    r: FloatArray
+    u: FloatArray
 
     @property
     def active(self) -> IntArray:
@@ -80,22 +86,17 @@ class EvidenceSequence:
         """Return the empty committee."""
         M = len(self.likelihood.unit)
         self.likelihood.activate(np.arange(0))
-        zero = np.zeros(M)
+        zero, messages = np.zeros(M), self.likelihood.messages
         return State(
-            np.full(M, np.inf), zero, zero, self.likelihood.state, None, -np.inf
+            alpha=np.full(M, np.inf),
+            tau=zero,
+            nu=zero,
+            rows=self.likelihood.state,
+            fit=None,
+            objective=-np.inf,
+            r=messages.diagonal,
+            u=messages.h,
         )
-
-    def messages(self, state: State) -> tuple[FloatArray, FloatArray]:
-        """Return r and u of all members, after the rows' last sweep."""
-        messages = self.likelihood.messages
-        if state.fit is None:
-            return messages.diagonal, messages.h
-        active = state.active
-        alpha = state.alpha[active]
-        fit = constrain(
-            messages, active, alpha, state.tau[active], state.nu[active], self.settings
-        )
-        return member_messages(messages, active, alpha, fit)
 
     def fit(self, state: State, alpha: FloatArray) -> State:
         """Return the committee with other alphas; sites stay where they were."""
@@ -110,9 +111,13 @@ class EvidenceSequence:
             (tau[active], nu[active]),
             self.settings,
         )
-        tau[active], nu[active] = fit.truncated.tau, fit.truncated.nu
+        q = fit.truncated
+        tau[active], nu[active] = q.tau, q.nu
         objective = fit.log_evidence - self.price * len(active)
-        return State(alpha, tau, nu, self.likelihood.state, fit, objective)
+        messages = self.likelihood.messages
+        after = constrain(messages, active, alpha[active], q.tau, q.nu, self.settings)
+        r, u = member_messages(messages, active, alpha[active], after)
+        return State(alpha, tau, nu, self.likelihood.state, fit, objective, r, u)
 
     def attempt(self, state: State, alpha: FloatArray, *, adapt: bool) -> State | None:
         """Return the next committee if its objective is larger, else go back."""
@@ -128,9 +133,8 @@ class EvidenceSequence:
 
     def advance(self, state: State) -> State | None:
         """Return a better committee: many moves at once, else few, else one."""
-        r, u = self.messages(state)
         moves = best_moves(
-            state.alpha, r, u, price=self.price, truncated=self.truncated
+            state.alpha, state.r, state.u, price=self.price, truncated=self.truncated
         )
         for share in (_SHARE, 0.0):
             alpha = choose_moves(state.alpha, moves, share=share, room=self.room)
@@ -184,7 +188,7 @@ class EvidenceSequence:
 
     def _gains(self, state: State) -> FloatArray:
         """Return what each member brings, or would bring at its best alpha."""
-        r, u = self.messages(state)
+        r, u = state.r, state.u
         alpha = np.where(
             np.isfinite(state.alpha),
             state.alpha,
@@ -215,7 +219,7 @@ class EvidenceSequence:
         The answer where no member is worth its price: all are wrong, or abstain. One
         with votes on the rows goes before those that only abstain.
         """
-        r, u = self.messages(state)
+        r, u = state.r, state.u
         known = np.flatnonzero(r > 0.0)
         best = 0
         if len(known):
@@ -229,7 +233,7 @@ class EvidenceSequence:
             self.likelihood.adapt(single.fit.truncated.normal, alpha[[best]])
             if abs(self.likelihood.noise_variance - noise) <= _STEP_TOL * noise:
                 break
-            r, _ = self.messages(state)
+            r = self.likelihood.messages.diagonal
         self.likelihood.state = single.rows
         return single
 
