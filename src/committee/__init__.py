@@ -12,33 +12,21 @@ if TYPE_CHECKING:
     from committee.combiners import (
         ARDPruner,
         Average,
-        BestPruner,
-        BoostingOrderPruner,
         ClusterPruner,
-        ComplementarityPruner,
-        ConcurrencyPruner,
-        ContributionPruner,
-        CorrelationPruner,
-        DREPPruner,
         EMPruner,
         EPPruner,
         GeneticPruner,
         GreedyPruner,
         KappaErrorHullPruner,
-        KappaPruner,
-        KLPruner,
         LeastSquares,
         LogPool,
         LPBoostWeights,
-        MarginDistancePruner,
         MCMCPruner,
         OptimalWeights,
-        OrientationPruner,
-        RandomPruner,
+        OrderPruner,
         ReduceErrorPruner,
         SDPPruner,
         SimplexWeights,
-        SpecialtyPruner,
     )
     from committee.committee import (
         CommitteeClassifier,
@@ -155,25 +143,18 @@ __all__ = [
     "Arcing",
     "Average",
     "Bagging",
-    "BestPruner",
     "BiasVariance",
     "BiasVarianceDisplay",
-    "BoostingOrderPruner",
     "CellGate",
     "ClusterPruner",
     "CommitteeClassifier",
     "CommitteeEnsembler",
     "CommitteeRegressor",
-    "ComplementarityPruner",
-    "ConcurrencyPruner",
-    "ContributionPruner",
-    "CorrelationPruner",
     "CoupledKernelClassifier",
     "CoupledKernelRegressor",
     "CouplingDisplay",
     "CriticalDifferenceDisplay",
     "CrossSplits",
-    "DREPPruner",
     "EMPruner",
     "EPPruner",
     "GateDisplay",
@@ -186,10 +167,8 @@ __all__ = [
     "HierarchicalMixtureClassifier",
     "HierarchicalMixtureRegressor",
     "IntervalDisplay",
-    "KLPruner",
     "KappaErrorDisplay",
     "KappaErrorHullPruner",
-    "KappaPruner",
     "LPBoost",
     "LPBoostWeights",
     "LSSVMClassifier",
@@ -197,7 +176,6 @@ __all__ = [
     "LeastSquares",
     "LogPool",
     "MCMCPruner",
-    "MarginDistancePruner",
     "MemberFitError",
     "MiniBatches",
     "MixtureOfExpertsClassifier",
@@ -208,7 +186,7 @@ __all__ = [
     "NetworkRegressor",
     "Networks",
     "OptimalWeights",
-    "OrientationPruner",
+    "OrderPruner",
     "PairedRunsDisplay",
     "Pool",
     "PosteriorDisplay",
@@ -218,7 +196,6 @@ __all__ = [
     "PrunedRegressor",
     "PruningPathDisplay",
     "RandomInits",
-    "RandomPruner",
     "RandomSubspaces",
     "ReduceErrorPruner",
     "RefinementDisplay",
@@ -228,7 +205,6 @@ __all__ = [
     "SDPPruner",
     "SimplexWeights",
     "SoftmaxGate",
-    "SpecialtyPruner",
     "WeightsDisplay",
     "__version__",
     "ambiguity",
@@ -257,12 +233,10 @@ __all__ = [
 #: The public names of each module.
 _NAMES_OF = {
     "combiners": """
-        ARDPruner Average BestPruner BoostingOrderPruner ClusterPruner
-        ComplementarityPruner ConcurrencyPruner ContributionPruner CorrelationPruner
-        DREPPruner EMPruner EPPruner GeneticPruner GreedyPruner KappaErrorHullPruner
-        KappaPruner KLPruner LeastSquares LogPool LPBoostWeights MarginDistancePruner
-        MCMCPruner OptimalWeights OrientationPruner RandomPruner ReduceErrorPruner
-        SDPPruner SimplexWeights SpecialtyPruner
+        ARDPruner Average ClusterPruner EMPruner EPPruner GeneticPruner
+        GreedyPruner KappaErrorHullPruner LeastSquares LogPool LPBoostWeights
+        MCMCPruner OptimalWeights OrderPruner ReduceErrorPruner SDPPruner
+        SimplexWeights
     """,
     "coupled": """
         CoupledKernelClassifier CoupledKernelRegressor LSSVMClassifier LSSVMRegressor

@@ -15,14 +15,15 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from committee._format import count
+from committee._format import byte_size, count, figures, text_table
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.path_source import PathSource
-from committee.path_table import path_table
 
 #: Standard errors by which a smaller committee must be better to be preferred: three,
 #: since it is the best of many sizes.
 CLEARLY = 3.0
+#: Steps at both ends that a long table shows.
+_SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -108,7 +109,7 @@ class Path:
 
     def __repr__(self) -> str:
         """Return a table of what is known: nothing is measured for it."""
-        return path_table(self)
+        return _table(self)
 
     @property
     def available(self) -> BoolArray:
@@ -348,3 +349,32 @@ def as_equal_votes(w: FloatArray) -> FloatArray:
 def _is_positive(limit: Any) -> bool:
     """Whether the limit is a number above zero."""
     return isinstance(limit, (int, float, np.number)) and bool(limit > 0)
+
+
+def _table(path: Path) -> str:
+    """Return sizes, errors and bytes as a table, as far as they have been measured."""
+    source = path.assessment
+    known = None if source is None else source.measured("errors")
+    own = path.own_error, path.own_error_se, path.own_measure
+    error, se, measure = own if known is None else known
+    columns = {
+        "members": [f"{size:,}" for size in path.size],
+        measure: [_spread(*pair) for pair in zip(error, se, strict=True)],
+    }
+    n_bytes = None if source is None else source.measured("n_bytes")
+    if n_bytes is not None:
+        columns["bytes"] = [byte_size(n) for n in n_bytes]
+    if not path.available.all():
+        columns[""] = ["" if here else "not in this copy" for here in path.available]
+    rows = list(map(list, zip(*columns.values(), strict=True)))
+    if len(rows) > 2 * _SHOWN + 1:
+        rows[_SHOWN:-_SHOWN] = [["...", *[""] * (len(columns) - 1)]]
+    sizes = f"{path.size.min():,} to {path.size.max():,} members"
+    sides = "".join("<" if name == "" else ">" for name in columns)
+    table = text_table([list(columns), *rows], sides)
+    return f"Path of {count(len(path), 'committee')}, {sizes}\n{table}"
+
+
+def _spread(error: float, se: float) -> str:
+    """Return an error, and its standard error where it is known."""
+    return figures(error) + (f" ± {figures(se, 2)}" if se >= 0 else "")

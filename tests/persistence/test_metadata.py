@@ -19,9 +19,9 @@ from sklearn.preprocessing import StandardScaler
 import committee
 from committee import (
     Bagging,
-    BestPruner,
     CommitteeClassifier,
     ModelFileError,
+    OrderPruner,
     load,
     save,
 )
@@ -55,7 +55,7 @@ def described_again(path, **changes):
 
 def fitted():
     pruned = CommitteeClassifier(
-        generator=Bagging(5), combiner=BestPruner(2), random_state=0
+        generator=Bagging(5), combiner=OrderPruner("best", 2), random_state=0
     )
     return pruned.fit(pd.DataFrame(X, columns=["width", "height"]), Y)
 

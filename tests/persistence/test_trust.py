@@ -141,10 +141,10 @@ TOUCH = {
     "our loader": lambda trace: call("committee.persistence.save_load", "load", trace),
     "method of ours": lambda trace: node(
         "MethodNode",
-        "committee.combiners.average",
+        "committee.combiners.weights",
         "Average",
         content={
-            "obj": node("ObjectNode", "committee.combiners.average", "Average"),
+            "obj": node("ObjectNode", "committee.combiners.weights", "Average"),
             "func": "fit",
         },
     ),

@@ -1,6 +1,5 @@
 """Expectation Propagation for committees: posteriors, evidence, leave-one-out."""
 
-from committee.ep.checkpoint import RecordedRows
 from committee.ep.chunked_rows import ChunkedProbitRows, ChunkedTargets
 from committee.ep.evidence import (
     PRICE,
@@ -15,9 +14,9 @@ from committee.ep.posterior import (
     classification_posterior,
     regression_posterior,
 )
-from committee.ep.probit_rows import ProbitRows, SweptRows
+from committee.ep.probit_rows import ProbitRows, RecordedRows, SweptRows
+from committee.ep.sequence import PathStep, preferred
 from committee.ep.sites import Probit, Site, Truncation
-from committee.ep.steps import PathStep, preferred
 from committee.ep.targets import (
     Moments,
     TargetRows,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ _NO_ROWS = "F must have at least one row. Every chunk is empty."
 
 
 class _Swept(NamedTuple):
-    """What stays with a chunk after a sweep, and what is taken from it."""
+    """The sites, which stay with a chunk after a sweep, and the sums, which leave it."""
 
     sites: RowSites
     sums: SweepSums | None
@@ -171,9 +171,7 @@ def _messages(votes: ProbitRows, swept: _Swept) -> Messages:
     return votes.messages(swept.sites)
 
 
-def _member_products(
-    votes: ProbitRows, swept: _Swept, members: IntArray
-) -> FloatArray:
+def _member_products(votes: ProbitRows, swept: _Swept, members: IntArray) -> FloatArray:
     return votes.products(swept.sites, members)
 
 

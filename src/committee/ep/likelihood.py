@@ -1,7 +1,7 @@
 """The two likelihoods, behind one small interface.
 
 A likelihood has the messages of its rows about the weights (`messages`), takes in a
-new posterior of the weights (`absorb`), and knows its part of the evidence and the
+new posterior of the weights (`absorb`), and returns its part of the evidence and the
 leave-one-out scores. The Gaussian one is exact and needs moments alone; the probit one
 has a site for each row.
 """
@@ -24,7 +24,7 @@ _LEAST_NOISE = 1e-10
 
 
 class Likelihood(Protocol):
-    """What the posterior and the evidence sequence need of a likelihood."""
+    """Interface of a likelihood for the posterior and the evidence sequence."""
 
     unit: FloatArray
 
@@ -68,8 +68,8 @@ class GaussianLikelihood:
     L = G / noise,  h = g / noise,
     log scale = -N/2 log(2 pi noise) - y'y / (2 noise)
 
-    `noise` is in the units of the moments, and learned unless given, beginning with
-    what the best single member leaves, with a weight above zero if `truncated`. Without
+    `noise` is in the units of the moments, and learned if it is None, starting from
+    the residual of the best single member, with a weight above zero if `truncated`. Without
     `rows` the leave-one-out scores are the generalised cross-validation of the moments.
     """
 
@@ -251,7 +251,7 @@ class ProbitLikelihood:
         return self.last.log_scales
 
     def adapt(self, q: Normal, alpha: FloatArray) -> None:
-        """Do nothing: there is no noise to learn."""
+        """Do nothing: the noise is fixed."""
 
     def score(self, q: Normal) -> Score:
         """Return the leave-one-out scores of the last sweep."""

@@ -26,7 +26,7 @@ class Score(NamedTuple):
 
 
 class ScoreSums(NamedTuple):
-    """What the scores of some cases need, so that sets of cases can be added.
+    """Sums over some cases from which scores follow, so that sets of cases can be added.
 
     Losses are in units of `top`, the largest of them: squared errors of large targets
     must not be summed, nor squared again. Sums of votes that are wrong are exact, so
@@ -89,7 +89,7 @@ class LeaveOneOut:
     log_density : array of shape (n_cases,)
         Log predictive density of the target.
     weight : array of shape (n_cases,), optional
-        Case weights; all one unless given.
+        Case weights. Default: all one.
     """
 
     mean: FloatArray
@@ -100,7 +100,7 @@ class LeaveOneOut:
 
     @property
     def sums(self) -> ScoreSums:
-        """Return what the scores need, to be added to that of other rows."""
+        """Return the sums for the scores, which can be added to sums of other rows."""
         return ScoreSums.of(self.loss, self.log_density, self.weight)
 
     @property
@@ -146,7 +146,7 @@ def residual_loo(
     loo_n = y_n - (y_n - F_n'm) / (1 - h_n),   predictive variance noise / (1 - h_n)
 
     The arguments are in units of `y_scale`, the result is not. `loss` maps the N
-    predictions loo_n to the losses of the cases; squared error unless given.
+    predictions loo_n to the losses of the cases. Default: squared error.
     """
     # A row of weight s is left out once, or as a whole when s < 1.
     share = leverage if weight is None else leverage * np.minimum(weight, 1.0)

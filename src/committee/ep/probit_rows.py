@@ -8,6 +8,9 @@ array (`ProbitRows`) or in many chunks (`ChunkedProbitRows`).
 
 from __future__ import annotations
 
+import os
+import shutil
+import weakref
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -159,7 +162,7 @@ class ProbitRows:
     def initial_sites(self) -> RowSites:
         """Return Phi matched at w'S_n = 0: t = r(0)^2, u = r(0).
 
-        Rows on which every member abstains know nothing of w: (0, 0).
+        Rows on which every member abstains have no site: (0, 0).
         """
         S = self.S
         voted = np.concatenate([S[rows].any(axis=1) for rows in row_blocks(*S.shape)])
@@ -170,7 +173,9 @@ class ProbitRows:
         """Return the messages while no member is active."""
         no_member = np.arange(0)
         blocks = [
-            _messages(S, no_member, S[:, :0], sites.of_rows(rows), self._weight_of(rows))
+            _messages(
+                S, no_member, S[:, :0], sites.of_rows(rows), self._weight_of(rows)
+            )
             for rows, S in float_blocks(self.S)
         ]
         return reduce(Messages.plus, blocks)
@@ -319,3 +324,155 @@ def _messages(
         G = R.T @ R
         return Messages(G[:, active], u @ S, G.diagonal())
     return Messages(S.T @ (S_a * t[:, None]), u @ S, t @ (S * S))
+
+
+Record = dict[str, Any]
+
+
+class _Sites:
+    """The sites after a sweep: in memory, or in the folder until they are needed."""
+
+    def __init__(self, number: int, value: Any = None) -> None:
+        self.number = number
+        self.value = value
+
+
+class RecordedRows:
+    """Rows of votes that record every sum they return, and read it from the record.
+
+    Parameters
+    ----------
+    rows : SweptRows
+        The rows themselves, the same in every start.
+    folder : path
+        Made if it is not there; the workers of a cluster must reach it too.
+    """
+
+    def __init__(self, rows: SweptRows, folder: str | os.PathLike[str]) -> None:
+        self.rows = rows
+        # Workers may have been started in another directory.
+        self.folder = Path(folder).absolute()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._n_records = 0
+        self._released: set[int] = set()
+
+    @property
+    def n_members(self) -> int:
+        """M."""
+        return self.rows.n_members
+
+    @property
+    def n_rows(self) -> float:
+        """Return the total weight of the rows."""
+        return self.rows.n_rows
+
+    def initial_sites(self) -> _Sites:
+        """Return the sites of a posterior without weights."""
+        return self._tracked(0)
+
+    def messages(self, sites: _Sites) -> Messages:
+        """Return the messages, once they agree with the record."""
+        messages = self.rows.messages(self._value(sites))
+        known = self._recall({"sites": sites.number})
+        if known is None:
+            self._record({"sites": sites.number, **messages._asdict()})
+        elif not np.allclose(known["diagonal"], messages.diagonal, rtol=1e-9, atol=0.0):
+            raise self._other_rows()
+        return messages
+
+    def products(self, sites: _Sites, members: IntArray) -> FloatArray:
+        """Return the part of L among some members."""
+        request = {"sites": sites.number, "members": members}
+        known = self._recall(request)
+        if known is not None:
+            return np.asarray(known["products"])
+        products = self.rows.products(self._value(sites), members)
+        self._record({**request, "products": products})
+        return products
+
+    def sweep(
+        self, sites: _Sites, active: IntArray, q: Normal, step: float
+    ) -> tuple[_Sites, SweepSums]:
+        """Sweep, unless the outcome is known."""
+        request = {"sites": sites.number, "members": active, "mean": q.mean}
+        number = self._n_records + 1
+        known = self._recall(request)
+        if known is not None:
+            return self._tracked(number), _sums_of(known)
+        value, sums = self.rows.sweep(self._value(sites), active, q, step)
+        self.rows.save(value, self._place(number))
+        self._record({**request, **_record_of(sums)})
+        return self._tracked(number, value), sums
+
+    def mean_variance(self, active: IntArray, cov: FloatArray) -> float:
+        """Return the mean over rows of S_n' V S_n."""
+        return self.rows.mean_variance(active, cov)
+
+    def save(self, sites: _Sites, folder: Path) -> None:
+        """Save the sites to another folder."""
+        self.rows.save(self._value(sites), folder)
+
+    def load(self, folder: Path) -> Any:
+        """Return sites from another folder."""
+        return self.rows.load(folder)
+
+    def _tracked(self, number: int, value: Any = None) -> _Sites:
+        """Return sites that are released when nothing refers to them."""
+        sites = _Sites(number, value)
+        weakref.finalize(sites, self._released.add, number).atexit = False
+        return sites
+
+    def _value(self, sites: _Sites) -> Any:
+        if sites.value is None:
+            if sites.number == 0:
+                sites.value = self.rows.initial_sites()
+            else:
+                sites.value = self.rows.load(self._place(sites.number))
+        return sites.value
+
+    def _place(self, number: int) -> Path:
+        return self.folder / f"sites-{number:05d}"
+
+    def _recall(self, request: Record) -> Record | None:
+        """Return the next record if there is one, of the same request."""
+        file = self.folder / f"{self._n_records:05d}.npz"
+        if not file.exists():
+            return None
+        with np.load(file) as stored:
+            record = dict(stored)
+        for name, value in request.items():
+            if name not in record or not _equal(record[name], value):
+                raise self._other_rows()
+        self._n_records += 1
+        return record
+
+    def _record(self, record: Record) -> None:
+        """Write a record; then remove the sites that were released."""
+        with replaced_atomically(self.folder / f"{self._n_records:05d}.npz") as file:
+            np.savez(file, **record)
+        self._n_records += 1
+        while self._released:
+            shutil.rmtree(self._place(self._released.pop()), ignore_errors=True)
+
+    def _other_rows(self) -> ValueError:
+        return ValueError(
+            f"The checkpoint in {self.folder} is of other rows or other options: give "
+            "another folder, or remove this one."
+        )
+
+
+def _equal(known: Any, value: Any) -> bool:
+    known, value = np.asarray(known), np.asarray(value)
+    return known.shape == value.shape and np.allclose(known, value, rtol=1e-6)
+
+
+def _record_of(sums: SweepSums) -> Record:
+    """Return the sums as arrays."""
+    measures = [sums.log_scales, sums.mismatch, *sums.scores]
+    return {**sums.messages._asdict(), "measures": np.array(measures)}
+
+
+def _sums_of(record: Record) -> SweepSums:
+    log_scales, mismatch, *scores = record["measures"].tolist()
+    messages = Messages(record["L"], record["h"], record["diagonal"])
+    return SweepSums(messages, log_scales, mismatch, ScoreSums(*scores))

@@ -1,6 +1,6 @@
 """Rows of a regression: their second moments, and leaving them out one by one.
 
-The moments are all that the Gaussian likelihood needs to know about the rows; only
+The Gaussian likelihood needs only the moments of the rows; only
 leave-one-out scores pass over the rows themselves.
 """
 
@@ -21,7 +21,7 @@ _SUM_STRENGTH = 1000.0
 
 
 class Units(NamedTuple):
-    """What F, column by column, and y are divided by: powers of two."""
+    """Powers of two by which the columns of F, and y, are divided."""
 
     scale: FloatArray
     y_scale: float
@@ -31,7 +31,7 @@ class Units(NamedTuple):
 class Moments:
     """G = F'F, g = F'y, yy = y'y and N, in units in which nothing overflows.
 
-    They are those of F / scale and y / y_scale, see `Units`. A weight in these units
+    They are moments of F / scale and y / y_scale, see `Units`. A weight in these units
     times `y_scale / scale` is a weight of F.
     """
 
