@@ -42,11 +42,11 @@ class Path:
     log_evidence : array of shape (S,), optional
         NaN for combiners without an evidence.
     note : str
-        What else a reader of the errors should know.
+        A remark on the errors.
     scoring : str, callable or None
         The score, where the error is minus a score.
     steps : tuple
-        What Expectation Propagation knows of each committee: see `ep.PathStep`.
+        Results of Expectation Propagation for each committee: see `ep.PathStep`.
     n_iter : int
         Moves that were tried on the way.
     converged : bool
@@ -61,7 +61,7 @@ class Path:
     size : array of shape (S,)
         Number of members at each step.
     error, error_se : array of shape (S,)
-        Cross-fitted by `prune`: on rows that had no say in the choice. The combiner's
+        Cross-fitted by `prune`: on rows that were not used for the choice. The combiner's
         own otherwise, and where there were too few rows for folds.
     measure : str
         What `error` is.
@@ -137,7 +137,7 @@ class Path:
 
     @property
     def measure(self) -> str:
-        """What the error is."""
+        """Name of the error."""
         return self._errors()[2]
 
     @property
@@ -184,8 +184,8 @@ class Path:
             Give up members as long as the error stays within so many of its standard
             errors: a smaller size that passes below one that fails was lucky.
         scoring : str, optional
-            What errors are here, as in `prune`, whose own they are unless given:
-            "neg_log_loss" for probabilities. Only on the path of a pruned committee.
+            Error to choose by, such as "neg_log_loss" for probabilities. Default: the
+            error of `prune`. Only on the path of a pruned committee.
 
         Returns
         -------
@@ -347,7 +347,7 @@ def as_equal_votes(w: FloatArray) -> FloatArray:
 
 
 def _is_positive(limit: Any) -> bool:
-    """Whether the limit is a number above zero."""
+    """Return True if the limit is a number above zero."""
     return isinstance(limit, (int, float, np.number)) and bool(limit > 0)
 
 

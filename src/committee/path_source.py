@@ -1,4 +1,4 @@
-"""What `prune` knows of the committees of a path: an interface."""
+"""Interface: results of `prune` about the committees of a path."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from committee._typing import BoolArray, FloatArray, IntArray
 
 
 class PathSource(Protocol):
-    """What is known of the committees of a path beyond their weights.
+    """Results about the committees of a path beyond their weights.
 
     Every attribute is computed on first use.
     """

@@ -1,6 +1,6 @@
-"""Whether chains have met, and how many independent draws they are worth.
+"""R-hat of several chains, and their effective sample size.
 
-Both measures are those of Vehtari, Gelman, Simpson, Carpenter and Buerkner (Bayesian
+Both measures are defined by Vehtari, Gelman, Simpson, Carpenter and Buerkner (Bayesian
 Analysis 16(2), 2021). Chains are split in halves, so that one that drifts disagrees
 with itself. Draws have shape (chains, draws, ...); every trailing entry is measured.
 """
@@ -33,7 +33,7 @@ def split_r_hat(draws: ArrayLike) -> FloatArray:
 
 
 def effective_sample_size(draws: ArrayLike) -> FloatArray:
-    """Return how many independent draws have a mean as precise as that of these.
+    """Return the number of independent draws whose mean is equally precise.
 
         ESS = C n / (1 + 2 sum_t rho_t)
 

@@ -4,7 +4,7 @@ A Gaussian kept above zero is sampled by Hamiltonian paths that are known in clo
 form and bounce off the walls w_i = 0 (Pakman and Paninski, 2014): velocities are drawn
 anew from their conditional, as in Gibbs sampling, and no path is ever refused.
 
-With probit terms the paths are those of a guide, and the end of a path is accepted by
+With probit terms the paths follow a guide, and the end of a path is accepted by
 how much more the posterior gained than the guide. There are two: the Gaussian of EP's
 row sites, close to the posterior, and the prior, whose paths reach its tails. Neither
 changes what is sampled, only how fast. Latent variables (Albert and Chib, 1993) would
@@ -129,7 +129,7 @@ class _Guide:
 
 
 class _Paths:
-    """Paths of some weights, those of a Gaussian with the other weights at zero."""
+    """Paths of some weights under a Gaussian with the other weights at zero."""
 
     def __init__(self, P: FloatArray, h: FloatArray, members: IntArray) -> None:
         self.P, self.h, self.members = P, h, members

@@ -30,7 +30,7 @@ def votes_left_out(
     weight: FloatArray | None = None,
     group: int = 1,
 ) -> LeaveOneOut:
-    """Score probit votes without each case, of `group` consecutive rows.
+    """LooScore probit votes without each case, of `group` consecutive rows.
 
     draws (n, a) are weights of the columns of S (N, a), the signed rows y_n F_n.
     """
@@ -54,7 +54,7 @@ def targets_left_out(
     weight: FloatArray | None = None,
     loss: Loss | None = None,
 ) -> LeaveOneOut:
-    """Score Gaussian rows, each left out.
+    """LooScore Gaussian rows, each left out.
 
     draws (n, a) are weights of the columns of F (N, a). All is in units of `y_scale`,
     the result is not; `loss` as in `residual_loo`.

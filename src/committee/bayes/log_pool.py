@@ -60,7 +60,7 @@ class PoolSums(NamedTuple):
     scatter: FloatArray
 
     def plus(self, other: PoolSums) -> PoolSums:
-        """Return those of the rows of both."""
+        """Return the sums over both sets of rows."""
         return PoolSums(
             self.weight + other.weight,
             self.value + other.value,
@@ -206,7 +206,7 @@ def fit_log_pool(
 
     with exact zeros, and half as far where that does not lower the loss. Without a
     shrinkage it is the one whose minimiser has the least leave-one-out loss (`loo`) by
-    the same quadratic: no further look at the rows.
+    the same quadratic, without another pass over the rows.
 
     Parameters
     ----------

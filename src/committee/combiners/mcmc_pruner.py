@@ -33,7 +33,7 @@ from committee.combiners.likelihoods import (
     vote_spread,
     voting_share,
 )
-from committee.ep import PathStep, Score, Targets, preferred
+from committee.ep import LooScore, PathStep, Targets, preferred
 from committee.ep.arrays import in_units, inner_precision, signed_scale
 from committee.ep.likelihood import GaussianLikelihood
 from committee.ep.sequence import Rule
@@ -275,7 +275,7 @@ class PosteriorDraws(Protocol):
     ) -> FloatArray:
         """Return draws of some members, with their alphas, and the noise of a step."""
 
-    def score(self, members: IntArray, step: PathStep, draws: FloatArray) -> Score:
+    def score(self, members: IntArray, step: PathStep, draws: FloatArray) -> LooScore:
         """Return the leave-one-out scores of draws (n, a)."""
 
 
@@ -286,7 +286,7 @@ def posterior_draws(votes: Votes, likelihood: str) -> PosteriorDraws:
 
 def draw(
     rows: PosteriorDraws, step: PathStep, **options: Any
-) -> tuple[FloatArray, Score]:
+) -> tuple[FloatArray, LooScore]:
     """Return draws of the active weights of a step, and their leave-one-out scores.
 
     The random numbers belong to ranks, so that the order of F does not matter.
@@ -314,7 +314,7 @@ class VoteDraws:
         S, weight = self.S[:, members], self.rows.weight
         return sample_probit(S, precision, sample_weight=weight, **options)
 
-    def score(self, members: IntArray, step: PathStep, draws: FloatArray) -> Score:
+    def score(self, members: IntArray, step: PathStep, draws: FloatArray) -> LooScore:
         """Return the scores of importance sampling."""
         weight, group = self.rows.weight, self.rows.group
         return votes_left_out(
@@ -338,7 +338,7 @@ class TargetDraws:
         P += np.diag(inner_precision(alpha, self.unit[members]))
         return sample_truncated(P, self.moments.g[members] / noise, **options)
 
-    def score(self, members: IntArray, step: PathStep, draws: FloatArray) -> Score:
+    def score(self, members: IntArray, step: PathStep, draws: FloatArray) -> LooScore:
         """Return the scores of importance sampling, or generalised cross-validation."""
         noise = self._noise(step)
         if isinstance(self.rows, Targets):
@@ -361,7 +361,7 @@ class TargetDraws:
         error, se, density = likelihood.score(
             Normal(draws.mean(axis=0), cov, np.empty((0, 0)), np.nan)
         )
-        return Score(
+        return LooScore(
             in_squared_units(error, self.error_unit),
             in_squared_units(se, self.error_unit),
             density,

@@ -29,12 +29,12 @@ from sklearn.metrics import get_scorer, log_loss, make_scorer
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.combiners.areas import Areas, Race, area_slabs
 from committee.combiners.likelihoods import signed_rows
+from committee.losses import LEAST
 from committee.probabilities import as_probabilities
 from committee.votes import Votes
 
 #: Rows and numbers in one piece of a sum over rows.
 _ROWS, _NUMBERS = 2**13, 2**16
-_EPS = np.finfo(np.float64).eps
 
 #: Losses, (b,), of slabs of shape (b, c, n) and v (b, n), None where no vote is missing.
 Losses = Callable[[FloatArray, FloatArray | None], FloatArray]
@@ -290,12 +290,12 @@ def _log_loss(K: int, s: FloatArray, deviation: FloatArray) -> Loss:
                 p[total == 0], total[total == 0] = 1.0 / K, 1.0
             spread = None
             if v is not None:
-                spread = v * (deviation[rows] / np.maximum(p, _EPS * total)) ** 2
+                spread = v * (deviation[rows] / np.maximum(p, LEAST * total)) ** 2
             p /= total
-            np.maximum(p, _EPS, out=p)
+            np.maximum(p, LEAST, out=p)
             loss = -np.log(p, out=p)
             if spread is not None:
-                loss = np.minimum(loss + 0.5 * spread, -np.log(_EPS))
+                loss = np.minimum(loss + 0.5 * spread, -np.log(LEAST))
             sums: FloatArray = loss @ s[rows]
             return sums
 
@@ -355,7 +355,7 @@ def _of_all_rows(score: Callable[[FloatArray], float]) -> Loss:
 
 Scoring = str | Callable[..., float]
 #: The score of sums T of shape (c, N).
-Score = Callable[[FloatArray], float]
+ScoreOfSums = Callable[[FloatArray], float]
 
 
 def never_negative(votes: Votes) -> bool:
@@ -386,7 +386,7 @@ def roc_auc(votes: Votes, scoring: Scoring) -> tuple[FloatArray, Areas] | None:
     return area_slabs(votes, codes), Areas(y, codes, votes.sample_weight)
 
 
-def any_score(votes: Votes, scoring: Scoring) -> tuple[FloatArray, Score]:
+def any_score(votes: Votes, scoring: Scoring) -> tuple[FloatArray, ScoreOfSums]:
     """Return slabs, the predictions and 1, and the score of the ratios of their sums."""
     F, y, K = votes.F, votes.y, votes.n_classes
     columns = F.T[:, None] if K is None else F.transpose(1, 2, 0)

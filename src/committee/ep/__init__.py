@@ -8,7 +8,7 @@ from committee.ep.evidence import (
     regression_path,
     votes_path,
 )
-from committee.ep.loo import LeaveOneOut, Score
+from committee.ep.loo import LeaveOneOut, LooScore
 from committee.ep.posterior import (
     Posterior,
     classification_posterior,
@@ -31,13 +31,13 @@ __all__ = [
     "ChunkedProbitRows",
     "ChunkedTargets",
     "LeaveOneOut",
+    "LooScore",
     "Moments",
     "PathStep",
     "Posterior",
     "Probit",
     "ProbitRows",
     "RecordedRows",
-    "Score",
     "Site",
     "SweptRows",
     "TargetRows",

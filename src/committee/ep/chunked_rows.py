@@ -11,7 +11,7 @@ from committee._typing import FloatArray, IntArray
 from committee.distributed.chunks import Chunks
 from committee.distributed.collections import numbered
 from committee.ep.arrays import column_tops, compact, moderate_scale, power_of_two
-from committee.ep.loo import Score, ScoreSums
+from committee.ep.loo import LooScore, ScoreSums
 from committee.ep.probit_rows import Messages, ProbitRows, RowSites, SweepSums
 from committee.ep.sites import Normal
 from committee.ep.targets import Moments, ProductSums, Targets, Units, product_sums
@@ -135,7 +135,9 @@ class ChunkedTargets:
         total: ProductSums = self.chunks.sum(_products, scale, y_scale)
         return total.moments(scale, y_scale)
 
-    def score(self, active: IntArray, q: Normal, noise: float, units: Units) -> Score:
+    def score(
+        self, active: IntArray, q: Normal, noise: float, units: Units
+    ) -> LooScore:
         """Return the leave-one-out scores of a committee with posterior q."""
         total: ScoreSums = self.chunks.sum(_score_sums, active, _sent(q), noise, units)
         return total.score

@@ -14,7 +14,7 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee.ep.arrays import in_units
-from committee.ep.loo import Score
+from committee.ep.loo import LooScore
 from committee.ep.probit_rows import Messages, SweepSums, SweptRows
 from committee.ep.sites import Normal
 from committee.ep.targets import Moments, TargetRows
@@ -55,7 +55,7 @@ class Likelihood(Protocol):
     def log_scale(self) -> float:
         """Return the rows' part of the log evidence, before the last `absorb`."""
 
-    def score(self, q: Normal) -> Score:
+    def score(self, q: Normal) -> LooScore:
         """Return the leave-one-out scores of q."""
 
     def adapt(self, q: Normal, alpha: FloatArray) -> None:
@@ -148,7 +148,7 @@ class GaussianLikelihood:
         rss = self.moments.yy - 2.0 * g[a] @ mean + mean @ G[np.ix_(a, a)] @ mean
         return max(float(rss), 0.0)
 
-    def score(self, q: Normal) -> Score:
+    def score(self, q: Normal) -> LooScore:
         """Return the row scores, or generalised cross-validation without rows.
 
         GCV = rss / N / (1 - tr(V G) / (N noise))^2, standard error GCV sqrt(2 / N)
@@ -163,7 +163,7 @@ class GaussianLikelihood:
         spread = max(self.noise / kept, _least_noise(self.moments))
         density = -0.5 * (np.log(2.0 * np.pi * spread) + error / spread)
         error = float(in_units(error, m.y_scale, m.y_scale))
-        return Score(
+        return LooScore(
             error, error * float(np.sqrt(2.0 / n)), float(density - np.log(m.y_scale))
         )
 
@@ -253,6 +253,6 @@ class ProbitLikelihood:
     def adapt(self, q: Normal, alpha: FloatArray) -> None:
         """Do nothing: the noise is fixed."""
 
-    def score(self, q: Normal) -> Score:
+    def score(self, q: Normal) -> LooScore:
         """Return the leave-one-out scores of the last sweep."""
         return self.last.scores.score

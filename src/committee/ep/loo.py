@@ -17,7 +17,7 @@ _LEAST_KEPT = 1e-13
 Loss = Callable[[FloatArray], FloatArray]
 
 
-class Score(NamedTuple):
+class LooScore(NamedTuple):
     """Mean loss, its standard error, and the mean log predictive density."""
 
     error: float
@@ -69,11 +69,11 @@ class ScoreSums(NamedTuple):
         )
 
     @property
-    def score(self) -> Score:
+    def score(self) -> LooScore:
         """Return the averages over cases."""
         error = self.top * (self.loss / self.weight)
         standard_error = self.top * float(np.sqrt(self.spread)) / self.weight
-        return Score(error, standard_error, self.density / self.weight)
+        return LooScore(error, standard_error, self.density / self.weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,7 @@ class LeaveOneOut:
         return ScoreSums.of(self.loss, self.log_density, self.weight)
 
     @property
-    def score(self) -> Score:
+    def score(self) -> LooScore:
         """Return the averages over cases."""
         return self.sums.score
 
@@ -116,7 +116,7 @@ def vote_loo(
     weight: FloatArray | None,
     group: int,
 ) -> LeaveOneOut:
-    """Score the cavities of signed rows; `group` consecutive rows are one case.
+    """LooScore the cavities of signed rows; `group` consecutive rows are one case.
 
     A row is wrong where c_mean < 0 and half wrong at a tie; a case is as wrong as the
     worst of its rows, and its log density is their sum of log Phi.
@@ -141,7 +141,7 @@ def residual_loo(
     weight: FloatArray | None = None,
     loss: Loss | None = None,
 ) -> LeaveOneOut:
-    """Score Gaussian rows by their leverage h_n = F_n'V F_n / noise.
+    """LooScore Gaussian rows by their leverage h_n = F_n'V F_n / noise.
 
     loo_n = y_n - (y_n - F_n'm) / (1 - h_n),   predictive variance noise / (1 - h_n)
 

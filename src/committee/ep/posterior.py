@@ -20,7 +20,7 @@ from committee.ep.arrays import (
     signed_scale,
 )
 from committee.ep.likelihood import GaussianLikelihood, Likelihood, ProbitLikelihood
-from committee.ep.loo import LeaveOneOut, Score
+from committee.ep.loo import LeaveOneOut, LooScore
 from committee.ep.probit_rows import Messages, ProbitRows, RowSites
 from committee.ep.sites import (
     TRUNCATION,
@@ -206,7 +206,7 @@ class Posterior:
         Whether all moments agree within the tolerance.
     n_iter : int
         Sweeps that were run.
-    loo_score : Score
+    loo_score : LooScore
         `loo` with its standard error and the log predictive density.
     loo_rows : LeaveOneOut
         The same per row.
@@ -222,7 +222,7 @@ class Posterior:
     loo: float
     converged: bool
     n_iter: int
-    loo_score: Score
+    loo_score: LooScore
     loo_rows: LeaveOneOut
     tau: FloatArray
     nu: FloatArray

@@ -13,7 +13,7 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee.ep.arrays import column_tops, in_units, power_of_two, row_blocks
-from committee.ep.loo import LeaveOneOut, Loss, Score, residual_loo
+from committee.ep.loo import LeaveOneOut, LooScore, Loss, residual_loo
 from committee.ep.sites import Normal
 
 # How much more the sum of the weights counts than the errors.
@@ -142,7 +142,9 @@ def error_moments(C: FloatArray, n: float) -> Moments:
 class TargetRows(Protocol):
     """Rows (F_n, y_n) that can be left out one by one."""
 
-    def score(self, active: IntArray, q: Normal, noise: float, units: Units) -> Score:
+    def score(
+        self, active: IntArray, q: Normal, noise: float, units: Units
+    ) -> LooScore:
         """Return the leave-one-out scores of a committee with posterior q.
 
         q and noise are in the units of moments.
@@ -188,6 +190,8 @@ class Targets:
             loss=self.loss,
         )
 
-    def score(self, active: IntArray, q: Normal, noise: float, units: Units) -> Score:
+    def score(
+        self, active: IntArray, q: Normal, noise: float, units: Units
+    ) -> LooScore:
         """Return the leave-one-out scores of a committee with posterior q."""
         return self.loo(active, q, noise, units).score

@@ -203,7 +203,7 @@ def solve_block_ring(block: Block, rhs: Sequence[FloatArray]) -> BlockSolution:
     Three blocks, L_j, P_j and Z_j, are kept for each j until the way back. Z_j fades
     along the ring, some directions sooner than others; those that have fallen below
     the rounding of the corner itself are dropped, and a ring costs little more than
-    a chain. Of one or two blocks there is no ring: they are solved as a chain.
+    a chain. One or two blocks are solved as a chain.
 
     Parameters
     ----------
