@@ -338,7 +338,11 @@ class _Sites:
 
 
 class RecordedRows:
-    """Rows of votes that record every sum they return, and read it from the record.
+    """Rows of votes with a record of all their sums: a fit can be interrupted and resumed.
+
+    The control loop depends on the rows only through sums. They are recorded in order: a
+    new start reads them instead of sweeping, comes to the same decisions, and continues
+    with the sites of the last sweep, which are saved beside the sums.
 
     Parameters
     ----------
