@@ -12,33 +12,21 @@ if TYPE_CHECKING:
     from committee.combiners import (
         ARDPruner,
         Average,
-        BestPruner,
-        BoostingOrderPruner,
         ClusterPruner,
-        ComplementarityPruner,
-        ConcurrencyPruner,
-        ContributionPruner,
-        CorrelationPruner,
-        DREPPruner,
         EMPruner,
         EPPruner,
         GeneticPruner,
         GreedyPruner,
         KappaErrorHullPruner,
-        KappaPruner,
-        KLPruner,
         LeastSquares,
         LogPool,
         LPBoostWeights,
-        MarginDistancePruner,
         MCMCPruner,
         OptimalWeights,
-        OrientationPruner,
-        RandomPruner,
+        OrderPruner,
         ReduceErrorPruner,
         SDPPruner,
         SimplexWeights,
-        SpecialtyPruner,
     )
     from committee.committee import (
         CommitteeClassifier,
@@ -147,24 +135,17 @@ __all__ = [
     "Arcing",
     "Average",
     "Bagging",
-    "BestPruner",
     "BiasVariance",
     "BiasVarianceDisplay",
-    "BoostingOrderPruner",
     "ClusterPruner",
     "CommitteeClassifier",
     "CommitteeEnsembler",
     "CommitteeRegressor",
-    "ComplementarityPruner",
-    "ConcurrencyPruner",
-    "ContributionPruner",
-    "CorrelationPruner",
     "CoupledKernelClassifier",
     "CoupledKernelRegressor",
     "CouplingDisplay",
     "CriticalDifferenceDisplay",
     "CrossSplits",
-    "DREPPruner",
     "EMPruner",
     "EPPruner",
     "GateDisplay",
@@ -172,10 +153,8 @@ __all__ = [
     "GreedyPruner",
     "HeldOutDisplay",
     "IntervalDisplay",
-    "KLPruner",
     "KappaErrorDisplay",
     "KappaErrorHullPruner",
-    "KappaPruner",
     "LPBoost",
     "LPBoostWeights",
     "LSSVMClassifier",
@@ -183,7 +162,6 @@ __all__ = [
     "LeastSquares",
     "LogPool",
     "MCMCPruner",
-    "MarginDistancePruner",
     "MemberFitError",
     "MiniBatches",
     "MixtureOfExpertsClassifier",
@@ -194,7 +172,7 @@ __all__ = [
     "NetworkRegressor",
     "Networks",
     "OptimalWeights",
-    "OrientationPruner",
+    "OrderPruner",
     "PairedRunsDisplay",
     "Pool",
     "PosteriorDisplay",
@@ -202,7 +180,6 @@ __all__ = [
     "PrunedRegressor",
     "PruningPathDisplay",
     "RandomInits",
-    "RandomPruner",
     "RandomSubspaces",
     "ReduceErrorPruner",
     "RefinementDisplay",
@@ -212,7 +189,6 @@ __all__ = [
     "SDPPruner",
     "SimplexWeights",
     "SoftmaxGate",
-    "SpecialtyPruner",
     "WeightsDisplay",
     "__version__",
     "ambiguity",
@@ -241,12 +217,10 @@ __all__ = [
 #: The public names of each module.
 _NAMES_OF = {
     "combiners": """
-        ARDPruner Average BestPruner BoostingOrderPruner ClusterPruner
-        ComplementarityPruner ConcurrencyPruner ContributionPruner CorrelationPruner
-        DREPPruner EMPruner EPPruner GeneticPruner GreedyPruner KappaErrorHullPruner
-        KappaPruner KLPruner LeastSquares LogPool LPBoostWeights MarginDistancePruner
-        MCMCPruner OptimalWeights OrientationPruner RandomPruner ReduceErrorPruner
-        SDPPruner SimplexWeights SpecialtyPruner
+        ARDPruner Average ClusterPruner EMPruner EPPruner GeneticPruner
+        GreedyPruner KappaErrorHullPruner LeastSquares LogPool LPBoostWeights
+        MCMCPruner OptimalWeights OrderPruner ReduceErrorPruner SDPPruner
+        SimplexWeights
     """,
     "coupled": """
         CoupledKernelClassifier CoupledKernelRegressor LSSVMClassifier LSSVMRegressor

@@ -26,8 +26,8 @@ from committee._validation import (
     label_codes,
 )
 from committee.calibration import Calibration
+from committee.combiner_names import as_combiner
 from committee.combiners import Combiner
-from committee.combiners.by_name import as_combiner
 from committee.distributed import is_dask, lazy_rows
 from committee.ensembles import Rebuilt, Roster, Round, rebuilt
 from committee.ensembles.roster import kind_of_member, with_rows

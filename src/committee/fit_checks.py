@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.base import is_classifier, is_regressor
 
-from committee.combiners.by_name import as_combiner
+from committee.combiner_names import as_combiner
 from committee.members.dask_training import check_generator
 
 

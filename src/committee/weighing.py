@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from committee._typing import FloatArray, Member, Output
 from committee.combiners import Combiner
-from committee.combiners.evidence_pruner import EvidencePruner
+from committee.combiners.ep_pruner import EvidencePruner
 from committee.members import Generation, Generator, TrainingData
 from committee.members.base import BatchedGenerator
 from committee.predictions import predict_all

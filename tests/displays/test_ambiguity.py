@@ -10,8 +10,8 @@ from committee import (
     AmbiguityDisplay,
     Average,
     Bagging,
-    BestPruner,
     CommitteeRegressor,
+    OrderPruner,
     SimplexWeights,
     ambiguity,
     prune,
@@ -42,7 +42,7 @@ def test_the_order_is_that_of_the_pruner_or_of_the_weights(rng):
     y = X[:, 0] ** 2
     committees = [
         CommitteeRegressor(generator=Bagging(6), combiner=combiner, random_state=0)
-        for combiner in (BestPruner(2), SimplexWeights(), Average())
+        for combiner in (OrderPruner("best", 2), SimplexWeights(), Average())
     ]
     best, simplex, average = (committee.fit(X, y) for committee in committees)
     orders = [
@@ -93,7 +93,7 @@ def test_scores_of_a_booster_are_refused(rng):
 def test_the_order_is_found_in_a_pipeline(rng):
     X = rng.normal(size=(60, 2))
     committee = CommitteeRegressor(
-        generator=Bagging(6), combiner=BestPruner(2), random_state=0
+        generator=Bagging(6), combiner=OrderPruner("best", 2), random_state=0
     )
     pipeline = make_pipeline(StandardScaler(), committee).fit(X, X[:, 0])
     display = AmbiguityDisplay.from_estimator(pipeline, X, X[:, 0])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score
 
-from committee import BestPruner, EPPruner, GreedyPruner, combine
+from committee import EPPruner, GreedyPruner, OrderPruner, combine
 from committee.displays.measures import error_of, path_errors, split_measure
 
 
@@ -22,7 +22,7 @@ def test_how_stands_before_what(how):
 
 @pytest.mark.parametrize(
     "combiner",
-    [EPPruner(), EPPruner(votes="equal"), BestPruner(3), GreedyPruner(10)],
+    [EPPruner(), EPPruner(votes="equal"), OrderPruner("best", 3), GreedyPruner(10)],
     ids=repr,
 )
 @pytest.mark.parametrize("kind", ["regression_problem", "multiclass_problem"])
@@ -36,7 +36,7 @@ def test_path_errors_are_those_of_the_weights(combiner, kind, request):
 
 def test_path_errors_of_a_selection_are_its_own_on_its_rows(binary_problem):
     F, y = binary_problem
-    path = BestPruner().fit(F, y).path_
+    path = OrderPruner("best").fit(F, y).path_
     assert path_errors(path, F, y) == pytest.approx(path.error, rel=1e-12)
 
 
@@ -57,7 +57,7 @@ def test_scores_that_need_two_classes_are_not_known_on_one(binary_problem):
 
 def test_committees_with_members_that_are_not_at_hand(binary_problem):
     F, y = binary_problem
-    path = BestPruner().fit(F, y).path_
+    path = OrderPruner("best").fit(F, y).path_
     kept = np.flatnonzero(path.weights[2])
     errors = path_errors(path, F[:, kept], y, members=kept)
     assert errors[:3] == pytest.approx(path.error[:3], rel=1e-12)

@@ -24,7 +24,7 @@ from sklearn.preprocessing import StandardScaler
 import committee
 from committee import (
     Bagging,
-    BestPruner,
+    OrderPruner,
     CommitteeClassifier,
     ModelFileError,
     load,
@@ -259,7 +259,7 @@ def described_again(path, **changes):
 
 def fitted():
     pruned = CommitteeClassifier(
-        generator=Bagging(5), combiner=BestPruner(2), random_state=0
+        generator=Bagging(5), combiner=OrderPruner("best", 2), random_state=0
     )
     return pruned.fit(pd.DataFrame(X, columns=["width", "height"]), Y)
 

@@ -42,7 +42,7 @@ def test_a_moved_class_is_found_by_its_old_name(tmp_path, monkeypatch):
 
 def test_names_of_keys_and_of_strangers_stay():
     node = {"__module__": "a.b", "__class__": "C"}
-    ours = {"__module__": "committee.combiners.average", "__class__": "Average"}
+    ours = {"__module__": "committee.combiners.weights", "__class__": "Average"}
     schema = {**node, "content": {"__module__": ours, "__class__": node}}
     changed = json.loads(registry.with_registered_names(json.dumps(schema).encode()))
     new = {"__module__": registry.__name__, "__class__": "Average"}
@@ -189,10 +189,10 @@ TOUCH = {
     "our loader": lambda trace: call("committee.persistence.save_load", "load", trace),
     "method of ours": lambda trace: node(
         "MethodNode",
-        "committee.combiners.average",
+        "committee.combiners.weights",
         "Average",
         content={
-            "obj": node("ObjectNode", "committee.combiners.average", "Average"),
+            "obj": node("ObjectNode", "committee.combiners.weights", "Average"),
             "func": "fit",
         },
     ),

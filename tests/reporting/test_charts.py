@@ -12,12 +12,12 @@ from sklearn.tree import DecisionTreeClassifier
 from committee import (
     Average,
     Bagging,
-    BestPruner,
     CommitteeClassifier,
     CommitteeRegressor,
     EPPruner,
     GreedyPruner,
     LeastSquares,
+    OrderPruner,
     combine,
     pairwise_kappa,
     report,
@@ -247,7 +247,7 @@ def test_errors_here_are_measured_as_on_the_path(classifier):
 
 
 def test_an_ordering_has_a_committee_of_every_size():
-    committee, X, y = committee_with(BestPruner(4))
+    committee, X, y = committee_with(OrderPruner("best", 4))
     path = path_of(committee, X, y)
     assert path["size"] == list(range(1, 13))
     assert path["chosen"] == 3
@@ -315,7 +315,7 @@ def test_held_out_votes_have_a_note():
 
 
 def test_long_paths_and_large_committees_are_cut(monkeypatch):
-    committee, X, y = committee_with(BestPruner(4))
+    committee, X, y = committee_with(OrderPruner("best", 4))
     monkeypatch.setattr(charts, "_MOST_STEPS", 3)
     monkeypatch.setattr(charts, "_MOST_MEMBERS", 2)
     path = path_of(committee, X, y)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-from committee import BestPruner, RandomPruner, prune, report
+from committee import OrderPruner, prune, report
 from committee.displays.sources import core_of
 from committee.reporting.evaluation import Comparison, evaluate_members
 from committee.reporting.member_table import member_table
@@ -47,7 +47,7 @@ def test_a_pruned_forest_is_compared_with_the_forest_on_these_rows(rows):
 
 def test_one_random_tree_is_clearly_worse(rows):
     forest, X, y = rows
-    one = prune(forest, X[200:400], y[200:400], combiner=RandomPruner(1))
+    one = prune(forest, X[200:400], y[200:400], combiner=OrderPruner("random", 1))
     main = said(one, X[400:], y[400:])[0]
     assert main["kind"] == "warning"
     assert "clearly worse (+" in main["text"]
@@ -78,5 +78,5 @@ def test_a_committee_without_a_combiner_is_set_beside_its_best_member(rows):
     main = said(forest, X[400:], y[400:])[0]
     assert main["text"].startswith("All 40 members have an error rate of")
     assert "the best of them alone" in main["text"]
-    few = prune(forest, X[200:400], y[200:400], combiner=BestPruner(1))
+    few = prune(forest, X[200:400], y[200:400], combiner=OrderPruner("best", 1))
     assert said(few, X[400:], y[400:])[0]["text"].startswith("1 of 40 members has")

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from committee._typing import FloatArray, IntArray
 from committee._validation import label_codes
+from committee.combiner_names import as_combiner
 from committee.combiners import Combiner
-from committee.combiners.by_name import as_combiner
 from committee.ensembles import Roster, roster_of
 from committee.path import Path
 from committee.predictions import member_predictions, predict_members

@@ -10,8 +10,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from committee._typing import BoolArray, FloatArray, IntArray
+from committee.combiner_names import as_combiner
 from committee.combiners import LogPool
-from committee.combiners.by_name import as_combiner
 from committee.predictions import combine
 from committee.probabilities import as_probabilities, pooled_terms
 

@@ -18,8 +18,8 @@ from sklearn.base import clone
 
 from committee._typing import BoolArray, FloatArray, IntArray, Link, Member
 from committee.calibration import Calibration
+from committee.combiner_names import as_combiner
 from committee.combiners import Combiner, EPPruner
-from committee.combiners.by_name import as_combiner
 from committee.diagnostics.missing_votes import FilledVotes
 from committee.ensembles import Roster, known_columns
 from committee.held_out import CrossFit, HeldOutPredictions, as_shares, share_unit

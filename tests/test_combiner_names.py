@@ -11,12 +11,11 @@ from committee import (
     CommitteeRegressor,
     CoupledKernelRegressor,
     EPPruner,
-    RandomPruner,
+    OrderPruner,
     WeightsDisplay,
     prune,
 )
-from committee.combiner_names import COMBINERS
-from committee.combiners.by_name import as_combiner
+from committee.combiner_names import COMBINERS, as_combiner
 
 
 def data():
@@ -43,7 +42,7 @@ def test_a_named_combiner_that_draws_is_seeded_by_the_committee():
     other = clone(made).set_params(random_state=1).fit(X, y).support_
     np.testing.assert_array_equal(once, again)
     assert not np.array_equal(once, other)
-    assert as_combiner(RandomPruner(random_state=5), 0).random_state == 5
+    assert as_combiner(OrderPruner("random", random_state=5), 0).random_state == 5
 
 
 def test_prune_and_coupled_estimators_and_displays_take_names():
