@@ -51,7 +51,6 @@ if TYPE_CHECKING:
         LSSVMRegressor,
     )
     from committee.diagnostics import (
-        Ambiguity,
         GateUsage,
         ambiguity,
         disagreement,
@@ -65,19 +64,13 @@ if TYPE_CHECKING:
     )
     from committee.displays import (
         AmbiguityDisplay,
-        BiasVarianceDisplay,
-        CouplingDisplay,
         CriticalDifferenceDisplay,
         GateDisplay,
-        HeldOutDisplay,
         IntervalDisplay,
         KappaErrorDisplay,
-        PairedRunsDisplay,
-        PosteriorDisplay,
         PruningPathDisplay,
         RefinementDisplay,
         ReliabilityDisplay,
-        RocCommitteeDisplay,
         WeightsDisplay,
     )
     from committee.export import (
@@ -141,7 +134,6 @@ if TYPE_CHECKING:
         report,
     )
     from committee.training_sets import (
-        BiasVariance,
         bias_variance,
     )
 
@@ -150,14 +142,11 @@ __version__ = "0.1.0"
 __all__ = [
     "ARDPruner",
     "AdaBoost",
-    "Ambiguity",
     "AmbiguityDisplay",
     "Arcing",
     "Average",
     "Bagging",
     "BestPruner",
-    "BiasVariance",
-    "BiasVarianceDisplay",
     "BoostingOrderPruner",
     "CellGate",
     "ClusterPruner",
@@ -170,7 +159,6 @@ __all__ = [
     "CorrelationPruner",
     "CoupledKernelClassifier",
     "CoupledKernelRegressor",
-    "CouplingDisplay",
     "CriticalDifferenceDisplay",
     "CrossSplits",
     "DREPPruner",
@@ -182,7 +170,6 @@ __all__ = [
     "GatedEnsembleRegressor",
     "GeneticPruner",
     "GreedyPruner",
-    "HeldOutDisplay",
     "HierarchicalMixtureClassifier",
     "HierarchicalMixtureRegressor",
     "IntervalDisplay",
@@ -209,9 +196,7 @@ __all__ = [
     "Networks",
     "OptimalWeights",
     "OrientationPruner",
-    "PairedRunsDisplay",
     "Pool",
-    "PosteriorDisplay",
     "PrecisionGate",
     "Predictions",
     "PrunedClassifier",
@@ -223,7 +208,6 @@ __all__ = [
     "ReduceErrorPruner",
     "RefinementDisplay",
     "ReliabilityDisplay",
-    "RocCommitteeDisplay",
     "Rotations",
     "SDPPruner",
     "SimplexWeights",
@@ -268,14 +252,13 @@ _NAMES_OF = {
         CoupledKernelClassifier CoupledKernelRegressor LSSVMClassifier LSSVMRegressor
     """,
     "diagnostics": """
-        Ambiguity GateUsage ambiguity disagreement double_fault error_correlation
+        GateUsage ambiguity disagreement double_fault error_correlation
         expected_calibration_error gate_usage margins pairwise_kappa q_statistic
     """,
     "displays": """
-        AmbiguityDisplay BiasVarianceDisplay CouplingDisplay
-        CriticalDifferenceDisplay GateDisplay HeldOutDisplay IntervalDisplay
-        KappaErrorDisplay PairedRunsDisplay PosteriorDisplay PruningPathDisplay
-        RefinementDisplay ReliabilityDisplay RocCommitteeDisplay WeightsDisplay
+        AmbiguityDisplay CriticalDifferenceDisplay GateDisplay IntervalDisplay
+        KappaErrorDisplay PruningPathDisplay RefinementDisplay ReliabilityDisplay
+        WeightsDisplay
     """,
     "committee": "CommitteeClassifier CommitteeRegressor",
     "export": "to_onnx to_sklearn",
@@ -295,7 +278,7 @@ _NAMES_OF = {
     "predictions": "combine member_predictions",
     "pruning": "PrunedClassifier PrunedRegressor prune refine",
     "reporting.report": "report",
-    "training_sets": "BiasVariance bias_variance",
+    "training_sets": "bias_variance",
 }
 _MODULE_OF = {
     name: module for module, names in _NAMES_OF.items() for name in names.split()

@@ -9,15 +9,12 @@ import pytest
 
 from committee import (
     AmbiguityDisplay,
-    CouplingDisplay,
     CriticalDifferenceDisplay,
     EPPruner,
     KappaErrorDisplay,
-    PairedRunsDisplay,
-    PosteriorDisplay,
     PruningPathDisplay,
     ReduceErrorPruner,
-    RocCommitteeDisplay,
+    ReliabilityDisplay,
     WeightsDisplay,
 )
 from committee.displays import style
@@ -72,16 +69,6 @@ def test_new_figures_and_given_axes(ax):
     assert display.plot().ax_ is not ax
 
 
-def coupling(F, y):
-    slabs = [F[:, :40, 1], F[:, :40, 1] / 2]
-    return CouplingDisplay.from_predictions(slabs, y, [0.0, 1.0], x=F[:, 0, 0])
-
-
-def posterior(F, y):
-    a = F.shape[1]
-    return PosteriorDisplay(np.zeros(a), np.eye(a), F[..., 1])
-
-
 def pruning_path(F, y):
     return PruningPathDisplay.from_predictions(F, y, F_test=F, y_test=y)
 
@@ -91,13 +78,8 @@ def pruning_path(F, y):
     [
         (AmbiguityDisplay.from_predictions, {"lw": 1}),
         (lambda F, y: CriticalDifferenceDisplay(F[0, :40, 1], 0.1), {"color": "red"}),
-        (coupling, {"lw": 1}),
-        (coupling, {"kind": "error"}),
         (KappaErrorDisplay.from_predictions, {"alpha": 0.5}),
-        (lambda F, y: PairedRunsDisplay(F[:, :40, 1]), {"widths": 0.2}),
-        (posterior, {"s": 1}),
         (pruning_path, {"lw": 1}),
-        (RocCommitteeDisplay.from_predictions, {"color": "red"}),
         (lambda F, y: WeightsDisplay(F[0, :, 1]), {"marker": "s"}),
     ],
 )
@@ -145,7 +127,7 @@ def test_panels_of_a_grid_keep_their_room(size, binary_problem):
     path(F, y, combiner=ReduceErrorPruner(), **test, ax=axes[0, 1])
     AmbiguityDisplay.from_predictions(F, y, ax=axes[0, 2])
     KappaErrorDisplay.from_predictions(F, y, ax=axes[1, 0])
-    RocCommitteeDisplay.from_predictions(F, y, ax=axes[1, 1])
+    ReliabilityDisplay.from_predictions(y, F.mean(axis=1), ax=axes[1, 1])
     WeightsDisplay.from_predictions(F, y, ax=axes[1, 2])
     figure.canvas.draw()
     for ax in axes.flat:

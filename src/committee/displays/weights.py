@@ -198,7 +198,7 @@ def posterior_std(combiner: Any) -> FloatArray | None:
     another committee of the path, are not the weights that the posterior is of.
     """
     if hasattr(combiner, "samples_"):
-        active = combiner.ep_.posterior_.active
+        active = combiner.posterior_.active
         spread = combiner.samples_.std(axis=(0, 1))
     elif hasattr(combiner, "posterior_"):
         step = combiner.posterior_
