@@ -16,8 +16,8 @@ from committee.displays.style import (
     GREY,
     VERMILION,
     legend_above,
+    show_faint,
     thin,
-    thin_lines,
 )
 from committee.losses import area_under_curve
 
@@ -39,17 +39,20 @@ def draw_roc_curves(ax: Any, positive: BoolArray, f: FloatArray, score: Any) -> 
     """
     curves = [roc(positive, f_m) for f_m in np.ascontiguousarray(f.T)]
     areas = [np.trapezoid(tpr, fpr) for fpr, tpr in (c.T for c in curves)]
-    label = f"{len(curves)} members: AUC {np.mean(areas):.3f} on average, "
-    label += f"{np.max(areas):.3f} at best"
+    label: str | None = f"{len(curves)} members: AUC {np.mean(areas):.3f} on average, "
+    label = f"{label}{np.max(areas):.3f} at best"
     ax.plot([0, 1], [0, 1], ls=":", color=GREY, lw=1, label="chance")
-    thinned = [curve[thin(len(curve), _MOST_POINTS)] for curve in curves]
-    thin_lines(ax, thinned, BLUE, label)
+    style = {"color": BLUE, "lw": 0.7, "alpha": max(0.06, 0.75 / len(curves) ** 0.5)}
+    for curve in curves:
+        x, y = curve[thin(len(curve), _MOST_POINTS)].T
+        ax.plot(x, y, label=label, **style)
+        label = None
     area = area_under_curve(positive, score)
     label = f"committee: AUC {area.value:.3f} ± {area.se:.3f}"
     ax.plot(*roc(positive, score).T, color=BLACK, lw=2.6, label=label)
     ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
     ax.set(xlabel="false positive rate", ylabel="true positive rate")
-    ax.legend(loc="lower right", fontsize="small")
+    show_faint(ax.legend(loc="lower right", fontsize="small"))
 
 
 def draw_runs(ax: Any, scores: FloatArray, names: Sequence[str], label: str) -> None:

@@ -81,7 +81,7 @@ def test_a_pruned_committee_and_the_test_error_of_its_forest(rng, drawn):
     )
     assert np.array_equal(display.error, small.path_.error)
     assert display.ax_.get_ylabel() == "error rate"
-    assert "cross-fitted" in labels(display)
+    assert "held-out" in labels(display)
     assert len(display.test_error) == len(small.path_)
     marked = drawn(PruningPathDisplay.from_estimator(small))
     assert marked.chosen == small.n_members_
@@ -129,7 +129,7 @@ def test_the_evidence_has_one_scale_however_often_it_is_drawn(binary_problem, ax
 
 
 def test_wrong_input_is_refused(regression_problem, rng):
-    with pytest.raises(TypeError, match=r"kept by EPPruner, .*Got Average\."):
+    with pytest.raises(TypeError, match=r"have a pruning path. Got Average\."):
         PruningPathDisplay.from_predictions(*regression_problem, combiner=Average())
     X = rng.normal(size=(20, 2))
     plain = CommitteeRegressor(generator=Bagging(3)).fit(X, X[:, 0])
@@ -210,9 +210,9 @@ def test_a_pipeline_around_a_committee(rng, drawn):
 def test_rows_need_targets_and_targets_rows(binary_problem):
     F, y = binary_problem
     pruner = EPPruner().fit(F, y)
-    with pytest.raises(ValueError, match=r"Got X_test alone: pass y_test as well"):
+    with pytest.raises(ValueError, match=r"Got only X_test: pass y_test as well"):
         PruningPathDisplay.from_estimator(pruner, F)
-    with pytest.raises(ValueError, match=r"Got y_test alone: pass F_test as well"):
+    with pytest.raises(ValueError, match=r"Got only y_test: pass F_test as well"):
         PruningPathDisplay.from_path(pruner.path_, y_test=y)
 
 

@@ -4,7 +4,6 @@ import builtins
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 from committee import (
@@ -38,15 +37,6 @@ def test_names_are_numbers_unless_given():
     assert style.check_names(None, 3, "members") == ["0", "1", "2"]
     with pytest.raises(ValueError, match=r"each of the 3 members. Got 2"):
         style.check_names(["a", "b"], 3, "members")
-
-
-def test_a_method_is_given_by_name_or_number():
-    assert style.number_of("b", ["a", "b"]) == 1
-    assert style.number_of(np.int64(0), ["a", "b"]) == 0
-    assert style.number_of(2, ["2", "1"]) == 0  # a name that is a number
-    for unknown in ("c", 2, -1):
-        with pytest.raises(ValueError, match=r"one of the methods \['a', 'b'\]"):
-            style.number_of(unknown, ["a", "b"])
 
 
 def test_thinning_keeps_both_ends():

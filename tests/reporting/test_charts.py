@@ -332,7 +332,7 @@ def test_a_pruned_forest_knows_the_bytes_and_not_all_members(pruned):
     assert sorted(path["members"][at]) == sorted(small.support_.tolist())
     assert path["size"][at] == small.n_members_
     assert all(b > 0 for b in path["bytes"])
-    assert path["measure"] == small.path_.measure == "cross-fitted error rate"
+    assert path["measure"] == small.path_.measure == "held-out error rate"
     assert set(path["error"]) <= set(small.path_.error)
     assert path["note"] == ""
     # Members that were left out predict as well, as long as they are at hand.

@@ -67,7 +67,7 @@ def test_headlines_of_a_pruned_forest_are_those_of_its_summary(pruned):
     assert gain["note"].startswith((gap, "the same on every row"))
     lines = {name: cells for name, *cells in page_text.pruning(core)}
     assert lines["members"][:2] == ["30", str(core.n_members_)]
-    assert lines["error rate, cross-fitted"][0] == before
+    assert lines["held-out error rate"][0] == before
 
 
 def test_a_refined_forest_shows_leaves_and_depth():

@@ -1,6 +1,8 @@
-"""Numbers first, then their picture: displays in the style of scikit-learn.
+"""Displays in the style of scikit-learn: numbers first, then the picture.
 
-Every display holds its numbers as attributes; matplotlib is imported by `plot`.
+The constructor, or `compute`, makes the numbers and keeps them as attributes. `plot`
+draws them and imports matplotlib. `from_estimator` and `from_predictions` do both. The
+report reads the attributes and draws them itself.
 """
 
 from committee.displays.ambiguity import AmbiguityDisplay
