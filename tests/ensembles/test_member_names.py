@@ -112,7 +112,7 @@ def test_displays_and_the_report_show_names(tmp_path):
     pytest.importorskip("matplotlib")
     from committee import WeightsDisplay, report
     from committee.reporting.evaluation import evaluate_members
-    from committee.reporting.member_table import member_table
+    from committee.reporting.page_text import member_table
 
     _, _, X, y = rows()
     for ensemble in (fitted(), dict(fitted())):

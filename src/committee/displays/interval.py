@@ -8,7 +8,7 @@ import numpy as np
 
 from committee._typing import FloatArray
 from committee.displays.style import BLUE, GREY, VERMILION, Display, legend_above, thin
-from committee.losses import mean_and_se
+from committee.losses import mean_of
 
 #: Largest number of rows that are drawn.
 _ROWS = 300
@@ -68,11 +68,14 @@ class IntervalDisplay(Display):
             )
         self.requested = coverage
         lower, upper = self.interval.T
-        self.width, self.width_se = mean_and_se(upper - lower, sample_weight)
+        s = None if sample_weight is None else np.asarray(sample_weight)
+        width = mean_of(upper - lower, s)
+        self.width, self.width_se = width.value, width.se
         self.coverage = self.coverage_se = None
         if self.y is not None:
-            within = ((lower <= self.y) & (self.y <= upper)).astype(np.float64)
-            self.coverage, self.coverage_se = mean_and_se(within, sample_weight)
+            within = (lower <= self.y) & (self.y <= upper)
+            share = mean_of(within.astype(np.float64), s)
+            self.coverage, self.coverage_se = share.value, share.se
 
     @classmethod
     def from_estimator(
