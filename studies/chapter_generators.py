@@ -259,7 +259,7 @@ def _cross_splits() -> BoolArray:
         combiner=OptimalWeights(),
         random_state=0,
     )
-    return committee.fit(x[:, None], x).held_out_
+    return np.asarray(committee.fit(x[:, None], x).held_out_)
 
 
 STUDY = Study(

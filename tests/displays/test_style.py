@@ -60,7 +60,8 @@ def test_new_figures_and_given_axes(ax):
 
 
 def pruning_path(F, y):
-    return PruningPathDisplay.from_predictions(F, y, F_test=F, y_test=y)
+    path = EPPruner().fit(F, y).path_
+    return PruningPathDisplay.from_path(path, F_test=F, y_test=y)
 
 
 @pytest.mark.parametrize(
@@ -111,14 +112,13 @@ def test_panels_of_a_grid_keep_their_room(size, binary_problem):
 
     F, y = binary_problem
     figure, axes = plt.subplots(2, 3, figsize=size, layout="constrained")
-    path = PruningPathDisplay.from_predictions
-    test = {"F_test": F, "y_test": y}
-    path(F, y, combiner=EPPruner(), **test, ax=axes[0, 0])
-    path(F, y, combiner=ReduceErrorPruner(), **test, ax=axes[0, 1])
+    for pruner, panel in zip((EPPruner(), ReduceErrorPruner()), axes[0], strict=False):
+        path = pruner.fit(F, y).path_
+        PruningPathDisplay.from_path(path, F_test=F, y_test=y, ax=panel)
     AmbiguityDisplay.from_predictions(F, y, ax=axes[0, 2])
     KappaErrorDisplay.from_predictions(F, y, ax=axes[1, 0])
     ReliabilityDisplay.from_predictions(y, F.mean(axis=1), ax=axes[1, 1])
-    WeightsDisplay.from_predictions(F, y, ax=axes[1, 2])
+    WeightsDisplay.from_estimator(EPPruner().fit(F, y), ax=axes[1, 2])
     figure.canvas.draw()
     for ax in axes.flat:
         box = ax.get_position()

@@ -50,9 +50,7 @@ def test_spread_of_draws_is_theirs(regression_problem):
 
 @pytest.mark.parametrize("combiner", [SimplexWeights(), EPPruner(votes="equal")])
 def test_votes_and_plain_weights_have_no_spread(combiner, regression_problem, drawn):
-    display = drawn(
-        WeightsDisplay.from_predictions(*regression_problem, combiner=combiner)
-    )
+    display = drawn(WeightsDisplay.from_estimator(combiner.fit(*regression_problem)))
     assert display.std is None
     assert display.ax_.get_xlabel() == "weight"
 
@@ -84,7 +82,7 @@ def test_largest_weights_come_first_whatever_their_sign(drawn):
 def test_names_of_columns_and_of_a_pool(regression_problem, rng):
     F, y = regression_problem
     frame = pd.DataFrame(F, columns=[f"m_{i} $" for i in range(7)])
-    named = WeightsDisplay.from_predictions(frame, y, combiner=Average())
+    named = WeightsDisplay.from_estimator(Average().fit(frame, y))
     assert tick_labels(named)[0] == r"m_0 \$"
     X = rng.normal(size=(40, 2))
     pool = Pool([("tree", DecisionTreeRegressor()), ("ridge", Ridge())])

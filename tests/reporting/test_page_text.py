@@ -78,7 +78,7 @@ def test_a_refined_forest_shows_leaves_and_depth():
     found = small.summary().refinement
     assert lines["leaves"] == (f"{found.leaves_before:,}", f"{found.leaves_after:,}")
     assert lines["deepest tree"][1] == str(found.depth_after)
-    assert "RMSE of as many trees, unrefined" in lines
+    assert "held-out RMSE of as many trees, unrefined" in lines
     assert "<caption>" in report(small, X, y)
 
 

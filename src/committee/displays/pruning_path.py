@@ -14,7 +14,6 @@ from committee.combiners.objectives import row_score
 from committee.displays.sources import (
     all_predictions_of,
     core_of,
-    fit_combiner,
     kind_of,
     path_of,
 )
@@ -232,43 +231,6 @@ class PruningPathDisplay(Display):
         display = cls.compute(
             path, F_test=F_test, y_test=y_test, members=members, chosen=chosen
         )
-        return display.plot(ax, **kwargs)
-
-    @classmethod
-    def from_predictions(
-        cls,
-        F: Any,
-        y: Any,
-        *,
-        combiner: Any = None,
-        held_out: Any = None,
-        sample_weight: Any = None,
-        F_test: Any = None,
-        y_test: Any = None,
-        ax: Any = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Fit a pruner on predictions and draw its path.
-
-        Parameters
-        ----------
-        F : array of shape (N, M) or (N, M, K)
-        y : array of shape (N,)
-        combiner : combiner, default=None
-            `EPPruner()` by default. A clone is fitted.
-        held_out, sample_weight : arrays, default=None
-            Parameters of the combiner's `fit`.
-        F_test, y_test : arrays, default=None
-            Other rows, for the test error.
-        ax : matplotlib Axes, default=None
-        **kwargs
-            Passed to `Axes.plot` for the line of the error.
-        """
-        fitted: Any = fit_combiner(combiner, F, y, held_out, sample_weight)
-        if not hasattr(fitted, "path_"):
-            return cls.from_estimator(fitted)
-        chosen = len(fitted.support_)
-        display = cls.compute(fitted.path_, F_test=F_test, y_test=y_test, chosen=chosen)
         return display.plot(ax, **kwargs)
 
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:

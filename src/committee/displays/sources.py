@@ -6,14 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from committee._typing import FloatArray, IntArray
 from committee._validation import label_codes
 from committee.combiners import Combiner
-from committee.combiners.by_name import as_combiner
 from committee.ensembles import Roster, roster_of
 from committee.path import Path
 from committee.predictions import member_predictions, predict_members
@@ -116,14 +114,6 @@ def kind_of(estimator: Any) -> str:
     if combiner is None:
         return f"{type(estimator).__name__} without a combiner"
     return type(combiner).__name__
-
-
-def fit_combiner(
-    combiner: Combiner | str | None, F: Any, y: Any, held_out: Any, sample_weight: Any
-) -> Combiner:
-    """Return a fitted clone of the combiner; default `EPPruner()`."""
-    fresh: Combiner = clone(as_combiner("ep" if combiner is None else combiner))
-    return fresh.fit(F, y, held_out=held_out, sample_weight=sample_weight)
 
 
 def predictions_of(

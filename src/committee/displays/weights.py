@@ -11,7 +11,6 @@ from committee._validation import check_weights
 from committee.displays.sources import (
     combiner_of,
     core_of,
-    fit_combiner,
     known_names,
     weights_of,
 )
@@ -108,37 +107,6 @@ class WeightsDisplay(Display):
         if names is None:
             names = known_names(core)
         return cls(w, std=posterior_std(combiner), names=names)
-
-    @classmethod
-    def from_predictions(
-        cls,
-        F: Any,
-        y: Any,
-        *,
-        combiner: Any = None,
-        held_out: Any = None,
-        sample_weight: Any = None,
-        names: Any = None,
-        ax: Any = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Fit a combiner on predictions and draw its weights.
-
-        Parameters
-        ----------
-        F : array of shape (N, M) or (N, M, K)
-        y : array of shape (N,)
-        combiner : combiner, default=None
-            `EPPruner()` by default. A clone is fitted.
-        held_out, sample_weight : arrays, default=None
-            Parameters of the combiner's `fit`.
-        names : sequence of M names, default=None
-        ax : matplotlib Axes, default=None
-        **kwargs
-            Passed to `Axes.plot`, which draws the points.
-        """
-        fitted = fit_combiner(combiner, F, y, held_out, sample_weight)
-        return cls.from_estimator(fitted, names=names, ax=ax, **kwargs)
 
     def _figsize(self) -> tuple[float, float]:
         n = len(self.bars)
