@@ -60,7 +60,7 @@ def test_shares_entropy_and_the_columns_that_tell_most(mixture):
     np.testing.assert_allclose(first[:, 2], G.max(axis=1)[G.argmax(axis=1) == order[0]])
     json.dumps(rounded(found), allow_nan=False)
     html = report(mixture, X, y)
-    assert "Who answers where?" in html
+    assert "Which member has the largest weight where?" in html
 
 
 def test_the_terms_of_ambiguity_are_those_of_the_gate(mixture):
@@ -105,8 +105,10 @@ def test_a_gate_that_learned_nothing_says_so_and_no_gate_says_nothing():
     assert gated.gate_.gate_share_ == 0.0
     html = report(gated, X[1::2], y[1::2])
     assert "has kept the same weights on every row" in html
-    assert "Means over the rows" in html
+    assert "these are means over the rows" in html
     plain = CommitteeClassifier(generator=pool, random_state=0).fit(X[::2], y[::2])
     evaluated = evaluate_members(plain, X[1::2], y[1::2])
     assert gate(evaluated, X[1::2], ["a", "b"]) is None
-    assert "Who answers where?" not in report(plain, X[1::2], y[1::2])
+    assert "Which member has the largest weight where?" not in report(
+        plain, X[1::2], y[1::2]
+    )

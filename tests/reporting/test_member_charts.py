@@ -314,7 +314,7 @@ def test_held_out_votes_have_a_note():
     assert path["measure"] == "leave-one-out error rate"
     assert path["note"] == "rows on which no member has a vote count half"
     assert path["alt"].endswith("Rows on which no member has a vote count half.")
-    assert "On the blue line rows on which no member has a vote" in report(
+    assert "For the blue line, rows on which no member has a vote" in report(
         committee, X[200:], y[200:]
     )
 
