@@ -69,8 +69,8 @@ def test_training_rows_and_empty_members_are_warned_of(rows):
 )
 def test_a_difference_is_one_beyond_two_standard_errors(gap, word):
     other = ComparedError(0.1 + gap, 0.0, 1.0, gap, 0.01)
-    _, text = _compared("It", "others", other, NumberFormat.of("error rate", 0.1))
-    assert f": {word}" in text
+    found = _compared("It", "others", other, NumberFormat.of("error rate", 0.1))
+    assert f": {word}" in found["text"]
 
 
 def test_a_committee_without_a_combiner_is_set_beside_its_best_member(rows):

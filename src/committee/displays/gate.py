@@ -127,34 +127,10 @@ class GateDisplay(Display):
             Parameters of `from_estimator`.
         """
         if columns is None:
-            table, called = _numeric_columns(X, len(G))
-            across, up = telling_columns(table, G.argmax(axis=1))
-            return cls(
-                table[:, [across, up]],
-                G,
-                names=names,
-                labels=(called[across], called[up]),
-            )
-        if len(columns) != 2:
-            raise ValueError(f"columns must name two columns. Got {columns!r}.")
-        known = column_names(X)
-        if not hasattr(X, "shape"):
-            X = np.asarray(X)
-        try:
-            picked = [np.asarray(safe_indexing(X, c, axis=1)).ravel() for c in columns]
-        except (IndexError, KeyError) as error:
-            raise ValueError(
-                f"columns must name two columns of X, by number or by name. Got {columns!r}."
-            ) from error
-        labels = [
-            str(c)
-            if isinstance(c, str)
-            else f"column {c}"
-            if known is None
-            else known[c]
-            for c in columns
-        ]
-        return cls(np.column_stack(picked), G, names=names, labels=labels)
+            points, labels = _telling_columns(X, np.argmax(G, axis=1))
+        else:
+            points, labels = _picked_columns(X, columns)
+        return cls(points, G, names=names, labels=labels)
 
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
         """Draw a cloud for each member that has the largest weight in some row."""
@@ -204,24 +180,44 @@ def _numeric_columns(X: Any, n_rows: int) -> tuple[FloatArray, list[str]]:
     return table, [name for _, name in kept]
 
 
-def telling_columns(table: FloatArray, winner: IntArray) -> tuple[int, int]:
+def _telling_columns(X: Any, winner: IntArray) -> tuple[FloatArray, list[str]]:
     """Return the two columns in which rows of different winners differ most.
 
     Columns are compared by the sum of squares of their ranks between the winners. Raise
     ValueError if fewer than two columns vary.
     """
-    ranks = table.argsort(axis=0).argsort(axis=0).astype(np.float64)
-    ranks -= ranks.mean(axis=0)
-    varies = np.ptp(table, axis=0) > 0 if len(table) else np.zeros(0, dtype=bool)
-    if np.count_nonzero(varies) < 2:
+    table, names = _numeric_columns(X, len(winner))
+    varies = np.flatnonzero(np.ptp(table, axis=0))
+    if len(varies) < 2:
         raise ValueError(
             "The picture of a gate needs two columns of finite numbers that vary. Got "
-            f"{np.count_nonzero(varies)}."
+            f"{len(varies)}."
         )
-    between = np.zeros(table.shape[1])
-    for m in np.unique(winner):
-        of = winner == m
-        between += of.sum() * ranks[of].mean(axis=0) ** 2
-    between = np.where(varies, between, -1.0)
-    across, up = np.argsort(-between, kind="stable")[:2].tolist()
-    return across, up
+    ranks = table[:, varies].argsort(axis=0).argsort(axis=0).astype(np.float64)
+    ranks -= ranks.mean(axis=0)
+    groups = [ranks[winner == m] for m in np.unique(winner)]
+    between = sum(len(group) * group.mean(axis=0) ** 2 for group in groups)
+    largest = varies[np.argsort(-between, kind="stable")[:2]]
+    return table[:, largest], [names[c] for c in largest]
+
+
+def _picked_columns(X: Any, columns: Any) -> tuple[FloatArray, list[str]]:
+    """Return the two columns of X with these numbers or names, and their names."""
+    if len(columns) != 2:
+        raise ValueError(f"columns must name two columns. Got {columns!r}.")
+    known = column_names(X)
+    if not hasattr(X, "shape"):
+        X = np.asarray(X)
+    try:
+        picked = [np.asarray(safe_indexing(X, c, axis=1)).ravel() for c in columns]
+    except (IndexError, KeyError) as error:
+        raise ValueError(
+            f"columns must name two columns of X, by number or by name. Got {columns!r}."
+        ) from error
+
+    def name_of(c: Any) -> str:
+        if isinstance(c, str):
+            return c
+        return f"column {c}" if known is None else known[c]
+
+    return np.column_stack(picked), [name_of(c) for c in columns]

@@ -254,43 +254,33 @@ def ambiguity(
         "diversity": display.diversity[shown].tolist(),
         "weighted": shares is not None,
         "gated": evaluated.gate is not None,
-        "total": _own_terms(C, None if w is None else own)
-        if evaluated.gate is None
-        else _gated_terms(evaluated, evaluated.gate),
+        "total": _own_terms(evaluated, None if w is None else own),
         "alt": "Line chart of member error, diversity and ensemble error of growing "
         f"committees, largest weights first, {how}: with all {len(order)} the members "
         f"err by {figures(member[-1])}, together by {figures(ensemble[-1])}.",
     }
 
 
-def _own_terms(C: FloatArray, w: FloatArray | None) -> dict[str, Any] | None:
-    """Return the terms of the committee's own weights, scaled to sum one.
+def _own_terms(
+    evaluated: EvaluatedMembers, w: FloatArray | None
+) -> dict[str, Any] | None:
+    """Return the terms of the committee's own weights, scaled to sum one, or its gate.
 
     None if it does not average, or if the sum of its weights is not positive.
     """
-    if w is None or not w.sum() > 0:
+    scaled = False
+    if evaluated.gate is not None:
+        G, s = evaluated.gate[evaluated.drawn], evaluated.drawn_weight
+        parts = decompose(evaluated.F, evaluated.drawn_y, G, by_row=True)
+        ensemble, member = (float(np.average(part, weights=s)) for part in parts[:2])
+    elif w is None or not w.sum() > 0:
         return None
-    own = w / w.sum()
-    member, ensemble = float(own @ np.diag(C)), float(own @ C @ own)
-    return _terms(member, ensemble, scaled=bool(abs(w.sum() - 1) > _ROUNDING))
-
-
-def _gated_terms(evaluated: EvaluatedMembers, G: FloatArray) -> dict[str, Any]:
-    """Return the terms of weights that depend on x, on the sampled rows."""
-    parts = decompose(evaluated.F, evaluated.drawn_y, G[evaluated.drawn], by_row=True)
-    ensemble, member = (
-        float(np.average(part, weights=evaluated.drawn_weight)) for part in parts[:2]
-    )
-    return _terms(member, ensemble, scaled=False)
-
-
-def _terms(member: float, ensemble: float, *, scaled: bool) -> dict[str, Any]:
-    return {
-        "member": member,
-        "ensemble": ensemble,
-        "diversity": member - ensemble,
-        "scaled": scaled,
-    }
+    else:
+        C, own = evaluated.correlation, w / w.sum()
+        member, ensemble = float(own @ np.diag(C)), float(own @ C @ own)
+        scaled = bool(abs(w.sum() - 1) > _ROUNDING)
+    terms = {"member": member, "ensemble": ensemble, "diversity": member - ensemble}
+    return {**terms, "scaled": scaled}
 
 
 def _cloud(x: FloatArray, y: FloatArray) -> dict[str, Any]:

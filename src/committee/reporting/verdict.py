@@ -19,35 +19,25 @@ def verdict(
     core: Any, evaluated: EvaluatedMembers, table: MemberTable
 ) -> list[dict[str, str]]:
     """Return sentences, each with a kind: "good", "plain" or "warning"."""
-    sentences = [_main(core, evaluated, table), *_costs(core)]
-    if evaluated.is_training:
-        sentences.insert(
-            0,
-            _sentence(
-                "warning",
-                "Members were trained on these rows: errors on this page are too small. "
-                "Make the report with rows that no member was trained on.",
-            ),
-        )
-    own = evaluated.comparisons
+    own, after = evaluated.comparisons, []
     if not own["constant"].gap > 0:
-        sentences.append(
-            _sentence(
-                "warning",
-                "It is not better than always predicting "
-                f"{_constant_name(evaluated)}: members do not help on these rows.",
-            )
+        after.append(
+            f"It is not better than always predicting {_constant_name(evaluated)}: "
+            "members do not help on these rows."
         )
     if len(table.kept) > 1 and _direction(own["best"]) == "less":
-        name = table.names[evaluated.best]
-        sentences.append(
-            _sentence(
-                "warning",
-                f"One member alone, {name}, has a smaller error on these rows, but it "
-                "was picked on them.",
-            )
+        after.append(
+            f"One member alone, {table.names[evaluated.best]}, has a smaller error on "
+            "these rows, but it was picked on them."
         )
-    return sentences
+    before = "Members were trained on these rows: errors on this page are too small. "
+    before += "Make the report with rows that no member was trained on."
+    return [
+        *([_sentence("warning", before)] if evaluated.is_training else []),
+        _main(core, evaluated, table),
+        *_costs(core),
+        *(_sentence("warning", text) for text in after),
+    ]
 
 
 def _main(core: Any, evaluated: EvaluatedMembers, table: MemberTable) -> dict[str, str]:
@@ -70,7 +60,7 @@ def _main(core: Any, evaluated: EvaluatedMembers, table: MemberTable) -> dict[st
         if key == "equal" and (hasattr(core, "path_") or _is_average(evaluated)):
             continue
         other = evaluated.comparisons[key]
-        return _sentence(*_compared(text, name, other, written))
+        return _compared(text, name, other, written)
     summary = summary_of(core)
     if summary is not None:
         shown = NumberFormat.of(summary.measure, summary.error_after)
@@ -88,30 +78,27 @@ def _main(core: Any, evaluated: EvaluatedMembers, table: MemberTable) -> dict[st
         )
     best = evaluated.comparisons["best"]
     if kept > 1:
-        return _sentence(
-            *_compared(
-                text, "the best of them alone, picked on these rows", best, written
-            )
-        )
+        name = "the best of them alone, picked on these rows"
+        return _compared(text, name, best, written)
     return _sentence("plain", f"{text}.")
 
 
 def _compared(
     text: str, name: str, other: ComparedError, written: NumberFormat
-) -> tuple[str, str]:
-    """Return the kind and the sentence of a comparison with another prediction."""
+) -> dict[str, str]:
+    """Return the sentence of a comparison with another prediction."""
     error = written.text(other.error)
     if other.is_same:
-        return "good", f"{text}, the same on every row as {name}."
+        return _sentence("good", f"{text}, the same on every row as {name}.")
     if np.isnan(other.gap_se):
-        return "plain", f"{text}, against {error} of {name}."
+        return _sentence("plain", f"{text}, against {error} of {name}.")
     gap = written.change(-other.gap, other.gap_se)
-    direction = _direction(other)
-    if direction == "none":
-        return "good", f"{text}, {name} {error}: no clear difference ({gap})."
-    if direction == "more":
-        return "good", f"{text}, {name} {error}: clearly better ({gap})."
-    return "warning", f"{text}, {name} {error}: clearly worse ({gap})."
+    kind, found = {
+        "none": ("good", "no clear difference"),
+        "more": ("good", "clearly better"),
+        "less": ("warning", "clearly worse"),
+    }[_direction(other)]
+    return _sentence(kind, f"{text}, {name} {error}: {found} ({gap}).")
 
 
 def _direction(other: ComparedError) -> str:
