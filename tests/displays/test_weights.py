@@ -48,6 +48,18 @@ def test_spread_of_draws_is_theirs(regression_problem):
     assert display.std[mcmc.support_] == pytest.approx(draws.std(axis=0))
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_draws_may_choose_another_committee_than_ep():
+    rng = np.random.default_rng(3)
+    y = rng.normal(size=40)
+    F = y[:, None] + rng.normal(size=(40, 7))
+    mcmc = MCMCPruner(n_samples=50, n_chains=2, random_state=3, loo="draws").fit(F, y)
+    assert len(mcmc.support_) < len(mcmc.ep_.support_)
+    display = WeightsDisplay.compute(mcmc)
+    draws = mcmc.samples_.reshape(-1, len(mcmc.support_))
+    assert display.std[mcmc.support_] == pytest.approx(draws.std(axis=0))
+
+
 @pytest.mark.parametrize("combiner", [SimplexWeights(), EPPruner(votes="equal")])
 def test_votes_and_plain_weights_have_no_spread(combiner, regression_problem, drawn):
     display = drawn(WeightsDisplay.from_estimator(combiner.fit(*regression_problem)))

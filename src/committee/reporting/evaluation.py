@@ -135,7 +135,7 @@ class ComparedError:
 
     @property
     def is_same(self) -> bool:
-        """Whether both predictions have the same error on every row, up to rounding."""
+        """True if both predictions have the same error on every row, up to rounding."""
         least = _ROUNDING * self.error
         return abs(self.gap) <= least and not self.gap_se > least
 
@@ -187,7 +187,7 @@ class EvaluatedMembers:
 
     @property
     def is_classifier(self) -> bool:
-        """Whether the targets are classes."""
+        """True if the targets are classes."""
         return self.roster.classes is not None
 
     @property
