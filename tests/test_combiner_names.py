@@ -12,7 +12,6 @@ from committee import (
     CoupledKernelRegressor,
     EPPruner,
     OrderPruner,
-    WeightsDisplay,
     prune,
 )
 from committee.combiner_names import COMBINERS, as_combiner
@@ -45,16 +44,13 @@ def test_a_named_combiner_that_draws_is_seeded_by_the_committee():
     assert as_combiner(OrderPruner("random", random_state=5), 0).random_state == 5
 
 
-def test_prune_and_coupled_estimators_and_displays_take_names():
+def test_prune_and_coupled_estimators_take_names():
     X, y = data()
     forest = RandomForestClassifier(10, random_state=0).fit(X[:60], y[:60] > 0)
     small = prune(forest, X[60:], y[60:] > 0, combiner="reduce-error")
     assert type(small.combiner_).__name__ == COMBINERS["reduce-error"]
     coupled = CoupledKernelRegressor(3, combiner="average", random_state=0).fit(X, y)
     np.testing.assert_allclose(coupled.weights_, 1 / 3)
-    F = y[:, None] + np.eye(4)[np.arange(len(y)) % 4]
-    display = WeightsDisplay.from_predictions(F, y, combiner="average")
-    np.testing.assert_allclose(display.weights, 0.25)
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
         LSSVMRegressor,
     )
     from committee.diagnostics import (
-        Ambiguity,
         ambiguity,
         disagreement,
         double_fault,
@@ -52,19 +51,13 @@ if TYPE_CHECKING:
     )
     from committee.displays import (
         AmbiguityDisplay,
-        BiasVarianceDisplay,
-        CouplingDisplay,
         CriticalDifferenceDisplay,
         GateDisplay,
-        HeldOutDisplay,
         IntervalDisplay,
         KappaErrorDisplay,
-        PairedRunsDisplay,
-        PosteriorDisplay,
         PruningPathDisplay,
         RefinementDisplay,
         ReliabilityDisplay,
-        RocCommitteeDisplay,
         WeightsDisplay,
     )
     from committee.export import (
@@ -103,8 +96,8 @@ if TYPE_CHECKING:
         Networks,
     )
     from committee.persistence import (
-        ModelFileError,
         load,
+        ModelFileError,
         save,
     )
     from committee.predictions import (
@@ -112,16 +105,15 @@ if TYPE_CHECKING:
         member_predictions,
     )
     from committee.pruning import (
+        prune,
         PrunedClassifier,
         PrunedRegressor,
-        prune,
         refine,
     )
     from committee.reporting.report import (
         report,
     )
     from committee.training_sets import (
-        BiasVariance,
         bias_variance,
     )
 
@@ -130,20 +122,16 @@ __version__ = "0.1.0"
 __all__ = [
     "ARDPruner",
     "AdaBoost",
-    "Ambiguity",
     "AmbiguityDisplay",
     "Arcing",
     "Average",
     "Bagging",
-    "BiasVariance",
-    "BiasVarianceDisplay",
     "ClusterPruner",
     "CommitteeClassifier",
     "CommitteeEnsembler",
     "CommitteeRegressor",
     "CoupledKernelClassifier",
     "CoupledKernelRegressor",
-    "CouplingDisplay",
     "CriticalDifferenceDisplay",
     "CrossSplits",
     "EMPruner",
@@ -151,7 +139,6 @@ __all__ = [
     "GateDisplay",
     "GeneticPruner",
     "GreedyPruner",
-    "HeldOutDisplay",
     "IntervalDisplay",
     "KappaErrorDisplay",
     "KappaErrorHullPruner",
@@ -173,9 +160,7 @@ __all__ = [
     "Networks",
     "OptimalWeights",
     "OrderPruner",
-    "PairedRunsDisplay",
     "Pool",
-    "PosteriorDisplay",
     "PrunedClassifier",
     "PrunedRegressor",
     "PruningPathDisplay",
@@ -184,7 +169,6 @@ __all__ = [
     "ReduceErrorPruner",
     "RefinementDisplay",
     "ReliabilityDisplay",
-    "RocCommitteeDisplay",
     "Rotations",
     "SDPPruner",
     "SimplexWeights",
@@ -217,25 +201,24 @@ __all__ = [
 #: The public names of each module.
 _NAMES_OF = {
     "combiners": """
-        ARDPruner Average ClusterPruner EMPruner EPPruner GeneticPruner
-        GreedyPruner KappaErrorHullPruner LeastSquares LogPool LPBoostWeights
-        MCMCPruner OptimalWeights OrderPruner ReduceErrorPruner SDPPruner
-        SimplexWeights
+        ARDPruner Average ClusterPruner EMPruner EPPruner GeneticPruner GreedyPruner
+        KappaErrorHullPruner LeastSquares LogPool LPBoostWeights MCMCPruner
+        OptimalWeights OrderPruner ReduceErrorPruner SDPPruner SimplexWeights
     """,
+    "committee": "CommitteeClassifier CommitteeRegressor",
     "coupled": """
-        CoupledKernelClassifier CoupledKernelRegressor LSSVMClassifier LSSVMRegressor
+        CoupledKernelClassifier CoupledKernelRegressor LSSVMClassifier
+        LSSVMRegressor
     """,
     "diagnostics": """
-        Ambiguity ambiguity disagreement double_fault error_correlation
+        ambiguity disagreement double_fault error_correlation
         expected_calibration_error gate_usage margins pairwise_kappa q_statistic
     """,
     "displays": """
-        AmbiguityDisplay BiasVarianceDisplay CouplingDisplay
-        CriticalDifferenceDisplay GateDisplay HeldOutDisplay IntervalDisplay
-        KappaErrorDisplay PairedRunsDisplay PosteriorDisplay PruningPathDisplay
-        RefinementDisplay ReliabilityDisplay RocCommitteeDisplay WeightsDisplay
+        AmbiguityDisplay CriticalDifferenceDisplay GateDisplay IntervalDisplay
+        KappaErrorDisplay PruningPathDisplay RefinementDisplay ReliabilityDisplay
+        WeightsDisplay
     """,
-    "committee": "CommitteeClassifier CommitteeRegressor",
     "export": "to_onnx to_sklearn",
     "gates": "NeighbourGate SoftmaxGate",
     "interop": "CommitteeEnsembler predictor_predictions read_predictions",
@@ -245,11 +228,11 @@ _NAMES_OF = {
     """,
     "mixtures": "MixtureOfExpertsClassifier MixtureOfExpertsRegressor",
     "networks": "NetworkClassifier NetworkRegressor Networks",
-    "persistence": "ModelFileError load save",
+    "persistence": "load ModelFileError save",
     "predictions": "combine member_predictions",
-    "pruning": "PrunedClassifier PrunedRegressor prune refine",
+    "pruning": "prune PrunedClassifier PrunedRegressor refine",
     "reporting.report": "report",
-    "training_sets": "BiasVariance bias_variance",
+    "training_sets": "bias_variance",
 }
 _MODULE_OF = {
     name: module for module, names in _NAMES_OF.items() for name in names.split()

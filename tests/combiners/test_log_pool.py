@@ -10,7 +10,7 @@ from scipy.special import log_softmax, softmax
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.metrics import log_loss
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
@@ -24,7 +24,6 @@ from committee import (
     EPPruner,
     LogPool,
     Pool,
-    RocCommitteeDisplay,
     SimplexWeights,
     load,
     prune,
@@ -233,10 +232,6 @@ def test_report_and_pictures_show_the_log_pool(fitted, rows):
     np.testing.assert_allclose(answers["before"].p, fitted.predict_proba(X))
     with pytest.raises(ValueError, match="there is no decomposition"):
         AmbiguityDisplay.from_estimator(fitted, X, y)
-    pytest.importorskip("matplotlib")
-    shown = RocCommitteeDisplay.from_estimator(fitted, X, y, pos_label="b")
-    auc = roc_auc_score(y == "b", fitted.predict_proba(X)[:, 1])
-    assert shown.auc == pytest.approx(auc)
 
 
 def test_bagged_members_are_pooled_by_the_rows_they_left_out(rows):

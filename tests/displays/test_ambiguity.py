@@ -86,7 +86,7 @@ def test_scores_of_a_booster_are_refused(rng):
     y = (X[:, 0] > 0).astype(int)
     booster = GradientBoostingClassifier(n_estimators=4, random_state=0).fit(X, y)
     for model in (booster, prune(booster, X, y)):
-        with pytest.raises(ValueError, match=r"give scores.* no decomposition"):
+        with pytest.raises(ValueError, match=r"predict scores.* no decomposition"):
             AmbiguityDisplay.from_estimator(model, X, y)
 
 
@@ -115,5 +115,5 @@ def test_the_last_point_is_the_weighted_committee(rng):
     parts = ambiguity(F[:, display.order[:2]], y[60:], u / u.sum())
     assert display.member_error[1] == pytest.approx(parts.member_error)
     # Weights of both signs have no such line.
-    with pytest.raises(ValueError, match="none below zero"):
+    with pytest.raises(ValueError, match="weight >= 0 for each member"):
         AmbiguityDisplay.from_predictions(F, y[60:], w=-w)

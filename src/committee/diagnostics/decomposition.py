@@ -30,7 +30,7 @@ class Ambiguity(NamedTuple):
 
     Examples
     --------
-    >>> from committee import Ambiguity
+    >>> from committee.diagnostics import Ambiguity
     >>> Ambiguity(ensemble_error=1.0, member_error=2.0, diversity=1.0).diversity
     1.0
     """

@@ -231,7 +231,7 @@ class Assessment:
         found = np.array([held.error(self.measure) for held in by_size.values()])
         at = np.maximum(np.searchsorted(known, self._path.size, side="right") - 1, 0)
         error, se = found[at].T
-        return error, se, f"cross-fitted {self.measure.name}"
+        return error, se, f"held-out {self.measure.name}"
 
     def clearly_better(self, steps: IntArray) -> BoolArray | None:
         """Return which steps have a clearly lower error than the last of them."""

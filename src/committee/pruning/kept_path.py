@@ -88,7 +88,7 @@ class KeptPath:
         """Return this if its errors are of that kind; raise ValueError otherwise."""
         of_classes = self._owner.roster_.classes is not None
         wanted = measure_of(scoring, of_classes=of_classes).name
-        if self.errors is None or self.errors[2] != f"cross-fitted {wanted}":
+        if self.errors is None or self.errors[2] != f"held-out {wanted}":
             raise ValueError(
                 f"scoring={scoring!r} cannot be measured anew: copies and files keep the "
                 "numbers of the path, but not the rows. Use the committee that prune() "

@@ -172,6 +172,11 @@ class Summary:
     names_after: list[str] | None = None
     refinement: Refinement | None = None
 
+    @property
+    def error_name(self) -> str:
+        """Name of the errors: "held-out error rate", without "held-out" on few rows."""
+        return f"held-out {self.measure}" if self.cross_fitted else self.measure
+
     def to_dict(self) -> dict[str, Any]:
         """Return the entries by name, as JSON takes them."""
         return asdict(self)

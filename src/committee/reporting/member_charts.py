@@ -1,16 +1,19 @@
-"""The numbers of the displays as JSON takes them, and a sentence for each picture."""
+"""Pictures of the members as JSON: path, weights, pairs, ambiguity, gate."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from committee._format import count, figures
+from committee._format import NumberFormat, count, figures
 from committee._typing import FloatArray, IntArray
 from committee.diagnostics import ambiguity as decompose
+from committee.diagnostics import gate_usage
 from committee.displays import (
     AmbiguityDisplay,
+    GateDisplay,
     KappaErrorDisplay,
     PruningPathDisplay,
     WeightsDisplay,
@@ -22,26 +25,25 @@ from committee.displays.weights import posterior_std
 from committee.held_out import as_shares
 from committee.path import Path
 from committee.reporting.evaluation import EvaluatedMembers
-from committee.reporting.number_format import NumberFormat
 
-_MOST_BARS = 30
-_MOST_POINTS = 1500
-_MOST_SIZES = 200
-#: Sizes on the slider of the path, and members listed at each of them.
-_MOST_STEPS = 150
-_MOST_MEMBERS = 40
-#: How far from one a sum of weights may be that is one.
+#: Largest numbers of bars, points, sizes and lines of a table that are drawn.
+_MOST_BARS, _MOST_POINTS, _MOST_SIZES, _MOST_LINES = 30, 1500, 200, 30
+#: Largest number of sizes on the slider of the path, and of members listed at each size.
+_MOST_STEPS, _MOST_MEMBERS = 150, 40
+#: Number of members with a colour of their own in the picture of a gate.
+_MOST_COLOURS = 4
+#: Sums of weights that differ less than this from one count as one.
 _ROUNDING = 1e-6
-#: Cells of the grid that counts pairs where there are too many to draw.
+#: Cells of the grid that counts pairs if there are too many points.
 _GRID = (44, 30)
 
 
 def path_chart(core: Any, evaluated: EvaluatedMembers) -> dict[str, Any] | None:
-    """Return the committees that a pruner went through, None where there is no path.
+    """Return the pruning path; None if there is none.
 
-    Lists have one entry for each size: `here` is the error on the rows of the page, None
-    where members of the step are missing; `more` members are not listed; `chosen` is a
-    position.
+    Lists have one entry for each size. `here` is the error on the rows of the page, NaN
+    if members of the step are not available. `more` is the number of members that are not
+    listed. `chosen` is a position in the lists.
     """
     path = path_of(core)
     members, w = evaluated.numbers, evaluated.roster.weights
@@ -60,7 +62,7 @@ def path_chart(core: Any, evaluated: EvaluatedMembers) -> dict[str, Any] | None:
     steps = _one_for_each_size(display, chosen)
     to_shares = evaluated.is_classifier and evaluated.roster.output != "scores"
     largest = [_largest(path.weights[step], to_shares) for step in steps]
-    if chosen is not None:  # as the table of members has them
+    if chosen is not None:  # the weights in the table of members
         largest[steps.index(chosen)] = _largest(own, to_shares=False)
     se, here = display.error_se, display.test_error
     on_rows = display.error_label.startswith("on ")
@@ -87,14 +89,14 @@ def path_chart(core: Any, evaluated: EvaluatedMembers) -> dict[str, Any] | None:
 
 
 def _chosen_step(path: Path, own: FloatArray) -> int | None:
-    """Return the step of the path that is the committee itself, of weights (M,)."""
+    """Return the step of the path with the weights of the committee, (M,), or None."""
     same = np.flatnonzero(((path.weights != 0) == (own != 0)).all(axis=1))
     close = [step for step in same if np.allclose(path.weights[step], own)]
     return int([*close, *same][0]) if len(same) else None
 
 
 def _one_for_each_size(display: PruningPathDisplay, chosen: int | None) -> list[int]:
-    """Return the best step of each size, or the chosen one, in rising order."""
+    """Return the best step of each size, or the chosen one, in increasing order."""
     steps = display.best.tolist()
     if chosen is not None:
         sizes = display.size[display.best].tolist()
@@ -104,7 +106,7 @@ def _one_for_each_size(display: PruningPathDisplay, chosen: int | None) -> list[
 
 
 def _largest(w: FloatArray, to_shares: bool) -> tuple[IntArray, FloatArray]:
-    """Return the members with the largest weights, largest first, and the weights."""
+    """Return the members with the largest weights, largest first, and their weights."""
     w = as_shares(w) if to_shares else w
     order = np.argsort(-np.abs(w), kind="stable")
     order = order[: min(_MOST_MEMBERS, np.count_nonzero(w))]
@@ -112,7 +114,7 @@ def _largest(w: FloatArray, to_shares: bool) -> tuple[IntArray, FloatArray]:
 
 
 def _path_alt(path: dict[str, Any], written: NumberFormat) -> str:
-    """Return the picture as a sentence."""
+    """Describe the picture in a sentence."""
     error, sizes = np.array(path["error"]), path["size"]
     least = int(np.nanargmin(error)) if np.isfinite(error).any() else 0
     text = (
@@ -131,10 +133,10 @@ def _path_alt(path: dict[str, Any], written: NumberFormat) -> str:
 def weights(
     core: Any, names: list[str], means: FloatArray | None = None
 ) -> dict[str, Any] | None:
-    """Return the largest weights, with their posterior spread where it is known.
+    """Return the largest weights with their posterior standard deviations, if known.
 
-    `names` are those of the members with a weight. Many of one weight are one bar. A
-    gate has `means`, those of its weights over the rows of the page.
+    `names` has the names of the members with a nonzero weight. `means` has the mean
+    weights of a gate over the rows of the page.
     """
     w = getattr(core, "weights_", None) if means is None else means
     if w is None or not names:
@@ -162,10 +164,10 @@ def weights(
 def pairs(
     evaluated: EvaluatedMembers, kept: IntArray, names: list[str]
 ) -> dict[str, Any] | None:
-    """Return how alike the pairs of members are, and how good.
+    """Return agreement and error of the pairs of members; None for one member.
 
-    For classes kappa against the mean error of the pair; for regression the
-    correlation of their errors against their mean RMSE. Few pairs have names.
+    For classes kappa against the mean error of the pair, for regression the correlation
+    of the errors against the mean RMSE. Few pairs have names.
     """
     leading = evaluated.leading
     called = [names[m] for m in leading]
@@ -202,7 +204,7 @@ def pairs(
 
 
 def _labels(display: KappaErrorDisplay, names: list[str]) -> list[dict[str, Any]]:
-    """Return where each pair is, and what its two members are called."""
+    """Return the position of each pair and the names of its members."""
     assert display.pairs is not None
     places = zip(display.kappa.tolist(), display.error.tolist(), strict=True)
     return [
@@ -214,7 +216,7 @@ def _labels(display: KappaErrorDisplay, names: list[str]) -> list[dict[str, Any]
 def _correlated_pairs(
     evaluated: EvaluatedMembers, names: list[str]
 ) -> KappaErrorDisplay:
-    """Return the pairs of regressors, with the correlation of errors for kappa."""
+    """Return the pairs of regressors, with the correlation of errors as kappa."""
     C, e = evaluated.correlation, evaluated.errors[evaluated.leading]
     scale = np.sqrt(np.diag(C))
     scale = np.where(scale > 0, scale, 1.0)
@@ -227,12 +229,12 @@ def _correlated_pairs(
 def ambiguity(
     evaluated: EvaluatedMembers, w: FloatArray | None
 ) -> dict[str, Any] | None:
-    """Return the ambiguity decomposition of the committee and of growing ones.
+    """Return the ambiguity decomposition of the committee and of its first k members.
 
         ensemble error = member error - diversity:   w'Cw = sum_m w_m C_mm - diversity
 
-    None where members give scores, whose distance from the targets has no meaning, and
-    for a log pool, which is no average.
+    None for scores of boosting rounds, whose distance from the targets has no meaning,
+    and for a log pool, which is not an average.
     """
     if evaluated.roster.output == "scores" or evaluated.roster.floor is not None:
         return None
@@ -241,7 +243,7 @@ def ambiguity(
     order = np.argsort(-np.abs(own), kind="stable")
     order = order[: max(1, np.count_nonzero(own))]
     shares = None if w is None else shares_of(own)
-    display = AmbiguityDisplay.from_correlation(C, order, shares)
+    display = AmbiguityDisplay.compute(C, w=shares, order=order)
     shown = thin(len(order), _MOST_SIZES)
     member, ensemble = display.member_error, display.ensemble_error
     how = "weighted as in the committee" if shares is not None else "as equals"
@@ -252,47 +254,37 @@ def ambiguity(
         "diversity": display.diversity[shown].tolist(),
         "weighted": shares is not None,
         "gated": evaluated.gate is not None,
-        "total": _own_terms(C, None if w is None else own)
-        if evaluated.gate is None
-        else _gated_terms(evaluated, evaluated.gate),
+        "total": _own_terms(evaluated, None if w is None else own),
         "alt": "Line chart of member error, diversity and ensemble error of growing "
         f"committees, largest weights first, {how}: with all {len(order)} the members "
         f"err by {figures(member[-1])}, together by {figures(ensemble[-1])}.",
     }
 
 
-def _own_terms(C: FloatArray, w: FloatArray | None) -> dict[str, Any] | None:
-    """Return the terms of the committee's own weights, scaled to sum one.
+def _own_terms(
+    evaluated: EvaluatedMembers, w: FloatArray | None
+) -> dict[str, Any] | None:
+    """Return the terms of the committee's own weights, scaled to sum one, or its gate.
 
-    None where it does not average, or where scaling would turn the weights round.
+    None if it does not average, or if the sum of its weights is not positive.
     """
-    if w is None or not w.sum() > 0:
+    scaled = False
+    if evaluated.gate is not None:
+        G, s = evaluated.gate[evaluated.drawn], evaluated.drawn_weight
+        parts = decompose(evaluated.F, evaluated.drawn_y, G, by_row=True)
+        ensemble, member = (float(np.average(part, weights=s)) for part in parts[:2])
+    elif w is None or not w.sum() > 0:
         return None
-    own = w / w.sum()
-    member, ensemble = float(own @ np.diag(C)), float(own @ C @ own)
-    return _terms(member, ensemble, scaled=bool(abs(w.sum() - 1) > _ROUNDING))
-
-
-def _gated_terms(evaluated: EvaluatedMembers, G: FloatArray) -> dict[str, Any]:
-    """Return the terms of weights that depend on x, on the drawn rows."""
-    parts = decompose(evaluated.F, evaluated.drawn_y, G[evaluated.drawn], by_row=True)
-    ensemble, member = (
-        float(np.average(part, weights=evaluated.drawn_weight)) for part in parts[:2]
-    )
-    return _terms(member, ensemble, scaled=False)
-
-
-def _terms(member: float, ensemble: float, *, scaled: bool) -> dict[str, Any]:
-    return {
-        "member": member,
-        "ensemble": ensemble,
-        "diversity": member - ensemble,
-        "scaled": scaled,
-    }
+    else:
+        C, own = evaluated.correlation, w / w.sum()
+        member, ensemble = float(own @ np.diag(C)), float(own @ C @ own)
+        scaled = bool(abs(w.sum() - 1) > _ROUNDING)
+    terms = {"member": member, "ensemble": ensemble, "diversity": member - ensemble}
+    return {**terms, "scaled": scaled}
 
 
 def _cloud(x: FloatArray, y: FloatArray) -> dict[str, Any]:
-    """Return points, or cells (x1, x2, y1, y2, count) where they are many."""
+    """Return points, or cells (x1, x2, y1, y2, count) if there are many."""
     if len(x) <= _MOST_POINTS:
         return {"points": some_points(x, y), "cells": None}
     counts, across, up = np.histogram2d(x, y, bins=_GRID)
@@ -302,10 +294,69 @@ def _cloud(x: FloatArray, y: FloatArray) -> dict[str, Any]:
 
 
 def some_points(x: FloatArray, y: FloatArray) -> list[list[float]]:
-    """Return pairs of numbers, a random sample where they are many."""
+    """Return pairs of numbers, a random sample if there are many."""
     points = np.column_stack([x, y])
     if len(points) > _MOST_POINTS:
         rng = np.random.default_rng(0)
         points = points[rng.choice(len(points), _MOST_POINTS, replace=False)]
     listed: list[list[float]] = points.tolist()
     return listed
+
+
+def gate(
+    evaluated: EvaluatedMembers, X: Any, names: list[str]
+) -> dict[str, Any] | None:
+    """Return shares, entropy, and a picture of the gate; None without a gate.
+
+    The picture is None if X has no two columns of numbers that vary, or if one member
+    has the largest weight on all rows.
+    """
+    G = evaluated.gate
+    if G is None:
+        return None
+    usage = gate_usage(G)
+    order = np.argsort(-usage.share, kind="stable")
+    picture = None
+    with suppress(ValueError):  # no two columns of numbers that vary
+        display = GateDisplay.compute(G, X, names=names)
+        picture = _gate_picture(display) if np.ptp(display.winner) else None
+    share = usage.answers[order[0]]
+    return {
+        "entropy": usage.entropy,
+        "fixed": bool(np.all(G[0] == G)),
+        "n_members": len(names),
+        "lines": [
+            {
+                "name": names[m],
+                "share": float(usage.share[m]),
+                "answers": float(usage.answers[m]),
+            }
+            for m in order[:_MOST_LINES]
+        ],
+        "picture": picture,
+        "alt": "Scatter plot of rows by the member with the largest weight; "
+        f"{names[order[0]]} has it on {share:.0%} of {count(len(G), 'row')}.",
+    }
+
+
+def _gate_picture(display: GateDisplay) -> dict[str, Any]:
+    """Return points (x, y, weight) of each member with a colour, and of the others."""
+    rows = np.arange(len(display.points))
+    if len(rows) > _MOST_POINTS:
+        rows = np.random.default_rng(0).choice(len(rows), _MOST_POINTS, replace=False)
+    winner = display.winner[rows]
+    coloured = [m for m in display.order[:_MOST_COLOURS] if np.any(winner == m)]
+    groups = [(display.names[m], winner == m) for m in coloured]
+    others = ~np.isin(winner, coloured)
+    if others.any():
+        groups.append(("others", others))
+    values = np.column_stack([display.points, display.weight])[rows]
+    return {
+        "x_label": display.labels[0],
+        "y_label": display.labels[1],
+        "n_shown": len(rows),
+        "groups": [
+            {"name": name, "rest": of is others, "points": values[of].tolist()}
+            for name, of in groups
+        ],
+    }

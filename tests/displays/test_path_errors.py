@@ -5,17 +5,18 @@ import pytest
 from sklearn.metrics import accuracy_score
 
 from committee import EPPruner, GreedyPruner, OrderPruner, combine
-from committee.displays.measures import error_of, path_errors, split_measure
+from committee.displays.pruning_path import path_errors, split_measure
+from committee.losses import error_losses
 
 
-def test_errors_of_votes_and_numbers():
-    assert error_of(np.eye(2), np.array([0, 0])) == 0.5
-    assert error_of(np.eye(2), np.array([0, 0]), sample_weight=[3.0, 1.0]) == 0.25
-    assert error_of(np.eye(2), np.array([0, 0]), squared=True) == 1.0
-    assert error_of(np.array([1.0, 3.0]), np.zeros(2)) == 5.0
+def plain_error(path, output, y):
+    """Mean squared distance of numbers or probabilities, or share of wrong classes."""
+    if output.ndim == 2 and "squared" in path.measure:
+        return ((output - np.eye(output.shape[1])[y]) ** 2).sum(axis=1).mean()
+    return error_losses(output if output.ndim == 1 else output.argmax(1), y).mean()
 
 
-@pytest.mark.parametrize("how", ["leave-one-out", "cross-fitted"])
+@pytest.mark.parametrize("how", ["leave-one-out", "held-out"])
 def test_how_stands_before_what(how):
     assert split_measure(f"{how} error rate") == ("error rate", how)
 
@@ -29,9 +30,18 @@ def test_how_stands_before_what(how):
 def test_path_errors_are_those_of_the_weights(combiner, kind, request):
     F, y = request.getfixturevalue(kind)
     path = combiner.fit(F, y).path_
-    squared = "squared" in path.measure
-    plain = [error_of(combine(F, w), y, squared=squared) for w in path.weights]
+    plain = [plain_error(path, combine(F, w), y) for w in path.weights]
     assert path_errors(path, F, y) == pytest.approx(plain, rel=1e-12)
+
+
+def test_a_row_of_weight_two_counts_twice(binary_problem):
+    F, y = binary_problem
+    path = OrderPruner("best").fit(F, y).path_
+    s = np.ones(len(y))
+    s[:10] = 2
+    twice = np.concatenate([np.arange(len(y)), np.arange(10)])
+    weighted = path_errors(path, F, y, sample_weight=s)
+    assert weighted == pytest.approx(path_errors(path, F[twice], y[twice]))
 
 
 def test_path_errors_of_a_selection_are_its_own_on_its_rows(binary_problem):

@@ -23,27 +23,27 @@ from committee import (
     report,
 )
 from committee import ambiguity as terms_of
-from committee.reporting import charts, error_charts, evaluation
+from committee.reporting import error_charts, evaluation, member_charts
 from committee.reporting.evaluation import evaluate_members
 
 
 def test_weights_are_the_largest_with_their_spread(classifier, regressor):
     committee, _, _ = classifier
     names = [f"#{m}" for m in committee.support_]
-    shown = charts.weights(committee, names)
+    shown = member_charts.weights(committee, names)
     order = np.argsort(-committee.weights_, kind="stable")[: committee.n_members_]
     assert shown["names"] == [names[m] for m in order]
     np.testing.assert_allclose(shown["weight"], committee.weights_[order])
     assert shown["more"] == 0
     assert shown["names"][0] in shown["alt"]
     other = regressor[0]
-    spread = charts.weights(other, [str(m) for m in other.support_])["std"]
+    spread = member_charts.weights(other, [str(m) for m in other.support_])["std"]
     assert spread is None or min(spread) > 0
-    assert charts.weights(RandomForestClassifier(), names) is None
+    assert member_charts.weights(RandomForestClassifier(), names) is None
 
 
 def pairs_of(evaluated, kept):
-    return charts.pairs(evaluated, kept, [f"#{m}" for m in evaluated.numbers])
+    return member_charts.pairs(evaluated, kept, [f"#{m}" for m in evaluated.numbers])
 
 
 def test_pairs_of_classifiers_have_kappa_and_error(classifier):
@@ -87,7 +87,7 @@ def test_a_member_alone_is_no_pair():
 
 def test_many_pairs_are_counted_in_cells(classifier, monkeypatch):
     committee, X, y = classifier
-    monkeypatch.setattr(charts, "_MOST_POINTS", 4)
+    monkeypatch.setattr(member_charts, "_MOST_POINTS", 4)
     shown = pairs_of(evaluate_members(committee, X, y), np.arange(3))
     assert shown["points"] is None
     assert (
@@ -107,13 +107,18 @@ def test_of_very_many_members_some_are_compared(classifier, monkeypatch):
     assert shown["n_pairs"] == 6
     kappa = pairwise_kappa(committee.member_predictions(X))
     assert shown["kept"][0][0] == pytest.approx(kappa[first, second])
-    assert charts.ambiguity(evaluated, committee.weights_)["size"] == [1, 2, 3, 4]
+    assert member_charts.ambiguity(evaluated, committee.weights_)["size"] == [
+        1,
+        2,
+        3,
+        4,
+    ]
 
 
 def test_ambiguity_is_an_identity_at_every_size(classifier):
     committee, X, y = classifier
     F, w = committee.member_predictions(X), committee.weights_
-    shown = charts.ambiguity(evaluate_members(committee, X, y), w)
+    shown = member_charts.ambiguity(evaluate_members(committee, X, y), w)
     total = terms_of(F, y, w / w.sum())
     assert shown["total"]["ensemble"] == pytest.approx(total.ensemble_error)
     assert shown["total"]["diversity"] == pytest.approx(total.diversity)
@@ -135,20 +140,20 @@ def test_weights_that_do_not_sum_to_one_are_marked_as_scaled(regressor):
         generator=Bagging(5), combiner=LeastSquares(), random_state=0
     ).fit(X, y)
     evaluated = evaluate_members(committee, X, y)
-    total = charts.ambiguity(evaluated, committee.weights_)["total"]
+    total = member_charts.ambiguity(evaluated, committee.weights_)["total"]
     assert total["scaled"]
     assert "its weights scaled to sum one" in report(committee, X, y)
-    assert not charts.ambiguity(evaluated, np.full(5, 0.2))["total"]["scaled"]
+    assert not member_charts.ambiguity(evaluated, np.full(5, 0.2))["total"]["scaled"]
     # A second layer or a negative sum has no such sentence.
-    assert charts.ambiguity(evaluated, None)["total"] is None
-    assert charts.ambiguity(evaluated, -committee.weights_)["total"] is None
+    assert member_charts.ambiguity(evaluated, None)["total"] is None
+    assert member_charts.ambiguity(evaluated, -committee.weights_)["total"] is None
 
 
 def test_scores_of_a_booster_have_no_ambiguity():
     X, y = load_digits(return_X_y=True)
     booster = GradientBoostingClassifier(n_estimators=2, max_depth=1).fit(X, y)
     evaluated = evaluate_members(booster, X, y)
-    assert charts.ambiguity(evaluated, evaluated.roster.weights) is None
+    assert member_charts.ambiguity(evaluated, evaluated.roster.weights) is None
 
 
 def test_confusion_counts_rows(classifier):
@@ -189,9 +194,9 @@ def test_everything_is_json(classifier, regressor):
         kept = np.flatnonzero(committee.weights_)
         json.dumps(
             [
-                charts.weights(committee, [str(m) for m in kept]),
+                member_charts.weights(committee, [str(m) for m in kept]),
                 pairs_of(evaluated, kept),
-                charts.ambiguity(evaluated, committee.weights_),
+                member_charts.ambiguity(evaluated, committee.weights_),
                 error_charts.curves(evaluated) if evaluated.is_classifier else None,
                 (
                     error_charts.confusion
@@ -204,7 +209,7 @@ def test_everything_is_json(classifier, regressor):
 
 
 def path_of(committee, X, y):
-    return charts.path_chart(committee, evaluate_members(committee, X, y))
+    return member_charts.path_chart(committee, evaluate_members(committee, X, y))
 
 
 def committee_with(combiner, n_members=12):
@@ -309,15 +314,15 @@ def test_held_out_votes_have_a_note():
     assert path["measure"] == "leave-one-out error rate"
     assert path["note"] == "rows on which no member has a vote count half"
     assert path["alt"].endswith("Rows on which no member has a vote count half.")
-    assert "On the blue line rows on which no member has a vote" in report(
+    assert "For the blue line, rows on which no member has a vote" in report(
         committee, X[200:], y[200:]
     )
 
 
 def test_long_paths_and_large_committees_are_cut(monkeypatch):
     committee, X, y = committee_with(OrderPruner("best", 4))
-    monkeypatch.setattr(charts, "_MOST_STEPS", 3)
-    monkeypatch.setattr(charts, "_MOST_MEMBERS", 2)
+    monkeypatch.setattr(member_charts, "_MOST_STEPS", 3)
+    monkeypatch.setattr(member_charts, "_MOST_MEMBERS", 2)
     path = path_of(committee, X, y)
     assert path["size"] == [1, 4, 7, 12] or path["size"] == [1, 4, 6, 12]
     assert path["size"][path["chosen"]] == 4
@@ -332,7 +337,7 @@ def test_a_pruned_forest_knows_the_bytes_and_not_all_members(pruned):
     assert sorted(path["members"][at]) == sorted(small.support_.tolist())
     assert path["size"][at] == small.n_members_
     assert all(b > 0 for b in path["bytes"])
-    assert path["measure"] == small.path_.measure == "cross-fitted error rate"
+    assert path["measure"] == small.path_.measure == "held-out error rate"
     assert set(path["error"]) <= set(small.path_.error)
     assert path["note"] == ""
     # Members that were left out predict as well, as long as they are at hand.
@@ -352,7 +357,7 @@ def test_few_pairs_have_the_names_of_their_members(regressor, classifier):
     for committee, X, y in (regressor, classifier):
         few = evaluate_members(committee.members_[:4], X, y)
         names = ["a", "b", "c", "d"]
-        labels = charts.pairs(few, np.arange(4), names)["labels"]
+        labels = member_charts.pairs(few, np.arange(4), names)["labels"]
         assert [label["names"] for label in labels][:2] == [["a", "b"], ["a", "c"]]
     many = evaluate_members(RandomForestClassifier(9).fit(X, y), X, y)
     assert pairs_of(many, np.arange(9))["labels"] is None
@@ -361,7 +366,7 @@ def test_few_pairs_have_the_names_of_their_members(regressor, classifier):
 def test_many_equal_weights_are_one_bar():
     X, y = load_wine(return_X_y=True)
     committee = CommitteeClassifier(generator=Bagging(25), random_state=0).fit(X, y)
-    shown = charts.weights(committee, [str(m) for m in range(25)])
+    shown = member_charts.weights(committee, [str(m) for m in range(25)])
     assert shown["names"] == ["25 members, each"]
     assert shown["weight"] == [1 / 25]
     assert shown["more"] == 0
