@@ -17,7 +17,7 @@ from committee import Ambiguity
 from committee.cli import app
 from committee.combiner_names import COMBINERS
 from committee.demo import Outcome, unlike_models
-from committee.shell.choices import (
+from committee.shell.options import (
     ESTIMATORS,
     GENERATORS,
     POOL,

@@ -1,6 +1,6 @@
 """python -m committee, and the console script: the shell, loaded when it is run."""
 
-from committee.shell.errors import leaving_at_once
+from committee.shell.messages import leaving_at_once
 
 
 def main() -> None:

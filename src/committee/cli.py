@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 import committee
-from committee.shell.errors import (
+from committee.shell.messages import (
     USAGE,
     ShellError,
     check_input,

@@ -9,8 +9,7 @@ import pytest
 import committee
 from committee.shell import dask_client as module
 from committee.shell.dask_client import refuse_jobs, watched, workers
-from committee.shell.errors import USAGE, ShellError
-from committee.shell.messages import Messages
+from committee.shell.messages import USAGE, Messages, ShellError
 from tests.shell.conftest import QUIET
 
 pytest.importorskip("distributed")

@@ -44,7 +44,7 @@ def test_onnxruntime_predicts_the_same(name, models):
     pytest.importorskip("skl2onnx")
     report = json.loads(run("export", f"{name}.skops", "-o", "m.onnx", "--json").stdout)
     model, X = taken(name)
-    assert report["inputs"] == model.columns.names
+    assert report["inputs"] == model.schema.names
     session = onnxruntime.InferenceSession("m.onnx")
     outputs = dict(
         zip(report["outputs"], session.run(None, fed(X, session)), strict=True)

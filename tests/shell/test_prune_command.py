@@ -7,7 +7,7 @@ import pytest
 from sklearn.ensemble import RandomForestRegressor
 
 from committee import save
-from committee.shell.choices import PRESETS
+from committee.shell.options import PRESETS
 from committee.shell.table_model import read_model
 from tests.shell.conftest import make_table, refused, run
 
@@ -36,7 +36,7 @@ def test_a_committee_is_pruned_on_the_rows_it_was_trained_on(model, data, folder
     assert small.last.path_.measure.startswith("cross-fitted")
     assert (small.last.path_.n_bytes > 0).all()
     before = read_model(f"{model}.skops")
-    assert (small.columns, small.target) == (before.columns, before.target)
+    assert (small.schema, small.target) == (before.schema, before.target)
     assert small.source == before.source
     run("predict", "small.skops", data)
 

@@ -14,7 +14,7 @@ from committee import (
     EPPruner,
     Pool,
 )
-from committee.shell.choices import PRESETS
+from committee.shell.options import PRESETS
 from committee.shell.table_model import read_model
 from tests.shell.conftest import in_files, make_table, refused, run
 
@@ -221,7 +221,7 @@ def test_dates_are_numbers(folder):
     frame = pd.DataFrame({"day": days, "y": np.arange(60) >= 30})
     frame.to_csv("days.csv", index=False)
     report, model = train("days.csv", "y")
-    assert model.columns.words == []
+    assert model.schema.words == []
     assert report["held_out_error"] < 0.1
 
 
@@ -230,7 +230,7 @@ def test_one_file_gives_workers_the_model_of_memory(estimator, folder, table, on
     words = ("--estimator", estimator, "--combiner", "simplex")
     _, memory = train("grades.csv", "grade", *words)
     _, dask = train("grades.csv", "grade", *words, *on_dask)
-    assert (dask.columns, dask.target) == (memory.columns, memory.target)
+    assert (dask.schema, dask.target) == (memory.schema, memory.target)
     np.testing.assert_allclose(dask.last.weights_, memory.last.weights_, atol=1e-8)
     X, _ = memory.take(table)
     memory.last._calibration = None  # workers have none

@@ -13,8 +13,7 @@ from typing import Any
 
 from committee._install import how_to_install
 from committee._progress import progress_bar
-from committee.shell.errors import USAGE, ShellError
-from committee.shell.messages import Messages
+from committee.shell.messages import USAGE, Messages, ShellError
 
 #: Seconds to wait for a scheduler to answer, and for the first of its workers.
 SCHEDULER_TIMEOUT, WORKERS_TIMEOUT = 5, 10

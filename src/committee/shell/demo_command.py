@@ -10,7 +10,7 @@ from rich.table import Table
 
 from committee.demo import Outcome, run_demo
 from committee.shell.options import Demo
-from committee.shell.table_output import PAGE, check_output
+from committee.shell.tables import PAGE, check_output
 
 
 def demo(options: Demo) -> None:

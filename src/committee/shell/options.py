@@ -1,184 +1,366 @@
-"""The options of each command: one record, from which help and completion are made.
+"""What each command takes: a record of options, and the names to choose from.
 
-A command NAME is the record of its options here and the function of `NAME_command.py`.
-Annotations are objects, not text, since typer reads them off the records.
+A command NAME is a record here and the function NAME of `NAME_command.py`. Help and shell
+completion are made from the records; nothing here imports a learner until it is made.
+Annotations are objects, not strings, because typer reads them from the records.
 """
 
-from collections.abc import Callable, Iterable
+import math
+import re
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Annotated
+from pkgutil import resolve_name
+from typing import Annotated, Any
 
-import typer
+from typer import Argument, BadParameter, Option
+from typer.models import OptionInfo
 
+from committee._format import close_to
 from committee.combiner_names import COMBINERS
-from committee.shell.choices import (
-    ESTIMATORS,
-    GENERATORS,
-    MINUTES,
-    POOL,
-    PRESETS,
-    SCORES,
-    TASKS,
-)
-from committee.shell.messages import Messages
-from committee.shell.quantities import MOST_JOBS, number_of_bytes, number_of_jobs
+from committee.shell.messages import USAGE, Messages, ShellError
+
+CLASSIFICATION, REGRESSION = TASKS = ("classification", "regression")
+
+#: Measure of the error of each task.
+MEASURES = {CLASSIFICATION: "error rate", REGRESSION: "RMSE"}
+
+#: Number of random splits made by cross-splits and mini-batches.
+N_SPLITS = 10
+
+#: Classes of `committee.members`.
+GENERATORS = {
+    "bagging": "Bagging",
+    "cross-splits": "CrossSplits",
+    "mini-batches": "MiniBatches",
+    "random-inits": "RandomInits",
+    "adaboost": "AdaBoost",
+    "arcing": "Arcing",
+    "lpboost": "LPBoost",
+    "random-subspaces": "RandomSubspaces",
+    "rotations": "Rotations",
+}
+#: Different learners instead of many members of one estimator; see `presets.py`.
+POOL = "pool"
+
+#: Learners of each preset, the most valuable first.
+_FAST = ("boosting", "shallow-boosting", "extra-trees", "linear", "network")
+PRESETS = {"fast": _FAST, "best": (*_FAST, "neighbours", "plain-boosting", "forest")}
+#: Default time budget of each preset, in minutes.
+MINUTES = {"fast": 10.0, "best": 60.0}
+
+#: Scorers of scikit-learn, for classification or for regression.
+SCORES = {
+    "error": "accuracy",
+    "log-loss": "neg_log_loss",
+    "auc": "roc_auc",
+    "brier": "neg_brier_score",
+    "rmse": "neg_root_mean_squared_error",
+    "mae": "neg_mean_absolute_error",
+    "r2": "r2",
+}
+_REGRESSION_SCORES = ("rmse", "mae", "r2")
+
+#: Classifier and regressor of scikit-learn, and their settings.
+ESTIMATORS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "tree": ("tree:DecisionTreeClassifier", "tree:DecisionTreeRegressor", {}),
+    "random-tree": ("tree:ExtraTreeClassifier", "tree:ExtraTreeRegressor", {}),
+    "stump": (
+        *("tree:DecisionTreeClassifier", "tree:DecisionTreeRegressor"),
+        {"max_depth": 1},
+    ),
+    "linear": (
+        *("linear_model:LogisticRegression", "linear_model:Ridge"),
+        {"max_iter": 1000},
+    ),
+    "neighbours": (
+        *("neighbors:KNeighborsClassifier", "neighbors:KNeighborsRegressor"),
+        {},
+    ),
+    "svm": ("svm:SVC", "svm:SVR", {}),
+    "network": ("neural_network:MLPClassifier", "neural_network:MLPRegressor", {}),
+}
+#: Estimators that split on one column at a time: no scaling, missing values allowed.
+TREES = ("tree", "random-tree", "stump")
 
 
-def _names(help_text: str, names: Iterable[str]) -> typer.models.OptionInfo:
-    """Return an option that is one of some names, and completes them."""
+# --- from names and numbers to objects --------------------------------------------------
+
+
+def known(name: str, names: Collection[str], option: str) -> str:
+    """Return the name if it is one of `names`; raise ShellError otherwise.
+
+    Examples
+    --------
+    >>> from committee.shell.options import ESTIMATORS, known
+    >>> known("tree", ESTIMATORS, "--estimator")
+    'tree'
+    """
+    if name not in names:
+        raise ShellError(
+            f"{option} must be one of {', '.join(names)}. Got {name!r}."
+            f"{close_to(name, list(names))}",
+            USAGE,
+        )
+    return name
+
+
+def make_estimator(name: str, task: str) -> Any:
+    """Return the unfitted learner of a name and task."""
+    *pair, settings = ESTIMATORS[known(name, ESTIMATORS, "--estimator")]
+    return resolve_name(f"sklearn.{pair[task == REGRESSION]}")(**settings)
+
+
+def make_generator(name: str, n_members: int, task: str) -> Any:
+    """Return the generator of a name.
+
+    Examples
+    --------
+    >>> from committee.shell.options import make_generator
+    >>> make_generator("cross-splits", 30, "regression").repeats
+    3
+    """
+    kind = GENERATORS[known(name, GENERATORS, "--generator")]
+    if name in ("adaboost", "arcing", "lpboost") and task != CLASSIFICATION:
+        raise ShellError(f"--generator {name} is for classification only.", USAGE)
+    counts: tuple[int, ...] = (n_members,)
+    if name in ("cross-splits", "mini-batches"):
+        counts = (N_SPLITS, n_members // N_SPLITS)
+        if n_members % N_SPLITS:
+            raise ShellError(
+                f"--generator {name} trains {N_SPLITS} members on each split: --members "
+                f"must be a multiple of {N_SPLITS}. Got {n_members}.",
+                USAGE,
+            )
+    return resolve_name(f"committee.members:{kind}")(*counts)
+
+
+def make_combiner(name: str, seed: int | None = None) -> Any:
+    """Return the combiner of a name, with the seed if it draws random numbers.
+
+    Examples
+    --------
+    >>> from committee.shell.options import make_combiner
+    >>> make_combiner("random", seed=3)
+    RandomPruner(random_state=3)
+    """
+    from committee.combiners.by_name import as_combiner
+
+    return as_combiner(known(name, COMBINERS, "--combiner"), seed)
+
+
+def scorer_name(name: str, n_classes: int | None) -> str:
+    """Return scikit-learn's name of a score, for K classes or for regression (None).
+
+    Examples
+    --------
+    >>> from committee.shell.options import scorer_name
+    >>> scorer_name("auc", 2), scorer_name("auc", 3), scorer_name("rmse", None)
+    ('roc_auc', 'roc_auc_ovr', 'neg_root_mean_squared_error')
+    """
+    task = REGRESSION if n_classes is None else CLASSIFICATION
+    able = [n for n in SCORES if (n in _REGRESSION_SCORES) == (n_classes is None)]
+    scorer = SCORES[known(name, able, f"For {task}, --scoring")]
+    return "roc_auc_ovr" if name == "auc" and n_classes != 2 else scorer
+
+
+def check_on_dask(name: str, n_classes: int | None = None) -> None:
+    """Raise ShellError if a combiner needs all rows at once.
+
+    Parameters
+    ----------
+    name : str
+    n_classes : int or None
+        K; None for regression, or if the task is not known yet.
+    """
+
+    def takes_chunks(combiner: str) -> bool:
+        try:
+            make_combiner(combiner).check_chunks(n_classes)
+        except ValueError:
+            return False
+        return True
+
+    able = [combiner for combiner in COMBINERS if takes_chunks(combiner)]
+    classes = f" with {n_classes} classes" if n_classes else ""
+    known(name, able, f"On Dask{classes}, --combiner")
+
+
+def number_of_bytes(text: str) -> float:
+    """Return the number of bytes in a size such as 5MB.
+
+    Examples
+    --------
+    >>> from committee.shell.options import number_of_bytes
+    >>> number_of_bytes("800kB"), number_of_bytes("5 MiB"), number_of_bytes("1e6")
+    (800000.0, 5242880.0, 1000000.0)
+    """
+    pattern = r"([\d.]+(?:e\d+)?)\s*(?:([kmgt]?)(i?)b)?"
+    found = re.fullmatch(pattern, text.strip().lower())
+    try:
+        number, prefix, binary = found.groups() if found else ("", None, None)
+        power = "kmgt".index(prefix) + 1 if prefix else 0
+        return float(number) * math.pow(1024.0 if binary else 1000.0, power)
+    except ValueError:
+        raise BadParameter(
+            f"{text!r} is not a size: give a number of bytes, or a number with kB, MB, "
+            "GB, KiB, MiB or GiB."
+        ) from None
+
+
+def number_of_jobs(value: int) -> int:
+    """Return the number of jobs; raise BadParameter for 0, which joblib rejects."""
+    if value == 0:
+        raise BadParameter("0 jobs cannot work: give 1 or more, or -1 for all cores.")
+    return value
+
+
+# --- options that several commands take -------------------------------------------------
+
+
+def _one_of(names: Collection[str], help_text: str) -> OptionInfo:
+    """Return an option that takes one of some names, and completes them."""
 
     def complete(incomplete: str) -> list[str]:
         return [name for name in names if name.startswith(incomplete)]
 
-    option: Callable[..., typer.models.OptionInfo] = typer.Option
+    option: Callable[..., OptionInfo] = Option
     return option(help=help_text, autocompletion=complete)
 
 
-_TABLE = "CSV, Parquet or JSON lines, plain or as .gz, .bz2, .xz, .zst; - for standard input."
-_PAGE = typer.Option("--output", "-o", help="File of the page, such as report.html.")
+_TABLE = (
+    "CSV, Parquet or JSON lines, optionally compressed (.gz, .bz2, .xz, .zst); - for "
+    "standard input."
+)
+_FILES = " Or a quoted pattern such as 'rows/*.parquet', or a folder of Parquet files."
+_PAGE = Option("--output", "-o", help="HTML file to write, for example report.html.")
+_COMBINER = _one_of(
+    COMBINERS, f"How members are weighed: {', '.join(COMBINERS)}. Default: ep."
+)
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Model = Annotated[
-    str,
-    typer.Argument(metavar="MODEL", help="A file of train, prune or committee.save."),
+    str, Argument(metavar="MODEL", help="File of train, prune or committee.save.")
 ]
-Data = Annotated[str, typer.Argument(metavar="DATA", help=_TABLE)]
-ManyData = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATA",
-        help=f"{_TABLE} A pattern in quotes, such as 'rows/*.parquet', or a folder of "
-        "Parquet files is read by Dask's workers.",
-    ),
-]
+Data = Annotated[str, Argument(metavar="DATA", help=_TABLE)]
+ManyData = Annotated[str, Argument(metavar="DATA", help=_TABLE + _FILES)]
 OwnTarget = Annotated[
-    str | None,
-    typer.Option(help="The column to predict; the model's own unless given."),
+    str | None, Option(help="Column to predict. Default: the target of MODEL.")
 ]
 ModelOutput = Annotated[
-    str, typer.Option("--output", "-o", help="File of the model, such as m.skops.")
-]
-Combiner = Annotated[
-    str, _names(f"How members are weighed: {', '.join(COMBINERS)}.", COMBINERS)
+    str, Option("--output", "-o", help="Model file to write, for example m.skops.")
 ]
 Encoding = Annotated[
     str | None,
-    typer.Option(
+    Option(
         metavar="NAME",
-        help="Of text in DATA, such as latin-1, cp1252, utf-16-le; UTF-8, or UTF-16 "
-        "with its mark, unless given.",
+        help="Text encoding of DATA, for example latin-1. Default: UTF-8 (UTF-16 if it "
+        "has a byte-order mark).",
     ),
 ]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option(metavar="COLUMN", help="Leave out a column; may be given repeatedly."),
-]
-Keep = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="Look at a column that is different in every row, which would be left "
-        "out; may be given repeatedly.",
-    ),
-]
-Categorical = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="Take a column for text, whatever it looks like; may be given repeatedly.",
-    ),
-]
-Seed = Annotated[
-    int, typer.Option(min=0, max=2**32 - 1, help="Seed of all that is random.")
-]
+Columns = list[str] | None
+Seed = Annotated[int, Option(min=0, max=2**32 - 1, help="Random seed.")]
+#: More threads than the system allows would be an error deep inside joblib.
 Jobs = Annotated[
     int,
-    typer.Option(
-        max=MOST_JOBS,
+    Option(
+        max=1024,
         callback=number_of_jobs,
-        help="Members at work at the same time; -1 for all cores.",
+        help="Number of members trained or evaluated in parallel; -1 for all cores.",
     ),
 ]
 Scheduler = Annotated[
     str | None,
-    typer.Option(
+    Option(
         metavar="ADDRESS",
-        help="Dask scheduler, such as tcp://10.0.0.1:8786. Many files have a worker on "
-        "each core of this machine unless given.",
+        help="Dask scheduler, for example tcp://10.0.0.1:8786. Default for many files: "
+        "one local worker for each core.",
     ),
 ]
 
 
+# --- the commands -----------------------------------------------------------------------
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What all commands take."""
+    """Options that all commands take."""
 
     as_json: Annotated[
-        bool, typer.Option("--json", help="The result as one JSON object.")
+        bool, Option("--json", help="Print the result as one JSON object.")
     ] = False
-    quiet: Quiet = False
-    debug: Debug = False
+    quiet: Annotated[
+        bool, Option("--quiet", "-q", help="Hide progress bars and notes.")
+    ] = False
+    debug: Annotated[
+        bool, Option("--debug", help="Show the traceback of an error.")
+    ] = False
 
     @property
     def messages(self) -> Messages:
-        """How notes and results are printed."""
+        """Printer of notes and results."""
         return Messages(quiet=self.quiet, as_json=self.as_json)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Train(Options):
-    """Train a committee on a table, and save it with its reading of the columns."""
+    """Train a committee on a table, and save it with the encoding of the columns."""
 
     data: ManyData
-    target: Annotated[str, typer.Option(help="The column to predict.")]
+    target: Annotated[str, Option(help="Column to predict.")]
     output: ModelOutput
     preset: Annotated[
         str | None,
-        _names(
-            f"Which unlike learners are trained: {' or '.join(PRESETS)}; fast unless "
-            "given.",
-            PRESETS,
-        ),
+        _one_of(PRESETS, f"Learners to train: {' or '.join(PRESETS)}. Default: fast."),
     ] = None
     minutes: Annotated[
         float | None,
-        typer.Option(
+        Option(
             min=0,
-            help="What would take longer is left out. "
-            f"{' and '.join(f'{m:g} for {name}' for name, m in MINUTES.items())} "
-            "unless given.",
+            help="Time budget in minutes. Learners that would exceed it are skipped. "
+            f"Default: {', '.join(f'{m:g} for {name}' for name, m in MINUTES.items())}.",
         ),
     ] = None
     generator: Annotated[
         str | None,
-        _names(
-            f"How members are made: {POOL} (the unlike learners of --preset) unless "
-            f"given; or many of one estimator: {', '.join(GENERATORS)}.",
+        _one_of(
             (POOL, *GENERATORS),
+            f"How members are made: {POOL} (the learners of --preset, the default), or "
+            f"many members of one estimator: {', '.join(GENERATORS)}.",
         ),
     ] = None
     members: Annotated[
         int | None,
-        typer.Option(
-            min=1, help="How many of one estimator to train: 100 unless given."
-        ),
+        Option(min=1, help="Number of members of one estimator. Default: 100."),
     ] = None
     estimator: Annotated[
         str | None,
-        _names(
-            f"The one estimator: {', '.join(ESTIMATORS)}. tree unless given.",
+        _one_of(
             ESTIMATORS,
+            f"Estimator of all members: {', '.join(ESTIMATORS)}. Default: tree.",
         ),
     ] = None
-    combiner: Combiner = "ep"
+    combiner: Annotated[str, _COMBINER] = "ep"
     task: Annotated[
         str | None,
-        _names(f"{' or '.join(TASKS)}; guessed from the target unless given.", TASKS),
+        _one_of(TASKS, f"{' or '.join(TASKS)}. Default: guessed from the target."),
     ] = None
-    drop: Drop = None
-    keep: Keep = None
-    categorical: Categorical = None
+    drop: Annotated[
+        Columns, Option(metavar="COLUMN", help="Column to leave out; repeatable.")
+    ] = None
+    keep: Annotated[
+        Columns,
+        Option(
+            metavar="COLUMN",
+            help="Column to keep although its values all differ, or are nearly all "
+            "missing; repeatable.",
+        ),
+    ] = None
+    categorical: Annotated[
+        Columns,
+        Option(
+            metavar="COLUMN",
+            help="Column to read as text, whatever it looks like; repeatable.",
+        ),
+    ] = None
     encoding: Encoding = None
     seed: Seed = 0
     jobs: Jobs = 1
@@ -187,7 +369,7 @@ class Train(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class Prune(Options):
-    """Keep the members that matter, and say what that costs and gains."""
+    """Select the members that matter, and report what that changes."""
 
     model: Model
     data: ManyData
@@ -195,51 +377,45 @@ class Prune(Options):
     target: OwnTarget = None
     oob: Annotated[
         bool | None,
-        typer.Option(
+        Option(
             "--oob/--no-oob",
-            help="Whether DATA are the rows the model was trained on: members count "
-            "only on those they did not see then. Found out unless given.",
+            help="Whether DATA are the training rows of MODEL. If they are, each member "
+            "votes only on rows it was not trained on. Default: detected.",
             show_default=False,
         ),
     ] = None
-    max_members: Annotated[int | None, typer.Option(min=1, help="Members at most.")] = (
-        None
-    )
+    max_members: Annotated[
+        int | None, Option(min=1, help="Maximum number of members.")
+    ] = None
     max_bytes: Annotated[
         float | None,
-        typer.Option(
+        Option(
             parser=number_of_bytes,
             metavar="SIZE",
-            help="Size of the members at most: bytes, or 800kB, 5MB, 1GB, 5MiB.",
+            help="Maximum size of the members: bytes, or 800kB, 5MB, 1GB, 5MiB.",
         ),
     ] = None
     max_seconds: Annotated[
-        float | None, typer.Option(min=0, help="Seconds to predict a row at most.")
+        float | None,
+        Option(min=0, help="Maximum prediction time of a row, in seconds."),
     ] = None
     within_se: Annotated[
         float | None,
-        typer.Option(
+        Option(
             min=0,
-            help="Take the smallest committee within so many standard errors of the "
-            "best.",
+            help="Take the smallest committee whose error is within this many standard "
+            "errors of the best.",
         ),
     ] = None
-    combiner: Annotated[
-        str | None,
-        _names(
-            f"How members are weighed: {', '.join(COMBINERS)}. ep unless given.",
-            COMBINERS,
-        ),
-    ] = None
+    combiner: Annotated[str | None, _COMBINER] = None
     scoring: Annotated[
         str | None,
-        _names(
-            f"Choose members by a score, with --combiner greedy: {', '.join(SCORES)}.",
-            SCORES,
+        _one_of(
+            SCORES, f"Score that --combiner greedy maximises: {', '.join(SCORES)}."
         ),
     ] = None
     force: Annotated[
-        bool, typer.Option("--force", help="Let the output replace MODEL.")
+        bool, Option("--force", help="Allow the output to replace MODEL.")
     ] = False
     encoding: Encoding = None
     seed: Seed = 0
@@ -249,38 +425,37 @@ class Prune(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class Predict(Options):
-    """Predict the rows of a table; its columns may stand in any order."""
+    """Predict the rows of a table; columns are found by name, in any order."""
 
     model: Model
     data: ManyData
     output: Annotated[
         str,
-        typer.Option(
+        Option(
             "--output",
             "-o",
-            help="A table: .csv, .tsv, .parquet, .csv.gz, ...; - for CSV on standard "
-            "output.",
+            help="Table to write: .csv, .tsv, .parquet, .csv.gz, ...; - for CSV on "
+            "standard output.",
         ),
     ] = "-"
     proba: Annotated[
-        bool,
-        typer.Option("--proba", help="A column for the probability of each class."),
+        bool, Option("--proba", help="Add a column p_CLASS for each class.")
     ] = False
     interval: Annotated[
         float | None,
-        typer.Option(
+        Option(
             metavar="COVERAGE",
-            help="Columns `lower` and `upper` that hold this share of all targets, such "
-            "as 0.9; for numbers.",
+            help="Add columns lower and upper that contain this share of all targets, "
+            "for example 0.9. Regression only.",
         ),
     ] = None
     classes: Annotated[
         float | None,
-        typer.Option(
+        Option(
             "--set",
             metavar="COVERAGE",
-            help="Columns `in_CLASS`: the classes that a row may well have, its own among "
-            "them in this share of all rows, such as 0.9; for classifiers.",
+            help="Add columns in_CLASS: a set of classes that contains the true one for "
+            "this share of rows, for example 0.9. Classification only.",
         ),
     ] = None
     encoding: Encoding = None
@@ -296,9 +471,10 @@ class Evaluate(Options):
     data: Data
     against: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="MODEL",
-            help="Another model, such as the one before pruning: paired differences.",
+            help="Second model, for example the one before pruning. Prints paired "
+            "differences.",
         ),
     ] = None
     target: OwnTarget = None
@@ -312,21 +488,20 @@ class Export(Options):
 
     model: Model
     output: Annotated[
-        str,
-        typer.Option("--output", "-o", help="Such as m.onnx; its ending decides."),
+        str, Option("--output", "-o", help="File to write: .onnx or .skops.")
     ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Inspect(Options):
-    """Say what a model file holds: members, weights, columns, versions."""
+    """Show what a model file contains: members, weights, columns, versions."""
 
     model: Model
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report(Options):
-    """Write a page about a model on rows it has not seen: one HTML file."""
+    """Write an HTML page about a model on rows that it has not seen."""
 
     model: Model
     data: Data
@@ -338,20 +513,11 @@ class Report(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class Demo(Options):
-    """Prune 25 unlike models and 100 trees on digits: a table, and a page."""
+    """Prune 25 different models and 100 trees on digits; print a table, write a page."""
 
     output: Annotated[str, _PAGE] = "committee-demo.html"
     seed: Seed = 0
     jobs: Jobs = -1
 
 
-COMMANDS: tuple[type[Options], ...] = (
-    Train,
-    Evaluate,
-    Prune,
-    Predict,
-    Inspect,
-    Report,
-    Export,
-    Demo,
-)
+COMMANDS = (Train, Evaluate, Prune, Predict, Inspect, Report, Export, Demo)
