@@ -75,7 +75,7 @@ def test_a_few_words_between_numbers_are_gaps_and_many_are_not():
 
 
 def test_later_tables_are_read_as_in_training():
-    reading = ColumnTypes({"a": "1,234.5 %", "d": "%d/%m/%Y"}, {"a": ["none"]})
+    types = ColumnTypes({"a": "1,234.5 %", "d": "%d/%m/%Y"}, {"a": ["none"]})
     frame = pd.DataFrame({"a": ["5 %", "none", None], "d": ["13/01/1970", None, None]})
     plain = types.to_numbers(frame)
     np.testing.assert_array_equal(plain["a"], [5, np.nan, np.nan])

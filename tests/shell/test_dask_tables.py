@@ -8,10 +8,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from committee import prune, save
 from committee.shell import dask_tables as module
-from committee.shell import file_parts as module
 from committee.shell.dask_tables import (
-    files_of,
-    is_for_dask,
     labelled_rows,
     naming_files,
     parts_of,
@@ -22,6 +19,7 @@ from committee.shell.messages import USAGE, Messages, ShellError
 from committee.shell.options import Train
 from committee.shell.schema import TableLook, split_target
 from committee.shell.table_model import read_model
+from committee.shell.tables import files_of, is_for_dask
 from tests.shell.conftest import QUIET, in_files
 
 pytest.importorskip("dask.dataframe")

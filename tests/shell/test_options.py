@@ -98,7 +98,9 @@ def test_a_size_is_a_number_of_bytes(text, n_bytes):
 
 @pytest.mark.parametrize("text", ["15kX", "-1", "1.5.5MB", "much", "", "MB"])
 def test_what_is_no_size_is_refused(text):
-    with pytest.raises(typer.BadParameter, match="is no size: give bytes, or"):
+    with pytest.raises(
+        typer.BadParameter, match="is not a size: give a number of bytes"
+    ):
         number_of_bytes(text)
 
 

@@ -138,7 +138,7 @@ def test_sizes_have_units(folder):
     chosen = [len(np.flatnonzero(w)) for w in small.path_.weights]
     assert n_bytes[chosen.index(small.n_members_)] <= 5_000 < n_bytes.max()
     words = ("classifier.skops", "grades.csv", "-o", "s.skops", "--max-bytes", "5kX")
-    assert "is no size: give bytes, or" in refused("prune", *words, status=2)
+    assert "is not a size: give a number of bytes" in refused("prune", *words, status=2)
 
 
 @pytest.mark.parametrize(

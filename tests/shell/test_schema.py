@@ -120,7 +120,7 @@ def messy(money="${:,.2f}"):
 def train(data, *words, target="grade"):
     options = ("--target", target, "-o", "m.skops", "--members", 8, "--json")
     result = run("train", data, *options, *words)
-    return json.loads(result.stdout), result.stderr, read_model("m.skops").columns
+    return json.loads(result.stdout), result.stderr, read_model("m.skops").schema
 
 
 def test_columns_with_hardly_any_value_are_left_out():

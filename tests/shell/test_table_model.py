@@ -36,7 +36,7 @@ def test_a_forest_without_names_takes_as_many_columns(tmp_path, table):
     model = read_model(path)
     frame = table[["size", "age", "price"]]
     np.testing.assert_array_equal(model.take(frame)[0], frame.to_numpy())
-    with pytest.raises(ShellError, match=r"takes 3 columns .* The table has 2"):
+    with pytest.raises(ShellError, match=r"takes 3 columns.* The table has 2"):
         model.take(frame[["size", "age"]])
 
 

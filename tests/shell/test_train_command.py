@@ -1,10 +1,14 @@
 """Train: every combination of names gives a model that predicts."""
 
 import json
+from collections import Counter
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import Ridge
+from sklearn.tree import DecisionTreeRegressor
 
 from committee import (
     Bagging,
@@ -14,6 +18,7 @@ from committee import (
     EPPruner,
     Pool,
 )
+from committee.combiners import Combiner
 from committee.shell.options import PRESETS
 from committee.shell.table_model import read_model
 from tests.shell.conftest import in_files, make_table, refused, run
@@ -187,15 +192,15 @@ def test_rows_put_aside_weigh_the_learners_of_a_large_table(folder, monkeypatch)
     assert "120 rows are too many for 'network': left out." in result.stderr
     committee = read_model("m.skops").last
     assert committee.weigh_on == 0.1
-    assert "held out error" in result.stdout
+    assert "held-out error" in result.stdout
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
         (("--generator", "pool", "--members", 5), "--members is for many members"),
-        (("--estimator", "tree", "--preset", "best"), "--preset is for the unlike"),
-        (("--generator", "bagging", "--minutes", 1), "--minutes is for the unlike"),
+        (("--estimator", "tree", "--preset", "best"), "--preset is for the learners"),
+        (("--generator", "bagging", "--minutes", 1), "--minutes is for the learners"),
         (("--preset", "quick"), "--preset must be one of fast, best"),
         (("--generator", "pol"), "Did you mean 'pool'?"),
         (("--minutes", -1), "Invalid value for '--minutes'"),
@@ -213,7 +218,7 @@ def test_row_numbers_are_left_out_with_a_note(folder, table):
     sorted_rows[["size", "grade"]].to_csv("sorted.csv")
     result = run("train", "sorted.csv", "--target", "grade", *TRAIN)
     assert "Note: the first column has no name and numbers the rows" in result.stderr
-    assert read_model("m.skops").columns.names == ["size"]
+    assert read_model("m.skops").schema.names == ["size"]
 
 
 def test_dates_are_numbers(folder):
@@ -264,3 +269,48 @@ def test_what_only_the_rows_show_is_refused_before_training(folder, table, on_da
     error = refused("train", by_grade, *words, "--combiner", "em", status=2)
     assert "On Dask with 2 classes" in error
     assert not (folder / "m.skops").exists()
+
+
+@pytest.mark.parametrize(
+    ("preset", "combiner_rows", "learner_fits"),
+    [
+        (
+            ("shallow-boosting", "linear"),
+            [96] * 5 + [120],
+            {"boosting": 6, "linear": 6},
+        ),
+        (None, [96] * 5 + [120], {"tree": 10}),
+    ],
+    ids=["pool", "bagging"],
+)
+def test_one_call_cross_fits_once(
+    preset, combiner_rows, learner_fits, folder, monkeypatch
+):
+    """The combiner is fitted on all rows and once without each fifth of them."""
+    rows, fits = [], Counter()
+    names = {
+        HistGradientBoostingRegressor: "boosting",
+        Ridge: "linear",
+        DecisionTreeRegressor: "tree",
+    }
+
+    def count(kind, note):
+        fit = kind.fit
+
+        def counted(self, X, y, *args, **kwargs):
+            note(self, y)
+            return fit(self, X, y, *args, **kwargs)
+
+        monkeypatch.setattr(kind, "fit", counted)
+
+    count(Combiner, lambda _, y: rows.append(len(y)))
+    for kind in names:
+        count(kind, lambda learner, _: fits.update([names[type(learner)]]))
+    words = ("--members", 10)
+    if preset is not None:
+        monkeypatch.setitem(PRESETS, "fast", preset)
+        words = ()
+    run("train", "prices.csv", "--target", "price", "-o", "m.skops", *words)
+    assert sorted(rows) == combiner_rows
+    assert fits == learner_fits
+    assert read_model("m.skops").last.has_held_out_rows
