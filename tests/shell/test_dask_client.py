@@ -130,7 +130,7 @@ def test_workers_that_die_of_a_task_are_one_sentence():
     from distributed import KilledWorker
 
     with (
-        pytest.raises(ShellError, match="workers died over one part"),
+        pytest.raises(ShellError, match="workers died while working on one part"),
         module._losses(None),
     ):
         raise KilledWorker("read", None, 3)

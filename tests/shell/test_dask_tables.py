@@ -86,7 +86,7 @@ def test_columns_may_stand_in_any_order_and_row_numbers_begin_again(table):
 def test_large_tables_are_read_by_a_sample(table, monkeypatch, capsys):
     monkeypatch.setattr(module, "SAMPLED_ROWS", 50)
     rows, encoding = training(parts(table, 70), "price", "linear", quiet=False)
-    assert "what is in 49 of the rows" in capsys.readouterr().err
+    assert "encoded from 49 of the rows" in capsys.readouterr().err
     sample = pd.concat([table[:70:3], table[70::2]])
     scaler = encoding.transformer.named_transformers_["numbers"][-1]
     assert scaler.mean_[0] == pytest.approx(sample["size"].mean())

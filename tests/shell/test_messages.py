@@ -13,6 +13,7 @@ import pytest
 from committee.shell.messages import (
     Messages,
     ShellError,
+    UsageError,
     columns,
     explained,
     leaving_at_once,
@@ -25,7 +26,7 @@ from committee.shell.messages import (
     ("error", "status", "words"),
     [
         (ShellError("The table has no rows."), 1, "Error: The table has no rows."),
-        (ShellError("No.", 2), 2, "Error: No."),
+        (UsageError("No."), 2, "Error: No."),
         (ValueError("Wrong.\nStill wrong.\n\nEpilogue"), 1, "Wrong. Still wrong."),
         (OSError(errno.ENOSPC, "No space left", "m.skops"), 1, "'m.skops': no space"),
         (ImportError("pip install 'committee[io]'"), 1, "pip install"),
@@ -53,7 +54,7 @@ def test_an_error_is_one_line_and_a_status(error, status, words, capsys):
 
 
 @pytest.mark.parametrize(
-    ("error", "status"), [(ShellError("No.", 2), 2), (KeyboardInterrupt(), 130)]
+    ("error", "status"), [(UsageError("No."), 2), (KeyboardInterrupt(), 130)]
 )
 def test_debug_shows_where_and_leaves_with_the_same_status(error, status, capsys):
     with pytest.raises(SystemExit) as stop, explained(debug=True):

@@ -25,7 +25,7 @@ from committee.shell.column_types import (
     kind_of,
 )
 from committee.shell.encoding import TableEncoding
-from committee.shell.messages import USAGE, Messages, ShellError, listed
+from committee.shell.messages import Messages, ShellError, UsageError, listed
 from committee.shell.options import Train
 from committee.shell.schema import (
     Schema,
@@ -88,7 +88,7 @@ class Part:
         try:
             yield
         except ShellError as error:
-            raise ShellError(f"{self.name}: {error}", error.status) from error
+            raise type(error)(f"{self.name}: {error}") from error
         except (ValueError, TypeError, OSError) as error:
             why = getattr(error, "strerror", None) or error
             raise ShellError(f"{self.name}: {why}") from error
@@ -108,9 +108,8 @@ def parts_of(files: Sequence[str], encoding: str | None = None) -> list[Part]:
     kinds = {name: _is_parquet(name) for name in files}
     if len(set(kinds.values())) > 1:
         one, other = (next(n for n in files if kinds[n] == k) for k in (True, False))
-        raise ShellError(
-            f"All files must be of one kind: '{one}' is Parquet and '{other}' is not.",
-            USAGE,
+        raise UsageError(
+            f"All files must be of one kind: '{one}' is Parquet and '{other}' is not."
         )
     return [part for name in files for part in _parts(name, kinds[name], encoding)]
 

@@ -17,7 +17,7 @@ from committee.losses import (
 )
 from committee.pruning.summary import summary_of
 from committee.shell.inspect_command import n_members
-from committee.shell.messages import USAGE, ShellError
+from committee.shell.messages import ShellError, UsageError
 from committee.shell.options import CLASSIFICATION, Evaluate
 from committee.shell.table_model import TableModel, read_model, source_name
 from committee.shell.tables import check_one_file
@@ -29,10 +29,9 @@ def evaluate(options: Evaluate) -> None:
     """Print the scores of a model on the rows of a table, beside a baseline."""
     check_one_file(options.data, "evaluate")
     if options.against is not None and options.data == "-":
-        raise ShellError(
+        raise UsageError(
             "Standard input can be read only once, and --against reads the rows twice: "
-            "give a file.",
-            USAGE,
+            "give a file."
         )
     model = read_model(options.model, options.target, labelled=True)
     X, y = model.read_labelled(options.data, options.messages, options.encoding)

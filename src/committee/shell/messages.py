@@ -38,11 +38,15 @@ _OPTIONS = {"oob=True": "--oob", "oob=False": "--no-oob"}
 
 
 class ShellError(Exception):
-    """One sentence for the user, and the exit status: 1, or 2 for wrong usage."""
+    """One sentence for the user about the data or the model."""
 
-    def __init__(self, message: str, status: int = FAILED) -> None:
-        super().__init__(message)
-        self.status = status
+    status = FAILED
+
+
+class UsageError(ShellError):
+    """One sentence for the user about the call."""
+
+    status = USAGE
 
 
 @dataclass(frozen=True)
@@ -227,7 +231,7 @@ def leaving_at_once() -> Iterator[None]:
 def check_input(data: str | None) -> None:
     """Raise ShellError if data is "-" and standard input is closed."""
     if data == "-" and sys.stdin is None:
-        raise ShellError("Standard input is closed: give a file instead of -.", USAGE)
+        raise UsageError("Standard input is closed: give a file instead of -.")
 
 
 def sentence(error: BaseException) -> str:

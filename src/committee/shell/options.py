@@ -1,23 +1,24 @@
+# ruff: noqa: RUF009 (the functions in defaults make dataclass fields)
 """What each command takes: a record of options, and the names to choose from.
 
 A command NAME is a record here and the function NAME of `NAME_command.py`. Help and shell
 completion are made from the records; nothing here imports a learner until it is made.
-Annotations are objects, not strings, because typer reads them from the records.
+Annotations are objects, not strings, because `cli.py` makes options of them.
 """
 
 import math
 import re
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from functools import partial
 from pkgutil import resolve_name
-from typing import Annotated, Any
+from typing import Any
 
 from typer import Argument, BadParameter, Option
-from typer.models import OptionInfo
 
 from committee._format import close_to
 from committee.combiner_names import COMBINERS
-from committee.shell.messages import USAGE, Messages, ShellError
+from committee.shell.messages import Messages, UsageError
 
 CLASSIFICATION, REGRESSION = TASKS = ("classification", "regression")
 
@@ -96,10 +97,9 @@ def known(name: str, names: Collection[str], option: str) -> str:
     'tree'
     """
     if name not in names:
-        raise ShellError(
+        raise UsageError(
             f"{option} must be one of {', '.join(names)}. Got {name!r}."
-            f"{close_to(name, list(names))}",
-            USAGE,
+            f"{close_to(name, list(names))}"
         )
     return name
 
@@ -121,15 +121,14 @@ def make_generator(name: str, n_members: int, task: str) -> Any:
     """
     kind = GENERATORS[known(name, GENERATORS, "--generator")]
     if name in ("adaboost", "arcing", "lpboost") and task != CLASSIFICATION:
-        raise ShellError(f"--generator {name} is for classification only.", USAGE)
+        raise UsageError(f"--generator {name} is for classification only.")
     counts: tuple[int, ...] = (n_members,)
     if name in ("cross-splits", "mini-batches"):
         counts = (N_SPLITS, n_members // N_SPLITS)
         if n_members % N_SPLITS:
-            raise ShellError(
+            raise UsageError(
                 f"--generator {name} trains {N_SPLITS} members on each split: --members "
-                f"must be a multiple of {N_SPLITS}. Got {n_members}.",
-                USAGE,
+                f"must be a multiple of {N_SPLITS}. Got {n_members}."
             )
     return resolve_name(f"committee.members:{kind}")(*counts)
 
@@ -217,64 +216,81 @@ def number_of_jobs(value: int) -> int:
 # --- options that several commands take -------------------------------------------------
 
 
-def _one_of(names: Collection[str], help_text: str) -> OptionInfo:
-    """Return an option that takes one of some names, and completes them."""
+def option(
+    default: Any, text: str, *flags: str, names: Collection[str] = (), **settings: Any
+) -> Any:
+    """Return a field of a record that is an option of a command.
+
+    Parameters
+    ----------
+    default : object
+        Default value; ... for a required option.
+    text : str
+        Its help.
+    *flags : str
+        Spellings. None: the name of the field.
+    names : collection of str
+        Names that it completes.
+    **settings
+        Other arguments of `typer.Option`.
+    """
 
     def complete(incomplete: str) -> list[str]:
         return [name for name in names if name.startswith(incomplete)]
 
-    option: Callable[..., OptionInfo] = Option
-    return option(help=help_text, autocompletion=complete)
+    if names:
+        settings["autocompletion"] = complete
+    info: Any = Option(*flags, help=text, **settings)
+    if default is ...:
+        return field(metadata={"typer": info})
+    return field(default=default, metadata={"typer": info})
+
+
+def _argument(name: str, text: str) -> Any:
+    return field(metadata={"typer": Argument(metavar=name, help=text)})
 
 
 _TABLE = (
     "CSV, Parquet or JSON lines, optionally compressed (.gz, .bz2, .xz, .zst); - for "
     "standard input."
 )
-_FILES = " Or a quoted pattern such as 'rows/*.parquet', or a folder of Parquet files."
-_PAGE = Option("--output", "-o", help="HTML file to write, for example report.html.")
-_COMBINER = _one_of(
-    COMBINERS, f"How members are weighed: {', '.join(COMBINERS)}. Default: ep."
+_model = partial(_argument, "MODEL", "File of train, prune or committee.save.")
+_data = partial(_argument, "DATA", _TABLE)
+_many_data = partial(
+    _argument,
+    "DATA",
+    f"{_TABLE} Or a quoted pattern such as 'rows/*.parquet', or a folder of Parquet "
+    "files.",
 )
-
-Model = Annotated[
-    str, Argument(metavar="MODEL", help="File of train, prune or committee.save.")
-]
-Data = Annotated[str, Argument(metavar="DATA", help=_TABLE)]
-ManyData = Annotated[str, Argument(metavar="DATA", help=_TABLE + _FILES)]
-OwnTarget = Annotated[
-    str | None, Option(help="Column to predict. Default: the target of MODEL.")
-]
-ModelOutput = Annotated[
-    str, Option("--output", "-o", help="Model file to write, for example m.skops.")
-]
-Encoding = Annotated[
-    str | None,
-    Option(
-        metavar="NAME",
-        help="Text encoding of DATA, for example latin-1. Default: UTF-8 (UTF-16 if it "
-        "has a byte-order mark).",
-    ),
-]
-Columns = list[str] | None
-Seed = Annotated[int, Option(min=0, max=2**32 - 1, help="Random seed.")]
+_own_target = partial(option, None, "Column to predict. Default: the target of MODEL.")
+_model_output = partial(
+    option, ..., "Model file to write, for example m.skops.", "--output", "-o"
+)
+_PAGE = "HTML file to write, for example report.html.", "--output", "-o"
+_COMBINER = f"How members are weighed: {', '.join(COMBINERS)}. Default: ep."
+_encoding = partial(
+    option,
+    None,
+    "Text encoding of DATA, for example latin-1. Default: UTF-8 (UTF-16 if it has a "
+    "byte-order mark).",
+    metavar="NAME",
+)
+_column = partial(option, None, metavar="COLUMN")
+_seed = partial(option, 0, "Random seed.", min=0, max=2**32 - 1)
 #: More threads than the system allows would be an error deep inside joblib.
-Jobs = Annotated[
-    int,
-    Option(
-        max=1024,
-        callback=number_of_jobs,
-        help="Number of members trained or evaluated in parallel; -1 for all cores.",
-    ),
-]
-Scheduler = Annotated[
-    str | None,
-    Option(
-        metavar="ADDRESS",
-        help="Dask scheduler, for example tcp://10.0.0.1:8786. Default for many files: "
-        "one local worker for each core.",
-    ),
-]
+_jobs = partial(
+    option,
+    text="Number of members trained or evaluated in parallel; -1 for all cores.",
+    max=1024,
+    callback=number_of_jobs,
+)
+_scheduler = partial(
+    option,
+    None,
+    "Dask scheduler, for example tcp://10.0.0.1:8786. Default for many files: one local "
+    "worker for each core.",
+    metavar="ADDRESS",
+)
 
 
 # --- the commands -----------------------------------------------------------------------
@@ -284,15 +300,9 @@ Scheduler = Annotated[
 class Options:
     """Options that all commands take."""
 
-    as_json: Annotated[
-        bool, Option("--json", help="Print the result as one JSON object.")
-    ] = False
-    quiet: Annotated[
-        bool, Option("--quiet", "-q", help="Hide progress bars and notes.")
-    ] = False
-    debug: Annotated[
-        bool, Option("--debug", help="Show the traceback of an error.")
-    ] = False
+    as_json: bool = option(False, "Print the result as one JSON object.", "--json")
+    quiet: bool = option(False, "Hide progress bars and notes.", "--quiet", "-q")
+    debug: bool = option(False, "Show the traceback of an error.", "--debug")
 
     @property
     def messages(self) -> Messages:
@@ -304,220 +314,176 @@ class Options:
 class Train(Options):
     """Train a committee on a table, and save it with the encoding of the columns."""
 
-    data: ManyData
-    target: Annotated[str, Option(help="Column to predict.")]
-    output: ModelOutput
-    preset: Annotated[
-        str | None,
-        _one_of(PRESETS, f"Learners to train: {' or '.join(PRESETS)}. Default: fast."),
-    ] = None
-    minutes: Annotated[
-        float | None,
-        Option(
-            min=0,
-            help="Time budget in minutes. Learners that would exceed it are skipped. "
-            f"Default: {', '.join(f'{m:g} for {name}' for name, m in MINUTES.items())}.",
-        ),
-    ] = None
-    generator: Annotated[
-        str | None,
-        _one_of(
-            (POOL, *GENERATORS),
-            f"How members are made: {POOL} (the learners of --preset, the default), or "
-            f"many members of one estimator: {', '.join(GENERATORS)}.",
-        ),
-    ] = None
-    members: Annotated[
-        int | None,
-        Option(min=1, help="Number of members of one estimator. Default: 100."),
-    ] = None
-    estimator: Annotated[
-        str | None,
-        _one_of(
-            ESTIMATORS,
-            f"Estimator of all members: {', '.join(ESTIMATORS)}. Default: tree.",
-        ),
-    ] = None
-    combiner: Annotated[str, _COMBINER] = "ep"
-    task: Annotated[
-        str | None,
-        _one_of(TASKS, f"{' or '.join(TASKS)}. Default: guessed from the target."),
-    ] = None
-    drop: Annotated[
-        Columns, Option(metavar="COLUMN", help="Column to leave out; repeatable.")
-    ] = None
-    keep: Annotated[
-        Columns,
-        Option(
-            metavar="COLUMN",
-            help="Column to keep although its values all differ, or are nearly all "
-            "missing; repeatable.",
-        ),
-    ] = None
-    categorical: Annotated[
-        Columns,
-        Option(
-            metavar="COLUMN",
-            help="Column to read as text, whatever it looks like; repeatable.",
-        ),
-    ] = None
-    encoding: Encoding = None
-    seed: Seed = 0
-    jobs: Jobs = 1
-    scheduler: Scheduler = None
+    data: str = _many_data()
+    target: str = option(..., "Column to predict.")
+    output: str = _model_output()
+    preset: str | None = option(
+        None,
+        f"Learners to train: {' or '.join(PRESETS)}. Default: fast.",
+        names=PRESETS,
+    )
+    minutes: float | None = option(
+        None,
+        "Time budget in minutes. Learners that would exceed it are skipped. Default: "
+        f"{', '.join(f'{m:g} for {name}' for name, m in MINUTES.items())}.",
+        min=0,
+    )
+    generator: str | None = option(
+        None,
+        f"How members are made: {POOL} (the learners of --preset, the default), or many "
+        f"members of one estimator: {', '.join(GENERATORS)}.",
+        names=(POOL, *GENERATORS),
+    )
+    members: int | None = option(
+        None, "Number of members of one estimator. Default: 100.", min=1
+    )
+    estimator: str | None = option(
+        None,
+        f"Estimator of all members: {', '.join(ESTIMATORS)}. Default: tree.",
+        names=ESTIMATORS,
+    )
+    combiner: str = option("ep", _COMBINER, names=COMBINERS)
+    task: str | None = option(
+        None, f"{' or '.join(TASKS)}. Default: guessed from the target.", names=TASKS
+    )
+    drop: list[str] | None = _column("Column to leave out; repeatable.")
+    keep: list[str] | None = _column(
+        "Column to keep although its values all differ, or are nearly all missing; "
+        "repeatable."
+    )
+    categorical: list[str] | None = _column(
+        "Column to read as text, whatever it looks like; repeatable."
+    )
+    encoding: str | None = _encoding()
+    seed: int = _seed()
+    jobs: int = _jobs(1)
+    scheduler: str | None = _scheduler()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prune(Options):
     """Select the members that matter, and report what that changes."""
 
-    model: Model
-    data: ManyData
-    output: ModelOutput
-    target: OwnTarget = None
-    oob: Annotated[
-        bool | None,
-        Option(
-            "--oob/--no-oob",
-            help="Whether DATA are the training rows of MODEL. If they are, each member "
-            "votes only on rows it was not trained on. Default: detected.",
-            show_default=False,
-        ),
-    ] = None
-    max_members: Annotated[
-        int | None, Option(min=1, help="Maximum number of members.")
-    ] = None
-    max_bytes: Annotated[
-        float | None,
-        Option(
-            parser=number_of_bytes,
-            metavar="SIZE",
-            help="Maximum size of the members: bytes, or 800kB, 5MB, 1GB, 5MiB.",
-        ),
-    ] = None
-    max_seconds: Annotated[
-        float | None,
-        Option(min=0, help="Maximum prediction time of a row, in seconds."),
-    ] = None
-    within_se: Annotated[
-        float | None,
-        Option(
-            min=0,
-            help="Take the smallest committee whose error is within this many standard "
-            "errors of the best.",
-        ),
-    ] = None
-    combiner: Annotated[str | None, _COMBINER] = None
-    scoring: Annotated[
-        str | None,
-        _one_of(
-            SCORES, f"Score that --combiner greedy maximises: {', '.join(SCORES)}."
-        ),
-    ] = None
-    force: Annotated[
-        bool, Option("--force", help="Allow the output to replace MODEL.")
-    ] = False
-    encoding: Encoding = None
-    seed: Seed = 0
-    jobs: Jobs = 1
-    scheduler: Scheduler = None
+    model: str = _model()
+    data: str = _many_data()
+    output: str = _model_output()
+    target: str | None = _own_target()
+    oob: bool | None = option(
+        None,
+        "Whether DATA are the training rows of MODEL. If they are, each member votes only "
+        "on rows it was not trained on. Default: detected.",
+        "--oob/--no-oob",
+        show_default=False,
+    )
+    max_members: int | None = option(None, "Maximum number of members.", min=1)
+    max_bytes: float | None = option(
+        None,
+        "Maximum size of the members: bytes, or 800kB, 5MB, 1GB, 5MiB.",
+        parser=number_of_bytes,
+        metavar="SIZE",
+    )
+    max_seconds: float | None = option(
+        None, "Maximum time to predict a row, in seconds.", min=0
+    )
+    within_se: float | None = option(
+        None,
+        "Take the smallest committee whose error is within this many standard errors of "
+        "the best.",
+        min=0,
+    )
+    combiner: str | None = option(None, _COMBINER, names=COMBINERS)
+    scoring: str | None = option(
+        None,
+        f"Score that --combiner greedy maximises: {', '.join(SCORES)}.",
+        names=SCORES,
+    )
+    force: bool = option(False, "Allow the output to replace MODEL.", "--force")
+    encoding: str | None = _encoding()
+    seed: int = _seed()
+    jobs: int = _jobs(1)
+    scheduler: str | None = _scheduler()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Predict(Options):
     """Predict the rows of a table; columns are found by name, in any order."""
 
-    model: Model
-    data: ManyData
-    output: Annotated[
-        str,
-        Option(
-            "--output",
-            "-o",
-            help="Table to write: .csv, .tsv, .parquet, .csv.gz, ...; - for CSV on "
-            "standard output.",
-        ),
-    ] = "-"
-    proba: Annotated[
-        bool, Option("--proba", help="Add a column p_CLASS for each class.")
-    ] = False
-    interval: Annotated[
-        float | None,
-        Option(
-            metavar="COVERAGE",
-            help="Add columns lower and upper that contain this share of all targets, "
-            "for example 0.9. Regression only.",
-        ),
-    ] = None
-    classes: Annotated[
-        float | None,
-        Option(
-            "--set",
-            metavar="COVERAGE",
-            help="Add columns in_CLASS: a set of classes that contains the true one for "
-            "this share of rows, for example 0.9. Classification only.",
-        ),
-    ] = None
-    encoding: Encoding = None
-    jobs: Jobs = 1
-    scheduler: Scheduler = None
+    model: str = _model()
+    data: str = _many_data()
+    output: str = option(
+        "-",
+        "Table to write: .csv, .tsv, .parquet, .csv.gz, ...; - for CSV on standard output.",
+        *("--output", "-o"),
+    )
+    proba: bool = option(False, "Add a column p_CLASS for each class.", "--proba")
+    interval: float | None = option(
+        None,
+        "Add columns lower and upper that contain this share of all targets, for example "
+        "0.9. Regression only.",
+        metavar="COVERAGE",
+    )
+    classes: float | None = option(
+        None,
+        "Add columns in_CLASS: a set of classes that contains the true one for this share "
+        "of rows, for example 0.9. Classification only.",
+        "--set",
+        metavar="COVERAGE",
+    )
+    encoding: str | None = _encoding()
+    jobs: int = _jobs(1)
+    scheduler: str | None = _scheduler()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluate(Options):
     """Score a model on rows with the target: error rate, log-loss, AUC, RMSE, R2 ..."""
 
-    model: Model
-    data: Data
-    against: Annotated[
-        str | None,
-        Option(
-            metavar="MODEL",
-            help="Second model, for example the one before pruning. Prints paired "
-            "differences.",
-        ),
-    ] = None
-    target: OwnTarget = None
-    encoding: Encoding = None
-    jobs: Jobs = 1
+    model: str = _model()
+    data: str = _data()
+    against: str | None = option(
+        None,
+        "Second model, for example the one before pruning. Prints paired differences.",
+        metavar="MODEL",
+    )
+    target: str | None = _own_target()
+    encoding: str | None = _encoding()
+    jobs: int = _jobs(1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Export(Options):
     """Write a committee for other tools: .onnx, or .skops as a plain scikit-learn model."""
 
-    model: Model
-    output: Annotated[
-        str, Option("--output", "-o", help="File to write: .onnx or .skops.")
-    ]
+    model: str = _model()
+    output: str = option(..., "File to write: .onnx or .skops.", "--output", "-o")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Inspect(Options):
     """Show what a model file contains: members, weights, columns, versions."""
 
-    model: Model
+    model: str = _model()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report(Options):
     """Write an HTML page about a model on rows that it has not seen."""
 
-    model: Model
-    data: Data
-    output: Annotated[str, _PAGE]
-    target: OwnTarget = None
-    encoding: Encoding = None
-    jobs: Jobs = 1
+    model: str = _model()
+    data: str = _data()
+    output: str = option(..., *_PAGE)
+    target: str | None = _own_target()
+    encoding: str | None = _encoding()
+    jobs: int = _jobs(1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Demo(Options):
     """Prune 25 different models and 100 trees on digits; print a table, write a page."""
 
-    output: Annotated[str, _PAGE] = "committee-demo.html"
-    seed: Seed = 0
-    jobs: Jobs = -1
+    output: str = option("committee-demo.html", *_PAGE)
+    seed: int = _seed()
+    jobs: int = _jobs(-1)
 
 
 COMMANDS = (Train, Evaluate, Prune, Predict, Inspect, Report, Export, Demo)

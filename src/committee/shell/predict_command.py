@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 
 from committee._progress import track
-from committee.shell.messages import USAGE, ShellError, listed
+from committee.shell.messages import ShellError, UsageError, listed
 from committee.shell.options import CLASSIFICATION, Predict
 from committee.shell.table_model import Findings, TableModel, read_model
 from committee.shell.tables import (
@@ -24,10 +24,9 @@ def predict(options: Predict) -> None:
     """Write a prediction for every row of a table."""
     output = options.output
     if options.as_json and output == "-":
-        raise ShellError(
+        raise UsageError(
             "--json describes the run, but predictions go to standard output: give a "
-            "file for them with -o.",
-            USAGE,
+            "file for them with -o."
         )
     on_dask = is_for_dask(options.data, options.scheduler)
     files = files_of(options.data)
@@ -169,10 +168,9 @@ def _check_coverage(model: TableModel, path: str, name: str, coverage: float) ->
             "`committee train` or `committee prune`."
         )
     if not 0 < coverage < 1:
-        raise ShellError(
+        raise UsageError(
             f"--{name} must be a share above 0 and below 1, such as 0.9. Got "
-            f"{coverage:g}.",
-            USAGE,
+            f"{coverage:g}."
         )
     if not model.last.has_held_out_rows:
         raise ShellError(

@@ -7,7 +7,7 @@ from typing import Any
 from committee.ensembles import roster_of
 from committee.members import Pool
 from committee.pruning import prune as prune_ensemble
-from committee.shell.messages import USAGE, ShellError
+from committee.shell.messages import ShellError, UsageError
 from committee.shell.options import (
     SCORES,
     Prune,
@@ -105,10 +105,9 @@ def _combiner_name(options: Prune) -> str:
     if options.scoring is None:
         return options.combiner or "ep"
     if options.combiner not in (None, "greedy"):
-        raise ShellError(
+        raise UsageError(
             f"--scoring is the score that --combiner greedy maximises, but "
-            f"{options.combiner} has its own criterion: leave out one of the two.",
-            USAGE,
+            f"{options.combiner} has its own criterion: leave out one of the two."
         )
     return "greedy"
 
@@ -157,8 +156,7 @@ def _refuse_options(options: Prune) -> None:
 
     refuse_jobs(options.jobs)
     if options.oob:
-        raise ShellError(
+        raise UsageError(
             "--oob is for a table in memory, the one that the model was trained on. On "
-            "Dask, give rows that the model has not seen, without --oob.",
-            USAGE,
+            "Dask, give rows that the model has not seen, without --oob."
         )

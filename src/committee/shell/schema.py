@@ -20,7 +20,7 @@ from committee.shell.column_types import (
     note_guesses,
     typed,
 )
-from committee.shell.messages import USAGE, Messages, ShellError, listed
+from committee.shell.messages import Messages, ShellError, UsageError, listed
 from committee.shell.options import CLASSIFICATION, REGRESSION, Train
 
 #: Text with more distinct values gets no column for each.
@@ -212,15 +212,14 @@ def asked_columns(frame: Any, options: Train) -> Any:
         ("--categorical", options.categorical or []),
     ):
         for name in set(names) - set(known):
-            raise ShellError(
+            raise UsageError(
                 f"{option} {name!r}: there is no such column.{close_to(name, known)} "
-                f"The columns are {listed(known)}.",
-                USAGE,
+                f"The columns are {listed(known)}."
             )
     for name in drop:
         if name == options.target or name in keep:
             other = "--target" if name == options.target else "--keep"
-            raise ShellError(f"{name!r} cannot be both --drop and {other}.", USAGE)
+            raise UsageError(f"{name!r} cannot be both --drop and {other}.")
     return frame.drop(columns=drop)
 
 
@@ -335,10 +334,9 @@ def check_target(frame: Any, name: str) -> None:
     """Raise ShellError if the target is not a column of the table."""
     known = frame.columns.tolist()
     if name not in known:
-        raise ShellError(
+        raise UsageError(
             f"There is no column {name!r} to predict.{close_to(name, known)} The "
-            f"columns are {listed(known)}.",
-            USAGE,
+            f"columns are {listed(known)}."
         )
 
 

@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from committee.persistence import ModelFileError, load, read_metadata, save
 from committee.pruning.summary import summary_of
 from committee.shell.encoding import unseen
-from committee.shell.messages import USAGE, Messages, ShellError, listed
+from committee.shell.messages import Messages, ShellError, UsageError, listed
 from committee.shell.options import CLASSIFICATION, REGRESSION
 from committee.shell.schema import (
     ROW_NUMBERS,
@@ -224,7 +224,7 @@ def read_model(
     facts = _table_facts(description.get("metadata") or {}, path)
     target = target or facts.get("target")
     if labelled and target is None:
-        raise ShellError(f"'{path}' does not name its target: give --target.", USAGE)
+        raise UsageError(f"'{path}' does not name its target: give --target.")
     columns = facts.get("columns") or {
         "names": list(map(str, getattr(estimator, "feature_names_in_", ()))),
         "width": getattr(estimator, "n_features_in_", None),

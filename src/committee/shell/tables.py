@@ -23,7 +23,7 @@ from typing import Any
 
 from committee._files import replaced_atomically
 from committee._install import how_to_install
-from committee.shell.messages import USAGE, ShellError, listed
+from committee.shell.messages import ShellError, UsageError, listed
 
 #: Missing values of CSV. "None" is a word: it is a class of some well-known data sets.
 MISSING = ("", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "?")
@@ -79,10 +79,9 @@ def pyarrow() -> Any:
 def is_for_dask(data: str, scheduler: str | None = None) -> bool:
     """Return True for a pattern, a folder, or any table if there is a scheduler."""
     if scheduler is not None and data == "-":
-        raise ShellError(
+        raise UsageError(
             "Dask's workers cannot read standard input: give a file or a pattern with "
-            "--scheduler.",
-            USAGE,
+            "--scheduler."
         )
     return scheduler is not None or _is_pattern(data) or os.path.isdir(data)
 
@@ -90,9 +89,8 @@ def is_for_dask(data: str, scheduler: str | None = None) -> bool:
 def check_one_file(data: str, command: str) -> None:
     """Raise ShellError if a command that reads rows into memory gets many files."""
     if is_for_dask(data):
-        raise ShellError(
-            f"{command} reads rows into memory: give one file instead of '{data}'.",
-            USAGE,
+        raise UsageError(
+            f"{command} reads rows into memory: give one file instead of '{data}'."
         )
 
 
@@ -116,16 +114,14 @@ def files_of(data: str) -> list[str]:
         if os.path.isfile(name) and not Path(name).name.startswith("_")
     ]
     if not files and pattern != data:
-        raise ShellError(
+        raise UsageError(
             f"The folder '{data}' has no files *.parquet: give a pattern in quotes, "
-            f"such as '{os.path.join(data, '*.csv')}'.",
-            USAGE,
+            f"such as '{os.path.join(data, '*.csv')}'."
         )
     if not files:
-        raise ShellError(
+        raise UsageError(
             f"No file matches '{data}': check its folder and its ending; files must be "
-            "on this machine or on a shared disk.",
-            USAGE,
+            "on this machine or on a shared disk."
         )
     return sorted(files, key=_by_number)
 
@@ -336,10 +332,9 @@ def _as_utf_8(stream: Any, encoding: str, name: str) -> Any:
     try:
         return io.BytesIO(stream.read().decode(encoding).encode())
     except LookupError as error:
-        raise ShellError(
+        raise UsageError(
             f"--encoding must be one that Python knows, such as latin-1, cp1252 or "
-            f"utf-16. Got {encoding!r}.",
-            USAGE,
+            f"utf-16. Got {encoding!r}."
         ) from error
     except UnicodeError as error:
         raise ShellError(f"{name} is not text in {encoding}: {error}.") from error
@@ -436,27 +431,24 @@ def check_output(
     if path == "-":
         if table:
             return
-        raise ShellError("The result goes to a file: give its name with -o.", USAGE)
+        raise UsageError("The result goes to a file: give its name with -o.")
     if table:
         _text_format(path)
     target = Path(path)
     if target.exists() and not target.is_file():
-        raise ShellError(f"'{path}' is not a file that could be replaced.", USAGE)
+        raise UsageError(f"'{path}' is not a file that could be replaced.")
     for name in inputs:
         there = name != "-" and target.exists() and os.path.exists(name)
         if there and os.path.samefile(path, name):
-            raise ShellError(
+            raise UsageError(
                 f"The output '{path}' is the file '{name}' that is read: it would be "
-                f"lost. Give another name with -o{advice}.",
-                USAGE,
+                f"lost. Give another name with -o{advice}."
             )
     if not table and not path.lower().endswith(tuple(endings)):
-        raise ShellError(
-            f"The output '{path}' must end in {' or '.join(endings)}.", USAGE
-        )
+        raise UsageError(f"The output '{path}' must end in {' or '.join(endings)}.")
     folder = target.parent
     if not folder.is_dir():
-        raise ShellError(f"There is no folder '{folder}' to write '{path}' in.", USAGE)
+        raise UsageError(f"There is no folder '{folder}' to write '{path}' in.")
     if not os.access(folder, os.W_OK):
         raise ShellError(f"The folder '{folder}' cannot be written to.")
 
@@ -522,9 +514,8 @@ def _text_format(path: str) -> tuple[str | None, Callable[[Any], Any]]:
         return None, nullcontext
     ending = Path(Path(path).stem).suffix.lower() if outer in _COMPRESS else outer
     if ending not in _SEPARATORS:
-        raise ShellError(
+        raise UsageError(
             f"The output '{path}' must end in .csv, .tsv or .parquet (.csv.gz, "
-            ".csv.bz2, .csv.xz, .csv.zst for compressed text).",
-            USAGE,
+            ".csv.bz2, .csv.xz, .csv.zst for compressed text)."
         )
     return _SEPARATORS[ending], _COMPRESS.get(outer, nullcontext)

@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 
 from committee.committee import CommitteeClassifier, CommitteeRegressor
 from committee.shell.encoding import TableEncoding
-from committee.shell.messages import USAGE, ShellError, columns
+from committee.shell.messages import UsageError, columns
 from committee.shell.options import (
     CLASSIFICATION,
     GENERATORS,
@@ -80,18 +80,16 @@ def settled(options: Train, *, on_dask: bool) -> Train:
     elif not on_dask:
         known(generator, (POOL, *GENERATORS), "--generator")
     if generator == POOL and of_one:
-        raise ShellError(
+        raise UsageError(
             f"--{of_one[0]} is for many members of one estimator, but --generator "
-            f"{POOL} trains the learners of a preset: leave out one of the two.",
-            USAGE,
+            f"{POOL} trains the learners of a preset: leave out one of the two."
         )
     if generator != POOL and of_pool:
         instead = f"--{of_one[0]}" if of_one else f"--generator {generator}"
-        raise ShellError(
+        raise UsageError(
             f"--{of_pool[0]} is for the learners of --generator {POOL}, in memory, but "
             f"{'Dask' if on_dask else instead} trains many members of one estimator: "
-            "leave out one of the two.",
-            USAGE,
+            "leave out one of the two."
         )
     preset = known(options.preset or "fast", PRESETS, "--preset")
     return replace(
