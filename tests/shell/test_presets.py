@@ -98,7 +98,7 @@ def foresee(monkeypatch):
             presets,
             "fit_time",
             lambda learner, data: FitTime(
-                len(data), 0, 0.0, kinds.get(type(learner), bayes) / len(data)
+                0.0, kinds.get(type(learner), bayes) / len(data)
             ),
         )
 

@@ -61,25 +61,17 @@ SCORES = {
 }
 _REGRESSION_SCORES = ("rmse", "mae", "r2")
 
-#: Classifier and regressor of scikit-learn, and their settings.
-ESTIMATORS: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "tree": ("tree:DecisionTreeClassifier", "tree:DecisionTreeRegressor", {}),
-    "random-tree": ("tree:ExtraTreeClassifier", "tree:ExtraTreeRegressor", {}),
-    "stump": (
-        *("tree:DecisionTreeClassifier", "tree:DecisionTreeRegressor"),
-        {"max_depth": 1},
-    ),
-    "linear": (
-        *("linear_model:LogisticRegression", "linear_model:Ridge"),
-        {"max_iter": 1000},
-    ),
-    "neighbours": (
-        *("neighbors:KNeighborsClassifier", "neighbors:KNeighborsRegressor"),
-        {},
-    ),
-    "svm": ("svm:SVC", "svm:SVR", {}),
-    "network": ("neural_network:MLPClassifier", "neural_network:MLPRegressor", {}),
+#: Module, classifier and regressor of scikit-learn.
+ESTIMATORS = {
+    "tree": ("tree", "DecisionTreeClassifier", "DecisionTreeRegressor"),
+    "random-tree": ("tree", "ExtraTreeClassifier", "ExtraTreeRegressor"),
+    "stump": ("tree", "DecisionTreeClassifier", "DecisionTreeRegressor"),
+    "linear": ("linear_model", "LogisticRegression", "Ridge"),
+    "neighbours": ("neighbors", "KNeighborsClassifier", "KNeighborsRegressor"),
+    "svm": ("svm", "SVC", "SVR"),
+    "network": ("neural_network", "MLPClassifier", "MLPRegressor"),
 }
+_SETTINGS = {"stump": {"max_depth": 1}, "linear": {"max_iter": 1000}}
 #: Estimators that split on one column at a time: no scaling, missing values allowed.
 TREES = ("tree", "random-tree", "stump")
 
@@ -106,8 +98,9 @@ def known(name: str, names: Collection[str], option: str) -> str:
 
 def make_estimator(name: str, task: str) -> Any:
     """Return the unfitted learner of a name and task."""
-    *pair, settings = ESTIMATORS[known(name, ESTIMATORS, "--estimator")]
-    return resolve_name(f"sklearn.{pair[task == REGRESSION]}")(**settings)
+    module, *pair = ESTIMATORS[known(name, ESTIMATORS, "--estimator")]
+    kind = resolve_name(f"sklearn.{module}:{pair[task == REGRESSION]}")
+    return kind(**_SETTINGS.get(name, {}))
 
 
 def make_generator(name: str, n_members: int, task: str) -> Any:

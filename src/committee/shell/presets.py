@@ -206,49 +206,42 @@ _LEARNERS: dict[str, Callable[[TableSize], Any]] = {
 
 
 class FitTime(NamedTuple):
-    """Foreseen time of a fit, on a straight line through two measured times.
+    """Seconds t(n) = start + by_row n of a fit on n rows.
 
     Examples
     --------
     >>> from committee.shell.presets import FitTime
-    >>> needs = FitTime(n_rows=1000, timed=100, at=3.0, by_row=0.01)
+    >>> needs = FitTime(start=2.0, by_row=0.01)
     >>> needs.seconds(1000), needs.rows(7.0)
-    (12.0, 500)
+    (12.0, 500.0)
     """
 
-    #: All rows, and those that a fit was timed on.
-    n_rows: int
-    timed: int
-    #: Seconds on the timed rows, and for each further row.
-    at: float = 0.0
+    start: float = 0.0
     by_row: float = 0.0
 
     def seconds(self, n: int) -> float:
         """Return the seconds of a fit on n rows."""
-        return self.at + (n - self.timed) * self.by_row
+        return self.start + self.by_row * n
 
-    def rows(self, seconds: float) -> int:
+    def rows(self, seconds: float) -> float:
         """Return the number of rows that can be fitted in some seconds."""
-        if self.by_row == 0.0:
-            return self.n_rows
-        return max(0, self.timed + int((seconds - self.at) / self.by_row))
+        return (seconds - self.start) / self.by_row if self.by_row else np.inf
 
 
 def fit_time(learner: Member, data: TrainingData) -> FitTime:
-    """Time a learner on some of the rows; return zero seconds for a small table."""
-    N = len(data)
-    n = min(int(N * _PART), _TIMED)
+    """Time a learner on n and on n / 2 rows; return zero seconds for a small table."""
     if _size(data) <= _QUICK:
-        return FitTime(N, n)
-    order = _shuffled(N)
+        return FitTime()
+    n, order = min(int(len(data) * _PART), _TIMED), _shuffled(len(data))
     try:
         with _threads_for(data):
             half, whole = (
                 _seconds(learner, take(data, order[:size])) for size in (n // 2, n)
             )
     except ValueError:  # few rows may lack what all have, such as a second class
-        return FitTime(N, n)
-    return FitTime(N, n, whole, max(whole - half, 0.0) / (n - n // 2))
+        return FitTime()
+    by_row = max(whole - half, 0.0) / (n - n // 2)
+    return FitTime(whole - by_row * n, by_row)
 
 
 class TimedPool(Pool):
@@ -316,7 +309,7 @@ class TimedPool(Pool):
         verbose = options.get("verbose", False)
         for name, learner, own_seed in track(turns, M, "training", verbose):
             rows, needs = data, fit_time(learner, data)
-            end = time.monotonic() + fits * needs.seconds(needs.n_rows)
+            end = time.monotonic() + fits * needs.seconds(len(data))
             if end > self.deadline:
                 if done:
                     self.too_slow.append(name)
@@ -344,8 +337,8 @@ class TimedPool(Pool):
     def _fewer(self, name: str, data: TrainingData, needs: FitTime) -> TrainingData:
         """Return as many rows as half of the remaining time suffices for."""
         able = needs.rows((self.deadline - time.monotonic()) / 2)
-        n = max(able, _FEWEST)
-        if n >= len(data):
+        n = int(min(max(able, _FEWEST), len(data)))
+        if n == len(data):
             return data
         self.shortened[name] = n
         return take(data, np.sort(_shuffled(len(data))[:n]))
