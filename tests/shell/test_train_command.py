@@ -249,6 +249,9 @@ def test_mini_batches_of_a_regression_on_files(folder, table, on_dask):
     report, model = train(pattern, "price", "--generator", "mini-batches", *on_dask)
     assert report["measure"] == "RMSE"
     assert 0 < report["leave_one_out_error"] < table["price"].std()
+    inspected = json.loads(run("inspect", "m.skops", "--json").stdout)
+    assert inspected["leave_one_out_error"] == report["leave_one_out_error"]
+    assert inspected["held_out_error"] is None
     assert (model.source["file"], model.source["rows"]) == (pattern, 120)
     assert np.isfinite(model.estimator.predict(model.take(table)[0])).all()
 
