@@ -96,8 +96,8 @@ if TYPE_CHECKING:
         Networks,
     )
     from committee.persistence import (
-        load,
         ModelFileError,
+        load,
         save,
     )
     from committee.predictions import (
@@ -105,9 +105,9 @@ if TYPE_CHECKING:
         member_predictions,
     )
     from committee.pruning import (
-        prune,
         PrunedClassifier,
         PrunedRegressor,
+        prune,
         refine,
     )
     from committee.reporting.report import (

@@ -24,9 +24,9 @@ from sklearn.preprocessing import StandardScaler
 import committee
 from committee import (
     Bagging,
-    OrderPruner,
     CommitteeClassifier,
     ModelFileError,
+    OrderPruner,
     load,
     save,
 )

@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from committee._typing import FloatArray, IntArray
 from committee._validation import label_codes
-from committee.combiner_names import as_combiner
 from committee.combiners import Combiner
 from committee.ensembles import Roster, roster_of
 from committee.path import Path
