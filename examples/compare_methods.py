@@ -26,13 +26,8 @@ models = [
     *[GaussianNB(), LinearDiscriminantAnalysis(), LogisticRegression(C=0.1)],
     ExtraTreesClassifier(50, random_state=0),
 ]
-combiners = [
-    Average(),
-    OrderPruner("best", 1),
-    GreedyPruner(),
-    SimplexWeights(),
-    EPPruner(),
-]
+best = OrderPruner("best", 1)
+combiners = [Average(), best, GreedyPruner(), SimplexWeights(), EPPruner()]
 names = ["mean of all", "best model", "greedy", "simplex", "EP"]
 errors = np.empty((12, len(names)))
 for i in range(12):

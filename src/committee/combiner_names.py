@@ -7,12 +7,12 @@ fast.
 from __future__ import annotations
 
 from pkgutil import resolve_name
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from committee._format import close_to
-from committee._typing import RandomState
+
+if TYPE_CHECKING:
+    from committee._typing import RandomState
 
 _ORDERED = "OrderPruner"
 
@@ -82,8 +82,9 @@ def as_combiner(combiner: Any, random_state: RandomState = None) -> Any:
         made.set_params(criterion=combiner)
     takes = made.get_params(deep=False)
     if "random_state" in takes and takes.get("criterion", "random") == "random":
-        if isinstance(random_state, np.random.RandomState):
-            random_state = int(random_state.randint(np.iinfo(np.int32).max))
+        # An integer, or a generator, which loads NumPy: help does not wait for it.
+        if random_state is not None and hasattr(random_state, "randint"):
+            random_state = int(random_state.randint(2**31 - 1))
         made.set_params(random_state=random_state)
     return made
 
