@@ -45,6 +45,10 @@ if TYPE_CHECKING:
         CommitteeRegressor,
     )
     from committee.coupled import (
+        BayesianCommitteeClassifier,
+        BayesianCommitteeRegressor,
+        CellKernelClassifier,
+        CellKernelRegressor,
         CoupledKernelClassifier,
         CoupledKernelRegressor,
         LSSVMClassifier,
@@ -156,11 +160,15 @@ __all__ = [
     "Arcing",
     "Average",
     "Bagging",
+    "BayesianCommitteeClassifier",
+    "BayesianCommitteeRegressor",
     "BestPruner",
     "BiasVariance",
     "BiasVarianceDisplay",
     "BoostingOrderPruner",
     "CellGate",
+    "CellKernelClassifier",
+    "CellKernelRegressor",
     "ClusterPruner",
     "CommitteeClassifier",
     "CommitteeEnsembler",
@@ -267,7 +275,9 @@ _NAMES_OF = {
         SDPPruner SimplexWeights SpecialtyPruner
     """,
     "coupled": """
-        CoupledKernelClassifier CoupledKernelRegressor LSSVMClassifier LSSVMRegressor
+        BayesianCommitteeClassifier BayesianCommitteeRegressor CellKernelClassifier
+        CellKernelRegressor CoupledKernelClassifier CoupledKernelRegressor
+        LSSVMClassifier LSSVMRegressor
     """,
     "diagnostics": """
         Ambiguity GateUsage ambiguity disagreement double_fault error_correlation

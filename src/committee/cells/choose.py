@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +23,8 @@ _PART_ROWS, _PARTS = 256, 16
 SAMPLE_ROWS = 100_000
 #: Kernels to choose from, smooth ones last.
 CHOICE = ("exponential", "matern32", "matern52", "rbf")
+#: Couplings to choose from.
+COUPLINGS = (0.0, 0.1, 1.0, 10.0)
 #: Of gamma, relative to `median_gamma` of all rows; of alpha, to the mean weight.
 _GAMMAS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 _ALPHAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
@@ -33,6 +35,24 @@ _FEW, _FINALISTS = 4, 12
 _CLOSE = 1.005
 #: Triangles of more rows are inverted by halves.
 _HALVED = 64
+
+
+@dataclass(frozen=True)
+class CellOptions:
+    """Options of a fit; leave-one-out chooses for None, and among the couplings."""
+
+    max_cell: int
+    kernel: str | GramFunction | None = None
+    gamma: float | None = None
+    alpha: float | None = None
+    couplings: Sequence[float] = COUPLINGS
+    n_coupling: int = 32
+    degree: float = 3
+    coef0: float = 1.0
+    precision: str = "auto"
+    tol: float = 1e-10
+    max_iter: int = 10_000
+    n_jobs: int | None = None
 
 
 class Candidate(NamedTuple):
@@ -164,6 +184,31 @@ def choose_kernel(
     ]
     tried += _tried(parts, fine, n_jobs)
     return sorted(tried, key=lambda candidate: candidate.error)
+
+
+def settled(
+    X: FloatArray, parts: Sequence[Part], o: CellOptions
+) -> tuple[Kernel, float]:
+    """Return the kernel and the ridge, given or chosen on parts of some cells."""
+    if o.kernel is not None and o.gamma is not None and o.alpha is not None:
+        return Kernel(o.kernel, o.gamma, o.degree, o.coef0), o.alpha
+    tried = choose_kernel(
+        X,
+        parts,
+        kernel=o.kernel,
+        gamma=o.gamma,
+        alpha=o.alpha,
+        degree=o.degree,
+        coef0=o.coef0,
+        n_jobs=o.n_jobs,
+    )
+    if not np.isfinite(tried[0].error):
+        raise np.linalg.LinAlgError(
+            "No ridge that was tried makes the kernel matrix of a cell positive "
+            "definite: give alpha a larger number, or take another kernel."
+        )
+    best = preferred(tried)
+    return best.kernel, best.alpha
 
 
 def preferred(tried: Sequence[Candidate]) -> Candidate:

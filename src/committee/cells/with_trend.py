@@ -1,4 +1,4 @@
-"""Cells around a trend: whether there is one, by leave-one-out."""
+"""Cells around a trend; leave-one-out decides whether there is one."""
 
 from __future__ import annotations
 
@@ -8,20 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from committee._parallel import one_thread
-from committee._typing import FloatArray, IntArray
-from committee.cells.choose import SAMPLE_ROWS, Candidate, Part, parts_of
-from committee.cells.chunked_train import ChunkedTraining, train_chunked
+from committee._typing import IntArray
+from committee.cells.choose import Candidate, CellOptions, Part, parts_of, settled
 from committee.cells.loo import LeftOut
 from committee.cells.machine import solve_cell
-from committee.cells.model import CellModel
-from committee.cells.shuffle import RowChunks
-from committee.cells.train import (
-    CellOptions,
-    CellTraining,
-    looked_cells,
-    settled,
-    train_cells,
-)
+from committee.cells.row_chunks import RowChunks
+from committee.cells.train import CellTraining, looked_cells, train
 from committee.cells.tree import grow_tree
 from committee.cells.trend import FittedTrend, fit_trend
 
@@ -32,53 +24,24 @@ _LEAST_ROWS = 1000
 
 
 def train_around_trend(
-    X: FloatArray,
-    Y: FloatArray,
-    s: FloatArray | None,
-    options: CellOptions,
-    trend: bool | None = None,
+    rows: RowChunks, options: CellOptions, trend: bool | None = None
 ) -> CellTraining:
     """Fit cells to what a trend leaves: f(x) = t(x) + mean + sum_c g_c(x) f_c(x).
 
     Parameters
     ----------
-    X, Y, s, options :
-        As for `train_cells`.
+    rows : RowChunks
+        In memory or in chunks; the trend is fitted to a sample of them in one place.
+    options : CellOptions
     trend : bool, optional
         Whether there is one; None takes it where the leave-one-out error of some cells
         falls by two per cent or more.
     """
-    weights = np.ones(len(X)) if s is None else s
-    sample = Part(X, Y, weights)
-    if len(X) > SAMPLE_ROWS:
-        some = np.linspace(0, len(X) - 1, SAMPLE_ROWS).astype(np.intp)
-        sample = Part(X[some], Y[some], weights[some])
-    found, options = _chosen(sample, len(X), options, trend)
-    if found is None:
-        return train_cells(X, Y, s, options)
-    t = found.trend
-    fitted = train_cells(X, Y - t(X), s, options)
-    assert isinstance(fitted.model, CellModel)
-    rows = fitted.left_out.rows
-    looked = Part(X[rows], Y[rows], weights[rows])
-    left_out, errors = _without_own(found, fitted, looked)
-    return replace(
-        fitted,
-        model=replace(fitted.model, trend=t),
-        left_out=left_out,
-        errors=errors,
-    )
-
-
-def train_chunked_around_trend(
-    rows: RowChunks, options: CellOptions, trend: bool | None = None
-) -> ChunkedTraining:
-    """Do the same for rows in chunks; the trend is that of a sample in one place."""
     found, options = _chosen(rows.sample(), rows.n_rows, options, trend)
     if found is None:
-        return train_chunked(rows, options)
+        return train(rows, options)
     t = found.trend
-    fitted = train_chunked(rows.without(t), options)
+    fitted = train(rows.without(t), options)
     looked = fitted.looked._replace(Y=fitted.looked.Y + t(fitted.looked.X))
     left_out, errors = _without_own(found, fitted, looked)
     return replace(
@@ -91,17 +54,17 @@ def train_chunked_around_trend(
 
 
 def _without_own(
-    found: FittedTrend, fitted: CellTraining | ChunkedTraining, looked: Part
+    found: FittedTrend, fitted: CellTraining, looked: Part
 ) -> tuple[LeftOut, dict[float, float]]:
     """Return leave-one-out predictions with the trend, and errors by the couplings.
 
         y_n - f^-n(x_n) = (y_n - t(x_n) - f_cells^-n(x_n)) / (1 - h_n)
 
-    for rows whose own targets the trend has seen, with leverage h: what it says then is
-    no less than what is left out, which cells could have made good in part.
+    for rows on which the trend was fitted, with leverage h. The error is not too small:
+    cells could have made good a part of what the trend loses with a row.
     """
     left_out = fitted.left_out
-    if not len(left_out.rows):
+    if not len(left_out.f):
         return left_out, fitted.errors
     seen = looked.Y - found.trend(looked.X) - left_out.f
     residual = seen / (1.0 - found.leverage(looked.X, looked.s))[:, None]

@@ -134,7 +134,7 @@ class CouplingDisplay(Display):
                 "The coupling is one of CoupledKernelRegressor and "
                 f"CoupledKernelClassifier. Got {type(estimator).__name__}."
             )
-        own = float(estimator._option("coupling"))
+        own = float(estimator.coupling)
         tried = np.unique([0.0, own, *couplings])
         X_test, y_test = (X, y) if X_test is None else (X_test, y_test)
         copies = _fit_copies(estimator, tried, X, y, X_coupling)

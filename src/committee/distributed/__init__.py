@@ -4,7 +4,7 @@ Nothing here imports Dask before a Dask collection was handed in. Another engine
 collections would need their own `chunks` and `collections`.
 """
 
-from committee.distributed.chunks import Chunks, deferred, each, shared
+from committee.distributed.chunks import Chunks, InMemory, deferred, each, shared
 from committee.distributed.collections import (
     aligned,
     blank_rows,
@@ -26,6 +26,7 @@ from committee.distributed.lazy import ScoreMixin, lazy_rows
 
 __all__ = [
     "Chunks",
+    "InMemory",
     "ScoreMixin",
     "aligned",
     "blank_rows",

@@ -10,8 +10,7 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee._validation import Interval
-from committee.cells.gate import border_width
-from committee.cells.tree import CellTree, grow_tree
+from committee.cells.tree import CellTree, border_width, grow_tree
 from committee.combiners import Combiner
 from committee.gates.base import Gate
 from committee.gates.gate_share import (
@@ -35,7 +34,7 @@ class CellGate(Gate):
         g(x) = (1 - share) w_s + share sum_c h_c(x) w_c
         w_c = argmin  sum_n h_c(x_n) |sum_m w_m E_nm|^2 + k v |w - w_s|^2,  w on the simplex
 
-    The cells are those of `CoupledKernelRegressor(subsets="cells")`: splits along the
+    The cells are those of `CellKernelRegressor`: splits along the
     first principal direction. h are continuous in x with sum one, E the errors, w_s
     static weights, v the mean squared error of a member, and k the best of five on five
     folds, which also say what the share is: zero where the gain is not clear.
