@@ -233,6 +233,7 @@ class CoupledKernel(BaseEstimator):
         """Train both layers; return the rows of the second and the outputs on them."""
         self._fitted = self._layout()
         weighed = plan.rows.take(plan.weighing)
+        weighs = needs_rows(self.combiner, self.n_members)
         solution = solve_coupled(
             plan.gram,
             plan.rows.Y,
@@ -244,7 +245,6 @@ class CoupledKernel(BaseEstimator):
             allow_indefinite=self.allow_indefinite,
         )
         self.n_iter_, self.converged_ = solution.n_iter, solution.converged
-        weighs = needs_rows(self.combiner, self.n_members)
         F = outputs = None
         if weighs or self._has_slope:
             with threads_for(len(self.subsets_[0])):

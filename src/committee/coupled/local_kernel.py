@@ -76,7 +76,8 @@ class LocalKernel(BaseEstimator):
 
     def _values(self, X: Any) -> FloatArray:
         """Return f, (N, T)."""
-        values: FloatArray = self._machine.predict(self._check_X(X), self.n_jobs)
+        X = self._check_X(X)
+        values: FloatArray = self._machine.predict(X, self.n_jobs)
         return values
 
     def _check_X(self, X: Any) -> FloatArray:
@@ -138,9 +139,8 @@ class LocalRegressorMixin(KeepsHeldOutRows, KernelRegressorMixin):
     def _std(self, X: Any) -> FloatArray:
         """Return the standard deviation of f, shaped like predictions."""
         model: Any = self
-        s: FloatArray = self._variance.std(
-            model._machine, model._check_X(X), model.n_jobs
-        )
+        X = model._check_X(X)
+        s: FloatArray = self._variance.std(model._machine, X, model.n_jobs)
         return s[:, 0] if self._vector else s
 
     @property

@@ -265,7 +265,8 @@ def _cv_errors(
             except np.linalg.LinAlgError:
                 yield np.nan, 1.0
                 continue
-            yield _error(model._scores(held_out.X), held_out)
+            f = model._scores if is_classifier(model) else model._values
+            yield _error(f(held_out.X), held_out)
 
 
 def _error(f: FloatArray, data: Rows) -> tuple[float, float]:
