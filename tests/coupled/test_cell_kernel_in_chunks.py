@@ -138,7 +138,9 @@ def test_every_cell_on_every_row_needs_the_model_in_one_place(where):
     model = CellKernelRegressor(**GIVEN).fit(spread(X, 30), spread(y, 30))
     lazy = model.member_predictions(spread(X, 30))
     if where is PartitionedModel:
-        with pytest.raises(ValueError, match=r"^Chunk \d: member_predictions evaluates"):
+        with pytest.raises(
+            ValueError, match=r"^Chunk \d: member_predictions evaluates"
+        ):
             lazy.compute()
         with pytest.raises(TypeError, match=r"on workers: call gather\(\) first"):
             model.member_predictions(X)
