@@ -14,7 +14,7 @@ from sklearn.utils.parallel import delayed
 from committee._parallel import one_thread, results_of
 from committee._typing import FloatArray, IntArray
 from committee.cells.tree import grow_tree
-from committee.kernels import SCALED, GramFunction, Kernel, make_kernel
+from committee.kernels import SCALED, GramFunction, Kernel, make_kernel, median_gamma
 
 #: A part of at most so many rows is taken from each of so many cells: parts are as
 #: dense as their cells, and cost a thousandth.
@@ -31,7 +31,7 @@ _ALPHAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 #: The best of the grid is moved by these.
 _FINE = (0.55, 1.0, 1.8)
 #: The whole grid is tried on so many parts, the best so many of it on all.
-_FEW, _FINALISTS = 4, 12
+FEW, _FINALISTS = 4, 12
 _CLOSE = 1.005
 #: Triangles of more rows are inverted by halves.
 _HALVED = 64
@@ -93,16 +93,21 @@ def part_of(X: FloatArray, Y: FloatArray, s: FloatArray) -> Part:
 
 
 def loo_errors(
-    parts: Sequence[Part], kernel: Kernel, alphas: Sequence[float]
+    parts: Sequence[Part],
+    kernel: Kernel,
+    alphas: Sequence[float],
+    factors: Sequence[FloatArray] | None = None,
 ) -> list[float]:
     """Return the mean squared leave-one-out residual for each ridge; inf if singular.
 
-        y_n - f^-n(x_n) = a_n / (A^-1)_nn,    A a = y,  A = K + diag(alpha / s)
+        y_n - f^-n(x_n) = c_n a_n / (A^-1)_nn,    A a = y,  A = K + diag(alpha / s)
 
-    weighted by s, over all parts and targets. K is made once.
+    weighted by s, over all parts and targets. The factors c, (n,) of each part, are one
+    by default. K is made once.
     """
     total, weight = np.zeros(len(alphas)), 0.0
-    for X, Y, s in parts:
+    for number, (X, Y, s) in enumerate(parts):
+        w = s if factors is None else s * factors[number] ** 2
         K = kernel(X, X)
         weight += float(s.sum())
         for i, alpha in enumerate(alphas):
@@ -116,7 +121,7 @@ def loo_errors(
             inverse = lower_inverse(L)
             diagonal = np.einsum("mn,mn->n", inverse, inverse)
             left_out = (inverse.T @ (inverse @ Y)) / diagonal[:, None]
-            total[i] += float(s @ np.mean(left_out**2, axis=1))
+            total[i] += float(w @ np.mean(left_out**2, axis=1))
     return [float(error) for error in total / weight]
 
 
@@ -165,15 +170,20 @@ def choose_kernel(
     unit = np.concatenate([part.s for part in parts]).mean()
     alphas = [unit * a for a in _ALPHAS] if alpha is None else (alpha,)
     kernels: list[Kernel] = []
+    # All in CHOICE are of the Euclidean distance: its median is found once.
+    square = median_gamma(X) if kernel is None and gamma is None else None
     for name in CHOICE if kernel is None else (kernel,):
-        middle = make_kernel(name, X, gamma=gamma, degree=degree, coef0=coef0)
-        steps = _GAMMAS if gamma is None and _has_gamma(name) else (1.0,)
+        given = gamma
+        if square is not None:
+            given = square if name == "rbf" else square**0.5
+        middle = make_kernel(name, X, gamma=given, degree=degree, coef0=coef0)
+        steps = _GAMMAS if gamma is None and has_gamma(name) else (1.0,)
         kernels += [replace(middle, gamma=middle.gamma * step) for step in steps]
-    few = parts[:: max(1, len(parts) // _FEW)]
+    few = parts[:: max(1, len(parts) // FEW)]
     finalists = _tried(few, [(k, alphas) for k in kernels], n_jobs)[:_FINALISTS]
     tried = _tried(parts, [(k, (a,)) for k, a, _ in finalists], n_jobs)
     k, a, _ = tried[0]
-    gammas = _FINE if gamma is None and _has_gamma(k.name) else (1.0,)
+    gammas = _FINE if gamma is None and has_gamma(k.name) else (1.0,)
     ridges = _FINE if alpha is None else (1.0,)
     fine = [
         (
@@ -223,7 +233,8 @@ def preferred(tried: Sequence[Candidate]) -> Candidate:
     )
 
 
-def _has_gamma(kernel: Any) -> bool:
+def has_gamma(kernel: Any) -> bool:
+    """Return whether a search may vary gamma."""
     return isinstance(kernel, str) and kernel in SCALED
 
 
