@@ -223,7 +223,7 @@ def dearer(F, y) -> Iterator[tuple[str, np.ndarray]]:
     votes, centred = signed_rows(problem), centred_rows(problem)
     for factor in (2, 4):
         price = factor * PRICE
-        path = classification_path(votes.F, group=votes.group, price=price)
+        path = classification_path(votes.S, group=votes.group, price=price)
         yield (
             f"ep probit price x {factor}",
             preferred(path.steps, "max-evidence").weights,

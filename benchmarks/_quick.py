@@ -30,7 +30,7 @@ PATIENCE = 1800
 QUICK = {
     "cells": "regression piston",
     "cells-scale": "--rows 100000",
-    "choose": "Average BestPruner EPPruner GreedyPruner RandomPruner SimplexWeights",
+    "choose": "Average EPPruner GreedyPruner SimplexWeights best random",
     "coupled": "speed",
     "ep-quality": "--splits 1 --sets german image --ensembles bagging --pools waveform "
     "digits --runs 1 --jobs 1",
@@ -40,7 +40,7 @@ QUICK = {
     "networks": "--members 20 --rivals 1 --repeats 1 --batches 200 --sizes 1 --sets diabetes --splits 1",
     "probabilities": "banana digits",
     "prune": "--rows 1000 --members 100",
-    "pruners": "EPPruner GreedyPruner OrientationPruner ReduceErrorPruner",
+    "pruners": "EPPruner GreedyPruner ReduceErrorPruner orientation",
     "refine": "--splits 2 --sets friedman1 diabetes 'digits (10)'",
     "report": "--rows 10000 --members 100",
     "scale": "--rows 100000 --memory-up-to 100000",

@@ -8,6 +8,7 @@ python -m benchmarks choose [NAME ...] measures the named ones, all unless given
 
 import inspect
 import warnings
+from functools import partial
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -17,6 +18,7 @@ from benchmarks._committees import make_cell
 from benchmarks._data import raetsch
 from benchmarks._timing import show
 from committee.combiners import Combiner
+from committee.combiners.order_pruner import CRITERIA
 
 SETS = ("german", "image", "waveform")
 SPLITS = range(5)
@@ -35,11 +37,16 @@ def main(argv: list[str]) -> None:
 
 
 def discover():
-    """Yield every combiner that committee exports."""
+    """Yield every combiner that committee exports, and every criterion."""
     for name in committee.__all__:
         found = getattr(committee, name)
-        if inspect.isclass(found) and issubclass(found, Combiner):
+        is_combiner = inspect.isclass(found) and issubclass(found, Combiner)
+        if is_combiner and found is not committee.OrderPruner:
             yield name, found
+    for criterion in ("random", *CRITERIA):
+        # It takes the votes of boosted members on the rows of their training.
+        if criterion != "kl-rows":
+            yield criterion, partial(committee.OrderPruner, criterion)
 
 
 def measure(found, cell):

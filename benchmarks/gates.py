@@ -1,12 +1,12 @@
 """Weights that depend on x beside static ones, on the same members and fresh rows.
 
-Two kinds of members: a pool of four unlike ones, weighed on cross-fitted predictions,
-and 25 bagged trees on 60 % of the rows, weighed on the rest. "gain" is what a method
-saves of the error of static weights (`SimplexWeights`), with its standard error over the
-splits: below zero it loses. Mixtures train their own experts. For `PrecisionGate`, sets of
-numbers also have ten Gaussian processes, each on a tenth of 70 % of the rows. Errors are
-rates, or root mean squared errors divided by the standard deviation of y. The last table
-is what `NeighbourGate` costs beside its own search for neighbours.
+Two kinds of members: a pool of four models of different kinds, weighed on cross-fitted
+predictions, and 25 bagged trees on 60 % of the rows, weighed on the rest. "gain" is the
+error of static weights (`SimplexWeights`) minus the error of a method, with its standard
+error over the splits. Mixtures train their own experts. Regression sets also have ten
+Gaussian processes, each on a tenth of 70 % of the rows. Errors are rates, or root mean
+squared errors divided by the standard deviation of y. The last table compares the time of
+`NeighbourGate` with the time of its own search for neighbours.
 """
 
 import argparse
@@ -31,16 +31,11 @@ from benchmarks._data import load, raetsch
 from benchmarks._timing import ratio, show
 from committee import (
     Average,
-    GatedEnsembleClassifier,
-    GatedEnsembleRegressor,
-    HierarchicalMixtureClassifier,
-    HierarchicalMixtureRegressor,
     LSSVMClassifier,
     LSSVMRegressor,
     MixtureOfExpertsClassifier,
     MixtureOfExpertsRegressor,
     NeighbourGate,
-    PrecisionGate,
     SimplexWeights,
     SoftmaxGate,
     member_predictions,
@@ -147,7 +142,7 @@ def errors(
             gate.fit(rows, F, targets)
             yield (kind, name), error(gate.combine(X_test, F_test))
     if not of_classes:
-        yield from _sure(X, y, X_test, error, seed)
+        yield from _processes(X, y, X_test, error, seed)
     for name, model in _mixtures(of_classes, seed).items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -156,7 +151,7 @@ def errors(
         yield ("experts", name), error(f)
 
 
-def _sure(
+def _processes(
     X: Any, y: Any, X_test: Any, error: Callable[[Any], float], seed: int
 ) -> Iterator[tuple[tuple[str, str], float]]:
     """Yield the errors of Gaussian processes, weighed on rows that none of them saw."""
@@ -170,21 +165,12 @@ def _sure(
         )
         for part in range(10)
     ]
-    (F, S), (F_test, S_test) = (
-        np.stack([m.predict(Z, return_std=True) for m in members], axis=2)
-        for Z in (rows, X_test)
-    )
+    F, F_test = (member_predictions(members, Z) for Z in (rows, X_test))
     for name, combiner in {"average": Average(), "simplex": SimplexWeights()}.items():
         yield ("GPs", name), error(combiner.fit(F, targets).combine(F_test))
-    for name, gate in {
-        "PrecisionGate": PrecisionGate(),
-        "not calibrated": PrecisionGate(calibrate=False),
-    }.items():
-        gate.fit(rows, F, targets, std=S)
-        yield ("GPs", name), error(gate.combine(X_test, F_test, S_test))
-    for name, other in _gates(of_classes=False).items():
-        other.fit(rows, F, targets)
-        yield ("GPs", name), error(other.combine(X_test, F_test))
+    for name, gate in _gates(of_classes=False).items():
+        gate.fit(rows, F, targets)
+        yield ("GPs", name), error(gate.combine(X_test, F_test))
 
 
 def _loss(f: Any, y: Any) -> float:
@@ -201,22 +187,18 @@ def _gates(of_classes: bool) -> dict[str, Any]:
 
 
 def _mixtures(of_classes: bool, seed: int) -> dict[str, Any]:
-    kinds: list[Any] = (
-        [MixtureOfExpertsClassifier, HierarchicalMixtureClassifier]
-        if of_classes
-        else [MixtureOfExpertsRegressor, HierarchicalMixtureRegressor]
+    mixture: Any = (
+        MixtureOfExpertsClassifier if of_classes else MixtureOfExpertsRegressor
     )
     single = LogisticRegression(max_iter=1000) if of_classes else LinearRegression()
     machine = LSSVMClassifier() if of_classes else LSSVMRegressor()
-    parts: Any = GatedEnsembleClassifier if of_classes else GatedEnsembleRegressor
+    parts = mixture(machine, assignment="hard", random_state=seed)
     return {
         "one linear expert": single,
-        "mixture of 4": kinds[0](random_state=seed),
-        "hierarchical, 2 x 2": kinds[1](random_state=seed),
+        "mixture of 4": mixture(random_state=seed),
+        "hierarchical, 2 x 2": mixture(depth=2, random_state=seed),
         "one LS-SVM": make_pipeline(StandardScaler(), machine),
-        "LS-SVMs on 4 parts": make_pipeline(
-            StandardScaler(), parts(machine, n_experts=4, random_state=seed)
-        ),
+        "LS-SVMs on 4 parts": make_pipeline(StandardScaler(), parts),
     }
 
 

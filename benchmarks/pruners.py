@@ -12,7 +12,7 @@ import numpy as np
 import committee
 from benchmarks._timing import show
 from committee.combiners import Combiner
-from committee.combiners.selection import OrderingPruner
+from committee.combiners.order_pruner import CRITERIA, OrderedPruner
 
 M = 100
 
@@ -33,15 +33,18 @@ def main(argv: list[str]) -> None:
 
 
 def discover():
-    """Yield every pruner that committee exports, and greedy ones by other scores."""
+    """Yield every pruner, every criterion, and greedy pruners by other scores."""
     for name in committee.__all__:
         found = getattr(committee, name)
         if (
             name.endswith("Pruner")
             and inspect.isclass(found)
             and issubclass(found, Combiner)
+            and found is not committee.OrderPruner
         ):
             yield name, found
+    for criterion in ("random", *CRITERIA):
+        yield criterion, partial(committee.OrderPruner, criterion)
     for scoring in ("neg_log_loss", "roc_auc_ovr"):
         yield (
             f"GreedyPruner:{scoring}",
@@ -70,7 +73,7 @@ def cells(found, F, y, product, N):
     except (ImportError, ValueError) as error:
         return [type(error).__name__, ""] + ([""] if N == 100_000 else [])
     if N == 1_000:
-        return [f"{taken:.4f}", "0.1" if isinstance(pruner, OrderingPruner) else ""]
+        return [f"{taken:.4f}", "0.1" if isinstance(pruner, OrderedPruner) else ""]
     timing = [f"{taken:.3f}", f"{taken / product:.1f}"]
     if N == 100_000:
         scored = isinstance(pruner, committee.GreedyPruner) and pruner.scoring

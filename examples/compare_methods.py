@@ -18,7 +18,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from committee import Average, BestPruner, EPPruner, GreedyPruner, SimplexWeights
+from committee import Average, EPPruner, GreedyPruner, OrderPruner, SimplexWeights
 
 models = [
     *[KNeighborsClassifier(k) for k in (1, 10, 50)],
@@ -26,7 +26,13 @@ models = [
     *[GaussianNB(), LinearDiscriminantAnalysis(), LogisticRegression(C=0.1)],
     ExtraTreesClassifier(50, random_state=0),
 ]
-combiners = [Average(), BestPruner(1), GreedyPruner(), SimplexWeights(), EPPruner()]
+combiners = [
+    Average(),
+    OrderPruner("best", 1),
+    GreedyPruner(),
+    SimplexWeights(),
+    EPPruner(),
+]
 names = ["mean of all", "best model", "greedy", "simplex", "EP"]
 errors = np.empty((12, len(names)))
 for i in range(12):

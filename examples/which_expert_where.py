@@ -3,18 +3,18 @@ Which expert answers where?
 ===========================
 
 Where the target follows different laws in different places, weights that depend on x beat
-any fixed ones. A mixture trains simple experts together with the gate that says who
-answers where, and can be asked about it.
+any fixed ones. A mixture trains simple experts together with the gate that weighs them, and
+the gate shows which expert answers where.
 """
 
 # %%
-# Four linear laws of five columns. The first two columns say which of them holds.
+# Four linear laws of five columns. The first two columns decide which law holds.
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import Ridge
 from sklearn.metrics import r2_score
 
-from committee import CommitteeRegressor, HierarchicalMixtureRegressor, Pool
+from committee import CommitteeRegressor, MixtureOfExpertsRegressor, Pool
 
 rng = np.random.default_rng(0)
 X = rng.uniform(-1, 1, (4000, 5))
@@ -23,12 +23,10 @@ y = np.sum(3 * rng.normal(size=(4, 5))[law] * X, axis=1) + 0.3 * rng.normal(size
 train, test = slice(0, 1000), slice(1000, None)
 
 # %%
-# Beside it other models, and a pool of three with the best fixed weights.
+# The mixture, other models, and a pool of three with the best fixed weights.
 others = [Ridge(), RandomForestRegressor(100), HistGradientBoostingRegressor()]
 models = {
-    "mixture of 4 linear experts": HierarchicalMixtureRegressor(
-        depth=2, random_state=0
-    ),
+    "mixture of 4 linear experts": MixtureOfExpertsRegressor(depth=2, random_state=0),
     "one linear model": Ridge(),
     "forest of 100 trees": RandomForestRegressor(100, random_state=0),
     "gradient boosting": HistGradientBoostingRegressor(),

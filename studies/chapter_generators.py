@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.linear_model import LinearRegression
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
-from committee._typing import FloatArray
+from committee import CommitteeRegressor, CrossSplits, OptimalWeights
+from committee._typing import BoolArray, FloatArray
 from committee.members import TrainingData
 from studies.claims import (
     SHARES,
@@ -20,6 +22,7 @@ from studies.claims import (
     standard_error,
 )
 from studies.datasets import load
+from studies.figures import draw_held_out
 from studies.study import (
     HELD_OUT,
     Entry,
@@ -222,9 +225,10 @@ def _no_worse(results: Results, name: str, rival: str, text: str) -> Claim:
 
 
 def figure(results: Results, data: str | None, fig: Any) -> None:
-    """Draw member error and diversity of every way, relative to bagging."""
-    fig.set_size_inches(9, 4)
-    left, right = fig.subplots(1, 2)
+    """Draw Figure 4.1, and member error and diversity of every way against bagging."""
+    fig.set_size_inches(12, 4)
+    splits, left, right = fig.subplots(1, 3)
+    draw_held_out(splits, _cross_splits())
     for k, name in enumerate(WAYS):
         ratios = {"error": [], "diversity": []}  # type: dict[str, list[float]]
         for number, values in ratios.items():
@@ -244,6 +248,18 @@ def figure(results: Results, data: str | None, fig: Any) -> None:
         ax.set_ylabel(f"{label} / that of Bagging")
     left.set_yscale("log")
     left.legend(frameon=False, fontsize="small")
+
+
+def _cross_splits() -> BoolArray:
+    """Return which of 40 rows the members of two four-fold splits leave out, (40, 8)."""
+    x = np.linspace(0.0, 1.0, 40)
+    committee = CommitteeRegressor(
+        LinearRegression(),
+        generator=CrossSplits(n_splits=4, repeats=2),
+        combiner=OptimalWeights(),
+        random_state=0,
+    )
+    return np.asarray(committee.fit(x[:, None], x).held_out_)
 
 
 STUDY = Study(

@@ -210,13 +210,13 @@ def _claims(results: Results, protocol: str) -> list[Claim]:
 
 def figure(results: Results, data: str | None, fig: Any) -> None:
     """Draw Figure 5 from the first run: draws and EP's ellipses on two axes."""
-    from committee.displays import PosteriorDisplay
+    from studies.figures import draw_posterior
 
     fig.set_size_inches(10, 9)
     for ax, cell in zip(fig.subplots(2, 2).flat, CELLS, strict=True):
         job = Job(STUDY.name, cell, 0, data)
         sampler = sample(make_votes(job)[PAPER], N_SAMPLES, job.seed)
-        PosteriorDisplay.from_estimator(sampler, ax=ax)
+        draw_posterior(ax, sampler)
         ax.annotate(cell, (0.03, 0.94), xycoords="axes fraction")
 
 

@@ -157,7 +157,7 @@ def _less_variance(protocol: str, pairs: Pairs) -> Claim:
 
 def figure(results: Results, data: str | None, fig: Any) -> None:
     """Draw Figure 4: box plots of eight members, on training rows."""
-    from committee.displays import PairedRunsDisplay
+    from studies.figures import draw_runs
 
     fig.set_size_inches(9, 4)
     names = ("uncoupled", "zero", "train", "test")
@@ -165,7 +165,7 @@ def figure(results: Results, data: str | None, fig: Any) -> None:
     for ax, cell in zip(fig.subplots(1, 2), ("nox-8", "medv-8"), strict=True):
         scores = np.stack([results.values(PAPER, cell, n) for n in names], axis=1)
         if len(scores):
-            PairedRunsDisplay(scores, names=labels, ylabel="MSE x 10").plot(ax)
+            draw_runs(ax, scores, labels, "MSE x 10")
         ax.set_title(cell, fontsize="medium")
 
 

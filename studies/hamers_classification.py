@@ -164,11 +164,8 @@ def figure(results: Results, data: str | None, fig: Any) -> None:
 
     Members' curves are those of their values f_j(x), the ensemble's is that of its votes.
     """
-    from committee.displays import (
-        PairedRunsDisplay,
-        RocCommitteeDisplay,
-        WeightsDisplay,
-    )
+    from committee.displays import WeightsDisplay
+    from studies.figures import draw_roc_curves, draw_runs
 
     fig.set_size_inches(10, 11)
     axes = fig.subplots(3, 2)
@@ -180,14 +177,17 @@ def figure(results: Results, data: str | None, fig: Any) -> None:
             problem, split, job.seed, weigh_on="train", overlap=kind == "coupled",
             coupling=problem.coupling if kind == "coupled" else 0.0,
         )  # fmt: skip
-        RocCommitteeDisplay.from_estimator(model, split.X_test, split.y_test, ax=roc)
+        positive = split.y_test == model.classes_[1]
+        f = model.member_decision_function(split.X_test)
+        score = model.decision_function(split.X_test)
+        draw_roc_curves(roc, positive, f, score)
         roc.set_title(f"{job.cell}, {kind}", fontsize="medium")
         WeightsDisplay.from_estimator(model, ax=weights)
     for ax, cell in zip(axes[2], ("australian", "adult"), strict=True):
         runs = [results.values(PAPER, cell, f"{kind}.error") for kind in KINDS]
         if len(runs[0]):
             scores = np.stack(runs, axis=1)
-            PairedRunsDisplay(scores, names=KINDS, ylabel="wrong").plot(ax)
+            draw_runs(ax, scores, KINDS, "wrong")
         ax.set_title(cell, fontsize="medium")
 
 

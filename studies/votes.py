@@ -14,12 +14,10 @@ from committee._typing import BoolArray, FloatArray, IntArray, Member
 from committee.combiners import (
     ARDPruner,
     Combiner,
-    ConcurrencyPruner,
     EMPruner,
     EPPruner,
-    KappaPruner,
     LeastSquares,
-    RandomPruner,
+    OrderPruner,
 )
 from committee.members import AdaBoost, Bagging, TrainingData
 from committee.predictions import predict_all
@@ -169,10 +167,13 @@ def pruners(classification: bool, seed: int) -> dict[str, Combiner]:
         "ard": ARDPruner(),
         "em": EMPruner(),
         "ls": LeastSquares(solution="basic"),
-        "random": RandomPruner(KEPT, random_state=seed % 2**31),
+        "random": OrderPruner("random", KEPT, random_state=seed % 2**31),
     }
     if classification:
-        found |= {"kappa": KappaPruner(KEPT), "cp": ConcurrencyPruner(KEPT)}
+        found |= {
+            "kappa": OrderPruner("kappa", KEPT),
+            "cp": OrderPruner("concurrency", KEPT),
+        }
     return found
 
 

@@ -16,7 +16,7 @@ LAYERS = {
         combiner_names linalg kernels distributed
     """,
     "mathematics of weights, leaves and cells": """
-        losses probabilities path_table path_source path calibration ep bayes cells
+        losses probabilities path calibration ep bayes cells
         refining
     """,
     "members -> F, and back to models": """

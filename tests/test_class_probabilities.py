@@ -175,7 +175,7 @@ def test_scikit_learn_contract(method):
 def test_what_cannot_be_calibrated_is_refused():
     X, y, X_new, y_new = rows()
     for how in ({"generator": AdaBoost(3)}, {"weigh_on": "train"}):
-        with pytest.raises(ValueError, match="rows that members have not seen"):
+        with pytest.raises(ValueError, match="needs held-out rows"):
             CommitteeClassifier(calibration="slope", **how).fit(X, y)
     forest = RandomForestClassifier(5, random_state=0).fit(X, y)
     with pytest.raises(

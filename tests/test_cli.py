@@ -13,10 +13,10 @@ import pytest
 from typer.testing import CliRunner
 
 import committee
-from committee import Ambiguity
 from committee.cli import app
 from committee.combiner_names import COMBINERS
 from committee.demo import Outcome, unlike_models
+from committee.diagnostics import Ambiguity
 from committee.shell.choices import (
     ESTIMATORS,
     GENERATORS,

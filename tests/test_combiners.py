@@ -16,6 +16,7 @@ from sklearn.utils import get_tags
 
 import committee
 from committee.combiners import Combiner
+from committee.combiners.order_pruner import CRITERIA
 from tests.reference.problems import KINDS, make_held_out, make_problem
 from tests.reference.sklearn_checks import assert_passes_all_checks
 
@@ -27,27 +28,18 @@ COMBINERS = {
     and not inspect.isabstract(found)
 }
 
-_ORDERINGS = (
-    "BestPruner",
-    "BoostingOrderPruner",
-    "ComplementarityPruner",
-    "ConcurrencyPruner",
-    "ContributionPruner",
-    "CorrelationPruner",
-    "SpecialtyPruner",
-    "DREPPruner",
-    "KLPruner",
-    "KappaPruner",
-    "MarginDistancePruner",
-    "OrientationPruner",
-    "RandomPruner",
-    "ReduceErrorPruner",
-)
+#: Every criterion is a combiner of its own here. Not "kl-rows": it is defined on the
+#: rows and the order of a booster's training alone.
+_CRITERIA = tuple(name for name in ("random", *CRITERIA) if name != "kl-rows")
+del COMBINERS["OrderPruner"]
+COMBINERS |= dict.fromkeys(_CRITERIA, committee.OrderPruner)
+_ORDERINGS = ("ReduceErrorPruner", *_CRITERIA)
 
 #: Constructor arguments, by class name, where the defaults do not suit 7 members.
 ARGUMENTS: dict[str, dict[str, object]] = {
-    **{name: {"n_members": 3} for name in _ORDERINGS},
-    "RandomPruner": {"n_members": 3, "random_state": 0},
+    **{name: {"criterion": name, "n_members": 3} for name in _CRITERIA},
+    "random": {"criterion": "random", "n_members": 3, "random_state": 0},
+    "ReduceErrorPruner": {"n_members": 3},
     "ClusterPruner": {"n_members": 3},
     "GeneticPruner": {"n_generations": 50, "random_state": 0},
     "SDPPruner": {"n_members": 3, "random_state": 0},
@@ -59,7 +51,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
 KINDS_OF: dict[str, tuple[str, ...]] = {
     name: ("binary", "multiclass")
     for name in ("KappaErrorHullPruner", "LogPool", *_ORDERINGS)
-    if name not in {"BestPruner", "RandomPruner", "ReduceErrorPruner"}
+    if name not in {"best", "random", "ReduceErrorPruner"}
 }
 
 _TIES = "members that held-out rows cannot distinguish tie, and order decides"
@@ -73,10 +65,10 @@ EXEMPT: dict[str, dict[str, str]] = {
         "EPPruner": _TIES,
         "EMPruner": _TIES,
         "MCMCPruner": "EP chooses: " + _TIES,
-        "ComplementarityPruner": _TIES,
-        "DREPPruner": _TIES,
+        "complementarity": _TIES,
+        "drep": _TIES,
         "ClusterPruner": _TIES,
-        "RandomPruner": "chance has no eyes",
+        "random": "chance has no eyes",
     },
     "test_a_member_that_is_never_heard_is_never_chosen": {
         "Average": "looks at nothing but the number of members"
@@ -99,6 +91,11 @@ SHARES_AMONG_TWINS = ("LeastSquares", "OptimalWeights", "SimplexWeights")
 ALL_ROWS = {
     "EMPruner": {"binary"},
     "ReduceErrorPruner": {"binary", "multiclass"},
+    "drep": {"binary", "multiclass"},
+    "complementarity": {"binary", "multiclass"},
+    "concurrency": {"binary", "multiclass"},
+    "boosting-order": {"binary", "multiclass"},
+    "specialty": {"binary", "multiclass"},
 }
 
 # Iterative combiners stop at a tolerance of their own; the ridges and jitters of
@@ -294,7 +291,7 @@ def test_refit_clone_and_pickle(name):
     kind = KINDS_OF.get(name, KINDS)[-1]
     F, y = make_problem(kind)
     combiner = make(name)
-    assert repr(combiner).startswith(name + "(")
+    assert repr(combiner).startswith(COMBINERS[name].__name__ + "(")
     w = combiner.fit(F, y).weights_.copy()
     assert clone(combiner).get_params() == combiner.get_params()
     assert not hasattr(clone(combiner), "weights_")
@@ -328,10 +325,11 @@ def test_what_takes_no_dask_says_why_in_one_sentence(name, kind):
     with pytest.raises(ValueError, match="and takes no Dask") as refused:
         make(name).fit(spread(F), y)
     message = str(refused.value)
-    assert message.startswith(f"{name} ")
+    kind_of_combiner = COMBINERS[name].__name__
+    assert message.startswith(f"{kind_of_combiner} ")
     assert message.endswith(".")
     assert ". " not in message
-    assert f"take {name}" not in message
+    assert f"take {kind_of_combiner}" not in message
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,7 @@ def test_nothing_is_kept_unless_asked_for():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"weigh_on": "train"}, 'weigh_on="train" has none: take weigh_on="held-out"'),
+        ({"weigh_on": "train"}, 'weigh_on="train" has none: use weigh_on="held-out"'),
         ({"generator": AdaBoost(3)}, "AdaBoost leaves none out: give a fraction"),
     ],
 )

@@ -71,7 +71,7 @@ def test_an_error_of_prune_is_told_to_be_cross_fitted():
     small = prune(forest, X, Y, oob=True)
     assert "leave-one-out" in shown(small)
     small.summary()
-    assert "cross-fitted error rate" in shown(small)
+    assert "held-out error rate" in shown(small)
 
 
 def test_a_spread_of_nothing_is_left_out():

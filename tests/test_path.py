@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from committee import BestPruner, EPPruner, GreedyPruner
+from committee import EPPruner, GreedyPruner, OrderPruner
 from committee.path import Path, as_equal_votes
 
 
@@ -87,7 +87,7 @@ def test_no_committee_is_small_enough():
     [
         (EPPruner(), "leave-one-out error rate"),
         (EPPruner(votes="equal"), "leave-one-out error rate"),
-        (BestPruner(3), "error rate"),
+        (OrderPruner("best", 3), "error rate"),
         (GreedyPruner(), "squared error of probabilities"),
         (GreedyPruner(scoring="accuracy"), "minus accuracy"),
     ],

@@ -110,8 +110,8 @@ def test_classifiers_without_probabilities_and_boosters_have_no_member_column():
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"n_sets": 1}, "n_sets of 2 or more. Got 1"),
-        ({"training": X}, "the pair \\(X, y\\)"),
+        ({"n_sets": 1}, "n_sets must be at least 2. Got 1"),
+        ({"training": X}, "a pair \\(X, y\\)"),
         ({"expected": T[:5]}, "expected must have shape"),
         ({"y": np.full(30, np.nan)}, "y contains NaN"),
     ],

@@ -10,23 +10,15 @@ from sklearn.base import clone
 from committee import (
     ARDPruner,
     Average,
-    BestPruner,
-    BoostingOrderPruner,
     ClusterPruner,
-    ContributionPruner,
-    CorrelationPruner,
     EMPruner,
     EPPruner,
     GeneticPruner,
     GreedyPruner,
     KappaErrorHullPruner,
-    KappaPruner,
-    KLPruner,
     LeastSquares,
-    MarginDistancePruner,
     OptimalWeights,
-    OrientationPruner,
-    RandomPruner,
+    OrderPruner,
     ReduceErrorPruner,
     SDPPruner,
     SimplexWeights,
@@ -56,19 +48,19 @@ COMBINERS = {
     "cluster": lambda: ClusterPruner(3),
     "k-means": lambda: ClusterPruner(3, method="k-means", random_state=0),
     "sdp": lambda: SDPPruner(3, random_state=0),
-    "best": lambda: BestPruner(3),
-    "random": lambda: RandomPruner(3, random_state=0),
+    "best": lambda: OrderPruner("best", 3),
+    "random": lambda: OrderPruner("random", 3, random_state=0),
     "reduce-error": lambda: ReduceErrorPruner(3),
 }
 #: Those that look at the votes of every member.
 VOTES = {
-    "contribution": ContributionPruner,
-    "correlation": CorrelationPruner,
+    "contribution": lambda: OrderPruner("contribution"),
+    "correlation": lambda: OrderPruner("correlation"),
     "hull": KappaErrorHullPruner,
-    "kappa": KappaPruner,
-    "kl": KLPruner,
-    "margin": MarginDistancePruner,
-    "orientation": OrientationPruner,
+    "kappa": lambda: OrderPruner("kappa"),
+    "kl": lambda: OrderPruner("kl"),
+    "margin": lambda: OrderPruner("margin-distance"),
+    "orientation": lambda: OrderPruner("orientation"),
 }
 COMBINERS |= VOTES
 #: What the names take, where that is not all.
@@ -82,7 +74,7 @@ CHUNKS = {"one": 40, "even": 10, "ragged": (3, 0, 1, 30, 6), "rows": 1}
 
 NUMBERS = (
     *("weights_", "loo_", "log_evidence_", "error_", "noise_", "evolved_", "G_"),
-    *("objective_", "bound_", "contribution_", "cosine_", "distance_"),
+    *("objective_", "bound_", "scores_"),
 )
 NUMBERS_OF_PATHS = (*("weights", "error", "error_se", "log_evidence"),)
 
@@ -191,7 +183,7 @@ def test_twins_in_regression_go_by_number(rng):
     """The same errors in another order of rows: equal means, up to rounding."""
     E = rng.normal(size=(40, 1))
     F = np.hstack([3 * E, E[::-1], E, -E])
-    found = BestPruner().fit(spread(F, 7), da.zeros(40, chunks=7))
+    found = OrderPruner("best").fit(spread(F, 7), da.zeros(40, chunks=7))
     assert found.order_.tolist() == [1, 2, 3, 0]
 
 
@@ -341,13 +333,11 @@ def test_what_cannot_be_weighed_in_chunks_is_refused(binary_problem):
         ValueError, match=r"GreedyPruner with scoring .* takes no Dask .* LeastSquares"
     ):
         GreedyPruner(scoring="accuracy").fit(spread(F, 10), da.from_array(y, 10))
-    # Of the same kind, and not the one that was fitted.
     with pytest.raises(
         ValueError,
-        match=r"or take ContributionPruner, CorrelationPruner, KLPruner, KappaPruner, "
-        r"MarginDistancePruner or OrientationPruner\.$",
+        match=r"OrderPruner with this criterion needs all rows .* or take ARDPruner",
     ):
-        BoostingOrderPruner().fit(spread(F, 10), da.from_array(y, 10))
+        OrderPruner("boosting-order").fit(spread(F, 10), da.from_array(y, 10))
     with pytest.raises(ValueError, match="but F is not"):
         EPPruner().fit(F, da.from_array(y, 10))
     with pytest.raises(ValueError, match="F must have shape"):

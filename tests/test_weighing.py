@@ -14,9 +14,9 @@ from committee import (
     CommitteeRegressor,
     CrossSplits,
     EPPruner,
-    KappaPruner,
     LPBoost,
     MiniBatches,
+    OrderPruner,
     RandomSubspaces,
     SimplexWeights,
 )
@@ -135,7 +135,10 @@ def test_n_jobs_does_not_matter():
         ({"combiner": None}, "needs a combiner with an evidence.*combiner=None"),
         ({"combiner": EPPruner(), "weigh_on": "train"}, "weigh_on='train'"),
         ({"combiner": SimplexWeights()}, "EPPruner or ARDPruner. Got SimplexWeights"),
-        ({"combiner": KappaPruner(3)}, "EPPruner or ARDPruner. Got KappaPruner"),
+        (
+            {"combiner": OrderPruner("kappa", 3)},
+            "EPPruner or ARDPruner. Got OrderPruner",
+        ),
         ({"combiner": EPPruner(), "generator": AdaBoost(5)}, "such as weigh_on=0.25"),
         ({"combiner": EPPruner(), "generator": LPBoost(5)}, "Got LPBoost"),
         ({"combiner": EPPruner(), "stop": "never"}, "'stop' parameter"),

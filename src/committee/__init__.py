@@ -12,33 +12,21 @@ if TYPE_CHECKING:
     from committee.combiners import (
         ARDPruner,
         Average,
-        BestPruner,
-        BoostingOrderPruner,
         ClusterPruner,
-        ComplementarityPruner,
-        ConcurrencyPruner,
-        ContributionPruner,
-        CorrelationPruner,
-        DREPPruner,
         EMPruner,
         EPPruner,
         GeneticPruner,
         GreedyPruner,
         KappaErrorHullPruner,
-        KappaPruner,
-        KLPruner,
         LeastSquares,
         LogPool,
         LPBoostWeights,
-        MarginDistancePruner,
         MCMCPruner,
         OptimalWeights,
-        OrientationPruner,
-        RandomPruner,
+        OrderPruner,
         ReduceErrorPruner,
         SDPPruner,
         SimplexWeights,
-        SpecialtyPruner,
     )
     from committee.committee import (
         CommitteeClassifier,
@@ -55,8 +43,6 @@ if TYPE_CHECKING:
         LSSVMRegressor,
     )
     from committee.diagnostics import (
-        Ambiguity,
-        GateUsage,
         ambiguity,
         disagreement,
         double_fault,
@@ -69,19 +55,13 @@ if TYPE_CHECKING:
     )
     from committee.displays import (
         AmbiguityDisplay,
-        BiasVarianceDisplay,
-        CouplingDisplay,
         CriticalDifferenceDisplay,
         GateDisplay,
-        HeldOutDisplay,
         IntervalDisplay,
         KappaErrorDisplay,
-        PairedRunsDisplay,
-        PosteriorDisplay,
         PruningPathDisplay,
         RefinementDisplay,
         ReliabilityDisplay,
-        RocCommitteeDisplay,
         WeightsDisplay,
     )
     from committee.export import (
@@ -89,14 +69,11 @@ if TYPE_CHECKING:
         to_sklearn,
     )
     from committee.gates import (
-        CellGate,
         NeighbourGate,
-        PrecisionGate,
         SoftmaxGate,
     )
     from committee.interop import (
         CommitteeEnsembler,
-        Predictions,
         predictor_predictions,
         read_predictions,
     )
@@ -114,10 +91,6 @@ if TYPE_CHECKING:
         Rotations,
     )
     from committee.mixtures import (
-        GatedEnsembleClassifier,
-        GatedEnsembleRegressor,
-        HierarchicalMixtureClassifier,
-        HierarchicalMixtureRegressor,
         MixtureOfExpertsClassifier,
         MixtureOfExpertsRegressor,
     )
@@ -140,13 +113,11 @@ if TYPE_CHECKING:
         PrunedRegressor,
         prune,
         refine,
-        shrink,
     )
     from committee.reporting.report import (
         report,
     )
     from committee.training_sets import (
-        BiasVariance,
         bias_variance,
     )
 
@@ -155,50 +126,30 @@ __version__ = "0.1.0"
 __all__ = [
     "ARDPruner",
     "AdaBoost",
-    "Ambiguity",
     "AmbiguityDisplay",
     "Arcing",
     "Average",
     "Bagging",
     "BayesianCommitteeClassifier",
     "BayesianCommitteeRegressor",
-    "BestPruner",
-    "BiasVariance",
-    "BiasVarianceDisplay",
-    "BoostingOrderPruner",
-    "CellGate",
     "CellKernelClassifier",
     "CellKernelRegressor",
     "ClusterPruner",
     "CommitteeClassifier",
     "CommitteeEnsembler",
     "CommitteeRegressor",
-    "ComplementarityPruner",
-    "ConcurrencyPruner",
-    "ContributionPruner",
-    "CorrelationPruner",
     "CoupledKernelClassifier",
     "CoupledKernelRegressor",
-    "CouplingDisplay",
     "CriticalDifferenceDisplay",
     "CrossSplits",
-    "DREPPruner",
     "EMPruner",
     "EPPruner",
     "GateDisplay",
-    "GateUsage",
-    "GatedEnsembleClassifier",
-    "GatedEnsembleRegressor",
     "GeneticPruner",
     "GreedyPruner",
-    "HeldOutDisplay",
-    "HierarchicalMixtureClassifier",
-    "HierarchicalMixtureRegressor",
     "IntervalDisplay",
-    "KLPruner",
     "KappaErrorDisplay",
     "KappaErrorHullPruner",
-    "KappaPruner",
     "LPBoost",
     "LPBoostWeights",
     "LSSVMClassifier",
@@ -206,7 +157,6 @@ __all__ = [
     "LeastSquares",
     "LogPool",
     "MCMCPruner",
-    "MarginDistancePruner",
     "MemberFitError",
     "MiniBatches",
     "MixtureOfExpertsClassifier",
@@ -217,27 +167,20 @@ __all__ = [
     "NetworkRegressor",
     "Networks",
     "OptimalWeights",
-    "OrientationPruner",
-    "PairedRunsDisplay",
+    "OrderPruner",
     "Pool",
-    "PosteriorDisplay",
-    "PrecisionGate",
-    "Predictions",
     "PrunedClassifier",
     "PrunedRegressor",
     "PruningPathDisplay",
     "RandomInits",
-    "RandomPruner",
     "RandomSubspaces",
     "ReduceErrorPruner",
     "RefinementDisplay",
     "ReliabilityDisplay",
-    "RocCommitteeDisplay",
     "Rotations",
     "SDPPruner",
     "SimplexWeights",
     "SoftmaxGate",
-    "SpecialtyPruner",
     "WeightsDisplay",
     "__version__",
     "ambiguity",
@@ -259,7 +202,6 @@ __all__ = [
     "refine",
     "report",
     "save",
-    "shrink",
     "to_onnx",
     "to_sklearn",
 ]
@@ -267,47 +209,39 @@ __all__ = [
 #: The public names of each module.
 _NAMES_OF = {
     "combiners": """
-        ARDPruner Average BestPruner BoostingOrderPruner ClusterPruner
-        ComplementarityPruner ConcurrencyPruner ContributionPruner CorrelationPruner
-        DREPPruner EMPruner EPPruner GeneticPruner GreedyPruner KappaErrorHullPruner
-        KappaPruner KLPruner LeastSquares LogPool LPBoostWeights MarginDistancePruner
-        MCMCPruner OptimalWeights OrientationPruner RandomPruner ReduceErrorPruner
-        SDPPruner SimplexWeights SpecialtyPruner
+        ARDPruner Average ClusterPruner EMPruner EPPruner GeneticPruner GreedyPruner
+        KappaErrorHullPruner LeastSquares LogPool LPBoostWeights MCMCPruner
+        OptimalWeights OrderPruner ReduceErrorPruner SDPPruner SimplexWeights
     """,
+    "committee": "CommitteeClassifier CommitteeRegressor",
     "coupled": """
         BayesianCommitteeClassifier BayesianCommitteeRegressor CellKernelClassifier
         CellKernelRegressor CoupledKernelClassifier CoupledKernelRegressor
         LSSVMClassifier LSSVMRegressor
     """,
     "diagnostics": """
-        Ambiguity GateUsage ambiguity disagreement double_fault error_correlation
+        ambiguity disagreement double_fault error_correlation
         expected_calibration_error gate_usage margins pairwise_kappa q_statistic
     """,
     "displays": """
-        AmbiguityDisplay BiasVarianceDisplay CouplingDisplay
-        CriticalDifferenceDisplay GateDisplay HeldOutDisplay IntervalDisplay
-        KappaErrorDisplay PairedRunsDisplay PosteriorDisplay PruningPathDisplay
-        RefinementDisplay ReliabilityDisplay RocCommitteeDisplay WeightsDisplay
+        AmbiguityDisplay CriticalDifferenceDisplay GateDisplay IntervalDisplay
+        KappaErrorDisplay PruningPathDisplay RefinementDisplay ReliabilityDisplay
+        WeightsDisplay
     """,
-    "committee": "CommitteeClassifier CommitteeRegressor",
     "export": "to_onnx to_sklearn",
-    "gates": "CellGate NeighbourGate PrecisionGate SoftmaxGate",
-    "interop": "CommitteeEnsembler Predictions predictor_predictions read_predictions",
+    "gates": "NeighbourGate SoftmaxGate",
+    "interop": "CommitteeEnsembler predictor_predictions read_predictions",
     "members": """
         AdaBoost Arcing Bagging CrossSplits LPBoost MemberFitError MiniBatches Pool
         RandomInits RandomSubspaces Rotations
     """,
-    "mixtures": """
-        GatedEnsembleClassifier GatedEnsembleRegressor HierarchicalMixtureClassifier
-        HierarchicalMixtureRegressor MixtureOfExpertsClassifier
-        MixtureOfExpertsRegressor
-    """,
+    "mixtures": "MixtureOfExpertsClassifier MixtureOfExpertsRegressor",
     "networks": "NetworkClassifier NetworkRegressor Networks",
-    "persistence": "ModelFileError load save",
+    "persistence": "load ModelFileError save",
     "predictions": "combine member_predictions",
-    "pruning": "PrunedClassifier PrunedRegressor prune refine shrink",
+    "pruning": "prune PrunedClassifier PrunedRegressor refine",
     "reporting.report": "report",
-    "training_sets": "BiasVariance bias_variance",
+    "training_sets": "bias_variance",
 }
 _MODULE_OF = {
     name: module for module, names in _NAMES_OF.items() for name in names.split()

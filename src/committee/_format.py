@@ -1,24 +1,30 @@
-"""Numbers and tables as people read them: bytes, shares, spreads, columns."""
+"""Numbers and tables as text: bytes, shares, errors, standard errors, columns."""
 
 from __future__ import annotations
 
 import math
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from difflib import get_close_matches
+from typing import Any, Self
 
-#: Kinds of characters that a terminal obeys: controls, halves of pairs, line ends.
+#: Unicode categories that control a terminal: controls, surrogates, line ends.
 _STEERS = {"Cc", "Cs", "Zl", "Zp"}
-#: Marks that turn the direction of the text that follows.
+#: Characters that change the direction of the text after them.
 _TURNS = {chr(c) for c in (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F))} | {
     chr(c) for c in range(0x2066, 0x206A)
 }
-#: Share of a standard error below which a difference is rounding.
+#: Differences below this share of a standard error are shown as zero.
 _ROUNDING = 1e-9
 
 
+#: Significant digits of numbers that are not error rates.
+_DIGITS = 4
+
+
 def figures(x: float, digits: int = 3) -> str:
-    """Return a number with a few significant digits and no exponent if it can."""
+    """Return a number with a few significant digits, if possible without exponent."""
     if math.isnan(x):
         return "-"
     if 10 ** (digits - 1) <= abs(x) < 1e9:
@@ -27,7 +33,7 @@ def figures(x: float, digits: int = 3) -> str:
 
 
 def change(x: float, se: float, unit: str = "") -> str:
-    """Return a difference with its sign, and its standard error where it is known."""
+    """Return a difference with its sign, and its standard error if it is known."""
     if abs(x) < _ROUNDING * se:
         x = 0.0
     sign = "" if x == 0 else "-" if x < 0 else "+"
@@ -36,12 +42,12 @@ def change(x: float, se: float, unit: str = "") -> str:
 
 
 def error_text(measure: str, error: float) -> str:
-    """Return an error as the whole library shows it: rates in percent."""
+    """Return an error as text; error rates in percent."""
     return percent(error) if measure == "error rate" else figures(error, 4)
 
 
 def change_text(measure: str, gap: float, se: float) -> str:
-    """Return a difference of errors: of rates in points."""
+    """Return a difference of errors as text; error rates in points."""
     if measure == "error rate":
         return change(100 * gap, 100 * se, "points")
     return change(gap, se)
@@ -52,32 +58,97 @@ def percent(x: float) -> str:
     return f"{figures(100 * x)} %"
 
 
+@dataclass(frozen=True)
+class NumberFormat:
+    """Format of all errors of one measure: `decimals` of a number times `scale`.
+
+    Very large or small numbers have four significant digits; `decimals` is then None.
+
+    Examples
+    --------
+    >>> from committee._format import NumberFormat
+    >>> rate = NumberFormat.of("error rate", 0.09)
+    >>> rate.text(0.0925), rate.change(-0.0025, 0.0031)
+    ('9.25 %', '-0.25 ± 0.31 points')
+    >>> NumberFormat.of("RMSE", 51.3).text(7.0)
+    '7.00'
+    """
+
+    scale: int
+    decimals: int | None
+    unit: str
+
+    @classmethod
+    def of(cls, measure: str, typical: float) -> Self:
+        """Return the format of a measure; a typical value sets the decimals.
+
+        Error rates are shown in percent.
+        """
+        if measure.endswith("error rate"):
+            return cls(100, 2, " %")
+        size = abs(typical)
+        if not 1e-6 < size < 1e9:
+            return cls(1, 3 if size == 0 else None, "")
+        return cls(1, max(0, _DIGITS - 1 - math.floor(math.log10(size))), "")
+
+    def text(self, x: float) -> str:
+        """Return a number with its unit."""
+        return "-" if math.isnan(x) else f"{self._plain(x)}{self.unit}"
+
+    def interval(self, low: float, high: float) -> str:
+        """Return the ends of an interval."""
+        return "-" if math.isnan(low) else f"{self.text(low)} to {self.text(high)}"
+
+    def spread(self, x: float, se: float) -> str:
+        """Return a number and its standard error, if it is known."""
+        if math.isnan(se):
+            return self.text(x)
+        return f"{self._plain(x)} ± {self._plain(se)}{self.unit}"
+
+    def change(self, gap: float, se: float) -> str:
+        """Return a difference with its sign and its standard error; rates in points."""
+        number = self._plain(abs(gap))
+        zero = not any(c in "123456789" for c in number)
+        sign = "" if zero else "-" if gap < 0 else "+"
+        spread = "" if math.isnan(se) else f" ± {self._plain(se)}"
+        return f"{sign}{number}{spread}{' points' if self.unit else ''}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the fields; the script of the page formats numbers with them."""
+        return asdict(self)
+
+    def _plain(self, x: float) -> str:
+        if self.decimals is None:
+            return figures(self.scale * x, _DIGITS)
+        return f"{self.scale * x:,.{self.decimals}f}"
+
+
 def byte_size(n_bytes: float) -> str:
-    """Return a number of bytes in a unit that fits."""
+    """Return a number of bytes with a unit, for example "12.3 kB"."""
     return _in_units(n_bytes, ("B", "kB", "MB", "GB", "TB"))
 
 
 def duration(seconds: float) -> str:
-    """Return a time in a unit that fits."""
+    """Return a time with a unit, for example "2.4 ms"."""
     if seconds >= 1:
         return f"{figures(seconds)} s"
     return _in_units(1e9 * seconds, ("ns", "µs", "ms", "s"))
 
 
 def count(n: int, noun: str) -> str:
-    """Return a number of things."""
+    """Return a number with its noun, in the plural if it is not one."""
     return f"{n:,} {noun}" + ("" if n == 1 else "s")
 
 
 def cut(text: str, most: int = 60) -> str:
-    """Return the text, the end of a long one cut off."""
+    """Return the text, cut to `most` characters."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def printable(text: str, keep: str = "") -> str:
-    r"""Return text in which nothing steers a terminal, or turns its direction.
+    r"""Escape characters that control a terminal or the direction of text.
 
-    Control characters are written as Python writes them, but for those to `keep`.
+    They are written as in Python's `repr`, except for the characters in `keep`.
 
     Examples
     --------
@@ -94,9 +165,9 @@ def printable(text: str, keep: str = "") -> str:
 
 
 def text_table(rows: Sequence[Sequence[str]], align: str = "<>") -> str:
-    """Return rows of text in columns, with two spaces between, and nothing else in it.
+    """Return rows of text as columns that are two spaces apart.
 
-    `align` has the side of each column, "<" or ">"; its last one holds for all further
+    `align` has "<" or ">" for each column; its last character holds for all further
     columns.
     """
     rows = [[printable(cell) for cell in row] for row in rows]
@@ -121,7 +192,7 @@ def _in_units(x: float, units: Sequence[str]) -> str:
 
 
 def close_to(word: str, known: list[str]) -> str:
-    """Return a question that suggests a known word, or nothing.
+    """Return a question that suggests a known word, or an empty string.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a notebook shows above a committee's diagram: three numbers."""
+"""Three numbers above the diagram of a committee in a notebook."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _STYLE = "display:inline-block;margin:0 1.6em .5em 0;font-family:sans-serif"
 
 
 def headline_html(committee: Any) -> str:
-    """Return how many members are kept, their error and their bytes, as HTML.
+    """Return the number of kept members, their error and their bytes as HTML.
 
-    Nothing is measured: numbers are those that pruning or weighing has left, and what
-    is not known is left out. A committee that is not fitted has none.
+    Nothing is measured here. Numbers that fitting or pruning did not store are left out.
+    Returns an empty string for a committee that is not fitted.
     """
     if not hasattr(committee, "weights_"):
         return ""
@@ -35,16 +35,14 @@ def _members(committee: Any) -> tuple[str, str]:
 
 
 def _error(committee: Any) -> tuple[str, str] | None:
-    """Return the error that is known: cross-fitted by `summary`, or leave-one-out."""
+    """Return the held-out error of `summary`, or the leave-one-out error."""
     summary = getattr(committee, "_summary", None)
     if summary is not None:
-        how = "cross-fitted " if summary.cross_fitted else ""
-        return figures(summary.error_after), (
-            f"{how}{summary.measure}, {figures(summary.error_before)} before"
-        )
+        label = f"{summary.error_name}, {figures(summary.error_before)} before"
+        return figures(summary.error_after), label
     combiner: Any = getattr(committee, "combiner_", None)
     step = getattr(combiner, "posterior_", None)
-    # Another committee of the path is not the one that the posterior is of.
+    # The posterior may belong to another committee of the path.
     if step is None or not np.array_equal(step.active, committee.support_):
         return None
     spread = f" ± {figures(step.loo_se, 1)}" if step.loo_se > 0 else ""
@@ -53,7 +51,7 @@ def _error(committee: Any) -> tuple[str, str] | None:
 
 
 def _bytes(committee: Any) -> tuple[str, str] | None:
-    """Return what is left of the bytes and of the time of a pruned ensemble."""
+    """Return the share of the bytes, and the speed-up, of a pruned ensemble."""
     summary = getattr(committee, "_summary", None)
     if summary is None:
         return None

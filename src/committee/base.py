@@ -1,4 +1,4 @@
-"""BaseCommittee: generate members, weigh them, combine; all that committees share."""
+"""BaseCommittee: the base of all committees. Generate members, weigh, combine."""
 
 from __future__ import annotations
 
@@ -25,38 +25,36 @@ from committee._validation import (
     check_columns,
     label_codes,
 )
+from committee.calibration import Calibration
+from committee.combiner_names import as_combiner
 from committee.combiners import Combiner
-from committee.combiners.by_name import as_combiner
 from committee.distributed import is_dask, lazy_rows
 from committee.ensembles import Rebuilt, Roster, Round, rebuilt
-from committee.ensembles.member_names import kind_of_member
-from committee.ensembles.roster import with_rows
+from committee.ensembles.roster import kind_of_member, with_rows
 from committee.ensembles.training_rows import digest
 from committee.export import to_sklearn
-from committee.export.gated import LinearGate
 from committee.fit_checks import (
     check_chunks,
     check_gate,
     check_kind,
     check_rows_are_held_out,
 )
-from committee.gates import Gate, SoftmaxGate
+from committee.gates import Gate
 from committee.held_out import HeldOutPredictions, of_committee, of_gate
 from committee.importances import feature_importances
 from committee.losses import measure_of
 from committee.members import Bagging, Generation, Generator, Pool, TrainingData
 from committee.members.base import split_off
-from committee.members.dask_rows import ChunkedData, training_data
-from committee.members.dask_training import generate_members
+from committee.members.dask_training import ChunkedData, generate_members, training_data
 from committee.path import Path
 from committee.predictions import combined, predict_members, weighted_by_row
 from committee.routing import router_of
 from committee.votes import Votes, packed, unpacked
 from committee.weighing import grow, weigh
 
-#: Whether the members of the whole path go along: set by `save` on its own copy.
+#: Set by `save` on its own copy to keep all members of the path.
 WHOLE_PATH = "_whole_path"
-#: The rebuilt booster, made again on first use, rows, and marks of one copy.
+#: Attributes that a copy does not keep: a rebuilt booster, rows, marks.
 _NOT_COPIED = ("_whole", "_refined", WHOLE_PATH)
 #: Fitted attributes, besides those of scikit-learn.
 _FITTED = (
@@ -66,13 +64,8 @@ _FITTED = (
 )
 
 
-def _member_axes(committee: BaseCommittee) -> tuple[int, ...]:
-    """Return the shape of F behind the rows."""
-    return (len(committee.roster_), *committee.roster_.output_shape)
-
-
 class BaseCommittee(BaseEstimator):
-    """A committee: members, their weights or gate, and how it was fitted."""
+    """A committee: members, and weights or a gate."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
@@ -94,14 +87,14 @@ class BaseCommittee(BaseEstimator):
     #: Returns labels or numbers, or raises ValueError.
     _check_y: Callable[[Any], Any]
 
-    #: Parameters that pruned committees, or regressors, do not have.
+    #: Defaults of parameters that pruned committees or regressors lack.
     gate: Gate | None = None
     uncertainty: bool = False
     calibration: str | None = None
 
-    #: Members, their weights and how they predict.
+    #: Members and weights, with the form of their predictions.
     roster_: Roster
-    #: Numbers of the members among all that were trained, or pruned from.
+    #: Numbers of the members in the generation or ensemble.
     support_: IntArray
     combiner_: Combiner | None
     gate_: Gate | None = None
@@ -109,7 +102,8 @@ class BaseCommittee(BaseEstimator):
     held_out_error_: float | None = None
     path_: Path
     n_features_in_: int
-    #: Digest of the rows of `fit`, to recognise them by.
+    _calibration: Calibration | None
+    #: Digest of the rows of `fit`, to recognise them.
     _digest: str
 
     def __init__(
@@ -178,7 +172,7 @@ class BaseCommittee(BaseEstimator):
         """
         return feature_importances(self._fitted_roster(), self.n_features_in_)
 
-    @lazy_rows(tail=_member_axes)
+    @lazy_rows(tail=lambda self: (len(self.roster_), *self.roster_.output_shape))
     def member_predictions(self, X: Any, *, n_jobs: int | None = None) -> FloatArray:
         """Return F, the predictions of every member.
 
@@ -186,7 +180,7 @@ class BaseCommittee(BaseEstimator):
         ----------
         X : array-like or frame of shape (N, n_features)
         n_jobs : int, default=None
-            Number of members that predict in parallel. None: `n_jobs` of the committee.
+            Number of members that predict in parallel; None is `n_jobs` of the committee.
 
         Returns
         -------
@@ -199,25 +193,25 @@ class BaseCommittee(BaseEstimator):
     def _member_predictions(self, X: Any, n_jobs: int | None) -> FloatArray:
         return predict_members(self.roster_, self._prepared(X), n_jobs=n_jobs)
 
-    def _combined(self, X: Any) -> FloatArray:
+    def _scores(self, X: Any) -> FloatArray:
         """Return sum_m w_m f_m, or with a gate sum_m g_m(x) f_m."""
         check_is_fitted(self)
         if self.gate_ is not None:
             F = self._member_predictions(X, self.n_jobs)
             return weighted_by_row(F, self.gate_.weights(X, F))
         X, whole = self._prepared(X), self._rebuilt()
-        return (
-            combined(self.roster_, X, n_jobs=self.n_jobs) if whole is None else whole(X)
-        )
+        if whole is not None:
+            return whole(X)
+        return combined(self.roster_, X, n_jobs=self.n_jobs)
 
     def _rebuilt(self) -> Rebuilt | None:
-        """Return the booster made of the kept rounds: one call instead of many."""
+        """Return one booster of all kept rounds, which predicts in one call."""
         if isinstance(self.members_[0], Round) and "_whole" not in self.__dict__:
             self._whole = rebuilt(self.members_, self.weights_)
         return self.__dict__.get("_whole")
 
     def _prepared(self, X: Any) -> Any:
-        """Check X and return it as the members take it."""
+        """Check X and prepare it for the members."""
         return self.roster_.prepared(self._check_X(X, reset=False))
 
     def _as_roster(self) -> Roster:
@@ -234,7 +228,7 @@ class BaseCommittee(BaseEstimator):
         return self.roster_
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether the last fit came to its end."""
+        """Return True if the last fit was completed."""
         return hasattr(self, "roster_")
 
     # --- gate ------------------------------------------------------------------------
@@ -283,11 +277,13 @@ class BaseCommittee(BaseEstimator):
                 f"gate must be a gate, such as SoftmaxGate(). Got {gate!r} instead."
             )
         if is_dask(X):
-            raise TypeError("A gate sees all rows at once: compute() as many as fit.")
+            raise TypeError(
+                "A gate needs all rows in memory: compute() the collections first."
+            )
         if self.roster_.output == "scores":
             raise ValueError(
-                "The members are rounds of a booster, whose scores add up: none of them "
-                "is right by itself anywhere, and a gate cannot weigh them."
+                "The members are rounds of a booster. Their scores add up, so a gate "
+                "cannot weigh them one against the other."
             )
         mask = self._unseen(X)
         y = self._check_y(y)
@@ -302,21 +298,21 @@ class BaseCommittee(BaseEstimator):
         return made
 
     def _unseen(self, X: Any) -> BoolArray | None:
-        """Return the mask of the rows that members left out, None for fresh rows."""
+        """Return the mask of the rows that members left out; None for fresh rows."""
         recognise = self._as_roster().recognise
         found = None if recognise is None else recognise(self._prepared(X))
         if found == "same" and self.held_out_ is not None:
             return self.held_out_
         if found in ("same", "another order"):
             raise ValueError(
-                "These are rows that the members were trained on, and who is right "
-                "there says nothing about other rows. Give fresh rows; or let the "
-                "committee keep some, CommitteeClassifier(..., gate=...)."
+                "The members were trained on these rows, so their errors there say "
+                "nothing about other rows. Give fresh rows, or fit the committee with "
+                "gate=..., which uses held-out rows."
             )
         return None
 
     def _fit_gate(self, gate: Gate, X: Any, votes: Votes) -> None:
-        """Fit a clone of the gate, and calibrate its probabilities if asked for."""
+        """Fit a clone of the gate, and its calibration if `calibration` is set."""
         self.gate_ = clone(gate).fit(
             X,
             votes.F,
@@ -329,17 +325,6 @@ class BaseCommittee(BaseEstimator):
         found = of_gate(gate, X, votes, self.calibration)
         if found.calibration is not None:
             self._calibration = found.calibration
-
-    def _linear_gate(self) -> LinearGate:
-        """Return the coefficients of the gate, if it is linear in x."""
-        gate = self._fitted_gate()
-        if isinstance(gate, SoftmaxGate):
-            return gate.linear_form()
-        raise ValueError(
-            "to_onnx writes gates that are linear in x, such as SoftmaxGate. "
-            f"{type(gate).__name__} is not: use committee.save, or "
-            "committee.with_gate(SoftmaxGate(), X, y)."
-        )
 
     def _fitted_gate(self) -> Gate:
         if self.gate_ is None:
@@ -364,14 +349,11 @@ class BaseCommittee(BaseEstimator):
         if self.stop is not None:
             assert isinstance(data, TrainingData)
             return self._grow(data, rng, how)
-        weigh_on = (
-            self.weigh_on if isinstance(self.weigh_on, str) else float(self.weigh_on)
-        )
         generation, rows = generate_members(
             generator,
             self.estimator if isinstance(self.generator, Pool) else self._estimator(),
             data,
-            weigh_on=weigh_on if self._needs_rows() else None,
+            weigh_on=self.weigh_on if self._needs_rows() else None,
             **how,
         )
         combiner, w, F = weigh(
@@ -414,10 +396,11 @@ class BaseCommittee(BaseEstimator):
         in_memory: bool = True,
     ) -> Self:
         """Store members with a weight, held-out errors, and the gate."""
-        members, mask, F = generation.members, generation.held_out, generation.F
+        members, mask = generation.members, generation.held_out
+        F: Any = generation.F
         self.support_ = np.flatnonzero(w) if np.any(w) else np.arange(len(members))
         self.combiner_ = combiner
-        # The mask of Dask collections would bring the whole graph along.
+        # The mask of Dask collections would keep the whole graph.
         self.held_out_ = (
             mask[:, self.support_] if in_memory and mask is not None else None
         )
@@ -428,9 +411,9 @@ class BaseCommittee(BaseEstimator):
             rows.classes,
             output=self._generator().output,
             link="combiner" if self.gate is None else "mean",
-            # A gate weighs probabilities, whatever weighed the members.
+            # A gate weighs probabilities, also after a log pool.
             floor=None if combiner is None or self.gate else combiner.floor_,
-            # Column names have been checked by then; trees want one array for all.
+            # Column names are checked before; trees take one array for all.
             arrays=all(isinstance(m, BaseDecisionTree) for m in members),
             names=generation.names,
         ).only(self.support_, w[self.support_])
@@ -446,7 +429,7 @@ class BaseCommittee(BaseEstimator):
     def _measure(self, found: HeldOutPredictions | None, votes: Votes) -> None:
         """Store calibration, error, and residuals or scores of held-out rows."""
         of_classes = votes.n_classes is not None
-        if found is None:  # too few rows for folds: there are no such rows
+        if found is None:  # too few rows for folds
             none = np.zeros(len(votes.y), dtype=bool)
             found = HeldOutPredictions.of_weights(
                 votes, votes.filled, np.zeros(votes.n_members)
@@ -455,7 +438,7 @@ class BaseCommittee(BaseEstimator):
         elif found.counted.any():
             if found.calibration is not None:
                 self._calibration = found.calibration
-            if self.weights_.min() >= 0:  # else members cannot stand for each other
+            if self.weights_.min() >= 0:  # else missing votes cannot be filled
                 measure = measure_of(None, of_classes=of_classes)
                 self.held_out_error_ = found.error(measure)[0]
         if self.uncertainty:
@@ -478,28 +461,28 @@ class BaseCommittee(BaseEstimator):
         return data
 
     def _check_chunks(self, fit_params: dict[str, Any]) -> None:
-        """Refuse Dask collections where all rows are needed at once."""
+        """Raise for options that need all rows in memory."""
         check_chunks(self, fit_params)
 
     def _asked(self) -> str | None:
-        """Return the argument that needs held-out predictions, None if there is none."""
+        """Return the argument that needs held-out predictions, or None."""
         if self.calibration is not None:
             return f"calibration={self.calibration!r}"
         return "uncertainty=True" if self.uncertainty else None
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
-        """Check names and widths; hand frames and sparse matrices through."""
+        """Check column names and number; return frames and sparse matrices unchanged."""
         if getattr(self, "transformer_", None) is not None:
             return X  # the transformer checks it, and may take text
         return check_columns(self, X, reset=reset)
 
     def _leaves_rows_out(self) -> bool:
-        """Whether `fit` will record the rows that each member did not see."""
+        """Return True if `fit` will store the mask of left-out rows."""
         held_out = self._needs_rows() and self.weigh_on == "held-out"
         return held_out and hasattr(self._generator(), "sample")
 
     def _needs_rows(self) -> bool:
-        """Whether members are weighed, gated or measured by what they predict."""
+        """Return True if members are weighed, gated or measured by their predictions."""
         combiner = as_combiner(self.combiner)
         weighs = combiner is not None and combiner.needs_rows
         return weighs or self.gate is not None or self._asked() is not None
@@ -541,7 +524,7 @@ class BaseCommittee(BaseEstimator):
             Prints as a table.
         """
         if not hasattr(self, "_summary"):
-            source = self.__dict__.get("_refined") or self.path_.assessment
+            source: Any = self.__dict__.get("_refined") or self.path_.assessment
             self._summary = source.summary(self)
         return self._summary
 
@@ -564,11 +547,11 @@ class BaseCommittee(BaseEstimator):
         return router_of(self)
 
     def __sklearn_tags__(self) -> Any:
-        """Accept what all members accept, and the gate."""
+        """Return the tags that hold for all members and the gate."""
         tags = super().__sklearn_tags__()
         known = [e for e in self._estimators() if hasattr(e, "__sklearn_tags__")]
         inputs = [get_tags(e).input_tags for e in known]
-        plain = self.gate is None  # a gate looks at numbers
+        plain = self.gate is None  # a gate takes dense numbers
         tags.input_tags.sparse = plain and all(tag.sparse for tag in inputs)
         tags.input_tags.allow_nan = plain and all(tag.allow_nan for tag in inputs)
         return tags
@@ -593,7 +576,7 @@ class BaseCommittee(BaseEstimator):
             self.path_.bind(self)
 
     def __copy__(self) -> Self:
-        """Return another committee with the same attributes, rows of the path included."""
+        """Return a shallow copy, which keeps the rows of the path."""
         other = type(self).__new__(type(self))
         other.__dict__.update(self.__dict__)
         return other

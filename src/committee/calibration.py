@@ -3,21 +3,20 @@
         slope:   q(k | x) ~ exp(t z_k(x))
         vector:  q(k | x) ~ exp(t_k z_k(x) + a_k)
 
-z is one of two things, whichever has less log-loss: log clip(p, eps, 1), where p are the
-probabilities that a committee has without it; or the weighted sums of its members' votes
-themselves. The first suits members that have probabilities to be taken seriously, such as
-those of a pool, the second few trees that are sure of themselves.
+z is either log clip(p, eps, 1), with p the uncalibrated probabilities, or the weighted
+sums of the members' votes; the one of less log-loss is taken. The first suits members with
+good probabilities, such as a pool of models, the second a few overconfident trees.
 
-Rows must have had no part in members and weights. Of p^t the prior is
+The rows are held out: neither members nor weights were fitted on them. The prior of p^t is
 
         log t ~ N(0, 1/2^2),   log t_k ~ N(log t, 1/4^2),   a_k ~ N(0, 1/4^2)
 
-so that few rows, or rows on which nobody errs, say little: t = 1 and a = 0 change nothing
-above eps. Sums have no such natural slope; theirs is finite by targets that leave
-1 / (N + K) to the wrong classes (`fit_slope`). eps = 1 / (N + K): N rows cannot tell
-rarer events apart. Forms and widths were chosen on 20 pools and 46 forests of data sets
-that `benchmarks probabilities` does not have: there the choice of z was at most 6 % in
-log-loss behind the better of the two (p^t alone 8 %, sums alone 13 %).
+so that few rows, or rows without errors, change little: t = 1 and a = 0 leave
+probabilities above eps as they are. Sums have no natural slope; targets that leave
+1 / (N + K) to the wrong classes keep it finite (`fit_slope`). eps = 1 / (N + K), because N
+rows cannot tell rarer events apart. Forms and widths were chosen on 20 pools and 46 forests
+of data sets that are not in `benchmarks probabilities`. On these, the chosen z had at most
+6 % more log-loss than the better of the two (p^t alone 8 %, sums alone 13 %).
 """
 
 from __future__ import annotations
@@ -43,14 +42,14 @@ _LOG_SLOPES = (-5.0, 5.0)
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What turns class probabilities into calibrated ones.
+    """A map from class probabilities to calibrated ones.
 
     Attributes
     ----------
     slope : float or array of shape (K,)
-        t of all classes, or t_k of each.
+        t for all classes, or t_k for each.
     floor : float or None
-        eps; None where z are the weighted sums.
+        eps; None if z are the weighted sums.
     offset : array of shape (K,) or None
         a_k; None for one slope.
 
@@ -72,9 +71,9 @@ class Calibration:
     def __call__(
         self, p: FloatArray, sums: FloatArray, variance: FloatArray | None = None
     ) -> FloatArray:
-        """Return calibrated probabilities of p and of weighted sums, both (N, K).
+        """Return calibrated probabilities (N, K) of p and of weighted sums, both (N, K).
 
-        The `variance` (N,) is that of uncertain sums, as in `certain_scores`.
+        `variance` (N,) is the variance of uncertain sums, as in `certain_scores`.
         """
         t = self.slope
         if self.floor is not None:
@@ -93,7 +92,7 @@ class Calibration:
 
 
 def check_method(method: Any) -> None:
-    """Refuse what is no way to calibrate."""
+    """Raise ValueError for an unknown method."""
     if method is not None and method not in METHODS:
         raise ValueError(
             f'calibration must be "slope", "vector" or None. Got {method!r}.'
@@ -122,15 +121,15 @@ def fit_calibration(
     ----------
     method : {"slope", "vector"}
     p : array of shape (N, K)
-        Of rows that had no part in the probabilities.
+        Probabilities of held-out rows.
     y : array of shape (N,)
         Class codes.
-    sample_weight : array of shape (N,), optional
-        s; only ratios matter, and rows of weight zero do not count.
-    sums : array of shape (N, K), optional
+    sample_weight : array of shape (N,), default=None
+        s. Only ratios matter.
+    sums : array of shape (N, K), default=None
         Weighted sums of the votes; without them z = log p.
-    variance : array of shape (N,), optional
-        Of uncertain sums, where votes are missing.
+    variance : array of shape (N,), default=None
+        Variance of sums with missing votes.
 
     Examples
     --------

@@ -1,8 +1,22 @@
-"""The names of the combiners, for Python and the shell: help imports no combiner."""
+"""Combiners by name, for Python and the shell.
+
+The names are listed without importing a combiner, so that `committee train --help` is
+fast.
+"""
 
 from __future__ import annotations
 
-#: The name of each combiner, and its class in `committee.combiners`.
+from pkgutil import resolve_name
+from typing import Any
+
+import numpy as np
+
+from committee._format import close_to
+from committee._typing import RandomState
+
+_ORDERED = "OrderPruner"
+
+#: The class in `committee.combiners` of each name; criteria are names of their own.
 COMBINERS = {
     "ep": "EPPruner",
     "ard": "ARDPruner",
@@ -16,21 +30,75 @@ COMBINERS = {
     "lpboost": "LPBoostWeights",
     "greedy": "GreedyPruner",
     "reduce-error": "ReduceErrorPruner",
-    "best": "BestPruner",
-    "random": "RandomPruner",
-    "kappa": "KappaPruner",
+    "best": _ORDERED,
+    "random": _ORDERED,
+    "kappa": _ORDERED,
     "kappa-error-hull": "KappaErrorHullPruner",
-    "kl": "KLPruner",
-    "concurrency": "ConcurrencyPruner",
-    "orientation": "OrientationPruner",
-    "margin-distance": "MarginDistancePruner",
-    "complementarity": "ComplementarityPruner",
-    "boosting-order": "BoostingOrderPruner",
-    "drep": "DREPPruner",
-    "contribution": "ContributionPruner",
-    "specialty": "SpecialtyPruner",
-    "correlation": "CorrelationPruner",
+    "kl": _ORDERED,
+    "kl-rows": _ORDERED,
+    "concurrency": _ORDERED,
+    "orientation": _ORDERED,
+    "margin-distance": _ORDERED,
+    "complementarity": _ORDERED,
+    "boosting-order": _ORDERED,
+    "drep": _ORDERED,
+    "contribution": _ORDERED,
+    "specialty": _ORDERED,
+    "correlation": _ORDERED,
     "cluster": "ClusterPruner",
     "genetic": "GeneticPruner",
     "sdp": "SDPPruner",
 }
+
+
+def as_combiner(combiner: Any, random_state: RandomState = None) -> Any:
+    """Return a combiner unchanged, or make the combiner of a name.
+
+    Parameters
+    ----------
+    combiner : combiner, str or None
+        The name of a combiner, or of a criterion of `OrderPruner`. All other parameters
+        have their defaults.
+    random_state : int, RandomState or None
+        Seed of a combiner that is given by name and draws random numbers.
+
+    Returns
+    -------
+    combiner
+
+    Examples
+    --------
+    >>> from committee.combiner_names import as_combiner
+    >>> as_combiner("ep")
+    EPPruner()
+    >>> as_combiner("random", 3)
+    OrderPruner(criterion='random', random_state=3)
+    """
+    if not isinstance(combiner, str):
+        return combiner
+    kind = COMBINERS[_known(combiner)]
+    made = resolve_name(f"committee.combiners:{kind}")()
+    if kind == _ORDERED:
+        made.set_params(criterion=combiner)
+    takes = made.get_params(deep=False)
+    if "random_state" in takes and takes.get("criterion", "random") == "random":
+        if isinstance(random_state, np.random.RandomState):
+            random_state = int(random_state.randint(np.iinfo(np.int32).max))
+        made.set_params(random_state=random_state)
+    return made
+
+
+def _known(name: str) -> str:
+    """Return a name if it is known. Raise ValueError with all names if not."""
+    if name in COMBINERS:
+        return name
+    # Class names and underscores are the most likely mistakes.
+    by_class = {kind.lower(): short for short, kind in COMBINERS.items()}
+    by_class["orderpruner"] = "orientation"
+    near = by_class.get(name.lower())
+    meant = f" Did you mean {near!r}?" if near else ""
+    raise ValueError(
+        "combiner must be a combiner, such as EPPruner(), or one of the names "
+        f"{', '.join(COMBINERS)}. Got {name!r}."
+        f"{meant or close_to(name.replace('_', '-'), list(COMBINERS))}"
+    )

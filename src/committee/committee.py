@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
-from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from committee._typing import FloatArray, Member, RandomState
@@ -13,95 +12,100 @@ from committee._validation import StrOptions, fit_context
 from committee.base import BaseCommittee
 from committee.calibration import METHODS, Calibration
 from committee.combiners import Combiner
-from committee.distributed import ScoreMixin, lazy_rows
 from committee.ensembles import Roster
 from committee.gates import Gate
 from committee.held_out import share_unit
 from committee.members import Generator, TrainingData
 from committee.members.base import with_class_weight
 from committee.probabilities import as_probabilities, softmax_probabilities
-from committee.targets import at_least_two, labels_of, numbers_of, require_y
+from committee.targets import ClassTargets, NumberTargets, at_least_two, require_y
 from committee.uncertainty.mixins import IntervalMixin, SetMixin
 
 
-class CommitteeClassifier(SetMixin, ScoreMixin, ClassifierMixin, BaseCommittee):
+class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
     """A committee of classifiers: generate members, weigh them, vote.
 
         p(k | x) = sum_m w_m p_m(k | x)
 
+    The class of the largest weighted sum is predicted; with `calibration="vector"`, the
+    class of the largest probability. The combiner turns weighted sums into
+    probabilities. Most combiners cut them at zero and scale each row to sum one;
+    `LogPool` takes the softmax of weighted log-probabilities. Calibration, if any, is
+    applied last.
+
     Parameters
     ----------
-    estimator : classifier, optional
-        The kind of the members, a decision tree unless given. Leave it at None
-        for a `Pool`. It is trained on class codes, the positions in `classes_`: a
-        `class_weight` dictionary is keyed by these.
-    generator : generator, optional
-        How members are made: `Bagging(100)` unless given.
-    combiner : combiner or str, optional
-        How members are weighed, such as `EPPruner()` or "ep" (`docs/choose.md` lists
-        the names). None takes the generator's own weights: equal
-        ones, or those of AdaBoost.
-    gate : gate, optional
-        Weights that depend on x, `SoftmaxGate()` or `NeighbourGate()`, learned on the
-        same rows. It weighs the members that the combiner has kept, if there is one:
-        prune first, gate after.
+    estimator : classifier, default=None
+        Estimator of the members; None is a decision tree. A `Pool` has its own
+        estimators and needs None. Members are trained on class codes, the positions in
+        `classes_`, so a `class_weight` dictionary of the estimator has these as keys.
+    generator : generator, default=None
+        How members are made; None is `Bagging(100)`.
+    combiner : combiner or str, default=None
+        How members are weighed, for example `EPPruner()` or "ep"; `docs/choose.md` lists
+        the names. None uses the weights of the generator: those of AdaBoost, or equal
+        ones.
+    gate : gate, default=None
+        Weights that depend on x, `SoftmaxGate()` or `NeighbourGate()`, fitted on the rows
+        that the combiner is fitted on. It weighs the members that the combiner keeps.
     weigh_on : {"held-out", "train"} or float, default="held-out"
-        The rows to weigh on: for each member those it did not see (cross-fitted
-        where members see all rows, the training rows for AdaBoost), the
-        training rows, or a fraction of the rows that is split off.
-    stop : {"evidence"}, optional
-        Train members in batches of 20, and no more once two batches in a row have
-        not raised the log evidence of the combiner by 3; the generator's number of
-        members is then the most there can be. For `EPPruner` and `ARDPruner`, and all
-        generators but `Pool` and `LPBoost`; `AdaBoost` needs a fraction as `weigh_on`.
+        Rows to weigh on. "held-out": for each member the rows that it was not trained
+        on; predictions are cross-fitted if members are trained on all rows, and AdaBoost
+        uses the training rows. "train": the training rows. A float: this fraction of the
+        rows, which no member is trained on.
+    stop : {"evidence"}, default=None
+        Train members in batches of 20, and stop after two batches in a row that do not
+        raise the log evidence of the combiner by 3. The number of members of the
+        generator is the maximum. For `EPPruner` and `ARDPruner`, and for all generators
+        but `Pool` and `LPBoost`; `AdaBoost` needs a fraction as `weigh_on`.
     uncertainty : bool, default=False
-        Whether to keep what `predict_set` needs: errors of up to 5,000 rows that
-        neither members nor weights have seen. It costs up to five more fits of the
-        combiner. What `prune` returns has them in any case.
-    calibration : {"slope", "vector"}, optional
-        Calibrate the probabilities on rows that neither members nor weights have seen:
-        p(k | x) ~ p_0(k | x)^t, with one slope t for all classes, which changes no
-        decision, or with a slope and an offset for each, shrunk to that, which may. It
-        costs up to five more fits of the combiner; see `committee.calibration`.
-    class_weight : dict or "balanced", optional
+        Store held-out scores of up to 5,000 rows, which `predict_set` needs. This costs
+        up to five more fits of the combiner. Committees made by `prune` always have them.
+    calibration : {"slope", "vector"}, default=None
+        Calibrate the probabilities on held-out rows. "slope": p(k | x) ~ p_0(k | x)^t,
+        with one slope t for all classes, which changes no decision. "vector": a slope and
+        an offset for each class, shrunk to that. This costs up to five more fits of the
+        combiner. See `committee.calibration`.
+    class_weight : dict or "balanced", default=None
         Weights of the classes, by label; "balanced" is N / (K N_k). They multiply the
-        weights of the rows, for training and for weighing, whatever the generator: a
-        bootstrap sample is drawn in proportion to them, other members get them as
-        `sample_weight`, and members that take none are trained on rows drawn in
-        proportion. A `class_weight` of the estimator itself comes on top.
-    n_jobs : int, optional
-        Members that train, or predict, at the same time, through joblib. Results do
-        not depend on it. On Dask collections Dask decides.
-    random_state : int, RandomState or None
+        sample weights, for training and for weighing: bootstrap samples are drawn in
+        proportion to them, other members get them as `sample_weight`, and members that
+        take no `sample_weight` are trained on rows drawn in proportion. A `class_weight`
+        of the estimator is applied in addition.
+    n_jobs : int, default=None
+        Number of members that train or predict in parallel, through joblib. The results
+        do not depend on it. Ignored for Dask collections.
+    random_state : int, RandomState instance or None, default=None
     verbose : bool, default=False
         Show a progress bar on standard error.
 
     Attributes
     ----------
     members_ : list of fitted estimators
-        Those with a nonzero weight, as after `prune`; `support_` are their numbers
-        among all that were trained. They know class codes, the positions in
-        `classes_`.
+        Members with a nonzero weight. They predict class codes.
     member_names_ : list of str
-        As given in a `Pool` or to `prune`; otherwise the number and the class.
+        Names given in a `Pool` or to `prune`, or number and class.
     weights_ : array of shape (M,)
-        One for each of `members_`; `combiner_.weights_` has one for all.
+        Weight of each of `members_`; `combiner_.weights_` has the weights of all.
     n_members_ : int
     support_ : array of shape (M,)
+        Numbers of `members_` among all that were trained.
     held_out_ : bool array of shape (N, M) or None
-        True where the member did not train on the row; None for Dask collections,
-        whose mask is made, used and forgotten chunk by chunk.
+        True where the member was not trained on the row; None for Dask collections.
+    held_out_error_ : float or None
+        Error rate on held-out rows; only with `calibration` or `uncertainty`, and if no
+        weight is negative.
     combiner_ : combiner or None
         The fitted combiner.
     gate_ : gate or None
-        The fitted gate, on `members_`; `weights_` are then the static weights beside it.
+        The fitted gate; `weights_` are then the static weights that it is shrunk to.
     classes_ : array of shape (K,)
     n_features_in_ : int
     feature_names_in_ : array of str
-        Where X has column names.
+        Only if X has column names.
     calibration_ : Calibration or None
     slope_ : float or None
-        Of the calibration.
+        Slope of the calibration, if all classes have the same.
 
     Examples
     --------
@@ -122,17 +126,14 @@ class CommitteeClassifier(SetMixin, ScoreMixin, ClassifierMixin, BaseCommittee):
     """
 
     _default_estimator = DecisionTreeClassifier
-    _check_y = staticmethod(labels_of)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseCommittee._parameter_constraints,
         "calibration": [StrOptions(set(METHODS)), None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
 
-    classes_: Any
     #: A parameter that pruned committees do not have.
     class_weight: Any = None
-    _calibration: Calibration | None
 
     def __init__(
         self,
@@ -172,14 +173,14 @@ class CommitteeClassifier(SetMixin, ScoreMixin, ClassifierMixin, BaseCommittee):
         Parameters
         ----------
         X : array-like, sparse matrix or frame of shape (N, n_features)
-            Of a Dask array or frame each member of `Bagging` or `MiniBatches` is
-            trained on rows of one chunk, on the worker that has it, and weighed on
-            all chunks; other chunks make other members.
+            A Dask array or frame is trained on chunk by chunk: each member of `Bagging`
+            or `MiniBatches` gets rows of one chunk, on its worker, and is weighed on all
+            chunks. The chunks decide which members there are.
         y : array-like of shape (N,)
             Labels of any type.
-        sample_weight : array-like of shape (N,), optional
+        sample_weight : array-like of shape (N,), default=None
         **fit_params
-            Handed to the members by metadata routing.
+            Passed to the members by metadata routing.
 
         Returns
         -------
@@ -195,7 +196,7 @@ class CommitteeClassifier(SetMixin, ScoreMixin, ClassifierMixin, BaseCommittee):
         return self._fit(data)
 
     def _check_chunks(self, fit_params: dict[str, Any]) -> None:
-        """Refuse what has to see all rows at once."""
+        """Raise for options that need all rows in memory."""
         super()._check_chunks(fit_params)
         if self.class_weight is not None:
             raise ValueError(
@@ -203,52 +204,13 @@ class CommitteeClassifier(SetMixin, ScoreMixin, ClassifierMixin, BaseCommittee):
                 "sample_weight."
             )
 
-    @lazy_rows(tail=lambda model: (len(model.classes_),))
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return class probabilities, columns in the order of `classes_`.
-
-        The combiner turns the weighted sums of the members' probabilities or
-        votes into probabilities: as a rule it cuts them at zero and scales rows to
-        sum one; `LogPool` has the softmax of weighted log-probabilities. A `calibration`
-        comes after that, as it does for a committee made by `prune`: few members that
-        are sure of themselves are not to be taken at their word.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (N, n_features)
-            Of a Dask array or frame the answer is a Dask array, not yet computed.
-
-        Returns
-        -------
-        p : array of shape (N, K)
-        """
-        return self._probabilities(self._combined(X))
-
-    @lazy_rows(dtype=lambda model: model.classes_.dtype)
-    def predict(self, X: Any) -> Any:
-        """Return the class with the largest weighted vote.
-
-        With calibration="vector" it is that of the largest probability.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (N, n_features)
-            Of a Dask array or frame the answer is a Dask array, not yet computed.
-
-        Returns
-        -------
-        labels : array of shape (N,)
-        """
-        codes = self._decided(self._combined(X))
-        return self.classes_[codes]
-
     @property
     def calibration_(self) -> Calibration | None:
         """Calibration of the probabilities; None if there is none.
 
-        It is fitted on rows that neither members nor weights have seen: by `fit`, or on
-        first use for a committee made by `prune`. Rounds of a booster have none: their
-        weights are scaled instead. With too few rows for folds there is none.
+        It is fitted on held-out rows: by `fit`, or on first use for a committee made by
+        `prune`. Rounds of a booster have no calibration, because their weights are scaled
+        instead, and too few rows for folds give none.
         """
         self._fitted_roster()
         if "_calibration" in self.__dict__ or not hasattr(self, "path_"):
@@ -315,21 +277,20 @@ class CommitteeClassifier(SetMixin, ScoreMixin, ClassifierMixin, BaseCommittee):
         super().__delattr__(name)
 
 
-class CommitteeRegressor(IntervalMixin, ScoreMixin, RegressorMixin, BaseCommittee):
+class CommitteeRegressor(IntervalMixin, NumberTargets, BaseCommittee):
     """A committee of regressors: generate members, weigh them, average.
 
         f_ens(x) = sum_m w_m f_m(x)
 
     Parameters
     ----------
-    estimator : regressor, optional
-        The kind of the members, a decision tree unless given. Leave it at None
-        for a `Pool`.
-    gate : gate, optional
-        As for `CommitteeClassifier`; or, for members that give standard deviations,
-        `PrecisionGate()`.
+    estimator : regressor, default=None
+        Estimator of the members; None is a decision tree. A `Pool` needs None.
+    gate : gate, default=None
+        As for `CommitteeClassifier`.
     uncertainty : bool, default=False
-        Whether to keep what `predict_interval` needs: see `CommitteeClassifier`.
+        Store held-out residuals, which `predict_interval` needs: see
+        `CommitteeClassifier`.
     generator, combiner, weigh_on, stop, n_jobs, random_state, verbose :
         As for `CommitteeClassifier`.
 
@@ -356,7 +317,6 @@ class CommitteeRegressor(IntervalMixin, ScoreMixin, RegressorMixin, BaseCommitte
     """
 
     _default_estimator = DecisionTreeRegressor
-    _check_y = staticmethod(numbers_of)
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
@@ -369,9 +329,9 @@ class CommitteeRegressor(IntervalMixin, ScoreMixin, RegressorMixin, BaseCommitte
             trained on rows of one chunk, on the worker that has it, and weighed on
             all chunks; other chunks make other members.
         y : array-like of shape (N,)
-        sample_weight : array-like of shape (N,), optional
+        sample_weight : array-like of shape (N,), default=None
         **fit_params
-            Handed to the members by metadata routing.
+            Passed to the members by metadata routing.
 
         Returns
         -------
@@ -381,18 +341,3 @@ class CommitteeRegressor(IntervalMixin, ScoreMixin, RegressorMixin, BaseCommitte
         require_y(self, y)
         data = self._training_data(X, y, sample_weight, fit_params)
         return self._fit(data)
-
-    @lazy_rows()
-    def predict(self, X: Any) -> FloatArray:
-        """Return the weighted mean of the members' predictions.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (N, n_features)
-            Of a Dask array or frame the answer is a Dask array, not yet computed.
-
-        Returns
-        -------
-        f_ens : array of shape (N,)
-        """
-        return self._combined(X)

@@ -1,4 +1,4 @@
-"""The main job on data that ships with scikit-learn: two committees, one table."""
+"""Train and prune two committees on the digits of scikit-learn, for `committee demo`."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ class Outcome:
     name : str
     n_members, n_kept : int
     best_member, plain_mean, committee : float
-        Test errors; the best member is picked in hindsight, on the test rows.
+        Test errors. The best member is picked on the test rows.
     ambiguity : Ambiguity
-        Of the probability vectors on the test rows.
+        Decomposition of the probability vectors on the test rows.
     speed_up : float
-        Seconds that all members take to predict, over those of the kept ones.
+        Prediction time of all members divided by that of the kept members.
     seconds : float
-        Training and weighing.
+        Seconds of training and weighing.
     """
 
     name: str
@@ -72,9 +72,19 @@ def run_demo(
     verbose: bool = False,
     page: str | None = None,
 ) -> list[Outcome]:
-    """Train and prune a pool of unlike models and a bag of trees on digits.
+    """Train and prune a pool of different models and a bag of trees on digits.
 
-    The report about the pool goes to the file `page`, if one is given.
+    Parameters
+    ----------
+    seed : int, default=0
+    n_jobs : int, default=None
+    verbose : bool, default=False
+    page : str, default=None
+        File for the report about the pool.
+
+    Returns
+    -------
+    outcomes : list of Outcome
     """
     X, y = load_digits(return_X_y=True)
     split = train_test_split(X, y, test_size=1 / 3, stratify=y, random_state=seed)
@@ -92,7 +102,7 @@ def run_demo(
     for name, committee in committees.items():
         committee.set_params(random_state=seed, n_jobs=n_jobs, verbose=verbose)
         with warnings.catch_warnings():
-            # A pool may well hold a network that stopped early.
+            # Networks of the pool may stop before they converge.
             warnings.simplefilter("ignore", ConvergenceWarning)
             outcomes.append(_outcome(name, committee, *split))
     if page is not None:
@@ -103,7 +113,7 @@ def run_demo(
 
 
 def unlike_models() -> list[tuple[str, Any]]:
-    """Return 25 classifiers of many kinds, with names."""
+    """Return 25 classifiers of different kinds, with names."""
     scaled = StandardScaler
     return [
         ("logistic", make_pipeline(scaled(), LogisticRegression(max_iter=500))),
@@ -141,7 +151,7 @@ def _outcome(
     start = time.perf_counter()
     committee.fit(X, y)
     seconds = time.perf_counter() - start
-    # The same seeds without a combiner: members that are left out are there, too.
+    # Without a combiner the same seeds give all members, including dropped ones.
     everyone = clone(committee).set_params(combiner=None, verbose=False).fit(X, y)
     F = everyone.member_predictions(X_test)
     assert committee.combiner_ is not None

@@ -1,4 +1,4 @@
-"""Checks that `fit` of a committee makes before any work."""
+"""Checks of `fit` of a committee, before any work."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 from sklearn.base import is_classifier, is_regressor
 
-from committee.combiners.by_name import as_combiner
+from committee.combiner_names import as_combiner
 from committee.members.dask_training import check_generator
 
 
 def check_kind(committee: Any) -> None:
-    """Refuse regressors in a classifier, and classifiers in a regressor."""
+    """Raise ValueError for regressors in a classifier, or classifiers in a regressor."""
     wrong = is_regressor if is_classifier(committee) else is_classifier
     for estimator in committee._estimators():
         if wrong(estimator):
@@ -22,7 +22,7 @@ def check_kind(committee: Any) -> None:
 
 
 def check_gate(committee: Any) -> None:
-    """Refuse a gate that would be fitted on training rows."""
+    """Raise ValueError for a gate that would be fitted on training rows."""
     if committee.gate is None:
         return
     if committee.uncertainty:
@@ -35,32 +35,32 @@ def check_gate(committee: Any) -> None:
         weigh_on == "held-out" and not generator.leaves_rows_out
     ):
         raise ValueError(
-            "A gate is fitted on rows that the members have not seen. "
+            "A gate is fitted on held-out rows. "
             f"{type(generator).__name__} with weigh_on={weigh_on!r} has none: "
             "give a fraction of the rows to split off, such as weigh_on=0.25."
         )
 
 
 def check_rows_are_held_out(committee: Any) -> None:
-    """Refuse to measure errors on rows that members have seen."""
+    """Raise ValueError if there are no held-out rows to measure errors on."""
     asked, generator = committee._asked(), committee._generator()
     if asked is None:
         return
     if committee.weigh_on == "train":
         raise ValueError(
-            f'{asked} needs rows that members have not seen, and weigh_on="train" '
-            'has none: take weigh_on="held-out", or a fraction such as 0.25.'
+            f'{asked} needs held-out rows, and weigh_on="train" '
+            'has none: use weigh_on="held-out", or a fraction such as 0.25.'
         )
     if isinstance(committee.weigh_on, str) and not generator.leaves_rows_out:
         raise ValueError(
-            f"{asked} needs rows that members have not seen, and "
+            f"{asked} needs held-out rows, and "
             f"{type(generator).__name__} leaves none out: give a fraction of the "
             "rows, such as weigh_on=0.25."
         )
 
 
 def check_chunks(committee: Any, fit_params: dict[str, Any]) -> None:
-    """Refuse Dask collections where all rows are needed at once."""
+    """Raise for options that need all rows in memory."""
     check_generator(committee._generator())
     if fit_params:
         raise TypeError(
@@ -69,8 +69,8 @@ def check_chunks(committee: Any, fit_params: dict[str, Any]) -> None:
         )
     if committee.gate is not None:
         raise TypeError(
-            f"{type(committee.gate).__name__} sees all rows at once and takes no Dask "
-            "collections: set gate=None, or compute() as many rows as fit."
+            f"{type(committee.gate).__name__} needs all rows in memory and takes no Dask "
+            "collections: set gate=None, or compute() the collections."
         )
     asked = committee._asked()
     if asked is not None:

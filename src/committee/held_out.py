@@ -46,7 +46,7 @@ _SIZES = 25
 
 @dataclass(frozen=True, eq=False)
 class HeldOutPredictions:
-    """Predictions of N rows as if all members voted, and their losses.
+    """Predictions of N rows if all members voted, and their losses.
 
     Attributes
     ----------
@@ -313,10 +313,20 @@ class CrossFit:
                 variance[test] = part.margin_variance(shares)
                 p[test] = combiner.probabilities(share_unit(w) * output[test])
         return HeldOutPredictions(
-            *(self.votes, output, losses, self.filled.counted, values),
-            *((variance, p) if K else (None, None)),
-            [(fold.test, w) for fold, w in zip(self._folds, weights, strict=True)],
-            *(self.filled, self.method, self.log_pool, self.scores),
+            self.votes,
+            output,
+            losses,
+            self.filled.counted,
+            values,
+            variance=variance if K else None,
+            p=p if K else None,
+            folds=[
+                (fold.test, w) for fold, w in zip(self._folds, weights, strict=True)
+            ],
+            filled=self.filled,
+            method=self.method,
+            log_pool=self.log_pool,
+            scores=self.scores,
         )
 
 

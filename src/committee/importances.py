@@ -1,4 +1,4 @@
-"""Importances of the columns for a committee, from those of its members."""
+"""Feature importances of a committee."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _INSTEAD = (
 
 
 def feature_importances(roster: Roster, n_features: int) -> FloatArray:
-    """Return the weighted mean of what the members find important, with sum one.
+    """Return the weighted mean of the members' feature importances, with sum one.
 
         i_j = sum_m |w_m| i_mj / sum_m |w_m|,    sum_j i_mj = 1
 

@@ -10,19 +10,75 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from committee._format import count
+from committee._format import byte_size, count, figures, text_table
 from committee._typing import BoolArray, FloatArray, IntArray
-from committee.path_source import PathSource
-from committee.path_table import path_table
+
+
+class PathSource(Protocol):
+    """Results about the committees of a path beyond their weights.
+
+    Every attribute is computed on first use.
+    """
+
+    @property
+    def errors(self) -> tuple[FloatArray, FloatArray, str] | None:
+        """Error, standard error and measure at each step, where these are known."""
+
+    @property
+    def n_bytes(self) -> FloatArray | None:
+        """Bytes of the members at each step."""
+
+    @property
+    def seconds_per_row(self) -> FloatArray | None:
+        """Seconds that the members of each step take for a row."""
+
+    @property
+    def available(self) -> BoolArray:
+        """The steps of which there is a committee: in a copy not all."""
+
+    @property
+    def members_by_number(self) -> dict[int, Any]:
+        """The members at hand, by their numbers in the ensemble."""
+
+    @property
+    def before(self) -> Any:
+        """The ensemble before pruning and its roster; None where it is not at hand."""
+
+    def by(self, scoring: str) -> PathSource:
+        """Return the same with errors of another kind."""
+
+    def measured(self, name: str) -> Any:
+        """Return one of the above if it is known already, None otherwise."""
+
+    def clearly_better(self, steps: IntArray) -> BoolArray | None:
+        """Return which steps have a clearly lower error than the last of them."""
+
+    def committee(self, step: int) -> Any:
+        """Return the committee of a step."""
+
+    def calibration(self, support: IntArray) -> Any:
+        """Return what calibrates the probabilities of the committee of these members."""
+
+    def summary(self, committee: Any) -> Any:
+        """Return what pruning cost and gained."""
+
+    def kept(self, committee: Any, whole: bool) -> PathSource:
+        """Return what a copy of a committee keeps of this."""
+
+    def bind(self, committee: Any) -> None:
+        """Learn which committee a copy came with."""
+
 
 #: Standard errors by which a smaller committee must be better to be preferred: three,
 #: since it is the best of many sizes.
 CLEARLY = 3.0
+#: Steps at both ends that a long table shows.
+_SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,11 +97,11 @@ class Path:
     log_evidence : array of shape (S,), optional
         NaN for combiners without an evidence.
     note : str
-        What else a reader of the errors should know.
+        A remark on the errors.
     scoring : str, callable or None
         The score, where the error is minus a score.
     steps : tuple
-        What Expectation Propagation knows of each committee: see `ep.PathStep`.
+        Results of Expectation Propagation for each committee: see `ep.PathStep`.
     n_iter : int
         Moves that were tried on the way.
     converged : bool
@@ -60,7 +116,7 @@ class Path:
     size : array of shape (S,)
         Number of members at each step.
     error, error_se : array of shape (S,)
-        Cross-fitted by `prune`: on rows that had no say in the choice. The combiner's
+        Cross-fitted by `prune`: on rows that were not used for the choice. The combiner's
         own otherwise, and where there were too few rows for folds.
     measure : str
         What `error` is.
@@ -108,7 +164,7 @@ class Path:
 
     def __repr__(self) -> str:
         """Return a table of what is known: nothing is measured for it."""
-        return path_table(self)
+        return _table(self)
 
     @property
     def available(self) -> BoolArray:
@@ -136,7 +192,7 @@ class Path:
 
     @property
     def measure(self) -> str:
-        """What the error is."""
+        """Name of the error."""
         return self._errors()[2]
 
     @property
@@ -183,8 +239,8 @@ class Path:
             Give up members as long as the error stays within so many of its standard
             errors: a smaller size that passes below one that fails was lucky.
         scoring : str, optional
-            What errors are here, as in `prune`, whose own they are unless given:
-            "neg_log_loss" for probabilities. Only on the path of a pruned committee.
+            Error to choose by, such as "neg_log_loss" for probabilities. Default: the
+            error of `prune`. Only on the path of a pruned committee.
 
         Returns
         -------
@@ -346,5 +402,34 @@ def as_equal_votes(w: FloatArray) -> FloatArray:
 
 
 def _is_positive(limit: Any) -> bool:
-    """Whether the limit is a number above zero."""
+    """Return True if the limit is a number above zero."""
     return isinstance(limit, (int, float, np.number)) and bool(limit > 0)
+
+
+def _table(path: Path) -> str:
+    """Return sizes, errors and bytes as a table, as far as they have been measured."""
+    source = path.assessment
+    known = None if source is None else source.measured("errors")
+    own = path.own_error, path.own_error_se, path.own_measure
+    error, se, measure = own if known is None else known
+    columns = {
+        "members": [f"{size:,}" for size in path.size],
+        measure: [_spread(*pair) for pair in zip(error, se, strict=True)],
+    }
+    n_bytes = None if source is None else source.measured("n_bytes")
+    if n_bytes is not None:
+        columns["bytes"] = [byte_size(n) for n in n_bytes]
+    if not path.available.all():
+        columns[""] = ["" if here else "not in this copy" for here in path.available]
+    rows = list(map(list, zip(*columns.values(), strict=True)))
+    if len(rows) > 2 * _SHOWN + 1:
+        rows[_SHOWN:-_SHOWN] = [["...", *[""] * (len(columns) - 1)]]
+    sizes = f"{path.size.min():,} to {path.size.max():,} members"
+    sides = "".join("<" if name == "" else ">" for name in columns)
+    table = text_table([list(columns), *rows], sides)
+    return f"Path of {count(len(path), 'committee')}, {sizes}\n{table}"
+
+
+def _spread(error: float, se: float) -> str:
+    """Return an error, and its standard error where it is known."""
+    return figures(error) + (f" ± {figures(se, 2)}" if se >= 0 else "")

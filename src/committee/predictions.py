@@ -1,4 +1,4 @@
-"""The matrix F: what every member predicts on every row, and their weighted sum.
+"""The matrix F, the prediction of every member on every row, and weighted sums of it.
 
 F has shape (N, M) for regression and (N, M, K) for classification, classes on
 the last axis. Members that predict labels only give one vote to one class.
@@ -35,19 +35,18 @@ def member_predictions(
     ensemble : fitted ensemble
         A committee; a forest, a bagging, voting, stacking or boosting model; a
         pipeline or a search around one of these; or a plain list of fitted
-        estimators of mixed kinds. See `prune` for all kinds.
+        estimators of any kinds. `prune` lists all kinds.
     X : array-like or frame of shape (N, n_features)
-        For a Dask array or frame the result is a Dask array, chunk by chunk, that is
-        not computed yet.
-    n_jobs : int, optional
-        Members that predict at the same time.
+        For a Dask array or frame the result is a lazy Dask array.
+    n_jobs : int, default=None
+        Number of members that predict in parallel.
 
     Returns
     -------
     F : array of shape (N, M) or (N, M, K)
-        For classifiers the K classes are those of the ensemble, in its order; for
-        a list the sorted union of the members' classes. A class that a member
-        never saw has probability zero. The rounds of a booster give scores.
+        The K classes are `classes_` of the ensemble; for a list the sorted union of the
+        members' classes. A class that a member was not trained on has probability zero.
+        For the rounds of a booster F holds scores.
 
     Examples
     --------
@@ -79,7 +78,7 @@ def _ensemble_predictions(
 def predict_members(
     roster: Roster, X: Any, *, n_jobs: int | None = None, verbose: bool = False
 ) -> FloatArray:
-    """Return F of a roster on X as its members take it."""
+    """Return F of a roster; X is prepared for its members."""
     if roster.staged_predictions is not None:
         stream = roster.staged_predictions(X)
     else:
@@ -101,7 +100,7 @@ def predict_all(
 
 
 def _stacked(stream: Iterator[FloatArray], n_members: int) -> FloatArray:
-    """Return F from one member's predictions after the other."""
+    """Return F from a stream of predictions, one member after the other."""
     slabs: FloatArray | None = None
     for i, P in enumerate(stream):
         if slabs is None:
@@ -115,7 +114,7 @@ def _stacked(stream: Iterator[FloatArray], n_members: int) -> FloatArray:
 def iter_members(
     roster: Roster, X: Any, *, n_jobs: int | None = None
 ) -> Iterator[FloatArray]:
-    """Yield the predictions of each member of a roster, as `iter_predictions` does."""
+    """Yield the predictions of each member of a roster, in order."""
     return iter_predictions(
         roster.members,
         X,
@@ -133,7 +132,7 @@ def iter_predictions(
     output: Output = "soft",
     n_jobs: int | None = None,
 ) -> Iterator[FloatArray]:
-    """Yield each member's predictions in order, whatever `n_jobs` is."""
+    """Yield the predictions of each member, in order for any `n_jobs`."""
     X, options = _checked_once(members, X)
     how = {"classes": classes, "output": output, **options}
     if effective_n_jobs(n_jobs) == 1:
@@ -154,9 +153,9 @@ def predict_one(
 ) -> FloatArray:
     """Return one member's predictions, (N,) or (N, K).
 
-    With `classes` given, columns follow them: probabilities where the member
-    has `predict_proba` and `output` is "soft", its own scores where `output` is
-    "scores", otherwise one vote of 1. Options go to the member's method.
+    With `classes`, columns are in their order: probabilities if the member has
+    `predict_proba` and `output` is "soft", its scores if `output` is "scores", otherwise
+    one vote of 1. Options are passed to the method of the member.
     """
     if classes is None:
         return np.asarray(member.predict(X, **options), dtype=np.float64).reshape(-1)
@@ -172,9 +171,9 @@ def predict_one(
 
 
 def _checked_once(members: Sequence[Member], X: Any) -> tuple[Any, dict[str, Any]]:
-    """Return X as trees want it, checked once for all, and how to tell them so.
+    """Return X as trees take it, checked once, and the option that skips their check.
 
-    A forest does the same: for k trees it saves k - 1 passes over X.
+    As in a forest, this saves k - 1 passes over X for k trees.
     """
     if not isinstance(X, np.ndarray) or X.dtype == object:
         return X, {}
@@ -195,7 +194,7 @@ def combine(F: FloatArray, w: FloatArray) -> FloatArray:
     ----------
     F : array of shape (N, M) or (N, M, K)
     w : array of shape (M,) or (N, M)
-        The weights of all rows, or those of a gate for each.
+        Weights for all rows, or the weights of a gate for each row.
 
     Returns
     -------
@@ -238,8 +237,8 @@ def weighted_sum(F: FloatArray, w: FloatArray) -> FloatArray:
 def vote_counts(w: FloatArray) -> tuple[FloatArray, float]:
     """Return c, of shape (M,), and u with w = u c.
 
-    Weights that are equal where they are not zero have c of 0 and 1: votes are counted
-    first and scaled once, so that ties stay ties. Otherwise u is 1.
+    If all nonzero weights are equal, c holds 0 and 1: votes are counted first and scaled
+    once, so that ties stay ties. Otherwise u is 1.
     """
     support = w[w != 0]
     if len(support) and np.all(support == support[0]):
@@ -248,9 +247,9 @@ def vote_counts(w: FloatArray) -> tuple[FloatArray, float]:
 
 
 def combined(roster: Roster, X: Any, *, n_jobs: int | None = None) -> FloatArray:
-    """Return sum_m w_m f_m of X as the members take it, one member at a time.
+    """Return sum_m w_m f_m, one member at a time; X is prepared for the members.
 
-    The same sum as `combine(F, w)`, without F in memory; of a logarithmic pool that of
+    The result equals `combine(F, w)`, without F in memory. A logarithmic pool sums
     log-probabilities.
     """
     assert roster.weights is not None
@@ -266,7 +265,7 @@ def combined(roster: Roster, X: Any, *, n_jobs: int | None = None) -> FloatArray
 
 
 def in_columns_of(classes: Any, P: FloatArray, own: Any) -> FloatArray:
-    """Put the columns of P, of its own classes, where these stand; zeros elsewhere."""
+    """Return P, with columns of the classes `own`, in the columns of `classes`."""
     if np.array_equal(own, classes):
         return P
     full = np.zeros((len(P), len(classes)))
@@ -275,7 +274,7 @@ def in_columns_of(classes: Any, P: FloatArray, own: Any) -> FloatArray:
 
 
 def _positions(labels: Any, classes: Any) -> IntArray:
-    """Return where each label stands in the sorted classes."""
+    """Return the position of each label in the sorted classes."""
     positions: IntArray = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
     unknown = np.asarray(classes)[positions] != labels
     if np.any(unknown):

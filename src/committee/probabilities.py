@@ -30,7 +30,7 @@ def as_probabilities(scores: FloatArray) -> FloatArray:
 
 
 def pooled_terms(F: FloatArray, floor: float | None) -> FloatArray:
-    """Return what is weighed and added up: F, or with a floor log clip(F, floor, 1)."""
+    """Return the terms of the weighted sum: F, or with a floor log clip(F, floor, 1)."""
     if floor is None:
         return F
     z: FloatArray = np.clip(F, floor, 1.0)
@@ -38,7 +38,7 @@ def pooled_terms(F: FloatArray, floor: float | None) -> FloatArray:
 
 
 def softmax_probabilities(scores: FloatArray) -> FloatArray:
-    """Return softmax(K s): what a booster makes of the mean scores of its rounds."""
+    """Return softmax(K s), the probabilities of a booster with mean scores s (N, K)."""
     p: FloatArray = softmax(scores.shape[1] * scores, axis=1)
     return p
 
@@ -66,12 +66,12 @@ def probit_probabilities(scores: FloatArray) -> FloatArray:
 def certain_scores(
     scores: FloatArray, slope: float, variance: FloatArray | None
 ) -> FloatArray:
-    """Return scores that stand for uncertain ones, at a slope b.
+    """Return scores with the same mean probabilities as uncertain ones, at slope b.
 
         E softmax(b s) = softmax(b s / sqrt(1 + pi/8 b^2 v)),   nearly
 
-    with v (N,) the variance of the difference of two scores of a row: MacKay's mean of a
-    logistic function under a normal distribution.
+    with v (N,) the variance of the difference of two scores of a row (MacKay's mean of a
+    logistic function under a normal distribution).
     """
     if variance is None:
         return scores
@@ -88,9 +88,9 @@ def fit_slope(
 
         min_b  - sum_n s_n sum_k t_nk log p(k | x_n),    p(k | x) ~ exp(b s_k(x))
 
-    The targets t leave 1 / (N + K) to the wrong classes (as Platt's), so that the
-    slope stays finite where the scores are never wrong. With the `variance` (N,) of
-    uncertain scores p is their mean, as in `certain_scores`.
+    The targets t leave 1 / (N + K) to the wrong classes, as in Platt scaling, so that
+    the slope stays finite if the scores are never wrong. With `variance` (N,), p is the
+    mean over uncertain scores, as in `certain_scores`.
     """
     N, K = scores.shape
     s = np.ones(N) if sample_weight is None else sample_weight

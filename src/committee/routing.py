@@ -1,4 +1,4 @@
-"""Which metadata goes where: to the members, and to the splitter of a Pool."""
+"""Metadata routing of committees: to the members, and to the splitter of a Pool."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from committee._validation import routing_enabled
 
 
 def router_of(committee: Any) -> MetadataRouter:
-    """Return how metadata reach the members of a committee, and its splitter."""
+    """Return the metadata router of a committee, for its members and its splitter."""
     router = MetadataRouter(owner=committee).add_self_request(committee)
     mapping = MethodMapping().add(caller="fit", callee="fit")
     for i, estimator in enumerate(committee._estimators()):
@@ -28,7 +28,7 @@ def router_of(committee: Any) -> MetadataRouter:
 
 
 def checked_metadata(committee: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """Return the further arguments of `fit`, once it is clear who asked for each.
+    """Return the further arguments of `fit`; raise for any that nothing requests.
 
     Groups reach a splitter that asks for them without routing too, as they do in
     scikit-learn's searches.
@@ -54,5 +54,5 @@ def checked_metadata(committee: Any, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _splitter(committee: Any) -> Any:
-    """Return the splitter of the generator, None where it has none."""
+    """Return the splitter of the generator, or None."""
     return getattr(getattr(committee, "generator", None), "splitter", None)

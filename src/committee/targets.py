@@ -1,22 +1,25 @@
-"""What targets of a committee may be."""
+"""Checks of targets, and the two mixins of estimators: for classes and for numbers."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils import assert_all_finite, column_or_1d
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from committee._typing import FloatArray
+from committee._typing import FloatArray, IntArray
+from committee._validation import check_sample_weight, fit_context
+from committee.distributed import ScoreMixin, lazy_rows
 
 #: Types of None and of the missing values of pandas, which may not be installed.
 _MISSING = {"NoneType", "NAType", "NaTType"}
 
 
 def require_y(estimator: BaseEstimator, y: Any) -> None:
-    """Refuse to be fitted without targets."""
+    """Raise ValueError if there are no targets."""
     if y is None:
         raise ValueError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but "
@@ -37,14 +40,14 @@ def numbers_of(y: Any) -> FloatArray:
 
 
 def _finite(y: Any) -> Any:
-    """Return y as a 1-D array of values that are all there."""
+    """Return y as a 1-D array without missing or infinite values."""
     y = without_missing(y)
     assert_all_finite(y, input_name="y")
     return y
 
 
 def without_missing(y: Any) -> Any:
-    """Return y as a 1-D array; None is no label."""
+    """Return y as a 1-D array; raise ValueError if it contains None."""
     y = column_or_1d(y, warn=True)
     if y.dtype == object and any(type(label).__name__ in _MISSING for label in y):
         raise ValueError("Input y contains None: drop or fill rows without a target.")
@@ -52,10 +55,185 @@ def without_missing(y: Any) -> Any:
 
 
 def at_least_two(classes: Any) -> Any:
-    """Refuse a classification of nothing."""
+    """Return the classes; raise ValueError if there are fewer than two."""
     if len(classes) < 2:
         raise ValueError(
             "A classifier needs at least 2 classes in y. Got 1 class: "
             f"{classes.tolist()[0]!r}."
         )
     return classes
+
+
+def _class_axes(model: Any) -> tuple[int, ...]:
+    """Return (K,), the shape of probabilities behind the rows."""
+    return (len(model.classes_),)
+
+
+def _label_type(model: Any) -> Any:
+    return model.classes_.dtype
+
+
+def _target_axes(model: Any) -> tuple[int, ...]:
+    return model._target_shape  # type: ignore[no-any-return]
+
+
+class _Targets(ScoreMixin):
+    """Steps that estimators of classes and of numbers share.
+
+    A subclass, or the class after this one in the order of bases, has the methods below. All get rows in memory.
+    """
+
+    #: y -> y as an array; it raises ValueError for y of the wrong kind.
+    _check_y: Callable[[Any], Any]
+    #: y -> codes (N,) and K, or numbers (N,) and None.
+    _encoded: Callable[[Any], tuple[Any, int | None]]
+    #: (X, reset=bool) -> X as an array (N, d); with reset, its columns are stored.
+    _check_X: Callable[..., Any]
+    #: (X, y, n_classes, sample_weight) -> self, trained on checked arrays.
+    _fit: Callable[..., Self]
+    #: X -> scores of the rows, (N, K) of classes or (N, T) of targets.
+    _scores: Callable[[Any], FloatArray]
+
+    def _fit_checked(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Check rows and weights, store the classes, and train."""
+        require_y(self, y)
+        X = self._check_X(X, reset=True)
+        y, n_classes = self._encoded(y)
+        check_consistent_length(X, y)
+        s = check_sample_weight(sample_weight, X)
+        return self._fit(X, y, n_classes, s)
+
+
+class ClassTargets(_Targets, ClassifierMixin):
+    """An estimator of classes: labels become codes, scores become labels.
+
+        y_n = classes_[c_n],    s = _scores(x),    p = _probabilities(s)
+        predict(x) = classes_[argmax_k s_k]
+
+    A subclass writes `_scores`, (N, K). It overrides `_probabilities` where scores are
+    not probabilities, and `_decided` where the largest score does not decide.
+    """
+
+    classes_: Any
+    _check_y = staticmethod(labels_of)
+
+    def _encoded(self, y: Any) -> tuple[IntArray, int]:
+        """Store the classes; return codes (N,) and K."""
+        self.classes_, codes = np.unique(self._check_y(y), return_inverse=True)
+        return codes, len(at_least_two(self.classes_))
+
+    def _probabilities(self, scores: FloatArray) -> FloatArray:
+        """Return probabilities (N, K) of the scores (N, K)."""
+        return scores
+
+    def _decided(self, scores: FloatArray) -> IntArray:
+        """Return class codes (N,) of the scores (N, K)."""
+        codes: IntArray = scores.argmax(axis=1)
+        return codes
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features)
+        y : array-like of shape (N,)
+            Labels of any type.
+        sample_weight : array-like of shape (N,), default=None
+
+        Returns
+        -------
+        self
+        """
+        return self._fit_checked(X, y, sample_weight)
+
+    @lazy_rows(tail=_class_axes)
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return class probabilities, with columns in the order of `classes_`.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features), or a Dask array or frame
+            For a Dask collection the result is a lazy Dask array.
+
+        Returns
+        -------
+        p : array of shape (N, K)
+        """
+        scores = self._scores(X)
+        return self._probabilities(scores)
+
+    @lazy_rows(dtype=_label_type)
+    def predict(self, X: Any) -> Any:
+        """Return the label of the largest score.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features), or a Dask array or frame
+            For a Dask collection the result is a lazy Dask array.
+
+        Returns
+        -------
+        labels : array of shape (N,)
+        """
+        codes = self._decided(self._scores(X))
+        return self.classes_[codes]
+
+
+class NumberTargets(_Targets, RegressorMixin):
+    """An estimator of numbers, one target or several.
+
+        predict(x) = _scores(x), shaped like y: (N,) or (N, T)
+
+    A subclass writes `_scores`, (N,) or (N, T). One that takes several targets sets
+    `_several_targets = True`, and in `fit` sets `_target_shape = y.shape[1:]`.
+    """
+
+    _check_y = staticmethod(numbers_of)
+    #: Shape of the target of one row.
+    _target_shape: tuple[int, ...] = ()
+    _several_targets = False
+
+    def _encoded(self, y: Any) -> tuple[FloatArray, None]:
+        """Return y (N,) as numbers, and no classes."""
+        return self._check_y(y), None
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features)
+        y : array-like of shape (N,)
+        sample_weight : array-like of shape (N,), default=None
+
+        Returns
+        -------
+        self
+        """
+        return self._fit_checked(X, y, sample_weight)
+
+    @lazy_rows(tail=_target_axes)
+    def predict(self, X: Any) -> FloatArray:
+        """Return the predicted numbers.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features), or a Dask array or frame
+            For a Dask collection the result is a lazy Dask array.
+
+        Returns
+        -------
+        f : array of shape (N,) or (N, T)
+            Shaped like the y of `fit`.
+        """
+        f = self._scores(X)
+        return f.reshape(len(f), *self._target_shape)
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare whether y may have several columns."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self._several_targets
+        return tags

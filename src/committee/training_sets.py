@@ -20,12 +20,12 @@ from committee._validation import safe_indexing
 from committee.ensembles import Round, roster_of
 from committee.predictions import in_columns_of, member_predictions, weighted_sum
 
-#: Makes one training set (X, y) from a random state.
+#: Draws one training set (X, y) with a random state.
 Draw = Callable[[np.random.RandomState], tuple[Any, Any]]
 
 
 class Terms(NamedTuple):
-    """The parts of a mean squared error: as means over rows, or by row.
+    """Terms of a mean squared error: means over rows, or values by row.
 
     Examples
     --------
@@ -35,7 +35,7 @@ class Terms(NamedTuple):
     """
 
     error: Any
-    #: None where the expected target is not known; the bias then holds it.
+    #: None if the expected target is not known; the bias then includes it.
     noise: Any
     bias: Any
     variance: Any
@@ -47,15 +47,15 @@ class Terms(NamedTuple):
 
 @dataclass(frozen=True)
 class BiasVariance:
-    """What `bias_variance` found.
+    """Result of `bias_variance`.
 
     Attributes
     ----------
     committee : Terms
         `error`, `noise`, `bias` (squared) and `variance` of the whole model.
     members : Terms or None
-        The same for one of its members, drawn by its share of the vote; None where the
-        model is no weighted mean of members.
+        The same for one member, drawn with the weights as probabilities; None if the
+        model is not a weighted mean of members.
     committee_by_row, members_by_row : Terms
         Arrays of shape (N,).
     error_se : float
@@ -80,16 +80,16 @@ class BiasVariance:
 
     @property
     def committee(self) -> Terms:
-        """Means over rows, of the whole model."""
+        """Terms of the whole model, means over rows."""
         return self.committee_by_row.mean()
 
     @property
     def members(self) -> Terms | None:
-        """Means over rows, of a member."""
+        """Terms of a member, means over rows."""
         return None if self.members_by_row is None else self.members_by_row.mean()
 
     def __str__(self) -> str:
-        """Show the terms as a table."""
+        """Return the terms as a table."""
         columns = {"committee": self.committee}
         if self.members is not None:
             columns = {"members": self.members, **columns}
@@ -104,7 +104,7 @@ class BiasVariance:
 
 
 class _Fitted(NamedTuple):
-    """What one model predicts, (N,) or (N, K); its members' mean and their spread."""
+    """Predictions of one model, (N,) or (N, K), and mean and spread of its members."""
 
     f: FloatArray
     mean: FloatArray | None
@@ -130,35 +130,36 @@ def bias_variance(
                             noise         bias              variance
 
     with t(x) the expected target. A member f_m of the committee f_D = sum_m w_m f_m has
-    the same noise and the same bias, and more variance: by the diversity of eq. 4.4, in
-    expectation over D. Of S sets the variance is taken with S - 1, and its part
-    variance / S in the square of the mean is taken off the bias, so that both are
-    unbiased; a bias near zero can then come out below zero.
+    the same noise and the same bias, and more variance, by the expected diversity of
+    eq. 4.4. The variance over S sets is divided by S - 1, and variance / S is subtracted
+    from the squared bias. So both estimates are unbiased, and the estimate of a bias near
+    zero can be negative.
 
     Parameters
     ----------
     estimator : estimator
-        Cloned and fitted on every set. Members are told apart for committees and all
-        ensembles that `prune` takes, except the rounds of boosters.
+        Cloned and fitted on every set. Committees and all ensembles that `prune` takes,
+        except boosters, have terms of their members as well.
     training : callable, or pair (X, y)
-        A function that draws a training set, `training(random_state) -> (X, y)`; or
-        rows of which bootstrap samples are drawn. These share rows, and what the rows
-        themselves have in common counts as bias.
+        A function that draws a training set, `training(random_state) -> (X, y)`; or rows
+        from which bootstrap samples are drawn. Bootstrap samples share rows, so the
+        variance between samples of the population is partly counted as bias.
     X : array-like of shape (N, n_features)
         Fresh rows.
     y : array-like of shape (N,)
         For classes, errors are squared distances of probability vectors, as in
         `ambiguity`.
-    expected : array-like of shape (N,) or (N, K), optional
+    expected : array-like of shape (N,) or (N, K), default=None
         t: the mean of y given x, or the probabilities of the classes in their order.
-        Without it noise cannot be told from bias.
+        Without it the bias includes the noise.
     n_sets : int, default=50
-        S, two at least.
-    random_state : int, RandomState or None
-    n_jobs : int, optional
-        Sets at the same time.
+        Number S of training sets, at least 2.
+    random_state : int, RandomState instance or None, default=None
+        Controls the training sets and the random states of the clones.
+    n_jobs : int, default=None
+        Number of sets that are fitted at the same time.
     verbose : bool, default=False
-        Show progress.
+        Show a progress bar.
 
     Returns
     -------
@@ -181,7 +182,7 @@ def bias_variance(
     True
     """
     if n_sets < 2:
-        raise ValueError(f"A variance needs n_sets of 2 or more. Got {n_sets}.")
+        raise ValueError(f"n_sets must be at least 2. Got {n_sets}.")
     random = check_random_state(random_state)
     seeds = random.randint(np.iinfo(np.int32).max, size=n_sets)
     draw = training if callable(training) else _bootstrap(training)
@@ -200,11 +201,11 @@ def bias_variance(
 
 
 def _bootstrap(rows: Any) -> Draw:
-    """Return a function that draws as many rows with replacement."""
+    """Return a function that draws bootstrap samples of the rows."""
     if not isinstance(rows, (tuple, list)) or len(rows) != 2:
         raise ValueError(
-            "training must be a function that draws a training set, or the pair (X, y) "
-            f"to draw bootstrap samples of. Got {type(rows).__name__}."
+            "training must be a function that draws a training set, or a pair (X, y). "
+            f"Got {type(rows).__name__}."
         )
     return partial(_resample, *indexable(*rows))
 
@@ -215,7 +216,7 @@ def _resample(X: Any, y: Any, random: np.random.RandomState) -> tuple[Any, Any]:
 
 
 def _fit_one(estimator: Any, draw: Draw, X: Any, seed: int) -> _Fitted:
-    """Return what a model predicts that was trained on a set of its own."""
+    """Fit a clone on a new training set, and return its predictions."""
     random = np.random.RandomState(seed)
     model = clone(estimator)
     names = [p for p in model.get_params() if p.split("__")[-1] == "random_state"]
@@ -236,11 +237,12 @@ def _fit_one(estimator: Any, draw: Draw, X: Any, seed: int) -> _Fitted:
 def _member_spread(model: Any, X: Any) -> tuple[FloatArray | None, FloatArray | None]:
     """Return the members' mean g = sum_m v_m f_m and sum_m v_m |f_m - g|^2 by row.
 
-    v are the shares of the vote; equal ones where weights have both signs.
+    v are the weights scaled to sum one, equal if the weights have both signs. (None, None)
+    if the model is not a weighted mean of members.
     """
     try:
         roster = roster_of(model)
-    except TypeError:  # no ensemble
+    except TypeError:  # not an ensemble
         return None, None
     if roster.weights is None or isinstance(roster.members[0], Round):
         return None, None
@@ -307,7 +309,7 @@ def _terms(
 def _member_terms(
     fitted: list[_Fitted], y: FloatArray, t: FloatArray | None
 ) -> Terms | None:
-    """Return the terms of a member: its spread around the members' mean is variance."""
+    """Return the terms of a member; its spread around the mean is part of the variance."""
     means = [one.mean for one in fitted if one.mean is not None]
     spreads = [one.spread for one in fitted if one.spread is not None]
     if len(means) < len(fitted):

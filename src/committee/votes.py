@@ -120,7 +120,8 @@ class Votes:
         return np.append(self.held_out.sum(axis=0), len(self.held_out))
 
     def _of_members(self, members: IntArray, masked: bool) -> Votes:
-        return replace(_of_members(self, members, masked), numbers=members)
+        found: Votes = _of_members(self, members, masked)
+        return replace(found, numbers=members)
 
     @property
     def masked(self) -> bool:

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from committee._typing import FloatArray, Member, Output
 from committee.combiners import Combiner
-from committee.combiners.evidence_pruner import EvidencePruner
+from committee.combiners.ep_pruner import EvidencePruner
 from committee.members import Generation, Generator, TrainingData
 from committee.members.base import BatchedGenerator
 from committee.predictions import predict_all
@@ -84,15 +84,16 @@ def grow(
     Parameters
     ----------
     generator : generator
-        One that trains its members one by one, or independently of each other.
+        It trains its members one by one, or independently of each other.
     estimator : scikit-learn estimator
     data : TrainingData
     combiner : combiner
-        One with an evidence; it is cloned.
-    rows : TrainingData, optional
-        Rows to weigh on that no member sees; unless given, those that members leave out.
+        `EPPruner` or `ARDPruner`; it is cloned.
+    rows : TrainingData, default=None
+        Rows to weigh on that no member is trained on. None: for each member the rows that
+        it leaves out.
     **options
-        Handed to the generator.
+        Passed to the generator.
 
     Returns
     -------
@@ -131,7 +132,7 @@ def grow(
 def _refuse_others(
     generator: Generator, combiner: Combiner, rows: TrainingData | None
 ) -> None:
-    """Say before any work which generators and combiners can grow."""
+    """Raise before any work for generators and combiners that cannot grow."""
     if not isinstance(generator, BatchedGenerator):
         raise TypeError(
             'stop="evidence" needs a generator that trains any number of members, such '

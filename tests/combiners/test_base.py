@@ -9,14 +9,12 @@ from sklearn.exceptions import NotFittedError
 
 from committee import (
     ClusterPruner,
-    ContributionPruner,
     EMPruner,
     EPPruner,
     GeneticPruner,
     GreedyPruner,
-    KappaPruner,
-    MarginDistancePruner,
-    OrientationPruner,
+    KappaErrorHullPruner,
+    OrderPruner,
     SimplexWeights,
 )
 from committee.combiners import Combiner
@@ -26,7 +24,7 @@ from tests.reference.problems import KINDS, make_held_out, make_problem
 COMBINERS = {
     SimplexWeights: KINDS,
     EPPruner: KINDS,
-    KappaPruner: ("binary", "multiclass"),
+    KappaErrorHullPruner: ("binary", "multiclass"),
 }
 every_combiner = pytest.mark.parametrize("combiner", COMBINERS)
 every_kind = pytest.mark.parametrize(
@@ -230,12 +228,11 @@ def test_row_weights_out_of_range(kind, sample_weight, message):
         (GreedyPruner(5, scoring="accuracy"), []),
         (ClusterPruner(2), ["labels_"]),
         (GeneticPruner(n_generations=5, random_state=0), ["evolved_"]),
-        (ContributionPruner(2), ["contribution_"]),
-        (OrientationPruner(2), ["cosine_"]),
-        (MarginDistancePruner(2), ["distance_"]),
+        (OrderPruner("contribution", 2), ["scores_"]),
+        (OrderPruner("orientation", 2), ["scores_"]),
         (EMPruner(start=np.arange(1.0, 8.0)), []),
     ],
-    ids=lambda value: type(value).__name__ if isinstance(value, Combiner) else "",
+    ids=lambda value: str(value) if isinstance(value, Combiner) else "",
 )
 def test_what_is_stored_knows_all_members_by_their_numbers(combiner, attributes):
     """Members 0 and 3 are never heard, and the fit does not see them."""

@@ -22,7 +22,7 @@ def test_two_classes_give_signed_votes():
     F, y = make_problem("binary")
     rows = signed_rows(problem("binary"))
     expected = np.where(y == 1, 1, -1)[:, None] * (2 * F[..., 1] - 1)
-    np.testing.assert_allclose(rows.F, expected, atol=1e-15)
+    np.testing.assert_allclose(rows.S, expected, atol=1e-15)
     assert rows.group == 1
 
 
@@ -33,14 +33,14 @@ def test_every_wrong_class_gives_a_row():
     for n in range(len(y)):
         wrong = [k for k in range(3) if k != y[n]]
         for j, k in enumerate(wrong):
-            np.testing.assert_array_equal(rows.F[2 * n + j], F[n, :, y[n]] - F[n, :, k])
+            np.testing.assert_array_equal(rows.S[2 * n + j], F[n, :, y[n]] - F[n, :, k])
 
 
 def test_silence_is_a_zero_vote():
     held_out = make_held_out()
     rows = signed_rows(problem("multiclass", held_out=held_out))
-    assert np.all(rows.F[~np.repeat(held_out, 2, axis=0)] == 0)
-    assert np.all(rows.F[np.repeat(held_out, 2, axis=0)] != 0)
+    assert np.all(rows.S[~np.repeat(held_out, 2, axis=0)] == 0)
+    assert np.all(rows.S[np.repeat(held_out, 2, axis=0)] != 0)
 
 
 def test_weights_go_with_their_rows():

@@ -129,9 +129,9 @@ def test_two_methods_on_two_data_sets_are_enough():
     ("options", "message"),
     [
         ({"control": "EP"}, r"one of the methods \['ep', 'ard', 'em', 'unpruned'\]"),
-        ({"alpha": 0}, "alpha is a level of significance, between 0 and 1. Got 0"),
-        ({"alpha": 10}, "alpha is a level"),
-        ({"run_alpha": 95}, "run_alpha is a level"),
+        ({"alpha": 0}, "alpha must be a significance level between 0 and 1. Got 0"),
+        ({"alpha": 10}, "alpha must be a significance level"),
+        ({"run_alpha": 95}, "run_alpha must be a significance level"),
     ],
 )
 def test_options_that_make_no_sense_say_so(errors, options, message):

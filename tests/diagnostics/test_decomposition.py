@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from committee import Ambiguity, ambiguity
-from committee.diagnostics import correlation
+from committee import ambiguity
+from committee.diagnostics import Ambiguity, correlation
 from tests.reference import errors as reference
 
 

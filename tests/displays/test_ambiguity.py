@@ -10,8 +10,8 @@ from committee import (
     AmbiguityDisplay,
     Average,
     Bagging,
-    BestPruner,
     CommitteeRegressor,
+    OrderPruner,
     SimplexWeights,
     ambiguity,
     prune,
@@ -42,7 +42,7 @@ def test_the_order_is_that_of_the_pruner_or_of_the_weights(rng):
     y = X[:, 0] ** 2
     committees = [
         CommitteeRegressor(generator=Bagging(6), combiner=combiner, random_state=0)
-        for combiner in (BestPruner(2), SimplexWeights(), Average())
+        for combiner in (OrderPruner("best", 2), SimplexWeights(), Average())
     ]
     best, simplex, average = (committee.fit(X, y) for committee in committees)
     orders = [
@@ -86,14 +86,14 @@ def test_scores_of_a_booster_are_refused(rng):
     y = (X[:, 0] > 0).astype(int)
     booster = GradientBoostingClassifier(n_estimators=4, random_state=0).fit(X, y)
     for model in (booster, prune(booster, X, y)):
-        with pytest.raises(ValueError, match=r"give scores.* no decomposition"):
+        with pytest.raises(ValueError, match=r"predict scores.* no decomposition"):
             AmbiguityDisplay.from_estimator(model, X, y)
 
 
 def test_the_order_is_found_in_a_pipeline(rng):
     X = rng.normal(size=(60, 2))
     committee = CommitteeRegressor(
-        generator=Bagging(6), combiner=BestPruner(2), random_state=0
+        generator=Bagging(6), combiner=OrderPruner("best", 2), random_state=0
     )
     pipeline = make_pipeline(StandardScaler(), committee).fit(X, X[:, 0])
     display = AmbiguityDisplay.from_estimator(pipeline, X, X[:, 0])
@@ -115,5 +115,5 @@ def test_the_last_point_is_the_weighted_committee(rng):
     parts = ambiguity(F[:, display.order[:2]], y[60:], u / u.sum())
     assert display.member_error[1] == pytest.approx(parts.member_error)
     # Weights of both signs have no such line.
-    with pytest.raises(ValueError, match="none below zero"):
+    with pytest.raises(ValueError, match="weight >= 0 for each member"):
         AmbiguityDisplay.from_predictions(F, y[60:], w=-w)

@@ -89,3 +89,15 @@ def test_wrong_input_is_refused():
         CriticalDifferenceDisplay([1.0, 2.0], 0.5, names=["a"])
     with pytest.raises(ValueError, match=r"control must be one of the methods"):
         CriticalDifferenceDisplay([1.0, 2.0], 0.5, control="c")
+
+
+def test_a_control_is_given_by_name_or_number():
+    def control(known, names):
+        return CriticalDifferenceDisplay([1.0, 2.0], 0.5, names=names, control=known)
+
+    assert control("b", ["a", "b"]).control == 1
+    assert control(np.int64(0), ["a", "b"]).control == 0
+    assert control(2, ["2", "1"]).control == 0  # a name that is a number
+    for unknown in ("c", 2, -1):
+        with pytest.raises(ValueError, match=r"one of the methods \['a', 'b'\]"):
+            control(unknown, ["a", "b"])

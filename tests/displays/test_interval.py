@@ -12,7 +12,7 @@ INTERVAL = np.array([[0.0, 1.0], [5.0, 9.0], [2.0, 3.0]])
 
 def test_intervals_are_drawn_in_the_order_of_their_centres():
     display = IntervalDisplay(INTERVAL, [0.5, 10.0, 2.0], coverage=0.9).plot()
-    assert (display.coverage, display.width) == (2 / 3, 2.0)
+    assert (display.coverage, display.width) == pytest.approx((2 / 3, 2.0))
     segments = display.ax_.collections[0].get_segments()
     assert [ends[:, 1].tolist() for ends in segments] == [[0, 1], [2, 3], [5, 9]]
     inside, outside = display.ax_.lines

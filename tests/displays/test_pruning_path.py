@@ -50,9 +50,9 @@ def test_numbers_of_an_evidence_path(pruner, binary_problem, drawn):
 
 def test_numbers_of_an_ordering(binary_problem, drawn):
     F, y = binary_problem
-    pruner = ReduceErrorPruner(3)
-    display = drawn(PruningPathDisplay.from_predictions(F, y, combiner=pruner))
-    path = pruner.fit(F, y).path_
+    pruner = ReduceErrorPruner(3).fit(F, y)
+    display = drawn(PruningPathDisplay.from_estimator(pruner))
+    path = pruner.path_
     assert np.array_equal(display.error, path.error)
     assert np.array_equal(display.error_se, path.error_se)
     assert display.log_evidence is None
@@ -81,7 +81,7 @@ def test_a_pruned_committee_and_the_test_error_of_its_forest(rng, drawn):
     )
     assert np.array_equal(display.error, small.path_.error)
     assert display.ax_.get_ylabel() == "error rate"
-    assert "cross-fitted" in labels(display)
+    assert "held-out" in labels(display)
     assert len(display.test_error) == len(small.path_)
     marked = drawn(PruningPathDisplay.from_estimator(small))
     assert marked.chosen == small.n_members_
@@ -124,13 +124,13 @@ def test_errors_that_are_not_known_leave_a_gap(drawn):
 
 def test_the_evidence_has_one_scale_however_often_it_is_drawn(binary_problem, ax):
     for combiner in (EPPruner(), ReduceErrorPruner()):
-        PruningPathDisplay.from_predictions(*binary_problem, combiner=combiner, ax=ax)
+        PruningPathDisplay.from_estimator(combiner.fit(*binary_problem), ax=ax)
     assert len(ax.figure.axes) == 2
 
 
 def test_wrong_input_is_refused(regression_problem, rng):
-    with pytest.raises(TypeError, match=r"kept by EPPruner, .*Got Average\."):
-        PruningPathDisplay.from_predictions(*regression_problem, combiner=Average())
+    with pytest.raises(TypeError, match=r"have a pruning path. Got Average\."):
+        PruningPathDisplay.from_estimator(Average().fit(*regression_problem))
     X = rng.normal(size=(20, 2))
     plain = CommitteeRegressor(generator=Bagging(3)).fit(X, X[:, 0])
     with pytest.raises(TypeError, match=r"Got CommitteeRegressor without a combiner"):
@@ -170,10 +170,10 @@ def test_greedy_errors_are_squared_or_minus_a_score(binary_problem, drawn):
     assert display.ax_.get_ylabel() == "squared error of probabilities"
     # On the rows of the fit both curves are the same.
     assert display.test_error == pytest.approx(display.error)
-    scored = GreedyPruner(6, scoring="roc_auc")
-    display = PruningPathDisplay.from_predictions(F, y, combiner=scored, **test)
+    scored = GreedyPruner(6, scoring="roc_auc").fit(F, y)
+    display = PruningPathDisplay.from_path(scored.path_, **test)
     assert display.ax_.get_ylabel() == "minus roc_auc"
-    w = scored.fit(F, y).path_.weights[-1]
+    w = scored.path_.weights[-1]
     assert display.test_error[-1] == pytest.approx(
         -roc_auc_score(y, combine(F, w)[:, 1])
     )
@@ -189,7 +189,7 @@ def test_rows_without_a_vote_have_a_note(rng, binary_problem):
     note = "rows on which no member has a vote count half"
     assert display.note == note
     assert display.ax_.get_ylabel() == f"error rate\n({note})"
-    everybody = PruningPathDisplay.from_predictions(*binary_problem)
+    everybody = PruningPathDisplay.from_estimator(EPPruner().fit(*binary_problem))
     assert everybody.note == ""
 
 
@@ -210,9 +210,9 @@ def test_a_pipeline_around_a_committee(rng, drawn):
 def test_rows_need_targets_and_targets_rows(binary_problem):
     F, y = binary_problem
     pruner = EPPruner().fit(F, y)
-    with pytest.raises(ValueError, match=r"Got X_test alone: pass y_test as well"):
+    with pytest.raises(ValueError, match=r"Got only X_test: pass y_test as well"):
         PruningPathDisplay.from_estimator(pruner, F)
-    with pytest.raises(ValueError, match=r"Got y_test alone: pass F_test as well"):
+    with pytest.raises(ValueError, match=r"Got only y_test: pass F_test as well"):
         PruningPathDisplay.from_path(pruner.path_, y_test=y)
 
 

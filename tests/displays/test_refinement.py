@@ -29,7 +29,7 @@ def test_points_are_the_sizes_and_the_star_is_the_whole():
     assert (taken.get_xdata()[0], taken.get_ydata()[0]) == (6000, 50)
     assert (whole.get_xdata()[0], whole.get_ydata()[0]) == (1e6, 25)
     assert [text.get_text() for text in ax.texts] == ["5 / 70", "10 / 140"]
-    assert ax.get_ylabel() == "error rate on held-out rows, %"
+    assert ax.get_ylabel() == "held-out error rate, %"
 
 
 def test_what_was_not_refined_is_refused():

@@ -4,20 +4,16 @@ import builtins
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 from committee import (
     AmbiguityDisplay,
-    CouplingDisplay,
     CriticalDifferenceDisplay,
     EPPruner,
     KappaErrorDisplay,
-    PairedRunsDisplay,
-    PosteriorDisplay,
     PruningPathDisplay,
     ReduceErrorPruner,
-    RocCommitteeDisplay,
+    ReliabilityDisplay,
     WeightsDisplay,
 )
 from committee.displays import style
@@ -43,15 +39,6 @@ def test_names_are_numbers_unless_given():
         style.check_names(["a", "b"], 3, "members")
 
 
-def test_a_method_is_given_by_name_or_number():
-    assert style.number_of("b", ["a", "b"]) == 1
-    assert style.number_of(np.int64(0), ["a", "b"]) == 0
-    assert style.number_of(2, ["2", "1"]) == 0  # a name that is a number
-    for unknown in ("c", 2, -1):
-        with pytest.raises(ValueError, match=r"one of the methods \['a', 'b'\]"):
-            style.number_of(unknown, ["a", "b"])
-
-
 def test_thinning_keeps_both_ends():
     assert style.thin(3, 5).tolist() == [0, 1, 2]
     kept = style.thin(1000, 10)
@@ -72,18 +59,9 @@ def test_new_figures_and_given_axes(ax):
     assert display.plot().ax_ is not ax
 
 
-def coupling(F, y):
-    slabs = [F[:, :40, 1], F[:, :40, 1] / 2]
-    return CouplingDisplay.from_predictions(slabs, y, [0.0, 1.0], x=F[:, 0, 0])
-
-
-def posterior(F, y):
-    a = F.shape[1]
-    return PosteriorDisplay(np.zeros(a), np.eye(a), F[..., 1])
-
-
 def pruning_path(F, y):
-    return PruningPathDisplay.from_predictions(F, y, F_test=F, y_test=y)
+    path = EPPruner().fit(F, y).path_
+    return PruningPathDisplay.from_path(path, F_test=F, y_test=y)
 
 
 @pytest.mark.parametrize(
@@ -91,13 +69,8 @@ def pruning_path(F, y):
     [
         (AmbiguityDisplay.from_predictions, {"lw": 1}),
         (lambda F, y: CriticalDifferenceDisplay(F[0, :40, 1], 0.1), {"color": "red"}),
-        (coupling, {"lw": 1}),
-        (coupling, {"kind": "error"}),
         (KappaErrorDisplay.from_predictions, {"alpha": 0.5}),
-        (lambda F, y: PairedRunsDisplay(F[:, :40, 1]), {"widths": 0.2}),
-        (posterior, {"s": 1}),
         (pruning_path, {"lw": 1}),
-        (RocCommitteeDisplay.from_predictions, {"color": "red"}),
         (lambda F, y: WeightsDisplay(F[0, :, 1]), {"marker": "s"}),
     ],
 )
@@ -139,14 +112,13 @@ def test_panels_of_a_grid_keep_their_room(size, binary_problem):
 
     F, y = binary_problem
     figure, axes = plt.subplots(2, 3, figsize=size, layout="constrained")
-    path = PruningPathDisplay.from_predictions
-    test = {"F_test": F, "y_test": y}
-    path(F, y, combiner=EPPruner(), **test, ax=axes[0, 0])
-    path(F, y, combiner=ReduceErrorPruner(), **test, ax=axes[0, 1])
+    for pruner, panel in zip((EPPruner(), ReduceErrorPruner()), axes[0], strict=False):
+        path = pruner.fit(F, y).path_
+        PruningPathDisplay.from_path(path, F_test=F, y_test=y, ax=panel)
     AmbiguityDisplay.from_predictions(F, y, ax=axes[0, 2])
     KappaErrorDisplay.from_predictions(F, y, ax=axes[1, 0])
-    RocCommitteeDisplay.from_predictions(F, y, ax=axes[1, 1])
-    WeightsDisplay.from_predictions(F, y, ax=axes[1, 2])
+    ReliabilityDisplay.from_predictions(y, F.mean(axis=1), ax=axes[1, 1])
+    WeightsDisplay.from_estimator(EPPruner().fit(F, y), ax=axes[1, 2])
     figure.canvas.draw()
     for ax in axes.flat:
         box = ax.get_position()

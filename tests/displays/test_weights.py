@@ -48,11 +48,21 @@ def test_spread_of_draws_is_theirs(regression_problem):
     assert display.std[mcmc.support_] == pytest.approx(draws.std(axis=0))
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_draws_may_choose_another_committee_than_ep():
+    rng = np.random.default_rng(3)
+    y = rng.normal(size=40)
+    F = y[:, None] + rng.normal(size=(40, 7))
+    mcmc = MCMCPruner(n_samples=50, n_chains=2, random_state=3, loo="draws").fit(F, y)
+    assert len(mcmc.support_) < len(mcmc.ep_.support_)
+    display = WeightsDisplay.compute(mcmc)
+    draws = mcmc.samples_.reshape(-1, len(mcmc.support_))
+    assert display.std[mcmc.support_] == pytest.approx(draws.std(axis=0))
+
+
 @pytest.mark.parametrize("combiner", [SimplexWeights(), EPPruner(votes="equal")])
 def test_votes_and_plain_weights_have_no_spread(combiner, regression_problem, drawn):
-    display = drawn(
-        WeightsDisplay.from_predictions(*regression_problem, combiner=combiner)
-    )
+    display = drawn(WeightsDisplay.from_estimator(combiner.fit(*regression_problem)))
     assert display.std is None
     assert display.ax_.get_xlabel() == "weight"
 
@@ -84,7 +94,7 @@ def test_largest_weights_come_first_whatever_their_sign(drawn):
 def test_names_of_columns_and_of_a_pool(regression_problem, rng):
     F, y = regression_problem
     frame = pd.DataFrame(F, columns=[f"m_{i} $" for i in range(7)])
-    named = WeightsDisplay.from_predictions(frame, y, combiner=Average())
+    named = WeightsDisplay.from_estimator(Average().fit(frame, y))
     assert tick_labels(named)[0] == r"m_0 \$"
     X = rng.normal(size=(40, 2))
     pool = Pool([("tree", DecisionTreeRegressor()), ("ridge", Ridge())])

@@ -101,7 +101,7 @@ def test_a_worker_killed_in_the_middle_of_ep(client, problem, monkeypatch):
         return callback
 
     expected = EPPruner().fit(F, y)
-    monkeypatch.setattr("committee.combiners.evidence_pruner.step_printer", killer)
+    monkeypatch.setattr("committee.combiners.ep_pruner.step_printer", killer)
     found = EPPruner(verbose=True).fit(spread(F, 100), da.from_array(y, 100))
     assert_same(found, expected)
     assert len(steps) >= 3

@@ -70,7 +70,7 @@ def test_a_scheduler_that_goes_away_and_a_new_start(server, tmp_path, monkeypatc
     # The timeout is also how long a client waits for its scheduler to come back.
     client = distributed.Client(server.stdout.readline().strip(), timeout=4)
     with monkeypatch.context() as patch:
-        patch.setattr("committee.combiners.evidence_pruner.step_printer", breaker)
+        patch.setattr("committee.combiners.ep_pruner.step_printer", breaker)
         with pytest.raises(RuntimeError, match="scheduler went away"):
             EPPruner(verbose=True, checkpoint=folder).fit(*lazy)
     client.close(timeout=1)

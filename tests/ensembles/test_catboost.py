@@ -8,7 +8,7 @@ import pytest
 
 from committee import SimplexWeights, load, prune, save, to_onnx, to_sklearn
 from committee.ensembles import rebuild, roster_of, trees_of
-from tests.ensembles.test_tree_tables import assert_same
+from tests.ensembles.test_trees import assert_same
 from tests.export.cases import rows
 from tests.reference.boosters import (
     assert_mean_is_the_booster,

@@ -10,7 +10,7 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from committee.ensembles import rebuild, rebuilt, roster_of
-from tests.ensembles.test_tree_tables import assert_same
+from tests.ensembles.test_trees import assert_same
 from tests.reference.boosters import (
     assert_mean_is_the_booster,
     combined,

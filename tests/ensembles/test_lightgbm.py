@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from committee.ensembles import roster_of, trees_of
-from tests.ensembles.test_tree_tables import assert_same
+from tests.ensembles.test_trees import assert_same
 from tests.export.cases import rows
 from tests.reference.boosters import (
     as_frame,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import BayesianRidge, LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -17,14 +17,10 @@ from committee import (
     Bagging,
     CommitteeClassifier,
     CommitteeRegressor,
-    GatedEnsembleRegressor,
-    HierarchicalMixtureClassifier,
-    HierarchicalMixtureRegressor,
     MixtureOfExpertsClassifier,
     MixtureOfExpertsRegressor,
     NeighbourGate,
     Pool,
-    PrecisionGate,
     RandomSubspaces,
     SoftmaxGate,
     prune,
@@ -91,11 +87,14 @@ def test_static_weights_of_a_gate_that_learned_nothing():
     [
         MixtureOfExpertsRegressor(n_experts=3, random_state=0),
         MixtureOfExpertsRegressor(DecisionTreeRegressor(max_depth=2), n_experts=1),
-        HierarchicalMixtureRegressor(
-            depth=2, branching=3, n_restarts=1, tol=0.01, random_state=0
+        MixtureOfExpertsRegressor(
+            n_experts=9, depth=2, n_restarts=1, tol=0.01, random_state=0
         ),
-        GatedEnsembleRegressor(
-            make_pipeline(StandardScaler(), Ridge()), n_experts=3, random_state=0
+        MixtureOfExpertsRegressor(
+            make_pipeline(StandardScaler(), Ridge()),
+            n_experts=3,
+            assignment="hard",
+            random_state=0,
         ),
     ],
     ids=["mixture", "one tree", "hierarchical", "parts"],
@@ -109,9 +108,9 @@ def test_mixtures_of_numbers(model):
     "model",
     [
         MixtureOfExpertsClassifier(n_experts=2, n_restarts=1, random_state=0),
-        HierarchicalMixtureClassifier(n_restarts=1, tol=1e-3, random_state=0),
+        MixtureOfExpertsClassifier(depth=2, n_restarts=1, tol=1e-3, random_state=0),
     ],
-    ids=lambda m: type(m).__name__,
+    ids=["mixture", "hierarchical"],
 )
 def test_mixtures_of_classes(model):
     assert_same(model.fit(X3, LABELS), X3)
@@ -125,14 +124,6 @@ def test_what_has_no_linear_gate_is_refused_in_words():
     with pytest.raises(ValueError, match="NeighbourGate is not"):
         to_onnx(near)
     X, y = _sides(60)
-    sure = CommitteeRegressor(
-        generator=Bagging(3),
-        estimator=make_pipeline(StandardScaler(), BayesianRidge()),
-        gate=PrecisionGate(),
-        random_state=0,
-    ).fit(X, y)
-    with pytest.raises(ValueError, match="PrecisionGate is not"):
-        to_onnx(sure)
     bayes = MixtureOfExpertsRegressor(n_experts=2, gate=GaussianNB()).fit(X, y)
     with pytest.raises(ValueError, match="GaussianNB: use committee"):
         to_onnx(bayes)

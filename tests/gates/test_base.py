@@ -5,11 +5,10 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from committee import Average, CellGate, NeighbourGate, SoftmaxGate, combine
+from committee import Average, NeighbourGate, SoftmaxGate, combine
 
 GATES = [
     SoftmaxGate(),
-    CellGate(max_cell=20),
     *(NeighbourGate(m) for m in ("soft", "ola", "lca", "knora-e", "knora-u", "des-p")),
 ]
 

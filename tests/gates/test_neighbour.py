@@ -198,5 +198,5 @@ def test_what_needs_classes_or_f_says_so():
     X, F, y, _ = _problem(False)
     with pytest.raises(ValueError, match='"soft" or "ola"'):
         NeighbourGate("knora-e").fit(X, F[..., 0], y)
-    with pytest.raises(ValueError, match="give F"):
+    with pytest.raises(ValueError, match="needs the predictions"):
         NeighbourGate("lca").fit(X, F, y).weights(X)

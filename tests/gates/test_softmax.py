@@ -8,7 +8,7 @@ from sklearn.model_selection import KFold
 
 from committee import OptimalWeights, SimplexWeights, SoftmaxGate
 from committee.gates.gate_share import gate_share
-from committee.gates.softmax import PENALTIES, Rows
+from committee.gates.softmax import PENALTIES, GatedErrors
 from committee.votes import Votes
 
 
@@ -27,7 +27,7 @@ def test_the_gradient_is_that_of_the_objective():
     mask = rng.random((N, M)) < 0.7
     mask[:, 0] = True
     problem = Votes(F, y, mask, rng.random(N))
-    rows = Rows.of(rng.normal(size=(N, 2)), problem, np.array([0.5, 0.5, 0.0]))
+    rows = GatedErrors.of(rng.normal(size=(N, 2)), problem, np.array([0.5, 0.5, 0.0]))
 
     def value(b):
         return rows.objective(b.reshape(M, 3), 0.1, 0.5)[0]
@@ -42,7 +42,7 @@ def test_the_gradient_is_that_of_the_objective():
 def test_the_objective_is_a_plain_loop():
     X, F, y = _piecewise(10)
     w, B = np.array([0.2, 0.3, 0.5]), np.arange(9.0).reshape(3, 3) / 9
-    rows = Rows.of(X, Votes(F, y, None, None), w)
+    rows = GatedErrors.of(X, Votes(F, y, None, None), w)
     start = np.log(0.9 * w + 0.1 / 3)
     total = 0.0
     for n in range(10):
@@ -82,7 +82,7 @@ def test_the_share_is_that_of_the_folds():
     static, gated = np.zeros((100, 1)), np.zeros((4, 100, 1))
     for train, test in KFold(5, shuffle=True, random_state=0).split(Z):
         w = SimplexWeights().fit(F[train], y[train]).normalized_weights_
-        rows, B = Rows.of(Z[train], problem.at(train), w), np.zeros((3, 3))
+        rows, B = GatedErrors.of(Z[train], problem.at(train), w), np.zeros((3, 3))
         E = (F[test] - y[test, None]) / unit
         static[test] = (E @ w)[:, None]
         for i, penalty in enumerate(PENALTIES):
@@ -103,7 +103,7 @@ def test_dropped_members_abstain_at_the_rate_and_one_is_always_there():
     X, F, y = _piecewise(2000)
     mask = np.random.default_rng(0).random(F.shape) < 0.5
     mask[:, 0] |= ~mask.any(axis=1)
-    rows = Rows.of(X, Votes(F, y, mask, None), np.full(3, 1 / 3))
+    rows = GatedErrors.of(X, Votes(F, y, mask, None), np.full(3, 1 / 3))
     copies = rows.dropped(0.4, np.random.RandomState(0))
     there, before = np.isfinite(copies.start), np.tile(mask, (4, 1))
     assert not np.any(there & ~before)

@@ -1,5 +1,7 @@
 """EM by hand, on six rows; the likelihood never falls."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -7,7 +9,7 @@ from scipy.stats import norm
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from committee.mixtures.em import Data, run_em
-from committee.mixtures.soft_gates import GateTree, empty_gates, log_gates
+from committee.mixtures.gate_tree import GateTree
 
 X6 = np.array([-2.0, -1.0, -0.5, 0.5, 1.0, 2.0])
 Y6 = np.array([2.1, 0.8, 0.6, 0.4, 1.1, 1.9])
@@ -19,6 +21,11 @@ PENALTY = 0.5
 def _data(s=None):
     s = np.ones(6) if s is None else s
     return Data(X6[:, None], np.c_[np.ones(6), X6], Y6, s, None)
+
+
+def _gate_tree(n_experts, penalty, d=1):
+    equal = GateTree.equal(1, n_experts, np.zeros(d), np.ones(d))
+    return replace(equal, penalty=penalty)
 
 
 def _line(w):
@@ -56,7 +63,7 @@ def _step(R):
 def test_the_first_two_steps_by_hand():
     joint = _step(START)
     second = _step(joint / joint.sum(axis=1, keepdims=True))
-    gate = GateTree(empty_gates(1, 2, 2), PENALTY)
+    gate = _gate_tree(2, PENALTY)
     for n_steps, expected in ((1, joint), (2, second)):
         trace = run_em(
             *(_data(), START, LinearRegression(), gate),
@@ -66,7 +73,7 @@ def test_the_first_two_steps_by_hand():
         found = np.exp(trace.mixture.log_joint(_data()))
         # The gate of the hand is found by finite differences.
         np.testing.assert_allclose(found, expected, rtol=1e-4)
-        slopes = [B[:, 1:] for B in trace.mixture.gate.gates]
+        slopes = [B[:, 1:] for B in trace.mixture.gate.nodes]
         total = np.log(found.sum(1)).sum() - PENALTY / 2 * np.sum(np.square(slopes))
         np.testing.assert_allclose(trace.fitted[-1], total, rtol=1e-12)
 
@@ -75,7 +82,7 @@ def test_weights_are_repetitions():
     s = np.array([1.0, 2.0, 1.0, 1.0, 3.0, 1.0])
     rows = np.repeat(np.arange(6), s.astype(int))
     options = {"max_iter": 5, "tol": 0.0}
-    gate = GateTree(empty_gates(1, 2, 2), 1.0)
+    gate = _gate_tree(2, 1.0)
     a = run_em(_data(s), START, LinearRegression(), gate, **options)
     b = run_em(_data().at(rows), START[rows], LinearRegression(), gate, **options)
     np.testing.assert_allclose(a.fitted, b.fitted, rtol=1e-5)
@@ -93,12 +100,12 @@ def test_the_likelihood_never_falls(classes):
             expert = LogisticRegression(C=np.inf, tol=1e-8, max_iter=10_000)
         data = Data(X, np.c_[np.ones(120), X], y, rng.uniform(0.5, 1.5, 120), classes)
         start = rng.dirichlet(np.ones(3), 120)
-        gate = GateTree(empty_gates(1, 3, 3), 1.0)
+        gate = _gate_tree(3, 1.0, d=2)
         trace = run_em(data, start, expert, gate, max_iter=15, tol=-1.0)
         fitted = np.array(trace.fitted)
         # Experts of classes are at their optimum to the tolerance of their solver.
         assert np.diff(fitted).min() >= -1e-5 * abs(fitted[-1])
         assert fitted[-1] > fitted[0]
         np.testing.assert_allclose(
-            np.exp(log_gates(data.Z, trace.mixture.gate.gates)).sum(1), 1.0
+            np.exp(trace.mixture.gate.log_weights(data.Z)).sum(1), 1.0
         )

@@ -1,5 +1,7 @@
 """Rows handed out, and the rounds of experts on parts, by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -8,6 +10,7 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from committee.gates.softmax import PENALTIES
 from committee.members.base import TrainingData
+from committee.mixtures.gate_tree import GateTree
 from committee.mixtures.parts import assign_rows, rounds
 
 
@@ -27,30 +30,48 @@ def test_every_row_goes_to_the_best_expert_that_has_room():
     rng = np.random.default_rng(0)
     G = rng.dirichlet([0.5, 0.5, 2.0, 1.0], 60)
     parts = assign_rows(G)
+    assert min(map(len, _assigned(G))) >= 7
     assert [part.tolist() for part in parts] == _assigned(G)
     assert sorted(np.concatenate(parts)) == list(range(60))
     assert max(map(len, parts)) == 19  # a quarter more than 15, rounded up
 
 
-def test_an_expert_nobody_wants_gets_a_row():
-    G = np.tile([0.5, 0.4, 0.1], (4, 1))
-    G[2] = [0.45, 0.35, 0.2]
-    parts = assign_rows(G)
-    assert sorted(np.concatenate(parts)) == [0, 1, 2, 3]
-    assert min(map(len, parts)) >= 1
+def test_an_expert_that_no_row_prefers_gets_a_quarter_of_its_share():
+    """160 rows and 4 experts: at most 50 in a part, at least 10."""
+    g = np.linspace(0.01, 0.2, 160)
+    parts = assign_rows(np.c_[0.9 - g, np.full(160, 0.1), np.full(160, 0.05), g / 10])
+    assert [part.tolist() for part in parts] == [
+        list(range(50)),
+        list(range(50, 100)),
+        list(range(100, 150)),
+        list(range(150, 160)),
+    ]
+    parts = assign_rows(np.c_[0.9 - g, np.full(160, 0.1), g / 10, g / 20])
+    assert [len(part) for part in parts] == [50, 50, 50, 10]
+
+
+@pytest.mark.parametrize("n_rows", [4, 24, 48, 200])
+def test_an_expert_takes_rows_only_from_larger_parts(n_rows):
+    G = np.tile([0.6, 0.3, 0.07, 0.03], (n_rows, 1))
+    G[:, 2:] += np.linspace(0, 0.01, n_rows)[:, None]
+    parts = assign_rows(G / G.sum(axis=1, keepdims=True))
+    assert sorted(np.concatenate(parts)) == list(range(n_rows))
+    # Six rows are enough to cross-fit an expert, if there are so many.
+    assert min(map(len, parts)) == {4: 1, 24: 6, 48: 6, 200: 12}[n_rows]
+    assert max(map(len, parts)) <= np.ceil(n_rows / 4 * 1.25)
 
 
 def _run(X, y, parts, expert, s=None, n_rounds=2, penalty=0.01):
     Z = np.c_[np.ones(len(X)), X]
     data = TrainingData(X, y, None, s)
+    d = X.shape[1]
+    gate = GateTree.equal(1, len(parts), np.zeros(d), np.ones(d))
     return list(
         rounds(
-            *(data, Z, parts, expert),
-            n_rounds=n_rounds,
-            penalty=penalty,
+            *(data, Z, parts, expert, replace(gate, penalty=penalty)),
+            max_iter=n_rounds,
+            tol=0.0,
             seeds=np.arange(len(parts)),
-            n_jobs=None,
-            verbose=False,
         )
     )
 
@@ -91,10 +112,13 @@ def test_the_first_round_by_hand(weighted):
     # Both minima are found to about 1e-4 in B.
     np.testing.assert_allclose(first.error, total, rtol=1e-3)
     best = minimize(loss, np.zeros(4), args=(np.arange(12),), tol=1e-10).x
-    np.testing.assert_allclose(first.B.ravel(), best, atol=1e-3)
-    g = np.exp(np.c_[np.ones(12), X] @ first.B.T)
+    np.testing.assert_allclose(first.gate.nodes[0].ravel(), best, atol=1e-3)
+    g = np.exp(np.c_[np.ones(12), X] @ first.gate.nodes[0].T)
     g /= g.sum(axis=1, keepdims=True)
-    assert [part.tolist() for part in second.parts] == _assigned(g)
+    for part, expected in zip(second.parts, assign_rows(g), strict=True):
+        np.testing.assert_array_equal(part, expected)
+    moved = sum(len(set(a) - set(b)) for a, b in zip(parts, second.parts, strict=True))
+    assert first.moved == pytest.approx(moved / 12)
 
 
 def test_what_was_learned_by_heart_is_not_believed():
@@ -120,7 +144,8 @@ def test_the_penalty_is_that_of_least_error_on_folds():
     best = min(fixed, key=lambda r: r.error)
     # Solved from where the last penalty ended: the same to the solver's tolerance.
     np.testing.assert_allclose(auto.error, best.error, rtol=1e-3)
-    np.testing.assert_allclose(auto.B, best.B, atol=1e-2 * np.abs(best.B).max())
+    B = best.gate.nodes[0]
+    np.testing.assert_allclose(auto.gate.nodes[0], B, atol=1e-2 * np.abs(B).max())
 
 
 def test_it_ends_when_no_row_moves():
@@ -129,3 +154,4 @@ def test_it_ends_when_no_row_moves():
     y = np.where(X[:, 0] > 0, 5.0, -5.0) + np.tile([0.1, -0.1], 10)
     found = _run(X, y, parts, LinearRegression(), n_rounds=9)
     assert len(found) == 1
+    assert found[0].moved == 0.0

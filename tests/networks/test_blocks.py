@@ -1,4 +1,4 @@
-"""Members trained as one: coupling has its sign, and memory its bound."""
+"""Jointly trained members: coupling has its sign, and memory its bound."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A hundred networks as one generator: rows, seeds, blocks, refusals."""
+"""`Networks`: members, their rows, and predictions on held-out rows."""
 
 import numpy as np
 import pytest
@@ -15,15 +15,10 @@ from committee import (
     Networks,
 )
 from committee.members import TrainingData
-from committee.networks.blocks import (
-    Kind,
-    blocks_of,
-    bytes_of_row,
-    bytes_of_weights,
-)
-from committee.networks.layout import Layout
-from committee.networks.rows import MemberRows
-from committee.networks.training import Settings
+from committee.networks.blocks import blocks_of, bytes_of_row, bytes_of_weights
+from committee.networks.early_stopping import MemberRows
+from committee.networks.layers import Layout
+from committee.networks.training import TrainingSettings
 from tests.reference.sklearn_checks import assert_passes_all_checks
 
 X, Y = load_diabetes(return_X_y=True)
@@ -71,7 +66,7 @@ def test_members_that_are_not_stopped_predict_the_rows_themselves(data):
 
 def test_blocks_have_members_of_one_size_and_fit_into_the_memory():
     layout = Layout((10, 50, 1))
-    kind = Kind(layout, "relu", 0.0, Settings(200, 1e-3, 0.0, 1, None))
+    kind = TrainingSettings(layout, "relu", 0.0, 200, 1e-3, 0.0, 1, None)
     seeds = [np.random.SeedSequence(m) for m in range(21)]
     rows = [MemberRows(np.arange(90 + m % 2), np.arange(9)) for m in range(21)]
     blocks = blocks_of(kind, rows, seeds, max_bytes=400_000, n_jobs=None)
@@ -171,7 +166,7 @@ def test_frames_keep_their_names_and_progress_has_the_held_out_loss(capsys):
             SMALL,
             Networks(30, coupling=0.5),
             {"combiner": EPPruner(), "stop": "evidence", "weigh_on": 0.3},
-            "trained as one",
+            "trained jointly",
         ),
         (
             SMALL,
@@ -200,3 +195,26 @@ def test_partitions_of_dask_have_members_of_their_own(data):
     assert committee.predict(parts).compute().shape == (442,)
     with pytest.raises(TypeError, match="Bagging or MiniBatches"):
         CommitteeRegressor(SMALL, generator=Networks(4)).fit(parts, y)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"data": "all"}, {"data": "bagging"}, {"coupling": 0.5}, {"share": "adapters"}],
+    ids=str,
+)
+def test_a_rows_own_target_has_no_part_in_its_predictions(options):
+    """Bit for bit: neither by training nor by the epoch to stop after."""
+    Z, classes = make_classification(90, flip_y=0.5, random_state=0)
+    network = NetworkClassifier(8, max_epochs=30, patience=30)
+
+    def generate(y):
+        data = TrainingData(Z, y, 2)
+        return Networks(4, **options).generate(network, data, random_state=0)
+
+    found = generate(classes)
+    rows = np.flatnonzero(found.held_out.any(axis=1))[:8]
+    for n in rows:
+        other = generate(np.where(np.arange(90) == n, 1 - classes, classes))
+        mask = found.held_out[n]
+        np.testing.assert_array_equal(other.held_out[n], mask)
+        np.testing.assert_array_equal(other.F[n, mask], found.F[n, mask])

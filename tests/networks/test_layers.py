@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from committee.networks.adapters import SharedLayers
-from committee.networks.layers import SeparateLayers, drop
-from committee.networks.layout import Layout, initial_weights
-from committee.networks.losses import CrossEntropy, SquaredError
+from committee.networks.layers import Layout, SeparateLayers, drop, initial_weights
+from committee.networks.shared_layers import SharedLayers
+from committee.networks.training_arrays import CrossEntropy, SquaredError
 
 #: Central differences of step h err by h^2 and by eps / h: least at h = eps^(1/3).
 _STEP = np.finfo(float).eps ** (1 / 3)

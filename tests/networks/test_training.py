@@ -1,20 +1,27 @@
-"""The training loop: who stops when, on which rows, and by whose numbers."""
+"""The training loop, Adam, early stopping and Ctrl-C."""
+
+import signal
 
 import numpy as np
 import pytest
 
-from committee.networks.layers import SeparateLayers
-from committee.networks.layout import Layout, initial_weights
-from committee.networks.losses import SquaredError
-from committee.networks.rows import (
+from committee import CommitteeRegressor, NetworkRegressor, Networks
+from committee.networks import training
+from committee.networks.early_stopping import (
     MemberRows,
-    Problem,
-    RowOrders,
     StoppingRows,
     split_for_stopping,
     stopping_sample,
 )
-from committee.networks.training import Settings, train
+from committee.networks.layers import Layout, SeparateLayers, initial_weights
+from committee.networks.training import (
+    Adam,
+    RowOrders,
+    TrainingSettings,
+    interruptible,
+    train,
+)
+from committee.networks.training_arrays import Scaling, SquaredError, TrainingArrays
 
 LAYOUT = Layout((2, 6, 1))
 
@@ -24,7 +31,9 @@ def problem(N=120, s=None):
     X = rng.standard_normal((N, 3)).astype(np.float32)
     X[:, -1] = 1
     y = np.sin(2 * X[:, :1]) + 0.3 * rng.standard_normal((N, 1))
-    return Problem(X, y.astype(np.float32), s, SquaredError())
+    return TrainingArrays(
+        X, y.astype(np.float32), s, SquaredError(), Scaling.of(X), None
+    )
 
 
 def run(
@@ -43,7 +52,9 @@ def run(
     rows = [split_for_stopping(np.arange(120), 0.3, random) for random in randoms]
     rows = [MemberRows(own.train, stop(own)) for own in rows]
     layers = SeparateLayers(LAYOUT, theta, "relu", dropout)
-    how = Settings(32, learning_rate, 0.01, epochs, patience, **settings)
+    how = TrainingSettings(
+        LAYOUT, "relu", dropout, 32, learning_rate, 0.01, epochs, patience, **settings
+    )
     return train(layers, problem(), rows, randoms, how)
 
 
@@ -95,7 +106,7 @@ def test_weights_of_rows_are_numbers_of_rows():
         random = np.random.default_rng(3)
         theta = initial_weights(LAYOUT, random)[None]
         layers = SeparateLayers(LAYOUT, theta, "tanh")
-        how = Settings(1000, 0.01, 0.0, 20, None)
+        how = TrainingSettings(LAYOUT, "tanh", 0.0, 1000, 0.01, 0.0, 20, None)
         own = [MemberRows(rows.copy(), rows[:0])]
         found.append(train(layers, each, own, [random], how).theta)
     np.testing.assert_allclose(*found, atol=1e-4)
@@ -150,3 +161,86 @@ def test_rows_to_be_stopped_on_are_apart_and_not_too_many():
     assert len(stopping_sample(np.arange(5000), 1000, random)) == 500
     assert len(stopping_sample(np.arange(5000), 10, random)) == 100
     assert stopping_sample(np.arange(50), 10, random).tolist() == list(range(50))
+
+
+def test_steps_are_those_of_the_printed_algorithm():
+    rng = np.random.default_rng(0)
+    theta = rng.standard_normal((2, 5))
+    decayed = np.array([1, 1, 0, 1, 0])
+    adam = Adam(theta, learning_rate=0.01, decay=0.3, decayed=decayed)
+    plain, m, v = theta.copy(), 0.0, 0.0
+    for t in range(1, 8):
+        g = rng.standard_normal(theta.shape) * 10.0**-t
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g**2
+        mhat, vhat = m / (1 - 0.9**t), v / (1 - 0.999**t)
+        plain -= 0.01 * 0.3 * decayed * plain
+        plain -= 0.01 * mhat / (np.sqrt(vhat) + 1e-8)
+        adam.update(theta, g.copy())
+        np.testing.assert_allclose(theta, plain, rtol=1e-12, atol=1e-14)
+
+
+def test_members_that_are_kept_have_their_own_moments():
+    theta = np.ones((3, 4))
+    g = np.arange(12.0).reshape(3, 4) + 1
+    whole = Adam(theta, learning_rate=0.1, decay=0.0, decayed=np.ones(4))
+    whole.update(theta, g.copy())
+    some = theta[[0, 2]]
+    whole.keep([0, 2])
+    whole.update(some, g[[0, 2]].copy())
+    alone = Adam(np.ones((2, 4)), learning_rate=0.1, decay=0.0, decayed=np.ones(4))
+    again = np.ones((2, 4))
+    for _ in range(2):
+        alone.update(again, g[[0, 2]].copy())
+    np.testing.assert_array_equal(some, again)
+
+
+@pytest.fixture(autouse=True)
+def handler():
+    """Set Python's own handler: tests that run in the background have none."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield signal.default_int_handler
+    signal.signal(signal.SIGINT, before)
+
+
+def _press_after(monkeypatch, n_steps):
+    """Send SIGINT to this process after some steps of the training."""
+    step, count = training._step, [0]
+
+    def counting(*args):
+        count[0] += 1
+        if count[0] == n_steps:
+            signal.raise_signal(signal.SIGINT)
+        step(*args)
+
+    monkeypatch.setattr(training, "_step", counting)
+
+
+def test_networks_that_are_trained_by_then_are_kept(monkeypatch):
+    X = np.random.default_rng(0).standard_normal((128, 3))
+    network = NetworkRegressor(4, batch_size=128, max_epochs=10, patience=20)
+    # Blocks of one member, of ten steps each.
+    generator = Networks(5, max_bytes=1)
+    committee = CommitteeRegressor(network, generator=generator, random_state=0)
+    whole = committee.fit(X, X[:, 0]).members_
+    _press_after(monkeypatch, 24)
+    with pytest.warns(UserWarning, match="3 of 5 networks are trained, 1 of them") as w:
+        committee.fit(X, X[:, 0])
+    assert w[0].filename == __file__
+    assert [member.n_iter_ for member in committee.members_] == [10, 10, 4]
+    np.testing.assert_array_equal(committee.members_[1].coefs_[0], whole[1].coefs_[0])
+
+
+def test_the_second_one_is_python_s_own(handler):
+    with interruptible() as interruption:
+        signal.raise_signal(signal.SIGINT)
+        assert interruption.asked
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+def test_where_ctrl_c_is_ignored_it_stays_so():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with interruptible() as interruption:
+        signal.raise_signal(signal.SIGINT)
+    assert not interruption.asked

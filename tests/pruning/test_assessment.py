@@ -23,9 +23,9 @@ from committee import (
     ARDPruner,
     EPPruner,
     GreedyPruner,
-    KappaPruner,
     LeastSquares,
     OptimalWeights,
+    OrderPruner,
     ReduceErrorPruner,
     SimplexWeights,
     combine,
@@ -50,7 +50,7 @@ def cancer():
         EPPruner(),
         EPPruner(votes="equal"),
         ARDPruner(),
-        KappaPruner(5),
+        OrderPruner("kappa", 5),
         ReduceErrorPruner(5),
         GreedyPruner(),
         SimplexWeights(),
@@ -206,7 +206,7 @@ def test_the_measure_is_named():
     X, y = load_diabetes(return_X_y=True)
     forest = RandomForestRegressor(20, random_state=0).fit(X, y)
     path = prune(forest, X, y, oob=True).path_
-    assert path.measure == "cross-fitted RMSE"
+    assert path.measure == "held-out RMSE"
     assert path.own_measure == "leave-one-out mean squared error"
     assert len(path) == len(path.size)
 

@@ -17,9 +17,8 @@ from sklearn.preprocessing import StandardScaler
 
 from committee import (
     EPPruner,
-    KappaPruner,
     LeastSquares,
-    OrientationPruner,
+    OrderPruner,
     SimplexWeights,
     load,
     prune,
@@ -50,7 +49,7 @@ def _boosted(combiner):
 
 CASES = {
     "EP, forest": (_cancer, EPPruner),
-    "equal votes, forest": (_cancer, KappaPruner),
+    "equal votes, forest": (_cancer, OrderPruner),
     "one point, forest": (_cancer, SimplexWeights),
     "EP, regression": (_diabetes, EPPruner),
     "both signs, regression": (_diabetes, LeastSquares),
@@ -143,7 +142,7 @@ def test_the_whole_path_on_request(pruned, tmp_path):
 
 
 def test_a_limit_that_needs_others_names_the_sizes_that_there_are(tmp_path):
-    small, _ = _cancer(OrientationPruner(9))
+    small, _ = _cancer(OrderPruner("orientation", 9))
     large = small.path_.choose(max_members=20)
     again = saved(small, tmp_path)
     assert np.unique(again.path_.size[again.path_.available]).tolist() == [
@@ -159,7 +158,7 @@ def test_a_limit_that_needs_others_names_the_sizes_that_there_are(tmp_path):
 
 
 def test_a_committee_that_was_chosen_from_a_file(tmp_path):
-    small, X = _cancer(OrientationPruner(9))
+    small, X = _cancer(OrderPruner("orientation", 9))
     again = saved(small, tmp_path)
     assert str(again.summary()) == str(small.summary())
     five = again.path_.choose(max_members=5)
@@ -172,14 +171,14 @@ def test_a_committee_that_was_chosen_from_a_file(tmp_path):
 
 
 def test_a_copy_has_the_rows_and_a_deep_one_has_not():
-    small, _ = _cancer(KappaPruner(3))
+    small, _ = _cancer(OrderPruner("kappa", 3))
     assert copy.copy(small).path_.assessment is small.path_.assessment
     assert copy.copy(small).path_.available.all()
     assert not copy.deepcopy(small).path_.available.all()
 
 
 def test_inside_a_pipeline(tmp_path):
-    small, X = _cancer(OrientationPruner(4))
+    small, X = _cancer(OrderPruner("orientation", 4))
     model = make_pipeline(StandardScaler(), small)
     model[0].fit(X)
     again = saved(model, tmp_path, whole_path=True)
@@ -195,14 +194,14 @@ def test_only_a_path_can_be_kept_whole(tmp_path):
 
 
 def test_what_is_shown_of_a_path():
-    small, _ = _cancer(OrientationPruner(9))
+    small, _ = _cancer(OrderPruner("orientation", 9))
     before = repr(small.path_).splitlines()
     assert before[0] == "Path of 30 committees, 1 to 30 members"
     assert before[1].split() == ["members", *small.path_.own_measure.split()]
     assert "errors" not in vars(small.path_.assessment)  # and nothing was measured
     _ = small.path_.error, small.path_.n_bytes
     after = repr(pickle.loads(pickle.dumps(small)).path_).splitlines()
-    assert after[1].split() == ["members", "cross-fitted", "error", "rate", "bytes"]
+    assert after[1].split() == ["members", "held-out", "error", "rate", "bytes"]
     assert after[2].split()[:1] == ["1"]
     assert after[2].split()[2] == "±"
     assert after[7].strip() == "..."

@@ -137,7 +137,7 @@ def test_scoring_is_what_path_and_summary_measure(scoring):
     assert summary.error_before == pytest.approx(error(forest(), X, y), rel=1e-6)
     gap = error(small, X_test, y_test) - error(forest(), X_test, y_test)
     assert abs(summary.difference - gap) < 3 * summary.difference_se
-    assert small.path_.measure == f"cross-fitted {summary.measure}"
+    assert small.path_.measure == f"held-out {summary.measure}"
     with pytest.raises(ValueError, match="scoring must be one of accuracy"):
         prune(forest(), X, y, scoring="r2")
 
@@ -151,11 +151,11 @@ def test_another_scoring_without_pruning_again():
     chosen = small.path_.choose(scoring="neg_log_loss", **limits)
     expected = told.path_.choose(**limits)
     np.testing.assert_array_equal(chosen.support_, expected.support_)
-    assert chosen.path_.measure == "cross-fitted log-loss"
+    assert chosen.path_.measure == "held-out log-loss"
     np.testing.assert_allclose(chosen.path_.error, told.path_.error, rtol=1e-12)
     assert chosen.summary().measure == "log-loss"
     # The path that was asked still has its own errors.
-    assert small.path_.measure == "cross-fitted error rate"
+    assert small.path_.measure == "held-out error rate"
     back = chosen.path_.choose(scoring="accuracy", **limits)
     np.testing.assert_array_equal(back.support_, small.path_.choose(**limits).support_)
     for wrong in ("r2", "neg_mean_absolute_error"):

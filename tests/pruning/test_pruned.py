@@ -24,9 +24,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from committee import (
     Bagging,
-    BestPruner,
     CommitteeClassifier,
     EPPruner,
+    OrderPruner,
     Pool,
     PrunedClassifier,
     PrunedRegressor,
@@ -47,11 +47,11 @@ def test_a_clone_is_the_recipe(cancer):
     """It was 100 fresh bagged trees, and cross_val_score scored those."""
     X, y = cancer
     forest = RandomForestClassifier(40, max_depth=3, random_state=0)
-    small = prune(forest.fit(X, y), X, y, oob=True, combiner=BestPruner(5))
+    small = prune(forest.fit(X, y), X, y, oob=True, combiner=OrderPruner("best", 5))
     again = clone(small).fit(X, y)
     np.testing.assert_array_equal(again.support_, small.support_)
     np.testing.assert_array_equal(again.predict_proba(X), small.predict_proba(X))
-    fresh = PrunedClassifier(forest, combiner=BestPruner(5))
+    fresh = PrunedClassifier(forest, combiner=OrderPruner("best", 5))
     np.testing.assert_array_equal(
         cross_val_score(small, X, y, cv=3), cross_val_score(fresh, X, y, cv=3)
     )
@@ -94,12 +94,15 @@ def test_a_booster_is_pruned_on_rows_that_it_was_not_trained_on():
 def test_grids_reach_the_ensemble_and_the_combiner(cancer):
     X, y = cancer
     small = PrunedClassifier(RandomForestClassifier(10, random_state=0))
-    grid = {"estimator__max_depth": [1, 4], "combiner": [EPPruner(), BestPruner(3)]}
+    grid = {
+        "estimator__max_depth": [1, 4],
+        "combiner": [EPPruner(), OrderPruner("best", 3)],
+    }
     search = GridSearchCV(small, grid, cv=2).fit(X, y)
     assert search.best_estimator_.members_[0].max_depth in (1, 4)
     assert len(search.cv_results_["params"]) == 4
     # A search stands for what it chose.
-    pruned = prune(search, X, y, oob=False, combiner=BestPruner(2))
+    pruned = prune(search, X, y, oob=False, combiner=OrderPruner("best", 2))
     assert clone(pruned).estimator.get_params()["estimator__max_depth"] in (1, 4)
 
 
@@ -130,7 +133,9 @@ def test_a_committee_may_be_the_ensemble():
         bag = CommitteeClassifier(
             tree, generator=Bagging(10), combiner=weigher, random_state=0
         )
-        small = PrunedClassifier(bag, combiner=BestPruner(3), random_state=0).fit(X, y)
+        small = PrunedClassifier(
+            bag, combiner=OrderPruner("best", 3), random_state=0
+        ).fit(X, y)
         assert small.n_members_ == 3
         assert small.summary().oob is oob
         assert small.classes_.tolist() == ["a", "b", "c"]

@@ -31,7 +31,6 @@ from committee import (
     prune,
     refine,
     save,
-    shrink,
     to_onnx,
 )
 from committee.pruning import refiner
@@ -297,9 +296,9 @@ def test_shap_explains_what_to_sklearn_returns(
 def test_a_part_of_the_training_rows_is_refused(
     classifier, labelled, regressor, friedman
 ):
-    with pytest.raises(ValueError, match="some of the rows"):
+    with pytest.raises(ValueError, match="a part of the training rows"):
         refine(classifier, labelled[0][:200], labelled[1][:200], max_members=5)
-    with pytest.raises(ValueError, match="some of the rows"):
+    with pytest.raises(ValueError, match="a part of the training rows"):
         refine(regressor, friedman[0][100:300], friedman[1][100:300], max_members=5)
 
 
@@ -351,8 +350,6 @@ def test_lists_and_what_makes_other_columns_are_taken(regressor, friedman):
     ).fit(X, y)
     small = refine(pipeline, X, y, max_members=5, oob=True)
     np.testing.assert_allclose(small.to_sklearn().predict(Z), small.predict(Z))
-    shrunk = shrink(pipeline, strength=0)
-    np.testing.assert_allclose(shrunk.predict(Z), pipeline.predict(Z))
 
 
 def test_a_committee_of_ours_knows_its_rows(friedman):
@@ -388,7 +385,7 @@ def test_what_cannot_be_refined_is_refused(friedman, labelled, regressor):
         prune(boosted, X[:2], y, refine=True)  # before the rows are looked at
     mixed = VotingRegressor([("line", LinearRegression())]).fit(X, y)
     with pytest.raises(ValueError, match="LinearRegression"):
-        shrink(mixed)
+        refine(mixed, X, y)
     votes = AdaBoostClassifier(n_estimators=3).fit(*labelled[:2])
     with pytest.raises(ValueError, match="one vote each"):
         refine(votes, *labelled[2:])
@@ -413,17 +410,6 @@ def test_training_rows_are_recognised(regressor, friedman, small):
     with pytest.warns(UserWarning, match="out of bag"):
         found = refine(regressor, X, y, max_members=10)
     assert np.array_equal(found.predict(Z), small.predict(Z))
-
-
-def test_shrinking_by_nothing_is_the_forest():
-    X, y = load_breast_cancer(return_X_y=True)
-    forest = RandomForestClassifier(10, random_state=0).fit(X, y)
-    np.testing.assert_allclose(
-        shrink(forest, strength=0).predict_proba(X), forest.predict_proba(X), atol=1e-12
-    )
-    assert (shrink(forest).predict_proba(X).max(axis=1) < 1).all()
-    with pytest.raises(ValueError, match="strength must be"):
-        shrink(forest, strength=-1)
 
 
 def test_the_log_loss_before_is_that_of_all_trees(labelled):

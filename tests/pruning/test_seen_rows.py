@@ -171,9 +171,9 @@ def mixed(n_seen, n_fresh):
 def test_training_rows_among_fresh_ones_are_noticed(forest, ship):
     """Half of 120 rows are too many, a sixth is warned of; both were taken as fresh."""
     forest = forest(60, **SEED).fit(X, Y)
-    with pytest.warns(UserWarning, match="Some of these rows seem to be among"):
+    with pytest.warns(UserWarning, match="Some of these rows seem to be training rows"):
         ship(forest, *mixed(60, 300))
-    with pytest.raises(ValueError, match="alone or with others"):
+    with pytest.raises(ValueError, match="a part of the training rows"):
         ship(forest, *mixed(60, 0))
 
 
@@ -197,7 +197,7 @@ def test_a_mask_that_is_too_large_is_not_made(monkeypatch):
 def test_rows_that_all_members_know_are_warned_of():
     """Few of the training rows: nothing tells them, but all members are right there."""
     forest = ExtraTreesClassifier(20, **SEED).fit(X, Y)
-    with pytest.warns(UserWarning, match="hardly tell the members apart"):
+    with pytest.warns(UserWarning, match="members can hardly be told apart"):
         prune(forest, X[:40], Y[:40])
 
 
@@ -207,7 +207,7 @@ def test_easy_rows_are_not_refused(rng):
     y = (x[:, 0] > 0).astype(int)
     x[:, 0] += np.where(y, 5.0, -5.0)
     forest = RandomForestClassifier(10, **SEED).fit(x[:200], y[:200])
-    with pytest.warns(UserWarning, match="oob=False is without this warning"):
+    with pytest.warns(UserWarning, match="oob=False suppresses this warning"):
         small = prune(forest, x[200:], y[200:])
     assert small.score(x[200:], y[200:]) == 1.0
 

@@ -11,11 +11,11 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from committee import (
     Bagging,
-    BestPruner,
     CommitteeClassifier,
     CommitteeRegressor,
     EPPruner,
     MixtureOfExpertsRegressor,
+    OrderPruner,
     Pool,
     report,
 )
@@ -326,7 +326,7 @@ def long_names(pages):
     name = "logistic_regression_with_an_elastic_net_penalty_and_scaling"
     pool = Pool([(name, GaussianNB()), ("Nearest Neighbours", KNeighborsClassifier())])
     committee = CommitteeClassifier(
-        generator=pool, combiner=BestPruner(2), random_state=0
+        generator=pool, combiner=OrderPruner("best", 2), random_state=0
     ).fit(X[::2], y[::2])
     report(committee, X[1::2], y[1::2], pages / "long.html")
 

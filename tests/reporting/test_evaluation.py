@@ -7,19 +7,22 @@ import pytest
 from scipy.stats import binomtest, norm
 from sklearn.datasets import load_iris
 from sklearn.ensemble import (
+    AdaBoostClassifier,
     AdaBoostRegressor,
     GradientBoostingClassifier,
     RandomForestClassifier,
     StackingClassifier,
+    StackingRegressor,
 )
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from committee import ambiguity, error_correlation, member_predictions, prune
+from committee.ensembles import roster_of
 from committee.reporting import evaluation as module
-from committee.reporting.evaluation import evaluate_members
+from committee.reporting.evaluation import constant, evaluate_members, own_answer
 
 
 def test_errors_of_classes_are_those_of_the_whole_F(classifier):
@@ -217,3 +220,29 @@ def test_training_rows_are_recognised(rng):
     for model in (forest, small):
         assert evaluate_members(model, X[:100], y[:100]).is_training
         assert not evaluate_members(model, X[100:], y[100:]).is_training
+
+
+def test_an_ensemble_with_a_rule_of_its_own_is_asked_for_probabilities():
+    X, y = load_iris(return_X_y=True)
+    boosted = AdaBoostClassifier(n_estimators=3, random_state=0).fit(X, y)
+    output = np.eye(3)[boosted.predict(X)]
+    found = own_answer(boosted, roster_of(boosted), X, output)
+    np.testing.assert_allclose(found.p, boosted.predict_proba(X))
+    np.testing.assert_array_equal(found.predicted, boosted.predict(X))
+
+
+def test_a_second_layer_predicts_itself(rng):
+    X = rng.normal(size=(40, 2))
+    stack = StackingRegressor([("a", Ridge()), ("b", LinearRegression())], cv=2)
+    stack.fit(X, X[:, 0])
+    found = own_answer(stack, roster_of(stack), X, np.zeros(40))
+    np.testing.assert_allclose(found.predicted, stack.predict(X))
+
+
+def test_the_constant_is_the_weighted_share_or_mean():
+    s = np.array([3.0, 1.0, 1.0])
+    classes = constant(np.array([0, 1, 1]), s, ["a", "b"])
+    assert classes.predicted.tolist() == [0, 0, 0]
+    np.testing.assert_allclose(classes.p[0], [0.6, 0.4])
+    mean = constant(np.array([0.0, 1.0, 4.0]), s, None)
+    assert mean.predicted.tolist() == [1.0] * 3

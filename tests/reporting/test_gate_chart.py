@@ -23,9 +23,9 @@ from committee import (
     gate_usage,
     report,
 )
-from committee.reporting import charts
+from committee.reporting import member_charts
 from committee.reporting.evaluation import evaluate_members
-from committee.reporting.gate_chart import gate_chart
+from committee.reporting.member_charts import gate
 from committee.reporting.page import rounded
 
 
@@ -44,7 +44,7 @@ def mixture():
 
 def test_shares_entropy_and_the_columns_that_tell_most(mixture):
     X, y = _quadrants(200, seed=1)
-    found = gate_chart(evaluate_members(mixture, X, y), X, list("abcd"))
+    found = gate(evaluate_members(mixture, X, y), X, list("abcd"))
     G = mixture[-1].gate_weights(mixture[:-1].transform(X))
     usage = gate_usage(G)
     order = np.argsort(-usage.share, kind="stable")
@@ -60,13 +60,13 @@ def test_shares_entropy_and_the_columns_that_tell_most(mixture):
     np.testing.assert_allclose(first[:, 2], G.max(axis=1)[G.argmax(axis=1) == order[0]])
     json.dumps(rounded(found), allow_nan=False)
     html = report(mixture, X, y)
-    assert "Who answers where?" in html
+    assert "Which member has the largest weight where?" in html
 
 
 def test_the_terms_of_ambiguity_are_those_of_the_gate(mixture):
     X, y = _quadrants(200, seed=1)
     evaluated = evaluate_members(mixture, X, y)
-    total = charts.ambiguity(evaluated, evaluated.roster.weights)["total"]
+    total = member_charts.ambiguity(evaluated, evaluated.roster.weights)["total"]
     terms = ambiguity(evaluated.F, y, evaluated.gate)
     np.testing.assert_allclose(total["ensemble"], terms.ensemble_error)
     np.testing.assert_allclose(
@@ -87,14 +87,14 @@ def test_frames_with_text_have_a_picture_of_their_numbers():
     ).fit(frame[::2], y[::2])
     evaluated = evaluate_members(committee, frame[1::2], y[1::2])
     rows = frame[1::2].assign(text="t")
-    found = gate_chart(evaluated, rows, [str(m) for m in range(6)])
+    found = gate(evaluated, rows, [str(m) for m in range(6)])
     assert {found["picture"]["x_label"], found["picture"]["y_label"]} < set("abcd")
     six = replace(evaluated, gate=np.eye(6)[np.arange(75) % 6])
-    groups = gate_chart(six, rows, [*"abcd", "others", "f"])["picture"]["groups"]
+    groups = gate(six, rows, [*"abcd", "others", "f"])["picture"]["groups"]
     assert [g["rest"] for g in groups] == [False] * 4 + [True]
     assert sum(len(g["points"]) for g in groups) == 75
-    assert gate_chart(evaluated, rows[["text", "a"]], list("abcdef"))["picture"] is None
-    assert gate_chart(evaluated, sparse.eye(75), list("abcdef"))["picture"] is None
+    assert gate(evaluated, rows[["text", "a"]], list("abcdef"))["picture"] is None
+    assert gate(evaluated, sparse.eye(75), list("abcdef"))["picture"] is None
 
 
 def test_a_gate_that_learned_nothing_says_so_and_no_gate_says_nothing():
@@ -105,8 +105,10 @@ def test_a_gate_that_learned_nothing_says_so_and_no_gate_says_nothing():
     assert gated.gate_.gate_share_ == 0.0
     html = report(gated, X[1::2], y[1::2])
     assert "has kept the same weights on every row" in html
-    assert "Means over the rows" in html
+    assert "these are means over the rows" in html
     plain = CommitteeClassifier(generator=pool, random_state=0).fit(X[::2], y[::2])
     evaluated = evaluate_members(plain, X[1::2], y[1::2])
-    assert gate_chart(evaluated, X[1::2], ["a", "b"]) is None
-    assert "Who answers where?" not in report(plain, X[1::2], y[1::2])
+    assert gate(evaluated, X[1::2], ["a", "b"]) is None
+    assert "Which member has the largest weight where?" not in report(
+        plain, X[1::2], y[1::2]
+    )

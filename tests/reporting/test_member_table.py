@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from committee import CommitteeRegressor, Pool
 from committee.displays.sources import core_of
 from committee.reporting.evaluation import evaluate_members
-from committee.reporting.member_table import member_table
+from committee.reporting.page_text import member_table
 
 
 def test_there_is_an_entry_for_every_member(classifier):

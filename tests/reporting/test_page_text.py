@@ -12,13 +12,11 @@ from sklearn.ensemble import (
 )
 
 from committee import Bagging, CommitteeRegressor, prune, refine, report
-from committee._format import byte_size, percent
+from committee._format import NumberFormat, byte_size, percent
 from committee.reporting import page_text
-from committee.reporting.answers import Answer
-from committee.reporting.charts import path_chart
-from committee.reporting.evaluation import evaluate_members
-from committee.reporting.member_table import core_of, member_table
-from committee.reporting.number_format import NumberFormat
+from committee.reporting.evaluation import Answer, evaluate_members
+from committee.reporting.member_charts import path_chart
+from committee.reporting.page_text import core_of, member_table
 
 RATE = NumberFormat.of("error rate", 0.1)
 
@@ -67,7 +65,7 @@ def test_headlines_of_a_pruned_forest_are_those_of_its_summary(pruned):
     assert gain["note"].startswith((gap, "the same on every row"))
     lines = {name: cells for name, *cells in page_text.pruning(core)}
     assert lines["members"][:2] == ["30", str(core.n_members_)]
-    assert lines["error rate, cross-fitted"][0] == before
+    assert lines["held-out error rate"][0] == before
 
 
 def test_a_refined_forest_shows_leaves_and_depth():
@@ -80,7 +78,7 @@ def test_a_refined_forest_shows_leaves_and_depth():
     found = small.summary().refinement
     assert lines["leaves"] == (f"{found.leaves_before:,}", f"{found.leaves_after:,}")
     assert lines["deepest tree"][1] == str(found.depth_after)
-    assert "RMSE of as many trees, unrefined" in lines
+    assert "held-out RMSE of as many trees, unrefined" in lines
     assert "<caption>" in report(small, X, y)
 
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-from committee import BestPruner, RandomPruner, prune, report
+from committee import OrderPruner, prune, report
+from committee._format import NumberFormat
 from committee.displays.sources import core_of
-from committee.reporting.evaluation import Comparison, evaluate_members
-from committee.reporting.member_table import member_table
-from committee.reporting.number_format import NumberFormat
+from committee.reporting.evaluation import ComparedError, evaluate_members
+from committee.reporting.page_text import member_table
 from committee.reporting.verdict import _compared, verdict
 
 
@@ -41,13 +41,13 @@ def test_a_pruned_forest_is_compared_with_the_forest_on_these_rows(rows):
     # A copy without a summary says what it does not know.
     other = prune(forest, X[200:400], y[200:400])
     main, *_ = said(pickle.loads(pickle.dumps(other)), X[400:], y[400:])
-    assert "before pruning is not at hand" in main["text"]
+    assert "before pruning is not available" in main["text"]
     assert main["text"] in report(pickle.loads(pickle.dumps(other)), X[400:], y[400:])
 
 
 def test_one_random_tree_is_clearly_worse(rows):
     forest, X, y = rows
-    one = prune(forest, X[200:400], y[200:400], combiner=RandomPruner(1))
+    one = prune(forest, X[200:400], y[200:400], combiner=OrderPruner("random", 1))
     main = said(one, X[400:], y[400:])[0]
     assert main["kind"] == "warning"
     assert "clearly worse (+" in main["text"]
@@ -61,16 +61,16 @@ def test_training_rows_and_empty_members_are_warned_of(rows):
     noise = np.random.default_rng(1).normal(size=300)
     blind = RandomForestRegressor(5, random_state=0).fit(X[:200], noise[:200])
     texts = [s["text"] for s in said(blind, X[400:], noise)]
-    assert any("no better than always answering the mean" in text for text in texts)
+    assert any("not better than always predicting the mean" in text for text in texts)
 
 
 @pytest.mark.parametrize(
     ("gap", "word"), [(0.05, "clearly better"), (-0.05, "clearly worse"), (0.001, "no")]
 )
 def test_a_difference_is_one_beyond_two_standard_errors(gap, word):
-    other = Comparison(0.1 + gap, 0.0, 1.0, gap, 0.01)
-    _, text = _compared("It", "others", other, NumberFormat.of("error rate", 0.1))
-    assert f": {word}" in text
+    other = ComparedError(0.1 + gap, 0.0, 1.0, gap, 0.01)
+    found = _compared("It", "others", other, NumberFormat.of("error rate", 0.1))
+    assert f": {word}" in found["text"]
 
 
 def test_a_committee_without_a_combiner_is_set_beside_its_best_member(rows):
@@ -78,5 +78,5 @@ def test_a_committee_without_a_combiner_is_set_beside_its_best_member(rows):
     main = said(forest, X[400:], y[400:])[0]
     assert main["text"].startswith("All 40 members have an error rate of")
     assert "the best of them alone" in main["text"]
-    few = prune(forest, X[200:400], y[200:400], combiner=BestPruner(1))
+    few = prune(forest, X[200:400], y[200:400], combiner=OrderPruner("best", 1))
     assert said(few, X[400:], y[400:])[0]["text"].startswith("1 of 40 members has")

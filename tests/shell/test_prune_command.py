@@ -33,7 +33,7 @@ def test_a_committee_is_pruned_on_the_rows_it_was_trained_on(model, data, folder
     assert report["summary"]["oob"] is True
     # The file knows it, for its page.
     assert small.last.summary().to_dict() == report["summary"]
-    assert small.last.path_.measure.startswith("cross-fitted")
+    assert small.last.path_.measure.startswith("held-out")
     assert (small.last.path_.n_bytes > 0).all()
     before = read_model(f"{model}.skops")
     assert (small.columns, small.target) == (before.columns, before.target)

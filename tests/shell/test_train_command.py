@@ -8,10 +8,10 @@ import pytest
 
 from committee import (
     Bagging,
-    BestPruner,
     CommitteeClassifier,
     CommitteeRegressor,
     EPPruner,
+    OrderPruner,
     Pool,
 )
 from committee.shell.choices import PRESETS
@@ -82,7 +82,7 @@ def test_the_held_out_error_is_that_of_members_who_did_not_see_the_row(rng):
     y = X[:, 0] + 0.1 * rng.normal(size=60)
     committee = CommitteeRegressor(
         generator=Bagging(5),
-        combiner=BestPruner(5),
+        combiner=OrderPruner("best", 5),
         uncertainty=True,
         random_state=0,
     )

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from committee import Average, BestPruner
+from committee import Average, OrderPruner
 from studies.votes import (
     Votes,
     boosted,
@@ -35,7 +35,7 @@ def test_ties_of_equal_votes_are_exact():
 
 
 def test_errors_against_counting(classes):
-    numbers = measure(classes, {"best": BestPruner(5)})
+    numbers = measure(classes, {"best": OrderPruner("best", 5)})
     ones = (classes.F[..., 1] > 0).sum(axis=1)
     expected = np.where(2 * ones == 20, 0.5, (2 * ones > 20) != classes.y)
     assert numbers["unpruned.error"] == pytest.approx(100 * expected.mean())

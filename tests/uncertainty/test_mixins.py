@@ -154,7 +154,7 @@ def test_another_size_from_a_file_has_no_rows(pruned):
     size = copied.path_.size[copied.path_.assessment.available].min()
     few = copied.path_.choose(max_members=int(size))
     assert few.n_members_ < copied.n_members_
-    with pytest.raises(ValueError, match="before it is saved"):
+    with pytest.raises(ValueError, match="before it was saved"):
         few.predict_interval(np.zeros((1, 10)))
 
 
@@ -220,15 +220,15 @@ def test_questions_that_make_no_sense(pruned, numbers):
 def test_a_committee_without_held_out_rows_says_what_to_do(numbers, classes):
     X, y = numbers[:2]
     model = CommitteeRegressor(generator=Bagging(3)).fit(X, y)
-    with pytest.raises(ValueError, match="fit it with uncertainty=True, or take"):
+    with pytest.raises(ValueError, match="Fit it with uncertainty=True, or use"):
         model.predict_interval(X)
     X, y = classes[:2]
     model = CommitteeClassifier(generator=Bagging(3)).fit(X, y)
-    with pytest.raises(ValueError, match="predict_set needs rows that neither"):
+    with pytest.raises(ValueError, match="predict_set needs held-out rows"):
         model.predict_set(X)
     model.set_params(uncertainty=True).fit(X, y)
     model.set_params(uncertainty=False).fit(X, y)  # nothing old stays
-    with pytest.raises(ValueError, match="predict_set needs rows that neither"):
+    with pytest.raises(ValueError, match="predict_set needs held-out rows"):
         model.predict_set(X)
 
 

@@ -275,7 +275,7 @@ class Probit:
             margin = self.S[:, active] @ v
             return float(self.weight @ log_ndtr(margin) - 0.5 * (alpha * v) @ v)
 
-        # The latent Gaussian's curvature bounds that of the data: its step never fails.
+        # The latent Gaussian's curvature bounds the curvature of the data: no step fails.
         gradient, curvature = self.slope(active, w)
         for L in (curvature, self.L[np.ix_(active, active)]):
             new = solve_nnqp(L + np.diag(alpha), gradient + L @ w)

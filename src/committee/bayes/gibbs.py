@@ -4,7 +4,7 @@ A Gaussian kept above zero is sampled by Hamiltonian paths that are known in clo
 form and bounce off the walls w_i = 0 (Pakman and Paninski, 2014): velocities are drawn
 anew from their conditional, as in Gibbs sampling, and no path is ever refused.
 
-With probit terms the paths are those of a guide, and the end of a path is accepted by
+With probit terms the paths follow a guide, and the end of a path is accepted by
 how much more the posterior gained than the guide. There are two: the Gaussian of EP's
 row sites, close to the posterior, and the prior, whose paths reach its tails. Neither
 changes what is sampled, only how fast. Latent variables (Albert and Chib, 1993) would
@@ -12,17 +12,32 @@ do for rows of weight one only. All chains run side by side.
 
 A weight that the rows press against its wall is all but exponential, and paths would
 bounce there without end: such weights are proposed from that exponential instead.
+
+`split_r_hat` and `effective_sample_size` compare the chains. `votes_left_out` and
+`targets_left_out` estimate leave-one-out errors by importance sampling:
+
+    p(w | y without case n) ~ p(w | y) / p(y_n | w):    r_sn = 1 / p(y_n | w_s)
+
+are weights of the draws s with which sums belong to the posterior without case n. Ratios
+above sqrt(S) times their mean are cut off there, so that no single draw decides (Ionides,
+2008). A case of weight s is left out once, or as a whole if s < 1, as in
+`committee.ep.loo`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
-from scipy.special import log_ndtr
+from numpy.typing import ArrayLike
+from scipy.fft import irfft, next_fast_len, rfft
+from scipy.special import log_ndtr, logsumexp, ndtri
+from scipy.stats import rankdata
 
 from committee._parallel import one_thread
 from committee._typing import BoolArray, FloatArray, IntArray
+from committee.ep.arrays import in_units
+from committee.ep.loo import LeaveOneOut, Loss, vote_loo
 from committee.ep.posterior import classification_posterior
 from committee.ep.sites import Normal, normal
 from committee.linalg import solve_nnqp
@@ -129,7 +144,7 @@ class _Guide:
 
 
 class _Paths:
-    """Paths of some weights, those of a Gaussian with the other weights at zero."""
+    """Paths of some weights under a Gaussian with the other weights at zero."""
 
     def __init__(self, P: FloatArray, h: FloatArray, members: IntArray) -> None:
         self.P, self.h, self.members = P, h, members
@@ -259,3 +274,173 @@ def _time_to_walls(x: FloatArray, v: FloatArray, mean: FloatArray) -> FloatArray
     t = np.arctan2(v, x) + np.arccos(np.clip(cosine, -1.0, 1.0))
     falling = (x <= -mean) & (v < 0.0)
     return np.where(falling, 0.0, np.where(reach, np.maximum(t, 0.0), np.inf))
+
+
+def split_r_hat(draws: ArrayLike) -> FloatArray:
+    """Return the rank-normalised split R-hat, one where the chains agree.
+
+        R = sqrt( ((n - 1) / n W + B / n) / W ),    the larger of two
+
+    W is the mean variance within the half chains and B / n the variance between
+    their means, once for the normal scores of the draws and once for those of their
+    distance from the median, which finds chains that differ in scale only. draws
+    (chains, n, ...) with n >= 4; 1 for draws that never move.
+    """
+    x = _halves(draws)
+    flat = x.reshape(-1, *x.shape[2:])
+    folded = np.abs(x - np.median(flat, axis=0))
+    return np.maximum(_r_hat(_normal_scores(x)), _r_hat(_normal_scores(folded)))
+
+
+def effective_sample_size(draws: ArrayLike) -> FloatArray:
+    """Return the number of independent draws whose mean is equally precise.
+
+        ESS = C n / (1 + 2 sum_t rho_t)
+
+    The sum over lags ends where pairs of neighbouring autocorrelations, made to
+    decrease, reach zero (Geyer, 1992). Chains that disagree count for less. At most
+    C n log10(C n), for draws that alternate around their mean.
+    """
+    x = _halves(draws)
+    total = x.shape[0] * x.shape[1]
+    within, pooled = _variances(x)
+    covariance = _autocovariance(x).mean(axis=0)
+    still = pooled == 0.0
+    # Chains that differ raise every autocorrelation: the pooled variance holds both.
+    rho = 1.0 - (within - covariance) / np.where(still, 1.0, pooled)
+    rho[0] = 1.0
+    pairs = rho[: len(rho) // 2 * 2].reshape(-1, 2, *rho.shape[1:]).sum(axis=1)
+    positive = np.logical_and.accumulate(pairs > 0.0, axis=0)
+    pairs = np.minimum.accumulate(np.where(positive, pairs, 0.0), axis=0)
+    time = np.maximum(2.0 * pairs.sum(axis=0) - 1.0, 1.0 / np.log10(total))
+    return np.where(still, float(total), total / time)
+
+
+def _halves(draws: ArrayLike) -> FloatArray:
+    """Return (2 C, n // 2, ...): both halves of each chain, a middle draw left out."""
+    x = np.asarray(draws, dtype=np.float64)
+    if x.ndim < 2 or x.shape[1] < 4:
+        raise ValueError(
+            "draws must have shape (chains, n, ...) with n >= 4. "
+            f"Got an array of shape {x.shape}."
+        )
+    half = x.shape[1] // 2
+    return np.concatenate([x[:, :half], x[:, -half:]])
+
+
+def _variances(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return W, and (n - 1) / n W + B / n."""
+    n = x.shape[1]
+    within = x.var(axis=1, ddof=1).mean(axis=0)
+    between = x.mean(axis=1).var(axis=0, ddof=1)
+    return within, (n - 1) / n * within + between
+
+
+def _r_hat(x: FloatArray) -> FloatArray:
+    within, pooled = _variances(x)
+    diverged = np.where(pooled > 0.0, np.inf, 1.0)
+    ratio = np.divide(pooled, within, out=diverged, where=within > 0.0)
+    return np.asarray(np.sqrt(ratio))
+
+
+def _normal_scores(x: FloatArray) -> FloatArray:
+    """Return Phi^-1((rank - 3/8) / (S + 1/4)), ranks over all S draws."""
+    flat = x.reshape(x.shape[0] * x.shape[1], -1)
+    ranks = rankdata(flat, axis=0)
+    return np.asarray(ndtri((ranks - 0.375) / (len(flat) + 0.25)).reshape(x.shape))
+
+
+def _autocovariance(x: FloatArray) -> FloatArray:
+    """Return the autocovariances of each chain at lags 0..n-1, divided by n - 1."""
+    n = x.shape[1]
+    # Padded to 2 n, so that the ends of a chain do not meet.
+    size = next_fast_len(2 * n, real=True)
+    spectrum = rfft(x - x.mean(axis=1, keepdims=True), size, axis=1)
+    covariance = irfft(np.abs(spectrum) ** 2, size, axis=1)[:, :n]
+    return np.asarray(covariance / (n - 1))
+
+
+# Numbers in a table of draws by rows: 16 MB.
+_ELEMENTS = 2_000_000
+
+
+def votes_left_out(
+    draws: FloatArray,
+    S: FloatArray,
+    *,
+    weight: FloatArray | None = None,
+    group: int = 1,
+) -> LeaveOneOut:
+    """LooScore probit votes without each case, of `group` consecutive rows.
+
+    draws (n, a) are weights of the columns of S (N, a), the signed rows y_n F_n.
+    """
+    mean, var, density = np.empty(len(S)), np.empty(len(S)), np.empty(len(S))
+    for rows in _blocks(len(draws), len(S), group):
+        z = draws @ S[rows].T
+        log_p = log_ndtr(z)
+        ratio = _ratios(log_p, weight, rows, group)
+        mean[rows], var[rows] = _moments(ratio, z)
+        density[rows] = logsumexp(log_p, b=ratio, axis=0)
+    return vote_loo(mean, var, density, weight, group)
+
+
+def targets_left_out(
+    draws: FloatArray,
+    F: FloatArray,
+    y: FloatArray,
+    noise: float,
+    *,
+    y_scale: float = 1.0,
+    weight: FloatArray | None = None,
+    loss: Loss | None = None,
+) -> LeaveOneOut:
+    """LooScore Gaussian rows, each left out.
+
+    draws (n, a) are weights of the columns of F (N, a). All is in units of `y_scale`,
+    the result is not; `loss` as in `residual_loo`.
+    """
+    mean, var, density = np.empty(len(y)), np.empty(len(y)), np.empty(len(y))
+    for rows in _blocks(len(draws), len(y), 1):
+        z = draws @ F[rows].T
+        log_p = -0.5 * (np.log(2.0 * np.pi * noise) + (y[rows] - z) ** 2 / noise)
+        ratio = _ratios(log_p, weight, rows, 1)
+        mean[rows], var[rows] = _moments(ratio, z)
+        density[rows] = logsumexp(log_p, b=ratio, axis=0)
+    outside = in_units(mean, y_scale)
+    squares = in_units((y - mean) ** 2, y_scale, y_scale)
+    losses = squares if loss is None else loss(outside)
+    group = len(y) // len(losses)
+    return LeaveOneOut(
+        mean=outside,
+        var=in_units(var, y_scale, y_scale),
+        loss=losses,
+        log_density=(density - np.log(y_scale)).reshape(-1, group).sum(axis=1),
+        weight=None if weight is None else weight[::group],
+    )
+
+
+def _blocks(n_draws: int, n_rows: int, group: int) -> Iterator[slice]:
+    """Split rows into blocks of whole cases."""
+    size = group * max(1, _ELEMENTS // n_draws // group)
+    for start in range(0, n_rows, size):
+        yield slice(start, min(start + size, n_rows))
+
+
+def _ratios(
+    log_p: FloatArray, weight: FloatArray | None, rows: slice, group: int
+) -> FloatArray:
+    """Return the weights of the draws without each row's case, (n, rows), of sum one."""
+    n = len(log_p)
+    log_r = -log_p.reshape(n, -1, group).sum(axis=2)
+    if weight is not None:
+        log_r = log_r * np.minimum(weight[rows][::group], 1.0)
+    ratio = np.exp(log_r - log_r.max(axis=0))
+    ratio = np.minimum(ratio, np.sqrt(n) * ratio.mean(axis=0))
+    return np.repeat(ratio / ratio.sum(axis=0), group, axis=1)
+
+
+def _moments(ratio: FloatArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return mean and variance of each column of z under the weights."""
+    mean = np.sum(ratio * z, axis=0)
+    return mean, np.sum(ratio * (z - mean) ** 2, axis=0)

@@ -36,8 +36,8 @@ _MOST_LEVERAGE = 0.9
 _TINY = np.finfo(np.float64).tiny
 
 
-class Sums(NamedTuple):
-    """Sums over rows at a point w, (M,), with r_n = z_n.,y_n - E_p z_n.
+class PoolSums(NamedTuple):
+    """PoolSums over rows at a point w, (M,), with r_n = z_n.,y_n - E_p z_n.
 
     Attributes
     ----------
@@ -59,9 +59,9 @@ class Sums(NamedTuple):
     hessian: FloatArray
     scatter: FloatArray
 
-    def plus(self, other: Sums) -> Sums:
-        """Return those of the rows of both."""
-        return Sums(
+    def plus(self, other: PoolSums) -> PoolSums:
+        """Return the sums over both sets of rows."""
+        return PoolSums(
             self.weight + other.weight,
             self.value + other.value,
             self.gradient + other.gradient,
@@ -69,7 +69,7 @@ class Sums(NamedTuple):
             self.scatter + other.scatter,
         )
 
-    def towards(self, d: FloatArray) -> Sums:
+    def towards(self, d: FloatArray) -> PoolSums:
         """Return the sums at w + d by the quadratic at w, J as it is."""
         Hd = self.hessian @ d
         value = self.value + float(self.gradient @ d - d @ Hd / 2)
@@ -104,7 +104,7 @@ def row_sums(
     *,
     held_out: BoolArray | None = None,
     sample_weight: FloatArray | None = None,
-) -> Sums:
+) -> PoolSums:
     """Return the sums of rows F (N, M, K) and class codes y at weights w.
 
     A member that abstains has z = 0, and where H_n of M members vote the slope of the
@@ -145,13 +145,13 @@ def _slopes(held_out: BoolArray) -> FloatArray:
     return slopes
 
 
-def _sums(z: FloatArray, y: IntArray, s: FloatArray, w: FloatArray) -> Sums:
+def _sums(z: FloatArray, y: IntArray, s: FloatArray, w: FloatArray) -> PoolSums:
     """Return the sums of rows z (N, K, M)."""
     log_p = log_softmax(z @ w, axis=1)
     B, r = _pulls(z, y, s, np.exp(log_p))
     value = float(s @ log_p[np.arange(len(y)), y])
     B = B.reshape(-1, len(w))
-    return Sums(float(s.sum()), value, r.sum(axis=0), B.T @ B, r.T @ r)
+    return PoolSums(float(s.sum()), value, r.sum(axis=0), B.T @ B, r.T @ r)
 
 
 def _pulls(
@@ -196,7 +196,7 @@ def loo_scores(
 
 
 def fit_log_pool(
-    at: Callable[[FloatArray], Sums], n_members: int, shrinkage: float | None = None
+    at: Callable[[FloatArray], PoolSums], n_members: int, shrinkage: float | None = None
 ) -> Pooled:
     """Return the w of least loss, with lambda = N times the shrinkage.
 
@@ -206,12 +206,12 @@ def fit_log_pool(
 
     with exact zeros, and half as far where that does not lower the loss. Without a
     shrinkage it is the one whose minimiser has the least leave-one-out loss (`loo`) by
-    the same quadratic: no further look at the rows.
+    the same quadratic, without another pass over the rows.
 
     Parameters
     ----------
     at : callable
-        `Sums` of all rows at weights (M,).
+        `PoolSums` of all rows at weights (M,).
     n_members : int
         M.
     shrinkage : float, optional
@@ -234,7 +234,7 @@ def fit_log_pool(
     return Pooled(w, float(chosen), loo(found, w, chosen), _cov(found, w, chosen))
 
 
-def _minimiser(found: Sums, w: FloatArray, rho: float) -> FloatArray:
+def _minimiser(found: PoolSums, w: FloatArray, rho: float) -> FloatArray:
     """Return the v >= 0 of least loss by the quadratic at w."""
     M, lam = len(w), rho * found.weight
     A = found.hessian + lam * np.eye(M)
@@ -242,12 +242,12 @@ def _minimiser(found: Sums, w: FloatArray, rho: float) -> FloatArray:
 
 
 def _lower(
-    at: Callable[[FloatArray], Sums],
-    found: Sums,
+    at: Callable[[FloatArray], PoolSums],
+    found: PoolSums,
     w: FloatArray,
     target: FloatArray,
     rho: float,
-) -> tuple[FloatArray, Sums]:
+) -> tuple[FloatArray, PoolSums]:
     """Return a point on the way to the target with a lower loss, and its sums."""
     before = _loss(found, w, rho)
     for halvings in range(30):
@@ -258,18 +258,18 @@ def _lower(
     return w, found
 
 
-def _loss(found: Sums, w: FloatArray, rho: float) -> float:
+def _loss(found: PoolSums, w: FloatArray, rho: float) -> float:
     """Return L."""
     return rho * found.weight / 2 * float(np.sum((w - 1 / len(w)) ** 2)) - found.value
 
 
-def _loo_there(found: Sums, w: FloatArray, rho: float) -> float:
+def _loo_there(found: PoolSums, w: FloatArray, rho: float) -> float:
     """Return the leave-one-out loss of the minimiser, by the quadratic at w."""
     v = _minimiser(found, w, rho)
     return loo(found.towards(v - w), v, rho)
 
 
-def loo(found: Sums, w: FloatArray, rho: float) -> float:
+def loo(found: PoolSums, w: FloatArray, rho: float) -> float:
     """Return the leave-one-out log-loss of a row, at the w of least loss.
 
         (tr(A_cc^-1 J_cc) - sum_n s_n log p(y_n)) / N,   A = H + lambda I,   c = {w > 0}
@@ -282,7 +282,7 @@ def loo(found: Sums, w: FloatArray, rho: float) -> float:
     return float(np.sum(_cov(found, w, rho) * J) - found.value) / found.weight
 
 
-def _cov(found: Sums, w: FloatArray, rho: float) -> FloatArray:
+def _cov(found: PoolSums, w: FloatArray, rho: float) -> FloatArray:
     """Return V = A_cc^-1."""
     c = np.ix_(w > 0, w > 0)
     A = (found.hessian + rho * found.weight * np.eye(len(w)))[c]

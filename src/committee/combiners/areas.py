@@ -17,11 +17,11 @@ from scipy.special import stdtrit
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.votes import Votes
 
-#: Rows from which there is a race, those of a batch, and of a class in it at least.
+#: Least rows for a race, rows of a batch, least rows of a class in a batch.
 _MANY, _BATCH, _OF_A_CLASS = 20_000, 500, 10
 #: Batches after which candidates are left out, and how many at most are left in the end.
 _ROUNDS, _LEFT = (10, 20, 40), 4
-#: How often one that is no worse than the best would be as far behind.
+#: Chance that a candidate as good as the best is left out.
 _BY_CHANCE = 1e-4
 
 
@@ -111,12 +111,12 @@ def _weighted_area(is_class: BoolArray, s: FloatArray) -> Callable[[FloatArray],
     return area
 
 
-def area_slabs(problem: Votes, codes: IntArray) -> FloatArray:
+def area_slabs(votes: Votes, codes: IntArray) -> FloatArray:
     """Return what members add to T: p of the classes, and of all, (M, c + 1, N)."""
-    N, M, K = problem.F.shape
+    N, M, K = votes.F.shape
     slabs, one = np.empty((M, len(codes) + 1, N)), np.empty((K, N))
     for m in range(M):
-        one[:] = problem.F[:, m].T
+        one[:] = votes.F[:, m].T
         slabs[m, :-1] = one[codes]
         one.sum(axis=0, out=slabs[m, -1])
     return slabs

@@ -1,4 +1,4 @@
-"""Ballots: who votes for what, how the votes stand, and who is best among equals."""
+"""Ballots: the class that each member votes for, the tally of a set, and ties."""
 
 from __future__ import annotations
 
@@ -22,21 +22,26 @@ class Ballots:
     """Hard votes of a classification problem, with abstentions and row weights.
 
     choice (N, M) is the class of each member's largest entry, present (N, M) False
-    where it abstains, s (N,) the row weights over `unit`, their mean unless given.
+    where it abstains, s (N,) the row weights divided by `unit` (default: their mean).
     Arrays with rows belong to problems in memory; of a problem in chunks there are
     only sums, by `total`.
     """
 
-    def __init__(self, problem: Votes, unit: float | None = None) -> None:
-        self.problem = problem
-        self.unit = problem.mean_weight() if unit is None else unit
+    def __init__(self, votes: Votes, unit: float | None = None) -> None:
+        if votes.n_classes is None:
+            raise ValueError(
+                "This combiner is defined on votes: F of shape (N, M, K). Got shape "
+                f"(N, {votes.n_members})."
+            )
+        self.votes = votes
+        self.unit = votes.mean_weight() if unit is None else unit
         self._counts: FloatArray | None = None
-        if problem.in_memory:
+        if votes.in_memory:
             # Small codes: all that follows is bound by memory.
-            code = np.int16 if problem.F.shape[2] <= 2**15 else np.int32
-            choice = problem.F.argmax(axis=2).astype(code)
+            code = np.int16 if votes.F.shape[2] <= 2**15 else np.int32
+            choice = votes.F.argmax(axis=2).astype(code)
             self.choice: npt.NDArray[np.signedinteger] = np.ascontiguousarray(choice)
-            mask, s = problem.held_out, problem.sample_weight
+            mask, s = votes.held_out, votes.sample_weight
             shape = choice.shape
             self.present: BoolArray = np.ones(shape, bool) if mask is None else mask
             self.s: FloatArray = np.ones(shape[0]) if s is None else s / self.unit
@@ -46,22 +51,22 @@ class Ballots:
 
         In chunks the members' own counts come from the same pass.
         """
-        if self.problem.in_memory:
+        if self.votes.in_memory:
             return function(self, *args)
-        total = self.problem.total(_counted_too, self.unit, function, args)
+        total = self.votes.total(_counted_too, self.unit, function, args)
         found, self._counts = total
         return found
 
     @property
     def n_classes(self) -> int:
         """K."""
-        assert self.problem.n_classes is not None
-        return self.problem.n_classes
+        assert self.votes.n_classes is not None
+        return self.votes.n_classes
 
     @cached_property
     def right(self) -> FloatArray:
         """1 where a member votes for the right class."""
-        correct: BoolArray = self.choice == np.asarray(self.problem.y)[:, None]
+        correct: BoolArray = self.choice == np.asarray(self.votes.y)[:, None]
         return (correct & self.present).astype(np.float64)
 
     @cached_property
@@ -73,7 +78,7 @@ class Ballots:
     def by_member(self) -> tuple[npt.NDArray[np.signedinteger], BoolArray, BoolArray]:
         """Choices, who votes and who is right, members first: (M, N) each."""
         choice, present = self.choice.T.copy(), self.present.T.copy()
-        return choice, present, present & (choice == np.asarray(self.problem.y))
+        return choice, present, present & (choice == np.asarray(self.votes.y))
 
     @cached_property
     def voting(self) -> FloatArray:
@@ -82,7 +87,7 @@ class Ballots:
 
     def counted_by(self, d: FloatArray) -> FloatArray:
         """Return the weight, by d, of the rows that each member votes on."""
-        if self.problem.held_out is None:
+        if self.votes.held_out is None:
             return np.full(self.choice.shape[1], d.sum())
         return d @ self.voting
 
@@ -121,10 +126,10 @@ def _counts(ballots: Ballots) -> FloatArray:
 
 
 def _counted_too(
-    problem: Votes, unit: float, function: Callable[..., Any], args: Any
+    votes: Votes, unit: float, function: Callable[..., Any], args: Any
 ) -> Sums:
     """Return the function of a chunk's ballots, and their counts."""
-    ballots = Ballots(problem, unit)
+    ballots = Ballots(votes, unit)
     return Sums((function(ballots, *args), ballots.counts))
 
 
@@ -143,7 +148,7 @@ def places(score: FloatArray) -> IntArray:
 def least(
     score: FloatArray, rank: IntArray, free: BoolArray, *, unit: float = 1.0
 ) -> int:
-    """Return the free member of least score; of equal ones that of least rank."""
+    """Return the free member of least score; among equal scores, of least rank."""
     members = np.flatnonzero(free)
     tied = members[score[members] <= score[members].min() + TIE * unit]
     return int(tied[rank[tied].argmin()])
@@ -222,10 +227,24 @@ class Tally:
             return b.s[rows] @ b.wrong[rows]
         n = np.arange(len(rows))
         strongest = (self.others[:, rows] == self.top[rows]).T * b.s[rows, None]
-        strongest[n, np.asarray(b.problem.y)[rows]] = 0.0
+        strongest[n, np.asarray(b.votes.y)[rows]] = 0.0
         box = b.choice[rows] + b.n_classes * n[:, None]
         added = strongest.ravel().take(box)
-        if b.problem.held_out is not None:
+        if b.votes.held_out is not None:
             added *= b.present[rows]
         losses: FloatArray = added.sum(axis=0)
         return losses
+
+
+def equal_weights(members: IntArray, n_members: int) -> FloatArray:
+    """Return 1/k for the k members given, 0 for the others."""
+    w = np.zeros(n_members)
+    w[members] = 1.0 / len(members)
+    return w
+
+
+def votes_tags(tags: Any) -> Any:
+    """Declare in scikit-learn's tags that F has three axes."""
+    tags.input_tags.two_d_array = False
+    tags.input_tags.three_d_array = True
+    return tags

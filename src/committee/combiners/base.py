@@ -39,25 +39,25 @@ def _output_axes(combiner: Combiner) -> tuple[int, ...]:
 class Combiner(ABC, BaseEstimator):
     """Base class of everything that weighs or prunes members.
 
-    A subclass writes `_weigh(problem)`, which returns the weights and may store
-    what else it learned. Combiners see predictions, never X or an estimator.
+    A subclass writes `_weigh(votes)`, which returns the weights and may store other
+    fitted attributes. Combiners see predictions, never X or an estimator.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {}
 
-    #: False for a combiner that looks at nothing but the number of members.
+    #: False for a combiner that uses only the number of members.
     needs_rows: ClassVar[bool] = True
 
-    #: True for a combiner that needs nothing but sums over the rows of a problem.
+    #: True for a combiner that needs only sums over rows.
     takes_chunks: ClassVar[bool] = False
 
-    #: What a combiner does that sums over chunks cannot, after the name of its class.
+    #: Why a combiner needs all rows at once; follows the class name in the error.
     needs_all: ClassVar[str] = "has to see all rows at once"
 
-    #: What a fit stores for each member, and the value of one that never votes.
+    #: Fitted attributes (M,), with their value for a member without votes.
     _by_member: ClassVar[dict[str, float]] = {}
 
-    #: What a fit stores that holds numbers of members.
+    #: Fitted attributes that hold member numbers.
     _numbers: ClassVar[tuple[str, ...]] = ()
 
     #: The least probability whose logarithm is weighed; None where F itself is.
@@ -89,7 +89,8 @@ class Combiner(ABC, BaseEstimator):
             Targets, or class codes 0..K-1.
         held_out : bool array of shape (N, M), optional
             True where the member did not train on the row; elsewhere it
-            abstains. All rows count unless given. A member that abstains on every
+            abstains. Default: every member votes on every
+            row. A member that abstains on every
             row gets no weight, except from `Average`.
         sample_weight : array of shape (N,), optional
             Only ratios matter, except to combiners with a likelihood (`EPPruner`,
@@ -105,22 +106,24 @@ class Combiner(ABC, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None."
             )
-        problem = votes_of(self, F, y, held_out, sample_weight).counted()
-        M = problem.n_members
+        votes = votes_of(self, F, y, held_out, sample_weight).counted()
+        M = votes.n_members
         if self.needs_rows:
-            problem = problem.with_votes()
-        weights, members = self._weigh(problem), problem.numbers
+            votes = votes.with_votes()
+        weights, members = self._weigh(votes), votes.numbers
         if members is not None:
             weights = for_all(weights, members, M)
             self._renumber(members, M)
         self.weights_ = weights
-        self._n_classes = problem.n_classes
+        self._n_classes = votes.n_classes
         return self
 
     def _renumber(self, members: IntArray, n_members: int) -> None:
         """Translate what a fit on some of the members has stored to all of them."""
         for name, value in self._by_member.items():
-            setattr(self, name, for_all(getattr(self, name), members, n_members, value))
+            if hasattr(self, name):
+                found = for_all(getattr(self, name), members, n_members, value)
+                setattr(self, name, found)
         for name in self._numbers:
             setattr(self, name, members[getattr(self, name)])
         if hasattr(self, "path_"):
@@ -128,7 +131,7 @@ class Combiner(ABC, BaseEstimator):
             self.path_ = replace(self.path_, weights=weights)
 
     def check_chunks(self, n_classes: int | None) -> None:
-        """Refuse Dask collections where sums over chunks are not enough.
+        """Raise ValueError if sums over chunks of Dask collections are not enough.
 
         n_classes is K, or None for regression.
         """
@@ -136,15 +139,15 @@ class Combiner(ABC, BaseEstimator):
             raise _refusal(self)
 
     def _sees_all(self, n_classes: int | None) -> bool:
-        """Whether this kind of problem needs all rows at once, unlike others."""
+        """Return True if this kind of problem needs all rows at once."""
         return False
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether the last fit came to its end."""
+        """Return True if the last fit succeeded."""
         return hasattr(self, "weights_")
 
     @abstractmethod
-    def _weigh(self, problem: Votes) -> FloatArray:
+    def _weigh(self, votes: Votes) -> FloatArray:
         """Return the weights, (M,)."""
 
     @property
@@ -196,7 +199,7 @@ class Combiner(ABC, BaseEstimator):
     def probit_scale_(self) -> float | None:
         """Return c where `probabilities` are p_k ~ prod_j Phi(c (s_k - s_j)).
 
-        None where they are no probit ones.
+        None if the probabilities have another form.
         """
         return None
 
@@ -227,7 +230,7 @@ class Combiner(ABC, BaseEstimator):
         return combine(pooled_terms(F, self.floor_), self.weights_)
 
     def check_members(self, F: Any) -> None:
-        """Refuse other members than those of the fit, by name or by number.
+        """Raise ValueError if F has other members than the fit, by name or number.
 
         These are the checks of `validate_data`, which would call members features.
         F is an array or a frame of shape (n, M) or (n, M, K).

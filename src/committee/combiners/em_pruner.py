@@ -16,14 +16,14 @@ from committee._validation import Interval, StrOptions, check_weights
 from committee.bayes import EMFit, fit_gaussian, fit_probit
 from committee.combiners.base import Combiner
 from committee.combiners.likelihoods import (
-    Rows,
     gaussian_moments,
     scaled_to_one,
     signed_rows,
     voting_share,
     which_likelihood,
 )
-from committee.combiners.log_odds import in_logarithms, log_floor, loo_slope
+from committee.combiners.log_pool import in_logarithms, log_floor, loo_slope
+from committee.ep import ProbitRows
 from committee.ep.sites import hazard
 from committee.linalg import jittered_cholesky
 from committee.votes import Votes, in_squared_units
@@ -113,7 +113,7 @@ class EMPruner(Combiner):
 
     takes_chunks: ClassVar[bool] = True
     needs_all: ClassVar[str] = (
-        "with the probit likelihood looks at all rows in every iteration"
+        "with the probit likelihood needs all rows in every iteration"
     )
     objective_: FloatArray
     noise_: float
@@ -141,25 +141,25 @@ class EMPruner(Combiner):
         two_classes = self.likelihood == "auto" and n_classes == 2
         return two_classes or self.likelihood == "probit" or self.pool == "log"
 
-    def _weigh(self, problem: Votes) -> FloatArray:
-        self.floor_ = log_floor(self, problem)
-        self.likelihood_ = which_likelihood(self.likelihood, problem, self.floor_)
+    def _weigh(self, votes: Votes) -> FloatArray:
+        self.floor_ = log_floor(self, votes)
+        self.likelihood_ = which_likelihood(self.likelihood, votes, self.floor_)
         options: dict[str, Any] = {
-            "start": _check_start(self.start, self.n_features_in_, problem.numbers),
+            "start": _check_start(self.start, self.n_features_in_, votes.numbers),
             "max_iter": self.max_iter,
             "tol": self.tol,
         }
         if self.likelihood_ == "probit":
-            rows = signed_rows(in_logarithms(problem, self.floor_))
-            w = self._keep(fit_probit(rows.F, sample_weight=rows.weight, **options))
-            self._vote_share = voting_share(problem, w)
+            rows = signed_rows(in_logarithms(votes, self.floor_))
+            w = self._keep(fit_probit(rows.S, sample_weight=rows.weight, **options))
+            self._vote_share = voting_share(votes, w)
             if self.floor_ is not None:
                 active = np.flatnonzero(w)
                 known = active, w[active], _covariance(rows, active, w[active])
-                self.slope_ = loo_slope(problem, *known, self.floor_)
+                self.slope_ = loo_slope(votes, *known, self.floor_)
             return w
         # Without targets the weights are to sum to one, and moments hold them near it.
-        moments, unit, targets = gaussian_moments(problem)
+        moments, unit, targets = gaussian_moments(votes)
         w = self._keep(fit_gaussian(moments, **options), unit)
         return scaled_to_one(w) if targets is None else w
 
@@ -189,12 +189,12 @@ class EMPruner(Combiner):
         return self._vote_share if of_votes else None
 
 
-def _covariance(rows: Rows, active: IntArray, w: FloatArray) -> FloatArray:
+def _covariance(rows: ProbitRows, active: IntArray, w: FloatArray) -> FloatArray:
     """Return V = (sum_n s_n h_n S_n S_n' + diag 1/w^2)^-1 at the mode, given alpha.
 
     h = r (r + mu) with mu = w'S and r = phi(mu) / Phi(mu) is the curvature of -log Phi.
     """
-    S = rows.F[:, active]
+    S = rows.S[:, active]
     mu = S @ w
     r = hazard(mu)
     h = r * (r + mu) if rows.weight is None else rows.weight * r * (r + mu)

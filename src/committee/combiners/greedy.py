@@ -32,7 +32,7 @@ class GreedyPruner(Combiner):
     by scikit-learn, once for each candidate. From 20,000 rows on, candidates for an area
     compete on 20,000 of them first, and the up to four that lead there on all.
 
-    With `held_out` the squared error is that of the shrunk C of pairs. For other
+    With `held_out` the squared error uses the shrunk C of pairs. For other
     scores a missing vote is filled with the mean of all there are, on the
     same row; to accuracy, log loss and Brier score it also has their variance, so that
     the scores are what the chosen members would reach if all of them voted.
@@ -44,7 +44,7 @@ class GreedyPruner(Combiner):
     scoring : str or callable, optional
         What to maximise: the name of a scikit-learn scorer, such as "accuracy",
         "roc_auc", "neg_log_loss" or "r2", or a callable `scorer(estimator, X, y)`.
-        The squared error is minimised unless given.
+        Default: minimise the squared error.
     n_initial : int or "auto", default=1
         The best single members with which the selection starts. "auto" takes as
         many as make the best average. 1 is plain greedy selection.
@@ -124,12 +124,12 @@ class GreedyPruner(Combiner):
     def _sees_all(self, n_classes: int | None) -> bool:
         return self.scoring is not None
 
-    def _weigh(self, problem: Votes) -> FloatArray:
-        M = problem.n_members
+    def _weigh(self, votes: Votes) -> FloatArray:
+        M = votes.n_members
         if self.scoring is None:
-            objective: _Squared | RowScore = _Squared(*problem.error_correlation())
+            objective: _Squared | RowScore = _Squared(*votes.error_correlation())
         else:
-            objective = row_score(problem, self.scoring)
+            objective = row_score(votes, self.scoring)
         picks = np.empty((self.n_bags, self.n_steps), dtype=np.intp)
         for b, members in enumerate(self._bags(M)):
             part = objective if self.n_bags == 1 else objective.only(members)
@@ -145,7 +145,7 @@ class GreedyPruner(Combiner):
             weights,
             error,
             np.full(len(error), np.nan),
-            self._measure(problem.n_classes),
+            self._measure(votes.n_classes),
             scoring=self.scoring,
         )
         best: FloatArray = weights[int(error.argmin())].copy()

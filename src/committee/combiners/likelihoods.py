@@ -1,7 +1,7 @@
 """F and y as a likelihood of the weights: rows of a probit, or moments of a Gaussian.
 
 Where a member has no vote nothing counts: in votes an abstention is 0, in
-moments a pair of members is judged on the rows that both left out.
+moments a pair of members is compared on the rows that both left out.
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
 from committee._parallel import one_thread
 from committee._typing import FloatArray, IntArray
-from committee.combiners.log_odds import in_logarithms
+from committee.combiners.log_pool import in_logarithms
 from committee.distributed import Chunks
 from committee.ep import (
     ChunkedProbitRows,
@@ -29,73 +28,61 @@ from committee.ep import (
     error_moments,
     row_moments,
 )
-from committee.ep.arrays import signed_scale
+from committee.ep.arrays import compact, row_blocks, signed_scale
 from committee.votes import Largest, Sums, Votes, weight_and_rows
 
 
-class Rows(NamedTuple):
-    """Rows of a likelihood, `group` of them for each case: F (N group, M).
-
-    y is None for votes, whose sign is in F.
-    """
-
-    F: FloatArray
-    y: FloatArray | None
-    weight: FloatArray | None
-    group: int
-
-
-def signed_rows(problem: Votes) -> Rows:
+def signed_rows(votes: Votes) -> ProbitRows:
     """Return how far each member prefers the right class to every wrong one.
 
         S[n, k] = F[n, :, y_n] - F[n, :, k],    k != y_n
 
     For two classes this is S_n = y_n F_n, with targets y_n = +-1 and signed votes.
     """
-    F, y = problem.F, np.asarray(problem.y)
+    F, y = votes.F, np.asarray(votes.y)
     N, M, K = F.shape
-    rows = np.arange(N)
-    right = F[rows, :, y]
     S = np.empty((N, K - 1, M))
-    for j in range(K - 1):
-        # The j-th wrong class: j itself, or the next one once y_n is passed.
-        np.subtract(right, F[rows, :, j + (j >= y)], out=S[:, j])
-    if problem.held_out is not None:
-        S *= problem.held_out[:, None, :]
-    return Rows(S.reshape(-1, M), None, _repeated(problem, K - 1), K - 1)
+    for rows in row_blocks(N, M * K):
+        F_n, y_n, block = F[rows], y[rows], S[rows]
+        n = np.arange(len(F_n))
+        right = F_n[n, :, y_n]
+        for j in range(K - 1):
+            # The j-th wrong class: j itself, or the next one once y_n is passed.
+            np.subtract(right, F_n[n, :, j + (j >= y_n)], out=block[:, j])
+        if votes.held_out is not None:
+            block *= votes.held_out[rows, None, :]
+    return ProbitRows(S.reshape(-1, M), _repeated(votes, K - 1), K - 1)
 
 
-def centred_rows(problem: Votes) -> Rows:
-    """Return predictions and targets of a regression.
+def centred_rows(votes: Votes) -> Targets:
+    """Return predictions and targets of a regression, with the loss of its cases.
 
     For classification the one-hot target is regressed on the probability vectors,
     both minus 1/K, one row for each class.
     """
-    y = problem.centred_targets()
+    y = votes.centred_targets()
     K = y.shape[1]
-    F = problem.F
-    if problem.n_classes is not None:
-        F = (F.transpose(0, 2, 1) - 1.0 / K).reshape(-1, problem.n_members)
-    return Rows(F, y.reshape(-1), _repeated(problem, K), K)
+    F, loss = votes.F, None
+    if votes.n_classes is not None:
+        F = (F.transpose(0, 2, 1) - 1.0 / K).reshape(-1, votes.n_members)
+        loss = Misclassified(np.asarray(votes.y))
+    return Targets(F, y.reshape(-1), _repeated(votes, K), loss)
 
 
-def vote_rows(
-    problem: Votes, floor: float | None = None
-) -> tuple[SweptRows, FloatArray]:
-    """Return the signed rows, and the factor from their weights to those of F.
+def vote_rows(votes: Votes, floor: float | None = None) -> tuple[SweptRows, FloatArray]:
+    """Return the signed rows, and the factor from their weights to weights of F.
 
-    With a floor they are those of log clip(F, floor, 1): S is the log-odds.
+    With a floor F is replaced by log clip(F, floor, 1): S is the log-odds.
     """
-    return problem.kept(partial(_votes, floor=floor), _memory_votes, _chunked_votes)
+    return votes.kept(partial(_votes, floor=floor), _memory_votes, _chunked_votes)
 
 
-def _votes(problem: Votes, floor: float | None) -> ProbitRows:
-    rows = signed_rows(in_logarithms(problem, floor))
-    return ProbitRows(rows.F, rows.weight, rows.group)
+def _votes(votes: Votes, floor: float | None) -> ProbitRows:
+    return signed_rows(in_logarithms(votes, floor))
 
 
 def _memory_votes(votes: ProbitRows) -> tuple[SweptRows, FloatArray]:
-    S, scale = signed_scale(votes.S)
+    S, scale = signed_scale(compact(votes.S))
     return ProbitRows(S, votes.weight, votes.group), 1.0 / scale
 
 
@@ -105,26 +92,17 @@ def _chunked_votes(chunks: Chunks) -> tuple[SweptRows, FloatArray]:
 
 
 def gaussian_moments(
-    problem: Votes,
+    votes: Votes,
 ) -> tuple[Moments, float, TargetRows | None]:
     """Return the moments of a regression, the unit of its errors, and its rows.
 
     There are no rows to leave out where members abstain, or where y hardly varies
-    beside its mean: the moments are then those of weights that sum to one.
+    beside its mean: the moments then describe weights that sum to one.
     """
-    if problem.masked or offset_dominates(problem):
-        return *held_out_moments(problem), None
-    moments, rows = problem.kept(_targets, _memory_targets, _chunked_targets)
+    if votes.masked or offset_dominates(votes):
+        return *held_out_moments(votes), None
+    moments, rows = votes.kept(centred_rows, _memory_targets, _chunked_targets)
     return moments, 1.0, rows
-
-
-def _targets(problem: Votes) -> Targets:
-    rows = centred_rows(problem)
-    assert rows.y is not None
-    loss = None
-    if problem.n_classes is not None:
-        loss = Misclassified(np.asarray(problem.y))
-    return Targets(rows.F, rows.y, rows.weight, loss)
 
 
 def _memory_targets(rows: Targets) -> tuple[Moments, TargetRows]:
@@ -149,38 +127,38 @@ class Misclassified:
         return np.asarray(wrong, dtype=np.float64)
 
 
-def held_out_moments(problem: Votes) -> tuple[Moments, float]:
+def held_out_moments(votes: Votes) -> tuple[Moments, float]:
     """Return moments for weights that sum to one, and the unit of the errors.
 
-    They come from the error correlation C alone: with a mask from that of pairs of
-    members, each over the rows that both left out, shrunk.
+    They follow from the error correlation C: with a mask each pair of members is averaged
+    over the rows that both left out, and C is shrunk.
     """
-    C, unit = problem.error_correlation()
-    return error_moments(C, float(problem.aside(_counted_rows))), unit
+    C, unit = votes.error_correlation()
+    return error_moments(C, float(votes.aside(_counted_rows))), unit
 
 
-def _counted_rows(problem: Votes) -> float:
+def _counted_rows(votes: Votes) -> float:
     """Return the total weight of the rows on which a member has a vote."""
-    counted = slice(None) if problem.held_out is None else problem.held_out.any(axis=1)
-    return float(problem.row_weights[counted].sum())
+    counted = slice(None) if votes.held_out is None else votes.held_out.any(axis=1)
+    return float(votes.row_weights[counted].sum())
 
 
-def offset_dominates(problem: Votes) -> bool:
-    """Whether y hardly varies beside its mean: a thousandth of it, or less.
+def offset_dominates(votes: Votes) -> bool:
+    """Return True if y varies by at most a thousandth of its mean.
 
     F'F would then hold little but the mean, and its differences, by which members
     differ, would be lost to rounding. Weights have to sum to one in any case.
     """
-    if problem.n_classes is not None:
+    if votes.n_classes is not None:
         return False
-    high, low = problem.aside(_half_range)
+    high, low = votes.aside(_half_range)
     return bool(1e3 * (high.value + low.value) < max(abs(high.value), abs(low.value)))
 
 
-def _half_range(problem: Votes) -> Sums:
+def _half_range(votes: Votes) -> Sums:
     """Return the largest of y / 2, and of -y / 2."""
     # Halved, so that the extremes of the floating-point range can be subtracted.
-    half = np.asarray(problem.y, dtype=np.float64) / 2
+    half = np.asarray(votes.y, dtype=np.float64) / 2
     return Sums((Largest(float(half.max())), Largest(float(-half.min()))))
 
 
@@ -193,30 +171,31 @@ def scaled_to_one(w: FloatArray) -> FloatArray:
 
 def vote_spread(rows: SweptRows, factor: FloatArray, step: PathStep) -> float:
     """Return the mean posterior variance of w'S over rows."""
-    # The rows are those of w / factor, and so must be the covariance.
+    # The rows belong to w / factor, and so must the covariance.
     here = 1.0 / factor[step.active]
     return rows.mean_variance(step.active, step.cov * here * here[:, None])
 
 
-def voting_share(problem: Votes, w: FloatArray) -> float:
+def voting_share(votes: Votes, w: FloatArray) -> float:
     """Return the mean share of the weights that has a vote on a row."""
-    if not problem.masked or not w.sum() > 0:
+    if not votes.masked or not w.sum() > 0:
         return 1.0
-    voting, n_rows = problem.aside(_voting_weight, w)
+    voting, n_rows = votes.aside(_voting_weight, w)
     return float(voting / n_rows / w.sum())
 
 
-def _voting_weight(problem: Votes, w: FloatArray) -> FloatArray:
+def _voting_weight(votes: Votes, w: FloatArray) -> FloatArray:
     """Return the sum over rows of the weights of members with a vote, and their number."""
-    assert problem.held_out is not None
-    return np.array([(problem.held_out @ w).sum(), len(problem.held_out)])
+    assert votes.held_out is not None
+    mask = votes.held_out
+    return np.array([mask.sum(axis=0) @ w, len(mask)])
 
 
-def warn_of_light_weights(problem: Votes) -> None:
+def warn_of_light_weights(votes: Votes) -> None:
     """Warn of weights that sum to one: to a likelihood these are a single row."""
-    if not problem.weighted:
+    if not votes.weighted:
         return
-    total, n_rows = problem.aside(weight_and_rows)
+    total, n_rows = votes.aside(weight_and_rows)
     if total < 0.1 * n_rows:
         warnings.warn(
             "A sample_weight counts as a number of rows here: these sum to "
@@ -226,23 +205,21 @@ def warn_of_light_weights(problem: Votes) -> None:
         )
 
 
-def which_likelihood(
-    likelihood: str, problem: Votes, floor: float | None = None
-) -> str:
-    """Return "probit" for two classes or a log pool, else "gaussian", unless given."""
+def which_likelihood(likelihood: str, votes: Votes, floor: float | None = None) -> str:
+    """Return the likelihood; "auto" is "probit" for two classes, else "gaussian"."""
     if floor is not None:
         return "probit"
-    if likelihood == "probit" and problem.n_classes is None:
+    if likelihood == "probit" and votes.n_classes is None:
         raise ValueError(
             "The 'probit' likelihood is for votes: F of shape (N, M, K). Got shape "
-            f"(N, {problem.n_members}); take likelihood='gaussian' or 'auto'."
+            f"(N, {votes.n_members}); take likelihood='gaussian' or 'auto'."
         )
     if likelihood == "auto":
-        return "probit" if problem.n_classes == 2 else "gaussian"
+        return "probit" if votes.n_classes == 2 else "gaussian"
     return likelihood
 
 
-def _repeated(problem: Votes, times: int) -> FloatArray | None:
+def _repeated(votes: Votes, times: int) -> FloatArray | None:
     """Return the sample weights of rows that come several times."""
-    s = problem.sample_weight
+    s = votes.sample_weight
     return s if s is None or times == 1 else np.repeat(s, times)

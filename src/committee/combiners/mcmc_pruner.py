@@ -1,4 +1,4 @@
-"""Samples of the exact posterior: to check EP by, or to choose by themselves."""
+"""MCMCPruner: samples of the exact posterior, to check EP or to choose by them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -15,25 +15,35 @@ from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray, IntArray, RandomState
 from committee._validation import Interval, StrOptions
-from committee.bayes import effective_sample_size, split_r_hat
+from committee.bayes import (
+    effective_sample_size,
+    sample_probit,
+    sample_truncated,
+    split_r_hat,
+    targets_left_out,
+    votes_left_out,
+)
 from committee.combiners.base import Combiner, for_all
-from committee.combiners.ep_pruner import EPPruner
-from committee.combiners.evidence_pruner import among
+from committee.combiners.ep_pruner import EPPruner, among
 from committee.combiners.likelihoods import (
+    gaussian_moments,
     scaled_to_one,
+    signed_rows,
     vote_rows,
     vote_spread,
     voting_share,
 )
-from committee.combiners.posterior_draws import PosteriorDraws, draw, posterior_draws
-from committee.ep import PathStep, preferred
-from committee.ep.steps import Rule
-from committee.votes import Votes
+from committee.ep import LooScore, PathStep, Targets, preferred
+from committee.ep.arrays import in_units, inner_precision, signed_scale
+from committee.ep.likelihood import GaussianLikelihood
+from committee.ep.sequence import Rule
+from committee.ep.sites import Normal
+from committee.votes import Votes, in_squared_units
 
 #: Chains have met below this R-hat.
 _R_HAT = 1.05
-# Every committee of the path is judged by a tenth of the draws that the chosen one
-# gets: the error of a mean over hundreds of draws is far below that of the rows.
+# Every committee of the path gets a tenth of the draws of the chosen one: the error of
+# a mean over hundreds of draws is far below the standard error over rows.
 _JUDGING, _WARMING = 10, 4
 
 
@@ -42,7 +52,7 @@ class MCMCPruner(Combiner):
 
         p(w | y) ~ p(y | w, noise) prod_i N(w_i | 0, 1/alpha_i) [w_i > 0]
 
-    Members, alpha and noise are those of an `EPPruner`; its Gaussian approximation of
+    Members, alpha and noise come from an `EPPruner`; its Gaussian approximation of
     the posterior is replaced by samples (Chen, Tino and Yao 3.7). Chains follow
     closed-form Hamiltonian paths that bounce off zero (see `committee.bayes.gibbs`).
 
@@ -51,7 +61,7 @@ class MCMCPruner(Combiner):
     stop, and that of the sampling: the standard deviation of a weight over
     sqrt(`ess_`). With loo="draws" samples take the place of EP in the choice as well:
     each committee on the path is sampled, its leave-one-out error estimated by
-    importance sampling, and the rule looks at these errors.
+    importance sampling, and the rule uses these errors.
 
     Parameters
     ----------
@@ -65,7 +75,7 @@ class MCMCPruner(Combiner):
     rule : {"min-loo", "max-evidence", "one-se"}, default="min-loo"
         Which committee of the path to take, as in `EPPruner`.
     loo : {"ep", "draws"}, default="ep"
-        Whose leave-one-out errors the rule looks at. "draws" samples all committees of
+        Source of the leave-one-out errors for the rule. "draws" samples all committees of
         the path, which takes many times longer.
     sequence : {"fast", "printed"}, default="fast"
         How the path is made, as in `EPPruner`.
@@ -163,7 +173,7 @@ class MCMCPruner(Combiner):
         self.likelihood = likelihood
         self.random_state = random_state
 
-    def _weigh(self, problem: Votes) -> FloatArray:
+    def _weigh(self, votes: Votes) -> FloatArray:
         if self.loo == "draws" and self.rule == "max-evidence":
             raise ValueError(
                 "Draws give leave-one-out errors and no evidence: with loo='draws' take "
@@ -175,21 +185,21 @@ class MCMCPruner(Combiner):
             sequence=self.sequence,
             likelihood=self.likelihood,
         ).fit(
-            problem.F,
-            problem.y,
-            held_out=problem.held_out,
-            sample_weight=problem.sample_weight,
+            votes.F,
+            votes.y,
+            held_out=votes.held_out,
+            sample_weight=votes.sample_weight,
         )
-        rows = posterior_draws(problem, self.ep_.likelihood_)
+        rows = posterior_draws(votes, self.ep_.likelihood_)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.posterior_ = step = self._choose(rows, seed)
         self.samples_, score = self._draw(rows, step, seed)
         self.loo_ = score.error
         self._check_chains()
         if self.ep_.likelihood_ == "probit":
-            self._spread = vote_spread(*vote_rows(problem), step)
-            self._vote_share = voting_share(problem, step.weights)
-        weights = np.zeros(problem.n_members)
+            self._spread = vote_spread(*vote_rows(votes), step)
+            self._vote_share = voting_share(votes, step.weights)
+        weights = np.zeros(votes.n_members)
         weights[step.active] = self.samples_.mean(axis=(0, 1))
         return scaled_to_one(weights) if self.ep_._sums_to_one else weights
 
@@ -244,8 +254,120 @@ class MCMCPruner(Combiner):
 
     @property
     def probit_scale_(self) -> float | None:
-        """Return h / sqrt(1 + v), as that of `EPPruner`."""
+        """Return h / sqrt(1 + v), as `EPPruner` does."""
         check_is_fitted(self)
         if self.ep_.likelihood_ != "probit":
             return None
         return float(self._vote_share / np.sqrt(1.0 + self._spread))
+
+
+class PosteriorDraws(Protocol):
+    """The rows of a likelihood, from which any committee's posterior can be drawn.
+
+    Draws (n_chains, n_samples, a) are in units of the rows, `unit` (M,) takes them to
+    weights of F.
+    """
+
+    unit: FloatArray
+
+    def sample(
+        self, members: IntArray, step: PathStep, alpha: FloatArray, **options: Any
+    ) -> FloatArray:
+        """Return draws of some members, with their alphas, and the noise of a step."""
+
+    def score(self, members: IntArray, step: PathStep, draws: FloatArray) -> LooScore:
+        """Return the leave-one-out scores of draws (n, a)."""
+
+
+def posterior_draws(votes: Votes, likelihood: str) -> PosteriorDraws:
+    """Return the draws for a likelihood."""
+    return (VoteDraws if likelihood == "probit" else TargetDraws)(votes)
+
+
+def draw(
+    rows: PosteriorDraws, step: PathStep, **options: Any
+) -> tuple[FloatArray, LooScore]:
+    """Return draws of the active weights of a step, and their leave-one-out scores.
+
+    The random numbers belong to ranks, so that the order of F does not matter.
+    """
+    rank = np.argsort(-step.weights[step.active], kind="stable")
+    members = step.active[rank]
+    draws = rows.sample(members, step, step.alpha[rank], **options)
+    score = rows.score(members, step, draws.reshape(-1, len(members)))
+    return in_units(draws, rows.unit[members])[:, :, np.argsort(rank)], score
+
+
+class VoteDraws:
+    """Probit votes."""
+
+    def __init__(self, votes: Votes) -> None:
+        self.rows = signed_rows(votes)
+        self.S, scale = signed_scale(self.rows.S)
+        self.unit = 1.0 / scale
+
+    def sample(
+        self, members: IntArray, step: PathStep, alpha: FloatArray, **options: Any
+    ) -> FloatArray:
+        """Return draws of some members."""
+        precision = inner_precision(alpha, self.unit[members])
+        S, weight = self.S[:, members], self.rows.weight
+        return sample_probit(S, precision, sample_weight=weight, **options)
+
+    def score(self, members: IntArray, step: PathStep, draws: FloatArray) -> LooScore:
+        """Return the scores of importance sampling."""
+        weight, group = self.rows.weight, self.rows.group
+        return votes_left_out(
+            draws, self.S[:, members], weight=weight, group=group
+        ).score
+
+
+class TargetDraws:
+    """Gaussian rows, or moments alone where members abstain."""
+
+    def __init__(self, votes: Votes) -> None:
+        self.moments, self.error_unit, self.rows = gaussian_moments(votes)
+        self.unit = self.moments.unit
+
+    def sample(
+        self, members: IntArray, step: PathStep, alpha: FloatArray, **options: Any
+    ) -> FloatArray:
+        """Return draws of some members."""
+        noise = self._noise(step)
+        P = self.moments.G[np.ix_(members, members)] / noise
+        P += np.diag(inner_precision(alpha, self.unit[members]))
+        return sample_truncated(P, self.moments.g[members] / noise, **options)
+
+    def score(self, members: IntArray, step: PathStep, draws: FloatArray) -> LooScore:
+        """Return the scores of importance sampling, or generalised cross-validation."""
+        noise = self._noise(step)
+        if isinstance(self.rows, Targets):
+            F, y, weight, loss = (
+                getattr(self.rows, name) for name in ("F", "y", "weight", "loss")
+            )
+            scale, y_scale = self.moments.units
+            return targets_left_out(
+                draws,
+                F[:, members] / scale[members],
+                y / y_scale,
+                noise,
+                y_scale=y_scale,
+                weight=weight,
+                loss=loss,
+            ).score
+        likelihood = GaussianLikelihood(self.moments, noise)
+        likelihood.activate(members)
+        cov = np.cov(draws, rowvar=False).reshape(len(members), -1)
+        error, se, density = likelihood.score(
+            Normal(draws.mean(axis=0), cov, np.empty((0, 0)), np.nan)
+        )
+        return LooScore(
+            in_squared_units(error, self.error_unit),
+            in_squared_units(se, self.error_unit),
+            density,
+        )
+
+    def _noise(self, step: PathStep) -> float:
+        """Return the noise in units of the moments; a step has it in units of y."""
+        y_unit = self.moments.y_scale * self.error_unit
+        return step.noise / y_unit / y_unit

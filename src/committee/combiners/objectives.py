@@ -15,20 +15,26 @@ varies by already. So committees of every size are compared on the same rows.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
+from sklearn import config_context
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import get_scorer, log_loss, make_scorer
 
 from committee._typing import BoolArray, FloatArray, IntArray
-from committee.combiners.areas import Race
+from committee.combiners.areas import Areas, Race, area_slabs
 from committee.combiners.likelihoods import signed_rows
-from committee.combiners.scorers import Scoring, any_score, never_negative, roc_auc
+from committee.losses import LEAST
+from committee.probabilities import as_probabilities
 from committee.votes import Votes
 
 #: Rows and numbers in one piece of a sum over rows.
 _ROWS, _NUMBERS = 2**13, 2**16
-_EPS = np.finfo(np.float64).eps
 
 #: Losses, (b,), of slabs of shape (b, c, n) and v (b, n), None where no vote is missing.
 Losses = Callable[[FloatArray, FloatArray | None], FloatArray]
@@ -149,38 +155,38 @@ def _variance(
     return v
 
 
-def row_score(problem: Votes, scoring: Scoring) -> RowScore:
+def row_score(votes: Votes, scoring: Scoring) -> RowScore:
     """Return minus the score, on the rows with votes."""
-    if problem.held_out is not None:
-        problem = problem.at(problem.held_out.any(axis=1))
-    K = problem.n_classes
+    if votes.held_out is not None:
+        votes = votes.at(votes.held_out.any(axis=1))
+    K = votes.n_classes
     # At most one: sums of ones are exact, so that ties are ties.
-    s = problem.row_weights / problem.row_weights.max()
+    s = votes.row_weights / votes.row_weights.max()
     total: float | None = float(s.sum())
-    present = None if problem.held_out is None else problem.held_out.T.copy()
+    present = None if votes.held_out is None else votes.held_out.T.copy()
     race = None
     if K is not None and scoring == "accuracy":
-        slabs, y = _preferences(problem, K), np.asarray(problem.y, dtype=np.intp)
+        slabs, y = _preferences(votes, K), np.asarray(votes.y, dtype=np.intp)
         deviation = _filled(slabs, present)
         loss = (
             _accuracy(y, s, K)
             if present is None
             else _expected_accuracy(y, s, deviation)
         )
-    elif K is not None and scoring == "neg_log_loss" and never_negative(problem):
-        slabs = _right_and_all(problem)
+    elif K is not None and scoring == "neg_log_loss" and never_negative(votes):
+        slabs = _right_and_all(votes)
         loss = _log_loss(K, s, _filled(slabs, present)[0])
-    elif K is not None and scoring == "neg_brier_score" and never_negative(problem):
-        slabs = np.array(problem.F.transpose(1, 2, 0), dtype=np.float64, order="C")
-        y = np.asarray(problem.y, dtype=np.intp)
+    elif K is not None and scoring == "neg_brier_score" and never_negative(votes):
+        slabs = np.array(votes.F.transpose(1, 2, 0), dtype=np.float64, order="C")
+        y = np.asarray(votes.y, dtype=np.intp)
         loss = _brier(K, y, s, _filled(slabs, present))
     else:
-        auc = roc_auc(problem, scoring)
-        slabs, score = any_score(problem, scoring) if auc is None else auc
+        auc = roc_auc(votes, scoring)
+        slabs, score = any_score(votes, scoring) if auc is None else auc
         _filled(slabs, present)
         loss, total = _of_all_rows(score), None
         if auc is not None:
-            race = Race.on(slabs, auc[1], problem.sample_weight)
+            race = Race.on(slabs, auc[1], votes.sample_weight)
     return RowScore(
         slabs,
         loss,
@@ -205,15 +211,15 @@ def _filled(slabs: FloatArray, present: BoolArray | None) -> FloatArray:
         np.copyto(slab, mean, where=~here)
         squares += ((slab - mean) / unit) ** 2
     squares /= np.maximum(H - 1, 1)
-    # One vote says nothing of its variance.
+    # The variance of a single vote is unknown.
     if np.any(H == 1) and np.any(H > 1):
         squares[:, H == 1] = squares[:, H > 1].mean(axis=1, keepdims=True)
     return np.asarray(np.sqrt(squares) * unit)
 
 
-def _preferences(problem: Votes, K: int) -> FloatArray:
+def _preferences(votes: Votes, K: int) -> FloatArray:
     """Return how far members prefer the right class to each wrong one, (M, K-1, N)."""
-    S = signed_rows(problem).F.reshape(-1, K - 1, problem.n_members)
+    S = signed_rows(votes).S.reshape(-1, K - 1, votes.n_members)
     return np.ascontiguousarray(S.transpose(2, 1, 0), dtype=np.float64)
 
 
@@ -263,10 +269,10 @@ def _expected_accuracy(y: IntArray, s: FloatArray, deviation: FloatArray) -> Los
     return loss
 
 
-def _right_and_all(problem: Votes) -> FloatArray:
+def _right_and_all(votes: Votes) -> FloatArray:
     """Return the members' scores of the right class, and of all classes, (M, 2, N)."""
-    F = problem.F
-    right = F[np.arange(len(F)), :, np.asarray(problem.y)]
+    F = votes.F
+    right = F[np.arange(len(F)), :, np.asarray(votes.y)]
     return np.stack([right.T, F.sum(axis=2).T], axis=1).astype(np.float64)
 
 
@@ -284,12 +290,12 @@ def _log_loss(K: int, s: FloatArray, deviation: FloatArray) -> Loss:
                 p[total == 0], total[total == 0] = 1.0 / K, 1.0
             spread = None
             if v is not None:
-                spread = v * (deviation[rows] / np.maximum(p, _EPS * total)) ** 2
+                spread = v * (deviation[rows] / np.maximum(p, LEAST * total)) ** 2
             p /= total
-            np.maximum(p, _EPS, out=p)
+            np.maximum(p, LEAST, out=p)
             loss = -np.log(p, out=p)
             if spread is not None:
-                loss = np.minimum(loss + 0.5 * spread, -np.log(_EPS))
+                loss = np.minimum(loss + 0.5 * spread, -np.log(LEAST))
             sums: FloatArray = loss @ s[rows]
             return sums
 
@@ -345,3 +351,112 @@ def _of_all_rows(score: Callable[[FloatArray], float]) -> Loss:
         return losses
 
     return loss
+
+
+Scoring = str | Callable[..., float]
+#: The score of sums T of shape (c, N).
+ScoreOfSums = Callable[[FloatArray], float]
+
+
+def never_negative(votes: Votes) -> bool:
+    """Return True if no vote is below zero; then sums of votes need no clipping."""
+    if votes.held_out is None:
+        return bool(votes.F.min() >= 0)
+    return bool(votes.F.min(axis=2)[votes.held_out].min() >= 0)
+
+
+def roc_auc(votes: Votes, scoring: Scoring) -> tuple[FloatArray, Areas] | None:
+    """Return slabs and score of an area under the ROC curve, None for other scores.
+
+    By sorting it takes a hundredth of the time of scikit-learn's function, which checks
+    its arrays for every candidate.
+    """
+    K, y = votes.n_classes, np.asarray(votes.y, dtype=np.intp)
+    if K is None or scoring not in ("roc_auc", "roc_auc_ovr"):
+        return None
+    if (K > 2 and scoring == "roc_auc") or not never_negative(votes):
+        return None
+    classes = np.unique(y)
+    if len(classes) < 2:
+        raise ValueError(
+            f"scoring={scoring!r} compares rows of different classes. All rows that "
+            f"count are of class {classes[0]}."
+        )
+    codes = classes if K > 2 else np.array([1])
+    return area_slabs(votes, codes), Areas(y, codes, votes.sample_weight)
+
+
+def any_score(votes: Votes, scoring: Scoring) -> tuple[FloatArray, ScoreOfSums]:
+    """Return slabs, the predictions and 1, and the score of the ratios of their sums."""
+    F, y, K = votes.F, votes.y, votes.n_classes
+    columns = F.T[:, None] if K is None else F.transpose(1, 2, 0)
+    slabs = np.concatenate([columns, np.ones_like(columns[:, :1])], axis=1)
+    scorer, predictor = _scorer(scoring, K), _predictor(y, K, scoring)
+    s = votes.sample_weight
+    known = {} if s is None else {"sample_weight": s}
+
+    def score(T: FloatArray) -> float:
+        try:
+            with (
+                config_context(assume_finite=True, skip_parameter_validation=True),
+                warnings.catch_warnings(
+                    action="ignore", category=UndefinedMetricWarning
+                ),
+            ):
+                value = float(scorer(predictor, (T[:-1] / T[-1]).T, y, **known))
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"scoring={scoring!r} cannot be computed on these predictions"
+                f"{' with sample_weight' if known else ''}: {error}"
+            ) from error
+        if not np.isfinite(value):
+            raise ValueError(
+                f"scoring={scoring!r} must be a finite number on the rows of the fit. "
+                f"Got {value}."
+            )
+        return value
+
+    return slabs.astype(np.float64), score
+
+
+def _scorer(scoring: Scoring, K: int | None) -> Any:
+    """Return the scorer; the log loss gets the labels of classes without rows."""
+    if scoring == "neg_log_loss" and K is not None:
+        return make_scorer(
+            log_loss,
+            greater_is_better=False,
+            response_method="predict_proba",
+            labels=np.arange(K),
+        )
+    return get_scorer(scoring)
+
+
+def _predictor(y: Any, K: int | None, scoring: Scoring) -> Any:
+    if K is None:
+        return _Values()
+    # Scores of probabilities take only the classes that occur in y.
+    return _Classes(np.arange(K) if scoring == "neg_log_loss" else np.unique(y))
+
+
+class _Values(RegressorMixin, BaseEstimator):
+    """Predicts what it is given."""
+
+    def predict(self, X: FloatArray) -> FloatArray:
+        """Return the only column."""
+        return X[:, 0]
+
+
+class _Classes(ClassifierMixin, BaseEstimator):
+    """Predicts the probabilities that it is given, of the classes that there are."""
+
+    def __init__(self, classes: IntArray) -> None:
+        self.classes = classes
+        self.classes_ = classes
+
+    def predict(self, X: FloatArray) -> IntArray:
+        """Return the class with the largest score, of all."""
+        return np.asarray(X.argmax(axis=1), dtype=np.intp)
+
+    def predict_proba(self, X: FloatArray) -> FloatArray:
+        """Return the scores as probabilities."""
+        return as_probabilities(X[:, self.classes])

@@ -1,77 +1,147 @@
-"""Pruners that look at how alike the members are, pair by pair."""
+"""Measures of pairs of members: kappa, divergence, difference, and pruning by them."""
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 
 from committee._typing import BoolArray, FloatArray, IntArray
-from committee._validation import Interval
-from committee.combiners.ballots import TIE, Ballots, Tally, grid, least
-from committee.combiners.base import Combiner
-from committee.combiners.selection import (
-    OrderingPruner,
-    VotePruner,
-    ballots_of,
+from committee.combiners.ballots import (
+    TIE,
+    Ballots,
+    Tally,
     equal_weights,
+    grid,
+    least,
     votes_tags,
 )
+from committee.combiners.base import Combiner
 from committee.diagnostics.agreement import Agreement, count_agreement
 from committee.votes import Sums, Votes
 
-#: Numbers in a row block: 1 MB, for the cache.
+#: Numbers in a block of rows: 1 MB, which fits the cache.
 _BLOCK = 2**17
 
 
-class KappaPruner(VotePruner):
-    """Keep the pairs of members that agree least beyond chance.
+def kappa(votes: Votes) -> IntArray:
+    """Order members by the pairs that agree least beyond chance.
 
         kappa_ij = (A_ij - P_ij) / (1 - P_ij)
 
-    with A_ij the share of rows on which i and j vote alike and P_ij that by
-    chance (see `pairwise_kappa`), on the rows that both vote on. Pairs are taken
-    in order of kappa until there are enough members; of a pair the member of less
-    error comes first, which decides when one place is left. Pairs without a
-    common row come last. Accuracy plays no part otherwise.
-
-    Parameters
-    ----------
-    n_members : int, default=25
-        How many to keep; all if there are fewer.
-
-    Attributes
-    ----------
-    order_ : array of shape (M,)
-        All members, in the order of their first pair; equal pairs by number.
-    weights_, path_, support_
-        As in `BestPruner`.
+    A_ij is the share of rows on which i and j vote for the same class and P_ij that by
+    chance (see `pairwise_kappa`), on the rows that both vote on. Pairs are taken in
+    order of kappa; of a pair the member of less error comes first. Pairs without a common
+    row come last.
 
     References
     ----------
     Margineantu and Dietterich, Pruning adaptive boosting, ICML 1997.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from committee import KappaPruner
-    >>> votes = np.array([[0, 0, 1], [0, 0, 1], [1, 1, 1], [1, 0, 0]])
-    >>> KappaPruner(2).fit(np.eye(2)[votes], [0, 0, 1, 1]).support_.tolist()
-    [0, 2]
     """
+    ballots = Ballots(votes)
+    kappas = agreement(ballots).kappa
+    i, j = np.triu_indices(len(kappas), k=1)
+    # Without a common row kappa is NaN: such pairs come last.
+    score = np.nan_to_num(grid(kappas[i, j]), nan=np.inf)
+    rank = ballots.rank
+    first, second = np.where(rank[i] < rank[j], (i, j), (j, i))
+    pairs = np.argsort(score, kind="stable")
+    return _first_met(np.column_stack([first, second])[pairs], len(kappas))
 
-    takes_chunks: ClassVar[bool] = True
 
-    def _order_votes(self, ballots: Ballots) -> IntArray:
-        kappa = agreement(ballots).kappa
-        i, j = np.triu_indices(len(kappa), k=1)
-        # Without a common row kappa is NaN: such pairs come last.
-        score = np.nan_to_num(grid(kappa[i, j]), nan=np.inf)
-        rank = ballots.rank
-        first, second = np.where(rank[i] < rank[j], (i, j), (j, i))
-        pairs = np.argsort(score, kind="stable")
-        return _first_met(np.column_stack([first, second])[pairs], len(kappa))
+def kl(votes: Votes, smoothing: float = 0.01) -> IntArray:
+    """Add the member whose class probabilities diverge most from the chosen ones.
+
+        J_ij = mean_n sum_k (p_ink - p_jnk) log(p_ink / p_jnk)
+        s_u = argmax_k  J_{k s_1} + ... + J_{k s_u-1}
+
+    J is the Kullback-Leibler divergence in both directions, on the rows that both members
+    vote on; the first two members are the pair of largest J. The rows of F are scaled to
+    probabilities and mixed with a share `smoothing` of the uniform distribution, so
+    that J is finite for votes, where it is proportional to the share of rows on which
+    i and j disagree. A pair without a common row has the mean J.
+
+    References
+    ----------
+    Margineantu and Dietterich, Pruning adaptive boosting, ICML 1997.
+    """
+    ballots = Ballots(votes)
+    return _most_divergent(symmetric_divergence(ballots, smoothing), ballots)
+
+
+def kl_rows(votes: Votes) -> IntArray:
+    """Add the member whose training weights diverge most from those of the chosen ones.
+
+        J_ij = sum_n (P_in - P_jn) log(P_in / P_jn)
+
+    P_i are the row weights with which AdaBoost trained member i, as in Margineantu and
+    Dietterich (1997). They follow from the votes of the earlier members, if F has all
+    members in the order of their training, without restarts, on the rows that they were
+    trained on (`weigh_on="train"`).
+    """
+    ballots = Ballots(votes)
+    return _most_divergent(_row_divergence(boosting_weights(ballots)), ballots)
+
+
+def drep(votes: Votes, rho: float = 0.4) -> IntArray:
+    """Of the members that differ most, add the one that reduces the error most.
+
+        diff_kj = mean_n ( [ vote_k = vote_j ] - [ vote_k != vote_j ] )
+        G = the rho |H| free members k of least  mean_j diff_kj,  j chosen before
+        s_u = argmin_{k in G}  error( {s_1, ..., s_u-1, k} )
+
+    The first member is the one of least error. diff is over the rows that both vote on, 0
+    if there are none. In the error, which is of the vote of equals, a tie counts one
+    half. rho in (0, 1] is the share of the free members, rounded up, of which the error
+    decides: 1 is greedy reduction of the error. The authors stop at the first step that
+    does not reduce the error: see `path_`.
+
+    References
+    ----------
+    Li, Yu and Zhou, Diversity regularized ensemble pruning, ECML PKDD 2012.
+    """
+    ballots = Ballots(votes)
+    # [same] - [different] = 2 [same] - 1, zero for pairs without a common row.
+    diff = np.nan_to_num(2 * agreement(ballots).observed - 1)
+    M, rank, tally = len(diff), ballots.rank, Tally(ballots)
+    free = np.ones(M, dtype=bool)
+    order = np.empty(M, dtype=np.intp)
+    order[0] = rank.argmin()
+    total = np.zeros(M)
+    for u in range(1, M + 1):
+        k = int(order[u - 1])
+        free[k] = False
+        tally.add(k)
+        total += diff[k]
+        if u < M:
+            candidates = _least_alike(total / u, rank, free, rho)
+            order[u] = least(tally.errors_with(), rank, candidates)
+    return order
+
+
+def _least_alike(
+    diff: FloatArray, rank: IntArray, free: BoolArray, rho: float
+) -> BoolArray:
+    """Return the first rho |H| free members by difference, as a mask."""
+    members = np.flatnonzero(free)
+    by_diff = np.lexsort((rank[members], grid(diff[members])))
+    mask = np.zeros(len(free), dtype=bool)
+    mask[members[by_diff[: int(np.ceil(rho * len(members)))]]] = True
+    return mask
+
+
+def _most_divergent(J: FloatArray, ballots: Ballots) -> IntArray:
+    """Return the pair of largest J, then the members of largest sum over the chosen."""
+    M, rank = len(J), ballots.rank
+    free = np.ones(M, dtype=bool)
+    order = np.empty(M, dtype=np.intp)
+    # Both members of the pair of largest J have this maximum: rank decides.
+    total = J.max(axis=1)
+    for u in range(M):
+        k = least(-total, rank, free)
+        order[u], free[k] = k, False
+        total = J[k] if u == 0 else total + J[k]
+    return order
 
 
 class KappaErrorHullPruner(Combiner):
@@ -115,8 +185,8 @@ class KappaErrorHullPruner(Combiner):
         """Declare that F has three axes."""
         return votes_tags(super().__sklearn_tags__())
 
-    def _weigh(self, problem: Votes) -> FloatArray:
-        ballots = ballots_of(self, problem)
+    def _weigh(self, votes: Votes) -> FloatArray:
+        ballots = Ballots(votes)
         kappa = agreement(ballots).kappa
         i, j = np.nonzero(np.triu(~np.isnan(kappa), k=1))
         error = ballots.errors()
@@ -125,88 +195,7 @@ class KappaErrorHullPruner(Combiner):
         chosen = np.unique(self.pairs_)
         if len(chosen) == 0:
             chosen = np.flatnonzero(ballots.rank == 0)
-        return equal_weights(chosen, problem.n_members)
-
-
-class DREPPruner(VotePruner):
-    """Of the members that differ most, add the one that reduces the error most.
-
-        diff_kj = mean_n ( [ vote_k = vote_j ] - [ vote_k != vote_j ] )
-        G = the rho |H| free members k of least  mean_j diff_kj,  j chosen before
-        s_u = argmin_{k in G}  error( {s_1, ..., s_u-1, k} )
-
-    The first member is that of least error. For two classes diff is the product
-    of votes +-1, so the mean is that of a member's vote with the committee's mean
-    vote. The error is that of the vote of equals, a tie counting one half. diff is
-    over the rows that both vote on, 0 if there are none.
-
-    Parameters
-    ----------
-    n_members : int, default=25
-        How many to keep; all if there are fewer. The authors stop at the first
-        step that does not reduce the error: see `path_`.
-    rho : float in (0, 1], default=0.4
-        Share of the free members, rounded up, among which the error decides: 1
-        is greedy reduction of the error, near 0 only difference counts.
-
-    Attributes
-    ----------
-    order_, weights_, path_, support_
-        As in `BestPruner`.
-
-    References
-    ----------
-    Li, Yu and Zhou, Diversity regularized ensemble pruning, ECML PKDD 2012.
-
-    Examples
-    --------
-    The twin of the best member waits until last.
-
-    >>> import numpy as np
-    >>> from committee import DREPPruner
-    >>> votes = np.array([[0, 0, 0, 1], [0, 0, 1, 0], [0, 0, 1, 0], [1, 1, 0, 0]])
-    >>> DREPPruner().fit(np.eye(2)[votes], [0] * 4).order_.tolist()
-    [0, 3, 2, 1]
-    """
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **OrderingPruner._parameter_constraints,
-        "rho": [Interval(Real, 0, 1, closed="right")],
-    }
-
-    needs_all: ClassVar[str] = "votes on all rows anew for every member it adds"
-
-    def __init__(self, n_members: int = 25, *, rho: float = 0.4) -> None:
-        super().__init__(n_members)
-        self.rho = rho
-
-    def _order_votes(self, ballots: Ballots) -> IntArray:
-        # [same] - [different] = 2 [same] - 1, zero for pairs without a common row.
-        diff = np.nan_to_num(2 * agreement(ballots).observed - 1)
-        M, rank, tally = len(diff), ballots.rank, Tally(ballots)
-        free = np.ones(M, dtype=bool)
-        order = np.empty(M, dtype=np.intp)
-        order[0] = rank.argmin()
-        total = np.zeros(M)
-        for u in range(1, M + 1):
-            k = int(order[u - 1])
-            free[k] = False
-            tally.add(k)
-            total += diff[k]
-            if u < M:
-                unlike = self._most_unlike(total / u, rank, free)
-                order[u] = least(tally.errors_with(), rank, unlike)
-        return order
-
-    def _most_unlike(
-        self, diff: FloatArray, rank: IntArray, free: BoolArray
-    ) -> BoolArray:
-        """Return the first rho |H| free members by difference, as a mask."""
-        members = np.flatnonzero(free)
-        by_diff = np.lexsort((rank[members], grid(diff[members])))
-        mask = np.zeros(len(free), dtype=bool)
-        mask[members[by_diff[: int(np.ceil(self.rho * len(members)))]]] = True
-        return mask
+        return equal_weights(chosen, votes.n_members)
 
 
 def _first_met(pairs: IntArray, M: int) -> IntArray:
@@ -250,5 +239,93 @@ def agreement(ballots: Ballots) -> Agreement:
 
 
 def _agreement_sums(ballots: Ballots) -> Sums:
-    mask = ballots.present if ballots.problem.masked else None
+    mask = ballots.present if ballots.votes.masked else None
     return Sums(count_agreement(ballots.choice, ballots.n_classes, mask, ballots.s))
+
+
+def boosting_weights(ballots: Ballots) -> FloatArray:
+    """Return P (M, N): AdaBoost's row weights before each member was trained.
+
+    P_1 ~ s,   P_{t+1,n} ~ P_tn (K - 1) (1 - eps_t) / eps_t  where t is wrong
+    """
+    votes = ballots.votes
+    if not votes.in_memory or votes.held_out is not None:
+        raise ValueError(
+            'criterion="kl-rows" needs the votes of boosted members on the rows in '
+            "memory that they were all trained on, without held_out."
+        )
+    K, P = ballots.n_classes, ballots.s / ballots.s.sum()
+    weights = np.empty((ballots.wrong.shape[1], len(P)))
+    for t, wrong in enumerate(ballots.wrong.T):
+        weights[t] = P
+        eps = float(P @ wrong)
+        if 0.0 < eps < 1.0 - 1.0 / K:
+            P = P * np.where(wrong > 0, (K - 1) * (1 - eps) / eps, 1.0)
+            P /= P.sum()
+    return weights
+
+
+def _row_divergence(P: FloatArray) -> FloatArray:
+    """Return J_ij = sum_n (P_in - P_jn) log(P_in / P_jn), rows of weight zero left out."""
+    P = P[:, P[0] > 0]
+    log_P = np.log(P)
+    cross = P @ log_P.T
+    own = np.diag(cross)
+    J: FloatArray = own[:, None] + own[None] - cross - cross.T
+    return np.maximum(J, 0.0)
+
+
+def symmetric_divergence(ballots: Ballots, smoothing: float) -> FloatArray:
+    """Return the divergence of every pair, in both directions.
+
+        J_ij = mean_n sum_k (p_ink - p_jnk) log(p_ink / p_jnk)
+
+    on the rows on which both members vote, by matrix products. Rows of F are cut
+    at zero, scaled to sum one and mixed with a share `smoothing` of the uniform
+    distribution. Pairs without a common row have the mean J of the others.
+    """
+    own, cross, n = ballots.total(_divergence_sums, smoothing)
+    known = np.broadcast_to(n > 0, cross.shape)
+    # sum (p_i - p_j)(log p_i - log p_j): own terms minus the crossed ones.
+    J = np.where(known, own + own.T - cross - cross.T, 0.0)
+    J = np.maximum(J / np.where(known, n, 1.0), 0.0)
+    J[np.diag_indices(len(J))] = 0.0
+    pairs = known & ~np.eye(len(J), dtype=bool)
+    return np.where(known, J, J[pairs].mean() if pairs.any() else 0.0)
+
+
+def _divergence_sums(ballots: Ballots, smoothing: float) -> Sums:
+    """Return sums over common rows: p_i log p_i, p_i log p_j, their weight.
+
+    Where all vote on all rows the first and the last have one column.
+    """
+    N, M, K = ballots.votes.F.shape
+    masked = ballots.votes.masked
+    own, n = np.zeros((M, M if masked else 1)), np.zeros((M, M) if masked else (1, 1))
+    cross = np.zeros((M, M))
+    for start in range(0, N, step := max(1, _BLOCK // (M * K))):
+        rows = slice(start, start + step)
+        counted = ballots.voting[rows] if masked else np.ones((len(ballots.s[rows]), 1))
+        p = _probabilities(ballots, rows, smoothing)
+        log_p = np.log(p)
+        heavy = ballots.s[rows, None] * counted
+        n += heavy.T @ counted
+        own += (heavy * (p * log_p).sum(axis=1)).T @ counted
+        p *= heavy[:, None]
+        if masked:
+            log_p *= counted[:, None]
+        cross += p.reshape(-1, M).T @ log_p.reshape(-1, M)
+    return Sums((own, cross, n))
+
+
+def _probabilities(ballots: Ballots, rows: slice, smoothing: float) -> FloatArray:
+    """Return positive class probabilities of a row block, (n, K, M)."""
+    p = np.maximum(ballots.votes.F[rows].transpose(0, 2, 1), 0.0, dtype=np.float64)
+    # First over the largest entry, so that no sum overflows; a row without a positive
+    # entry is the vote that argmax makes of it.
+    largest = p.max(axis=1, keepdims=True)
+    voted = ballots.choice[rows][:, None] == np.arange(p.shape[1])[:, None]
+    p = np.where(largest > 0, p / np.where(largest > 0, largest, 1.0), voted)
+    p *= (1 - smoothing) / p.sum(axis=1, keepdims=True)
+    p += smoothing / p.shape[1]
+    return p

@@ -1,4 +1,4 @@
-"""Statistics over data sets: which method is better, beyond chance."""
+"""Statistical comparison of methods over several data sets."""
 
 from committee.compare.comparison import Comparison, compare
 from committee.compare.pairs import (

@@ -1,4 +1,4 @@
-"""One call for a table of scores: ranks, tests, and what they show."""
+"""compare(): ranks and tests for a table of scores."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from committee.compare.scores import Scores, read_scores
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """What `compare` found; prints as a table.
+    """Result of `compare`; prints as a table.
 
-    Dictionaries on pairs have the other methods as keys where there is a control, and
-    hold how each method stands to the control. Without one their keys are pairs
-    `(a, b)`, and they hold how a stands to b.
+    With a control, the keys of the dictionaries on pairs are the other methods, which are
+    compared with the control. Without one the keys are pairs `(a, b)`, and a is compared
+    with b.
 
     Attributes
     ----------
@@ -38,21 +38,21 @@ class Comparison:
     friedman_p, iman_davenport_p : float
         p-values of "all methods are equal".
     critical_difference : float
-        That of Bonferroni-Dunn with a control, of Nemenyi without.
+        By Bonferroni-Dunn with a control, by Nemenyi without.
     differences : dict
-        Differences of mean ranks; above zero is worse.
+        Differences of mean ranks; positive is worse.
     significant : dict
-        True where the difference is at least the critical one.
+        True if the difference is at least the critical difference.
     holm_p : dict
-        p-values of the differences, adjusted by Holm's rule.
+        p-values of the differences, adjusted by Holm's method.
     signed_rank_p : dict
         p-values of Wilcoxon's signed-rank test on the scores, not adjusted.
     by_mean : dict
-        `WinLossTie` by the scores alone.
+        `WinLossTie` by the mean scores.
     by_ttest, by_rank_sum : dict or None
         `WinLossTie` by a test on the runs of each data set; None without runs.
     methods, datasets : tuple
-        Names, or numbers where there are none.
+        Names, or numbers if there are no names.
     control : object or None
     alpha, run_alpha : float
     lower_is_better : bool
@@ -119,8 +119,8 @@ class Comparison:
             import pandas as pd
         except ImportError:
             raise ImportError(
-                f"to_frame needs pandas: {how_to_install('shell')}; print(comparison) "
-                "does without."
+                f"to_frame needs pandas: {how_to_install('shell')}. print(comparison) "
+                "works without it."
             ) from None
         table = _rows(self)
         return pd.DataFrame(list(table.values()), index=pd.Index(table, name="method"))
@@ -138,9 +138,9 @@ def compare(
 
         differ  if  |mean rank_a - mean rank_b| >= CD = q sqrt(k (k + 1) / (6 N))
 
-    for k methods on N data sets, with q of Bonferroni-Dunn against a control and of
-    Nemenyi among all. Read the difference only if the Friedman test, best in the form
-    of Iman and Davenport, finds that the methods differ at all.
+    for k methods on N data sets, with q by Bonferroni-Dunn against a control and by
+    Nemenyi for all pairs. Interpret the differences only if the test of Iman and Davenport
+    finds that the methods differ at all.
 
     Parameters
     ----------
@@ -148,9 +148,9 @@ def compare(
         Data sets x methods; or runs, as data sets x methods x runs or
         `{data set: {method: runs}}`, which are ranked by their means. In a data frame
         of pandas or polars the columns are methods; a column of text, or else the
-        index, names the data sets.
-    control : column name, or its number for an array, optional
-        The method that all others are compared with. Without it all pairs are.
+        index, has the names of the data sets.
+    control : column name, or its number for an array, default=None
+        The method that all others are compared with. By default all pairs are compared.
     alpha : float, default=0.10
         Level of the critical difference.
     lower_is_better : bool, default=True
@@ -187,7 +187,7 @@ def compare(
     for name, level in (("alpha", alpha), ("run_alpha", run_alpha)):
         if not 0 < level < 1:
             raise ValueError(
-                f"{name} is a level of significance, between 0 and 1. Got {level!r}."
+                f"{name} must be a significance level between 0 and 1. Got {level!r}."
             )
     table = read_scores(scores)
     pairs = _pairs(table, control)
@@ -230,7 +230,7 @@ _Pairs = list[tuple[Any, tuple[int, int]]]
 
 
 def _pairs(table: Scores, control: Hashable | None) -> _Pairs:
-    """List the keys of a comparison, each with the two columns it is about."""
+    """Return the keys of a comparison, each with its two columns."""
     methods = table.methods
     if control is None:
         numbers = combinations(range(len(methods)), 2)
@@ -246,7 +246,7 @@ def _pairs(table: Scores, control: Hashable | None) -> _Pairs:
 def _by_runs(
     table: Scores, pairs: _Pairs, by: Any, alpha: float, lower_is_better: bool
 ) -> dict[Any, WinLossTie] | None:
-    """Count wins by a test on the runs, where there are any."""
+    """Count wins by a test on the runs; return None without runs."""
     if table.runs is None:
         return None
     columns = list(zip(*table.runs, strict=True))
@@ -273,7 +273,7 @@ def _rows(result: Comparison) -> dict[Hashable, dict[str, Any]]:
 
 
 def _against_control(result: Comparison, method: Hashable) -> dict[str, Any]:
-    """Return how a method stands to the control; the control itself has no entries."""
+    """Return the comparison of a method with the control; empty for the control."""
     if method == result.control:
         return {}
     difference = result.differences[method]
@@ -291,7 +291,7 @@ def _against_control(result: Comparison, method: Hashable) -> dict[str, Any]:
 
 
 def _alone(result: Comparison, method: Hashable) -> dict[str, Any]:
-    """Return the methods whose ranks differ from that of this one."""
+    """Return the methods whose mean ranks differ significantly from this one."""
     rank = result.mean_ranks
     others = [
         b if method == a else a
@@ -305,7 +305,7 @@ def _alone(result: Comparison, method: Hashable) -> dict[str, Any]:
 
 
 def _columns(table: dict[Hashable, dict[str, Any]]) -> str:
-    """Lay rows out: names to the left, the rest to the right."""
+    """Return the rows as a text table."""
     header = max(table.values(), key=len)
     cells = [["method", *header]]
     for method, row in table.items():
@@ -314,7 +314,7 @@ def _columns(table: dict[Hashable, dict[str, Any]]) -> str:
 
 
 def _cell(value: Any, name: str) -> str:
-    """Return p-values to three digits, ranks to two decimals, the rest as it is."""
+    """Format p-values with three digits and ranks with two decimals."""
     if value is None:
         return ""
     if isinstance(value, float):

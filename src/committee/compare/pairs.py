@@ -1,4 +1,4 @@
-"""Two methods at a time: wins and losses, signed ranks, many p-values at once."""
+"""Tests of two methods: wins and losses, signed ranks, and adjusted p-values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Key = TypeVar("Key")
 
 
 class WinLossTie(NamedTuple):
-    """On how many data sets one method beats, loses to and ties with another.
+    """Numbers of data sets on which a method wins, loses and ties with another.
 
     Examples
     --------
@@ -29,7 +29,7 @@ class WinLossTie(NamedTuple):
     ties: int
 
     def __str__(self) -> str:
-        """Return the three counts as tables print them."""
+        """Return the three counts as text."""
         return f"{self.wins}-{self.losses}-{self.ties}"
 
 
@@ -41,11 +41,11 @@ def win_loss_tie(
     alpha: float = 0.05,
     lower_is_better: bool = True,
 ) -> WinLossTie:
-    """Count the data sets on which method a wins against, loses to, ties with b.
+    """Count the data sets on which method a wins, loses and ties with method b.
 
-    By means, only equal ones tie. By a test, data sets tie unless the two-sided
-    p-value is below alpha: Welch's t-test, or the Wilcoxon rank-sum test (that of
-    Mann and Whitney). Both take all runs as independent of each other.
+    By mean, only equal means tie. By a test, data sets tie unless the two-sided p-value is
+    below alpha: Welch's t-test, or the rank-sum test of Wilcoxon, Mann and Whitney. Both
+    tests assume that all runs are independent.
 
     Parameters
     ----------
@@ -101,12 +101,12 @@ def _by_rank_sum(x: FloatArray, y: FloatArray, alpha: float) -> int:
 
 
 def _finite(scores: Any) -> FloatArray:
-    """Return scores as floats, or refuse what cannot be ranked."""
+    """Return scores as floats; raise ValueError if they are not finite."""
     numbers = np.asarray(scores, dtype=np.float64)
     if not np.isfinite(numbers).all():
         raise ValueError(
             f"Scores must be finite to be compared. Got {numbers.tolist()}: leave out "
-            "the data set, or fill in what a failure counts as."
+            "the data set, or fill in a score for failures."
         )
     return numbers
 
@@ -114,10 +114,9 @@ def _finite(scores: Any) -> FloatArray:
 def signed_rank(a: Any, b: Any) -> float:
     """Return the p-value of Wilcoxon's signed-rank test over data sets.
 
-    It looks at one pair of methods alone, so that the outcome does not change with
-    the other methods in the table, as it can with mean ranks. Equal scores are left
-    out; if all are equal, p = 1. Up to 50 data sets the p-value is exact, with ties
-    too; beyond it is that of SciPy's normal approximation.
+    Unlike a difference of mean ranks, the result does not depend on other methods in the
+    table. Equal scores are left out; if all are equal, p = 1. The p-value is exact up to
+    50 data sets, also with ties, and SciPy's normal approximation above.
 
     Parameters
     ----------
@@ -140,8 +139,8 @@ def signed_rank(a: Any, b: Any) -> float:
     difference = difference[difference != 0]
     if len(difference) > 50:
         return float(stats.wilcoxon(difference).pvalue)
-    # SciPy tries all signs one by one where ranks tie: seconds for 13 data sets.
-    # Twice the ranks are whole numbers, so sums of ranks can be counted instead.
+    # With ties SciPy enumerates all signs: seconds for 13 data sets. Twice the ranks are
+    # integers, so sums of ranks can be counted instead.
     twice = (2 * stats.rankdata(np.abs(difference))).astype(np.intp)
     counts = np.zeros(twice.sum() + 1)
     counts[0] = 1.0
@@ -153,12 +152,12 @@ def signed_rank(a: Any, b: Any) -> float:
 
 
 def holm(p: Mapping[Key, float]) -> dict[Key, float]:
-    """Adjust p-values for their number, by Holm's step-down rule.
+    """Adjust p-values for multiple tests, by Holm's step-down method.
 
         adjusted p_(i) = max_{h <= i} min(1, (m - h + 1) p_(h)),  p_(1) <= ... <= p_(m)
 
-    A hypothesis is rejected at alpha if its adjusted p-value is at most alpha. Never
-    larger than Bonferroni's m p, for the same guarantee.
+    A hypothesis is rejected at alpha if its adjusted p-value is at most alpha. Adjusted
+    p-values are at most m p, those of Bonferroni, with the same guarantee.
 
     Parameters
     ----------
@@ -168,7 +167,7 @@ def holm(p: Mapping[Key, float]) -> dict[Key, float]:
     Returns
     -------
     dict
-        The adjusted p-values, under the same keys.
+        The adjusted p-values, with the same keys.
 
     Examples
     --------

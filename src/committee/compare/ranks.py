@@ -1,6 +1,6 @@
-"""Ranks of k methods on N data sets, and how much they differ by chance.
+"""Ranks of k methods on N data sets, and tests of their differences.
 
-Every function takes the ranks R (N, k) that `rank_methods` gives, or N and k alone.
+The functions take the ranks R (N, k) of `rank_methods`, or N and k.
 Letters and tests are those of Demsar, "Statistical comparisons of classifiers over
 multiple data sets", JMLR 7 (2006).
 """
@@ -62,8 +62,8 @@ def friedman(ranks: Any) -> RankTest:
         chi2 = (k - 1) sum_j (S_j - N (k + 1) / 2)^2 / sum_ij (r_ij - (k + 1) / 2)^2
 
     with S_j the sum of ranks of method j. Without ties this is the textbook formula;
-    with ties it is the corrected one of `scipy.stats.friedmanchisquare`, which wants
-    three methods where this takes two. Methods that tie everywhere give p = 1.
+    with ties it is the corrected formula of `scipy.stats.friedmanchisquare`, which needs
+    at least three methods; two are enough here. Methods that tie everywhere give p = 1.
 
     Parameters
     ----------
@@ -91,11 +91,11 @@ def friedman(ranks: Any) -> RankTest:
 
 
 def iman_davenport(ranks: Any) -> RankTest:
-    """Test the same as `friedman`, with more power (Iman and Davenport, 1980).
+    """Test the same hypothesis as `friedman` with more power (Iman, Davenport 1980).
 
         F = (N - 1) chi2 / (N (k - 1) - chi2)
 
-    Where all data sets give the same ranking, F is infinite and p is 0.
+    If all data sets give the same ranking, F is infinite and p is 0.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def iman_davenport(ranks: Any) -> RankTest:
 
 
 def standard_error(n_datasets: int, n_methods: int) -> float:
-    """Return that of the difference of two mean ranks, if all methods are equal."""
+    """Return the standard error of a difference of mean ranks of equal methods."""
     return float(np.sqrt(n_methods * (n_methods + 1) / (6 * n_datasets)))
 
 
@@ -136,7 +136,7 @@ def bonferroni_dunn(n_datasets: int, n_methods: int, alpha: float = 0.10) -> flo
     n_datasets, n_methods : int
         N, and k with the control.
     alpha : float, default=0.10
-        Chance of calling any of the k - 1 differences significant if there is none.
+        Probability that any of the k - 1 differences is significant by chance.
 
     Examples
     --------
@@ -153,15 +153,15 @@ def nemenyi(n_datasets: int, n_methods: int, alpha: float = 0.10) -> float:
 
         CD = q_alpha sqrt(k (k + 1) / (6 N))
 
-    with sqrt(2) q_alpha the studentized range of k methods (Nemenyi, 1963). It is
-    larger than that of `bonferroni_dunn`, because it guards all pairs.
+    with sqrt(2) q_alpha the studentized range of k methods (Nemenyi, 1963). It is larger
+    than the difference of `bonferroni_dunn`, because it holds for all pairs.
 
     Parameters
     ----------
     n_datasets, n_methods : int
         N and k.
     alpha : float, default=0.10
-        Chance of calling any pair significant if there is no difference.
+        Probability that the difference of any pair is significant by chance.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Arrays, data frames and runs of scores become one table."""
+"""Read scores from arrays, data frames and runs as one table."""
 
 from __future__ import annotations
 
@@ -16,8 +16,13 @@ from committee._typing import FloatArray
 class Scores:
     """Finite scores of k >= 2 methods on N >= 2 data sets.
 
-    `means` is (N, k). `runs[i][j]` are the runs of method j on data set i, or `runs`
-    is None where only means were given.
+    Attributes
+    ----------
+    methods, datasets : tuple
+        Names or numbers.
+    means : array of shape (N, k)
+    runs : list or None
+        `runs[i][j]` has the runs of method j on data set i; None for means alone.
     """
 
     methods: tuple[Hashable, ...]
@@ -27,7 +32,7 @@ class Scores:
 
 
 def read_scores(scores: Any) -> Scores:
-    """Return the table of scores, checked."""
+    """Return the table of scores; raise ValueError if no test is defined for it."""
     if isinstance(scores, Mapping):
         table = _from_mapping(scores)
     elif hasattr(scores, "columns"):
@@ -39,7 +44,7 @@ def read_scores(scores: Any) -> Scores:
 
 
 def _from_array(scores: Any) -> Scores:
-    """Methods and data sets are numbered; a third axis holds runs."""
+    """Read an array; methods and data sets are numbered, a third axis has runs."""
     values = _floats(scores, "scores")
     if values.ndim not in (2, 3):
         raise ValueError(
@@ -53,7 +58,7 @@ def _from_array(scores: Any) -> Scores:
 
 
 def _from_frame(frame: Any) -> Scores:
-    """Columns are methods; a column of text, or the index, names the data sets."""
+    """Read a frame of methods; a column of text or the index names the data sets."""
     columns = {name: np.asarray(frame[name]) for name in frame.columns}
     text = [name for name, column in columns.items() if column.dtype.kind not in "fiub"]
     if len(text) > 1:
@@ -101,7 +106,7 @@ def _from_runs(
     datasets: tuple[Hashable, ...],
     runs: list[list[FloatArray]],
 ) -> Scores:
-    """Take means over runs; tests on runs need two of each."""
+    """Return the table of runs and their means; raise ValueError for single runs."""
     fewest = min((len(cell) for row in runs for cell in row), default=2)
     if fewest < 2:
         raise ValueError(
@@ -126,7 +131,7 @@ def _floats(values: Any, name: str) -> FloatArray:
 
 
 def _check(table: Scores) -> None:
-    """Refuse tables that no statistic is defined for."""
+    """Raise ValueError for a table that is too small, or not finite."""
     n, k = table.means.shape
     if k < 2:
         raise ValueError(f"compare needs at least 2 methods, in columns. Got {k}.")
@@ -141,6 +146,6 @@ def _check(table: Scores) -> None:
         i, j = failed[0]
         raise ValueError(
             f"Method {table.methods[j]!r} has no finite score on data set "
-            f"{table.datasets[i]!r} ({len(failed)} such in all): leave out the method "
-            "or the data set, or fill in what a failure counts as."
+            f"{table.datasets[i]!r} ({len(failed)} missing scores): leave out the method "
+            "or the data set, or fill in a score for failures."
         )

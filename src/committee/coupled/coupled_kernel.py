@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from committee._typing import FloatArray, IntArray, RandomState
 from committee._validation import HasMethods, Interval, StrOptions, fit_context
-from committee.combiners.by_name import as_combiner
+from committee.combiner_names import as_combiner
 from committee.coupled.draws import (
     check_subsets,
     draw_coupling,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from committee._typing import BoolArray, FloatArray, IntArray
-from committee.combiners.by_name import as_combiner
+from committee.combiner_names import as_combiner
 from committee.diagnostics.correlation import scaled_error_correlation
 from committee.linalg import solve_simplex
 

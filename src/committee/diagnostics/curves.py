@@ -148,8 +148,8 @@ def expected_calibration_error(
     y : array-like of shape (N,)
         Class codes 0..K-1.
     p : array-like of shape (N, K) or (N,)
-        Probabilities of the classes, or those of class 1. Of two classes the probability
-        is that of class 1, of more that of the most likely class.
+        Probabilities of the classes, or of class 1. For two classes the probability
+        of class 1 is used, for more the one of the most likely class.
     n_bins : int, default=10
     sample_weight : array-like of shape (N,), optional
 

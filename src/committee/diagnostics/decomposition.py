@@ -30,7 +30,7 @@ class Ambiguity(NamedTuple):
 
     Examples
     --------
-    >>> from committee import Ambiguity
+    >>> from committee.diagnostics import Ambiguity
     >>> Ambiguity(ensemble_error=1.0, member_error=2.0, diversity=1.0).diversity
     1.0
     """
@@ -46,7 +46,7 @@ def ambiguity(F: Any, y: Any, w: Any = None, *, by_row: bool = False) -> Ambigui
         (f_ens - y)^2 = sum_m w_m (f_m - y)^2 - sum_m w_m (f_m - f_ens)^2
 
     An identity for every w that sums to one. For classification the squared
-    error is that of the probability vectors against the one-hot targets.
+    error compares the probability vectors with the one-hot targets.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def ambiguity(F: Any, y: Any, w: Any = None, *, by_row: bool = False) -> Ambigui
     y : array of shape (N,)
         Targets, or class codes 0..K-1.
     w : array of shape (M,) or (N, M), optional
-        Weights that sum to one, of all rows or for each; equal weights unless given.
+        Weights that sum to one, for all rows or for each row. Default: equal weights.
     by_row : bool, default=False
         The three terms for each x, as arrays of shape (N,), instead of their means.
 

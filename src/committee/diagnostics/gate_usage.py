@@ -1,4 +1,4 @@
-"""How a gate divides the rows among the members."""
+"""gate_usage: how a gate divides the rows among the members."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from committee._validation import check_row_weights
 
 
 class GateUsage(NamedTuple):
-    """What a gate gives to whom, and how decided it is.
+    """Shares of the members behind a gate, and the entropy of its weights.
 
     Attributes
     ----------
     share : array of shape (M,)
-        Mean weight of each member; they sum to one.
+        Mean weight of each member. The shares sum to one.
     answers : array of shape (M,)
-        Share of the rows on which the member has the largest weight; ties are shared.
+        Share of the rows on which the member has the largest weight. Members that tie on
+        a row share it.
     entropy : float
-        Mean entropy of the weights of a row, in units of log M: zero where one member
-        answers alone, one where all have equal weights.
+        Mean entropy of the weights of a row, in units of log M: zero if one member has all
+        weight, one if all have equal weights.
 
     Examples
     --------
@@ -44,7 +45,8 @@ def gate_usage(G: Any) -> GateUsage:
     Parameters
     ----------
     G : array of shape (N, M)
-        Of `gate_weights(X)` or of a gate's `weights`: not negative, rows of sum one.
+        The result of `gate_weights(X)`, or of `weights` of a gate: values >= 0, rows with
+        sum one.
 
     Returns
     -------
@@ -61,7 +63,7 @@ def gate_usage(G: Any) -> GateUsage:
     G = check_row_weights(G, np.shape(G))
     if np.any(G < 0) or np.any(np.abs(G.sum(axis=1) - 1.0) > 1e-8):
         raise ValueError(
-            "A gate's weights are not negative, and those of a row sum to one. Got a "
+            "Weights of a gate are not negative, and those of a row sum to one. Got a "
             f"least weight of {G.min():g} and sums from {G.sum(axis=1).min():g} to "
             f"{G.sum(axis=1).max():g}."
         )

@@ -25,7 +25,7 @@ def margins(F: Any, y: Any, w: Any = None) -> FloatArray:
     y : array of shape (N,)
         Class codes 0..K-1.
     w : array of shape (M,), optional
-        Equal weights unless given.
+        Default: equal weights.
 
     Returns
     -------

@@ -1,13 +1,13 @@
 """Errors of committees whose members do not vote on every row.
 
-Out of bag a committee of k members has about 0.37 k votes on a row, so that an error
-counted on these votes is that of a smaller committee. Here the votes that are
-missing are filled with the mean and the spread of those of all other members on the
-row, and the error is what k members would make if all of them voted.
+Out of bag a committee of k members has about 0.37 k votes on a row, so an error counted on
+these votes is the error of a smaller committee. Here missing votes are filled with the mean
+and the spread of the other members' votes on the row. The result estimates the error of k
+members that all vote.
 
-Log-losses and Brier scores need more: so few votes agree on a wrong class far more often
-than all would, and the log-loss of a bag of ten trees, counted on them, is too high by a
-factor of five. `FilledProbabilities` draws missing votes from the distribution of votes on
+Log-losses and Brier scores need more. A few votes agree on a wrong class far more often
+than all votes do: the log-loss of a bag of ten trees, counted on present votes, is five
+times too high. `FilledProbabilities` draws missing votes from the distribution of votes on
 similar rows.
 """
 
@@ -24,7 +24,7 @@ from committee._typing import BoolArray, FloatArray, IntArray
 from committee.losses import LEAST
 from committee.predictions import weighted_sum
 
-#: Elements of F that are looked at at once.
+#: Elements of F in memory at once.
 _BLOCK = 2**22
 #: Nodes and weights for means over a standard normal variable.
 _NODES, _NODE_WEIGHTS = hermegauss(16)
@@ -47,11 +47,10 @@ class FilledVotes:
         f_n = sum_{m in h_n} w_m F[n, m] + a_n mu_n,   a_n = sum_{m not in h_n} w_m
         v_n = sum_{m not in h_n} w_m^2 - (a_n^2 + 2 a_n b_n) / H_n,   b_n = sum_{h_n} w_m
 
-    The committee's output on row n, if all voted, is Normal(f_n, s_n^2 v_n) where members
-    vote on a row independently of each other. The second term of v_n is the noise that
-    f_n has already, because mu_n itself is a mean of H_n votes: with it f_n has the
-    variance s_n^2 sum_m w_m^2 of a committee that votes, neither more nor less. No
-    weight is divided by, so that weights may have any sign.
+    If members vote on a row independently, the output of all members on row n is
+    Normal(f_n, s_n^2 v_n). The second term of v_n is the noise that f_n already has,
+    because mu_n is a mean of H_n votes. With it the total variance is s_n^2 sum_m w_m^2,
+    as for a committee that votes. Weights may have any sign.
 
     Attributes
     ----------
@@ -61,10 +60,10 @@ class FilledVotes:
     held_out : bool array of shape (N, M) or None
         None: every member votes on every row.
     mean : array of shape (N,) or (N, K)
-        mu_n, zero where nobody votes.
+        mu_n, zero where no member votes.
     variance : array of shape (N,) or (N, K)
-        s_n^2; for classes that of the margin over each class k, F[n, m, y_n] -
-        F[n, m, k]. Rows with one vote take the mean of the others.
+        s_n^2; for classes the variance of the margin over each class k, F[n, m, y_n] -
+        F[n, m, k]. Rows with one vote take the mean over the other rows.
     n_votes : array of shape (N,)
         H_n.
     """
@@ -80,7 +79,7 @@ class FilledVotes:
     def of(
         cls, F: FloatArray, y: FloatArray | IntArray, held_out: BoolArray | None
     ) -> Self:
-        """Find the mean and the spread of the votes on each row."""
+        """Compute mean and variance of the votes on each row."""
         mean, variance = np.zeros((2, len(F), *F.shape[2:]))
         if held_out is None:
             return cls(F, y, None, mean, variance, np.full(len(F), F.shape[1]))
@@ -106,7 +105,7 @@ class FilledVotes:
 
     @property
     def counted(self) -> BoolArray:
-        """False where no member of the ensemble votes, and nothing can be told."""
+        """False where no member of the ensemble votes."""
         return self.n_votes > 0
 
     def output(self, w: FloatArray) -> FloatArray:
@@ -127,7 +126,7 @@ class FilledVotes:
             votes    F[n, m] where m votes, mu_n + s_n z_nm elsewhere,   z_nm ~ N(0, 1)
             outputs  f_n + s_n sqrt(v_n / sum_o w_m^2) sum_o w_m z_nm,   o = not in h_n
 
-        for numbers. Where v_n is below zero f_n varies enough already.
+        for numbers. If v_n is negative, f_n is returned unchanged.
 
         Returns
         -------
@@ -153,10 +152,10 @@ class FilledVotes:
             K classes:    1 - E_z prod_{k != y_n} Phi(sqrt(2) D_nk / (s_nk sqrt(v_n)) + z)
 
         with z ~ N(0, 1), by Gauss-Hermite quadrature: margins over the other classes
-        share the votes for the right one, and have correlation 1/2 as those of
-        independent scores of one variance have. Below v_n = 0 the output of classes is
-        taken as it is. Numbers are not cut there, which would make the mean too large:
-        single rows may be below zero.
+        share the votes for the right one, and have correlation 1/2, as with independent
+        scores of equal variance. If v_n is negative, classes use the output as it is.
+        Losses of numbers are not cut at zero, since this would bias their mean: single
+        rows may be negative.
 
         Returns
         -------
@@ -181,7 +180,7 @@ class FilledVotes:
         return np.asarray(others * np.maximum(self.open_share(w), 0.0))
 
     def open_share(self, w: FloatArray) -> FloatArray:
-        """Return v, (N,); below zero where f varies more than the committee would."""
+        """Return v, (N,); negative where f varies more than the full committee would."""
         if self.held_out is None:
             return np.zeros(len(self.F))
         members = np.flatnonzero(w)
@@ -190,14 +189,14 @@ class FilledVotes:
         a = w.sum() - b
         missing = (w**2).sum() - voting @ w[members] ** 2
         known = (a**2 + 2 * a * b) / np.maximum(self.n_votes, 1)
-        # Where all vote nothing is open, but for rounding.
+        # With all votes v is zero up to rounding.
         return np.asarray(np.where(voting.all(axis=1), 0.0, missing - known))
 
 
 def _moments(
     F: FloatArray, y: Any, held_out: BoolArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return mu and s^2 of some rows; s^2 is zero where less than two vote."""
+    """Return mu and s^2 of some rows; s^2 is zero with fewer than two votes."""
     H = held_out.sum(axis=1).reshape(-1, *[1] * (F.ndim - 2))
     mean = np.einsum("nm...,nm->n...", F, held_out) / np.maximum(H, 1)
     E = F - mean[:, None]

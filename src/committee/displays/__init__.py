@@ -1,38 +1,28 @@
-"""Numbers first, then their picture: displays in the style of scikit-learn.
+"""Displays in the style of scikit-learn: numbers first, then the picture.
 
-Every display holds its numbers as attributes; matplotlib is imported by `plot`.
+The constructor, or `compute`, makes the numbers and keeps them as attributes. `plot`
+draws them and imports matplotlib. `from_estimator` and `from_predictions` do both. The
+report reads the attributes and draws them itself.
 """
 
 from committee.displays.ambiguity import AmbiguityDisplay
-from committee.displays.bias_variance import BiasVarianceDisplay
-from committee.displays.coupling import CouplingDisplay
 from committee.displays.critical import CriticalDifferenceDisplay
 from committee.displays.gate import GateDisplay
-from committee.displays.held_out import HeldOutDisplay
 from committee.displays.interval import IntervalDisplay
 from committee.displays.kappa_error import KappaErrorDisplay
 from committee.displays.pruning_path import PruningPathDisplay
 from committee.displays.refinement import RefinementDisplay
 from committee.displays.reliability import ReliabilityDisplay
-from committee.displays.roc import RocCommitteeDisplay
-from committee.displays.runs import PairedRunsDisplay
-from committee.displays.weight_posterior import PosteriorDisplay
 from committee.displays.weights import WeightsDisplay
 
 __all__ = [
     "AmbiguityDisplay",
-    "BiasVarianceDisplay",
-    "CouplingDisplay",
     "CriticalDifferenceDisplay",
     "GateDisplay",
-    "HeldOutDisplay",
     "IntervalDisplay",
     "KappaErrorDisplay",
-    "PairedRunsDisplay",
-    "PosteriorDisplay",
     "PruningPathDisplay",
     "RefinementDisplay",
     "ReliabilityDisplay",
-    "RocCommitteeDisplay",
     "WeightsDisplay",
 ]

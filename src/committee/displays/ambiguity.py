@@ -18,7 +18,7 @@ from committee.displays.sources import (
 from committee.displays.style import BLUE, GREEN, ORANGE, Display, legend_above
 from committee.ensembles import roster_of
 
-#: Lines with more points have no markers.
+#: Lines with more points than this have no markers.
 _MOST_MARKERS = 40
 
 
@@ -28,24 +28,24 @@ class AmbiguityDisplay(Display):
         ensemble error = member error - diversity,      u = w_k / sum w_k
         u'C_k u        = sum_m u_m C_mm - diversity,    C_k of the first k members
 
-    w are the committee's weights, so that the last point is the committee itself with
-    its weights scaled to sum one; equal votes where it has none, or some below zero.
+    w are the committee's weights; the last point is the committee itself with weights
+    scaled to sum one. If there are no weights, or negative ones, members have equal votes.
 
     Parameters
     ----------
     member_error : array of shape (M,)
         Mean squared error of the first 1, 2, ... M members.
     ensemble_error : array of shape (M,)
-        Squared error of their mean.
-    order : array of shape (M,), optional
-        Member numbers in the order in which they were taken.
+        Mean squared error of their weighted mean.
+    order : array of shape (M,), default=None
+        Numbers of the members in the order in which they are added.
 
     Attributes
     ----------
     member_error, ensemble_error, order
         As given.
     diversity : array of shape (M,)
-        Their difference.
+        member_error - ensemble_error.
     size : array of shape (M,)
         1, 2, ... M.
 
@@ -82,35 +82,30 @@ class AmbiguityDisplay(Display):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the decomposition of a fitted committee, or of a list of estimators.
+        """Draw the decomposition of a fitted committee or a list of estimators.
 
         Parameters
         ----------
         estimator : committee, or list of fitted estimators
         X : array-like of shape (N, n_features)
-            Rows that the members did not see.
+            Rows that the members were not trained on.
         y : array-like of shape (N,)
-        order : array of member numbers, optional
-            The order of an ordering pruner, or largest weights first, unless given.
-        ax : matplotlib Axes, optional
+        order : array of member numbers, default=None
+            By default the order of an ordering pruner, or largest weights first.
+        ax : matplotlib Axes, default=None
         **kwargs
-            For the line of the ensemble error.
-
-        Notes
-        -----
-        Weights below zero have no growing committees whose sums are not near zero on
-        the way: members vote as equals then.
+            Passed to `Axes.plot` for the line of the ensemble error.
         """
         if roster_of(estimator).output == "scores":
             raise ValueError(
-                "The rounds of a boosted classifier give scores, and the distance of a "
-                "score from a class has no meaning: there is no decomposition. Look at "
+                "The rounds of a boosted classifier predict scores, whose distance from "
+                "a class has no meaning: there is no decomposition. Use "
                 "PruningPathDisplay or KappaErrorDisplay instead."
             )
         if is_log_pool(estimator):
             raise ValueError(
-                "A log pool adds up log-probabilities, and the ambiguity is that of an "
-                "average: there is no decomposition. Look at WeightsDisplay or "
+                "A log pool sums log-probabilities, and the decomposition holds for "
+                "averages: there is no decomposition. Use WeightsDisplay or "
                 "KappaErrorDisplay instead."
             )
         F, y = predictions_of(estimator, X, y)
@@ -130,28 +125,35 @@ class AmbiguityDisplay(Display):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the decomposition of members whose predictions are given.
+        """Draw the decomposition of members with given predictions.
 
         Parameters
         ----------
         F : array of shape (N, M) or (N, M, K)
-            For classes, errors are those of the probability vectors.
+            For classes, errors are squared distances of the probability vectors.
         y : array of shape (N,)
             Targets, or class codes 0..K-1.
-        w : array of shape (M,), optional
-            Weights, none below zero; equal ones unless given.
-        order : array of member numbers, optional
-            As they come unless given; some may be left out.
-        ax : matplotlib Axes, optional
+        w, order
+            Parameters of `compute`.
+        ax : matplotlib Axes, default=None
         **kwargs
-            For the line of the ensemble error.
+            Passed to `Axes.plot` for the line of the ensemble error.
         """
-        C = error_correlation(F, y)
-        return cls.from_correlation(C, order, w).plot(ax, **kwargs)
+        return cls.compute(error_correlation(F, y), w=w, order=order).plot(ax, **kwargs)
 
     @classmethod
-    def from_correlation(cls, C: FloatArray, order: Any = None, w: Any = None) -> Self:
-        """Return the display of an error correlation C of shape (M, M), not drawn yet."""
+    def compute(cls, C: FloatArray, *, w: Any = None, order: Any = None) -> Self:
+        """Return the display without drawing it.
+
+        Parameters
+        ----------
+        C : array of shape (M, M)
+            Error correlation of the members, see `error_correlation`.
+        w : array of shape (M,), default=None
+            Weights >= 0; equal weights by default.
+        order : array of member numbers, default=None
+            0..M-1 by default. Members may be left out.
+        """
         order = np.arange(len(C)) if order is None else _check_order(order, len(C))
         C = C[np.ix_(order, order)]
         u = np.ones(len(order)) if w is None else _check_shares(w, order)
@@ -161,7 +163,7 @@ class AmbiguityDisplay(Display):
         ensemble = (
             np.diag((C * np.outer(u, u)).cumsum(axis=0).cumsum(axis=1)) / total**2
         )
-        # A sum of squares, whatever the sums round to.
+        # Rounding may make a sum of squares negative.
         return cls(member, np.clip(ensemble, 0.0, member), order=order)
 
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
@@ -201,12 +203,15 @@ def _own_order(estimator: Any, n_members: int) -> IntArray:
 
 
 def shares_of(w: FloatArray | None) -> FloatArray | None:
-    """Return weights that growing committees can have, None for equal votes."""
+    """Return the weights if none is negative, else None for equal votes.
+
+    The sum of the first k weights could be near zero if weights had both signs.
+    """
     return w if w is not None and w.min() >= 0 and w.any() else None
 
 
 def _check_shares(w: Any, order: IntArray) -> FloatArray:
-    """Return the weights of some members in their order, the first above zero."""
+    """Return the weights of the members in this order; raise ValueError if negative."""
     weights = np.asarray(w, dtype=np.float64)
     if (
         weights.ndim != 1
@@ -215,14 +220,14 @@ def _check_shares(w: Any, order: IntArray) -> FloatArray:
         or not weights[order[0]] > 0
     ):
         raise ValueError(
-            "w must have a weight for each member, none below zero, and that of the "
-            "first in the order above it."
+            "w must have a weight >= 0 for each member, and a weight > 0 for the first "
+            "member of the order."
         )
     return np.asarray(weights[order] / weights.max())
 
 
 def _check_order(order: Any, n_members: int) -> IntArray:
-    """Return member numbers, each once."""
+    """Return member numbers; raise ValueError if one is unknown or comes twice."""
     numbers: IntArray = np.asarray(order, dtype=np.intp)
     valid = numbers.ndim == 1 and 0 < len(numbers) == len(np.unique(numbers))
     if not valid or numbers.min() < 0 or numbers.max() >= n_members:

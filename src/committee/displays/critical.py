@@ -1,4 +1,4 @@
-"""The critical difference diagram: mean ranks, and which methods do not differ."""
+"""The critical difference diagram: mean ranks of methods over data sets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from committee.displays.style import (
     Display,
     check_names,
     literal,
-    number_of,
 )
 
 #: Height of a row of text in inches, and the row of the bar above the scale.
@@ -22,21 +21,22 @@ _ROW, _BAR = 0.26, 2.6
 
 
 class CriticalDifferenceDisplay(Display):
-    """Mean ranks of methods over data sets; bars join those that are close.
+    """Mean ranks of methods over data sets; bars join methods that do not differ.
 
         i and j differ  if  |R_i - R_j| >= CD = q_alpha sqrt(k (k + 1) / (6 N))
 
-    With a control only differences to it are tested: one bar joins it with the
-    methods that do not differ from it, and its name is bold.
+    With a control, only differences from the control are tested. One bar joins it with
+    the methods that do not differ from it, and its name is bold.
 
     Parameters
     ----------
     mean_ranks : dict, or array of shape (k,)
-        1 is best. Keys of a dictionary are names.
+        1 is best. The keys of a dictionary are the names.
     critical_difference : float
-    names : sequence of k names, optional
-        Numbers unless given.
-    control : name or int, optional
+    names : sequence of k names, default=None
+        Numbers by default.
+    control : name or int, default=None
+        Name or number of the control.
 
     Attributes
     ----------
@@ -44,12 +44,12 @@ class CriticalDifferenceDisplay(Display):
     critical_difference : float
     names : list of str
     control : int or None
-        The number of the control.
+        Number of the control.
     order : array of shape (k,)
-        Methods, best first.
+        Numbers of the methods, best first.
     groups : list of arrays
-        The largest sets of methods, best first, that do not differ among themselves,
-        or from the control.
+        Largest sets of methods that do not differ from each other, or from the control;
+        best method first.
 
     References
     ----------
@@ -96,21 +96,20 @@ class CriticalDifferenceDisplay(Display):
                 f"critical_difference must be a number >= 0. Got {critical_difference}."
             )
         self.names = check_names(names, len(self.mean_ranks), "methods")
-        self.control = None if control is None else number_of(control, self.names)
+        self.control = None if control is None else _number_of(control, self.names)
         self.order: IntArray = np.argsort(self.mean_ranks, kind="stable")
         self.groups = self._groups()
 
     @classmethod
     def from_comparison(cls, comparison: Any, *, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw what `committee.compare.compare` has found.
+        """Draw the result of `committee.compare.compare`.
 
         Parameters
         ----------
         comparison : Comparison
-            Has `mean_ranks`, `critical_difference` and perhaps a `control`.
-        ax : matplotlib Axes, optional
+        ax : matplotlib Axes, default=None
         **kwargs
-            For the bars that join methods.
+            Passed to `Axes.plot` for the bars that join methods.
         """
         display = cls(
             comparison.mean_ranks,
@@ -124,7 +123,7 @@ class CriticalDifferenceDisplay(Display):
         return 7.0, _ROW * (rows + 0.5 * len(self.groups) + _BAR + 2)
 
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
-        """Draw ranks on a line, names on both sides, and bars for the groups."""
+        """Draw the ranks on a line, the names on both sides, and the bars."""
         k = len(self.order)
         rows, bars = (k + 1) // 2, len(self.groups)
         for g, group in enumerate(self.groups):
@@ -137,7 +136,7 @@ class CriticalDifferenceDisplay(Display):
         self._frame(ax, -0.5 - 0.5 * bars - rows)
 
     def _groups(self) -> list[IntArray]:
-        """Return the largest runs of sorted ranks that are closer than the difference."""
+        """Return the longest runs of methods whose ranks differ by less than CD."""
         order, rank = self.order, self.mean_ranks[self.order]
         if self.control is not None:
             near = np.abs(rank - self.mean_ranks[self.control])
@@ -153,7 +152,7 @@ class CriticalDifferenceDisplay(Display):
         return [group for group in groups if len(group) > 1]
 
     def _plot_names(self, ax: Any, top: float) -> None:
-        """Lead a line from each rank to a name: the better half left, others right."""
+        """Draw a line from each rank to its name: better half left, the others right."""
         k = len(self.order)
         left = (k + 1) // 2
         reach = 0.02 * (k - 1)
@@ -191,7 +190,7 @@ class CriticalDifferenceDisplay(Display):
         )
 
     def _frame(self, ax: Any, bottom: float) -> None:
-        """Keep the scale of ranks on top, and room for the names."""
+        """Put the scale of ranks on top, and leave room for the names."""
         k = len(self.order)
         # Half the figure at most is text; a letter takes a hundredth of the width.
         longest = max(len(literal(name)) for name in self.names) + 8
@@ -209,3 +208,14 @@ class CriticalDifferenceDisplay(Display):
         ax.xaxis.set_ticks_position("top")
         ax.xaxis.set_label_position("top")
         ax.set_xlabel("mean rank")
+
+
+def _number_of(method: Any, names: list[str]) -> int:
+    """Return the number of a method given by its name or its number."""
+    if str(method) in names:
+        return names.index(str(method))
+    if isinstance(method, (int, np.integer)) and 0 <= method < len(names):
+        return int(method)
+    raise ValueError(
+        f"control must be one of the methods {names}, or its number. Got {method!r}."
+    )

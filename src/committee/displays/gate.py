@@ -1,10 +1,11 @@
-"""Which member answers where: a gate on two columns."""
+"""The gate of a committee on two columns: which member has the largest weight where."""
 
 from __future__ import annotations
 
 from typing import Any, Self
 
 import numpy as np
+from scipy.sparse import issparse
 
 from committee._typing import FloatArray, IntArray
 from committee._validation import check_row_weights, column_names, safe_indexing
@@ -22,36 +23,38 @@ from committee.displays.style import (
     literal,
 )
 
-#: Members with a colour of their own; the rest are grey together.
+#: Colours of the members with the largest shares; all others are grey.
 _COLOURS = (BLUE, ORANGE, GREEN, VERMILION, "#cc79a7", "#56b4e9", "#f0e442", BLACK)
 
 
 class GateDisplay(Display):
-    """Rows on two columns, coloured by the member of largest weight there.
+    """Rows on two columns, coloured by the member with the largest weight.
 
-    Points are the fainter, the less of the weight that member has. Eight members, those
-    of the largest shares, have colours of their own.
+    The smaller this weight, the fainter the point. The eight members with the largest
+    shares have colours of their own.
 
     Parameters
     ----------
     points : array of shape (N, 2)
+        The rows on two columns.
     G : array of shape (N, M)
-        Weights of the members at these points.
-    names : sequence of M names, optional
-        The members' numbers unless given.
-    labels : pair of str, optional
-        What the two columns are called.
+        Weights of the members for each row.
+    names : sequence of M names, default=None
+        Numbers of the members by default.
+    labels : pair of str, default=None
+        Names of the two columns.
 
     Attributes
     ----------
     points : array of shape (N, 2)
     winner : array of shape (N,)
-        The member of largest weight at each point.
+        Member with the largest weight in each row.
     weight : array of shape (N,)
         Its weight.
     usage : GateUsage
-        Shares and entropy.
+        Shares of the members and entropy.
     names : list of str
+    labels : pair of str
     order : array of shape (M,)
         Members by their share, largest first.
 
@@ -81,7 +84,7 @@ class GateDisplay(Display):
         estimator: Any,
         X: Any,
         *,
-        columns: Any = (0, 1),
+        columns: Any = None,
         names: Any = None,
         ax: Any = None,
         **kwargs: Any,
@@ -91,17 +94,16 @@ class GateDisplay(Display):
         Parameters
         ----------
         estimator : committee with a gate, or mixture
-            Or a pipeline or a search around one; columns are those of X before it.
+            It may be inside a pipeline or a search.
         X : array-like or frame of shape (N, n_features)
-        columns : pair of column numbers or names, default=(0, 1)
-            What is drawn across and upwards.
-        names : sequence of M names, optional
-        ax : matplotlib Axes, optional
+        columns : pair of column numbers or names, default=None
+            Columns of X to draw on the x and the y axis. By default the two columns of
+            numbers in which the members with the largest weight differ most.
+        names : sequence of M names, default=None
+        ax : matplotlib Axes, default=None
         **kwargs
-            For the points.
+            Passed to `Axes.scatter`, which draws the points.
         """
-        if len(columns) != 2:
-            raise ValueError(f"columns must name two columns. Got {columns!r}.")
         G = gate_weights_of(estimator, X)
         if G is None:
             raise TypeError(
@@ -109,30 +111,29 @@ class GateDisplay(Display):
                 f"or of a mixture of experts. Got {type(core_of(estimator)).__name__} without "
                 "a gate."
             )
-        known = column_names(X)
-        if not hasattr(X, "shape"):
-            X = np.asarray(X)
-        try:
-            picked = [np.asarray(safe_indexing(X, c, axis=1)).ravel() for c in columns]
-        except (IndexError, KeyError) as error:
-            raise ValueError(
-                f"columns must name two columns of X, by number or by name. Got {columns!r}."
-            ) from error
-        points = np.column_stack(picked)
-        labels = [
-            str(c)
-            if isinstance(c, str)
-            else f"column {c}"
-            if known is None
-            else known[c]
-            for c in columns
-        ]
         if names is None:
             names = getattr(core_of(estimator), "member_names_", None)
-        return cls(points, G, names=names, labels=labels).plot(ax, **kwargs)
+        return cls.compute(G, X, columns=columns, names=names).plot(ax, **kwargs)
+
+    @classmethod
+    def compute(cls, G: Any, X: Any, *, columns: Any = None, names: Any = None) -> Self:
+        """Return the display without drawing it.
+
+        Parameters
+        ----------
+        G : array of shape (N, M)
+            Weights of the members for each row.
+        X, columns, names
+            Parameters of `from_estimator`.
+        """
+        if columns is None:
+            points, labels = _telling_columns(X, np.argmax(G, axis=1))
+        else:
+            points, labels = _picked_columns(X, columns)
+        return cls(points, G, names=names, labels=labels)
 
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
-        """Draw a cloud for each member that answers somewhere."""
+        """Draw a cloud for each member that has the largest weight in some row."""
         style = {"s": 14, "linewidths": 0, "rasterized": len(self.points) > 5000}
         share = self.usage.answers
         for m, colour in zip(self.order, _COLOURS, strict=False):
@@ -143,16 +144,80 @@ class GateDisplay(Display):
             label = f"others, {share[self.order[len(_COLOURS) :]].sum():.0%}"
             ax.scatter(*self.points[rest].T, color=GREY, label=label, **options)
         ax.set(xlabel=literal(self.labels[0]), ylabel=literal(self.labels[1]))
-        title = f"who answers where (entropy {self.usage.entropy:.2f} of 1)"
+        title = (
+            f"member with the largest weight (entropy {self.usage.entropy:.2f} of 1)"
+        )
         ax.set_title(title, fontsize="medium")
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small")
 
     def _cloud(
         self, ax: Any, rows: Any, colour: str, member: int, style: dict[str, Any]
     ) -> None:
-        """Draw the points at which one member has the largest weight."""
+        """Draw the rows in which one member has the largest weight."""
         if not rows.any():
             return
         label = f"{literal(self.names[member])}, {self.usage.answers[member]:.0%}"
         style = {"alpha": 0.25 + 0.75 * self.weight[rows], **style}
         ax.scatter(*self.points[rows].T, color=colour, label=label, **style)
+
+
+def _numeric_columns(X: Any, n_rows: int) -> tuple[FloatArray, list[str]]:
+    """Return the columns of finite numbers, (N, d), and their names."""
+    if issparse(X):
+        return np.empty((n_rows, 0)), []
+    known = column_names(X)
+    if hasattr(X, "columns"):
+        columns = [np.asarray(X[name]) for name in X.columns]
+    else:
+        columns = list(np.asarray(X).T)
+    called = [f"column {i}" for i in range(len(columns))] if known is None else known
+    kept = [
+        (values.astype(np.float64), str(name))
+        for values, name in zip(columns, called, strict=True)
+        if values.dtype.kind in "fiu" and np.all(np.isfinite(values))
+    ]
+    table = np.column_stack([v for v, _ in kept]) if kept else np.empty((n_rows, 0))
+    return table, [name for _, name in kept]
+
+
+def _telling_columns(X: Any, winner: IntArray) -> tuple[FloatArray, list[str]]:
+    """Return the two columns in which rows of different winners differ most.
+
+    Columns are compared by the sum of squares of their ranks between the winners. Raise
+    ValueError if fewer than two columns vary.
+    """
+    table, names = _numeric_columns(X, len(winner))
+    varies = np.flatnonzero(np.ptp(table, axis=0))
+    if len(varies) < 2:
+        raise ValueError(
+            "The picture of a gate needs two columns of finite numbers that vary. Got "
+            f"{len(varies)}."
+        )
+    ranks = table[:, varies].argsort(axis=0).argsort(axis=0).astype(np.float64)
+    ranks -= ranks.mean(axis=0)
+    groups = [ranks[winner == m] for m in np.unique(winner)]
+    between = sum(len(group) * group.mean(axis=0) ** 2 for group in groups)
+    largest = varies[np.argsort(-between, kind="stable")[:2]]
+    return table[:, largest], [names[c] for c in largest]
+
+
+def _picked_columns(X: Any, columns: Any) -> tuple[FloatArray, list[str]]:
+    """Return the two columns of X with these numbers or names, and their names."""
+    if len(columns) != 2:
+        raise ValueError(f"columns must name two columns. Got {columns!r}.")
+    known = column_names(X)
+    if not hasattr(X, "shape"):
+        X = np.asarray(X)
+    try:
+        picked = [np.asarray(safe_indexing(X, c, axis=1)).ravel() for c in columns]
+    except (IndexError, KeyError) as error:
+        raise ValueError(
+            f"columns must name two columns of X, by number or by name. Got {columns!r}."
+        ) from error
+
+    def name_of(c: Any) -> str:
+        if isinstance(c, str):
+            return c
+        return f"column {c}" if known is None else known[c]
+
+    return np.column_stack(picked), [name_of(c) for c in columns]

@@ -1,4 +1,4 @@
-"""Intervals of predictions, sorted, with the targets that they cover and miss."""
+"""Prediction intervals, and the targets inside and outside of them."""
 
 from __future__ import annotations
 
@@ -8,31 +8,36 @@ import numpy as np
 
 from committee._typing import FloatArray
 from committee.displays.style import BLUE, GREY, VERMILION, Display, legend_above, thin
+from committee.losses import mean_of
 
-#: Rows that are drawn, at most.
+#: Largest number of rows that are drawn.
 _ROWS = 300
 
 
 class IntervalDisplay(Display):
-    """Intervals in the order of their centres, and the targets that they miss.
+    """Intervals in the order of their centres, with the targets they cover and miss.
 
     Parameters
     ----------
     interval : array of shape (N, 2)
-        As `predict_interval` returns them.
-    y : array of shape (N,), optional
-        Targets. Those outside of their interval stand out.
-    coverage : float, optional
-        What was asked for.
+        Result of `predict_interval`.
+    y : array of shape (N,), default=None
+        Targets. Targets outside of their interval are drawn in red.
+    coverage : float, default=None
+        The coverage that was requested.
+    sample_weight : array of shape (N,), default=None
 
     Attributes
     ----------
-    interval, y, asked
+    interval, y
         As given.
-    coverage : float or None
-        The share of targets within their interval; None without targets.
-    width : float
-        Mean width of the intervals.
+    requested : float or None
+        The coverage that was requested.
+    coverage, coverage_se : float or None
+        Share of the targets within their interval, and its standard error; None without
+        targets.
+    width, width_se : float
+        Mean width of the intervals, and its standard error.
 
     Examples
     --------
@@ -42,7 +47,13 @@ class IntervalDisplay(Display):
     (0.5, 1.5)
     """
 
-    def __init__(self, interval: Any, y: Any = None, coverage: Any = None) -> None:
+    def __init__(
+        self,
+        interval: Any,
+        y: Any = None,
+        coverage: Any = None,
+        sample_weight: Any = None,
+    ) -> None:
         self.interval: FloatArray = np.asarray(interval, dtype=np.float64)
         if self.interval.ndim != 2 or self.interval.shape[1] != 2:
             raise ValueError(
@@ -55,12 +66,16 @@ class IntervalDisplay(Display):
                 f"y must have one entry for each of the {len(self.interval)} intervals. "
                 f"Got shape {self.y.shape}."
             )
-        self.asked = coverage
+        self.requested = coverage
         lower, upper = self.interval.T
-        self.width = float(np.mean(upper - lower))
-        self.coverage: float | None = None
+        s = None if sample_weight is None else np.asarray(sample_weight)
+        width = mean_of(upper - lower, s)
+        self.width, self.width_se = width.value, width.se
+        self.coverage = self.coverage_se = None
         if self.y is not None:
-            self.coverage = float(np.mean((lower <= self.y) & (self.y <= upper)))
+            within = (lower <= self.y) & (self.y <= upper)
+            share = mean_of(within.astype(np.float64), s)
+            self.coverage, self.coverage_se = share.value, share.se
 
     @classmethod
     def from_estimator(
@@ -79,28 +94,28 @@ class IntervalDisplay(Display):
         Parameters
         ----------
         estimator : CommitteeRegressor
-            One with `predict_interval`.
+            Any estimator with `predict_interval`.
         X : array-like of shape (N, n_features)
             Rows that it was not trained on.
-        y : array-like of shape (N,), optional
+        y : array-like of shape (N,), default=None
         coverage, method
-            As of `predict_interval`.
-        ax : matplotlib Axes, optional
+            Parameters of `predict_interval`.
+        ax : matplotlib Axes, default=None
         **kwargs
-            For the intervals, a `vlines`.
+            Passed to `Axes.vlines`, which draws the intervals.
         """
         interval = estimator.predict_interval(X, coverage, method=method)
         return cls(interval, y, coverage).plot(ax, **kwargs)
 
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
-        """Draw up to 300 rows from all over."""
+        """Draw up to 300 rows, evenly spaced in the order of the centres."""
         order = np.argsort(self.interval.mean(axis=1), kind="stable")
         rows = order[thin(len(order), _ROWS)]
         lower, upper = self.interval[rows].T
         places = np.arange(len(rows))
         style = {"color": BLUE, "alpha": 0.45, "linewidth": 1.5, **kwargs}
-        asked = "interval" if self.asked is None else f"interval, {self.asked:.0%}"
-        ax.vlines(places, lower, upper, label=asked, **style)
+        share = "" if self.requested is None else f", {self.requested:.0%}"
+        ax.vlines(places, lower, upper, label=f"interval{share}", **style)
         if self.y is not None:
             y = self.y[rows]
             inside = (lower <= y) & (y <= upper)

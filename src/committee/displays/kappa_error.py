@@ -1,4 +1,4 @@
-"""The kappa-error diagram: how alike the pairs are, and how good."""
+"""The kappa-error diagram: agreement and error of every pair of members."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from committee.displays.style import (
     VERMILION,
     Display,
     check_names,
-    legend_inside,
     literal,
+    show_faint,
 )
 
-#: More pairs than these are counted in hexagons.
+#: Above this number pairs are counted in hexagons.
 _MOST_POINTS = 5000
-#: Pairs that carry the names of their members: those of six members.
+#: Largest number of pairs with names: six members have 15 pairs.
 MOST_NAMED = 15
 
 
 class KappaErrorDisplay(Display):
-    """Every pair of members as a point, and the hull on which pruning keeps pairs.
+    """Every pair of members as a point, and the lower left hull of the points.
 
         x_ij = kappa_ij,   y_ij = (e_i + e_j) / 2
 
-    To the left are pairs that differ, below are pairs that are right; no pair is
-    better in both than the hull from the lower left.
+    Pairs to the left agree less, pairs further down have smaller errors. No pair is
+    better than the hull in both.
 
     Parameters
     ----------
@@ -41,21 +41,21 @@ class KappaErrorDisplay(Display):
         Cohen's kappa of each pair.
     error : array of shape (n,)
         Mean error of its two members.
-    pairs : array of shape (n, 2), optional
-        Their numbers.
-    names : sequence of names, optional
-        Of all members, their numbers unless given. They stand beside the points where
-        there are few.
+    pairs : array of shape (n, 2), default=None
+        Numbers of the two members.
+    names : sequence of names, default=None
+        Names of all members, by default their numbers. They are drawn beside the points
+        if there are at most 15 pairs.
 
     Attributes
     ----------
     kappa, error, pairs
         As given.
     labels : list of str or None
-        The names of each pair; None for more than 15, and where `pairs` are not given.
+        Names of each pair; None for more than 15 pairs and without `pairs`.
     hull : array
-        The pairs on the hull, from the most diverse to the most accurate; those
-        that `KappaErrorHullPruner` keeps.
+        Numbers of the pairs on the hull, from the most diverse to the most accurate.
+        `KappaErrorHullPruner` keeps these pairs.
 
     References
     ----------
@@ -99,18 +99,18 @@ class KappaErrorDisplay(Display):
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, ax: Any = None, **kwargs: Any
     ) -> Self:
-        """Draw the pairs of a fitted committee, or of a list of classifiers.
+        """Draw the pairs of members of a fitted committee or a list of classifiers.
 
         Parameters
         ----------
         estimator : committee of classifiers, or list of fitted classifiers
         X : array-like of shape (N, n_features)
-            Rows that the members did not see.
+            Rows that the members were not trained on.
         y : array-like of shape (N,)
-            Their labels.
-        ax : matplotlib Axes, optional
+            Labels.
+        ax : matplotlib Axes, default=None
         **kwargs
-            For the cloud.
+            Passed to `Axes.scatter`, or to `Axes.hexbin` for more than 5000 pairs.
         """
         F, codes = predictions_of(estimator, X, y)
         names = member_names(core_of(estimator), F.shape[1])
@@ -127,19 +127,15 @@ class KappaErrorDisplay(Display):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the pairs of members whose votes are given.
+        """Draw the pairs of members with given votes.
 
         Parameters
         ----------
-        F : array of shape (N, M, K)
-        y : array of shape (N,)
-            Class codes 0..K-1.
-        held_out : bool array of shape (N, M), optional
-            Members abstain elsewhere; pairs without a common row are left out.
-        names : sequence of M names, optional
-        ax : matplotlib Axes, optional
+        F, y, held_out, names
+            Parameters of `compute`.
+        ax : matplotlib Axes, default=None
         **kwargs
-            For the cloud.
+            Passed to `Axes.scatter`, or to `Axes.hexbin` for more than 5000 pairs.
         """
         display = cls.compute(F, y, held_out=held_out, names=names)
         return display.plot(ax, **kwargs)
@@ -154,7 +150,18 @@ class KappaErrorDisplay(Display):
         sample_weight: Any = None,
         names: Any = None,
     ) -> Self:
-        """Return the display of votes F (N, M, K) and class codes y, not drawn yet."""
+        """Return the display without drawing it.
+
+        Parameters
+        ----------
+        F : array of shape (N, M, K)
+        y : array of shape (N,)
+            Class codes 0..K-1.
+        held_out : bool array of shape (N, M), default=None
+            True where a member votes. Pairs without a common row are left out.
+        sample_weight : array of shape (N,), default=None
+        names : sequence of M names, default=None
+        """
         F = check_predictions(F)
         if F.ndim != 3:
             raise ValueError(
@@ -175,14 +182,14 @@ class KappaErrorDisplay(Display):
         return cls(kappa[i, j], (e[i] + e[j]) / 2, pairs=pairs, names=names)
 
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
-        """Draw a point for each pair, or shade hexagons where there are thousands."""
+        """Draw a point for each pair, or hexagons if there are thousands."""
         n = len(self.kappa)
         style: dict[str, Any] = {}
         if n > _MOST_POINTS:
             style |= {"gridsize": 45, "mincnt": 1, "bins": "log", "vmin": 0.4}
             style |= {"cmap": "Greys", "linewidths": 0.2, "rasterized": True}
             cells = ax.hexbin(self.kappa, self.error, **{**style, **kwargs})
-            # A colour bar would take its room from axes that were given.
+            # A colour bar would shrink axes that the caller made.
             if self._has_new_figure:
                 ax.figure.colorbar(cells, ax=ax, label="pairs in a cell")
         else:
@@ -197,4 +204,4 @@ class KappaErrorDisplay(Display):
         label = f"hull, {len(self.hull)} pairs"
         ax.plot(self.kappa[self.hull], self.error[self.hull], "D-", label=label, **line)
         ax.set(xlabel="kappa: agreement beyond chance", ylabel="mean error of the pair")
-        legend_inside(ax, "upper right")
+        show_faint(ax.legend(loc="upper right", fontsize="small"))

@@ -1,17 +1,19 @@
-"""The pruning path: how good committees of every size are."""
+"""The pruning path: errors of committees of every size."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Self
 
 import numpy as np
 
-from committee._typing import IntArray
-from committee.displays.measures import path_errors, split_measure
+from committee._typing import FloatArray, IntArray
+from committee._validation import check_predictions, check_targets
+from committee.combiners.objectives import row_score
 from committee.displays.sources import (
     all_predictions_of,
     core_of,
-    fit_combiner,
     kind_of,
     path_of,
 )
@@ -24,38 +26,52 @@ from committee.displays.style import (
     legend_above,
     twin_axes,
 )
+from committee.losses import (
+    OF_CLASSES,
+    OF_NUMBERS,
+    Measure,
+    decided,
+    error_losses,
+    mean_and_se,
+)
 from committee.path import Path
+from committee.predictions import weighted_sum
+from committee.probabilities import pooled_terms
+from committee.votes import Votes
 
-#: More sizes than these have a band instead of bars, and no markers.
-_MOST_BARS = 40
+#: Lines with more sizes than this have no markers.
+_MOST_MARKERS = 40
+#: Measures of `prune` by their shown names.
+_MEASURES = {m.name: m for m in (*OF_CLASSES.values(), *OF_NUMBERS.values())}
+#: Numbers that are predicted in one product: 32 MB.
+_BLOCK = 2**22
 
 
 class PruningPathDisplay(Display):
     """Size of a committee against its error, its evidence and its test error.
 
-    The test error is measured as the error is; the y axis has its name.
-
-    Where several committees of a path have the same size, the line goes through the
-    one of least error, and the others are dots.
+    The test error is the same measure on other rows. If several committees of a path
+    have the same size, the line goes through the one with the least error, and the others
+    are dots.
 
     Parameters
     ----------
     size : array of shape (steps,)
         Number of members of each committee.
     error : array of shape (steps,)
-        Not finite where it is not known.
-    error_se : array of shape (steps,), optional
-        Its standard error.
-    log_evidence : array of shape (steps,), optional
-    test_error : array of shape (steps,), optional
-    chosen : int, optional
-        The size of the committee that was chosen.
+        NaN or infinite if it is not known.
+    error_se : array of shape (steps,), default=None
+        Standard error of the error.
+    log_evidence : array of shape (steps,), default=None
+    test_error : array of shape (steps,), default=None
+    chosen : int, default=None
+        Size of the chosen committee.
     error_name : str, default="error"
-        What error and test error are.
-    error_label : str, optional
-        Which rows the error is on; its name unless given.
+        Name of the measure, for the y axis.
+    error_label : str, default=None
+        Kind of the error, for the legend; `error_name` by default.
     note : str, default=""
-        A further line beside the name.
+        A second line of the label of the y axis.
 
     Attributes
     ----------
@@ -63,9 +79,9 @@ class PruningPathDisplay(Display):
         As given.
     error_name, error_label, note : str
     best : array
-        For each size, in rising order, the step of least error.
+        For each size, in increasing order, the step with the least error.
     evidence_ax_ : matplotlib Axes or None
-        The axes of the evidence, on the right.
+        Axes of the evidence, on the right.
 
     Examples
     --------
@@ -112,10 +128,21 @@ class PruningPathDisplay(Display):
         sample_weight: Any = None,
         chosen: int | None = None,
     ) -> Self:
-        """Return the display of a path, not drawn yet.
+        """Return the display of a path without drawing it.
 
-        `members` are the numbers of those that F_test is of, all of the path unless
-        given; `sample_weight` is that of the test rows.
+        Parameters
+        ----------
+        path : Path
+        F_test : array of shape (N, M) or (N, M, K), default=None
+            Predictions of the members on other rows, for the test error.
+        y_test : array of shape (N,), default=None
+            Targets, or class codes.
+        members : array of shape (M,), default=None
+            Numbers of the members in F_test; all members of the path by default.
+        sample_weight : array of shape (N,), default=None
+            Weights of the test rows.
+        chosen : int, default=None
+            Size to mark.
         """
         _check_both("F_test", F_test, "y_test", y_test)
         test_error = None
@@ -135,7 +162,7 @@ class PruningPathDisplay(Display):
             error_label=label,
             note=path.note if path.measure == path.own_measure else "",
         )
-        # Of equals, the one that its combiner prefers.
+        # Among equal errors, the step that the combiner prefers.
         display.best = _first_of_each_size(path.size, path.error, path.own_error)
         return display
 
@@ -150,21 +177,15 @@ class PruningPathDisplay(Display):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw a path: the `path_` of a pruner or of a pruned committee.
+        """Draw the `path_` of a pruner or of a pruned committee.
 
         Parameters
         ----------
-        path : Path
-        F_test : array of shape (N, M) or (N, M, K), optional
-            Predictions of all members on other rows, for the test error. It is
-            measured as the error of the path is.
-        y_test : array of shape (N,), optional
-            Targets, or class codes.
-        chosen : int, optional
-            A size to mark.
-        ax : matplotlib Axes, optional
+        path, F_test, y_test, chosen
+            Parameters of `compute`.
+        ax : matplotlib Axes, default=None
         **kwargs
-            For the line of the error.
+            Passed to `Axes.plot` for the line of the error.
         """
         display = cls.compute(path, F_test=F_test, y_test=y_test, chosen=chosen)
         return display.plot(ax, **kwargs)
@@ -184,24 +205,24 @@ class PruningPathDisplay(Display):
         Parameters
         ----------
         estimator : committee or combiner
-            One that has a `path_`; a pipeline or a search may be around it.
-        X_test : array-like of shape (N, n_features), optional
-            Rows that were not used, for the test error. What `prune` returns knows it
-            at every size; a committee after `fit`, a copy or a file for the committees
-            whose members it has kept.
-        y_test : array-like of shape (N,), optional
-            Their targets or labels.
-        ax : matplotlib Axes, optional
+            It has a `path_`, and may be inside a pipeline or a search.
+        X_test : array-like of shape (N, n_features), default=None
+            Rows that were not used, for the test error. The result of `prune` has a test
+            error at every size. A committee after `fit`, a copy or a file has one for the
+            committees of the members it has kept.
+        y_test : array-like of shape (N,), default=None
+            Targets or labels of these rows.
+        ax : matplotlib Axes, default=None
         **kwargs
-            For the line of the error.
+            Passed to `Axes.plot` for the line of the error.
         """
         _check_both("X_test", X_test, "y_test", y_test)
         core = core_of(estimator)
         path = path_of(core)
         if path is None:
             raise TypeError(
-                "A pruning path is kept by EPPruner, ARDPruner, GreedyPruner and the "
-                f"orderings such as ReduceErrorPruner. Got {kind_of(core)}."
+                "EPPruner, ARDPruner, GreedyPruner and ordering pruners have a pruning "
+                f"path. Got {kind_of(core)}."
             )
         F_test = members = None
         if X_test is not None:
@@ -212,48 +233,11 @@ class PruningPathDisplay(Display):
         )
         return display.plot(ax, **kwargs)
 
-    @classmethod
-    def from_predictions(
-        cls,
-        F: Any,
-        y: Any,
-        *,
-        combiner: Any = None,
-        held_out: Any = None,
-        sample_weight: Any = None,
-        F_test: Any = None,
-        y_test: Any = None,
-        ax: Any = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Fit a pruner on predictions and draw its path.
-
-        Parameters
-        ----------
-        F : array of shape (N, M) or (N, M, K)
-        y : array of shape (N,)
-        combiner : combiner, optional
-            `EPPruner()` unless given. A copy is fitted.
-        held_out, sample_weight : arrays, optional
-            As for the combiner's `fit`.
-        F_test, y_test : arrays, optional
-            Other rows, for the test error.
-        ax : matplotlib Axes, optional
-        **kwargs
-            For the line of the error.
-        """
-        fitted: Any = fit_combiner(combiner, F, y, held_out, sample_weight)
-        if not hasattr(fitted, "path_"):
-            return cls.from_estimator(fitted)
-        chosen = len(fitted.support_)
-        display = cls.compute(fitted.path_, F_test=F_test, y_test=y_test, chosen=chosen)
-        return display.plot(ax, **kwargs)
-
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
-        """Draw error and test error on the left scale, evidence on the right."""
+        """Draw both errors on the left scale and the evidence on the right."""
         from matplotlib.ticker import MaxNLocator
 
-        few = len(self.best) <= _MOST_BARS
+        few = len(self.best) <= _MOST_MARKERS
         self.evidence_ax_ = None
         if self.log_evidence is not None:
             self._plot_evidence(ax, few)
@@ -271,7 +255,7 @@ class PruningPathDisplay(Display):
         legend_above(ax, self.evidence_ax_)
 
     def _plot_error(self, ax: Any, few: bool, kwargs: dict[str, Any]) -> None:
-        """Draw the error of the best committee of each size, and dots for others."""
+        """Draw the least error of each size as a line, and the others as dots."""
         size, error = self.size[self.best], self.error[self.best]
         error = np.where(np.isfinite(error), error, np.nan)
         others = np.setdiff1d(np.arange(len(self.size)), self.best)
@@ -284,7 +268,7 @@ class PruningPathDisplay(Display):
             ax.fill_between(size, error - se, error + se, **band)
 
     def _plot_evidence(self, ax: Any, few: bool) -> None:
-        """Draw the evidence on a scale of its own."""
+        """Draw the evidence on the right scale."""
         assert self.log_evidence is not None
         twin = self.evidence_ax_ = twin_axes(ax, "committee-evidence")
         style = {"color": GREEN, "ls": "-.", "marker": "^" if few else None, "ms": 4}
@@ -294,7 +278,7 @@ class PruningPathDisplay(Display):
 
 
 def _first_of_each_size(size: IntArray, *keys: Any) -> IntArray:
-    """Return for each size, in rising order, the step that is least by the keys."""
+    """Return the least step by the keys for each size, in increasing order of size."""
     known = [np.where(np.isfinite(key), key, np.inf) for key in keys]
     by_size = np.lexsort((*reversed(known), size))
     first = np.unique(size[by_size], return_index=True)[1]
@@ -303,17 +287,17 @@ def _first_of_each_size(size: IntArray, *keys: Any) -> IntArray:
 
 
 def _check_both(rows: str, X: Any, targets: str, y: Any) -> None:
-    """Refuse test rows without targets, and targets without rows."""
+    """Raise ValueError for test rows without targets, or targets without rows."""
     if (X is None) != (y is None):
         given, missing = (targets, rows) if X is None else (rows, targets)
         raise ValueError(
-            f"A test error needs both {rows} and {targets}. Got {given} alone: pass "
+            f"A test error needs both {rows} and {targets}. Got only {given}: pass "
             f"{missing} as well."
         )
 
 
 def _column(name: str, values: Any, n: int) -> Any:
-    """Return one number for each step, or None."""
+    """Return the values as an array with one number for each step, or None."""
     if values is None:
         return None
     column = np.asarray(values, dtype=np.float64)
@@ -326,5 +310,109 @@ def _column(name: str, values: Any, n: int) -> Any:
 
 
 def _known(values: Any) -> Any:
-    """Return the values, or None where none of them is known."""
+    """Return the values, or None if all of them are NaN."""
     return None if np.isnan(values).all() else values
+
+
+def split_measure(measure: str) -> tuple[str, str]:
+    """Split the measure of a path into its name and the kind of the error.
+
+    Examples
+    --------
+    >>> from committee.displays.pruning_path import split_measure
+    >>> split_measure("held-out error rate"), split_measure("RMSE")
+    (('error rate', 'held-out'), ('RMSE', 'on the weighing rows'))
+    """
+    for kind in ("leave-one-out", "held-out"):
+        if measure.startswith(kind):
+            return measure.removeprefix(kind).strip(), kind
+    return measure, "on the weighing rows"
+
+
+def path_errors(
+    path: Path,
+    F: Any,
+    y: Any,
+    *,
+    members: IntArray | None = None,
+    sample_weight: FloatArray | None = None,
+) -> FloatArray:
+    """Return the error of every committee of a path on other rows, (S,).
+
+    The measure is that of the path's own error. F has the predictions of the given
+    members, by default of all members of the path. The error is NaN for committees with
+    other members, and for scores that are not defined on these rows.
+    """
+    F = check_predictions(F)
+    y = check_targets(F, y)
+    n_members = path.weights.shape[1]
+    if members is None:
+        members = np.arange(n_members)
+        if F.shape[1] != n_members:
+            raise ValueError(
+                f"The path has {n_members} members, and the test error needs the "
+                f"predictions of all of them. Got {F.shape[1]} members: pass F_test of "
+                "the whole ensemble to from_path."
+            )
+    missing = np.setdiff1d(np.arange(n_members), members)
+    known = np.flatnonzero(~path.weights[:, missing].any(axis=1))
+    errors = np.full(len(path.weights), np.nan)
+    F = pooled_terms(F, path.floor)
+    with suppress(ValueError):  # for example no AUC on rows of one class
+        errors[known] = list(_errors(path, known, F, y, members, sample_weight))
+    return errors
+
+
+def _errors(
+    path: Path,
+    steps: IntArray,
+    F: FloatArray,
+    y: Any,
+    members: IntArray,
+    sample_weight: FloatArray | None,
+) -> Iterator[float]:
+    """Yield the errors of the committees of some steps."""
+    W, s = path.weights[steps][:, members], sample_weight
+    if path.scoring is not None and path.measure == path.own_measure:
+        score = row_score(Votes(F, y, None, s), path.scoring)
+        yield from (score.error(w) for w in W)
+        return
+    name, _ = split_measure(path.measure)
+    measure = _MEASURES.get(name, Measure(name))
+    if measure.losses is not None:
+        ones = np.ones(len(y)) if s is None else s
+        for p in _predicted(path, steps, F, members):
+            yield mean_and_se(measure.losses(p, y, ones), s)[0]
+        return
+    for output in _outputs(F, W):
+        if output.ndim > 1 and "squared" in path.measure:
+            losses = ((output - np.eye(output.shape[1])[y]) ** 2).sum(axis=1)
+        else:
+            losses = error_losses(decided(output), y)
+        yield measure.shown(mean_and_se(losses, s)[0], 0.0)[0]
+
+
+def _predicted(
+    path: Path, steps: IntArray, F: FloatArray, members: IntArray
+) -> Iterator[FloatArray]:
+    """Yield probabilities, or numbers, of the committees of some steps."""
+    available = path.available
+    for step in steps:
+        if F.ndim == 2:
+            at = np.flatnonzero(path.weights[step, members])
+            yield weighted_sum(F[:, at], path.weights[step, members[at]])
+        elif available[step]:
+            # The committee itself turns sums into probabilities.
+            made = path.assessment.committee(step)  # type: ignore[union-attr]
+            at = np.searchsorted(members, made.support_)
+            yield made._probabilities(weighted_sum(F[:, at], made.weights_))
+        else:
+            yield np.full((len(F), F.shape[2]), np.nan)
+
+
+def _outputs(F: FloatArray, W: FloatArray) -> Iterator[FloatArray]:
+    """Yield the weighted sums of many committees, W of shape (S, M)."""
+    slabs = np.ascontiguousarray(np.moveaxis(F, 1, 0))  # (M, N) or (M, N, K)
+    at_once = max(1, _BLOCK * slabs.shape[0] // slabs.size)
+    for start in range(0, len(W), at_once):
+        yield from np.tensordot(W[start : start + at_once], slabs, axes=(1, 0))

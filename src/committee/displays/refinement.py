@@ -1,4 +1,4 @@
-"""Error of refined committees against their bytes, beside the whole ensemble."""
+"""Held-out error of refined committees against their size in bytes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from committee.pruning.summary import Summary, summary_of
 
 
 class RefinementDisplay(Display):
-    """Error of refined committees on held-out rows, against their bytes.
+    """Held-out error of refined committees against their size in bytes.
 
     Bars are one standard error of the difference from the whole ensemble, which is drawn
-    as a star. The numbers beside the points count members and leaves.
+    as a star. The numbers beside the points are the numbers of members and of leaves.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class RefinementDisplay(Display):
     >>> small = refine(forest, X, y, tolerance=0.2, oob=True)
     >>> display = RefinementDisplay.from_estimator(small)
     >>> display.ax_.get_ylabel()
-    'RMSE on held-out rows'
+    'held-out RMSE'
     """
 
     def __init__(self, summary: Summary) -> None:
@@ -99,7 +99,7 @@ class RefinementDisplay(Display):
         ax.set(
             xscale="log",
             xlabel="bytes of the pickled model (points: members / leaves)",
-            ylabel=f"{found.measure} on held-out rows{unit}",
+            ylabel=f"held-out {found.measure}{unit}",
         )
         ax.xaxis.set_major_formatter(lambda n, _: byte_size(n))
         legend_above(ax)

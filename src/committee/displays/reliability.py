@@ -1,4 +1,4 @@
-"""How often what had a probability came true."""
+"""Reliability of predicted probabilities."""
 
 from __future__ import annotations
 
@@ -17,19 +17,21 @@ from committee.displays.style import BLUE, GREY, Display, legend_above
 
 
 class ReliabilityDisplay(Display):
-    """Predicted probabilities against shares that came true, in bins of equal counts.
+    """Predicted probabilities against observed shares, in bins of equal counts.
 
-    Points on the diagonal are probabilities that hold. Bars are Wilson's 95 % intervals of
-    the shares.
+    Points on the diagonal are calibrated probabilities. Bars are Wilson's 95 % intervals
+    of the shares. Unlike `sklearn.calibration.CalibrationDisplay` it has these intervals,
+    the expected calibration error with its standard error, row weights, and more than two
+    classes.
 
     Parameters
     ----------
     curve : Reliability
         See `committee.diagnostics.curves.reliability`.
     ece, ece_se : float
-        The expected calibration error, and its standard error.
+        Expected calibration error and its standard error.
     what : str, default="class 1"
-        What the probability is of.
+        The event that the probability refers to, for the label of the axis.
 
     Attributes
     ----------
@@ -38,7 +40,7 @@ class ReliabilityDisplay(Display):
 
     See Also
     --------
-    expected_calibration_error : The number alone.
+    expected_calibration_error : Returns the error alone.
 
     Examples
     --------
@@ -73,22 +75,24 @@ class ReliabilityDisplay(Display):
         Parameters
         ----------
         estimator : classifier
-            Any with `predict_proba`.
+            Any classifier with `predict_proba`.
         X : array-like of shape (N, n_features)
             Rows that it was not trained on.
         y : array-like of shape (N,)
-            Their labels.
+            Labels.
         n_bins : int, default=10
-        sample_weight : array-like of shape (N,), optional
-        ax : matplotlib Axes, optional
+        sample_weight : array-like of shape (N,), default=None
+        ax : matplotlib Axes, default=None
         **kwargs
-            For the points, an `errorbar`.
+            Passed to `Axes.errorbar`, which draws the points.
         """
         classes = np.asarray(estimator.classes_)
         codes = label_codes(np.asarray(y), classes)
         p = estimator.predict_proba(X)
         name = f"class {classes[1]}" if len(classes) == 2 else None
-        found = cls._compute(codes, p, n_bins, sample_weight, name)
+        found = cls.compute(
+            codes, p, n_bins=n_bins, sample_weight=sample_weight, what=name
+        )
         return found.plot(ax, **kwargs)
 
     @classmethod
@@ -102,42 +106,58 @@ class ReliabilityDisplay(Display):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the curve of probabilities that are given.
+        """Draw the curve of given probabilities.
+
+        Parameters
+        ----------
+        y, p, n_bins, sample_weight
+            Parameters of `compute`.
+        ax : matplotlib Axes, default=None
+        **kwargs
+            Passed to `Axes.errorbar`, which draws the points.
+        """
+        display = cls.compute(y, p, n_bins=n_bins, sample_weight=sample_weight)
+        return display.plot(ax, **kwargs)
+
+    @classmethod
+    def compute(
+        cls,
+        y: Any,
+        p: Any,
+        *,
+        n_bins: int = 10,
+        sample_weight: Any = None,
+        what: str | None = None,
+    ) -> Self:
+        """Return the display without drawing it.
 
         Parameters
         ----------
         y : array-like of shape (N,)
             Class codes 0..K-1.
         p : array-like of shape (N, K) or (N,)
-            Of two classes, or of one number a row, the probability is that of class 1;
-            of more classes that of the most likely one.
+            Class probabilities, or the probabilities of class 1. The curve is that of
+            class 1 for two classes, and that of the most likely class for more.
         n_bins : int, default=10
-        sample_weight : array-like of shape (N,), optional
-        ax : matplotlib Axes, optional
-        **kwargs
-            For the points, an `errorbar`.
+        sample_weight : array-like of shape (N,), default=None
+        what : str, default=None
+            The event that the probability refers to.
         """
-        return cls._compute(y, p, n_bins, sample_weight, None).plot(ax, **kwargs)
-
-    @classmethod
-    def _compute(cls, y: Any, p: Any, n_bins: int, s: Any, name: str | None) -> Self:
-        """Return the display, not drawn yet."""
-        positive, q, s = one_probability(y, p, s)
-        if name is None:
+        positive, q, s = one_probability(y, p, sample_weight)
+        if what is None:
             many = np.ndim(p) == 2 and np.shape(p)[1] > 2
-            name = "the most likely class" if many else "class 1"
+            what = "the most likely class" if many else "class 1"
         error = calibration_error(positive, q, s, n_bins=n_bins)
-        return cls(
-            reliability(positive, q, s, n_bins=n_bins), error.value, error.se, name
-        )
+        curve = reliability(positive, q, s, n_bins=n_bins)
+        return cls(curve, error.value, error.se, what)
 
     def _figsize(self) -> tuple[float, float]:
         return 4.6, 4.8
 
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
-        """Draw the points with their intervals beside the diagonal."""
+        """Draw the diagonal, and the points with their intervals."""
         curve = self.curve
-        ax.plot([0, 1], [0, 1], ":", color=GREY, label="as often as predicted")
+        ax.plot([0, 1], [0, 1], ":", color=GREY, label="calibrated")
         style = {"color": BLUE, "marker": "o", "ms": 4, "capsize": 2, **kwargs}
         style.setdefault("label", f"ECE {self.ece:.3f} ± {self.ece_se:.3f}")
         above, below = curve.high - curve.observed, curve.observed - curve.low
@@ -147,6 +167,6 @@ class ReliabilityDisplay(Display):
             xlim=(-0.02, 1.02),
             ylim=(-0.02, 1.02),
             xlabel=f"predicted probability of {self.what}",
-            ylabel="share that came true",
+            ylabel="observed share",
         )
         legend_above(ax)

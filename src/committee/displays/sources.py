@@ -1,4 +1,4 @@
-"""Where the numbers of a display come from: fitted committees and combiners."""
+"""Weights, paths, names and predictions of fitted committees and combiners."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from committee._typing import FloatArray, IntArray
 from committee._validation import label_codes
 from committee.combiners import Combiner
-from committee.combiners.by_name import as_combiner
 from committee.ensembles import Roster, roster_of
 from committee.path import Path
 from committee.predictions import member_predictions, predict_members
@@ -31,12 +29,12 @@ def core_of(ensemble: Any) -> Any:
 
 
 def gate_weights_of(ensemble: Any, X: Any) -> FloatArray | None:
-    """Return G of a gated committee or a mixture, or of a pipeline or search around one.
+    """Return the weights G (N, M) of a gated committee or a mixture on the rows of X.
 
-    None where weights do not depend on x.
+    The ensemble may be inside a pipeline or a search. None if it has no gate.
     """
     core = core_of(ensemble)
-    if getattr(core, "gate_", None) is None and not hasattr(core, "experts_"):
+    if getattr(core, "gate_", None) is None:
         return None
     while ensemble is not core:
         if isinstance(ensemble, Pipeline):
@@ -59,7 +57,7 @@ def combiner_of(estimator: Any) -> Any:
 
 
 def path_of(core: Any) -> Path | None:
-    """Return the path of a pruned committee, or of its combiner, None without one."""
+    """Return the path of a pruned committee or of its combiner; None without one."""
     path = getattr(core, "path_", None)
     if path is None:
         path = getattr(getattr(core, "combiner_", None), "path_", None)
@@ -73,10 +71,7 @@ def numbers_of(estimator: Any, n_members: int) -> IntArray:
 
 
 def known_names(core: Any) -> Any:
-    """Return the names that all members of an ensemble or a combiner have, or None.
-
-    They are numbered as those that were trained or pruned from.
-    """
+    """Return the names of all members that were trained or pruned from, or None."""
     combiner = core if isinstance(core, Combiner) else getattr(core, "combiner_", None)
     if combiner is None:
         return roster_of(core).names
@@ -85,18 +80,18 @@ def known_names(core: Any) -> Any:
 
 
 def member_names(core: Any, n_members: int) -> list[str]:
-    """Return a name for each member that there is: the known one, or its number."""
+    """Return the name of each member, or its number if it has no name."""
     known = known_names(core)
     numbers = numbers_of(core, n_members).tolist()
     return [str(m if known is None else known[m]) for m in numbers]
 
 
 def known_members(core: Any, roster: Roster) -> tuple[IntArray, Roster]:
-    """Return the numbers of all members that are at hand, and their roster.
+    """Return the numbers of all available members, and their roster.
 
-    Those that pruning left out are among them, with weight zero, as long as `prune`'s own
-    result is looked at: a copy or a file has those of the committees that it can make.
-    `roster` is that of the committee, or of a pipeline around it.
+    The result of `prune` itself still has the members that pruning left out; they have
+    weight zero here. A copy or a file has the members of the committees it can make.
+    `roster` is the roster of the committee, or of a pipeline around it.
     """
     numbers = numbers_of(core, len(roster))
     source = getattr(getattr(core, "path_", None), "assessment", None)
@@ -114,25 +109,17 @@ def known_members(core: Any, roster: Roster) -> tuple[IntArray, Roster]:
 
 
 def kind_of(estimator: Any) -> str:
-    """Return the names of a committee and its combiner, for an error."""
+    """Return the name of the combiner, or of a committee without one, for messages."""
     combiner = combiner_of(estimator)
     if combiner is None:
         return f"{type(estimator).__name__} without a combiner"
     return type(combiner).__name__
 
 
-def fit_combiner(
-    combiner: Combiner | str | None, F: Any, y: Any, held_out: Any, sample_weight: Any
-) -> Combiner:
-    """Return a fitted copy of the combiner, an `EPPruner` unless given."""
-    fresh: Combiner = clone(as_combiner("ep" if combiner is None else combiner))
-    return fresh.fit(F, y, held_out=held_out, sample_weight=sample_weight)
-
-
 def predictions_of(
     estimator: Any, X: Any, y: Any
 ) -> tuple[FloatArray, FloatArray | IntArray]:
-    """Return F of the members on X, and y as the codes or floats that go with it."""
+    """Return F of the members on X, and y as class codes or floats."""
     y = column_or_1d(y)
     F = member_predictions(estimator, X)
     if F.ndim == 2:
@@ -143,7 +130,7 @@ def predictions_of(
 def all_predictions_of(
     estimator: Any, X: Any, y: Any
 ) -> tuple[IntArray, FloatArray, FloatArray | IntArray]:
-    """Return the numbers of all members at hand, their F on X, and y that goes with it.
+    """Return the numbers of all available members, their F on X, and y as codes or floats.
 
     See `known_members`.
     """
@@ -169,13 +156,13 @@ def classes_of(estimator: Any) -> Any:
 
 
 def is_log_pool(estimator: Any) -> bool:
-    """Whether a committee adds up the logarithms of F."""
+    """Return True if the committee sums the logarithms of F."""
     roster = getattr(core_of(estimator), "roster_", None)
     return getattr(roster, "floor", None) is not None
 
 
 def weights_of(estimator: Any) -> FloatArray | None:
-    """Return the weights of an ensemble; None where it does not average."""
+    """Return the weights of an ensemble; None if it does not average its members."""
     if getattr(estimator, "gate_", None) is None and hasattr(estimator, "weights_"):
         weights: FloatArray = estimator.weights_
         return weights

@@ -1,4 +1,4 @@
-"""What all displays share: colours, axes and text that stays text."""
+"""Colours, axes and labels that all displays share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,14 @@ _WIDTH = 32
 
 
 class Display(ABC):
-    """Numbers that can be drawn, in scikit-learn's style: on `ax_` of `figure_`."""
+    """Base class of the displays.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes of the last `plot`.
+    figure_ : matplotlib Figure
+    """
 
     ax_: Any
     figure_: Any
@@ -29,10 +36,10 @@ class Display(ABC):
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            A new figure unless given.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; a new figure by default.
         **kwargs
-            Style of what the picture is about; see `from_estimator` or its like.
+            Style of the main line or points; see the other methods of the class.
 
         Returns
         -------
@@ -62,7 +69,7 @@ class Display(ABC):
 
 
 def twin_axes(ax: Any, name: str) -> Any:
-    """Return the axes of that name that share x with `ax`, the old ones if any."""
+    """Return the axes called `name` that share x with `ax`; make them if needed."""
     for other in ax.get_shared_x_axes().get_siblings(ax):
         if other.get_gid() == name:
             return other
@@ -72,15 +79,15 @@ def twin_axes(ax: Any, name: str) -> Any:
 
 
 def legend_above(ax: Any, twin: Any = None) -> None:
-    """Name the lines of the axes, and of its twin, above it: there nothing is hidden.
+    """Draw a legend of the axes and of its twin above the axes.
 
-    It is as wide as the axes at most, so that its neighbours keep their room.
+    It is at most as wide as the axes, so that neighbouring axes keep their room.
     """
     handles, labels = ax.get_legend_handles_labels()
     if twin is not None:
         more = twin.get_legend_handles_labels()
         handles, labels = handles + more[0], labels + more[1]
-    # A layout engine may still take some of it for labels.
+    # A layout engine may still need some of the width for labels.
     room = 0.9 * ax.get_window_extent().width
     for ncols, fontsize in (
         (2 if len(labels) == 4 else 3, "small"),
@@ -99,38 +106,37 @@ def legend_above(ax: Any, twin: Any = None) -> None:
             fontsize=fontsize,
             columnspacing=1.2,
         )
-        _show_faint(legend)
+        show_faint(legend)
         if legend.get_window_extent().width <= room:
             return
-    # Too long a name for so small a picture: it may stand over, but not squeeze.
+    # The names are too long for this picture: the legend may overlap its neighbours,
+    # but must not shrink the axes.
     legend.set_in_layout(False)
 
 
-def legend_inside(ax: Any, loc: str) -> None:
-    """Name what is drawn, in a corner of the axes."""
-    _show_faint(ax.legend(loc=loc, fontsize="small"))
-
-
-def _show_faint(legend: Any) -> None:
-    """Make what is faint or small because it is many visible in the legend."""
+def show_faint(legend: Any) -> None:
+    """Make the handles of faint lines and small points visible in the legend."""
     for handle in legend.legend_handles:
         if hasattr(handle, "set_sizes"):
             handle.set_sizes([25.0])
-        elif hasattr(handle, "get_facecolor"):  # bands keep the shade they have
+        elif hasattr(handle, "get_facecolor"):  # bands keep their shade
             continue
         handle.set_alpha(1.0)
 
 
 def literal(text: Any) -> str:
-    r"""Return text of the data as matplotlib shows it unchanged, long ones cut.
+    r"""Escape text of the data for matplotlib, and cut it if it is long.
 
-    A pair of dollars would otherwise be read as mathematics, or as an error in it.
+    matplotlib would otherwise parse a pair of dollar signs as mathematics.
     """
     return cut(" ".join(str(text).split()), _WIDTH).replace("$", r"\$")
 
 
 def check_names(names: Any, n: int, what: str) -> list[str]:
-    """Return n names, of `what`, as text; the numbers 0..n-1 unless given."""
+    """Return n names as text, by default the numbers 0..n-1.
+
+    Raise ValueError if there are not n of them; `what` names them in the message.
+    """
     if names is None:
         return [str(i) for i in range(n)]
     texts = [str(name) for name in names]
@@ -141,37 +147,8 @@ def check_names(names: Any, n: int, what: str) -> list[str]:
     return texts
 
 
-def number_of(method: Any, names: list[str]) -> int:
-    """Return the number of a method that is given by name or number."""
-    if str(method) in names:
-        return names.index(str(method))
-    if isinstance(method, (int, np.integer)) and 0 <= method < len(names):
-        return int(method)
-    raise ValueError(
-        f"control must be one of the methods {names}, or its number. Got {method!r}."
-    )
-
-
 def thin(n: int, most: int) -> Any:
-    """Return at most `most` of the numbers 0..n-1, evenly spread, both ends kept."""
+    """Return at most `most` of the numbers 0..n-1, evenly spaced, with both ends."""
     if n <= most:
         return np.arange(n)
     return np.unique(np.linspace(0, n - 1, most).round().astype(np.intp))
-
-
-def line_alpha(n: int) -> float:
-    """Return how opaque each of n thin lines may be for the picture to be read."""
-    return float(np.clip(6.0 / np.sqrt(max(n, 1)) / 4.0, 0.06, 0.75))
-
-
-def thin_lines(ax: Any, curves: Any, color: str, label: str, **kwargs: Any) -> None:
-    """Draw many curves of shape (n, 2), fainter the more there are, under one label."""
-    from matplotlib.collections import LineCollection
-
-    n = len(curves)
-    style = {"linewidths": 0.9 if n <= 100 else 0.5, "alpha": line_alpha(n)}
-    lines = LineCollection(
-        curves, colors=color, label=label, rasterized=n > 100, **style, **kwargs
-    )
-    ax.add_collection(lines)
-    ax.autoscale_view()

@@ -1,4 +1,4 @@
-"""The weights of a committee, and how sure a posterior is of them."""
+"""Weights of a committee, with the standard deviations of their posterior."""
 
 from __future__ import annotations
 
@@ -11,34 +11,33 @@ from committee._validation import check_weights
 from committee.displays.sources import (
     combiner_of,
     core_of,
-    fit_combiner,
     known_names,
     weights_of,
 )
 from committee.displays.style import BLUE, GREY, Display, check_names, literal
 
-#: Rows that can carry a name each.
+#: Largest number of bars that have a name each.
 _MOST_NAMES = 50
-#: So many members of one weight are one bar.
+#: Smallest number of members with equal weights that are drawn as one bar.
 _MANY_EQUAL = 10
-#: Share of a weight below which a difference is rounding.
+#: Relative difference of weights that counts as rounding.
 _ROUNDING = 1e-9
 
 
 class WeightsDisplay(Display):
-    """Sparse weights, largest first, with the spread of their posterior.
+    """Nonzero weights, largest first, with the standard deviations of their posterior.
 
         w_m +- sqrt(V_mm)    for the members with w_m != 0
 
-    Ten members or more of one weight, without a posterior, are drawn as one bar.
+    Ten members or more with equal weights and no posterior are drawn as one bar.
 
     Parameters
     ----------
     weights : array of shape (M,)
-    std : array of shape (M,), optional
+    std : array of shape (M,), default=None
         Posterior standard deviations.
-    names : sequence of M names, optional
-        The members' numbers unless given.
+    names : sequence of M names, default=None
+        Numbers of the members by default.
 
     Attributes
     ----------
@@ -48,7 +47,7 @@ class WeightsDisplay(Display):
     order : array
         Members with a nonzero weight, largest weight first.
     bars : list of arrays
-        The members of each bar, in this order: one, or those of equal weight.
+        Members of each bar in this order: one member, or all with the same weight.
 
     Examples
     --------
@@ -71,7 +70,7 @@ class WeightsDisplay(Display):
         self.bars: list[IntArray] = _bars(self.weights, self.order, self.std is None)
 
     def bar_name(self, bar: IntArray) -> str:
-        """Return the name of a member, or how many share a bar."""
+        """Return the name of the member of a bar, or the number of its members."""
         if len(bar) == 1:
             return str(self.names[bar[0]])
         return f"{len(bar):,} members, each"
@@ -85,14 +84,18 @@ class WeightsDisplay(Display):
         Parameters
         ----------
         estimator : committee, any ensemble that `prune` takes, or combiner
-            The spread is that of `EPPruner`, `ARDPruner` or `MCMCPruner`; others
-            have none.
-        names : sequence of M names, optional
-            Those of the columns of F, or of a `Pool`, unless given.
-        ax : matplotlib Axes, optional
+            `EPPruner`, `ARDPruner` and `MCMCPruner` have standard deviations.
+        names : sequence of M names, default=None
+            Names of the columns of F, or of the members of a `Pool`, by default.
+        ax : matplotlib Axes, default=None
         **kwargs
-            For the points.
+            Passed to `Axes.plot`, which draws the points.
         """
+        return cls.compute(estimator, names=names).plot(ax, **kwargs)
+
+    @classmethod
+    def compute(cls, estimator: Any, *, names: Any = None) -> Self:
+        """Return the display without drawing it; parameters as for `from_estimator`."""
         core = core_of(estimator)
         combiner = combiner_of(core)
         w = weights_of(core if combiner is None else combiner)
@@ -103,46 +106,14 @@ class WeightsDisplay(Display):
             )
         if names is None:
             names = known_names(core)
-        display = cls(w, std=posterior_std(combiner), names=names)
-        return display.plot(ax, **kwargs)
-
-    @classmethod
-    def from_predictions(
-        cls,
-        F: Any,
-        y: Any,
-        *,
-        combiner: Any = None,
-        held_out: Any = None,
-        sample_weight: Any = None,
-        names: Any = None,
-        ax: Any = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Fit a combiner on predictions and draw its weights.
-
-        Parameters
-        ----------
-        F : array of shape (N, M) or (N, M, K)
-        y : array of shape (N,)
-        combiner : combiner, optional
-            `EPPruner()` unless given. A copy is fitted.
-        held_out, sample_weight : arrays, optional
-            As for the combiner's `fit`.
-        names : sequence of M names, optional
-        ax : matplotlib Axes, optional
-        **kwargs
-            For the points.
-        """
-        fitted = fit_combiner(combiner, F, y, held_out, sample_weight)
-        return cls.from_estimator(fitted, names=names, ax=ax, **kwargs)
+        return cls(w, std=posterior_std(combiner), names=names)
 
     def _figsize(self) -> tuple[float, float]:
         n = len(self.bars)
         return 6.0, (1.2 + 0.2 * max(n, 5) if n <= _MOST_NAMES else 5.0)
 
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
-        """Draw the kept members from top to bottom."""
+        """Draw the members with a nonzero weight from top to bottom."""
         n = len(self.bars)
         named = n <= _MOST_NAMES
         ax.axvline(0.0, color=GREY, lw=0.8)
@@ -161,7 +132,7 @@ class WeightsDisplay(Display):
         ax.set_ylabel("member" if named else "members, largest weight first")
 
     def _plot_stems(self, ax: Any, members: IntArray) -> None:
-        """Draw a stem for each weight, and a bar for its spread."""
+        """Draw a stem for each weight, and a bar for its standard deviation."""
         w, place = self.weights[members], np.arange(1, len(members) + 1)
         ax.hlines(place, 0.0, w, color=GREY, lw=1.2)
         if self.std is not None:
@@ -170,7 +141,7 @@ class WeightsDisplay(Display):
             ax.errorbar(w, place, xerr=spread, fmt="none", **bar)
 
     def _plot_bands(self, ax: Any, members: IntArray) -> None:
-        """Draw a line of its own for each of many, as thin as they are close."""
+        """Draw a thin line for each of many weights."""
         w, place = self.weights[members], np.arange(1, len(members) + 1)
         style = {"lw": max(0.5, 150 / len(w)), "rasterized": True}
         ax.hlines(place, 0.0, w, color=GREY, alpha=0.4, **style)
@@ -180,7 +151,7 @@ class WeightsDisplay(Display):
 
 
 def _bars(w: FloatArray, order: IntArray, joined: bool) -> list[IntArray]:
-    """Return the members of each bar: runs of many equal weights are one."""
+    """Return the members of each bar; with `joined`, many equal weights are one bar."""
     ends = np.flatnonzero(np.abs(np.diff(w[order])) > _ROUNDING * np.abs(w[order[1:]]))
     bars: list[IntArray] = []
     for run in np.split(order, ends + 1):
@@ -192,13 +163,14 @@ def _bars(w: FloatArray, order: IntArray, joined: bool) -> list[IntArray]:
 
 
 def posterior_std(combiner: Any) -> FloatArray | None:
-    """Return the posterior standard deviations of the weights, (M,), if there are.
+    """Return the posterior standard deviations of the weights, (M,), or None.
 
-    Draws count as they are; a Gaussian posterior has sqrt(V_mm). Equal votes, or
-    another committee of the path, are not the weights that the posterior is of.
+    They are those of the draws, or sqrt(V_mm) of a Gaussian posterior. None if the
+    weights are not the mean of the posterior: equal votes, or another committee of the
+    path.
     """
     if hasattr(combiner, "samples_"):
-        active = combiner.ep_.posterior_.active
+        active = combiner.posterior_.active
         spread = combiner.samples_.std(axis=(0, 1))
     elif hasattr(combiner, "posterior_"):
         step = combiner.posterior_

@@ -1,7 +1,7 @@
-"""Rows in many places: the same functions of chunks, mapped and summed by Dask.
+"""Dask collections: functions of chunks of rows, mapped and summed.
 
-Nothing here imports Dask before a Dask collection was handed in. Another engine's
-collections would need their own `chunks` and `collections`.
+Dask is not imported before a Dask collection is passed. Another engine would need its
+own `chunks` and `collections`.
 """
 
 from committee.distributed.chunks import Chunks, InMemory, deferred, each, shared

@@ -54,7 +54,7 @@ class Chunks:
         return Chunks([deferred(_call, function, *row) for row in rows])
 
     def kept(self, *, verbose: bool = False) -> Chunks:
-        """Begin to compute the values, which then stay on their workers.
+        """Start computing the values, which then stay on their workers.
 
         Dask's threads end their work here, with a progress bar if `verbose`; that of a
         cluster only begins.
@@ -84,7 +84,7 @@ class Chunks:
         return _computed(level[0])[0] if level else None
 
     def values(self) -> list[Any]:
-        """Return the values themselves, in one place and in their order."""
+        """Return the values in memory, in order."""
         return list(_computed(*self.parts))
 
     def each(self, values: Sequence[Any]) -> Chunks:
@@ -126,7 +126,7 @@ class InMemory(Chunks):
 
 
 def shared(value: Any) -> Any:
-    """Return a value as one node of the graph, whatever is inside."""
+    """Return a value as one node of the graph."""
     from dask import delayed
 
     return delayed(value, pure=False, traverse=False)
@@ -138,7 +138,7 @@ def each(values: Sequence[Any]) -> Chunks:
 
 
 def deferred(function: Callable[..., Any], *args: Any) -> Any:
-    """Return function(*args), still to be computed; `args` may be so as well."""
+    """Return function(*args), not yet computed; `args` may be delayed too."""
     return shared(function)(*args)
 
 
@@ -151,7 +151,7 @@ def _listed(*values: Any) -> list[Any]:
 
 
 def _add(*values: Any) -> Any:
-    """Add what there is."""
+    """Add the values that are not None."""
     there = [value for value in values if value is not None]
     return reduce(_plus, there) if there else None
 
@@ -194,7 +194,7 @@ def _scheduler() -> Iterator[None]:
 
 
 def _is_loss(error: Exception) -> bool:
-    """Whether the error is that of a scheduler that is gone, not of lost tasks."""
+    """Whether the error means a lost scheduler, rather than lost tasks."""
     names = {kind.__name__ for kind in type(error).__mro__}
     lost = {"CommClosedError", "CancelledError", "FutureCancelledError"}
     text = str(error).lower()

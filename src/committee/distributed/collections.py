@@ -50,7 +50,7 @@ def row_chunks(**columns: Any) -> dict[str, Chunks | None]:
 
 
 def check_lead(**columns: Any) -> None:
-    """Refuse Dask collections beside a first one that is none."""
+    """Raise if X is not a Dask collection and another argument is."""
     (first, lead), *others = columns.items()
     lazy = " and ".join(name for name, other in others if is_dask(other))
     if lazy and not is_dask(lead):
@@ -61,7 +61,7 @@ def check_lead(**columns: Any) -> None:
 
 
 def check_same_rows(**blocks: Any) -> None:
-    """Refuse two blocks of one chunk that have different numbers of rows."""
+    """Raise ValueError if blocks of one chunk have different numbers of rows."""
     (one, first), (two, second) = blocks.items()
     if n_rows(first) != n_rows(second):
         raise ValueError(
@@ -131,7 +131,7 @@ def refuse_dask(message: str, *collections: Any) -> None:
 
 
 def columns_of(X: Any) -> Any:
-    """Return X of no rows, an array or a frame with the names of its columns."""
+    """Return X without rows: an array, or a frame with the names of its columns."""
     if X.ndim < 2:
         raise ValueError(
             f"Expected 2D array, got {X.ndim}D array instead: give X as rows and "
@@ -149,7 +149,7 @@ def columns_of(X: Any) -> Any:
 
 
 def check_block(block: Any, columns: Any) -> None:
-    """Refuse a block whose columns are not those of `columns_of(X)`, in their order."""
+    """Raise ValueError if a block has other columns than `columns_of(X)`."""
     names, expected = (list(getattr(part, "columns", [])) for part in (block, columns))
     if names != expected:
         raise ValueError(
@@ -173,7 +173,7 @@ def own_blocks(X: Any) -> Chunks:
 
 
 def numbered(n_chunks: int) -> Chunks:
-    """Return the numbers of chunks, by which errors name them."""
+    """Return the numbers of chunks, for use in errors."""
     from dask import delayed
 
     return Chunks([delayed(number) for number in range(n_chunks)])
@@ -206,7 +206,7 @@ class _RowsOf:
 
 
 def _sizes(X: Any) -> tuple[float, ...]:
-    """Return the number of rows in each chunk, NaN where that is unknown."""
+    """Return the number of rows in each chunk; NaN if unknown."""
     if is_frame(X):
         return (np.nan,) * int(X.npartitions)
     return tuple(X.chunks[0])

@@ -1,4 +1,4 @@
-"""Methods of rows on Dask collections: block by block, when their result is computed."""
+"""`lazy_rows`: methods of estimators that take Dask collections, block by block."""
 
 from __future__ import annotations
 
@@ -39,12 +39,13 @@ def lazy_rows(
 ) -> Callable[[_Method], _Method]:
     """Let a method (model, X) -> (N, *tail) take Dask collections as X.
 
-    Its result is then a lazy Dask array, made block by block by a copy of the model
-    that is sent once to every worker. Number and names of the columns are checked at
-    the call, values with their block. `tail` and `dtype` return the shape behind the
-    rows and the data type, of a fitted model. A model with a method `for_blocks` says
-    what is sent in its place, of `Chunks` one to each block. With `check=False`, for anything but an
-    estimator of ours, the model is sent as it is and nothing is checked at the call.
+    The result is then a lazy Dask array, computed block by block with a copy of the model
+    that is sent once to every worker. Number and names of the columns are checked at the
+    call, values with their block. `tail` and `dtype` are functions of a fitted model: the
+    shape of the result behind the rows, and its data type. If the model has a method
+    `for_blocks`, its result is sent instead; of `Chunks`, each block gets its own value.
+    With `check=False`, for models that are not our estimators, the model is sent as it is
+    and nothing is checked at the call.
 
     >>> import pytest
     >>> da = pytest.importorskip("dask.array")
@@ -89,8 +90,7 @@ class ScoreMixin:
         Returns
         -------
         float
-            The share of rows whose label is predicted, or the share of the variance
-            of y that is predicted, as the mean over several targets.
+            Accuracy, or R^2, averaged over targets.
         """
         predicted, y, s = computed(self.predict(X), y, sample_weight)  # type: ignore[attr-defined]
         measure = accuracy_score if is_classifier(self) else r2_score
@@ -98,7 +98,7 @@ class ScoreMixin:
 
 
 def _checked(model: Any, X: Any) -> tuple[Any, Any]:
-    """Return a copy of the model to send, and X of no rows, once its columns fit."""
+    """Return a copy of the model to send, and X without rows; raise for wrong columns."""
     check_is_fitted(model)
     columns = columns_of(X)
     if hasattr(model, "check_members"):
@@ -106,7 +106,7 @@ def _checked(model: Any, X: Any) -> tuple[Any, Any]:
     else:
         validate_data(model, columns, reset=False, skip_check_array=True)
     sent = copy.copy(model)
-    # A warning about names is worth one, not one for every block.
+    # Warn about names once, not for every block.
     validate_data(sent, columns, reset=True, skip_check_array=True)
     if hasattr(sent, "n_jobs"):
         sent.n_jobs = None

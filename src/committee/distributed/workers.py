@@ -66,7 +66,7 @@ def wait_for_workers_too(client: Any, futures: list[Any]) -> None:
 
 
 def _start_missing(cluster: Any) -> None:
-    """Let a local cluster start the workers that it should have, and closed."""
+    """Restart the closed workers of a local cluster."""
     wanted = getattr(cluster, "worker_spec", ())
     if len(getattr(cluster, "workers", ())) < len(wanted):
         cluster.scale(len(wanted))

@@ -1,8 +1,7 @@
-"""Which ensembles are known, and which adapter knows what about them.
+"""The table of supported ensembles: one adapter for each kind.
 
-One line for each kind makes it known to `prune` and `member_predictions` (its roster)
-and to `to_onnx` (its trees). What `to_sklearn` makes of rounds, and what `save` writes,
-is the Round of the adapter.
+An adapter gives the roster of an ensemble, for `prune` and `member_predictions`, and its
+trees, for `to_onnx`. `to_sklearn` and `save` use the Round classes of boosters.
 """
 
 from __future__ import annotations
@@ -28,34 +27,37 @@ from committee.ensembles.forests import (
     forest_roster,
     forest_trees,
 )
-from committee.ensembles.gradient_boosting import gradient_roster, gradient_trees
-from committee.ensembles.hist_boosting import hist_roster, hist_trees
+from committee.ensembles.gradient_boosting import (
+    gradient_roster,
+    gradient_trees,
+    hist_roster,
+    hist_trees,
+)
 from committee.ensembles.lightgbm import lightgbm_roster, lightgbm_trees
-from committee.ensembles.member_names import with_names
-from committee.ensembles.roster import Roster
-from committee.ensembles.training_rows import Rows, rows_of_trees
-from committee.ensembles.tree_tables import TreeSum
+from committee.ensembles.roster import Roster, with_names
+from committee.ensembles.training_rows import Recognised, rows_of_trees
+from committee.ensembles.trees import TreeSum
 from committee.ensembles.voting import list_roster, stacking_roster, voting_roster
 from committee.ensembles.xgboost import xgboost_roster, xgboost_trees
 
-#: Answers that rows of the training get.
+#: Results of `recognise` for training rows.
 _TRAINED = ("same", "another order")
-#: Models among the members that are asked whether they have seen the rows.
+#: Maximum number of members that are compared with the rows.
 _ASKED = 20
 
 
 class Adapter(NamedTuple):
-    """What is known about some classes of a library.
+    """Functions for some classes of a library.
 
-    Classes are recognised by name, among the bases of an ensemble: no library is
-    imported to find out. In a name * stands for Classifier and for Regressor.
+    Classes are recognised by the names of an ensemble's base classes, so that no library
+    is imported. In a name, * stands for Classifier and for Regressor.
     """
 
     library: str
     names: str
     roster: Callable[[Any], Roster] | None
     trees: Callable[[Any], TreeSum] | None = None
-    #: Where a model does not have scikit-learn's attributes: see `known_columns`.
+    #: For models without scikit-learn's attributes: see `known_columns`.
     columns: Callable[[Any], dict[str, Any]] | None = None
 
 
@@ -73,7 +75,7 @@ ADAPTERS = (
     Adapter("catboost", "CatBoost*", catboost_roster, catboost_trees, catboost_columns),
 )
 
-#: Ensembles of models that are trained by themselves, each on all rows.
+#: Ensembles of models that are trained independently, each on all rows.
 _OF_MODELS = (voting_roster, stacking_roster)
 
 KNOWN = (
@@ -85,7 +87,7 @@ KNOWN = (
 
 
 def roster_of(ensemble: Any) -> Roster:
-    """Return the members of a fitted ensemble, and how they predict.
+    """Return the roster of a fitted ensemble: its members and how they predict.
 
     The ensemble may be one of the ADAPTERS, a committee, a pipeline or a search around
     one of these, or fitted estimators of one task: a list, (name, estimator) pairs or
@@ -104,7 +106,7 @@ def roster_of(ensemble: Any) -> Roster:
         return _pipeline_roster(ensemble)
     adapter = adapter_of(ensemble)
     if adapter is not None and adapter.roster is not None:
-        if hasattr(ensemble, "fit"):  # the bare boosters of libraries have none
+        if hasattr(ensemble, "fit"):  # Booster objects of libraries have no fit
             check_is_fitted(ensemble)
         classes = getattr(ensemble, "classes_", None)
         if adapter.library == "sklearn" and (
@@ -127,12 +129,12 @@ def roster_of(ensemble: Any) -> Roster:
 
 
 def _of_models(roster: Roster) -> Roster:
-    """Return the roster of models that may each recognise the rows they have seen."""
+    """Return the roster with a `recognise` that compares rows model by model."""
     return replace(roster, recognise=partial(_rows_of_models, roster.members))
 
 
-def _rows_of_models(models: list[Any], X: Any) -> Rows | None:
-    """Tell whether any of some models was trained on X."""
+def _rows_of_models(models: list[Any], X: Any) -> Recognised | None:
+    """Compare X with the training rows of some models."""
     trees = [model for model in models if isinstance(model, BaseDecisionTree)]
     answers = chain(
         [rows_of_trees(trees, X)], (_rows_of_model(m, X) for m in models[:_ASKED])
@@ -140,23 +142,23 @@ def _rows_of_models(models: list[Any], X: Any) -> Rows | None:
     return next((found for found in answers if found in _TRAINED), None)
 
 
-def _rows_of_model(model: Any, X: Any) -> Rows | None:
+def _rows_of_model(model: Any, X: Any) -> Recognised | None:
     if isinstance(model, Pipeline):
         return _rows_of_model(model.steps[-1][1], model[:-1].transform(X))
     if isinstance(model, BaseDecisionTree):
         return rows_of_trees([model], X)
     try:
         roster = roster_of(model)
-    except (TypeError, ValueError):  # a plain estimator, or rounds nobody can weigh
+    except (
+        TypeError,
+        ValueError,
+    ):  # a plain estimator, or rounds that cannot be weighed
         return None
     return None if roster.recognise is None else roster.recognise(roster.prepared(X))
 
 
 def leaves_rows_out(ensemble: Any) -> bool:
-    """Whether an ensemble, once fitted, knows rows that each member did not see.
-
-    It is not fitted yet: its settings tell.
-    """
+    """Whether an unfitted ensemble will record the rows that each member left out."""
     if isinstance(ensemble, Pipeline):
         return leaves_rows_out(ensemble.steps[-1][1])
     if hasattr(ensemble, "_leaves_rows_out"):
@@ -173,13 +175,13 @@ def leaves_rows_out(ensemble: Any) -> bool:
 
 
 def trees_of(model: Any) -> TreeSum | None:
-    """Return the trees of a fitted model, None where it is made of something else."""
+    """Return the trees of a fitted model; None if it does not consist of trees."""
     adapter = adapter_of(model)
     return None if adapter is None or adapter.trees is None else adapter.trees(model)
 
 
 def known_columns(ensemble: Any) -> dict[str, Any]:
-    """Return n_features_in_ and feature_names_in_, as far as they are known."""
+    """Return n_features_in_ and feature_names_in_, if the ensemble has them."""
     model = getattr(ensemble, "best_estimator_", ensemble)
     adapter = adapter_of(model)
     if adapter is not None and adapter.columns is not None:
@@ -189,7 +191,7 @@ def known_columns(ensemble: Any) -> dict[str, Any]:
 
 
 def adapter_of(ensemble: Any) -> Adapter | None:
-    """Return the adapter for this ensemble, if there is one."""
+    """Return the adapter for this ensemble, or None."""
     bases = {
         (base.__module__.partition(".")[0], base.__name__)
         for base in type(ensemble).__mro__

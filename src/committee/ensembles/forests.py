@@ -20,12 +20,20 @@ from committee._typing import BoolArray, FloatArray, Member
 from committee.ensembles.member_features import OnColumns, bare_tree
 from committee.ensembles.roster import Roster, equal_weights, unseen_rows
 from committee.ensembles.training_rows import rows_of_trees
-from committee.ensembles.tree_tables import TreeSum, TreeTable, make_sum, rounded_down
-from committee.ensembles.tree_values import class_values, with_values
+from committee.ensembles.trees import (
+    TreeSum,
+    TreeTable,
+    class_values,
+    make_sum,
+    rounded_down,
+    with_values,
+)
 
 #: Entries of a mask that are found only for those who ask for out-of-bag votes: the rows
 #: that were drawn take eight bytes each.
 _MANY = 50_000_000
+#: Drawn rows of all members together that are kept.
+_FEW = 5_000_000
 
 #: Settings that trees and forests share, and that mean the same in both.
 _SETTINGS = (
@@ -35,17 +43,67 @@ _SETTINGS = (
 )
 
 
+class DrawnRows:
+    """The rows that each member of an ensemble was trained on.
+
+    scikit-learn draws them again on every request; the samples of a small ensemble are
+    drawn once.
+    """
+
+    def __init__(self, ensemble: Any) -> None:
+        self.ensemble = ensemble
+        self._drawn: Any = None
+
+    def samples(self) -> Any:
+        """Return the drawn row numbers of each member, with repetitions."""
+        if self._drawn is not None:
+            return self._drawn
+        drawn = self.ensemble.estimators_samples_
+        if sum(map(len, drawn)) <= _FEW:
+            self._drawn = drawn
+        return drawn
+
+    def held_out(self, n_rows: int) -> BoolArray:
+        """Return the mask (N, M), True where a row was not drawn.
+
+        Raises ValueError if the ensemble was trained on another number of rows.
+        """
+        trained_on = getattr(self.ensemble, "_n_samples", None)
+        if trained_on not in (None, n_rows):
+            raise ValueError(
+                f"oob=True needs the {trained_on} rows that the ensemble was trained on, "
+                f"in their order. Got {n_rows} rows."
+            )
+        return unseen_rows(self.samples(), n_rows)
+
+    def left_out(self) -> BoolArray | None:
+        """Return the mask of all training rows; None if it would be too large."""
+        N = getattr(self.ensemble, "_n_samples", None)
+        if N is None or N * len(self.ensemble.estimators_) > _MANY:
+            return None
+        return unseen_rows(self.samples(), N)
+
+    def recognise(self, members: list[Any], X: Any) -> Any:
+        """Compare X with the training rows, by the leaves of the trees."""
+        if getattr(self.ensemble, "_n_samples", X.shape[0]) != X.shape[0]:
+            return "others"
+        return rows_of_trees(members, X, self.samples)
+
+
 def forest_roster(forest: Any) -> Roster:
     """Trees predict codes and were trained on arrays, whatever the labels and X."""
+    members, drawn = forest.estimators_, DrawnRows(forest)
     return Roster(
-        list(forest.estimators_),
-        equal_weights(len(forest.estimators_)),
+        list(members),
+        equal_weights(len(members)),
         **coded_classes(forest),
         arrays=True,
-        held_out=partial(_held_out, forest) if forest.bootstrap else None,
-        left_out=partial(_left_out, forest) if forest.bootstrap else None,
+        held_out=drawn.held_out if forest.bootstrap else None,
+        left_out=drawn.left_out if forest.bootstrap else None,
         oob_prediction=_oob_prediction(forest),
-        recognise=partial(_recognise, forest, forest.estimators_, forest.bootstrap),
+        recognise=partial(
+            drawn.recognise if forest.bootstrap else rows_of_trees, members
+        ),
         no_oob_reason=(
             "Its trees have seen all rows (bootstrap=False). Give rows that it was "
             "not trained on, without oob, or train with bootstrap=True."
@@ -55,25 +113,25 @@ def forest_roster(forest: Any) -> Roster:
 
 def bagging_roster(bagging: Any) -> Roster:
     """Members predict codes, each from its own columns."""
-    everything = np.arange(bagging.n_features_in_)
+    everything, drawn = np.arange(bagging.n_features_in_), DrawnRows(bagging)
     members = [
         member if np.array_equal(columns, everything) else OnColumns(member, columns)
         for member, columns in zip(
             bagging.estimators_, bagging.estimators_features_, strict=True
         )
     ]
-    leaves_rows_out = bagging.bootstrap or len(
-        set(bagging.estimators_samples_[0])
-    ) < getattr(bagging, "_n_samples", np.inf)
+    leaves_rows_out = bagging.bootstrap or len(set(drawn.samples()[0])) < getattr(
+        bagging, "_n_samples", np.inf
+    )
     return Roster(
         members,
         equal_weights(len(members)),
         **coded_classes(bagging),
         arrays=True,
-        held_out=partial(_held_out, bagging) if leaves_rows_out else None,
-        left_out=partial(_left_out, bagging) if leaves_rows_out else None,
+        held_out=drawn.held_out if leaves_rows_out else None,
+        left_out=drawn.left_out if leaves_rows_out else None,
         oob_prediction=_oob_prediction(bagging),
-        recognise=partial(_recognise, bagging, members, True),
+        recognise=partial(drawn.recognise, members),
         no_oob_reason=(
             "Its members have seen all rows (bootstrap=False, max_samples=1.0). Give "
             "rows that it was not trained on, without oob, or train with "
@@ -101,40 +159,12 @@ def adaboost_roster(boosted: Any) -> Roster:
     )
 
 
-def _recognise(ensemble: Any, members: list[Any], sampled: bool, X: Any) -> Any:
-    """Tell whether X are the rows of the training, by the leaves of the trees."""
-    if not sampled:
-        return rows_of_trees(members, X)
-    if getattr(ensemble, "_n_samples", X.shape[0]) != X.shape[0]:
-        return "others"
-    return rows_of_trees(members, X, lambda: ensemble.estimators_samples_)
-
-
 def coded_classes(ensemble: Any) -> dict[str, Any]:
     """Return the classes of an ensemble whose members predict codes."""
     if is_regressor(ensemble):
         return {}
     classes = ensemble.classes_
     return {"classes": classes, "member_classes": np.arange(len(classes))}
-
-
-def _held_out(ensemble: Any, n_rows: int) -> BoolArray:
-    """Return the mask (N, M) from the rows that were drawn."""
-    trained_on = getattr(ensemble, "_n_samples", None)
-    if trained_on not in (None, n_rows):
-        raise ValueError(
-            f"oob=True needs the {trained_on} rows that the ensemble was trained on, "
-            f"in their order. Got {n_rows} rows."
-        )
-    return unseen_rows(ensemble.estimators_samples_, n_rows)
-
-
-def _left_out(ensemble: Any) -> BoolArray | None:
-    """Return the mask of all rows of the training, if it is not too large."""
-    N = getattr(ensemble, "_n_samples", None)
-    if N is None or N * len(ensemble.estimators_) > _MANY:
-        return None
-    return unseen_rows(ensemble.estimators_samples_, N)
 
 
 def _oob_prediction(ensemble: Any) -> Any:

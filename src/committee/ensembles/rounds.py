@@ -1,7 +1,7 @@
 """Rounds of a booster as members of a committee, whichever library trained it.
 
-A booster is raw(x) = start(x) + sum_m h_m(x). Member m is its round m, scaled to
-predict for the whole, f_m = start + M h_m, so that equal weights give back the booster.
+A booster is raw(x) = start(x) + sum_m h_m(x). Member m is round m, scaled to
+f_m = start + M h_m, so that the mean of all members is the booster.
 """
 
 from __future__ import annotations
@@ -26,37 +26,37 @@ Stages = Callable[[Any], Iterator[FloatArray]]
 
 @dataclass(frozen=True)
 class Shared:
-    """What all rounds of one booster share."""
+    """Facts that are the same for all rounds of one booster."""
 
-    #: M, the rounds that the booster itself uses.
+    #: M, the number of rounds that the booster uses.
     n_rounds: int
-    #: Of shape (T,), with T = K for more than two classes and 1 otherwise; None where
-    #: start depends on x.
+    #: Shape (T,), with T = K for more than two classes and 1 otherwise; None if start
+    #: depends on x.
     start: FloatArray | None
-    #: Of shape (K,), None for regression.
+    #: Shape (K,); None for regression.
     classes: Any = None
-    #: Log odds for each unit of raw.
+    #: Log odds are slope * raw.
     slope: float = 1.0
-    #: The user's estimator without its rounds, where the library keeps these in an
-    #: object of their own.
+    #: The user's estimator without its rounds, if the library keeps rounds in a separate
+    #: object.
     wrapper: Any = None
 
     @property
     def layout(self) -> tuple[Any, ...]:
-        """M, start and classes, to be compared."""
+        """M, start and classes, for comparison."""
         lists = (
             None if a is None else np.asarray(a) for a in (self.start, self.classes)
         )
         return (self.n_rounds, *(a if a is None else a.tolist() for a in lists))
 
     def raw(self, h: Any) -> FloatArray:
-        """Return start + M h, of shape (N, T), for a start that is a constant."""
+        """Return start + M h, (N, T), for a constant start."""
         h = np.asarray(h, dtype=np.float64)
         raw: FloatArray = np.asarray(self.start) + self.n_rounds * h.reshape(len(h), -1)
         return raw
 
     def staged(self, stages: Stages, X: Any) -> Iterator[FloatArray]:
-        """Yield the predictions of one round after the other."""
+        """Yield the predictions of each round in order."""
         return map(self.predictions, stages(X))
 
     def predictions(self, raw: FloatArray) -> FloatArray:
@@ -80,7 +80,7 @@ class Shared:
 
 
 class Round(ABC, BaseEstimator):
-    """One round of a booster, f_m(x) = start(x) + M h_m(x): `model` is cut down to it."""
+    """One round of a booster, f_m(x) = start(x) + M h_m(x); `model` holds this round."""
 
     def __init__(self, model: Any, shared: Shared) -> None:
         self.model = model
@@ -89,17 +89,17 @@ class Round(ABC, BaseEstimator):
     @staticmethod
     @abstractmethod
     def predict_raw(model: Any, X: Any) -> Any:
-        """Return what a model of this library predicts before its link."""
+        """Return the raw predictions of a model of this library, before its link."""
 
     @staticmethod
     @abstractmethod
     def rebuild(rounds: Sequence[Round], w: FloatArray) -> Any:
-        """Return the booster of weighted rounds, as `rebuild` below has it."""
+        """Return the booster of weighted rounds; see the function `rebuild`."""
 
     @staticmethod
     @abstractmethod
     def layout(model: Any) -> tuple[Any, ...]:
-        """Return what models must share to be put into one: columns, outputs, bins."""
+        """Return columns, outputs and bins, which must be equal to merge models."""
 
     def raw(self, X: Any) -> FloatArray:
         """Return start + M h_m, of shape (N, T)."""
@@ -110,7 +110,7 @@ class Round(ABC, BaseEstimator):
         return self
 
     def scores(self, X: Any) -> FloatArray:
-        """Return F of a classifier, (N, K): rows sum to one, entries may be negative."""
+        """Return F, for classifiers (N, K): rows sum to one, entries may be negative."""
         return self.shared.predictions(self.raw(X))
 
     def predict(self, X: Any) -> Any:
@@ -128,11 +128,11 @@ class Round(ABC, BaseEstimator):
         return self.shared.classes
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Hold a fitted round from the start."""
+        """Return True: a round is always fitted."""
         return True
 
     def __sklearn_tags__(self) -> Any:
-        """Be what the booster is, for any X that it takes."""
+        """Have the estimator type of the booster; allow any X that it takes."""
         tags = super().__sklearn_tags__()
         regression = self.shared.classes is None
         tags.estimator_type = "regressor" if regression else "classifier"
@@ -160,9 +160,9 @@ def rounds_roster(members: list[Any], stages: Stages, recognise: Recognise) -> R
 
 
 def are_alike(rounds: Sequence[Round]) -> bool:
-    """Whether the trees of all rounds fit into a booster with the layout of the first.
+    """Whether all rounds have the layout of the first, so that one booster can hold them.
 
-    Rounds of one booster do; others may have been put together in a file.
+    Rounds of one booster do; a file could combine rounds of several.
     """
     parts = [(type(one), one.layout(one.model), one.shared.layout) for one in rounds]
     return all(part == parts[0] for part in parts[1:])
@@ -173,9 +173,9 @@ def rebuild(rounds: Sequence[Any], weights: FloatArray) -> Any:
 
         raw(x) = sum_m w_m (start + M h_m(x))
 
-    The leaves of round m are multiplied by M w_m. What the weights change about the
-    start, (sum_m w_m - 1) start, goes into a constant of the booster or into the leaves
-    of the first round that is kept. Rounds of weight zero are left out.
+    The leaves of round m are multiplied by M w_m. The change of the start,
+    (sum_m w_m - 1) start, is added to a constant of the booster or to the leaves of the
+    first remaining round. Rounds with weight zero are left out.
     """
     weights = np.asarray(weights, dtype=np.float64)
     kept = np.flatnonzero(weights)
@@ -190,7 +190,7 @@ def rebuild(rounds: Sequence[Any], weights: FloatArray) -> Any:
 
 
 class Rebuilt:
-    """The booster that weighted rounds make up: one call instead of one for each."""
+    """The booster of weighted rounds, which predicts in one call."""
 
     def __init__(self, rounds: Sequence[Any], weights: FloatArray) -> None:
         self.first = rounds[0]
@@ -208,9 +208,9 @@ class Rebuilt:
 
 
 def rebuilt(members: Sequence[Member], weights: FloatArray) -> Rebuilt | None:
-    """Return the booster of weighted rounds, None for other members or no booster.
+    """Return the booster of weighted rounds; None for other members, or without one.
 
-    A start that depends on x has no booster unless the weights sum to one.
+    If start depends on x, there is a booster only for weights with sum one.
     """
     if not all(isinstance(member, Round) for member in members):
         return None
@@ -222,21 +222,22 @@ def rebuilt(members: Sequence[Member], weights: FloatArray) -> Rebuilt | None:
 
 @dataclass(frozen=True)
 class Losses:
-    """The losses of a library whose rounds add up to something that is known."""
+    """Losses of a library for which the meaning of the sum of rounds is known."""
 
-    #: What the library calls the choice of a loss.
+    #: Name of the library's option for the loss.
     option: str
-    #: Rounds add up to the prediction itself.
+    #: Losses whose rounds add up to the prediction.
     regression: AbstractSet[str]
-    #: Rounds add up to log odds.
+    #: Losses whose rounds add up to log odds.
     classification: AbstractSet[str]
-    #: Rounds add up to the prediction itself, but are not to be weighed anew.
+    #: Losses whose rounds add up to the prediction, but cannot be weighed anew.
     unweighable: AbstractSet[str] = frozenset({"quantile"})
 
     def classes(self, model: Any, loss: str) -> Any:
-        """Return the classes, None for regression; refuse what cannot be re-weighed.
+        """Return the classes, or None for regression.
 
-        A library's own object, which has no task, has `()` for classes.
+        Raise ValueError for a loss whose rounds cannot be weighed. The classes of a
+        library's own Booster, which has no task, are `()`.
         """
         bare = not hasattr(model, "fit")
         if loss in self.regression and (bare or is_regressor(model)):
@@ -249,7 +250,7 @@ class Losses:
         raise refusal(model, self.option, loss, reason)
 
     def check_sum(self, model: Any, loss: str, *, plain: bool = True) -> None:
-        """Refuse to make tables of trees that do not add up to the predictions."""
+        """Raise ValueError if trees do not add up to the predictions or to log odds."""
         known = self.regression | self.classification | self.unweighable
         if loss not in known or not plain:
             raise ValueError(
@@ -260,7 +261,7 @@ class Losses:
 
 
 def refusal(model: Any, option: str, value: Any, reason: str) -> ValueError:
-    """Return the error that names the option in the way, and the reason."""
+    """Return the error with the option that prevents weighing, and the reason."""
     return ValueError(
         f"The rounds of a {type(model).__name__} with {option}={value!r} cannot be "
         f"re-weighed: {reason}. Train it with plain boosting and squared error, "

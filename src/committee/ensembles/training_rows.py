@@ -23,23 +23,22 @@ from committee._typing import BoolArray, FloatArray, IntArray, Member
 from committee._validation import n_rows, safe_indexing
 from committee.ensembles.member_features import OnColumns, bare_tree
 
-#: "same": the training rows, in their order where that matters. "another order": the
-#: training rows, but not as they were, or a part of them. "others": not the training
-#: rows.
-Rows = Literal["same", "another order", "others"]
-#: Given X as the members take it; None where it cannot be told.
-Recognise = Callable[[Any], Rows | None]
-#: Given X, yields for one tree after the other the leaf of each row, (N,), and how many
-#: rows each leaf was trained on.
+#: "same": the training rows, in their order if that matters. "another order": the
+#: training rows in another order, or a part of them. "others": other rows.
+Recognised = Literal["same", "another order", "others"]
+#: Given X prepared for the members; returns None if it cannot be decided.
+Recognise = Callable[[Any], Recognised | None]
+#: Given X, yields for each tree the leaf of each row, (N,), and the number of training
+#: rows in each leaf.
 Leaves = Callable[[Any], Iterator[tuple[IntArray, IntArray]]]
 
-#: Other rows are taken for training rows with at most about this probability.
+#: Probability with which other rows are taken for training rows, at most.
 IMPROBABLE = 1e-9
-#: Trees that are asked, at most: a forest of tiny trees has little to tell in each.
+#: Maximum number of trees that are compared; tiny trees give little evidence each.
 _TREES = 100
-#: Trees of a booster that are asked, at most.
+#: Maximum number of trees of a booster that are compared.
 _ROUNDS = 30
-#: Rows that a digest is made of.
+#: Number of rows in a digest.
 _DIGESTED = 32
 
 
@@ -47,12 +46,12 @@ def rows_of_trees(
     trees: Sequence[Member],
     X: Any,
     drawn: Callable[[], Iterable[IntArray]] | None = None,
-) -> Rows | None:
-    """Compare the rows in the leaves of trees with those that trained them.
+) -> Recognised | None:
+    """Compare the counts of rows in the leaves of trees with the training counts.
 
-        log p = log P(rows fall into the leaves as those that trained it | other rows)
+        log p = log P(counts equal the training counts | other rows)
 
-    Trees are asked in turn until p is below 1e-9.
+    Trees are compared in turn until p is below 1e-9.
 
     Parameters
     ----------
@@ -60,13 +59,13 @@ def rows_of_trees(
         Each a tree, or a tree on some of the columns.
     X : array or sparse matrix of shape (N, n_features)
     drawn : callable, optional
-        Returns the rows that each of the trees was trained on. Unless given they have
-        seen all rows, in any order, or samples that nobody has recorded.
+        Returns the training rows of each tree. Default: trees were trained on all rows
+        in any order, or on samples that were not recorded.
 
     Returns
     -------
     rows : {"same", "another order", "others"} or None
-        None where members are not all trees, or too small to tell.
+        None if some member is not a tree, or trees are too small to decide.
     """
     if not len(trees) or not all(
         isinstance(bare_tree(t), BaseDecisionTree) for t in trees
@@ -88,11 +87,11 @@ def rows_of_trees(
     return "another order" if contained else None
 
 
-def rows_of_leaves(leaves: Leaves, X: Any) -> Rows | None:
-    """Compare the rows in the leaves of a booster's trees with those that trained them.
+def rows_of_leaves(leaves: Leaves, X: Any) -> Recognised | None:
+    """Compare the counts of rows in the leaves of a booster with the training counts.
 
-    Its first trees are asked. None: other rows, too few leaves to tell, or trees that
-    were trained on samples of the rows.
+    The first trees are compared. Returns None for other rows, for too few leaves, or for
+    trees that were trained on samples of the rows.
     """
     log_p = 0.0
     for leaf, trained in islice(leaves(X), _ROUNDS):
@@ -107,8 +106,8 @@ def rows_of_leaves(leaves: Leaves, X: Any) -> Rows | None:
 
 def rows_of_committee(
     members: Sequence[Member], held_out: BoolArray | None, known: str | None, X: Any
-) -> Rows | None:
-    """Compare X with the digest of a committee's rows, or with the leaves of its trees."""
+) -> Recognised | None:
+    """Compare X with the digest of a committee's training rows, or with its trees."""
     if known is not None and digest(X) == known:
         return "same"
     if held_out is None:
@@ -121,11 +120,11 @@ def rows_of_committee(
 
 
 def _of_tree(tree: Member, X: Any, sample: IntArray | None) -> dict[str, float]:
-    """Return log p of what one tree says, infinity where the rows contradict it."""
+    """Return log p by one tree; infinity if the rows cannot be its training rows."""
     columns = np.asarray(tree.columns) if isinstance(tree, OnColumns) else None
     nodes, width = bare_tree(tree).tree_, bare_tree(tree).n_features_in_
     Z = X if columns is None else X[:, columns]
-    if Z.shape[1] != width:  # for the members to refuse
+    if Z.shape[1] != width:  # the members will raise
         return {"same": np.inf, "another order": np.inf}
     Z = check_array(
         Z, dtype=np.float32, accept_sparse="csr", ensure_all_finite=False, copy=False
@@ -142,19 +141,19 @@ def _of_tree(tree: Member, X: Any, sample: IntArray | None) -> dict[str, float]:
     if sample is None:
         as_trained = np.array_equal(here, trained)
     elif sample.max() < N:
-        # As weights of the rows, or as repeated rows: that depends on the member.
+        # Rows with weights, or repeated rows, depending on the member.
         ways = counts(np.unique(sample)), counts(sample)
         as_trained = any(np.array_equal(way, trained) for way in ways)
     else:
         as_trained = False
     if as_trained:
         log_p["same"] = log_p_of(trained)
-    # A bootstrap sample of N rows comes to leaves that hold at least as many of the N.
+    # Each leaf holds at least as many of the N rows as of a bootstrap sample of them.
     if np.isclose(drawn, N) and np.all(here >= trained):
         expected = N * trained / trained.sum()
         log_p["another order"] = float(poisson.logsf(trained - 1, expected).sum())
-    # A part of the rows comes to leaves that hold no more of them. Rows that are far
-    # from each other would do so in many trees, so that each has to tell by itself.
+    # Each leaf holds at most as many rows of a part as of all. Rows far from each other
+    # do that in many trees by chance, so one tree alone must be improbable enough.
     elif sample is None and trained.sum() > N and np.all(here <= trained):
         part = float(poisson.logcdf(trained, N * trained / trained.sum()).sum())
         log_p["another order"] = part if part < np.log(IMPROBABLE) else 0.0
@@ -162,29 +161,29 @@ def _of_tree(tree: Member, X: Any, sample: IntArray | None) -> dict[str, float]:
 
 
 def log_p_of(counts: IntArray) -> float:
-    """Return log P(n rows fall into leaves in these numbers), expected in each."""
+    """Return log P(n rows fall into leaves with these counts), which are expected."""
     total = counts.sum()
     return float(poisson.logpmf(counts, counts).sum() - poisson.logpmf(total, total))
 
 
 def _was_weighted(tree: Member, sample: IntArray | None) -> bool:
-    """Whether rows may have had weights, some of them zero, when it was trained."""
+    """Whether the tree may have been trained with row weights, some of them zero."""
     nodes = bare_tree(tree).tree_
     drawn = nodes.n_node_samples[0] if sample is None else len(sample)
     return not np.isclose(nodes.weighted_n_node_samples[0], drawn)
 
 
 def digest(X: Any) -> str:
-    """Return N and a hash of some rows, from which no row can be read.
+    """Return N and a hash of some rows, from which rows cannot be recovered.
 
-    The same for frames, arrays and sparse matrices of the same numbers.
+    It is the same for frames, arrays and sparse matrices with the same numbers.
     """
     N = n_rows(X)
     rows = np.unique(np.linspace(0, N - 1, _DIGESTED).astype(np.intp))
     some = safe_indexing(X, rows)
     some = some.toarray() if issparse(some) else np.asarray(some)
     try:
-        numbers: FloatArray = some.astype(np.float64) + 0.0  # no zero is negative
+        numbers: FloatArray = some.astype(np.float64) + 0.0  # -0.0 becomes 0.0
         numbers[np.isnan(numbers)] = np.nan
         content = numbers.tobytes()
     except (TypeError, ValueError):

@@ -18,7 +18,7 @@ from committee._validation import n_rows
 from committee.ensembles.roster import Roster
 from committee.ensembles.rounds import Losses, Round, Shared, refusal, rounds_roster
 from committee.ensembles.training_rows import rows_of_leaves
-from committee.ensembles.tree_tables import (
+from committee.ensembles.trees import (
     TreeSum,
     TreeTable,
     make_sum,

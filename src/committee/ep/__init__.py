@@ -1,6 +1,5 @@
 """Expectation Propagation for committees: posteriors, evidence, leave-one-out."""
 
-from committee.ep.checkpoint import RecordedRows
 from committee.ep.chunked_rows import ChunkedProbitRows, ChunkedTargets
 from committee.ep.evidence import (
     PRICE,
@@ -9,15 +8,15 @@ from committee.ep.evidence import (
     regression_path,
     votes_path,
 )
-from committee.ep.loo import LeaveOneOut, Score
+from committee.ep.loo import LeaveOneOut, LooScore
 from committee.ep.posterior import (
     Posterior,
     classification_posterior,
     regression_posterior,
 )
-from committee.ep.probit_rows import ProbitRows, SweptRows
+from committee.ep.probit_rows import ProbitRows, RecordedRows, SweptRows
+from committee.ep.sequence import PathStep, preferred
 from committee.ep.sites import Probit, Site, Truncation
-from committee.ep.steps import PathStep, preferred
 from committee.ep.targets import (
     Moments,
     TargetRows,
@@ -32,13 +31,13 @@ __all__ = [
     "ChunkedProbitRows",
     "ChunkedTargets",
     "LeaveOneOut",
+    "LooScore",
     "Moments",
     "PathStep",
     "Posterior",
     "Probit",
     "ProbitRows",
     "RecordedRows",
-    "Score",
     "Site",
     "SweptRows",
     "TargetRows",

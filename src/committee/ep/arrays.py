@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -100,6 +101,19 @@ def column_tops(F: FloatArray) -> FloatArray:
     """Return the largest |F_ni| of each column."""
     blocks = row_blocks(*F.shape)
     return np.asarray(np.max([np.abs(F[b]).max(axis=0) for b in blocks], axis=0))
+
+
+def compact(S: FloatArray) -> FloatArray:
+    """Return S in the smallest type that holds it exactly: a byte for a vote.
+
+    Sweeps are then bound by arithmetic, not by memory.
+    """
+    for kind in (np.int8, np.float32):
+        with np.errstate(invalid="ignore", over="ignore"):
+            small: Any = S.astype(kind)
+        if np.array_equal(small, S):
+            return np.asarray(small)
+    return S
 
 
 def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee.distributed.chunks import Chunks
 from committee.distributed.collections import numbered
-from committee.ep.arrays import column_tops, moderate_scale, power_of_two
-from committee.ep.loo import Score, ScoreSums
+from committee.ep.arrays import column_tops, compact, moderate_scale, power_of_two
+from committee.ep.loo import LooScore, ScoreSums
 from committee.ep.probit_rows import Messages, ProbitRows, RowSites, SweepSums
 from committee.ep.sites import Normal
 from committee.ep.targets import Moments, ProductSums, Targets, Units, product_sums
@@ -20,7 +20,7 @@ _NO_ROWS = "F must have at least one row. Every chunk is empty."
 
 
 class _Swept(NamedTuple):
-    """What stays with a chunk after a sweep, and what is taken from it."""
+    """The sites, which stay with a chunk after a sweep, and the sums, which leave it."""
 
     sites: RowSites
     sums: SweepSums | None
@@ -88,9 +88,9 @@ class ChunkedProbitRows:
         total: Messages = self.chunks.sum(_messages, sites)
         return total
 
-    def columns(self, sites: Chunks, members: IntArray) -> FloatArray:
-        """Return the columns of L about some members, from the present sites."""
-        total: FloatArray = self.chunks.sum(_columns, sites, members)
+    def products(self, sites: Chunks, members: IntArray) -> FloatArray:
+        """Return the part of L among some members, from the present sites."""
+        total: FloatArray = self.chunks.sum(_member_products, sites, members)
         return total
 
     def sweep(
@@ -135,7 +135,9 @@ class ChunkedTargets:
         total: ProductSums = self.chunks.sum(_products, scale, y_scale)
         return total.moments(scale, y_scale)
 
-    def score(self, active: IntArray, q: Normal, noise: float, units: Units) -> Score:
+    def score(
+        self, active: IntArray, q: Normal, noise: float, units: Units
+    ) -> LooScore:
         """Return the leave-one-out scores of a committee with posterior q."""
         total: ScoreSums = self.chunks.sum(_score_sums, active, _sent(q), noise, units)
         return total.score
@@ -147,14 +149,7 @@ def _sent(q: Normal) -> Normal:
 
 
 def _compact(votes: ProbitRows) -> ProbitRows:
-    """Keep S in the smallest type that holds it exactly: a byte for a vote."""
-    S = votes.S
-    for kind in (np.int8, np.float32):
-        with np.errstate(invalid="ignore", over="ignore"):
-            small: Any = S.astype(kind)
-        if np.array_equal(small, S):
-            return ProbitRows(small, votes.weight, votes.group)
-    return votes
+    return ProbitRows(compact(votes.S), votes.weight, votes.group)
 
 
 def _vote_facts(votes: ProbitRows) -> _Facts:
@@ -178,8 +173,8 @@ def _messages(votes: ProbitRows, swept: _Swept) -> Messages:
     return votes.messages(swept.sites)
 
 
-def _columns(votes: ProbitRows, swept: _Swept, members: IntArray) -> FloatArray:
-    return votes.columns(swept.sites, members)
+def _member_products(votes: ProbitRows, swept: _Swept, members: IntArray) -> FloatArray:
+    return votes.products(swept.sites, members)
 
 
 def _sweep(

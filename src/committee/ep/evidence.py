@@ -18,14 +18,12 @@ from committee._validation import check_sample_weight
 from committee.ep.arrays import check_group, check_rows, check_targets, signed_scale
 from committee.ep.likelihood import GaussianLikelihood, Likelihood, ProbitLikelihood
 from committee.ep.loo import Loss
-from committee.ep.printed_sequence import PrintedSequence
 from committee.ep.probit_rows import ProbitRows, SweptRows
-from committee.ep.sequence import Callback, EvidenceSequence, run
-from committee.ep.steps import Rule
+from committee.ep.sequence import Callback, EvidenceSequence, PrintedSequence, Rule, run
 from committee.ep.targets import Moments, TargetRows, Targets, row_moments
 from committee.path import Path
 
-#: Log evidence that a member has to bring, unless given: half of the log 2
+#: Default of the log evidence that a member has to bring: half of the log 2
 #: that its prior gains by being one-sided. At 0 every member with u > 0 stays.
 PRICE = 0.5 * float(np.log(2.0))
 
@@ -33,19 +31,19 @@ PRICE = 0.5 * float(np.log(2.0))
 Sequence = Literal["fast", "printed"]
 
 
-class Options(TypedDict, total=False):
-    """Options of the sequence.
+class SequenceOptions(TypedDict, total=False):
+    """SequenceOptions of the sequence.
 
     Parameters
     ----------
     sequence : {"fast", "printed"}, default="fast"
         Many moves at once that raise log Z less the price, or one at a time as Chen,
-        Tino and Yao print it (see `printed_sequence`), which knows no price.
+        Tino and Yao print it, without a price (see `PrintedSequence`).
     truncated : bool, default=True
         False for ARD: no truncation, weights of any sign.
     price : float, optional
-        Log evidence that a member has to bring; half of log 2 with truncation and 0
-        without, unless given.
+        Log evidence that a member has to bring; default: half of log 2 with truncation
+        and 0 without.
     max_members : int, optional
         The largest committee; the sequence fills it and goes on re-estimating.
     max_iter : int, default=200
@@ -75,7 +73,7 @@ def classification_path(
     *,
     sample_weight: ArrayLike | None = None,
     group: int = 1,
-    **options: Unpack[Options],
+    **options: Unpack[SequenceOptions],
 ) -> Path:
     """Raise log Z - price x size of probit votes, from no member upwards.
 
@@ -92,7 +90,7 @@ def classification_path(
         Consecutive rows that make one case and share its weight; the case is wrong
         if one of them is.
     **options
-        See `Options`.
+        See `SequenceOptions`.
 
     Returns
     -------
@@ -118,7 +116,10 @@ def classification_path(
 
 
 def votes_path(
-    rows: SweptRows, *, unit: FloatArray | None = None, **options: Unpack[Options]
+    rows: SweptRows,
+    *,
+    unit: FloatArray | None = None,
+    **options: Unpack[SequenceOptions],
 ) -> Path:
     """Run `classification_path` on `ProbitRows`, `ChunkedProbitRows` or `RecordedRows`.
 
@@ -136,7 +137,7 @@ def regression_path(
     noise: float | None = None,
     sample_weight: ArrayLike | None = None,
     loss: Loss | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[SequenceOptions],
 ) -> Path:
     """Raise log Z - price x size under Gaussian noise, from no member upwards.
 
@@ -149,14 +150,14 @@ def regression_path(
     y : array of shape (N,)
         Targets.
     noise : float, optional
-        Noise variance; learned along the path unless given.
+        Noise variance. Default: learned along the path.
     sample_weight : array of shape (N,), optional
         Row weights.
     loss : callable, optional
         Maps the N leave-one-out predictions to the losses of the cases, N or N / K of
-        them; squared error unless given.
+        them. Default: squared error.
     **options
-        See `Options`.
+        See `SequenceOptions`.
 
     Returns
     -------
@@ -185,7 +186,7 @@ def moments_path(
     *,
     rows: TargetRows | None = None,
     noise: float | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[SequenceOptions],
 ) -> Path:
     """Run `regression_path` from moments, whose G must be positive semi-definite.
 
@@ -202,7 +203,7 @@ def moments_path(
         return _path(likelihood, options)
 
 
-def _path(likelihood: Likelihood, options: Options) -> Path:
+def _path(likelihood: Likelihood, options: SequenceOptions) -> Path:
     most, tol = options.get("max_members"), options.get("tol", 1e-4)
     if most is not None and most < 1:
         raise ValueError(f"max_members must be at least 1. Got {most}.")
@@ -217,7 +218,7 @@ def _path(likelihood: Likelihood, options: Options) -> Path:
 
 
 def _sequence(
-    likelihood: Likelihood, options: Options, room: int, tol: float
+    likelihood: Likelihood, options: SequenceOptions, room: int, tol: float
 ) -> EvidenceSequence:
     """Return the control loop that the options ask for."""
     truncated, price = options.get("truncated", True), options.get("price")

@@ -1,7 +1,7 @@
 """The two likelihoods, behind one small interface.
 
 A likelihood has the messages of its rows about the weights (`messages`), takes in a
-new posterior of the weights (`absorb`), and knows its part of the evidence and the
+new posterior of the weights (`absorb`), and returns its part of the evidence and the
 leave-one-out scores. The Gaussian one is exact and needs moments alone; the probit one
 has a site for each row.
 """
@@ -14,7 +14,7 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee.ep.arrays import in_units
-from committee.ep.loo import Score
+from committee.ep.loo import LooScore
 from committee.ep.probit_rows import Messages, SweepSums, SweptRows
 from committee.ep.sites import Normal
 from committee.ep.targets import Moments, TargetRows
@@ -24,7 +24,7 @@ _LEAST_NOISE = 1e-10
 
 
 class Likelihood(Protocol):
-    """What the posterior and the evidence sequence need of a likelihood."""
+    """Interface of a likelihood for the posterior and the evidence sequence."""
 
     unit: FloatArray
 
@@ -55,7 +55,7 @@ class Likelihood(Protocol):
     def log_scale(self) -> float:
         """Return the rows' part of the log evidence, before the last `absorb`."""
 
-    def score(self, q: Normal) -> Score:
+    def score(self, q: Normal) -> LooScore:
         """Return the leave-one-out scores of q."""
 
     def adapt(self, q: Normal, alpha: FloatArray) -> None:
@@ -68,8 +68,8 @@ class GaussianLikelihood:
     L = G / noise,  h = g / noise,
     log scale = -N/2 log(2 pi noise) - y'y / (2 noise)
 
-    `noise` is in the units of the moments, and learned unless given, beginning with
-    what the best single member leaves, with a weight above zero if `truncated`. Without
+    `noise` is in the units of the moments, and learned if it is None, starting from
+    the residual of the best single member, with a weight above zero if `truncated`. Without
     `rows` the leave-one-out scores are the generalised cross-validation of the moments.
     """
 
@@ -148,7 +148,7 @@ class GaussianLikelihood:
         rss = self.moments.yy - 2.0 * g[a] @ mean + mean @ G[np.ix_(a, a)] @ mean
         return max(float(rss), 0.0)
 
-    def score(self, q: Normal) -> Score:
+    def score(self, q: Normal) -> LooScore:
         """Return the row scores, or generalised cross-validation without rows.
 
         GCV = rss / N / (1 - tr(V G) / (N noise))^2, standard error GCV sqrt(2 / N)
@@ -163,7 +163,7 @@ class GaussianLikelihood:
         spread = max(self.noise / kept, _least_noise(self.moments))
         density = -0.5 * (np.log(2.0 * np.pi * spread) + error / spread)
         error = float(in_units(error, m.y_scale, m.y_scale))
-        return Score(
+        return LooScore(
             error, error * float(np.sqrt(2.0 / n)), float(density - np.log(m.y_scale))
         )
 
@@ -218,12 +218,18 @@ class ProbitLikelihood:
         return self.rows.n_rows
 
     def activate(self, active: IntArray) -> None:
-        """Keep the columns of L that stay, and add those of the new members."""
+        """Keep the columns of L that stay, and add columns for the new members.
+
+        L is symmetric, so only products among the new members are missing. New columns
+        are NaN at inactive members until the next `absorb`, which computes them anyway.
+        """
         known = np.isin(active, self.active)
-        L = np.empty((self.rows.n_members, len(active)))
+        old, new = active[known], active[~known]
+        L = np.full((self.rows.n_members, len(active)), np.nan)
         L[:, known] = self.messages.L[:, np.isin(self.active, active)]
-        if not known.all():
-            L[:, ~known] = self.rows.columns(self.sites, active[~known])
+        if len(new):
+            L[np.ix_(old, ~known)] = L[np.ix_(new, known)].T
+            L[np.ix_(new, ~known)] = self.rows.products(self.sites, new)
         self.messages = self.messages._replace(L=L)
         self.active = active
 
@@ -245,8 +251,8 @@ class ProbitLikelihood:
         return self.last.log_scales
 
     def adapt(self, q: Normal, alpha: FloatArray) -> None:
-        """Do nothing: there is no noise to learn."""
+        """Do nothing: the noise is fixed."""
 
-    def score(self, q: Normal) -> Score:
+    def score(self, q: Normal) -> LooScore:
         """Return the leave-one-out scores of the last sweep."""
         return self.last.scores.score

@@ -17,7 +17,7 @@ _LEAST_KEPT = 1e-13
 Loss = Callable[[FloatArray], FloatArray]
 
 
-class Score(NamedTuple):
+class LooScore(NamedTuple):
     """Mean loss, its standard error, and the mean log predictive density."""
 
     error: float
@@ -26,7 +26,7 @@ class Score(NamedTuple):
 
 
 class ScoreSums(NamedTuple):
-    """What the scores of some cases need, so that sets of cases can be added.
+    """Sums over some cases from which scores follow, so that sets of cases can be added.
 
     Losses are in units of `top`, the largest of them: squared errors of large targets
     must not be summed, nor squared again. Sums of votes that are wrong are exact, so
@@ -69,11 +69,11 @@ class ScoreSums(NamedTuple):
         )
 
     @property
-    def score(self) -> Score:
+    def score(self) -> LooScore:
         """Return the averages over cases."""
         error = self.top * (self.loss / self.weight)
         standard_error = self.top * float(np.sqrt(self.spread)) / self.weight
-        return Score(error, standard_error, self.density / self.weight)
+        return LooScore(error, standard_error, self.density / self.weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ class LeaveOneOut:
     log_density : array of shape (n_cases,)
         Log predictive density of the target.
     weight : array of shape (n_cases,), optional
-        Case weights; all one unless given.
+        Case weights. Default: all one.
     """
 
     mean: FloatArray
@@ -100,11 +100,11 @@ class LeaveOneOut:
 
     @property
     def sums(self) -> ScoreSums:
-        """Return what the scores need, to be added to that of other rows."""
+        """Return the sums for the scores, which can be added to sums of other rows."""
         return ScoreSums.of(self.loss, self.log_density, self.weight)
 
     @property
-    def score(self) -> Score:
+    def score(self) -> LooScore:
         """Return the averages over cases."""
         return self.sums.score
 
@@ -116,7 +116,7 @@ def vote_loo(
     weight: FloatArray | None,
     group: int,
 ) -> LeaveOneOut:
-    """Score the cavities of signed rows; `group` consecutive rows are one case.
+    """LooScore the cavities of signed rows; `group` consecutive rows are one case.
 
     A row is wrong where c_mean < 0 and half wrong at a tie; a case is as wrong as the
     worst of its rows, and its log density is their sum of log Phi.
@@ -141,12 +141,12 @@ def residual_loo(
     weight: FloatArray | None = None,
     loss: Loss | None = None,
 ) -> LeaveOneOut:
-    """Score Gaussian rows by their leverage h_n = F_n'V F_n / noise.
+    """LooScore Gaussian rows by their leverage h_n = F_n'V F_n / noise.
 
     loo_n = y_n - (y_n - F_n'm) / (1 - h_n),   predictive variance noise / (1 - h_n)
 
     The arguments are in units of `y_scale`, the result is not. `loss` maps the N
-    predictions loo_n to the losses of the cases; squared error unless given.
+    predictions loo_n to the losses of the cases. Default: squared error.
     """
     # A row of weight s is left out once, or as a whole when s < 1.
     share = leverage if weight is None else leverage * np.minimum(weight, 1.0)

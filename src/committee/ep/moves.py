@@ -1,4 +1,4 @@
-"""What one member is worth, given the others: add, delete or re-estimate.
+"""The gain of a move of one member, given the others: add, delete or re-estimate.
 
 The data's message about w_i, once the other weights are integrated out, is a Gaussian
 of precision r_i and precision x mean u_i (Tipping and Faul 2003). All that a member
@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import expit, log_ndtr
 
 from committee._typing import BoolArray, FloatArray, IntArray
-from committee.ep.fitting import Truncated
+from committee.ep.posterior import Truncated
 from committee.ep.probit_rows import Messages
 from committee.ep.sites import hazard
 
@@ -55,7 +55,7 @@ def gain(
     l = 1/2 [ log alpha - log(alpha + r) + u^2 / (alpha + r) ]
         + log 2 + log Phi(u / sqrt(alpha + r))
 
-    The second line is that of the truncated prior.
+    The second line belongs to the truncated prior.
     """
     total = alpha + r
     value = 0.5 * (np.log(alpha / total) + u * u / total)

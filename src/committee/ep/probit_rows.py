@@ -8,12 +8,16 @@ array (`ProbitRows`) or in many chunks (`ChunkedProbitRows`).
 
 from __future__ import annotations
 
+import os
+import shutil
+import weakref
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from scipy.linalg.blas import dtrmm
 
 from committee._files import replaced_atomically
 from committee._typing import FloatArray, IntArray
@@ -109,8 +113,8 @@ class SweptRows(Protocol):
     def messages(self, sites: Any) -> Messages:
         """Return the messages while no member is active."""
 
-    def columns(self, sites: Any, members: IntArray) -> FloatArray:
-        """Return the columns S' diag(s t) S_i of L, (M, len(members))."""
+    def products(self, sites: Any, members: IntArray) -> FloatArray:
+        """Return S_b' diag(s t) S_b of the members b, (len(members), len(members))."""
 
     def sweep(
         self, sites: Any, active: IntArray, q: Normal, step: float
@@ -158,7 +162,7 @@ class ProbitRows:
     def initial_sites(self) -> RowSites:
         """Return Phi matched at w'S_n = 0: t = r(0)^2, u = r(0).
 
-        Rows on which every member abstains know nothing of w: (0, 0).
+        Rows on which every member abstains have no site: (0, 0).
         """
         S = self.S
         voted = np.concatenate([S[rows].any(axis=1) for rows in row_blocks(*S.shape)])
@@ -169,17 +173,20 @@ class ProbitRows:
         """Return the messages while no member is active."""
         no_member = np.arange(0)
         blocks = [
-            _messages(S, S[:, no_member], sites.of_rows(rows), self._weight_of(rows))
+            _messages(
+                S, no_member, S[:, :0], sites.of_rows(rows), self._weight_of(rows)
+            )
             for rows, S in float_blocks(self.S)
         ]
         return reduce(Messages.plus, blocks)
 
-    def columns(self, sites: RowSites, members: IntArray) -> FloatArray:
-        """Return the columns of L about some members, from the present sites."""
+    def products(self, sites: RowSites, members: IntArray) -> FloatArray:
+        """Return the part of L among some members, from the present sites."""
         t = sites.t if self.weight is None else sites.t * self.weight
-        L = np.zeros((self.n_members, len(members)))
-        for rows, S in float_blocks(self.S):
-            L += S.T @ (S[:, members] * t[rows, None])
+        L = np.zeros((len(members), len(members)))
+        for rows in row_blocks(len(self.S), len(members)):
+            root = self.S[rows].take(members, axis=1) * np.sqrt(t[rows, None])
+            L += root.T @ root
         return L
 
     def sweep(
@@ -209,11 +216,11 @@ class ProbitRows:
 
     def total_variance(self, active: IntArray, cov: FloatArray) -> float:
         """Return the sum over rows of S_n' V S_n."""
-        total = 0.0
-        for _, S in float_blocks(self.S):
-            S_a = S[:, active]
-            total += float(np.einsum("na,ab,nb->", S_a, cov, S_a, optimize=True))
-        return total
+        total = np.zeros_like(cov)
+        for rows in row_blocks(len(self.S), len(active)):
+            S_a = self.S[rows].take(active, axis=1).astype(np.float64)
+            total += S_a.T @ S_a
+        return float(np.sum(total * cov))
 
     def mean_variance(self, active: IntArray, cov: FloatArray) -> float:
         """Return the mean over rows of S_n' V S_n, the variance of a vote."""
@@ -260,10 +267,12 @@ def update_block(
     row of weight s is s copies of one site; the cavity is without one copy, or
     without all there is when s < 1.
     """
-    S_a = S if len(active) == S.shape[1] else S[:, active]
-    # diag(S V S') by the root of V: never negative, and no (B, B) matrix.
-    half = S_a @ q.root
-    s2 = np.einsum("na,na->n", half, half)
+    # S[:, active] would be in Fortran order, at three times the cost.
+    S_a = S if len(active) == S.shape[1] else S.take(active, axis=1)
+    # diag(S V S') by the root of V: never negative, and no (B, B) matrix. The root is
+    # triangular, its transpose in Fortran order, and so is the one of S_a.
+    half = dtrmm(1.0, q.root.T, S_a.T, lower=1)
+    s2 = np.einsum("an,an->n", half, half)
     share = 1.0 if weight is None else np.minimum(weight, 1.0)
     c_mean, c_var = cavity(S_a @ q.mean, s2, share * sites.t, share * sites.u)
     log_z, rho, kappa, shrink = PROBIT.tilted(c_mean, c_var)
@@ -279,8 +288,8 @@ def update_block(
     t = sites.t + step * (kappa / shrink - sites.t)
     u = sites.u + step * ((rho + c_mean * kappa) / shrink - sites.u)
     # No active member votes here. A row on which others do keeps its site, which
-    # measures what they could gain; one without any vote has none.
-    idle = s2 == 0.0
+    # measures what they could gain; one without any vote never has one.
+    idle = (s2 == 0.0) & (sites.u == 0.0)
     if idle.any():
         voted = S[idle].any(axis=1)
         t[idle] *= voted
@@ -288,7 +297,7 @@ def update_block(
     new = RowSites(t, u)
     return RowUpdate(
         new,
-        _messages(S, S_a, new, weight),
+        _messages(S, active, S_a, new, weight),
         float(log_s.sum() if weight is None else weight @ log_s),
         c_mean,
         c_var,
@@ -298,12 +307,176 @@ def update_block(
 
 
 def _messages(
-    S: FloatArray, S_a: FloatArray, sites: RowSites, weight: FloatArray | None
+    S: FloatArray,
+    active: IntArray,
+    S_a: FloatArray,
+    sites: RowSites,
+    weight: FloatArray | None,
 ) -> Messages:
     """Return the messages of one block of rows."""
     t, u = sites
     if weight is not None:
         t, u = weight * t, weight * u
-    # The same as t @ (S * S), without another array of the size of S.
-    diagonal = np.einsum("n,nm,nm->m", t, S, S)
-    return Messages(S.T @ (S_a * t[:, None]), u @ S, diagonal)
+    if 2 * len(active) > S.shape[1]:
+        # All of S' diag(t) S as R'R, of which BLAS computes one half, costs less than
+        # more than half of its columns.
+        R = S * np.sqrt(t)[:, None]
+        G = R.T @ R
+        return Messages(G[:, active], u @ S, G.diagonal())
+    return Messages(S.T @ (S_a * t[:, None]), u @ S, t @ (S * S))
+
+
+Record = dict[str, Any]
+
+
+class _Sites:
+    """The sites after a sweep: in memory, or in the folder until they are needed."""
+
+    def __init__(self, number: int, value: Any = None) -> None:
+        self.number = number
+        self.value = value
+
+
+class RecordedRows:
+    """Rows of votes with a record of all their sums: a fit can be interrupted and resumed.
+
+    The control loop depends on the rows only through sums. They are recorded in order: a
+    new start reads them instead of sweeping, comes to the same decisions, and continues
+    with the sites of the last sweep, which are saved beside the sums.
+
+    Parameters
+    ----------
+    rows : SweptRows
+        The rows themselves, the same in every start.
+    folder : path
+        Made if it is not there; the workers of a cluster must reach it too.
+    """
+
+    def __init__(self, rows: SweptRows, folder: str | os.PathLike[str]) -> None:
+        self.rows = rows
+        # Workers may have been started in another directory.
+        self.folder = Path(folder).absolute()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._n_records = 0
+        self._released: set[int] = set()
+
+    @property
+    def n_members(self) -> int:
+        """M."""
+        return self.rows.n_members
+
+    @property
+    def n_rows(self) -> float:
+        """Return the total weight of the rows."""
+        return self.rows.n_rows
+
+    def initial_sites(self) -> _Sites:
+        """Return the sites of a posterior without weights."""
+        return self._tracked(0)
+
+    def messages(self, sites: _Sites) -> Messages:
+        """Return the messages, once they agree with the record."""
+        messages = self.rows.messages(self._value(sites))
+        known = self._recall({"sites": sites.number})
+        if known is None:
+            self._record({"sites": sites.number, **messages._asdict()})
+        elif not np.allclose(known["diagonal"], messages.diagonal, rtol=1e-9, atol=0.0):
+            raise self._other_rows()
+        return messages
+
+    def products(self, sites: _Sites, members: IntArray) -> FloatArray:
+        """Return the part of L among some members."""
+        request = {"sites": sites.number, "members": members}
+        known = self._recall(request)
+        if known is not None:
+            return np.asarray(known["products"])
+        products = self.rows.products(self._value(sites), members)
+        self._record({**request, "products": products})
+        return products
+
+    def sweep(
+        self, sites: _Sites, active: IntArray, q: Normal, step: float
+    ) -> tuple[_Sites, SweepSums]:
+        """Sweep, unless the outcome is known."""
+        request = {"sites": sites.number, "members": active, "mean": q.mean}
+        number = self._n_records + 1
+        known = self._recall(request)
+        if known is not None:
+            return self._tracked(number), _sums_of(known)
+        value, sums = self.rows.sweep(self._value(sites), active, q, step)
+        self.rows.save(value, self._place(number))
+        self._record({**request, **_record_of(sums)})
+        return self._tracked(number, value), sums
+
+    def mean_variance(self, active: IntArray, cov: FloatArray) -> float:
+        """Return the mean over rows of S_n' V S_n."""
+        return self.rows.mean_variance(active, cov)
+
+    def save(self, sites: _Sites, folder: Path) -> None:
+        """Save the sites to another folder."""
+        self.rows.save(self._value(sites), folder)
+
+    def load(self, folder: Path) -> Any:
+        """Return sites from another folder."""
+        return self.rows.load(folder)
+
+    def _tracked(self, number: int, value: Any = None) -> _Sites:
+        """Return sites that are released when nothing refers to them."""
+        sites = _Sites(number, value)
+        weakref.finalize(sites, self._released.add, number).atexit = False
+        return sites
+
+    def _value(self, sites: _Sites) -> Any:
+        if sites.value is None:
+            if sites.number == 0:
+                sites.value = self.rows.initial_sites()
+            else:
+                sites.value = self.rows.load(self._place(sites.number))
+        return sites.value
+
+    def _place(self, number: int) -> Path:
+        return self.folder / f"sites-{number:05d}"
+
+    def _recall(self, request: Record) -> Record | None:
+        """Return the next record if there is one, of the same request."""
+        file = self.folder / f"{self._n_records:05d}.npz"
+        if not file.exists():
+            return None
+        with np.load(file) as stored:
+            record = dict(stored)
+        for name, value in request.items():
+            if name not in record or not _equal(record[name], value):
+                raise self._other_rows()
+        self._n_records += 1
+        return record
+
+    def _record(self, record: Record) -> None:
+        """Write a record; then remove the sites that were released."""
+        with replaced_atomically(self.folder / f"{self._n_records:05d}.npz") as file:
+            np.savez(file, **record)
+        self._n_records += 1
+        while self._released:
+            shutil.rmtree(self._place(self._released.pop()), ignore_errors=True)
+
+    def _other_rows(self) -> ValueError:
+        return ValueError(
+            f"The checkpoint in {self.folder} is of other rows or other options: give "
+            "another folder, or remove this one."
+        )
+
+
+def _equal(known: Any, value: Any) -> bool:
+    known, value = np.asarray(known), np.asarray(value)
+    return known.shape == value.shape and np.allclose(known, value, rtol=1e-6)
+
+
+def _record_of(sums: SweepSums) -> Record:
+    """Return the sums as arrays."""
+    measures = [sums.log_scales, sums.mismatch, *sums.scores]
+    return {**sums.messages._asdict(), "measures": np.array(measures)}
+
+
+def _sums_of(record: Record) -> SweepSums:
+    log_scales, mismatch, *scores = record["measures"].tolist()
+    messages = Messages(record["L"], record["h"], record["diagonal"])
+    return SweepSums(messages, log_scales, mismatch, ScoreSums(*scores))

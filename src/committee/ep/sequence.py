@@ -8,15 +8,14 @@ it raises J, so no committee comes twice; otherwise a smaller step is tried.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee.ep.arrays import in_units
-from committee.ep.fitting import Fit, Settings, constrain, fit_posterior
 from committee.ep.likelihood import Likelihood
 from committee.ep.moves import (
     best_alpha,
@@ -27,8 +26,110 @@ from committee.ep.moves import (
     ranked,
     single_move,
 )
-from committee.ep.steps import PathStep, Rule, preferred
+from committee.ep.posterior import Fit, Settings, Truncated, constrain, fit_posterior
 from committee.path import Path
+
+Rule = Literal["min-loo", "max-evidence", "max-density", "one-se"]
+
+
+@dataclass(frozen=True, eq=False)
+class PathStep:
+    """One committee on the path.
+
+    Parameters
+    ----------
+    active : array of shape (a,)
+        Member numbers, ascending.
+    weights : array of shape (M,)
+        Posterior means of the weights, zero for members outside.
+    cov : array of shape (a, a)
+        Posterior covariance of the active weights.
+    alpha : array of shape (a,)
+        Inverse prior variances of the active weights.
+    noise : float
+        Noise variance of y; 1, the latent noise, for votes.
+    loo_error, loo_se, loo_density : float
+        Leave-one-out error, its standard error, mean log predictive density.
+    log_evidence : float
+        Log marginal likelihood of the targets.
+    objective : float
+        `log_evidence` less the price of the members: what the sequence raises.
+    strength : array of shape (M,)
+        Posterior mean of a weight over its standard deviation, zero outside.
+    gain : array of shape (M,)
+        Log evidence that each member brings, given the others: what would be lost
+        without it, or at most be gained by taking it in.
+    """
+
+    active: IntArray
+    weights: FloatArray
+    cov: FloatArray
+    alpha: FloatArray
+    noise: float
+    loo_error: float
+    loo_se: float
+    loo_density: float
+    log_evidence: float
+    objective: float
+    strength: FloatArray
+    gain: FloatArray
+
+    @property
+    def size(self) -> int:
+        """Return the number of members."""
+        return len(self.active)
+
+
+def preferred(
+    steps: Sequence[PathStep],
+    rule: Rule = "min-loo",
+    *,
+    max_members: int | None = None,
+    within_se: float = 1.0,
+) -> PathStep:
+    """Return the step that a rule prefers.
+
+    "min-loo" takes the least leave-one-out error, the first of equals (Chen 3.6);
+    "max-evidence" the largest log evidence; "max-density" the largest leave-one-out
+    log density, the first of equals; "one-se" the smallest committee whose
+    error is within `within_se` standard errors of the least.
+
+    Parameters
+    ----------
+    steps : sequence of PathStep
+    rule : {"min-loo", "max-evidence", "max-density", "one-se"}
+        What to prefer.
+    max_members : int, optional
+        Look only at committees of at most this size.
+    within_se : float
+        Width of "one-se".
+
+    Returns
+    -------
+    PathStep
+    """
+    if rule not in get_args(Rule):
+        raise ValueError(f"rule must be one of {get_args(Rule)}. Got {rule!r}.")
+    size = np.array([step.size for step in steps])
+    fits = np.ones(len(steps), bool) if max_members is None else size <= max_members
+    if not fits.any():
+        raise ValueError(
+            f"No committee on the path has at most {max_members} members; "
+            f"the smallest has {size.min():.0f}."
+        )
+    error = np.where(fits, [step.loo_error for step in steps], np.inf)
+    least = int(error.argmin())
+    if rule == "min-loo":
+        return steps[least]
+    if rule == "max-evidence":
+        evidence = np.where(fits, [step.log_evidence for step in steps], -np.inf)
+        return steps[int(evidence.argmax())]
+    if rule == "max-density":
+        density = np.where(fits, [step.loo_density for step in steps], -np.inf)
+        return steps[int(density.argmax())]
+    near = error <= error[least] + within_se * steps[least].loo_se
+    return steps[int(np.where(near, size, np.inf).argmin())]
+
 
 Callback = Callable[[PathStep], object]
 
@@ -49,7 +150,11 @@ SETTLED = Settings(truncated=True, tol=1e-4, max_iter=500, inner_iter=30)
 
 
 class State(NamedTuple):
-    """A committee: alpha (infinite outside), truncation sites, rows, and the fit."""
+    """A committee: alpha (infinite outside), truncation sites, rows, and the fit.
+
+    r and u, (M,), are the messages about every member after the last sweep over the
+    rows, with the other weights integrated out (see `member_messages`).
+    """
 
     alpha: FloatArray
     tau: FloatArray
@@ -57,6 +162,8 @@ class State(NamedTuple):
     rows: object
     fit: Fit | None
     objective: float
+    r: FloatArray
+    u: FloatArray
 
     @property
     def active(self) -> IntArray:
@@ -80,22 +187,17 @@ class EvidenceSequence:
         """Return the empty committee."""
         M = len(self.likelihood.unit)
         self.likelihood.activate(np.arange(0))
-        zero = np.zeros(M)
+        zero, messages = np.zeros(M), self.likelihood.messages
         return State(
-            np.full(M, np.inf), zero, zero, self.likelihood.state, None, -np.inf
+            alpha=np.full(M, np.inf),
+            tau=zero,
+            nu=zero,
+            rows=self.likelihood.state,
+            fit=None,
+            objective=-np.inf,
+            r=messages.diagonal,
+            u=messages.h,
         )
-
-    def messages(self, state: State) -> tuple[FloatArray, FloatArray]:
-        """Return r and u of all members, after the rows' last sweep."""
-        messages = self.likelihood.messages
-        if state.fit is None:
-            return messages.diagonal, messages.h
-        active = state.active
-        alpha = state.alpha[active]
-        fit = constrain(
-            messages, active, alpha, state.tau[active], state.nu[active], self.settings
-        )
-        return member_messages(messages, active, alpha, fit)
 
     def fit(self, state: State, alpha: FloatArray) -> State:
         """Return the committee with other alphas; sites stay where they were."""
@@ -110,9 +212,13 @@ class EvidenceSequence:
             (tau[active], nu[active]),
             self.settings,
         )
-        tau[active], nu[active] = fit.truncated.tau, fit.truncated.nu
+        q = fit.truncated
+        tau[active], nu[active] = q.tau, q.nu
         objective = fit.log_evidence - self.price * len(active)
-        return State(alpha, tau, nu, self.likelihood.state, fit, objective)
+        messages = self.likelihood.messages
+        after = constrain(messages, active, alpha[active], q.tau, q.nu, self.settings)
+        r, u = member_messages(messages, active, alpha[active], after)
+        return State(alpha, tau, nu, self.likelihood.state, fit, objective, r, u)
 
     def attempt(self, state: State, alpha: FloatArray, *, adapt: bool) -> State | None:
         """Return the next committee if its objective is larger, else go back."""
@@ -128,9 +234,8 @@ class EvidenceSequence:
 
     def advance(self, state: State) -> State | None:
         """Return a better committee: many moves at once, else few, else one."""
-        r, u = self.messages(state)
         moves = best_moves(
-            state.alpha, r, u, price=self.price, truncated=self.truncated
+            state.alpha, state.r, state.u, price=self.price, truncated=self.truncated
         )
         for share in (_SHARE, 0.0):
             alpha = choose_moves(state.alpha, moves, share=share, room=self.room)
@@ -184,7 +289,7 @@ class EvidenceSequence:
 
     def _gains(self, state: State) -> FloatArray:
         """Return what each member brings, or would bring at its best alpha."""
-        r, u = self.messages(state)
+        r, u = state.r, state.u
         alpha = np.where(
             np.isfinite(state.alpha),
             state.alpha,
@@ -198,7 +303,7 @@ class EvidenceSequence:
     def settle(self, step: PathStep, state: State | None) -> PathStep:
         """Return a step with its moments settled; from its state, if that was kept.
 
-        The objective stays that of the sequence.
+        The objective keeps its value of the sequence.
         """
         if state is None:
             state = self.start()
@@ -215,7 +320,7 @@ class EvidenceSequence:
         The answer where no member is worth its price: all are wrong, or abstain. One
         with votes on the rows goes before those that only abstain.
         """
-        r, u = self.messages(state)
+        r, u = state.r, state.u
         known = np.flatnonzero(r > 0.0)
         best = 0
         if len(known):
@@ -229,7 +334,7 @@ class EvidenceSequence:
             self.likelihood.adapt(single.fit.truncated.normal, alpha[[best]])
             if abs(self.likelihood.noise_variance - noise) <= _STEP_TOL * noise:
                 break
-            r, _ = self.messages(state)
+            r = self.likelihood.messages.diagonal
         self.likelihood.state = single.rows
         return single
 
@@ -304,3 +409,71 @@ class _Track:
                 self.steps[chosen], self.states.get(chosen)
             )
             settled.add(chosen)
+
+
+class PrintedSequence(EvidenceSequence):
+    """The sequence of alphas as Chen, Tino and Yao print it (3.5, 3.6, appendix).
+
+        1. train EP with the present alphas, the truncations included
+        2. of the row sites as virtual targets, without the truncations (eqs 10-12):
+               Sigma = (A + L)^-1,   mu = Sigma h
+               r_i = F_i' C_i^-1 F_i,   u_i = F_i' C_i^-1 m,   eta_i = u_i^2 - r_i
+               C_i = Lambda + sum_{j != i} F_j F_j' / alpha_j        (errata corrected)
+           alpha_i = r_i^2 / eta_i if eta_i > 0, infinite otherwise   (eqs 15, 16)
+        3. make the one move, to add, delete or re-estimate, that raises
+               l_i(alpha) = 1/2 [ log alpha - log(alpha + r_i) + u_i^2 / (alpha + r_i) ]
+           most, and begin again
+
+    eta takes u of either sign, and l is the gain of a weight that may be negative: members
+    can enter that help only with a negative weight, and the evidence of the model may fall.
+
+    The text leaves three things open. Here the sequence begins without members, so that the
+    first move takes in the best one; of all moves the one with the largest gain is made, as
+    in the reference of the paper (Tipping and Faul); and it ends when that gains less than
+    `least`. The noise is MacKay's for Sigma and mu, after every move.
+    """
+
+    def __init__(self, likelihood: Likelihood, *, room: int, least: float) -> None:
+        super().__init__(likelihood, truncated=True, price=0.0, room=room)
+        self.settings = SETTLED
+        self.least = least
+
+    def advance(self, state: State) -> State | None:
+        """Return the committee after the best single move, None if it gains nothing."""
+        messages, active = self.likelihood.messages, state.active
+        r, u = messages.diagonal, messages.h
+        if state.fit is not None:
+            untruncated = self._without_truncations(state)
+            r, u = member_messages(messages, active, state.alpha[active], untruncated)
+        moves = best_moves(state.alpha, r, u, price=0.0, truncated=False)
+        alpha = single_move(
+            state.alpha, moves, barred=_last_one(state, moves.alpha), room=self.room
+        )
+        if moves.promise[alpha != state.alpha].sum() <= self.least:
+            return None
+        if state.fit is not None:
+            self.likelihood.adapt(untruncated.normal, state.alpha[active])
+        return self.fit(state, alpha)
+
+    def stands_still(self, before: State, after: State, least: float) -> bool:
+        """Return False: `advance` ends the sequence, and the evidence may fall."""
+        return False
+
+    def _without_truncations(self, state: State) -> Truncated:
+        """Return Sigma and mu, the posterior of weights of either sign."""
+        active = state.active
+        no_site = np.zeros(len(active))
+        return constrain(
+            self.likelihood.messages,
+            active,
+            state.alpha[active],
+            no_site,
+            no_site,
+            self.settings._replace(truncated=False),
+        )
+
+
+def _last_one(state: State, best: FloatArray) -> IntArray:
+    """Return the only member if it is to be deleted: a committee has at least one."""
+    active = state.active
+    return active[np.isinf(best[active])] if len(active) == 1 else active[:0]

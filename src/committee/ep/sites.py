@@ -23,6 +23,8 @@ from committee.linalg.cholesky import jittered_cholesky
 # product loses z**4 units in the last place.
 _TAIL = -5.0
 _FRACTION_TERMS = 24
+_HALF_LOG_2PI = 0.5 * float(np.log(2.0 * np.pi))
+_TINY = float(np.finfo(np.float64).tiny)
 
 # The share of a marginal's precision that its cavity keeps at least. Smaller shares
 # are rounding: the site then holds all that is known about the projection.
@@ -65,6 +67,18 @@ def hazard(z: FloatArray) -> FloatArray:
     array([1.0000000e+04, 7.9790000e-01, 0.0000000e+00])
     """
     return np.asarray(np.sqrt(2.0 / np.pi) / erfcx(-z / np.sqrt(2.0)))
+
+
+def _log_phi(z: FloatArray, r: FloatArray) -> FloatArray:
+    """Return log Phi(z) from the hazard: -z^2/2 - log(2 pi)/2 - log r.
+
+    From z = 3 on, terms that are far larger than the result would cancel.
+    """
+    log_phi = -0.5 * z * z - _HALF_LOG_2PI - np.log(np.maximum(r, _TINY))
+    above = z > 3.0
+    if above.any():
+        log_phi[above] = log_ndtr(z[above])
+    return np.asarray(log_phi)
 
 
 def truncated_variance(z: FloatArray, r: FloatArray) -> FloatArray:
@@ -234,7 +248,7 @@ class Probit(Site):
         r = hazard(z)
         variance = truncated_variance(z, r)
         shrink = (self.noise + c_var * variance) / total
-        return Tilted(log_ndtr(z), r / scale, (1.0 - variance) / total, shrink)
+        return Tilted(_log_phi(z, r), r / scale, (1.0 - variance) / total, shrink)
 
 
 class Truncation(Probit):

@@ -1,6 +1,6 @@
 """Rows of a regression: their second moments, and leaving them out one by one.
 
-The moments are all that the Gaussian likelihood needs to know about the rows; only
+The Gaussian likelihood needs only the moments of the rows; only
 leave-one-out scores pass over the rows themselves.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee.ep.arrays import column_tops, in_units, power_of_two, row_blocks
-from committee.ep.loo import LeaveOneOut, Loss, Score, residual_loo
+from committee.ep.loo import LeaveOneOut, LooScore, Loss, residual_loo
 from committee.ep.sites import Normal
 
 # How much more the sum of the weights counts than the errors.
@@ -21,7 +21,7 @@ _SUM_STRENGTH = 1000.0
 
 
 class Units(NamedTuple):
-    """What F, column by column, and y are divided by: powers of two."""
+    """Powers of two by which the columns of F, and y, are divided."""
 
     scale: FloatArray
     y_scale: float
@@ -31,7 +31,7 @@ class Units(NamedTuple):
 class Moments:
     """G = F'F, g = F'y, yy = y'y and N, in units in which nothing overflows.
 
-    They are those of F / scale and y / y_scale, see `Units`. A weight in these units
+    They are moments of F / scale and y / y_scale, see `Units`. A weight in these units
     times `y_scale / scale` is a weight of F.
     """
 
@@ -142,7 +142,9 @@ def error_moments(C: FloatArray, n: float) -> Moments:
 class TargetRows(Protocol):
     """Rows (F_n, y_n) that can be left out one by one."""
 
-    def score(self, active: IntArray, q: Normal, noise: float, units: Units) -> Score:
+    def score(
+        self, active: IntArray, q: Normal, noise: float, units: Units
+    ) -> LooScore:
         """Return the leave-one-out scores of a committee with posterior q.
 
         q and noise are in the units of moments.
@@ -188,6 +190,8 @@ class Targets:
             loss=self.loss,
         )
 
-    def score(self, active: IntArray, q: Normal, noise: float, units: Units) -> Score:
+    def score(
+        self, active: IntArray, q: Normal, noise: float, units: Units
+    ) -> LooScore:
         """Return the leave-one-out scores of a committee with posterior q."""
         return self.loo(active, q, noise, units).score

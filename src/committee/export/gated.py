@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray, IntArray, Member
 from committee.ensembles.voting import on_all_columns
-from committee.export.graph import register
+from committee.export.onnx_graph import register
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class LinearGate:
 
 
 class GatedSum(BaseEstimator):
-    """What skl2onnx is given: sum_m g_m(x) f_m(x) of fitted members."""
+    """The estimator sum_m g_m(x) f_m(x) that skl2onnx writes."""
 
     def __init__(self, estimators_: list[Member], gate: LinearGate, classes_: Any):
         self.estimators_ = estimators_
@@ -54,12 +54,12 @@ class GatedSumRegressor(RegressorMixin, GatedSum):
 
 
 def is_gated(model: Any) -> bool:
-    """Whether a committee or a mixture has weights that depend on x."""
-    return getattr(model, "gate_", None) is not None or hasattr(model, "experts_")
+    """Return True if a committee, or a mixture, has weights that depend on x."""
+    return getattr(model, "gate_", None) is not None
 
 
 def gated_sum(model: Any) -> GatedSum:
-    """Return a gated committee, or a mixture, as skl2onnx is to write it."""
+    """Return the estimator that skl2onnx writes for a gated committee or a mixture."""
     check_is_fitted(model)
     roster = model._as_roster()
     if getattr(model, "transformer_", None) is not None:
@@ -74,7 +74,7 @@ def gated_sum(model: Any) -> GatedSum:
         )
     members = [on_all_columns(m, model.n_features_in_) for m in roster.members]
     if not is_classifier(model):
-        return GatedSumRegressor(members, model._linear_gate(), None)
+        return GatedSumRegressor(members, _linear_form(model.gate_), None)
     for member in members:
         known = getattr(member, "classes_", [])
         if not hasattr(member, "predict_proba") or not np.array_equal(
@@ -86,7 +86,18 @@ def gated_sum(model: Any) -> GatedSum:
                 f"{type(member).__name__} that does not: use committee.save."
             )
     codes = np.arange(len(roster.member_classes))
-    return GatedSumClassifier(members, model._linear_gate(), codes)
+    return GatedSumClassifier(members, _linear_form(model.gate_), codes)
+
+
+def _linear_form(gate: Any) -> LinearGate:
+    """Return the coefficients of a gate; raise ValueError if it is not linear in x."""
+    if hasattr(gate, "linear_form"):
+        return gate.linear_form()  # type: ignore[no-any-return]
+    raise ValueError(
+        "to_onnx writes gates that are linear in x, such as SoftmaxGate. "
+        f"{type(gate).__name__} is not: use committee.save, or "
+        "committee.with_gate(SoftmaxGate(), X, y)."
+    )
 
 
 def register_gated() -> None:

@@ -1,15 +1,21 @@
-"""The committee as a plain model of scikit-learn or of the booster's library."""
+"""Committees as models of scikit-learn or of the booster's own library."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
+from sklearn.isotonic import IsotonicRegression
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray, Member
+from committee._validation import calibrated_classifier
 from committee.ensembles import Round, rebuild
 from committee.ensembles.forests import (
     classification_forest,
@@ -23,7 +29,6 @@ from committee.ensembles.voting import (
     voting_classifier,
     voting_regressor,
 )
-from committee.export.curves import with_curves
 from committee.probabilities import as_probabilities
 
 
@@ -101,7 +106,7 @@ def to_sklearn(committee: Any) -> Any:
 
 
 def native_of_network(model: Any) -> Any:
-    """Return scikit-learn's counterpart of one of our own networks, else None."""
+    """Return scikit-learn's network for one of ours, and None for anything else."""
     return model._as_native() if hasattr(model, "_as_native") else None
 
 
@@ -147,7 +152,7 @@ def _native(committee: Any, members: list[Member], w: FloatArray) -> Any:
 def _voting(
     committee: Any, members: list[Member], w: FloatArray, how: dict[str, Any]
 ) -> Any:
-    """Return a voting ensemble, behind what makes an array of a frame if need be."""
+    """Return a voting ensemble, behind a step that makes frames arrays if needed."""
     members = [native_of_network(member) or member for member in members]
     if any(isinstance(member, OnColumns) for member in members):
         n_features = _width(committee, members)
@@ -172,7 +177,7 @@ def _adds_logarithms(committee: Any) -> bool:
 
 
 def _check(committee: Any, logarithms: bool) -> None:
-    """Refuse what is no committee, or whose output no native model has."""
+    """Raise if this is not a committee, or if no native model has its output."""
     if not hasattr(committee, "to_sklearn"):
         raise TypeError(
             "A fitted CommitteeClassifier or CommitteeRegressor was expected (prune "
@@ -209,7 +214,7 @@ def _check(committee: Any, logarithms: bool) -> None:
 
 
 def _has_curves(committee: Any) -> bool:
-    """Whether curves are to follow the means: see `to_sklearn` for where not."""
+    """Whether curves are added after the means; see `to_sklearn`."""
     if committee.roster_.output == "scores":
         return False
     if hasattr(committee, "refined_"):
@@ -220,7 +225,7 @@ def _has_curves(committee: Any) -> bool:
 
 
 def probit_scale(committee: Any) -> float | None:
-    """Return c where p_k ~ prod_j Phi(c (s_k - s_j)) of the weighted means s, or None."""
+    """Return c if p_k ~ prod_j Phi(c (s_k - s_j)) of the weighted means s, else None."""
     if not is_classifier(committee) or "_slope" in committee.__dict__:
         return None
     link, combiner = committee.roster_.link, committee.combiner_
@@ -234,7 +239,7 @@ def probit_scale(committee: Any) -> float | None:
 
 
 def pool_scale(committee: Any) -> float:
-    """Return c where p = softmax(c s), s the weighted mean of log-probabilities."""
+    """Return c if p = softmax(c s), with s the weighted mean of log-probabilities."""
     link, combiner = committee.roster_.link, committee.combiner_
     w = committee.weights_ if link == "combiner" else combiner.weights_
     one = combiner.probabilities(np.eye(1, len(committee.classes_)))[0]
@@ -242,7 +247,7 @@ def pool_scale(committee: Any) -> float:
 
 
 def check_mean(committee: Any) -> None:
-    """Refuse probabilities that are neither means, nor probits of them, nor a log pool's."""
+    """Raise for probabilities other than means, probits of means, or a log pool's."""
     if probit_scale(committee) is not None or _adds_logarithms(committee):
         return
     if committee.roster_.link == "mean" or committee.combiner_ is None:
@@ -260,7 +265,7 @@ def check_mean(committee: Any) -> None:
 
 
 def _width(committee: Any, members: list[Member]) -> int:
-    """Return the number of columns that all members see, each some of them."""
+    """Return the number of columns of X, of which each member takes some."""
     if committee.transformer_ is None:
         return int(committee.n_features_in_)
     for member in members:
@@ -270,7 +275,79 @@ def _width(committee: Any, members: list[Member]) -> int:
 
 
 def _names(committee: Any) -> Any:
-    """Return the column names of what the members see, None if it has none."""
+    """Return the column names of the members' input; None without names."""
     if committee.transformer_ is not None:
         return None
     return getattr(committee, "feature_names_in_", None)
+
+
+#: Largest error of a line between two points of a curve; rounds of adding points.
+_ERROR, _MOST_ROUNDS = 1e-6, 30
+
+
+def with_curves(model: Any, committee: Any) -> CalibratedClassifierCV:
+    """Return the model of means s with the committee's probabilities of them.
+
+    For two classes p is a function of s_1; for more p_k ~ c_k(s_k).
+    """
+    frozen = FrozenEstimator(model)
+    calibrated = CalibratedClassifierCV(frozen, method="isotonic", ensemble=False)
+    calibrated.classes_ = model.classes_
+    calibrated.calibrated_classifiers_ = [
+        calibrated_classifier(frozen, _curves(committee), model.classes_)
+    ]
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(model, name):
+            setattr(calibrated, name, getattr(model, name))
+    return calibrated
+
+
+def _curves(committee: Any) -> list[IsotonicRegression]:
+    """Return one curve for two classes, or one for each."""
+    K, total = len(committee.classes_), float(committee.weights_.sum())
+    ends = _ends(committee)
+    if K > 2:
+        return [_curve(partial(_of_class, committee, k, total), ends) for k in range(K)]
+
+    def second(s: FloatArray) -> FloatArray:
+        p: FloatArray = committee._probabilities(total * np.column_stack([1 - s, s]))
+        return p[:, 1]
+
+    return [_curve(second, ends)]
+
+
+def _ends(committee: Any) -> tuple[float, float]:
+    """Return the least and largest possible mean, beyond [0, 1] for refined leaves only."""
+    if not hasattr(committee, "refined_"):
+        return 0.0, 1.0
+    values = [tree.tree_.value for tree in committee.members_]
+    w = committee.weights_ / committee.weights_.sum()
+    low, high = (w @ [end(v) for v in values] for end in (np.min, np.max))
+    return min(0.0, float(low)), max(1.0, float(high))
+
+
+def _of_class(committee: Any, k: int, total: float, s: FloatArray) -> FloatArray:
+    """Return c_k(s), (n,)."""
+    found = committee.calibration_
+    slopes = np.broadcast_to(found.slope, len(committee.classes_))
+    offsets = np.zeros(len(slopes)) if found.offset is None else found.offset
+    if found.floor is not None:
+        z, largest = np.log(np.maximum(s, found.floor)), offsets.max()
+    else:
+        z, largest = total * s, np.max(total * slopes + offsets)
+    return np.asarray(np.exp(slopes[k] * z + offsets[k] - largest))
+
+
+def _curve(
+    p: Callable[[FloatArray], FloatArray], ends: tuple[float, float]
+) -> IsotonicRegression:
+    """Return p(s) as lines between points, with more points where it curves."""
+    s = np.union1d(np.linspace(0.0, 1.0, 65), ends)
+    for _ in range(_MOST_ROUNDS):
+        middle = (s[1:] + s[:-1]) / 2
+        known = p(s)
+        off = np.abs(p(middle) - (known[1:] + known[:-1]) / 2) > _ERROR / 2
+        if not off.any():
+            break
+        s = np.sort(np.concatenate([s, middle[off]]))
+    return IsotonicRegression(out_of_bounds="clip").fit(s, p(s))

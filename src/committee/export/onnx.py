@@ -17,23 +17,23 @@ from committee._files import replaced_atomically
 from committee._install import how_to_install
 from committee.calibration import Calibration
 from committee.ensembles import trees_of
-from committee.ensembles.member_names import kind_of_member
+from committee.ensembles.roster import kind_of_member
 from committee.export.gated import GatedSum, gated_sum, is_gated, register_gated
-from committee.export.graph import register_trees
-from committee.export.links import (
-    name_of_sums,
-    write_calibration,
-    write_logarithms,
-    write_probit,
-    write_shares,
-    write_softmax,
-)
 from committee.export.native import (
     averaging,
     check_mean,
     native_of_network,
     pool_scale,
     probit_scale,
+)
+from committee.export.onnx_graph import (
+    name_of_sums,
+    register_trees,
+    write_calibration,
+    write_logarithms,
+    write_probit,
+    write_shares,
+    write_softmax,
 )
 
 #: Operators that onnxruntime 1.19 and all later ones know.
@@ -52,8 +52,8 @@ def to_onnx(
 
         onnx(x) = sum_m w_m f_m(x),   x in single precision
 
-    With a `SoftmaxGate`, and for mixtures and gated ensembles whose gates are multinomial
-    regressions, the weights are g_m(x), and the gate is in the graph.
+    With a `SoftmaxGate`, and for mixtures whose gates are multinomial regressions, the
+    weights are g_m(x), and the gate is in the graph.
 
     What turns the weighted means of a classifier into probabilities goes into the graph
     as well: the calibration, the probit of `EPPruner`, the logarithms of `LogPool`.

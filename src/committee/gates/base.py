@@ -1,4 +1,4 @@
-"""The contract of all gates: X, F and y in, weights of every member at every x out."""
+"""Gate, the base class: `fit(X, F, y)`, then `weights(X)` returns G of shape (N, M)."""
 
 from __future__ import annotations
 
@@ -29,30 +29,21 @@ class Gate(ABC, BaseEstimator):
 
         f_ens(x) = sum_m g_m(x) f_m(x),    g_m(x) >= 0,  sum_m g_m(x) = 1
 
-    A subclass writes `_learn(Z, problem)` and `_weigh(Z, F)`, where Z are the columns
-    that the gate looks at, with mean zero and variance one on the rows of the fit.
+    A subclass implements `_learn(Z, votes)` and `_weigh(Z, F)`. Z holds the columns that
+    the gate uses, scaled to mean zero and variance one on the rows of `fit`.
 
     Parameters
     ----------
-    columns : list of column numbers or names, optional
-        What the gate looks at: all columns of X unless given. They must hold numbers,
-        and no missing ones.
+    columns : list of column numbers or names, default=None
+        Columns of X that the gate uses; they must hold finite numbers. None: all columns.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {"columns": ["array-like", None]}
-
-    #: Whether `weights` takes the members' standard deviations, std (N, M).
-    needs_std: ClassVar[bool] = False
 
     columns: Any
     n_members_: int
     _centre: FloatArray
     _scale: FloatArray
-
-    @property
-    def fits_on_std(self) -> bool:
-        """Whether `fit` takes them too, on rows that the members have not seen."""
-        return False
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -64,62 +55,59 @@ class Gate(ABC, BaseEstimator):
         held_out: Any = None,
         sample_weight: Any = None,
     ) -> Self:
-        """Learn which member is to be trusted where.
+        """Learn the weights from predictions on rows that the members were not trained on.
 
         Parameters
         ----------
         X : array-like or frame of shape (N, n_features)
         F : array of shape (N, M) or (N, M, K)
-            What the members predict for these rows, which they must not have seen:
-            held out, cross-fitted or fresh.
+            Predictions of the members for these rows: held out, cross-fitted or fresh.
         y : array of shape (N,)
             Targets, or class codes 0..K-1.
-        held_out : bool array of shape (N, M), optional
-            True where the member did not train on the row; elsewhere it abstains.
-        sample_weight : array of shape (N,), optional
-            Only ratios matter.
+        held_out : bool array of shape (N, M), default=None
+            True where the member did not train on the row. Other entries of F are
+            ignored. None: all entries are used.
+        sample_weight : array of shape (N,), default=None
+            Weights of the rows. Only their ratios matter.
 
         Returns
         -------
         self
         """
-        X, problem = usable(*self._checked_rows(X, F, y, held_out, sample_weight))
-        self._centre, self._scale = centre_and_scale(X, problem.row_weights)
-        self.n_members_ = problem.n_members
-        self._n_classes = problem.n_classes
-        self._learn(self._scaled(X), problem)
-        return self
-
-    def _checked_rows(
-        self, X: Any, F: Any, y: Any, held_out: Any, sample_weight: Any
-    ) -> tuple[FloatArray, Votes]:
-        """Return what the gate sees of X, and F, y, the mask and row weights."""
         X, F = self._inputs(X, reset=True), check_predictions(F)
         if len(X) != len(F):
             raise ValueError(
                 f"X and F must have the same rows. Got {len(X)} rows of X and {len(F)} "
                 "of F."
             )
-        return X, Votes(
-            F,
-            check_targets(F, y),
-            check_held_out(held_out, F.shape),
-            check_sample_weight(sample_weight, F),
+        X, votes = _usable(
+            X,
+            Votes(
+                F,
+                check_targets(F, y),
+                check_held_out(held_out, F.shape),
+                check_sample_weight(sample_weight, F),
+            ),
         )
+        self._centre, self._scale = centre_and_scale(X, votes.row_weights)
+        self.n_members_ = votes.n_members
+        self._n_classes = votes.n_classes
+        self._learn(self._scaled(X), votes)
+        return self
 
     def weights(self, X: Any, F: Any = None) -> FloatArray:
-        """Return g(x), the weights of the members at every x.
+        """Return g(x), the weight of every member on every row.
 
         Parameters
         ----------
         X : array-like or frame of shape (N, n_features)
-        F : array of shape (N, M) or (N, M, K), optional
-            What the members predict there, for gates that look at it.
+        F : array of shape (N, M) or (N, M, K), default=None
+            Predictions of the members for these rows, for gates that use them.
 
         Returns
         -------
         G : array of shape (N, M)
-            Not negative; rows sum to one.
+            Weights >= 0; each row sums to one.
         """
         check_is_fitted(self)
         X = self._inputs(X, reset=False)
@@ -141,26 +129,28 @@ class Gate(ABC, BaseEstimator):
         return weighted_by_row(F, self.weights(X, F))
 
     def check_inputs(self, X: Any) -> None:
-        """Refuse X that the gate cannot look at, before members are trained.
+        """Raise ValueError if the gate cannot use X, before any member is trained.
 
-        X is an array-like or frame of shape (N, n_features).
+        Parameters
+        ----------
+        X : array-like or frame of shape (N, n_features)
         """
         clone(self)._inputs(X, reset=True)
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether `fit` has been called."""
+        """Return True once `fit` has been called."""
         return hasattr(self, "n_members_")
 
     @abstractmethod
-    def _learn(self, Z: FloatArray, problem: Votes) -> None:
-        """Learn from Z (N, d) and F, y, the mask and row weights."""
+    def _learn(self, Z: FloatArray, votes: Votes) -> None:
+        """Learn from Z (N, d) and the votes on the same rows."""
 
     @abstractmethod
     def _weigh(self, Z: FloatArray, F: FloatArray | None) -> FloatArray:
         """Return G (N, M)."""
 
     def _inputs(self, X: Any, *, reset: bool) -> FloatArray:
-        """Return the columns that the gate looks at, as numbers."""
+        """Return the columns that the gate uses, as an array of floats."""
         if hasattr(X, "shape") or hasattr(X, "columns"):
             check_columns(self, X, reset=reset)
         else:
@@ -176,7 +166,7 @@ class Gate(ABC, BaseEstimator):
             ) from error
         except (TypeError, ValueError) as error:
             error.add_note(
-                f"{type(self).__name__} looks at X itself: name columns of finite "
+                f"{type(self).__name__} uses the values of X: name columns of finite "
                 f"numbers, {type(self).__name__}(columns=[...])."
             )
             raise
@@ -186,7 +176,7 @@ class Gate(ABC, BaseEstimator):
         return Z
 
     def _checked(self, X: FloatArray, predictions: Any) -> FloatArray:
-        """Return F once it has the rows of X, and the members and classes of the fit."""
+        """Return F; raise ValueError unless it has the shape that `fit` and X imply."""
         F = check_predictions(predictions)
         K = () if self._n_classes is None else (self._n_classes,)
         wanted = (len(X), self.n_members_, *K)
@@ -201,24 +191,24 @@ class Gate(ABC, BaseEstimator):
 def centre_and_scale(X: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return mean and standard deviation of the columns, of rows with weights s.
 
-    A constant column says nothing, and rounding must not make it: its scale is one.
+    The scale of a constant column is one, also if rounding makes its deviation nonzero.
     """
     centre = np.average(X, axis=0, weights=s)
     spread = np.sqrt(np.average((X - centre) ** 2, axis=0, weights=s))
     return centre, np.where(spread <= 1e-12 * np.abs(centre), 1.0, spread)
 
 
-def usable(X: FloatArray, problem: Votes) -> tuple[FloatArray, Votes]:
-    """Leave out rows of weight zero, and those on which every member abstains."""
-    use = problem.row_weights > 0
-    if problem.held_out is not None:
-        use &= problem.held_out.any(axis=1)
+def _usable(X: FloatArray, votes: Votes) -> tuple[FloatArray, Votes]:
+    """Leave out rows of weight zero, and rows on which every member abstains."""
+    use = votes.row_weights > 0
+    if votes.held_out is not None:
+        use &= votes.held_out.any(axis=1)
     if use.all():
-        return X, problem
+        return X, votes
     if not use.any():
         raise ValueError(
             "No row has both a positive sample_weight and a member that did not train "
             "on it: nothing is known about the members' errors. Give rows that the "
             "members have not seen."
         )
-    return X[use], problem.at(use)
+    return X[use], votes.at(use)

@@ -1,17 +1,18 @@
-"""Static weights, and how far a gate may move away from them.
+"""Static weights, and how far a gate moves away from them.
 
     g(x) = (1 - share) w + share h(x),   share in [0, 1]
 
-A gate h is worth as much as its errors on rows that it was not fitted on. How far the share
-is shrunk was chosen on 14 data sets, twelve splits each, with pools of four and with bags
-of trees: on how many did the gate lose more than half a standard error to static weights?
+The share is estimated from errors of h on rows that h was not fitted on, then shrunk by a
+number of standard errors. This number was chosen on 14 data sets, twelve splits each, with
+pools of four members and with bags of trees. The table counts the sets on which the gate
+lost more than half a standard error to static weights:
 
     standard errors             0        1        2        3
     SoftmaxGate, pools, bags    4, 6     1, 4     0, 3     0, 0
     NeighbourGate "soft"        6, 2     3, 0     0, 0     0, 0
     mean gain on pools, in points of error: 0.13, 0.15, 0.06, 0.02 and 0.00, 0.03, 0.05, 0.03
 
-Three it is: a gate must not cost anything where it is of no use, and that has a price.
+Three standard errors never lose. The price is the gain on sets where a gate is useful.
 """
 
 from __future__ import annotations
@@ -32,20 +33,20 @@ _N_FOLDS = 5
 CLEAR = 3.0
 
 
-def static_weights(combiner: Combiner | None, problem: Votes) -> FloatArray:
-    """Return the weights of a combiner, `SimplexWeights` unless given, with sum one."""
+def static_weights(combiner: Combiner | None, votes: Votes) -> FloatArray:
+    """Return the weights of a combiner (default: `SimplexWeights()`), with sum one."""
     combiner = clone(SimplexWeights() if combiner is None else combiner)
     combiner.fit(
-        problem.F,
-        problem.y,
-        held_out=problem.held_out,
-        sample_weight=problem.sample_weight,
+        votes.F,
+        votes.y,
+        held_out=votes.held_out,
+        sample_weight=votes.sample_weight,
     )
     w: FloatArray = combiner.weights_
     if np.any(w < 0) or not np.any(w > 0):
         raise ValueError(
-            "A gate shrinks to weights that are not negative, and not all zero. Those of "
-            f"{type(combiner).__name__} are not: take static=SimplexWeights() or "
+            "A gate shrinks to weights that are not negative, and not all zero. "
+            f"{type(combiner).__name__} gives others: take static=SimplexWeights() or "
             "Average()."
         )
     shares: FloatArray = w / w.sum()
@@ -53,9 +54,9 @@ def static_weights(combiner: Combiner | None, problem: Votes) -> FloatArray:
 
 
 def present_shares(G: FloatArray, mask: BoolArray | None) -> FloatArray:
-    """Return weights (M,) or (N, M) of the members that are present, rows of sum one.
+    """Return the weights (M,) or (N, M) of the members present, rows of sum one.
 
-    Where nobody of weight is present, all that are count alike.
+    Where all members present have weight zero, they get equal weights.
     """
     if mask is None:
         return G
@@ -63,22 +64,22 @@ def present_shares(G: FloatArray, mask: BoolArray | None) -> FloatArray:
     return present / present.sum(axis=1, keepdims=True)  # type: ignore[no-any-return]
 
 
-def in_units(problem: Votes) -> Votes:
-    """Return the problem with numbers in units of the largest error.
+def in_units(votes: Votes) -> Votes:
+    """Return F and y divided by the largest error, so that squares do not overflow.
 
-    Only ratios matter, and squares of 1e200 are no numbers.
+    Votes for classes are returned as they are.
     """
-    if problem.n_classes is not None:
-        return problem
-    unit = float(np.abs(problem.F - problem.y[:, None]).max()) or 1.0
-    return replace(problem, F=problem.F / unit, y=problem.y / unit)
+    if votes.n_classes is not None:
+        return votes
+    unit = float(np.abs(votes.F - votes.y[:, None]).max()) or 1.0
+    return replace(votes, F=votes.F / unit, y=votes.y / unit)
 
 
-def errors_of(problem: Votes) -> FloatArray:
+def errors_of(votes: Votes) -> FloatArray:
     """Return F - y, (N, M, 1), or for classes F minus the one-hot target, (N, M, K)."""
-    if problem.n_classes is None:
-        return (problem.F - problem.y[:, None])[..., None]
-    return problem.F - np.eye(problem.n_classes)[problem.y][:, None]
+    if votes.n_classes is None:
+        return (votes.F - votes.y[:, None])[..., None]
+    return votes.F - np.eye(votes.n_classes)[votes.y][:, None]
 
 
 def combined(E: FloatArray, G: FloatArray) -> FloatArray:
@@ -89,48 +90,48 @@ def combined(E: FloatArray, G: FloatArray) -> FloatArray:
 
 
 def best_on_folds(
-    problem: Votes,
+    votes: Votes,
     static: Combiner | None,
     n_candidates: int,
     gates: Callable[[IntArray, IntArray, FloatArray], Iterable[FloatArray]],
 ) -> tuple[int, float, float]:
-    """Return the candidate of least error on five folds, its share and what it gains.
+    """Return the candidate of least error on five folds, its share and its gain.
 
-    `gates(train, test, w)` yields the weights (n, M) that each candidate, fitted on the
-    rows `train` with static weights w, gives those of `test`. The share is zero where
-    there are too few rows for folds, or one member.
+    `gates(train, test, w)` yields, for each candidate, the weights (n, M) on the rows
+    `test` after a fit on the rows `train` with static weights w. The share is zero if
+    there are too few rows for folds, or only one member.
     """
-    N, K, nothing = len(problem.F), problem.n_classes or 1, (0, 0.0, 0.0)
-    if N < 2 * _N_FOLDS or problem.n_members == 1:
+    N, K, nothing = len(votes.F), votes.n_classes or 1, (0, 0.0, 0.0)
+    if N < 2 * _N_FOLDS or votes.n_members == 1:
         return nothing
     before, gated = np.zeros((N, K)), np.zeros((n_candidates, N, K))
-    for train, test in KFold(_N_FOLDS, shuffle=True, random_state=0).split(problem.F):
-        part, rest = problem.at(train), problem.at(test)
+    for train, test in KFold(_N_FOLDS, shuffle=True, random_state=0).split(votes.F):
+        part, rest = votes.at(train), votes.at(test)
         if part.held_out is not None and not part.held_out.any():
             return nothing
         w, E = static_weights(static, part), errors_of(rest)
         before[test] = combined(E, present_shares(w, rest.held_out))
         for i, G in enumerate(gates(train, test, w)):
             gated[i, test] = combined(E, present_shares(G, rest.held_out))
-    losses = np.einsum("ink,ink,n->i", gated, gated, problem.row_weights)
+    losses = np.einsum("ink,ink,n->i", gated, gated, votes.row_weights)
     best = int(np.argmin(losses))
-    return best, *gate_share(before, gated[best], problem.row_weights)
+    return best, *gate_share(before, gated[best], votes.row_weights)
 
 
 def gate_share(
     static: FloatArray, gated: FloatArray, s: FloatArray
 ) -> tuple[float, float]:
-    """Return the share, and what part of the static squared error it saves.
+    """Return the share, and the fraction of the static squared error that it saves.
 
     `static` and `gated` are the errors (N, K) of w and of h on rows that h was not
-    fitted on, s (N,) the weights of rows. With d = static - gated the loss of a row is
+    fitted on. s (N,) are the row weights. With d = static - gated the loss of a row is
     |static - share d|^2, and
 
         best = sum s static'd / sum s |d|^2,   within [0, 1]
         share = best max(0, 1 - (CLEAR se / gain)^2)
 
-    gain is the mean loss that the best share saves, se its standard error: a clear
-    gain is kept, one within CLEAR standard errors of zero is none.
+    gain is the mean loss that the best share saves, and se its standard error. A gain
+    within CLEAR standard errors of zero gives a share of zero.
     """
     s = s / s.sum()
     d = static - gated

@@ -1,4 +1,4 @@
-"""NeighbourGate: who was right among the nearest rows (dynamic selection)."""
+"""NeighbourGate: weights by accuracy among the nearest rows (dynamic selection)."""
 
 from __future__ import annotations
 
@@ -24,53 +24,55 @@ from committee.gates.gate_share import (
 )
 from committee.votes import Votes
 
-#: Rows that are answered at once.
+#: Rows that are weighed at once.
 _BLOCK = 4096
 _FOR_NUMBERS = ("soft", "ola")
-#: With fewer rows nothing is known of the share, more are not needed.
+#: Rows that the share is estimated on: zero with fewer, a sample with more.
 _LEAST_ROWS = 10
 _MOST_ROWS = 5000
 
 
 class NeighbourGate(Gate):
-    """Weights by what members were worth among the nearest rows.
+    """Weights by the accuracy of the members among the nearest rows.
 
-    With the k rows nearest to x, on columns of mean zero and variance one:
+    The k rows nearest to x are found on columns with mean zero and variance one.
 
-    - "soft": h_m ~ w_m e_m / e_m(x) with static weights w, e_m the mean squared error
-      over all rows, and e_m(x) that among the neighbours, averaged with e_m in equal
-      parts (probability vectors against one-hot targets for classes). The weights are
-      (1 - share) w + share h(x); the share is that of least error on the rows of the
-      fit, each without itself, shrunk by three standard errors of its gain.
-    - "ola": who is right most often (Woods, Kegelmeyer and Bowyer 1997), or has the
-      least squared error; ties share.
-    - "lca": the same among those neighbours that the member puts into the class that
+    - "soft": h_m ~ w_m e_m / e_m(x), with static weights w. e_m is the mean squared error
+      over all rows, and e_m(x) the mean of e_m and the mean squared error among the
+      neighbours (for classes, of probabilities against one-hot targets). The weights are
+      (1 - share) w + share h(x). The share has the least error on the rows of `fit`, each
+      predicted without itself, and is then shrunk by three standard errors of its gain.
+    - "ola": the member that is right most often (Woods, Kegelmeyer and Bowyer 1997), or
+      has the least squared error. Members that tie get equal weights.
+    - "lca": the same, among the neighbours for which the member predicts the class that
       it predicts at x.
-    - "knora-e": who is right on all neighbours; unless there is one, on all of the
+    - "knora-e": the members that are right on all neighbours; if there are none, on the
       nearest k - 1, and so on (Ko, Sabourin and Britto 2008).
-    - "knora-u": a vote for every neighbour on which the member is right.
-    - "des-p": who is right more often than a guess, 1 / K (Woloszynski et al. 2012).
+    - "knora-u": one vote for each neighbour on which the member is right.
+    - "des-p": the members that are right more often than chance, 1 / K (Woloszynski et
+      al. 2012).
 
-    Where no member qualifies all have equal weights. A member that abstains on
-    all neighbours counts as it does over all rows, and for "knora-e" not at all.
+    If no member qualifies, all get equal weights. A member that abstains on all neighbours
+    is judged by all its rows, except by "knora-e", where it gets no weight.
 
     Parameters
     ----------
     method : {"soft", "ola", "lca", "knora-e", "knora-u", "des-p"}, default="soft"
-        For regression "soft" and "ola".
+        Regression takes "soft" and "ola".
     n_neighbors : int, default=7
-        k; all rows where there are fewer.
-    columns : list of column numbers or names, optional
-        What the gate looks at: all columns of X unless given. They must hold numbers.
-    static : combiner, optional
-        What learns the static weights of "soft", on the same F: `SimplexWeights()`
-        unless given; `Average()` for members of one bag. Other methods have none.
+        k. With fewer rows all of them are neighbours.
+    columns : list of column numbers or names, default=None
+        Columns of X that the gate uses; they must hold finite numbers. None: all columns.
+    static : combiner, default=None
+        Learns the static weights w of "soft" on the same F, such as `Average()` for
+        members of one bag. None: `SimplexWeights()`. Other methods ignore it.
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        Of scikit-learn's `NearestNeighbors`; all are exact.
+        Algorithm of scikit-learn's `NearestNeighbors`; all are exact.
 
     Attributes
     ----------
     neighbors_ : NearestNeighbors
+        Fitted on the scaled columns.
     gate_share_ : float
         The share of "soft"; one for the other methods.
 
@@ -79,7 +81,7 @@ class NeighbourGate(Gate):
     >>> import numpy as np
     >>> from committee import NeighbourGate
     >>> X = np.linspace(-1, 1, 41)[:, None]
-    >>> F = np.c_[-X, X]  # the first is right on the left, the second on the right
+    >>> F = np.c_[-X, X]  # member 0 is right for x < 0, member 1 for x > 0
     >>> gate = NeighbourGate("ola", n_neighbors=3).fit(X, F, np.abs(X[:, 0]))
     >>> gate.weights([[-0.9], [0.9]]).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
@@ -93,8 +95,7 @@ class NeighbourGate(Gate):
         "algorithm": [StrOptions({"auto", "ball_tree", "kd_tree", "brute"})],
     }
 
-    #: Files of older versions have none.
-    gate_share_: float = 1.0
+    gate_share_: float
 
     def __init__(
         self,
@@ -111,25 +112,25 @@ class NeighbourGate(Gate):
         self.static = static
         self.algorithm = algorithm
 
-    def _learn(self, Z: FloatArray, problem: Votes) -> None:
-        """Keep the rows, and what every member was worth on each."""
-        if problem.n_classes is None and self.method not in _FOR_NUMBERS:
+    def _learn(self, Z: FloatArray, votes: Votes) -> None:
+        """Store the rows, and the loss or success of every member on each."""
+        if votes.n_classes is None and self.method not in _FOR_NUMBERS:
             raise ValueError(
                 f"NeighbourGate(method={self.method!r}) counts who is right, which needs "
                 'classes. For numbers take method="soft" or "ola".'
             )
-        mask, problem = problem.held_out, in_units(problem)
+        mask, votes = votes.held_out, in_units(votes)
         self._present: BoolArray = np.ones((len(Z), 1), bool) if mask is None else mask
-        self._votes: IntArray | None = None
-        if self.method == "soft" or problem.n_classes is None:
-            worth = (errors_of(problem) ** 2).sum(axis=2)
+        self._labels: IntArray | None = None
+        if self.method == "soft" or votes.n_classes is None:
+            worth = (errors_of(votes) ** 2).sum(axis=2)
         else:
-            votes = problem.F.argmax(axis=2)
-            worth = (votes == problem.y[:, None]).astype(np.float64)
+            labels = votes.F.argmax(axis=2)
+            worth = (labels == votes.y[:, None]).astype(np.float64)
             if self.method == "lca":
-                self._votes = votes
+                self._labels = labels
         self._worth: FloatArray = np.where(self._present, worth, 0.0)
-        self._row_weights = problem.row_weights / problem.row_weights.mean()
+        self._row_weights = votes.row_weights / votes.row_weights.mean()
         s = self._row_weights[:, None] * self._present
         counted = np.maximum(s.sum(axis=0), np.finfo(float).tiny)
         self._overall: FloatArray = (s * self._worth).sum(axis=0) / counted
@@ -139,11 +140,11 @@ class NeighbourGate(Gate):
         self.neighbors_.fit(Z)
         self.gate_share_ = 1.0
         if self.method == "soft":
-            self._static: FloatArray = static_weights(self.static, problem)
-            self.gate_share_ = self._share(Z, problem)
+            self._static: FloatArray = static_weights(self.static, votes)
+            self.gate_share_ = self._share(Z, votes)
 
-    def _share(self, Z: FloatArray, problem: Votes) -> float:
-        """Return the share of h, by rows whose own worth does not count."""
+    def _share(self, Z: FloatArray, votes: Votes) -> float:
+        """Return the share of h, estimated on rows that are not their own neighbours."""
         N = len(Z)
         if N < _LEAST_ROWS:
             return 0.0
@@ -152,12 +153,12 @@ class NeighbourGate(Gate):
             rows = np.random.RandomState(0).choice(N, _MOST_ROWS, replace=False)
         k = min(self.neighbors_.n_neighbors, N - 1)
         near = self.neighbors_.kneighbors(Z[rows], k + 1, return_distance=False)
-        # The row itself is left out; of more than k equal rows the last.
+        # Drop the row itself; the last neighbour if more than k rows are equal to it.
         own = near == rows[:, None]
         own[~own.any(axis=1), -1] = True
         near = near[~own].reshape(len(rows), k)
-        mask = None if problem.held_out is None else problem.held_out[rows]
-        E = errors_of(problem.at(rows))
+        mask = None if votes.held_out is None else votes.held_out[rows]
+        E = errors_of(votes.at(rows))
         static, gated = (
             combined(E, present_shares(G, mask))
             for G in (self._static, self._soft(near))
@@ -168,8 +169,8 @@ class NeighbourGate(Gate):
         """Return G, block by block."""
         if self.method == "lca" and F is None:
             raise ValueError(
-                'NeighbourGate(method="lca") looks at what the members predict for the '
-                "rows: give F, weights(X, F)."
+                'NeighbourGate(method="lca") needs the predictions of the members: call '
+                "weights(X, F)."
             )
         G = np.empty((len(Z), self.n_members_))
         for rows in gen_batches(len(Z), _BLOCK):
@@ -178,7 +179,7 @@ class NeighbourGate(Gate):
         return G
 
     def _among(self, near: IntArray, F: FloatArray | None) -> FloatArray:
-        """Return the weights of rows with these neighbours, (n, M)."""
+        """Return the weights (n, M) of rows with these neighbours (n, k)."""
         if self.method == "knora-e":
             return _shares(_longest(self._streaks(near)))
         if self.method == "knora-u":
@@ -201,9 +202,9 @@ class NeighbourGate(Gate):
     def _sums(
         self, near: IntArray, counts: Callable[[IntArray], Any] = lambda rows: 1.0
     ) -> tuple[FloatArray, FloatArray]:
-        """Return sums over the neighbours of worth and of presence, (n, M).
+        """Return sums of worth and of presence over the neighbours, (n, M) each.
 
-        `counts` returns the share, (n, M), with which a neighbour counts.
+        `counts(rows)` returns the weights (n, M) of one neighbour of each row.
         """
         total = np.zeros((len(near), self.n_members_))
         present = np.zeros_like(total)
@@ -214,20 +215,20 @@ class NeighbourGate(Gate):
         return total, present
 
     def _local(self, near: IntArray, F: FloatArray | None) -> FloatArray:
-        """Return mean worth among the neighbours, overall worth without any, (n, M)."""
-        if self._votes is None:
+        """Return mean worth (n, M) among the neighbours; without any, overall worth."""
+        if self._labels is None:
             total, present = self._sums(near)
         else:
             assert F is not None
-            votes, here = self._votes, F.argmax(axis=2)
-            total, present = self._sums(near, lambda rows: votes[rows] == here)
+            labels, here = self._labels, F.argmax(axis=2)
+            total, present = self._sums(near, lambda rows: labels[rows] == here)
         known = present > 0
         return np.where(known, total / np.where(known, present, 1.0), self._overall)
 
     def _streaks(self, near: IntArray) -> IntArray:
-        """Return how many of the nearest a member has without an error, (n, M).
+        """Return how many of the nearest rows a member passes without an error, (n, M).
 
-        Those it abstains on are passed over; one that is right on none has zero.
+        Rows on which it abstains are skipped. A member that is right on none has zero.
         """
         assert self._correct is not None
         failed = self._present & ~self._correct
@@ -242,19 +243,19 @@ class NeighbourGate(Gate):
 
 
 def _longest(streaks: IntArray) -> Any:
-    """Return who has the longest streak, none where all are zero."""
+    """Return a mask of the longest streaks in each row; False where all are zero."""
     longest = streaks.max(axis=1, keepdims=True)
     return (streaks == longest) & (longest > 0)
 
 
-def _shares(votes: Any) -> FloatArray:
-    """Return rows scaled to sum one, equal shares where all are zero."""
-    shares = np.asarray(votes, dtype=np.float64)
+def _shares(counts: Any) -> FloatArray:
+    """Return rows scaled to sum one; equal shares where a row is all zero."""
+    shares = np.asarray(counts, dtype=np.float64)
     shares = np.where(shares.any(axis=1, keepdims=True), shares, 1.0)
     return shares / shares.sum(axis=1, keepdims=True)  # type: ignore[no-any-return]
 
 
 def _relative(overall: FloatArray, local: FloatArray) -> FloatArray:
-    """Return e / (e + e(x)), (n, M): one half for a member that has no errors."""
+    """Return e / (e + e(x)), (n, M); one half for a member without errors."""
     both = overall + local
     return np.where(both > 0, overall / np.where(both > 0, both, 1.0), 0.5)

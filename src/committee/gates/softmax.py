@@ -30,8 +30,8 @@ from committee.votes import Votes
 
 #: Penalties that are compared, in units of the squared error of the static weights.
 PENALTIES = (0.1, 0.01, 0.001, 0.0001)
-#: Share of equal weights in where the gate starts: who has no weight may still be
-#: the best of all somewhere.
+#: Share of equal weights in the weights that the gate starts from: a member with static
+#: weight zero may still be the best one in some places.
 _EQUAL_SHARE = 0.1
 #: Copies of the rows, each with other members dropped.
 _N_COPIES = 4
@@ -43,41 +43,41 @@ class SoftmaxGate(Gate):
         g(x) = (1 - share) w + share h(x),   h_m(x) ~ w_m exp(b_m + B_m' z)
         min  mean_n |y_n - sum_m h_m(x_n) f_m(x_n)|^2 / v + penalty (|b|^2 + |B|^2)
 
-    z is x with mean zero and variance one, v the error of the static weights w, and
-    for classes y_n is one-hot. The gradient in the logits is that of a multinomial
-    regression with soft targets. The penalty is the best of four on five folds. The
-    share is that of least error on these, shrunk by three standard errors of its gain;
-    where nothing is left, the gate is the static weights: on members that are good in
-    the same places nothing should depend on x.
+    z is x scaled to mean zero and variance one, v is the squared error of the static
+    weights w, and for classes y_n is one-hot. The penalty is the best of four on five
+    folds. The share has the least error on the same folds and is then shrunk by three
+    standard errors of its gain. If no gain is left the share is zero, and the gate
+    returns the static weights.
 
     Parameters
     ----------
-    columns : list of column numbers or names, optional
-        What the gate looks at: all columns of X unless given. They must hold numbers.
-    static : combiner, optional
-        What learns the weights to shrink to, on the same F: `SimplexWeights()` unless
-        given. They must not be negative.
+    columns : list of column numbers or names, default=None
+        Columns of X that the gate uses; they must hold finite numbers. None: all columns.
+    static : combiner, default=None
+        Learns the static weights w on the same F. Its weights must not be negative.
+        None: `SimplexWeights()`.
     dropout : float, default=0.0
-        Share of the members that are dropped at random, for each row anew, while the
-        regression is fitted, so that none relies on another. It takes four times as
-        long. Zero is the default because the share leaves it nothing to gain: on 14 data
-        sets 0.1 to 0.5 saved less.
-    random_state : int, RandomState or None
-        Of the dropout.
+        Share of the members that are dropped at random from each row during the fit.
+        The fit then takes four times as long. On 14 data sets 0.1 to 0.5 gained less
+        than 0.
+    random_state : int, RandomState or None, default=None
+        Seed of the dropout.
 
     Attributes
     ----------
     static_weights_ : array of shape (M,)
-        With sum one.
+        w, with sum one.
     gate_share_ : float
         The share.
     penalty_ : float
-        Infinite where the static weights were kept.
+        The penalty; infinite if the share is zero.
     gain_ : float
-        Share of the static weights' squared error that the gate saves on the folds;
-        zero where they were kept.
+        Fraction of the squared error of the static weights that the gate saves on the
+        folds; zero if the share is zero.
     coef_ : array of shape (M, d)
+        B.
     intercept_ : array of shape (M,)
+        b.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class SoftmaxGate(Gate):
     >>> from committee import SoftmaxGate
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-1, 1, (400, 1))
-    >>> F = np.c_[-X, X]  # the first is right on the left, the second on the right
+    >>> F = np.c_[-X, X]  # member 0 is right for x < 0, member 1 for x > 0
     >>> gate = SoftmaxGate().fit(X, F, np.abs(X[:, 0]))
     >>> gate.weights([[-0.9], [0.9]]).round(1).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
@@ -99,8 +99,7 @@ class SoftmaxGate(Gate):
     }
 
     static_weights_: FloatArray
-    #: Files of older versions have none: theirs was all or nothing.
-    gate_share_: float = 1.0
+    gate_share_: float
     penalty_: float
     gain_: float
     n_features_in_: int
@@ -118,32 +117,32 @@ class SoftmaxGate(Gate):
         self.dropout = dropout
         self.random_state = random_state
 
-    def _learn(self, Z: FloatArray, problem: Votes) -> None:
-        """Choose the penalty and the share on folds, and fit once more."""
-        rng, problem = check_random_state(self.random_state), in_units(problem)
-        self.static_weights_ = static_weights(self.static, problem)
+    def _learn(self, Z: FloatArray, votes: Votes) -> None:
+        """Choose the penalty and the share on folds, then fit on all rows."""
+        rng, votes = check_random_state(self.random_state), in_units(votes)
+        self.static_weights_ = static_weights(self.static, votes)
 
         def gates(
             train: IntArray, test: IntArray, w: FloatArray
         ) -> Iterator[FloatArray]:
-            others = Rows.of(Z[test], problem.at(test), w)
-            rows = Rows.of(Z[train], problem.at(train), w)
+            others = GatedErrors.of(Z[test], votes.at(test), w)
+            rows = GatedErrors.of(Z[train], votes.at(train), w)
             return map(others.weights, self._path(rows, rng, len(PENALTIES)))
 
         best, self.gate_share_, self.gain_ = best_on_folds(
-            problem, self.static, len(PENALTIES), gates
+            votes, self.static, len(PENALTIES), gates
         )
-        self.penalty_, B = np.inf, np.zeros((problem.n_members, Z.shape[1] + 1))
+        self.penalty_, B = np.inf, np.zeros((votes.n_members, Z.shape[1] + 1))
         if self.gate_share_ > 0:
             self.penalty_ = PENALTIES[best]
-            rows = Rows.of(Z, problem, self.static_weights_)
+            rows = GatedErrors.of(Z, votes, self.static_weights_)
             *_, B = self._path(rows, rng, best + 1)
         self.intercept_, self.coef_ = B[:, 0], B[:, 1:]
 
     def _path(
-        self, rows: Rows, rng: np.random.RandomState, n_fits: int
+        self, rows: GatedErrors, rng: np.random.RandomState, n_fits: int
     ) -> Iterator[FloatArray]:
-        """Yield B for the first penalties, each from the one before."""
+        """Yield B for the first penalties; each fit starts from the one before."""
         if self.dropout > 0:
             rows = rows.dropped(float(self.dropout), rng)
         B = np.zeros((rows.E.shape[1], rows.Z.shape[1]))
@@ -152,7 +151,7 @@ class SoftmaxGate(Gate):
             yield B
 
     def _weigh(self, Z: FloatArray, F: FloatArray | None) -> FloatArray:
-        """Return (1 - share) w + share softmax(log w + b + B z), or w itself."""
+        """Return (1 - share) w + share softmax(log w + b + B z)."""
         if np.isinf(self.penalty_):
             return np.tile(self.static_weights_, (len(Z), 1))
         logits = start_logits(self.static_weights_) + self.intercept_ + Z @ self.coef_.T
@@ -161,7 +160,7 @@ class SoftmaxGate(Gate):
         return (1.0 - share) * self.static_weights_ + share * H
 
     def linear_form(self) -> LinearGate:
-        """Return the gate as numbers, for `to_onnx`."""
+        """Return the coefficients of the gate, for `to_onnx`."""
         check_is_fitted(self)
         columns = np.arange(self.n_features_in_)
         if self.columns is not None:
@@ -180,39 +179,42 @@ class SoftmaxGate(Gate):
 
 
 @dataclass(frozen=True)
-class Rows:
-    """What the fit of a gate sees: Z with a column of ones, errors, who abstains."""
+class GatedErrors:
+    """Errors of the members, and their sum weighted by softmax(start + B z)."""
 
+    #: (N, 1 + d), the first column is one.
     Z: FloatArray
+    #: Errors of the members, (N, M, K).
     E: FloatArray
     #: log w, -inf where a member abstains: (N, M) or (M,).
     start: FloatArray
+    #: Row weights with sum one, (N,).
     s: FloatArray
     #: The static weights of the members that are present: (N, M) or (M,).
     static: FloatArray
 
     @classmethod
-    def of(cls, Z: FloatArray, problem: Votes, w: FloatArray) -> Rows:
-        """Return the rows of a problem."""
-        start, mask = start_logits(w), problem.held_out
+    def of(cls, Z: FloatArray, votes: Votes, w: FloatArray) -> GatedErrors:
+        """Return the errors of votes, for a gate that starts from static weights w."""
+        start, mask = start_logits(w), votes.held_out
         if mask is not None:
             start = np.where(mask, start, -np.inf)
-        s = problem.row_weights
+        s = votes.row_weights
         ones = np.ones(len(Z))
         static = present_shares(w, mask)
-        return cls(np.c_[ones, Z], errors_of(problem), start, s / s.sum(), static)
+        return cls(np.c_[ones, Z], errors_of(votes), start, s / s.sum(), static)
 
-    def dropped(self, rate: float, rng: np.random.RandomState) -> Rows:
-        """Return copies of the rows on which some members abstain, at random.
+    def dropped(self, rate: float, rng: np.random.RandomState) -> GatedErrors:
+        """Return copies of the rows in which members are dropped at random.
 
-        One that is present stays so on every row.
+        Every row keeps at least one member.
         """
         N, M = self.E.shape[:2]
         start = np.tile(np.broadcast_to(self.start, (N, M)), (_N_COPIES, 1))
         # The member of the largest draw stays where all would be dropped.
         draws = np.where(np.isfinite(start), rng.uniform(size=start.shape), -1.0)
         stays = (draws >= rate) | (draws == draws.max(axis=1, keepdims=True))
-        return Rows(
+        return GatedErrors(
             np.tile(self.Z, (_N_COPIES, 1)),
             np.tile(self.E, (_N_COPIES, 1, 1)),
             np.where(stays, start, -np.inf),
@@ -225,7 +227,7 @@ class Rows:
         return softmax(self.start + self.Z @ B.T, axis=1)  # type: ignore[no-any-return]
 
     def errors(self, B: FloatArray) -> FloatArray:
-        """Return the errors of every row, (N, K)."""
+        """Return sum_m g_m E_m, (N, K)."""
         return combined(self.E, self.weights(B))
 
     def objective(
@@ -244,9 +246,9 @@ class Rows:
         return float(value), gradient + 2.0 * penalty * B
 
     def fit(self, penalty: float, B: FloatArray) -> FloatArray:
-        """Return B of the least objective near the given one."""
+        """Return B that minimises the objective, starting from the given B."""
         v = float(self.s @ _squares(combined(self.E, self.static)))
-        if v <= 0.0:  # nothing to gain
+        if v <= 0.0:  # the static weights make no error
             return B
 
         def flat(b: FloatArray) -> tuple[float, FloatArray]:
@@ -266,6 +268,6 @@ def _squares(e: FloatArray) -> FloatArray:
 
 
 def start_logits(w: FloatArray) -> FloatArray:
-    """Return the logits of the static weights, those of zero weights finite."""
+    """Return log w, mixed with equal weights so that it is finite where w is zero."""
     logits: FloatArray = np.log((1.0 - _EQUAL_SHARE) * w + _EQUAL_SHARE / len(w))
     return logits

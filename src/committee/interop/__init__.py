@@ -1,9 +1,11 @@
-"""Weigh what other tools trained, and run in their places: predictions in, weights out."""
+"""Exchange with other tools: weigh their models, or weigh models for them."""
 
 from committee.interop.ensembler import CommitteeEnsembler
-from committee.interop.prediction_files import read_predictions
-from committee.interop.predictors import predictor_predictions
-from committee.interop.table_of_predictions import Predictions
+from committee.interop.external_predictions import (
+    Predictions,
+    predictor_predictions,
+    read_predictions,
+)
 
 __all__ = [
     "CommitteeEnsembler",

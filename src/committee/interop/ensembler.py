@@ -1,4 +1,4 @@
-"""Combiners in the place of AutoGluon's and TabArena's ensemble selection."""
+"""CommitteeEnsembler: any combiner as the ensemble selection of AutoGluon or TabArena."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from committee._typing import BoolArray, FloatArray, IntArray
+from committee.combiner_names import as_combiner
 from committee.combiners import LogPool
-from committee.combiners.by_name import as_combiner
 from committee.predictions import combine
 from committee.probabilities import as_probabilities, pooled_terms
 
@@ -21,10 +21,8 @@ _TASKS = ("binary", "multiclass", "regression")
 class CommitteeEnsembler:
     """Weigh the models of AutoGluon or TabArena by any combiner.
 
-    The interface is that of AutoGluon's `EnsembleSelection` and of TabArena's
-    `AbstractEnsembler`: made with a problem type and a metric, fitted on predictions and
-    labels, asked for `predict_proba`, for weights and for the models that are used.
-    Neither package is imported. In TabArena, which weighs by class:
+    It has the interface of AutoGluon's `EnsembleSelection` and TabArena's
+    `AbstractEnsembler`, without importing either package. In TabArena, pass the class:
 
         EnsembleScorer(..., ensembler_cls=CommitteeEnsembler,
                        ensembler_kwargs={"combiner": "log-pool"}, use_fast_metrics=False)
@@ -35,25 +33,25 @@ class CommitteeEnsembler:
     ----------
     problem_type : {"binary", "multiclass", "regression"}
     metric : object, optional
-        Taken because it is given; a combiner has its own objective.
+        Ignored; a combiner has its own objective.
     combiner : combiner or str, default="ep"
         Such as "log-pool", "greedy", or `EPPruner(pool="log", rule="max-density")`.
     ensemble_size, subsample_size, quantile_levels, random_state : optional
-        Settings of ensemble selection, which AutoGluon always gives: without effect.
+        Ignored; AutoGluon always passes them.
 
     Attributes
     ----------
     weights_ : array of shape (M,)
-        Of the models: shares of a vote, for a logarithmic pool those of log-probabilities,
-        for regression as the combiner has them. Predictions go by these alone, so that
-        AutoGluon may leave out models of weight zero.
+        Weights of the models: for classes they sum to one, except for a logarithmic pool,
+        which weighs log-probabilities; for regression they are the combiner's. Predictions
+        depend on these alone, so AutoGluon may leave out models with weight zero.
     combiner_ : combiner
-        Fitted.
+        The fitted combiner.
     linear : bool
-        Whether predictions are a weighted sum of those of the models: not of a
-        logarithmic pool. Known before the fit.
+        Whether predictions are weighted sums of the models' predictions; False for a
+        logarithmic pool. Available before `fit`.
     ensemble_size : int
-        Models of nonzero weight.
+        Number of models with a nonzero weight.
 
     Examples
     --------
@@ -107,11 +105,12 @@ class CommitteeEnsembler:
         Parameters
         ----------
         predictions : array-like of shape (M, N) or (M, N, K)
-            By model: numbers, probabilities of the second of two classes, or of all.
+            For each model: numbers, probabilities of the second of two classes, or
+            probabilities of all classes.
         labels : array-like of shape (N,)
             Numbers, or class codes 0..K-1.
         time_limit, identifiers : optional
-            Without effect.
+            Ignored.
         sample_weight : array-like of shape (N,), optional
         """
         F = self._matrix(predictions)
@@ -121,7 +120,7 @@ class CommitteeEnsembler:
         known = {} if sample_weight is None else {"sample_weight": sample_weight}
         self.combiner_ = clone(self.combiner).fit(F, y, **known)
         w = self.combiner_.weights_
-        if not w.any():  # nothing is worth a weight: the mean of all
+        if not w.any():  # all weights are zero: take the mean
             w = np.full(len(w), 1.0 / len(w))
         if F.ndim == 3 and self.linear and w.sum() > 0:
             w = w / w.sum()
@@ -133,12 +132,17 @@ class CommitteeEnsembler:
         return self
 
     def predict_proba(self, X: Sequence[Any]) -> FloatArray:
-        """Return probabilities, of two classes those of the second, or numbers.
+        """Return probabilities, or numbers for regression.
 
         Parameters
         ----------
         X : array-like of shape (M, N) or (M, N, K)
-            Of all models, or of those that have a weight in `weights_`.
+            Predictions of the models in `weights_`, in their order.
+
+        Returns
+        -------
+        p : array of shape (N,) or (N, K)
+            For two classes the probabilities of the second, (N,).
         """
         self._check_fitted()
         F = self._matrix(X)
@@ -151,7 +155,7 @@ class CommitteeEnsembler:
         output = combine(pooled_terms(F, self.combiner_.floor_), w)
         if output.ndim == 1:
             return np.asarray(output)
-        # A sum is taken as it is, without a link of the combiner's own.
+        # A weighted sum is returned unchanged, without the link of the combiner.
         linked = as_probabilities if self.linear else self.combiner_.probabilities
         p = linked(output)
         return np.asarray(p[:, 1] if self.problem_type == "binary" else p)
@@ -159,7 +163,7 @@ class CommitteeEnsembler:
     def predict(self, X: Sequence[Any], problem_type: str | None = None) -> Any:
         """Return class codes, or numbers.
 
-        `problem_type` is that of the labels, where predictions are of another.
+        `problem_type` is given if labels and predictions have different types.
         """
         p = self.predict_proba(X)
         kind = self.problem_type if problem_type is None else problem_type
@@ -173,7 +177,7 @@ class CommitteeEnsembler:
         return np.array(self._shares)
 
     def models_used(self) -> BoolArray:
-        """Return which models must predict, (M,)."""
+        """Return a mask (M,) of the models with a nonzero weight."""
         self._check_fitted()
         return np.array(self._used)
 
@@ -210,7 +214,7 @@ class CommitteeEnsembler:
 
 
 def _codes(labels: Any) -> IntArray:
-    """Return class codes as whole numbers, or say that these are none."""
+    """Return class codes as integers; raise ValueError for other labels."""
     if labels.dtype.kind not in "biuf" or np.any(labels % 1 != 0):
         raise ValueError(
             "labels must be class codes 0..K-1, in the order of the probabilities. Got "

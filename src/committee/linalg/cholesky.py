@@ -25,7 +25,7 @@ def jittered_cholesky(
     Returns L and the jitter, 0 where nothing was added. The jitter is relative to each
     diagonal entry, so the factor follows when rows and columns are scaled or permuted
     together. It grows tenfold until the scaled factor succeeds and its reciprocal
-    condition number is at least `rcond`, n machine epsilons unless given; beyond 1e-6
+    condition number is at least `rcond`, by default n machine epsilons; beyond 1e-6
     it raises `NotPositiveDefiniteError`. Only the lower triangle of A is read.
     """
     n = len(A)

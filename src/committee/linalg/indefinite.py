@@ -140,7 +140,7 @@ class _BlockLU:
         return self.norm * float(onenormest(operator, t=1))
 
     def _diagonal(self, k: int) -> FloatArray:
-        """Return the block of group k; that of the group after the last is empty."""
+        """Return the block of group k; the group after the last has an empty one."""
         if k == len(self.groups):
             return np.zeros((0, 0))
         i, *others = self.groups[k]
@@ -176,7 +176,7 @@ class _BlockLU:
         return self.block(i, j) if i > j else self.block(j, i).T
 
     def _note(self, *row: FloatArray) -> None:
-        """Take a block row into the norm: of a symmetric matrix, that of its columns."""
+        """Add a block row to the norm, which for a symmetric matrix is the norm by columns."""
         sums = sum(np.abs(A).sum(axis=1) for A in row)
         self.norm = max(self.norm, float(np.max(sums, initial=0.0)))
 

@@ -19,7 +19,7 @@ from scipy.linalg import lstsq, qr, solve_triangular
 from committee._typing import FloatArray
 
 #: By so much, relatively, a column must be longer than one before it to be chosen
-#: first. Of columns of one length, as those of votes are, rounding would choose another
+#: first. Of columns of equal length, such as votes, rounding would choose another
 #: for every cut of the rows; this is above the rounding of lengths in LAPACK.
 _TIE = 1e-8
 
@@ -50,7 +50,7 @@ class Triangle(NamedTuple):
 
     @property
     def rounding(self) -> float:
-        """What rounding leaves of a dependent column, relative to the largest."""
+        """Return the part of a dependent column that rounding leaves, relative to the largest."""
         size = max(self.n_rows, self.R.shape[1] - 1)
         return float(size * np.finfo(np.float64).eps)
 

@@ -17,7 +17,7 @@ _GAP = 1e-9
 
 
 class SoftMargin(NamedTuple):
-    """The solution, and that of its dual.
+    """The solution of the programme and of its dual.
 
     w (M,) are the weights, rho the margin, objective the mean margin of the worst rows,
     u (N, R) the multipliers of the rows, with sum one, n_iter the programmes solved.

@@ -1,10 +1,8 @@
-"""Generate: ways of making members that differ."""
+"""GENERATE: generators, which train members that differ."""
 
-from committee.members.arcing import Arcing
 from committee.members.base import Generation, Generator, TrainingData
-from committee.members.boosting import AdaBoost
+from committee.members.boosting import AdaBoost, Arcing, LPBoost
 from committee.members.features import RandomSubspaces, Rotations
-from committee.members.lpboost import LPBoost
 from committee.members.pool import Pool, RandomInits
 from committee.members.resampling import (
     Bagging,

@@ -1,4 +1,4 @@
-"""The contract of all generators, and what passes through it."""
+"""Base classes of generators, and the records that they take and return."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ class TrainingData:
     Attributes
     ----------
     X : array, sparse matrix or data frame with N rows
-        Handed to the members as it came. None beside targets of Dask collections.
+        Passed to the members unchanged. None if only the targets are at hand.
     y : array of shape (N,)
         Targets, or class codes 0..K-1.
     n_classes : int or None
         K, or None for regression.
     sample_weight : array of shape (N,) or None
     fit_params : dict
-        Routed to every member's `fit`; entries of length N are cut to its rows.
+        Metadata for every member's `fit`; entries of length N are indexed by its rows.
     labels : array of shape (K,) or None
-        What the class codes stand for, where that is known.
+        Labels of the class codes, if known.
     """
 
     X: Any
@@ -49,7 +49,7 @@ class TrainingData:
     fit_params: dict[str, Any] = field(default_factory=dict)
     labels: Any = None
 
-    #: False for `ChunkedData`, of which no process has all rows.
+    #: False for `ChunkedData`, whose rows are in many places.
     in_memory: ClassVar[bool] = True
 
     def __len__(self) -> int:
@@ -77,13 +77,13 @@ class Sample:
 
     @classmethod
     def of(cls, rows: IntArray, data: TrainingData) -> Self:
-        """Return the rows with the user's weights, if there are any."""
+        """Return these rows with their sample weights, if there are any."""
         s = data.sample_weight
         return cls(rows, None if s is None else s[rows])
 
     @classmethod
     def drawn(cls, rows: IntArray, n_rows: int) -> Self:
-        """Return rows that were drawn with replacement, as counts of those of N."""
+        """Return rows drawn with replacement from N, as distinct rows with counts."""
         counts = np.bincount(rows, minlength=n_rows)
         distinct = np.flatnonzero(counts)
         return cls(distinct, counts[distinct])
@@ -91,23 +91,23 @@ class Sample:
 
 @dataclass(frozen=True)
 class Generation:
-    """What a generator returns.
+    """Trained members, and predictions to weigh them on.
 
     Attributes
     ----------
     members : list of fitted estimators
     F : array of shape (N, M) or (N, M, K), or None
-        Predictions to weigh the members on; None where they were not
-        wanted, or where the method has no rows that members did not see.
+        Predictions to weigh the members on; None if not requested, or if every member
+        was trained on all rows.
     held_out : bool array of shape (N, M) or None
-        True where F was made by a member that did not train on the row. None
-        for a cross-fitted F, which counts everywhere.
+        True where the member did not train on the row. None for a cross-fitted F, all
+        entries of which are held out.
     weights : array of shape (M,) or None
-        The method's own weights; None means equal ones.
+        Weights of the method, such as AdaBoost's; None for equal weights.
     names : list of str or None
-        What the members are called, where they have names.
+        Names of the members, if they have names.
     rows : int array or None
-        The numbers of the rows that F is for; None for all of them.
+        Numbers of the rows of F; None for all rows.
     """
 
     members: list[Member]
@@ -118,8 +118,8 @@ class Generation:
     rows: IntArray | None = None
 
 
-class Options(TypedDict, total=False):
-    """The options of `Generator.generate`, which explains them."""
+class GenerateOptions(TypedDict, total=False):
+    """The options of `Generator.generate`."""
 
     held_out: bool
     n_jobs: int | None
@@ -128,23 +128,23 @@ class Options(TypedDict, total=False):
 
 
 class Generator(ABC, BaseEstimator):
-    """Base class of the ways to make members.
+    """Base class of generators.
 
-    A generator is parameters only, so that it can be cloned and searched over;
-    `generate` leaves it unchanged.
+    A generator holds parameters only, so that it can be cloned and tuned; `generate` does
+    not change it.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {}
 
-    #: What classifiers give F: probabilities, or one vote for one class.
+    #: Entries of F for classifiers: probabilities ("soft") or one-hot votes ("hard").
     output: ClassVar[Output] = "soft"
-    #: Of the tree that is taken where a committee has no estimator; None for no limit.
+    #: Depth of the default tree of a committee without an estimator; None for no limit.
     default_depth: ClassVar[int | None] = None
-    #: Whether members are weighed on rows, or folds, that they did not see.
+    #: Whether members are weighed on rows that they did not train on.
     leaves_rows_out: ClassVar[bool] = True
 
     def default_member(self, tree: Any) -> Member:
-        """Return what members are where a committee has no estimator: a tree."""
+        """Return the member of a committee without an estimator: a tree."""
         return tree(max_depth=self.default_depth)
 
     @abstractmethod
@@ -166,11 +166,11 @@ class Generator(ABC, BaseEstimator):
             Cloned for each member.
         data : TrainingData
         held_out : bool
-            Whether to predict the rows that each member did not see as well.
-        n_jobs : int, optional
-            Members trained at the same time, through joblib.
+            Whether to predict the rows that each member did not train on.
+        n_jobs : int, default=None
+            Number of members trained in parallel, through joblib.
         random_state : int, RandomState or None
-            The members do not depend on `n_jobs`.
+            Results do not depend on `n_jobs`.
         verbose : bool
             Show a progress bar.
 
@@ -192,9 +192,9 @@ def with_class_weight(data: TrainingData, class_weight: Any) -> TrainingData:
 
 
 class BatchedGenerator(Generator):
-    """Base class of generators that train any number of members, in batches on demand.
+    """Base class of generators that can train members in batches.
 
-    A subclass writes `batches`.
+    A subclass implements `batches`.
     """
 
     n_members: int
@@ -211,33 +211,33 @@ class BatchedGenerator(Generator):
         random_state: RandomState = None,
         verbose: bool = False,
     ) -> Iterator[Generation]:
-        """Train the members of `generate`, `size` of them at a time and on demand."""
+        """Train the members of `generate` lazily, `size` at a time."""
 
     def generate(
-        self, estimator: Member, data: TrainingData, **options: Unpack[Options]
+        self, estimator: Member, data: TrainingData, **options: Unpack[GenerateOptions]
     ) -> Generation:
         """Train the members; see `Generator.generate`."""
-        # All of the iterator, so that a bar comes to its end.
+        # Exhaust the iterator, so that the progress bar ends.
         (batch,) = self.batches(estimator, data, size=self.n_members, **options)
         return batch
 
 
 def draw_seeds(random_state: np.random.RandomState, n: int) -> IntArray:
-    """Return n integer seeds, all drawn before any work begins."""
+    """Return n integer seeds."""
     return random_state.randint(np.iinfo(np.int32).max, size=n)
 
 
 def split_off(
     data: TrainingData, fraction: float, rng: np.random.RandomState
 ) -> tuple[TrainingData, TrainingData]:
-    """Return the training rows, and a fraction of all rows to weigh on."""
+    """Split off a fraction of the rows to weigh on; return training rows first."""
     check_fraction(fraction, len(data))
     train, weighing = split_rows(data, fraction, int(draw_seeds(rng, 1)[0]))
     return take(data, train), take(data, weighing)
 
 
 def check_fraction(fraction: float, n_rows: int) -> None:
-    """Refuse a fraction that leaves no rows on one side."""
+    """Raise ValueError if a fraction leaves no rows to weigh on or to train on."""
     if not 1 <= round(fraction * n_rows) <= n_rows - 1:
         raise ValueError(
             f"weigh_on={fraction:g} of {n_rows} rows (n_samples={n_rows}) leaves "
@@ -248,7 +248,7 @@ def check_fraction(fraction: float, n_rows: int) -> None:
 def split_rows(
     data: TrainingData, fraction: float, seed: int
 ) -> tuple[IntArray, IntArray]:
-    """Return the numbers of the rows to train on, and of those to weigh on."""
+    """Return row numbers to train on and to weigh on, stratified by class."""
     K, smaller_part = data.n_classes, min(fraction, 1 - fraction) * len(data)
     few = K is None or np.bincount(data.y).min() < 2 or smaller_part < K
     train, weighing = train_test_split(
@@ -261,7 +261,7 @@ def split_rows(
 
 
 def take(data: TrainingData, rows: IntArray) -> TrainingData:
-    """Return the data of some rows, in their order."""
+    """Return the data of these rows, in this order."""
     s = data.sample_weight
     return TrainingData(
         safe_indexing(data.X, rows),

@@ -1,63 +1,70 @@
-"""AdaBoost as in the chapter, for any number of classes."""
+"""AdaBoost, Arcing and LPBoost: members trained one after another."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from committee._typing import FloatArray, IntArray, Member, Output, RandomState
+from committee._typing import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Member,
+    Output,
+)
 from committee._validation import Interval, StrOptions
+from committee.linalg.soft_margin import SoftMargin, largest_soft_margin
 from committee.members.base import (
     BatchedGenerator,
+    GenerateOptions,
     Generation,
     Generator,
-    Options,
     Sample,
     TrainingData,
     draw_seeds,
 )
 from committee.members.training import fit_member, run_in_turn
+from committee.predictions import predict_one
 
-#: Relative rounding of a sum of row weights: chance itself is no better than chance.
+#: Relative rounding error of a sum of row weights.
 _ROUNDING = 1e-12
-#: Members in a row that are no better than chance, after which restarts end.
+#: Number of consecutive members at chance level after which restarts end.
 _USELESS = 10
 
 
 class AdaBoost(BatchedGenerator):
-    """Train members one after another on the rows the last ones got wrong.
+    """Train members in sequence, with larger weights on misclassified rows.
 
         eps_t = sum_{n wrong} P_tn / sum_n P_tn
         a_t   = log((1 - eps_t) / eps_t) + log(K - 1)
         P_{t+1,n} = P_tn exp(a_t) where member t is wrong, P_tn elsewhere
 
-    with P_1 = 1/N, or the sample weights (chapter 4.5; the term log(K - 1) of
-    SAMME is zero for two classes). Members vote, and the committee's answer is
-    the class with the largest sum of a_t: `CommitteeClassifier` with
-    `combiner=None` takes the a_t as weights. Learners without `sample_weight`
-    train on rows drawn in proportion to P.
+    with P_1 = 1/N, or the sample weights (chapter 4.5; the term log(K - 1) of SAMME is
+    zero for two classes). Members vote, and the committee predicts the class with the
+    largest sum of a_t: `CommitteeClassifier` with `combiner=None` uses the a_t as
+    weights. Learners without `sample_weight` train on rows drawn in proportion to P.
 
-    A member without a single error is kept; its a_t is that of half the smallest row
-    weight as error. It ends the sequence, or, with `on_perfect="restart"`, the next one
-    starts from the weights of a fresh bootstrap sample. A member no better than chance,
-    eps_t >= 1 - 1/K, is not kept, unless it is the first, and ends the sequence with a
-    warning; with restarts the tenth of them in a row does.
+    For a member without errors, a_t is computed with half the smallest row weight as
+    eps_t. It ends the sequence; with `on_perfect="restart"`, the next member starts from
+    the weights of a new bootstrap sample instead. A member at chance level,
+    eps_t >= 1 - 1/K, is dropped unless it is the first, and ends the sequence with a
+    warning; with restarts, the tenth in a row does.
 
-    No rows are left out: any other combiner weighs the members on their own
-    training rows, which flatters them. Prefer a fraction as `weigh_on`, such as 0.25.
+    No rows are left out, so any other combiner weighs members on their own training
+    rows, on which their errors are too small. Set `weigh_on` to a fraction, such as 0.25.
 
     Parameters
     ----------
     n_members : int, default=100
-        Members at most.
+        Maximum number of members.
     on_perfect : {"stop", "restart"}, default="stop"
-        What follows a member without an error.
+        Whether to end, or to restart, after a member without errors.
 
     Examples
     --------
@@ -72,8 +79,8 @@ class AdaBoost(BatchedGenerator):
     """
 
     output: ClassVar[Output] = "hard"
-    #: The least mean error and mean rank of 1, 2, 3, 4, 6, 8 and no limit, cross-validated
-    #: on twelve sets of 150 to 1,800 rows and 2 to 10 classes.
+    #: Of 1, 2, 3, 4, 6, 8 and no limit it had the least mean error and mean rank,
+    #: cross-validated on twelve sets of 150 to 1,800 rows and 2 to 10 classes.
     default_depth: ClassVar[int | None] = 6
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_members": [Interval(Integral, 1, None, closed="left")],
@@ -86,9 +93,9 @@ class AdaBoost(BatchedGenerator):
         self.on_perfect = on_perfect
 
     def generate(
-        self, estimator: Member, data: TrainingData, **options: Unpack[Options]
+        self, estimator: Member, data: TrainingData, **options: Unpack[GenerateOptions]
     ) -> Generation:
-        """Train the members; see `Generator.generate`. One at a time, by nature."""
+        """Train the members, one at a time; see `Generator.generate`."""
         return with_shares(super().generate(estimator, data, **options))
 
     def batches(
@@ -97,18 +104,16 @@ class AdaBoost(BatchedGenerator):
         data: TrainingData,
         *,
         size: int,
-        held_out: bool = True,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: bool = False,
+        **options: Unpack[GenerateOptions],
     ) -> Iterator[Generation]:
-        """Yield the members of `generate`, `size` of them at a time, with their a_t."""
+        """Train the members of `generate` lazily, `size` at a time, with their a_t."""
         self._validate_params()
         refuse_regression(self, data)
-        random = check_random_state(random_state)
+        random = check_random_state(options.get("random_state"))
+        verbose = options.get("verbose", False)
         seeds = draw_seeds(random, self.n_members)
         state = _RowWeights(data, seeds, restarts=self.on_perfect == "restart")
-        # A job is taken once the weights of the last one are known.
+        # A job is made after the weights of the previous one are known.
         jobs = (
             (fit_and_check, estimator, data, state.P.copy(), seed)
             for seed in state.seeds()
@@ -129,7 +134,7 @@ class AdaBoost(BatchedGenerator):
             yield Generation(members, weights=np.array(a))
 
     def _warn_of_an_early_end(self, state: _RowWeights) -> None:
-        """Say, once, that there are fewer members than were asked for, and why."""
+        """Warn, once, if there are fewer than `n_members` members, and say why."""
         if state.reason and state.n_kept < self.n_members:
             warnings.warn(
                 f"AdaBoost stopped with {state.n_kept} of {self.n_members} members: "
@@ -139,13 +144,13 @@ class AdaBoost(BatchedGenerator):
 
 
 def with_shares(generation: Generation) -> Generation:
-    """Return the generation with weights of sum one."""
+    """Return the generation with weights scaled to sum one."""
     assert generation.weights is not None
     return replace(generation, weights=generation.weights / generation.weights.sum())
 
 
 def refuse_regression(generator: Generator, data: TrainingData) -> None:
-    """Say which generators take numbers as targets."""
+    """Raise ValueError for targets that are numbers."""
     if data.n_classes is None:
         raise ValueError(
             f"{type(generator).__name__} is defined for classification; use Bagging, "
@@ -170,17 +175,17 @@ class _RowWeights:
         self.random = np.random.RandomState(seeds[-1])
         self.n_kept = self.useless = 0
         self.finished = False
-        #: Why the sequence has ended, and what to do about it.
+        #: Reason for the end of the sequence, and advice.
         self.reason = ""
 
     def seeds(self) -> Iterator[int]:
-        """Yield a seed for every member to train, also for those that are not kept."""
+        """Yield a seed for every member to train, including dropped ones."""
         drawn = iter(self.first_seeds.tolist())
         while not self.finished and self.n_kept < len(self.first_seeds):
             yield next(drawn, None) or int(draw_seeds(self.random, 1)[0])
 
     def update(self, wrong: Any) -> float | None:
-        """Return a_t and reweigh the rows; None for a member to be dropped."""
+        """Return a_t, and update the row weights; return None to drop the member."""
         a = self._reweigh(wrong)
         self.n_kept += a is not None
         return a
@@ -204,14 +209,14 @@ class _RowWeights:
         else:
             self.finished = True
             self.reason = (
-                "the last makes no error on the rows that it was trained on, so that "
-                "nothing is left to boost. Take a weaker estimator (a smaller max_depth, "
-                'a larger min_samples_leaf), or on_perfect="restart".'
+                "the last one makes no error on its training rows, so that row weights "
+                "cannot change. Take a weaker estimator (a smaller max_depth, a larger "
+                'min_samples_leaf), or on_perfect="restart".'
             )
         return a
 
     def _no_better_than_chance(self, eps: float) -> float | None:
-        """Begin again, or end."""
+        """Restart, or end; return the weight of a first member, else None."""
         first = not self.n_kept
         self.useless += 1
         if self.restarts and self.useless < _USELESS:
@@ -219,7 +224,7 @@ class _RowWeights:
             return None
         self.finished = True
         self.reason = (
-            f"the weighted error of the next, {eps:.3g}, is no better than chance, "
+            f"the weighted error of the next one, {eps:.3g}, is not below chance level, "
             f"{1 - 1 / self.n_classes:.3g}. "
             + ("It is the only member. " if first else "It is not kept. ")
             + "Take a stronger estimator (a larger max_depth)."
@@ -227,7 +232,7 @@ class _RowWeights:
         return 1.0 if first else None
 
     def _restart(self) -> None:
-        """Set P to the counts of a bootstrap sample, over N."""
+        """Set P to the counts of a bootstrap sample, divided by N."""
         N = len(self.P)
         drawn = self.random.choice(N, N, p=self.start)
         self.P = np.bincount(drawn, minlength=N) / N
@@ -236,6 +241,224 @@ class _RowWeights:
 def fit_and_check(
     estimator: Member, data: TrainingData, P: FloatArray, seed: int
 ) -> tuple[Member, Any]:
-    """Train a member on weights of mean one, and find the rows it gets wrong."""
+    """Train a member on weights of mean one; return it and the mask of its errors."""
     member = fit_member(estimator, data, Sample(np.arange(len(P)), P * len(P)), seed)
     return member, np.asarray(member.predict(data.X)) != data.y
+
+
+class Arcing(BatchedGenerator):
+    """Draw the rows of each member by the errors of earlier members (arc-x4).
+
+        P_tn ~ 1 + m_n^4,    m_n: earlier members that are wrong on row n
+
+    N rows are drawn with replacement with probabilities P, multiplied by `sample_weight`
+    if given. A member is weighed on the rows that it did not draw; later members leave out
+    mostly easy rows. With `combiner=None` members have equal weights.
+
+    Parameters
+    ----------
+    n_members : int, default=100
+
+    References
+    ----------
+    L. Breiman. Arcing classifiers. Annals of Statistics 26, 1998.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from committee import Arcing, CommitteeClassifier
+    >>> X, y = make_classification(flip_y=0.1, random_state=0)
+    >>> committee = CommitteeClassifier(generator=Arcing(10), random_state=0)
+    >>> committee.fit(X, y).n_members_
+    10
+    """
+
+    output: ClassVar[Output] = "hard"
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_members": [Interval(Integral, 1, None, closed="left")]
+    }
+
+    def __init__(self, n_members: int = 100) -> None:
+        self.n_members = n_members
+
+    def batches(
+        self,
+        estimator: Member,
+        data: TrainingData,
+        *,
+        size: int,
+        **options: Unpack[GenerateOptions],
+    ) -> Iterator[Generation]:
+        """Train the members of `generate` lazily, `size` at a time."""
+        self._validate_params()
+        refuse_regression(self, data)
+        random = check_random_state(options.get("random_state"))
+        verbose = options.get("verbose", False)
+        seeds = draw_seeds(random, self.n_members)
+        mistakes = np.zeros(len(data))
+        jobs = (
+            (_fit_and_vote, estimator, data, mistakes.copy(), int(seed))
+            for seed in seeds
+        )
+        batch: list[tuple[Member, FloatArray, BoolArray]] = []
+        results = run_in_turn(jobs, self.n_members, label="arcing", verbose=verbose)
+        for m, (member, votes, unseen) in enumerate(results):
+            mistakes += votes.argmax(axis=1) != data.y
+            batch.append((member, votes, unseen))
+            if len(batch) == size or m == self.n_members - 1:
+                members, slabs, masks = zip(*batch, strict=True)
+                F, mask = np.stack(slabs, axis=1), np.stack(masks, axis=1)
+                held_out = (F, mask) if options.get("held_out", True) else ()
+                yield Generation(list(members), *held_out)
+                batch = []
+
+
+def _fit_and_vote(
+    estimator: Member, data: TrainingData, mistakes: FloatArray, seed: int
+) -> tuple[Member, FloatArray, BoolArray]:
+    """Train a member on rows drawn by P; return it, its votes and its held-out rows."""
+    N, s = len(data), data.sample_weight
+    P = 1.0 + mistakes**4
+    if s is not None:
+        P *= s
+    sample = Sample.drawn(np.random.RandomState(seed).choice(N, N, p=P / P.sum()), N)
+    member = fit_member(estimator, data, sample, seed)
+    votes = predict_one(member, data.X, classes=data.classes, output="hard")
+    unseen = np.ones(N, dtype=bool)
+    unseen[sample.rows] = False
+    return member, votes, unseen
+
+
+class LPBoost(Generator):
+    """Train each member on the rows that hold the margin of the others down.
+
+        max_{w, rho, xi}  rho - 1 / (nu N) sum_n xi_n
+        S_nk w + xi_n >= rho,   xi >= 0,   sum w = 1,  w >= 0
+
+    S_nkm = [m votes for y_n] - [m votes for k], for every wrong class k. The multipliers
+    u_nk of the constraints are the rows' weights for the next member, whose column enters
+    if its edge sum u_nk S_nk is above that of all members before, which is the value of
+    the programme. If it is not, no member that the learner finds can raise the soft
+    margin, and training ends (column generation). Members vote with the programme's
+    weights, many of them zero.
+
+    With more than two classes the learner sees the sum of u_nk over the wrong classes, not
+    which of them a row is mistaken for: a weak one may find no column of a larger edge
+    though there is one, and training ends too early. Take a learner that can tell all
+    classes apart there.
+
+    No rows are left out: any other combiner weighs the members on their own training
+    rows, which flatters them. Prefer a fraction as `weigh_on`, such as 0.25.
+
+    Parameters
+    ----------
+    n_members : int, default=100
+        Members at most.
+    nu : float, default=0.2
+        Share of the rows with the smallest margins that the programme looks at, in
+        (0, 1]; rows that are always wrong should be fewer.
+    tol : float, default=1e-6
+        By how much an edge must rise.
+
+    References
+    ----------
+    A. Demiriz, K. P. Bennett, J. Shawe-Taylor. Linear programming boosting via column
+    generation. Machine Learning 46, 2002.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from committee import CommitteeClassifier, LPBoost
+    >>> X, y = make_classification(flip_y=0.1, random_state=0)
+    >>> stump = DecisionTreeClassifier(max_depth=1)
+    >>> committee = CommitteeClassifier(stump, generator=LPBoost(20), random_state=0)
+    >>> 1 < committee.fit(X, y).n_members_ <= 20
+    True
+    """
+
+    output: ClassVar[Output] = "hard"
+    leaves_rows_out: ClassVar[bool] = False
+    default_depth: ClassVar[int | None] = 6
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_members": [Interval(Integral, 1, None, closed="left")],
+        "nu": [Interval(Real, 0, 1, closed="right")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self, n_members: int = 100, *, nu: float = 0.2, tol: float = 1e-6
+    ) -> None:
+        self.n_members = n_members
+        self.nu = nu
+        self.tol = tol
+
+    def generate(
+        self, estimator: Member, data: TrainingData, **options: Unpack[GenerateOptions]
+    ) -> Generation:
+        """Train the members, one at a time; see `Generator.generate`."""
+        self._validate_params()
+        refuse_regression(self, data)
+        random = check_random_state(options.get("random_state"))
+        verbose = options.get("verbose", False)
+        seeds = draw_seeds(random, self.n_members)
+        programme = _Programme(data, self.nu)
+        # A job is taken once the multipliers of the last programme are known.
+        jobs = (
+            (_fit_column, estimator, data, programme.row_weights, int(seed))
+            for seed in seeds
+        )
+        members: list[Member] = []
+        results = run_in_turn(jobs, self.n_members, label="boosting", verbose=verbose)
+        for member, column in results:
+            if members and programme.edge(column) <= programme.value + self.tol:
+                break
+            members.append(member)
+            programme.add(column)
+        assert programme.solution is not None
+        return Generation(members, weights=programme.solution.w)
+
+
+class _Programme:
+    """The columns so far and the solution with them."""
+
+    def __init__(self, data: TrainingData, nu: float) -> None:
+        s = data.sample_weight
+        s = np.ones(len(data)) if s is None else s
+        self.cost: FloatArray = s / s.sum() / nu
+        self.columns: list[FloatArray] = []
+        self.solution: SoftMargin | None = None
+        self.row_weights: FloatArray = s / s.sum()
+
+    @property
+    def value(self) -> float:
+        """The largest edge of the members so far."""
+        assert self.solution is not None
+        return self.solution.objective
+
+    def edge(self, column: FloatArray) -> float:
+        """Return sum_nk u_nk S_nk of a column (N, K - 1)."""
+        assert self.solution is not None
+        return float((self.solution.u * column).sum())
+
+    def add(self, column: FloatArray) -> None:
+        """Solve the programme with one more member."""
+        self.columns.append(column)
+        A = np.stack(self.columns, axis=2)
+        self.solution = largest_soft_margin(A, self.cost)
+        u = self.solution.u.sum(axis=1)
+        self.row_weights = u / u.sum()
+
+
+def _fit_column(
+    estimator: Member, data: TrainingData, u: FloatArray, seed: int
+) -> tuple[Member, FloatArray]:
+    """Train a member on weights of mean one, and return its column S (N, K - 1)."""
+    N = len(data)
+    member = fit_member(estimator, data, Sample(np.arange(N), u * N), seed)
+    votes = predict_one(member, data.X, classes=data.classes, output="hard")
+    K = votes.shape[1]
+    own = votes[np.arange(N), data.y][:, None]
+    others = np.ones((N, K), dtype=bool)
+    others[np.arange(N), data.y] = False
+    return member, own - votes[others].reshape(N, K - 1)

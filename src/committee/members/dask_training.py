@@ -1,16 +1,31 @@
-"""Members of training data in memory, or each of one chunk of rows, trained there."""
+"""Training rows of a committee: in memory, or in chunks of Dask collections."""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.utils import check_consistent_length
 
 from committee._typing import BoolArray, FloatArray, IntArray, Member, Output
-from committee._validation import safe_indexing
-from committee.distributed import Chunks, naming, numbered
+from committee._validation import check_sample_weight, n_rows, safe_indexing
+from committee.distributed import (
+    Chunks,
+    blank_rows,
+    check_chunk_weight,
+    check_lead,
+    check_same_rows,
+    is_dask,
+    map_rows,
+    naming,
+    numbered,
+    row_chunks,
+)
 from committee.members.base import (
     Generation,
     Generator,
@@ -22,7 +37,6 @@ from committee.members.base import (
     split_rows,
     take,
 )
-from committee.members.dask_rows import ChunkedData
 from committee.members.training import (
     Configured,
     begin_on_chunks,
@@ -30,24 +44,201 @@ from committee.members.training import (
     run_on_chunks,
 )
 from committee.predictions import predict_all
+from committee.routing import checked_metadata
 
-#: The rows of a chunk to train on, and those to weigh on.
+
+class Facts(NamedTuple):
+    """Size and classes of a chunk."""
+
+    n_rows: int
+    #: Classes of its rows; None for regression.
+    labels: Any
+    #: Whether some row has a positive weight.
+    counts: bool
+
+
+@dataclass(frozen=True)
+class ChunkedData:
+    """Checked rows of Dask collections: one `TrainingData` for each chunk."""
+
+    #: Computed on the workers, anew in every pass; None for a chunk without rows.
+    data: Chunks
+    #: The same without X, which may be slow to compute.
+    targets: Chunks
+    #: One for each chunk.
+    facts: list[Facts]
+    #: The classes of all chunks, (K,) and sorted; None for regression.
+    labels: Any
+    #: Whether rows have weights.
+    weighted: bool
+
+    in_memory: ClassVar[bool] = False
+
+    @property
+    def n_classes(self) -> int | None:
+        """K, or None for regression."""
+        return None if self.labels is None else len(self.labels)
+
+    @property
+    def sizes(self) -> IntArray:
+        """The number of rows in each chunk."""
+        return np.array([fact.n_rows for fact in self.facts])
+
+    def lazily(
+        self,
+        function: Callable[..., Any],
+        tail: tuple[int, ...],
+        dtype: Any,
+        *args: Any,
+    ) -> Any:
+        """Return function(*args) for every chunk as one lazy Dask array (N, *tail).
+
+        For `args` that are `Chunks`, each call gets the value of its chunk.
+        """
+        lead = blank_rows(self.sizes.tolist())
+        return map_rows(_of_chunk, lead, tail, dtype, function, *args)
+
+
+def training_data(
+    committee: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    fit_params: dict[str, Any],
+    check_y: Callable[[Any], Any],
+) -> TrainingData | ChunkedData:
+    """Return the checked rows that a committee is fitted on, in memory or in chunks.
+
+    The committee checks X, stores its columns, and raises if it cannot be fitted in
+    chunks; `check_y` returns labels or numbers, or raises ValueError.
+    """
+    if is_dask(X, y, sample_weight):
+        committee._check_chunks(fit_params)
+        check_lead(X=X, y=y, sample_weight=sample_weight)
+        checker = clone(committee)  # has the columns, and is small to send
+        for each in (committee, checker):
+            each._check_X(_one_row(X), reset=True)
+        check_X = partial(checker._check_X, reset=False)
+        return chunked_data(
+            X,
+            y,
+            sample_weight,
+            check_X=check_X,
+            check_y=check_y,
+            classes=is_classifier(committee),
+        )
+    X, y = committee._check_X(X, reset=True), check_y(y)
+    check_consistent_length(X, y)
+    labels = None
+    if is_classifier(committee):
+        labels, y = np.unique(y, return_inverse=True)
+    n_classes = None if labels is None else len(labels)
+    s = check_sample_weight(sample_weight, X)
+    return TrainingData(
+        X, y, n_classes, s, checked_metadata(committee, fit_params), labels
+    )
+
+
+def _one_row(X: Any) -> Any:
+    """Return an array or frame in memory with the columns of a Dask collection."""
+    return X._meta if hasattr(X, "columns") else np.empty((1, *X.shape[1:]))
+
+
+def chunked_data(
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    *,
+    check_X: Callable[[Any], Any],
+    check_y: Callable[[Any], Any],
+    classes: bool,
+) -> ChunkedData:
+    """Return the rows of Dask collections, after one pass over the targets.
+
+    `check_X` and `check_y` return a checked block, or raise ValueError;
+    `classes` is whether y holds labels.
+    """
+    columns = row_chunks(X=X, y=y, sample_weight=sample_weight)
+    s, blocks = columns["sample_weight"], columns["X"]
+    assert blocks is not None
+    numbers = numbered(len(blocks))
+    facts: list[Facts] = numbers.sum(_facts, columns["y"], s, check_y, classes)
+    if not any(fact.n_rows for fact in facts):
+        raise ValueError(
+            "X must have at least one row (0 sample(s)). Every chunk is empty."
+        )
+    if not any(fact.counts for fact in facts):
+        raise ValueError("sample_weight must have a positive entry. All are zero.")
+    labels = None
+    if classes:
+        found = [fact.labels for fact in facts if fact.n_rows]
+        labels = np.unique(np.concatenate(found))
+    targets = numbers.map(_targets, columns["y"], s, check_y, labels)
+    data = numbers.map(_training_data, targets, blocks, check_X)
+    return ChunkedData(data, targets, facts, labels, s is not None)
+
+
+def _of_chunk(_: Any, function: Callable[..., Any], *args: Any) -> Any:
+    return function(*args)
+
+
+def _facts(number: int, y: Any, s: Any, check_y: Any, classes: bool) -> list[Facts]:
+    """Return the facts about one chunk, in a list to be added to others."""
+    if n_rows(y) == 0:
+        return [Facts(0, None, False)]
+    with naming(number):
+        y = check_y(_column(y))
+        s = check_chunk_weight(s, len(y))
+        labels = np.unique(y) if classes else None
+    return [Facts(len(y), labels, s is None or bool(s.any()))]
+
+
+def _column(y: Any) -> Any:
+    """Return the column of a table with one column, and anything else unchanged."""
+    one = np.ndim(y) == 2 and np.shape(y)[1] == 1
+    return np.asarray(y)[:, 0] if one else y
+
+
+def _targets(
+    number: int, y: Any, s: Any, check_y: Any, labels: Any
+) -> TrainingData | None:
+    """Return targets and weights of one chunk, coded, or None for no rows."""
+    if n_rows(y) == 0:
+        return None
+    with naming(number):
+        y = check_y(_column(y))
+        s = check_chunk_weight(s, len(y))
+    if labels is None:
+        return TrainingData(None, y, None, s)
+    return TrainingData(None, np.searchsorted(labels, y), len(labels), s)
+
+
+def _training_data(
+    number: int, targets: TrainingData | None, X: Any, check_X: Any
+) -> TrainingData | None:
+    """Return the rows of one chunk with their X."""
+    with naming(number):
+        check_same_rows(X=X, y=[] if targets is None else targets.y)
+        return None if targets is None else replace(targets, X=check_X(X))
+
+
+#: Rows of a chunk to train on, and rows to weigh on.
 Cut = tuple[IntArray, IntArray]
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """Where each member is trained, and by which seeds."""
+    """The chunk and the seeds of each member."""
 
-    #: The number of each member's chunk, (M,), in rising order.
+    #: Number of each member's chunk, (M,), sorted.
     chunk: IntArray
-    #: For each chunk with members: the generator of these, and the seeds of their rows.
+    #: For each chunk with members: their generator, and the seeds of their rows.
     local: dict[int, tuple[Any, IntArray]]
     #: The members' own seeds, (M,).
     seeds: IntArray
 
     def sample(self, member: int, data: TrainingData) -> Sample:
-        """Return the rows of its chunk that a member trains on."""
+        """Return the rows of its chunk on which a member trains."""
         chunk = int(self.chunk[member])
         generator, row_seeds = self.local[chunk]
         first = int(np.searchsorted(self.chunk, chunk))
@@ -56,7 +247,7 @@ class Assignment:
 
 
 def check_generator(generator: Generator) -> None:
-    """Refuse generators whose members have to see rows of all chunks."""
+    """Raise TypeError for generators whose members need rows of all chunks."""
     if not hasattr(generator, "of_chunk"):
         raise TypeError(
             "On Dask collections members are made by Bagging or MiniBatches, each from "
@@ -76,10 +267,10 @@ def generate_members(
     random_state: np.random.RandomState,
     verbose: bool,
 ) -> tuple[Generation, TrainingData]:
-    """Train members; return them, and the rows that their F is for.
+    """Train members; return them, and the rows of their F.
 
-    `weigh_on` is "held-out", "train", a fraction to split off, or None where no F is
-    needed; `n_jobs` is for data in memory, in chunks Dask decides.
+    `weigh_on` is "held-out", "train", a fraction to split off, or None if no F is needed.
+    `n_jobs` applies to data in memory only.
     """
     if isinstance(data, ChunkedData):
         assert estimator is not None
@@ -92,7 +283,7 @@ def generate_members(
             verbose=verbose,
         )
     rows = data
-    if isinstance(weigh_on, float):
+    if not (weigh_on is None or isinstance(weigh_on, str)):
         data, rows = split_off(data, weigh_on, random_state)
     generation = generator.generate(
         estimator,
@@ -118,11 +309,11 @@ def generate_in_chunks(
 ) -> tuple[Generation, TrainingData]:
     """Train each member on the worker that has its rows.
 
-    With one chunk the members are those of `generator.generate`. F, the mask, and the
-    targets and weights to weigh members on are lazy Dask arrays; there is no X.
+    With one chunk, members equal those of `generator.generate`. F, the mask, the targets
+    and the row weights are lazy Dask arrays; X is None.
     """
     cut = None
-    if isinstance(weigh_on, float):
+    if not (weigh_on is None or isinstance(weigh_on, str)):
         cut = _cut(rows, weigh_on, random_state)
     assignment = _assigned(generator, rows, weigh_on, random_state)
     data = rows.data if cut is None else rows.data.map(_to_train, cut)
@@ -135,8 +326,8 @@ def generate_in_chunks(
         return Generation(members), to_weigh_on
     M, K = len(members), rows.n_classes
     tail = (M,) if K is None else (M, K)
-    # Members stay on the workers until they are weighed: to send them once more, from
-    # here and for every pass over the rows, would take longer than their predictions.
+    # Members stay on the workers until they are weighed: sending them again for every
+    # pass over the rows would take longer than their predictions.
     on_workers = begun.listed().map(_members).kept().parts[0]
     predict = Configured(_predict)
     F = rows.lazily(
@@ -150,7 +341,7 @@ def generate_in_chunks(
 
 
 def assigned_chunks(sizes: IntArray, n_members: int) -> IntArray:
-    """Return a chunk for each member, in proportion to rows and in rising order.
+    """Return a chunk for each member, in proportion to rows, sorted.
 
         member m in the chunk of row  (m + 1/2) N / M
 
@@ -172,7 +363,7 @@ def _assigned(
     generator._validate_params()
     counted = np.array([fact.counts for fact in rows.facts])
     sizes = np.where(counted, rows.sizes, 0)
-    if isinstance(weigh_on, float):
+    if not (weigh_on is None or isinstance(weigh_on, str)):
         sizes = sizes - np.ceil(weigh_on * sizes).astype(np.intp)
         if not sizes.any():
             raise ValueError(
@@ -195,19 +386,19 @@ def _assigned(
 
 
 def _check_assignment(rows: ChunkedData, chunk: IntArray, n_chunks: int) -> None:
-    """Refuse to train on one class, and warn of rows that no member trains on."""
+    """Raise for a chunk with one class; warn about chunks without members."""
     for c in np.unique(chunk):
         labels = rows.facts[c].labels
         if labels is not None and len(labels) == 1:
             raise ValueError(
-                f"Chunk {c} has rows of one class only, {labels.tolist()[0]!r}, and a "
-                "member that is trained there would know no other: shuffle the rows "
-                "before, or make larger partitions."
+                f"Chunk {c} has rows of one class only, {labels.tolist()[0]!r}, so a "
+                "member cannot be trained on it: shuffle the rows before, or make "
+                "larger partitions."
             )
     if len(chunk) < n_chunks:
         warnings.warn(
             f"{len(chunk)} members are trained on {len(np.unique(chunk))} of {n_chunks} "
-            "chunks, and none learns from the others: take more members, or larger "
+            "chunks, and none on the other chunks: take more members, or larger "
             "partitions.",
             stacklevel=8,  # the line that called fit
         )
@@ -216,7 +407,7 @@ def _check_assignment(rows: ChunkedData, chunk: IntArray, n_chunks: int) -> None
 def _fit(
     estimator: Member, data: TrainingData, member: int, assignment: Assignment
 ) -> tuple[Member]:
-    """Train a member where its chunk is."""
+    """Train a member on the worker of its chunk."""
     with naming(int(assignment.chunk[member])):
         sample = assignment.sample(member, data)
         return (fit_member(estimator, data, sample, int(assignment.seeds[member])),)
@@ -229,7 +420,7 @@ def _members(results: list[tuple[Member]]) -> list[Member]:
 def _predict(
     data: TrainingData, members: list[Member], output: Output, cut: Cut | None
 ) -> FloatArray:
-    """Return F of one chunk, zero on rows that members are not weighed on."""
+    """Return F of one chunk, zero on rows that are not for weighing."""
     how: dict[str, Any] = {"classes": data.classes, "output": output}
     if cut is None:
         return predict_all(members, data.X, **how)
@@ -241,7 +432,7 @@ def _predict(
 
 
 def _left_out(targets: TrainingData, number: int, assignment: Assignment) -> BoolArray:
-    """Return the mask of one chunk: False where its members trained."""
+    """Return the mask of one chunk: False where a member trained on the row."""
     mask = np.ones((len(targets), len(assignment.chunk)), dtype=bool)
     for m in np.flatnonzero(assignment.chunk == number):
         mask[assignment.sample(int(m), targets).rows, m] = False
@@ -249,14 +440,14 @@ def _left_out(targets: TrainingData, number: int, assignment: Assignment) -> Boo
 
 
 def _cut(rows: ChunkedData, fraction: float, rng: np.random.RandomState) -> Chunks:
-    """Split a fraction of the rows off within every chunk."""
+    """Split off a fraction of the rows of every chunk."""
     check_fraction(fraction, int(rows.sizes.sum()))
     seeds = draw_seeds(rng, len(rows.facts))
     return rows.targets.map(_split, numbered(len(rows.facts)), fraction, seeds)
 
 
 def _split(targets: TrainingData, number: int, fraction: float, seeds: IntArray) -> Cut:
-    """Return the rows on both sides; what is too small is for weighing."""
+    """Split the rows of a chunk; a chunk that is too small is for weighing only."""
     if np.ceil(fraction * len(targets)) >= len(targets):
         return np.arange(0), np.arange(len(targets))
     return split_rows(targets, fraction, int(seeds[number]))
@@ -268,7 +459,7 @@ def _to_train(data: TrainingData, cut: Cut) -> TrainingData:
 
 
 def _to_weigh_on(rows: ChunkedData, cut: Chunks | None) -> TrainingData:
-    """Return lazy targets and weights; rows that do not count have weight zero."""
+    """Return lazy targets and weights; rows that are not for weighing get weight 0."""
     dtype = np.float64 if rows.labels is None else np.intp
     y = rows.lazily(_y, (), dtype, rows.targets)
     s = None

@@ -1,4 +1,4 @@
-"""Members of one kind, made unlike by the features that they look at."""
+"""RandomSubspaces and Rotations: members that train on different features."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from committee._validation import Interval
 from committee.ensembles.member_features import OnColumns, Rotated
 from committee.members.base import (
     BatchedGenerator,
+    GenerateOptions,
     Generation,
-    Options,
     TrainingData,
 )
 from committee.members.pool import cross_fitted_batches
@@ -25,7 +25,7 @@ _AT_LEAST_ONE = [Interval(Integral, 1, None, closed="left")]
 
 
 class _OtherFeatures(BatchedGenerator):
-    """Members that see all rows, each by features of its own."""
+    """A generator whose members train on all rows, each with its own features."""
 
     n_members: int
 
@@ -41,9 +41,9 @@ class _OtherFeatures(BatchedGenerator):
         data: TrainingData,
         *,
         size: int,
-        **options: Unpack[Options],
+        **options: Unpack[GenerateOptions],
     ) -> Iterator[Generation]:
-        """Train the members of `generate`, `size` of them at a time and on demand."""
+        """Train the members of `generate` lazily, `size` at a time."""
         self._validate_params()
         random = check_random_state(options.get("random_state"))
         how: dict[str, Any] = {**options, "output": self.output, "random_state": random}
@@ -56,14 +56,14 @@ class RandomSubspaces(_OtherFeatures):
 
     f_m(x) = f(x[columns_m])
 
-    No row is left out, so the members are weighed on predictions cross-fitted over five
-    folds, which costs five more fits for each.
+    No row is left out, so members are weighed on predictions cross-fitted over five
+    folds, which takes five more fits for each member.
 
     Parameters
     ----------
     n_members : int, default=100
     max_features : float or int, default=0.5
-        Share of the columns that a member sees, or their number.
+        Fraction or number of the columns of each member.
 
     References
     ----------
@@ -112,17 +112,17 @@ class Rotations(_OtherFeatures):
 
     f_m(x) = f(x' R_m)
 
-    R_m is made of blocks: the principal directions of a few columns, on some of the rows
-    of some classes (`Rotated` has the details). With trees this is the rotation forest.
-    The columns must be numbers, and since principal directions depend on units, of
-    similar scale. Members are weighed on cross-fitted predictions, as those of
+    R_m is block diagonal. Each block holds the principal directions of a few columns, on
+    some of the rows of some classes (see `Rotated`). With trees this is the rotation
+    forest. Columns must be numeric, and of similar scale, because principal directions
+    depend on units. Members are weighed on cross-fitted predictions, as in
     `RandomSubspaces`.
 
     Parameters
     ----------
     n_members : int, default=100
     group_size : int, default=3
-        Columns that are rotated together.
+        Number of columns that are rotated together.
 
     References
     ----------

@@ -1,7 +1,4 @@
-"""Members that see all rows, weighed on predictions of clones that did not.
-
-They are unlike learners (`Pool`), or one learner with many seeds (`RandomInits`).
-"""
+"""Pool and RandomInits: members that see all rows, weighed on cross-fitted predictions."""
 
 from __future__ import annotations
 
@@ -11,52 +8,124 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
+from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import check_array, check_random_state
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from committee._typing import FloatArray, IntArray, Member, Output, RandomState
 from committee._validation import HasMethods, Interval, safe_indexing
 from committee.ensembles.member_features import OnFeatures
-from committee.ensembles.member_names import names_of
+from committee.ensembles.roster import names_of
 from committee.members.base import (
     BatchedGenerator,
+    GenerateOptions,
     Generation,
     Generator,
-    Options,
     Sample,
     TrainingData,
     draw_seeds,
 )
-from committee.members.folds import Fold, folds_of, times_tested
 from committee.members.training import fit_member, run_parallel
 from committee.predictions import predict_one
 
+Fold = tuple[IntArray, IntArray]
+
+
+def folds_of(cv: Any, data: TrainingData, rng: np.random.RandomState) -> list[Fold]:
+    """Return (train, test) rows of each fold.
+
+    `cv` is a number of folds, a splitter, or a list of (train, test) pairs. A number
+    gives shuffled folds, stratified if every class has enough rows.
+    """
+    if isinstance(cv, Integral):
+        return _shuffled(int(cv), data, rng)
+    pairs = cv
+    if hasattr(cv, "split"):
+        pairs = cv.split(data.X, data.y, **_params_of_split(cv, data.fit_params))
+    folds = [(_row_numbers(a, data), _row_numbers(b, data)) for a, b in pairs]
+    for i, (train, test) in enumerate(folds):
+        if not len(train):
+            raise ValueError(f"Fold {i} of cv has no rows to train on.")
+        if len(np.intersect1d(train, test)):
+            raise ValueError(
+                f"Fold {i} of cv tests on rows that it trains on: members would be "
+                "weighed on their own training rows."
+            )
+    if not any(len(test) for _, test in folds):
+        raise ValueError("cv leaves no rows to weigh members on.")
+    return folds
+
+
+def times_tested(folds: list[Fold], n_rows: int) -> IntArray:
+    """Return the number of folds in which each row is tested, (N,)."""
+    tested = [np.unique(test) for _, test in folds]
+    return np.bincount(np.concatenate(tested), minlength=n_rows)
+
+
+def _shuffled(
+    n_splits: int, data: TrainingData, rng: np.random.RandomState
+) -> list[Fold]:
+    N = len(data)
+    if n_splits > N:
+        raise ValueError(
+            f"Cannot cross-fit {n_splits} folds on {N} rows (n_samples={N}). Take "
+            "fewer folds, or weigh_on='train'."
+        )
+    splitter = KFold
+    if data.n_classes is not None and np.bincount(data.y).min() >= n_splits:
+        splitter = StratifiedKFold
+    splits = splitter(n_splits, shuffle=True, random_state=rng)
+    return list(splits.split(np.zeros(N), data.y))
+
+
+def _row_numbers(rows: Any, data: TrainingData) -> IntArray:
+    """Return row numbers, also for a mask; raise ValueError if out of range."""
+    rows = np.asarray(rows)
+    if rows.dtype == bool and len(rows) == len(data):
+        return np.flatnonzero(rows)
+    if rows.size and not (rows.min() >= 0 and rows.max() < len(data)):
+        raise ValueError(
+            f"cv must number the {len(data)} rows from 0 on. Got rows from "
+            f"{rows.min()} to {rows.max()}."
+        )
+    return np.unique(rows.astype(np.intp))
+
+
+def _params_of_split(splitter: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the metadata that the splitter requests, such as groups."""
+    if not given:
+        return {}
+    to_split = MethodMapping().add(caller="fit", callee="split")
+    router = MetadataRouter(owner=splitter).add(
+        splitter=splitter, method_mapping=to_split
+    )
+    return dict(router.route_params(caller="fit", params=given).splitter.split)
+
 
 class Pool(Generator):
-    """Train a list of unlike learners, or settings, each on all rows.
+    """Train a list of different learners, or settings, each on all rows.
 
-    Where members differ in kind, weighting and pruning pay most. No row is left
-    out: the members are weighed on cross-fitted predictions, made by clones
-    that did not see the row's fold, and then fitted on all rows. A `random_state`
-    that an estimator was given stays; the others are seeded by the committee.
+    Weighting and pruning gain most if members are of different kinds. Members are
+    weighed on cross-fitted predictions, and then fitted on all rows. A `random_state` set
+    on an estimator is kept; the committee seeds the others.
 
     Parameters
     ----------
     estimators : list of estimators, or of (name, estimator) pairs
     n_splits : int, default=5
-        Folds of the cross-fit, shuffled, by class where there are enough rows.
-    cv : int, splitter or list of (train, test), optional
-        Other folds, in place of `n_splits`: any splitter of scikit-learn. `groups` are
-        given to the committee's `fit` for those that ask for them, such as
-        `GroupKFold`. Members are not weighed on rows that no fold tests, such as the
-        first of a `TimeSeriesSplit`; rows that several folds test have the mean of the
-        predictions. A `random_state` is the splitter's own.
+        Number of folds of the cross-fit: shuffled, and stratified if possible.
+    cv : int, splitter or list of (train, test), default=None
+        Folds used instead of `n_splits`. A splitter that needs `groups`, such as
+        `GroupKFold`, gets those passed to the committee's `fit`. Rows that no fold tests,
+        such as the first of a `TimeSeriesSplit`, are not used to weigh members; for rows
+        that several folds test, predictions are averaged.
 
     Attributes
     ----------
     n_members : int
     names : list of str
-        The given names; otherwise those of the classes, behind a pipeline that of
-        its last step, with a number where there are several. No two are the same.
+        The given names. A member without a name is named after its class, or after the
+        last step of its pipeline, with a number if several have the same class.
 
     Examples
     --------
@@ -72,9 +141,6 @@ class Pool(Generator):
     >>> int(committee.fit(X, y).weights_.argmax())
     0
     """
-
-    #: Files of older versions have none.
-    cv: Any = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimators": [list, tuple],
@@ -96,7 +162,7 @@ class Pool(Generator):
 
     @property
     def splitter(self) -> Any:
-        """The splitter, which may ask for metadata; None for a number or a list."""
+        """The splitter, which may request metadata; None for a number or a list."""
         return self.cv if hasattr(self.cv, "split") else None
 
     @property
@@ -119,17 +185,17 @@ class Pool(Generator):
 
     @property
     def names(self) -> list[str]:
-        """One name for each member, no two the same."""
+        """A different name for each member."""
         return names_of(self.estimators)
 
     def generate(
-        self, estimator: Member, data: TrainingData, **options: Unpack[Options]
+        self, estimator: Member, data: TrainingData, **options: Unpack[GenerateOptions]
     ) -> Generation:
         """Train the members; see `Generator.generate`. `estimator` must be None."""
         self._validate_params()
         if estimator is not None:
             raise ValueError(
-                "A Pool brings its own estimators: leave 'estimator' at None. Got "
+                "A Pool has its own estimators: leave 'estimator' at None. Got "
                 f"{type(estimator).__name__} instead."
             )
         if not self.estimators:
@@ -148,16 +214,16 @@ class Pool(Generator):
 class RandomInits(BatchedGenerator):
     """Train every member on all rows; only its seed differs (chapter 4.3, 1).
 
-    Worth it where training itself is random, as for neural networks. No row is
-    left out, so the members are weighed on predictions cross-fitted over five
-    folds, which costs five more fits for each.
+    This helps if training itself is random, as for neural networks. No row is left out,
+    so members are weighed on predictions cross-fitted over five folds, which takes five
+    more fits for each member.
 
     Parameters
     ----------
     n_members : int, default=100
     noise : float, default=0.0
-        Every member trains on numbers of its own: X plus normal noise of this many
-        standard deviations of each column. A further source of difference.
+        Standard deviation of normal noise that is added to X, separately for each
+        member, in units of the standard deviation of each column.
 
     Examples
     --------
@@ -186,21 +252,21 @@ class RandomInits(BatchedGenerator):
         data: TrainingData,
         *,
         size: int,
-        **options: Unpack[Options],
+        **options: Unpack[GenerateOptions],
     ) -> Iterator[Generation]:
-        """Train the members of `generate`, `size` of them at a time and on demand."""
+        """Train the members of `generate` lazily, `size` at a time."""
         self._validate_params()
         member = WithNoise(estimator, self.noise) if self.noise else estimator
         batches = cross_fitted_batches(
             [member] * self.n_members, data, size=size, output=self.output, **options
         )
         for batch in batches:
-            # What noise was for is over: the member itself predicts.
+            # Noise is for training only: the fitted estimator itself predicts.
             yield replace(batch, members=[_plain(member) for member in batch.members])
 
 
 class WithNoise(OnFeatures):
-    """An estimator that is trained on X with noise, and predicts from X as it is."""
+    """An estimator that is trained on X with noise, and predicts from X without."""
 
     def __init__(
         self, estimator: Member, noise: float, *, random_state: RandomState = None
@@ -232,7 +298,7 @@ def cross_fitted_batches(
     random_state: RandomState = None,
     **options: Any,
 ) -> Iterator[Generation]:
-    """Yield `cross_fitted` members, `size` of them at a time, five folds for all."""
+    """Yield `cross_fitted` members, `size` at a time, with the same five folds."""
     random = check_random_state(random_state)
     seeds = draw_seeds(random, len(estimators))
     folds: list[Fold] = []
@@ -266,9 +332,9 @@ def cross_fitted(
 
         F[n, m] = prediction of row n by a clone of m trained without n's fold
 
-    Folds are the same for all members: see `folds_of`. Where several test a row it is
-    the mean, where none does F has no such row. The mask is None: F counts everywhere.
-    Seeds that estimators were given stay.
+    Folds are the same for all members: see `folds_of`. Predictions of a row that several
+    folds test are averaged; rows that no fold tests are not in F. The mask is None,
+    because all of F is held out. Seeds set on estimators are kept.
     """
     rng = check_random_state(random_state)
     seeds = draw_seeds(rng, len(estimators))
@@ -291,7 +357,7 @@ def _cross_fitted(
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> Generation:
-    """Fit every estimator by its seed, on all rows and without each fold."""
+    """Fit every estimator with its seed: on all rows, and without each fold."""
     jobs = (
         (_fit_and_cross_fit, estimator, data, folds, int(seed), output, keep_seeds)
         for estimator, seed in zip(estimators, seeds, strict=True)

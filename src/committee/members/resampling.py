@@ -1,4 +1,4 @@
-"""Members of one kind, made unlike by the rows that they train on."""
+"""Bagging, CrossSplits and MiniBatches: members that train on different rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _AT_LEAST_TWO = [Interval(Integral, 2, None, closed="left")]
 
 
 class _Resampling(BatchedGenerator):
-    """Members that differ by the rows they train on."""
+    """A generator whose members train on different rows of the data."""
 
     n_members: int
 
@@ -36,7 +36,7 @@ class _Resampling(BatchedGenerator):
         """Return the rows of one member."""
 
     def n_seeds(self) -> int:
-        """How many seeds `sample` draws on."""
+        """Return the number of seeds that `sample` needs."""
         return self.n_members
 
     def batches(
@@ -50,7 +50,7 @@ class _Resampling(BatchedGenerator):
         random_state: RandomState = None,
         verbose: bool = False,
     ) -> Iterator[Generation]:
-        """Train the members of `generate`, `size` of them at a time and on demand."""
+        """Train the members of `generate` lazily, `size` at a time."""
         self._validate_params()
         rng = check_random_state(random_state)
         row_seeds = draw_seeds(rng, self.n_seeds())
@@ -78,11 +78,11 @@ class _Resampling(BatchedGenerator):
 class Bagging(_Resampling):
     """Train each member on a bootstrap sample of all rows (chapter 4.3, 2).
 
-    N rows are drawn with replacement, in proportion to `sample_weight` where
-    there is one. About 36.8 % of the rows are left out of each member: it is
-    weighed on those. A repeated row is one row with a count where the learner
-    takes `sample_weight`. Of a Dask collection each member sees a bootstrap sample of
-    one chunk, where it is trained.
+    N rows are drawn with replacement, in proportion to `sample_weight` if given. Each
+    member leaves out about 36.8 % of the rows, and is weighed on these. If the learner
+    takes `sample_weight`, a repeated row is passed once, with its count as weight. With a
+    Dask collection, each member trains on a bootstrap sample of one chunk, on the worker
+    that has it.
 
     Parameters
     ----------
@@ -114,12 +114,12 @@ class Bagging(_Resampling):
         return Sample.drawn(drawn, N)
 
     def of_chunk(self, n_members: int, n_rows: int, total: int) -> Bagging:
-        """Return the generator of the members of one chunk of the rows."""
+        """Return the generator for the members of one chunk of the rows."""
         return Bagging(n_members)
 
 
 class _Splitting(_Resampling):
-    """Members made from fresh random splits of the rows into parts."""
+    """A generator that splits the rows at random into parts, anew in each repeat."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_splits": _AT_LEAST_TWO,
@@ -136,11 +136,11 @@ class _Splitting(_Resampling):
         return self.n_splits * self.repeats
 
     def n_seeds(self) -> int:
-        """Return the number of splits: each has a seed."""
+        """Return the number of splits; each needs one seed."""
         return self.repeats
 
     def _parts(self, member: int, n_rows: int, seeds: IntArray) -> list[IntArray]:
-        """Return the parts of the split that the member belongs to, its own first."""
+        """Return the parts of the member's split, with the member's own part first."""
         self._check_splits(n_rows)
         repeat, k = divmod(member, self.n_splits)
         order = np.random.RandomState(seeds[repeat]).permutation(n_rows)
@@ -148,7 +148,7 @@ class _Splitting(_Resampling):
         return [parts[k], *parts[:k], *parts[k + 1 :]]
 
     def _check_splits(self, n_rows: int) -> None:
-        """Refuse more parts than rows."""
+        """Raise ValueError for more parts than rows."""
         if self.n_splits > n_rows:
             raise ValueError(
                 f"{type(self).__name__} cannot make {self.n_splits} parts of "
@@ -159,8 +159,8 @@ class _Splitting(_Resampling):
 class CrossSplits(_Splitting):
     """Train each member on all but one part of a random split (chapter 4.3, 3).
 
-    Every repeat splits the rows into `n_splits` parts afresh; member k leaves
-    out part k and is weighed on it.
+    Every repeat splits the rows anew into `n_splits` parts; member k leaves out part k
+    and is weighed on it.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ class CrossSplits(_Splitting):
     """
 
     def sample(self, member: int, data: TrainingData, seeds: IntArray) -> Sample:
-        """Return the rows of all parts but the member's own."""
+        """Return the rows of all parts except the member's own."""
         _, *others = self._parts(member, len(data), seeds)
         return Sample.of(np.sort(np.concatenate(others)), data)
 
@@ -188,11 +188,11 @@ class CrossSplits(_Splitting):
 class MiniBatches(_Splitting):
     """Train each member on one part of a random split only (chapter 4.3, 4).
 
-    Cheap and diverse, for large data. With `repeats=1` the members train on a
-    disjoint partition of the rows. Each is weighed on everything else. Of a Dask
-    collection each member sees a part of one chunk, where it is trained: a chunk is
-    split into parts of N / n_splits rows, or into two where it is smaller than that
-    and has several members.
+    This is fast for large data, and the members differ much. With `repeats=1` they train
+    on disjoint parts of the rows. Each member is weighed on all other rows. With a Dask
+    collection each member trains on a part of one chunk, on the worker that has it. A
+    chunk is split into parts of N / n_splits rows; a smaller chunk with several members
+    is split into two parts.
 
     Parameters
     ----------
@@ -217,9 +217,9 @@ class MiniBatches(_Splitting):
         return Sample.of(np.sort(own), data)
 
     def of_chunk(self, n_members: int, n_rows: int, total: int) -> MiniBatches:
-        """Return the generator of the members of one chunk of the rows."""
+        """Return the generator for the members of one chunk of the rows."""
         self._check_splits(total)
-        # Two parts at least, or members of the chunk would all see the same rows.
+        # At least two parts, so that members of a chunk train on different rows.
         fewest = min(2, n_members, n_rows)
         parts = max(fewest, round(n_rows * self.n_splits / total))
         return MiniBatches(parts, -(-n_members // parts))
@@ -228,7 +228,7 @@ class MiniBatches(_Splitting):
 def _gathered(
     results: Iterator[Any], n_members: int, data: TrainingData, held_out: bool
 ) -> Generation:
-    """Return the trained members, and F and the mask of the rows they left out."""
+    """Return the trained members, with F and the mask of the rows they left out."""
     if not held_out:
         return Generation([member for member, _, _ in results])
     members: list[Member] = []
@@ -248,7 +248,7 @@ def _fit_and_predict(
     seed: int,
     output: Output | None,
 ) -> tuple[Member, IntArray | None, FloatArray | None]:
-    """Train a member; with `output`, predict the rows it did not see as well."""
+    """Train a member; with `output`, also predict the rows that it left out."""
     member = fit_member(estimator, data, sample, seed)
     if output is None:
         return member, None, None

@@ -1,4 +1,4 @@
-"""Train one member, or many at once with their failures explained."""
+"""Training of one member, or of many in parallel; errors name the member."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _FETCHED_AT_ONCE = 20
 
 
 class MemberFitError(ValueError):
-    """A member could not be trained; the exception behind it is its cause.
+    """A member could not be trained; `__cause__` is the original exception.
 
     Attributes
     ----------
     index : int
-        Which member failed.
+        Number of the member that failed.
     members : list
-        The members that were finished before it, in order.
+        The members trained before it, in order.
 
     Examples
     --------
@@ -59,12 +59,12 @@ class MemberFitError(ValueError):
         self.members = members
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Survive the way back from a worker process."""
+        """Return what pickle needs, so that worker processes can raise it."""
         return type(self), (str(self), self.index, self.members)
 
 
 class _Failure:
-    """An exception on its way back from a worker."""
+    """An exception returned by a worker."""
 
     def __init__(self, index: int, kind: str, error: Exception) -> None:
         self.index = index
@@ -82,9 +82,9 @@ def fit_member(
 ) -> Member:
     """Return a clone of the estimator, trained on the sample.
 
-    A learner that takes `sample_weight` gets the weights. For one that does
-    not, counts become repeated rows and weights become a weighted resample. With
-    `keep_seeds`, a `random_state` that the user has set stays.
+    Weights are passed as `sample_weight` if the learner takes it. Otherwise counts become
+    repeated rows, and weights become a weighted resample. With `keep_seeds`, a
+    `random_state` that is set is kept.
     """
     member = clone(estimator)
     set_random_states(member, seed, only_unset=keep_seeds)
@@ -103,7 +103,7 @@ def fit_member(
             safe_indexing(data.X, rows), y, **index_params(data.X, params, indices=rows)
         )
     except ValueError as error:
-        # A learner that refuses a single class could only predict it throughout.
+        # A learner that needs two classes is replaced by the constant prediction.
         one_class = data.n_classes is not None and np.ptp(y) == 0
         if not (one_class and re.search(r"\bclass(es)?\b", str(error))):
             raise
@@ -114,7 +114,7 @@ def fit_member(
 def set_random_states(
     estimator: Member, seed: int, *, only_unset: bool = False
 ) -> None:
-    """Give every `random_state` of the estimator and its parts its own seed."""
+    """Set every `random_state` of the estimator and its parts, each to its own seed."""
     rng = np.random.RandomState(seed)
     names = [
         name
@@ -137,8 +137,8 @@ def run_parallel(
 ) -> Iterator[Any]:
     """Yield the results of independent (function, *args) jobs, in order.
 
-    Each result is a tuple whose first entry is the fitted member. A job that
-    fails raises MemberFitError, which carries the finished ones.
+    Each result is a tuple whose first entry is the fitted member. A job that fails raises
+    MemberFitError, which holds the members trained before.
     """
     feed = _Feed(jobs)
     results = results_of((delayed(_guarded)(i, *job) for i, job in feed), n_jobs)
@@ -148,21 +148,21 @@ def run_parallel(
 def run_in_turn(
     jobs: Iterable[tuple[Any, ...]], total: int, *, label: str, verbose: bool
 ) -> Iterator[Any]:
-    """Yield results like `run_parallel`; a job is taken after the last ended."""
+    """Yield results like `run_parallel`, one job after the other."""
     feed = _Feed(jobs)
     results = (_guarded(i, *job) for i, job in feed)
     yield from _checked(results, feed, total, label, verbose)
 
 
 class Configured:
-    """A function that runs elsewhere under scikit-learn's settings of here."""
+    """A function that runs on a worker with the scikit-learn settings of this process."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
         self.config = get_config()
 
     def __call__(self, *args: Any) -> Any:
-        """Return what the function returns."""
+        """Call the function with these settings."""
         with config_context(**self.config):
             return self.function(*args)
 
@@ -170,7 +170,7 @@ class Configured:
 def begin_on_chunks(
     function: Any, estimator: Member, data: Chunks, *args: Any, verbose: bool
 ) -> Chunks:
-    """Begin function(estimator, v_c, i, *args) for the i-th of some chunks.
+    """Start function(estimator, v_c, i, *args) for the i-th of some chunks.
 
     Each job runs on a worker that has its chunk, and its result stays there.
     """
@@ -205,11 +205,11 @@ class _Feed:
 def _checked(
     results: Iterator[Any], feed: _Feed, total: int, label: str, verbose: bool
 ) -> Iterator[Any]:
-    """Yield good results, and turn the first failure into MemberFitError."""
+    """Yield results; raise MemberFitError for the first failure."""
     finished: list[Member] = []
     for result in track(results, total, label, verbose):
         if isinstance(result, _Failure):
-            # No worker is killed: jobs that run end, and no new ones begin.
+            # Running jobs end, and no new ones start.
             feed.stopped = True
             for _ in results:
                 pass
@@ -226,7 +226,7 @@ def _checked(
 
 
 def _guarded(index: int, function: Any, *args: Any) -> Any:
-    """Run a job and return its exception rather than raise it in the worker."""
+    """Run a job; return an exception instead of raising it in the worker."""
     try:
         return function(*args)
     except Exception as error:  # noqa: BLE001 (it is raised again, with its index)
@@ -234,7 +234,7 @@ def _guarded(index: int, function: Any, *args: Any) -> Any:
 
 
 def _portable(error: Exception) -> Exception:
-    """Return an exception that can leave the process: itself, or its text."""
+    """Return the exception if it can be pickled, otherwise one with its text."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:  # noqa: BLE001 (whatever stops it, the text gets through)
@@ -243,7 +243,7 @@ def _portable(error: Exception) -> Exception:
 
 
 def _takes_sample_weight(member: Member) -> bool:
-    """Whether fit accepts sample_weight, under routing whether it requests it."""
+    """Whether `fit` takes sample_weight, or with metadata routing requests it."""
     member = _innermost(member)
     if routing_enabled():
         routing = get_routing_for_object(member)
@@ -252,7 +252,7 @@ def _takes_sample_weight(member: Member) -> bool:
 
 
 def _routed(member: Member, params: dict[str, Any]) -> dict[str, Any]:
-    """Return those of the parameters that this member requested."""
+    """Return the parameters that this member requests."""
     if not params:
         return {}
     member = _innermost(member)
@@ -262,14 +262,14 @@ def _routed(member: Member, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _innermost(member: Member) -> Member:
-    """Return the estimator that takes what `fit` of one on other features hands on."""
+    """Return the estimator inside wrappers that change features."""
     while isinstance(member, OnFeatures):
         member = member.estimator
     return member
 
 
 def _spread(sample: Sample, n_rows: int) -> Any:
-    """Return the weights at their rows, so that they are cut like other params."""
+    """Return weights of all N rows, zero outside the sample."""
     assert sample.weights is not None
     full = np.zeros(n_rows)
     full[sample.rows] = sample.weights

@@ -1,21 +1,8 @@
-"""Experts that are trained together with their gate."""
+"""Mixtures: experts that are trained together with their gate."""
 
-from committee.mixtures.experts import (
-    HierarchicalMixtureClassifier,
-    HierarchicalMixtureRegressor,
+from committee.mixtures.mixture import (
     MixtureOfExpertsClassifier,
     MixtureOfExpertsRegressor,
 )
-from committee.mixtures.gated_ensemble import (
-    GatedEnsembleClassifier,
-    GatedEnsembleRegressor,
-)
 
-__all__ = [
-    "GatedEnsembleClassifier",
-    "GatedEnsembleRegressor",
-    "HierarchicalMixtureClassifier",
-    "HierarchicalMixtureRegressor",
-    "MixtureOfExpertsClassifier",
-    "MixtureOfExpertsRegressor",
-]
+__all__ = ["MixtureOfExpertsClassifier", "MixtureOfExpertsRegressor"]

@@ -1,40 +1,46 @@
-"""EM for mixtures of experts: responsibilities, then experts and gates.
+"""EM for mixtures of experts, assignment="soft": every row belongs to each expert in part.
 
     E:  r_nm ~ g_m(x_n) p(y_n | f_m(x_n))
-    M:  expert m is fitted with sample weights s_n r_nm, its noise is their weighted mean
-        squared error, and the gates are multinomial regressions on s_n r_nm
+    M:  expert m is fitted with sample weights s_n r_nm, noise_m is its weighted mean
+        squared error, and the gate is fitted to s_n r_nm
 
-(Jacobs, Jordan, Nowlan and Hinton 1991; Jordan and Jacobs 1994.) The likelihood,
-penalised by the gates, never falls where experts and gates are fitted to their optimum.
+(Jacobs, Jordan, Nowlan and Hinton 1991; Jordan and Jacobs 1994.) The penalised likelihood
+never falls if experts and gate are fitted to their optimum.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.base import clone
+from sklearn.cluster import KMeans
 
 from committee._typing import FloatArray, IntArray, Member
+from committee.mixtures.gate_tree import GateTree
 from committee.predictions import predict_all
 
-#: The least probability of a class, and the least noise as a share of the variance of y:
-#: an expert that is sure and wrong must not take all likelihood away.
+#: Smallest probability of a class, and smallest noise as a share of the variance of y:
+#: the likelihood of an expert that is certain and wrong stays finite.
 _LEAST_PROBABILITY = 1e-9
 _LEAST_NOISE = 1e-6
+#: Share of equal responsibilities at the start, so that no expert begins without rows.
+_EQUAL_SHARE = 0.1
 
 
 @dataclass(frozen=True)
 class Data:
-    """Rows: X, Z (columns scaled, after a column of ones), y, row weights s."""
+    """Rows that a mixture is fitted on, or stopped by."""
 
     X: FloatArray
+    #: The columns of X scaled, after a column of ones.
     Z: FloatArray
     y: FloatArray | IntArray
+    #: Row weights.
     s: FloatArray
-    #: The class codes, None for regression.
+    #: The class codes 0..K-1; None for regression.
     classes: IntArray | None
 
     def at(self, rows: Any) -> Data:
@@ -44,53 +50,41 @@ class Data:
         )
 
 
-class MixtureGate(Protocol):
-    """A gate that is fitted to responsibilities: `GateTree` or `ClassifierGate`."""
-
-    def log_weights(self, X: FloatArray, Z: FloatArray) -> FloatArray:
-        """Return log g (N, M)."""
-
-    def fitted(self, X: FloatArray, Z: FloatArray, W: FloatArray) -> MixtureGate:
-        """Return the gate of soft targets W (N, M)."""
-
-    def price(self) -> float:
-        """Return what is subtracted from the log-likelihood."""
-
-
 @dataclass(frozen=True)
 class Mixture:
-    """Fitted experts, their noise variances (M,) or None for classes, and the gate."""
+    """Fitted experts and their gate."""
 
     experts: list[Member]
+    #: Variance of the noise of each expert, (M,); None for classes.
     noise: FloatArray | None
-    gate: MixtureGate
+    gate: GateTree
 
     def log_joint(self, data: Data) -> FloatArray:
         """Return log g_m(x_n) p(y_n | f_m(x_n)), (N, M)."""
         F = predict_all(self.experts, data.X, classes=data.classes)
-        log_g = self.gate.log_weights(data.X, data.Z)
+        log_g = self.gate.log_weights(data.Z)
         return log_g + log_densities(F, data.y, self.noise)
 
 
 @dataclass
 class Trace:
-    """What an EM run came to: the best mixture, and the likelihood after each step."""
+    """The best mixture of an EM run, and the likelihood after each step."""
 
     mixture: Mixture
-    #: Penalised log-likelihood of the rows that it was fitted on.
+    #: Penalised log-likelihood of the rows of the fit.
     fitted: list[float] = field(default_factory=list)
-    #: Mean log-likelihood of rows that were held out, empty without any.
+    #: Mean log-likelihood of held-out rows; empty without any.
     held_out: list[float] = field(default_factory=list)
     converged: bool = False
 
     @property
     def best(self) -> float:
-        """The largest likelihood, on held-out rows where there are some."""
+        """The largest likelihood, on held-out rows if there are any."""
         return max(self.held_out or self.fitted)
 
 
 def log_densities(F: FloatArray, y: Any, noise: FloatArray | None) -> FloatArray:
-    """Return log p(y_n | f_m(x_n)): Gaussian of variance `noise`, or of the class."""
+    """Return log p(y_n | f_m(x_n)), (N, M): a Gaussian of variance `noise`, or classes."""
     if noise is None:
         p = F[np.arange(len(y)), :, y]
         return np.log(np.maximum(p, _LEAST_PROBABILITY))
@@ -103,15 +97,18 @@ def maximise(
     data: Data,
     R: FloatArray,
     expert: Member,
-    gate: MixtureGate,
+    gate: GateTree,
     before: Mixture | None = None,
 ) -> Mixture:
-    """Return the mixture of the M step, for responsibilities R (N, M)."""
+    """Return the mixture of the M step, for responsibilities R (N, M).
+
+    An expert without responsibility for any row stays as in the mixture `before`.
+    """
     W = R * data.s[:, None]
     experts = []
     for m in range(R.shape[1]):
         if before is not None and W[:, m].sum() <= 1e-12 * data.s.sum():
-            experts.append(before.experts[m])  # nothing to learn from
+            experts.append(before.experts[m])
         else:
             weights = np.ascontiguousarray(W[:, m])
             experts.append(clone(expert).fit(data.X, data.y, sample_weight=weights))
@@ -124,24 +121,24 @@ def maximise(
         size = np.maximum(W.sum(axis=0), np.finfo(float).tiny)
         squares = (W * (F - data.y[:, None]) ** 2).sum(axis=0) / size
         noise = np.maximum(squares, max(least, np.finfo(float).tiny))
-    return Mixture(experts, noise, gate.fitted(data.X, data.Z, W))
+    return Mixture(experts, noise, gate.fitted(data.Z, W))
 
 
 def run_em(
     data: Data,
     start: FloatArray,
     expert: Member,
-    gate: MixtureGate,
+    gate: GateTree,
     *,
     max_iter: int,
     tol: float,
     held_out: Data | None = None,
     patience: int = 5,
 ) -> Trace:
-    """Return the mixture that EM finds from responsibilities `start` (N, M).
+    """Return the trace of EM from responsibilities `start` (N, M).
 
-    It ends when a step gains less than `tol` for each row, or with `held_out` rows when
-    their likelihood has not risen for `patience` steps; the best of them is returned.
+    EM ends when a step gains less than `tol` per row. With `held_out` rows it ends when
+    their likelihood has not risen for `patience` steps. The trace has the best mixture.
     """
     mixture = maximise(data, start, expert, gate)
     trace = Trace(mixture)
@@ -164,8 +161,40 @@ def run_em(
 
 
 def _is_over(trace: Trace, least: float, patience: int) -> bool:
-    """Whether the last step, or the last few, have gained too little."""
+    """Return True if EM has converged, by the rule of `run_em`."""
     if trace.held_out:
         n_since = len(trace.held_out) - 1 - int(np.argmax(trace.held_out))
         return n_since >= patience
     return len(trace.fitted) > 1 and trace.fitted[-1] - trace.fitted[-2] < least
+
+
+def first_responsibilities(data: Data, n_experts: int, seed: int) -> FloatArray:
+    """Return responsibilities (N, M) by the cells of k-means, softened."""
+    points = data.Z[:, 1:]
+    n_cells = min(n_experts, len(np.unique(points, axis=0)))
+    means = KMeans(n_cells, n_init=1, random_state=seed)
+    means.fit(points, sample_weight=data.s)
+    # Cells are sorted along their main direction: the nodes of a tree begin with few cuts.
+    centres = means.cluster_centers_ - means.cluster_centers_.mean(axis=0)
+    along = centres @ np.linalg.svd(centres, full_matrices=False)[2][0]
+    cells = np.argsort(np.argsort(along, kind="stable"))[means.labels_]
+    R: FloatArray = (1.0 - _EQUAL_SHARE) * np.eye(n_experts)[cells]
+    return R + _EQUAL_SHARE / n_experts
+
+
+def run_from_cells(
+    data: Data, seed: int, expert: Member, gate: GateTree, **options: Any
+) -> Trace:
+    """Run EM from the cells of k-means, all with the same seed; see `run_em`."""
+    if gate.classifier is not None:
+        gate = replace(gate, classifier=seeded(gate.classifier, seed))
+    start = first_responsibilities(data, gate.n_experts, seed)
+    return run_em(data, start, seeded(expert, seed), gate, **options)
+
+
+def seeded(estimator: Member, seed: int) -> Member:
+    """Return an unfitted clone with this seed, if it takes one."""
+    made = clone(estimator)
+    if "random_state" in made.get_params():
+        made.set_params(random_state=seed)
+    return made

@@ -1,6 +1,6 @@
 """GENERATE: neural networks, many trained as one tensor."""
 
-from committee.networks.estimators import NetworkClassifier, NetworkRegressor
 from committee.networks.generator import Networks
+from committee.networks.network import NetworkClassifier, NetworkRegressor
 
 __all__ = ["NetworkClassifier", "NetworkRegressor", "Networks"]

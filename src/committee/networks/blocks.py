@@ -1,4 +1,4 @@
-"""Members that are trained side by side, in blocks of the cache's size, or as one."""
+"""Training of many members: in blocks that fit into the cache, or jointly."""
 
 from __future__ import annotations
 
@@ -12,32 +12,21 @@ from sklearn.utils.parallel import delayed
 
 from committee._parallel import results_of
 from committee._typing import IntArray
-from committee.networks.adapters import SharedLayers
-from committee.networks.interruption import Interruption
-from committee.networks.layers import SeparateLayers
-from committee.networks.layout import Layout, Tensor, initial_weights
-from committee.networks.rows import STOP_CHUNK, MemberRows, Problem
-from committee.networks.training import Report, Settings, train
+from committee.networks.early_stopping import STOP_CHUNK, MemberRows
+from committee.networks.layers import SeparateLayers, Tensor, initial_weights
+from committee.networks.shared_layers import SharedLayers
+from committee.networks.training import Interruption, Report, TrainingSettings, train
+from committee.networks.training_arrays import TrainingArrays
 
-#: Bytes of the arrays of a step: larger blocks leave the cache, and smaller ones pay
-#: for every call of NumPy. With 1 MiB of L2 for a core, blocks of 16 to 100 members of
-#: 50 units take the same time for a step, within a tenth.
+#: Bytes of the arrays of a step. Larger blocks do not fit into the cache; smaller blocks
+#: need more calls of NumPy. With 1 MiB of L2 cache for each core, blocks of 16 to 100
+#: members with 50 units take the same time for a step, within a tenth.
 _CACHE = 4 * 2**20
 
 
 @dataclass(frozen=True)
-class Kind:
-    """What networks of one kind have in common."""
-
-    layout: Layout
-    activation: Any
-    dropout: float
-    settings: Settings
-
-
-@dataclass(frozen=True)
 class Block:
-    """Members that are trained as one tensor, by their numbers, rows and seeds."""
+    """Members trained as one tensor: their numbers, rows and seeds."""
 
     members: IntArray
     rows: list[MemberRows]
@@ -48,8 +37,8 @@ class Block:
 class TrainedNetwork:
     """One plain network: matrices (in + 1, out), for standardised rows.
 
-    `halves` are the same after the epochs with the least loss on each half of the rows to
-    be stopped on. `finished` is False where Ctrl-C came before its end.
+    `halves` holds the matrices after the epochs with the least loss on each half of the
+    validation rows. `finished` is False if Ctrl-C ended the training early.
     """
 
     matrices: list[Tensor]
@@ -59,30 +48,30 @@ class TrainedNetwork:
     finished: bool
 
 
-def bytes_of_row(kind: Kind) -> int:
+def bytes_of_row(settings: TrainingSettings) -> int:
     """Return the bytes of one member's arrays for one row of a training step."""
-    sizes = kind.layout.sizes
-    hidden = (4 if kind.dropout else 3) * sum(sizes[1:-1])
+    sizes = settings.layout.sizes
+    hidden = (4 if settings.dropout else 3) * sum(sizes[1:-1])
     return 4 * (sizes[0] + 1 + hidden + 3 * sizes[-1])
 
 
-def bytes_of_weights(kind: Kind) -> int:
+def bytes_of_weights(settings: TrainingSettings) -> int:
     """Return the bytes of one member's weights, gradient, moments and copies."""
-    return 4 * 9 * kind.layout.n_parameters
+    return 4 * 9 * settings.layout.n_parameters
 
 
 def blocks_of(
-    kind: Kind,
+    settings: TrainingSettings,
     rows: Sequence[MemberRows],
     seeds: Sequence[np.random.SeedSequence],
     *,
     max_bytes: int,
     n_jobs: int | None,
 ) -> list[Block]:
-    """Return blocks of members with equally many training rows each."""
+    """Return blocks of members; all in a block have the same number of training rows."""
     longest = max(len(each.train) for each in rows)
-    batch = max(STOP_CHUNK, min(kind.settings.batch_size, longest))
-    step = batch * bytes_of_row(kind) + bytes_of_weights(kind)
+    batch = max(STOP_CHUNK, min(settings.batch_size, longest))
+    step = batch * bytes_of_row(settings) + bytes_of_weights(settings)
     of_rows = max(8 * len(each.train) + 12 * len(each.stop) for each in rows)
     most = max(1, min(_CACHE // step, max_bytes // (step + of_rows)))
     counts = np.array([len(each.train) for each in rows])
@@ -100,20 +89,27 @@ def blocks_of(
 
 
 def train_block(
-    kind: Kind,
-    problem: Problem,
+    settings: TrainingSettings,
+    arrays: TrainingArrays,
     block: Block,
     interruption: Interruption | None = None,
     report: Report | None = None,
 ) -> list[TrainedNetwork | None]:
-    """Return the networks of a block, None for each where it did not begin."""
+    """Return the networks of a block; None for each if it did not begin."""
     if interruption is not None and interruption.asked:
         return [None] * len(block.rows)
     randoms = [np.random.default_rng(seed) for seed in block.seeds]
-    theta = np.stack([initial_weights(kind.layout, random) for random in randoms])
-    layers = SeparateLayers(kind.layout, theta, kind.activation, kind.dropout)
-    given = layers, problem, block.rows, randoms, kind.settings
+    layers = _separate_layers(settings, randoms)
+    given = layers, arrays, block.rows, randoms, settings
     return _trained(*given, interruption, report)
+
+
+def _separate_layers(
+    settings: TrainingSettings, randoms: Sequence[np.random.Generator]
+) -> SeparateLayers:
+    """Return networks with their initial weights, drawn by each member's generator."""
+    theta = np.stack([initial_weights(settings.layout, random) for random in randoms])
+    return SeparateLayers(settings.layout, theta, settings.activation, settings.dropout)
 
 
 def _trained(layers: Any, *args: Any) -> list[TrainedNetwork | None]:
@@ -137,25 +133,25 @@ def _trained(layers: Any, *args: Any) -> list[TrainedNetwork | None]:
 
 
 def train_blocks(
-    kind: Kind,
-    problem: Problem,
+    settings: TrainingSettings,
+    arrays: TrainingArrays,
     blocks: Sequence[Block],
     *,
     n_jobs: int | None,
     interruption: Interruption,
     report: Report | None,
 ) -> Iterator[list[TrainedNetwork | None]]:
-    """Yield the networks of all blocks, in order: threads run NumPy side by side."""
+    """Yield the networks of all blocks, in order; blocks run in parallel threads."""
     calls = (
-        delayed(train_block)(kind, problem, block, interruption, report)
+        delayed(train_block)(settings, arrays, block, interruption, report)
         for block in blocks
     )
     return results_of(calls, n_jobs, prefer="threads")
 
 
 def train_jointly(
-    kind: Kind,
-    problem: Problem,
+    settings: TrainingSettings,
+    arrays: TrainingArrays,
     rows: MemberRows,
     seeds: Sequence[np.random.SeedSequence],
     *,
@@ -164,38 +160,38 @@ def train_jointly(
     interruption: Interruption | None = None,
     report: Report | None = None,
 ) -> list[TrainedNetwork | None]:
-    """Train M networks on the same rows, to stop on the mean of their predictions.
+    """Train M networks jointly on the same rows.
 
-    Where the arrays of a step would take more than `max_bytes`, the gradient is summed
-    up over parts of the batch.
+    The loss of their mean prediction decides when to stop. If the arrays of a step
+    would exceed `max_bytes`, the gradient is summed over parts of the batch.
     """
     randoms = [np.random.default_rng(seed) for seed in seeds]
     layers: SeparateLayers | SharedLayers
     if share:
-        layers = SharedLayers(kind.layout, randoms, kind.activation, kind.dropout)
+        given = settings.layout, randoms, settings.activation, settings.dropout
+        layers = SharedLayers(*given)
     else:
-        theta = np.stack([initial_weights(kind.layout, random) for random in randoms])
-        layers = SeparateLayers(kind.layout, theta, kind.activation, kind.dropout)
-    at_once = rows_at_once(kind, len(seeds), share=share, max_bytes=max_bytes)
-    settings = kind.settings
+        layers = _separate_layers(settings, randoms)
+    at_once = rows_at_once(settings, len(seeds), share=share, max_bytes=max_bytes)
     if at_once < settings.batch_size:
         settings = replace(settings, rows_at_once=at_once)
-    given = layers, problem, [rows], randoms, settings
-    return _trained(*given, interruption, report)
+    return _trained(layers, arrays, [rows], randoms, settings, interruption, report)
 
 
-def rows_at_once(kind: Kind, n_members: int, *, share: bool, max_bytes: int) -> int:
-    """Return how many rows of a batch fit into the memory, and refuse fewer than those.
+def rows_at_once(
+    settings: TrainingSettings, n_members: int, *, share: bool, max_bytes: int
+) -> int:
+    """Return how many rows of a batch fit into `max_bytes`.
 
-    Rows to be stopped on come in chunks of their own.
+    Raise ValueError if a chunk of validation rows, `STOP_CHUNK`, does not fit.
     """
-    of_row = n_members * bytes_of_row(kind) * (2 if share else 1)
-    of_weights = bytes_of_weights(kind) * (1 if share else n_members)
+    of_row = n_members * bytes_of_row(settings) * (2 if share else 1)
+    of_weights = bytes_of_weights(settings) * (1 if share else n_members)
     n = (max_bytes - of_weights) // of_row
     if n < STOP_CHUNK:
         raise ValueError(
-            f"{n_members} members that are trained as one need max_bytes of at least "
-            f"{of_weights + STOP_CHUNK * of_row}. Got {max_bytes}; take fewer members or "
-            "smaller layers otherwise."
+            f"{n_members} jointly trained members need max_bytes of at least "
+            f"{of_weights + STOP_CHUNK * of_row}. Got {max_bytes}. Increase it, or take "
+            "fewer members or smaller layers."
         )
     return int(n)

@@ -4,10 +4,10 @@ Every column becomes T numbers between zero and one, one for each of its bins:
 
     e_t(x) = clip((x - b_{t-1}) / (b_t - b_{t-1}), 0, 1),    t = 1..T
 
-with edges b at quantiles of the training rows (Gorishniy, Rubachev, Babenko 2022);
-beyond the first and the last edge nothing changes. A linear function of e is any
-continuous piecewise-linear function of x with these knots. A column of one value has
-no bins, and one of two values has one.
+with edges b at quantiles of the training rows (Gorishniy, Rubachev, Babenko 2022). It
+is constant below the first edge and above the last. Linear functions of e are exactly
+the continuous piecewise-linear functions of x with these knots. A column with one value
+has no bins, and a column with two values has one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from committee._typing import FloatArray
 
 
 def quantile_edges(X: FloatArray, n_bins: int) -> list[FloatArray]:
-    """Return b of each column, for n_bins bins at most: equal quantiles are one edge."""
+    """Return the edges of each column, for at most n_bins bins; equal quantiles merge."""
     levels = np.linspace(0.0, 1.0, n_bins + 1)
     return [np.unique(np.quantile(column, levels)) for column in X.T]
 

@@ -1,4 +1,4 @@
-"""Networks: a hundred members trained together."""
+"""`Networks`: M neural networks trained together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from committee._progress import bar_with_text
-from committee._typing import IntArray, Member, RandomState
+from committee._typing import BoolArray, FloatArray, IntArray, Member, RandomState
 from committee._validation import Interval, StrOptions
 from committee.members.base import (
     BatchedGenerator,
@@ -29,12 +29,15 @@ from committee.networks.blocks import (
     train_blocks,
     train_jointly,
 )
-from committee.networks.estimators import NetworkClassifier, NetworkRegressor
-from committee.networks.held_out import predict_held_out
-from committee.networks.inputs import Prepared, prepare
-from committee.networks.interruption import interruptible
-from committee.networks.network import Network
-from committee.networks.rows import MemberRows, stopping_sample
+from committee.networks.early_stopping import MemberRows, stopping_sample
+from committee.networks.network import (
+    Network,
+    NetworkClassifier,
+    NetworkRegressor,
+    outputs,
+)
+from committee.networks.training import interruptible
+from committee.networks.training_arrays import TrainingArrays, standardise
 
 #: Two streams of random numbers for each member.
 _OF_ROWS, _OF_TRAINING = 0, 1
@@ -45,42 +48,41 @@ class Networks(BatchedGenerator):
 
         h_k = g(x W_k + b_k),  k = 1..M:   all M by one batched product of matrices
 
-    Every member has its own first weights, its own order of rows, its own sample and its
-    own early stopping, on rows that it does not train on: these are the rows that it is
-    weighed on. They choose the epoch to stop after, so that each half of them is
-    predicted by the weights of the epoch that the other half would choose. The same seed
-    gives the same members whatever M they are trained with and whatever `n_jobs`: the
-    first ten of a hundred are the ten of `Networks(10)`. Columns and targets are
-    standardised once, by all rows.
+    Every member has its own initial weights, order of rows, sample and early stopping.
+    It is stopped and weighed on rows that it does not train on. Because these rows choose
+    the epoch, each half of them is predicted with the weights of the epoch that the other
+    half would choose. The same seed gives the same members for any M and any `n_jobs`:
+    the first ten of a hundred equal those of `Networks(10)`. Columns and targets are
+    standardised once, on all rows.
 
-    The committee's `estimator` says what a member is: a `NetworkRegressor` or
-    `NetworkClassifier`, that with default settings unless given. The first Ctrl-C ends
-    the training with the epoch; what is trained by then is kept, and a warning says so.
+    The committee's `estimator` is a `NetworkRegressor` or `NetworkClassifier`; default
+    settings are used without one. The first Ctrl-C ends the training after the current
+    epoch, keeps the members trained so far, and warns.
 
     Parameters
     ----------
     n_members : int, default=100
     data : {"all", "bagging", "cross-splits", "mini-batches"}, default="all"
-        What a member trains on: all rows but its `validation_fraction`, a bootstrap
-        sample, all parts of a random split but one, or one part. It is stopped on some,
-        and weighed on all, of the others.
+        Training rows of a member: all rows except its `validation_fraction`, a bootstrap
+        sample, all parts of a random split except one, or one part. It is stopped on some
+        of the other rows, and weighed on all of them.
     n_splits : int, default=10
-        Parts of a split.
-    share : {"adapters"}, optional
-        Members share the weights of their hidden layers, and each has an adapter and a
-        head of its own: h_k = g(((x * r_k) W) * s_k + b_k). All see the same rows, and
-        the mean of their predictions decides when to stop: `data` must be "all". A
-        member's `coefs_` are W * (r_k s_k').
+        Number of parts of a split.
+    share : {"adapters"} or None, default=None
+        Share the weights of the hidden layers between members; each member has its own
+        adapter and head: h_k = g(((x * r_k) W) * s_k + b_k). All members train on the
+        same rows, and the loss of their mean prediction decides when to stop. Needs
+        data="all". A member's `coefs_` are W * (r_k s_k').
     coupling : float, default=0.0
-        nu >= -1 of a term nu/2 sum_k (f_k - f_mean)^2 in the loss, of class
-        probabilities for a classifier. As in `CoupledKernelRegressor`, nu > 0 makes
-        members agree and nu < 0 makes them disagree: negative correlation learning. At
-        -1 the loss of numbers is that of the mean alone. All members see the same rows,
-        as with `share`.
+        nu >= -1 of the term nu/2 sum_k (f_k - f_mean)^2 in the loss, where f are numbers
+        or class probabilities. As in `CoupledKernelRegressor`, nu > 0 makes members agree
+        and nu < 0 makes them disagree (negative correlation learning). At nu = -1 the
+        squared error depends on the mean of the members only. All members train on the
+        same rows, as with `share`.
     max_bytes : int, default=2**28
-        Memory for the arrays of the training in each job, beside X, y and the finished
-        members: members are trained in blocks, and those that are trained as one on
-        parts of a batch.
+        Memory for the arrays of training in each job, in addition to X, y and the trained
+        members. It limits the number of members in a block, or with `share` or
+        `coupling` the number of rows processed at once.
 
     Examples
     --------
@@ -125,11 +127,11 @@ class Networks(BatchedGenerator):
 
     @property
     def joint(self) -> bool:
-        """Whether members are trained on the same rows, as one."""
+        """Whether members are trained jointly, on the same rows."""
         return self.share is not None or self.coupling != 0.0
 
     def default_member(self, tree: Any) -> Member:
-        """Return what members are where a committee has no estimator: a network."""
+        """Return the default member: a network for classes or for numbers, as the tree."""
         return NetworkClassifier() if is_classifier(tree()) else NetworkRegressor()
 
     def batches(
@@ -143,29 +145,29 @@ class Networks(BatchedGenerator):
         random_state: RandomState = None,
         verbose: bool = False,
     ) -> Iterator[Generation]:
-        """Train the members of `generate`, `size` of them at a time and on demand."""
+        """Train the members of `generate` lazily, `size` at a time."""
         self._validate_params()
         self._check(estimator, data, size, held_out)
         root = int(draw_seeds(check_random_state(random_state), 1)[0])
         template = clone(estimator)
-        Z = template.checked(data.X, reset=True)
-        prepared = prepare(Z, data.y, data.n_classes, data.sample_weight)
+        Z = template._check_X(data.X, reset=True)
+        arrays = standardise(Z, data.y, data.n_classes, data.sample_weight)
         for start in range(0, self.n_members, size):
             numbers = np.arange(start, min(start + size, self.n_members))
             rows = self._rows(template, data, numbers, root)
             networks = self._train(
-                template, prepared, rows, numbers, root, n_jobs=n_jobs, verbose=verbose
+                template, arrays, rows, numbers, root, n_jobs=n_jobs, verbose=verbose
             )
             kept = [i for i, network in enumerate(networks) if network is not None]
             members = [
-                _member(template, prepared, data, networks[i], _seed(root, numbers[i]))
+                _member(template, arrays, data, networks[i], _seed(root, numbers[i]))
                 for i in kept
             ]
             stopped = _interrupted(networks)
             if held_out:
                 F, mask = predict_held_out(
                     *(members, [networks[i] for i in kept], [rows[i] for i in kept]),
-                    *(prepared, Z, data.empty_predictions()),
+                    *(arrays, Z, data.empty_predictions()),
                 )
                 yield Generation(members, F, mask)
             else:
@@ -176,39 +178,39 @@ class Networks(BatchedGenerator):
     def _check(
         self, estimator: Any, data: TrainingData, size: int, held_out: bool
     ) -> None:
-        """Refuse, before any work, what cannot be trained together."""
+        """Raise if the estimator or the options cannot be trained together."""
         if not isinstance(estimator, Network):
             raise TypeError(
                 "Networks trains NetworkRegressor and NetworkClassifier. Got "
-                f"{type(estimator).__name__}: RandomInits, Bagging and others take any "
-                "estimator, and a pipeline goes around the committee."
+                f"{type(estimator).__name__}. RandomInits and Bagging take any estimator; "
+                "put a pipeline around the committee."
             )
         estimator._validate_params()
         if data.fit_params:
             raise ValueError(
-                "Networks hands nothing on to its members but sample_weight. Got "
+                "Networks passes only sample_weight to its members. Got "
                 f"{sorted(data.fit_params)}."
             )
         if self.joint and self.data != "all":
             raise ValueError(
-                "With share or coupling all members see the same rows: take "
+                "With share or coupling all members train on the same rows: set "
                 f'data="all". Got {self.data!r}.'
             )
         if self.joint and size < self.n_members:
             raise ValueError(
-                "With share or coupling all members are trained as one, and cannot be "
-                'added in batches: leave out stop="evidence".'
+                "With share or coupling all members are trained jointly, not in batches: "
+                'leave out stop="evidence".'
             )
         if held_out and self.data == "all" and estimator.patience is None:
             raise ValueError(
-                'data="all" and patience=None leave no rows out to weigh members on: '
-                'take a patience, data="bagging", or a fraction as weigh_on.'
+                'data="all" and patience=None leave no rows out to weigh members on: set '
+                'a patience, data="bagging", or a fraction as weigh_on.'
             )
 
     def _rows(
         self, template: Network, data: TrainingData, numbers: IntArray, root: int
     ) -> list[MemberRows]:
-        """Return the rows of some members, to train on and to be stopped on."""
+        """Return the training and validation rows of some members."""
         s = data.sample_weight
         counted = np.arange(len(data)) if s is None else np.flatnonzero(s > 0)
         if self.joint:
@@ -218,7 +220,7 @@ class Networks(BatchedGenerator):
             return [
                 template.own_rows(counted, _random(root, m, _OF_ROWS)) for m in numbers
             ]
-        # The same numbers in front, however many there are.
+        # The first seeds are the same for any number of members.
         seeds = (
             np.random.SeedSequence(root).generate_state(self.n_seeds()).astype(np.intp)
         )
@@ -231,7 +233,7 @@ class Networks(BatchedGenerator):
             if template.patience is not None and not len(stop):
                 raise ValueError(
                     f"Member {m} trains on all {len(counted)} rows "
-                    f"(n_samples={len(counted)}) and has none left to be stopped on: "
+                    f"(n_samples={len(counted)}) and has none left for early stopping: "
                     "give more rows, or patience=None."
                 )
             found.append(MemberRows(train, stop))
@@ -240,7 +242,7 @@ class Networks(BatchedGenerator):
     def _train(
         self,
         template: Network,
-        prepared: Prepared,
+        arrays: TrainingArrays,
         rows: list[MemberRows],
         numbers: IntArray,
         root: int,
@@ -248,9 +250,9 @@ class Networks(BatchedGenerator):
         n_jobs: int | None,
         verbose: bool,
     ) -> list[TrainedNetwork | None]:
-        """Return the trained networks; None where Ctrl-C came before their first step."""
-        kind = template.kind(
-            prepared, coupling=float(self.coupling), weighted=self.data != "bagging"
+        """Return the trained networks; None for each that Ctrl-C kept from starting."""
+        settings = template.training_settings(
+            arrays, coupling=float(self.coupling), weighted=self.data != "bagging"
         )
         seeds = [_sequence(root, m, _OF_TRAINING) for m in numbers]
         found: list[TrainedNetwork | None] = [None] * len(rows)
@@ -264,13 +266,13 @@ class Networks(BatchedGenerator):
             how["report"] = report if verbose else None
             if self.joint:
                 how |= {"share": self.share is not None, "max_bytes": self.max_bytes}
-                found = train_jointly(kind, prepared.problem, rows[0], seeds, **how)
+                found = train_jointly(settings, arrays, rows[0], seeds, **how)
                 advance(len(rows), "")
                 return found
             blocks = blocks_of(
-                kind, rows, seeds, max_bytes=self.max_bytes, n_jobs=n_jobs
+                settings, rows, seeds, max_bytes=self.max_bytes, n_jobs=n_jobs
             )
-            results = train_blocks(kind, prepared.problem, blocks, n_jobs=n_jobs, **how)
+            results = train_blocks(settings, arrays, blocks, n_jobs=n_jobs, **how)
             for block, networks in zip(blocks, results, strict=True):
                 for m, network in zip(block.members, networks, strict=True):
                     found[m] = network
@@ -285,12 +287,12 @@ class Networks(BatchedGenerator):
         return kind(self.n_splits, -(-self.n_members // self.n_splits))
 
     def sample(self, member: int, data: TrainingData, seeds: IntArray) -> Sample:
-        """Return the rows of one member, where `data` is not "all"."""
+        """Return the rows of one member, if `data` is not "all"."""
         sample: Sample = self._sampler().sample(member, data, seeds)
         return sample
 
     def n_seeds(self) -> int:
-        """How many seeds `sample` draws on."""
+        """Return the number of seeds that `sample` needs."""
         return int(self._sampler().n_seeds())
 
     @available_if(  # type: ignore[untyped-decorator]
@@ -310,12 +312,12 @@ def _random(root: int, member: Any, purpose: int) -> np.random.Generator:
 
 
 def _seed(root: int, member: Any) -> int:
-    """Return the `random_state` that a member shows."""
+    """Return the `random_state` of a member."""
     return int(_sequence(root, member, _OF_TRAINING).generate_state(1)[0] >> 1)
 
 
 def _train_and_left_out(sample: Sample, counted: IntArray) -> tuple[IntArray, IntArray]:
-    """Return rows to train on, repeated by their counts, and the others."""
+    """Return the training rows, repeated by their counts, and all other rows."""
     train = sample.rows
     if sample.weights is not None and sample.weights.dtype.kind == "i":
         train = np.repeat(train, sample.weights.astype(np.intp))
@@ -325,23 +327,23 @@ def _train_and_left_out(sample: Sample, counted: IntArray) -> tuple[IntArray, In
 
 def _member(
     template: Network,
-    prepared: Prepared,
+    arrays: TrainingArrays,
     data: TrainingData,
     network: Any,
     seed: int,
 ) -> Network:
-    """Return a fitted estimator."""
+    """Return a trained network as a fitted estimator."""
     member: Network = clone(template).set_params(random_state=seed)
     for name in ("n_features_in_", "feature_names_in_", "edges_"):
         if hasattr(template, name):
             setattr(member, name, getattr(template, name))
     if data.n_classes is not None:
         member.classes_ = np.arange(data.n_classes)
-    return member.hold(prepared, network)
+    return member.hold(arrays, network)
 
 
 def _interrupted(networks: Sequence[TrainedNetwork | None]) -> bool:
-    """Warn of what Ctrl-C has left undone, and return whether it came."""
+    """Return whether Ctrl-C came, and warn about the members it affected."""
     begun = [network for network in networks if network is not None]
     cut = [network.n_epochs for network in begun if not network.finished]
     if len(begun) == len(networks) and not cut:
@@ -355,3 +357,61 @@ def _interrupted(networks: Sequence[TrainedNetwork | None]) -> bool:
         stacklevel=8,  # the line that called fit
     )
     return True
+
+
+def predict_held_out(
+    members: Sequence[Any],
+    networks: Sequence[Any],
+    rows: Sequence[MemberRows],
+    arrays: TrainingArrays,
+    Z: FloatArray,
+    empty: FloatArray,
+) -> tuple[FloatArray, BoolArray]:
+    """Return F and the mask of the rows that members did not train on.
+
+        t(S) = argmin_t  loss of the weights theta_t on rows S,   t the epochs
+        F[n] = f(x_n; theta_t(stop)),       n not in stop = A + B
+        F[n] = f(x_n; theta_t(stop - A)),   n in A, and with B in place of A
+
+    The loss at t(stop) is the least of many on the same rows, and so too small. With 20
+    validation rows of 200, squared errors on them were 0.76 of the errors on fresh rows;
+    with the epoch of the other half they were 0.96 to 1.03.
+
+    Parameters
+    ----------
+    members : list of M fitted networks
+        At theta_t(stop).
+    networks : list of M TrainedNetwork
+        `halves` holds the weights at t(stop - B) and t(stop - A), in this order.
+    rows : list of M MemberRows
+    arrays : TrainingArrays
+        The arrays of the training.
+    Z : array of shape (N, d)
+        Checked rows, embedded.
+    empty : array of shape (N,) or (N, K)
+        An array with the shape of one member's predictions.
+
+    Returns
+    -------
+    F : array of shape (N, M) or (N, M, K)
+    mask : bool array of shape (N, M)
+    """
+    slabs = np.zeros((len(members), *empty.shape))
+    mask = np.ones((len(members), len(Z)), dtype=bool)
+    for m, (member, own) in enumerate(zip(members, rows, strict=True)):
+        mask[m, own.train] = False
+        slabs[m, mask[m]] = _predictions(
+            member, networks[m].matrices, arrays, Z[mask[m]]
+        )
+        halves = reversed(own.halves)
+        for half, matrices in zip(halves, networks[m].halves, strict=False):
+            slabs[m, half] = _predictions(member, matrices, arrays, Z[half])
+    return np.moveaxis(slabs, 0, 1), mask.T
+
+
+def _predictions(
+    member: Any, matrices: Any, arrays: TrainingArrays, Z: FloatArray
+) -> FloatArray:
+    """Return predictions (N,) or probabilities (N, K) of a member with these weights."""
+    out = outputs(*arrays.in_units_of_rows(matrices), member.activation, Z)
+    return member._probabilities(out) if is_classifier(member) else out[:, 0]

@@ -1,4 +1,4 @@
-"""What networks for numbers and for classes share: settings, training, weights."""
+"""NetworkRegressor and NetworkClassifier: one network as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -7,23 +7,26 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils import check_consistent_length, check_random_state
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.preprocessing import LabelBinarizer
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from committee._typing import FloatArray, IntArray, RandomState
-from committee._validation import (
-    Interval,
-    StrOptions,
-    check_sample_weight,
+from committee._validation import Interval, StrOptions
+from committee.networks.blocks import Block, TrainedNetwork, train_block
+from committee.networks.early_stopping import MemberRows, split_for_stopping
+from committee.networks.embeddings import (
+    piecewise_linear,
+    quantile_edges,
+    relu_layer,
 )
-from committee.networks.blocks import Block, Kind, TrainedNetwork, train_block
-from committee.networks.embeddings import piecewise_linear, quantile_edges
-from committee.networks.inputs import Prepared, prepare
-from committee.networks.layout import Layout
-from committee.networks.native import native_network
-from committee.networks.rows import MemberRows, split_for_stopping
-from committee.networks.training import Settings
+from committee.networks.layers import Layout
+from committee.networks.training import TrainingSettings
+from committee.networks.training_arrays import TrainingArrays, standardise
+from committee.targets import ClassTargets, NumberTargets
 
 _AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 
@@ -45,7 +48,7 @@ def outputs(
 
 
 def _refuse_categories(X: Any) -> None:
-    """Refuse frames whose columns are no numbers, though they may look like some."""
+    """Raise ValueError if a data frame has columns of categories or text."""
     kinds = [str(kind) for kind in getattr(X, "dtypes", [])]
     strange = [
         k
@@ -54,14 +57,14 @@ def _refuse_categories(X: Any) -> None:
     ]
     if strange:
         raise ValueError(
-            f"Networks take columns of numbers. Got {len(strange)} of {strange[0]}: put "
-            "make_column_transformer((OneHotEncoder(), [...]), remainder=...) in front, "
-            "in a pipeline around the committee."
+            f"Networks need numeric columns. Got {len(strange)} columns of type "
+            f"{strange[0]}: encode them in a pipeline around the committee, with "
+            "make_column_transformer((OneHotEncoder(), [...]), remainder=...)."
         )
 
 
 class Network(BaseEstimator):
-    """What networks for numbers and for classes share."""
+    """Options, training and weights of networks for numbers and for classes."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "hidden_layer_sizes": ["array-like", _AT_LEAST_ONE],
@@ -111,8 +114,8 @@ class Network(BaseEstimator):
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
-    def checked(self, X: Any, *, reset: bool) -> FloatArray:
-        """Return X as an array; with `reset`, learn its columns and their bins."""
+    def _check_X(self, X: Any, *, reset: bool) -> FloatArray:
+        """Return X as an array, embedded; with `reset`, store its columns and bins."""
         _refuse_categories(X)
         X = validate_data(self, X, dtype=np.float64, reset=reset)
         if reset:
@@ -121,8 +124,13 @@ class Network(BaseEstimator):
                 self.edges_ = quantile_edges(X, self.n_bins)
         return X if self.edges_ is None else piecewise_linear(X, self.edges_)
 
-    def kind(self, prepared: Prepared, **options: Any) -> Kind:
-        """Return what networks of a problem have in common; see `Settings`."""
+    def training_settings(
+        self, arrays: TrainingArrays, *, coupling: float = 0.0, weighted: bool = True
+    ) -> TrainingSettings:
+        """Return layers and options for these arrays.
+
+        Raise ValueError if `hidden_layer_sizes` does not hold positive integers.
+        """
         given: Any = self.hidden_layer_sizes
         hidden = (given,) if isinstance(given, Integral) else tuple(given)
         if not all(isinstance(size, Integral) and int(size) >= 1 for size in hidden):
@@ -130,58 +138,57 @@ class Network(BaseEstimator):
                 "hidden_layer_sizes must hold numbers of units, each at least 1. Got "
                 f"{self.hidden_layer_sizes!r}."
             )
-        settings = Settings(
+        n_columns, n_outputs = arrays.X.shape[1] - 1, arrays.Y.shape[1]
+        return TrainingSettings(
+            Layout((n_columns, *map(int, hidden), n_outputs)),
+            self.activation,  # type: ignore[arg-type]
+            float(self.dropout),
             int(self.batch_size),
             float(self.learning_rate),
             float(self.weight_decay),
             int(self.max_epochs),
             self.patience,
-            **options,
+            coupling=coupling,
+            weighted=weighted,
         )
-        layout = Layout((prepared.n_columns, *map(int, hidden), prepared.n_outputs))
-        return Kind(layout, self.activation, float(self.dropout), settings)
 
-    def hold(self, prepared: Prepared, network: TrainedNetwork) -> Self:
-        """Keep a network that was trained on a prepared problem."""
-        self.coefs_, self.intercepts_ = prepared.in_units_of_rows(network.matrices)
+    def hold(self, arrays: TrainingArrays, network: TrainedNetwork) -> Self:
+        """Store a trained network, in the units of the rows and targets."""
+        self.coefs_, self.intercepts_ = arrays.in_units_of_rows(network.matrices)
         self.n_iter_ = network.n_epochs
         self.validation_loss_ = network.loss
         return self
 
     def _fit(
-        self, Z: FloatArray, y: Any, n_classes: int | None, sample_weight: Any
+        self, Z: FloatArray, y: Any, n_classes: int | None, s: FloatArray | None
     ) -> Self:
-        """Train on checked rows and targets."""
-        check_consistent_length(Z, y)
-        s = check_sample_weight(sample_weight, Z)
-        prepared = prepare(Z, y, n_classes, s)
+        """Train on checked rows, targets and weights."""
+        arrays = standardise(Z, y, n_classes, s)
         counted = np.arange(len(Z)) if s is None else np.flatnonzero(s > 0)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         for_rows, for_training = np.random.SeedSequence(int(seed)).spawn(2)
         rows = self.own_rows(counted, np.random.default_rng(for_rows))
         block = Block(np.arange(1), [rows], [for_training])
-        (network,) = train_block(self.kind(prepared), prepared.problem, block)
+        (network,) = train_block(self.training_settings(arrays), arrays, block)
         assert network is not None
-        return self.hold(prepared, network)
+        return self.hold(arrays, network)
 
     def own_rows(self, rows: IntArray, random: np.random.Generator) -> MemberRows:
-        """Return rows to train on, and with a patience some to be stopped on."""
+        """Return training rows, and validation rows if there is a patience."""
         if self.patience is None:
             return MemberRows(rows, rows[:0])
         if len(rows) < 2:
             raise ValueError(
-                f"Early stopping needs 2 rows (n_samples={len(rows)}): one to train on "
-                "and one to look at. Give more rows, or patience=None."
+                f"Early stopping needs 2 rows (n_samples={len(rows)}): one for training "
+                "and one for validation. Give more rows, or patience=None."
             )
         return split_for_stopping(rows, float(self.validation_fraction), random)
 
-    def values(self, Z: FloatArray) -> FloatArray:
-        """Return the outputs (N, out) of checked rows."""
-        return outputs(self.coefs_, self.intercepts_, self.activation, Z)
-
-    def _outputs(self, X: Any) -> FloatArray:
+    def _scores(self, X: Any) -> FloatArray:
+        """Return the outputs, (N, 1) or (N, K)."""
         check_is_fitted(self, "coefs_")
-        return self.values(self.checked(X, reset=False))
+        Z = self._check_X(X, reset=False)
+        return outputs(self.coefs_, self.intercepts_, self.activation, Z)
 
     def to_sklearn(self) -> Any:
         """Return scikit-learn's network with the same predictions.
@@ -189,10 +196,167 @@ class Network(BaseEstimator):
         Returns
         -------
         network : MLPRegressor or MLPClassifier
-            An embedding becomes its first layer, of relu units, and so needs
-            `activation="relu"`.
+            An embedding becomes its first layer, of relu units.
+
+        Raises
+        ------
+        ValueError
+            If there is an embedding, and `activation` is not "relu".
         """
         check_is_fitted(self, "coefs_")
-        return native_network(self)
+        return _as_mlp(self)
 
     _as_native = to_sklearn
+
+
+class NetworkRegressor(NumberTargets, Network):
+    """A neural network for regression; `Networks` trains many of them at once.
+
+        f(x) = W_L g(... g(W_1 x + b_1) ...) + b_L,    minimising the squared error
+
+    by Adam with decoupled weight decay, in single precision. Columns and targets are
+    standardised for training, and the weights converted back to the original units:
+    `coefs_` and `intercepts_` have the same meaning as in `MLPRegressor`. Training stops
+    `patience` epochs after the least loss on validation rows, and restores the weights of
+    that epoch. Missing values raise an error: impute them in a pipeline, and encode
+    categories with `OneHotEncoder`.
+
+    Parameters
+    ----------
+    hidden_layer_sizes : int or sequence of int, default=(50, 50)
+    activation : {"relu", "tanh"}, default="relu"
+        g.
+    embedding : {"piecewise-linear"} or None, default=None
+        Replace every column by up to `n_bins` numbers, one for each bin between
+        quantiles of the training rows: see `committee.networks.embeddings`.
+    n_bins : int, default=8
+        Maximum number of bins of a column.
+    learning_rate : float, default=0.01
+    weight_decay : float, default=0.01
+        Every step subtracts learning_rate x weight_decay of the weights; intercepts do
+        not decay.
+    dropout : float, default=0.0
+        Probability that a hidden unit is dropped in a step.
+    batch_size : int, default=32
+    max_epochs : int, default=200
+    patience : int or None, default=15
+        Number of epochs without a lower loss after which training stops. None runs
+        `max_epochs` epochs on all rows.
+    validation_fraction : float, default=0.1
+        Fraction of the rows used as validation rows.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    coefs_ : list of arrays of shape (in, out)
+    intercepts_ : list of arrays of shape (out,)
+    edges_ : list of arrays, or None
+        Edges of the bins of every column, with an embedding.
+    n_iter_ : int
+        Number of epochs run.
+    validation_loss_ : float
+        Least loss on the validation rows, for a standardised target; NaN without them.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from committee import NetworkRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> network = NetworkRegressor(random_state=0).fit(X, y)
+    >>> network.score(X, y) > 0.4
+    True
+    >>> [W.shape for W in network.coefs_]
+    [(10, 50), (50, 50), (50, 1)]
+    """
+
+
+class NetworkClassifier(ClassTargets, Network):
+    """A neural network for classification; `Networks` trains many of them at once.
+
+        p(x) = softmax(W_L g(... g(W_1 x + b_1) ...) + b_L),    minimising the log-loss
+
+    Parameters
+    ----------
+    hidden_layer_sizes, activation, embedding, n_bins, learning_rate, weight_decay :
+        As for `NetworkRegressor`.
+    dropout, batch_size, max_epochs, patience, validation_fraction, random_state :
+        As for `NetworkRegressor`.
+
+    Attributes
+    ----------
+    classes_ : array of shape (K,)
+    coefs_, intercepts_, edges_, n_iter_, n_features_in_ :
+        As for `NetworkRegressor`.
+    validation_loss_ : float
+        Least log-loss on the validation rows; NaN without them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from committee import NetworkClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> NetworkClassifier(random_state=0).fit(X, y).score(X, y) > 0.9
+    True
+    """
+
+    def _probabilities(self, scores: FloatArray) -> FloatArray:
+        """Return the softmax of the outputs (N, K)."""
+        p: FloatArray = softmax(scores, axis=1)
+        return p
+
+
+def _as_mlp(network: Any) -> Any:
+    """Return an `MLPRegressor` or `MLPClassifier` with the weights of a network.
+
+    `MLPClassifier` has one output for two classes: the difference of our two.
+    """
+    coefs, intercepts = list(network.coefs_), list(network.intercepts_)
+    if network.edges_ is not None:
+        coefs, intercepts = _with_embedding(network, coefs, intercepts)
+    hidden = tuple(W.shape[1] for W in coefs[:-1])
+    options = {"hidden_layer_sizes": hidden, "activation": network.activation}
+    if not is_classifier(network):
+        return _holding(MLPRegressor(**options), network, coefs, intercepts, "identity")
+    model = MLPClassifier(**options)
+    model.classes_ = network.classes_
+    model._label_binarizer = LabelBinarizer().fit(network.classes_)
+    if len(network.classes_) > 2:
+        return _holding(model, network, coefs, intercepts, "softmax")
+    coefs[-1] = coefs[-1][:, 1:] - coefs[-1][:, :1]
+    intercepts[-1] = intercepts[-1][1:] - intercepts[-1][:1]
+    return _holding(model, network, coefs, intercepts, "logistic")
+
+
+def _with_embedding(
+    network: Any, coefs: list[FloatArray], intercepts: list[FloatArray]
+) -> tuple[list[FloatArray], list[FloatArray]]:
+    """Return coefficients and intercepts with the embedding as the first layer."""
+    if network.activation != "relu":
+        raise ValueError(
+            "An embedding becomes a layer of relu units, and scikit-learn's networks "
+            'have one activation for all layers: train with activation="relu". Got '
+            f"{network.activation!r}; committee.save can store this network."
+        )
+    A, a, B = relu_layer(network.edges_)
+    return [A, B @ coefs[0], *coefs[1:]], [a, *intercepts]
+
+
+def _holding(
+    model: Any,
+    network: Any,
+    coefs: list[FloatArray],
+    intercepts: list[FloatArray],
+    output: str,
+) -> Any:
+    """Set the fitted attributes of scikit-learn's network and return it."""
+    model.coefs_, model.intercepts_ = coefs, intercepts
+    model.n_layers_ = len(coefs) + 1
+    model.n_outputs_ = coefs[-1].shape[1]
+    model.out_activation_ = output
+    model.n_iter_, model.t_ = network.n_iter_, 0
+    model.loss_ = model.best_loss_ = float(np.nan_to_num(network.validation_loss_))
+    model.n_features_in_ = network.n_features_in_
+    if hasattr(network, "feature_names_in_"):
+        model.feature_names_in_ = network.feature_names_in_
+    return model

@@ -1,8 +1,11 @@
-"""The training loop: epochs of steps, and members that stop one by one."""
+"""The training loop: steps of Adam, epochs, and members that stop one by one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,29 +13,33 @@ import numpy as np
 
 from committee._parallel import one_thread
 from committee._typing import IntArray
-from committee.networks.adam import Adam
-from committee.networks.interruption import Interruption
-from committee.networks.layout import Tensor
-from committee.networks.rows import MemberRows, Problem, RowOrders, StoppingRows
+from committee.networks.early_stopping import BestEpochs, MemberRows, StoppingRows
+from committee.networks.layers import Activation, Layout, Tensor
+from committee.networks.training_arrays import TrainingArrays
 
-#: Called after every epoch with its number, the members still trained, their mean loss.
+#: Decay rates of the moments and the constant under the root, as in the paper.
+_BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-8
+#: Called after every epoch: its number, number of running members, their mean loss.
 Report = Callable[[int, int, float], None]
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How networks are trained; `NetworkRegressor` explains them."""
+class TrainingSettings:
+    """Layers and options of training; `NetworkRegressor` documents them."""
 
+    layout: Layout
+    activation: Activation
+    dropout: float
     batch_size: int
     learning_rate: float
     weight_decay: float
     max_epochs: int
-    #: None: no rows are looked at, and all epochs are run.
+    #: None: no early stopping, all epochs are run.
     patience: int | None
     coupling: float = 0.0
-    #: Rows of a batch whose arrays are in memory at once; None for all.
+    #: Rows of a batch in memory at once; None: all.
     rows_at_once: int | None = None
-    #: False where rows were drawn in proportion to their weights.
+    #: False: rows were drawn in proportion to their weights, so the loss has none.
     weighted: bool = True
 
 
@@ -44,12 +51,12 @@ class Trained:
     ----------
     theta : array of shape (M, P)
     halves : list of two arrays of shape (M, P)
-        Those of the epochs with the least loss on each half of the rows to be stopped
-        on; none without such rows.
+        Weights of the epochs with the least loss on each half of the validation rows;
+        empty without validation rows.
     n_epochs : array of shape (M,)
-        How many were run.
+        Number of epochs run.
     losses : array of shape (M,)
-        The least on the rows to be stopped on; NaN without such rows.
+        Least loss on the validation rows; NaN without such rows.
     finished : bool
         False after an interruption.
     """
@@ -61,80 +68,140 @@ class Trained:
     finished: bool
 
 
-class _Least:
-    """The weights with the least loss of U members, or of one committee of all."""
+class Adam:
+    """Steps of Adam (Kingma and Ba 2015) with decoupled decay (Loshchilov, Hutter 2019).
 
-    def __init__(self, theta: Tensor, n_units: int) -> None:
-        self.theta = theta.copy()
-        self.losses = np.full(n_units, np.inf)
+        m <- b1 m + (1 - b1) g,       v <- b2 v + (1 - b2) g^2
+        theta <- theta (1 - lr decay) - lr mhat / (sqrt(vhat) + eps)
+        mhat = m / (1 - b1^t),        vhat = v / (1 - b2^t)
 
-    def update(self, units: IntArray, theta: Tensor, losses: Tensor) -> Any:
-        """Keep what is better; return where it is, a mask of the units that run."""
-        better = losses < self.losses[units]
-        if len(self.losses) == 1:
-            if better[0]:
-                self.theta[...] = theta
-        else:
-            self.theta[units[better]] = theta[better]
-        self.losses[units[better]] = losses[better]
-        return better
+    The code stores m / (1 - b1) and v / (1 - b2): each moment then takes one product and
+    one sum, and all scalars go into the last step.
+
+    Parameters
+    ----------
+    theta : array of weights
+    learning_rate, decay : float
+    decayed : array that broadcasts to theta
+        1 where weights decay, 0 elsewhere.
+    """
+
+    def __init__(
+        self, theta: Tensor, *, learning_rate: float, decay: float, decayed: Tensor
+    ) -> None:
+        self.m, self.v = np.zeros_like(theta), np.zeros_like(theta)
+        self.step = np.empty_like(theta)
+        self.learning_rate = learning_rate
+        self.shrink = None
+        if decay:
+            self.shrink = (1.0 - learning_rate * decay * decayed).astype(theta.dtype)
+        self.t = 0
+
+    def update(self, theta: Tensor, g: Tensor) -> None:
+        """Change theta by one step; overwrites g."""
+        self.t += 1
+        m, v, step = self.m, self.v, self.step
+        first = (1 - _BETA_1) / (1 - _BETA_1**self.t)
+        root = np.sqrt((1 - _BETA_2) / (1 - _BETA_2**self.t))
+        m *= _BETA_1
+        m += g
+        g *= g
+        v *= _BETA_2
+        v += g
+        np.sqrt(v, out=step)
+        step += float(_EPSILON / root)
+        np.divide(m, step, out=step)
+        step *= float(self.learning_rate * first / root)
+        if self.shrink is not None:
+            theta *= self.shrink
+        theta -= step
+
+    def keep(self, members: Any) -> None:
+        """Drop all members but these."""
+        self.m, self.v = self.m[members], self.v[members]
+        self.step = np.empty_like(self.m)
 
 
-class _Best:
-    """What is kept of the epochs, and who goes on."""
+@dataclass
+class Interruption:
+    """True after Ctrl-C: running epochs end, and no others begin."""
 
-    def __init__(self, theta: Tensor, n_units: int, patience: int | None) -> None:
-        self.patience = np.inf if patience is None else patience
-        self.of_all = _Least(theta, n_units)
-        n_halves = 0 if patience is None else 2
-        self.of_halves = [_Least(theta, n_units) for _ in range(n_halves)]
-        #: Members that are still trained, by their first numbers.
-        self.running = np.arange(n_units)
-        self.waited = np.zeros(n_units, dtype=np.intp)
-        self.n_epochs = np.zeros(n_units, dtype=np.intp)
+    asked: bool = False
 
-    def update(self, theta: Tensor, losses: Tensor) -> Any:
-        """Keep what is better; return which of those that run go on, a mask.
 
-        Losses (3, U) are those of all rows, and of their halves.
-        """
-        running = self.running
-        better = self.of_all.update(running, theta, losses[0])
-        for least, half in zip(self.of_halves, losses[1:], strict=True):
-            least.update(running, theta, half)
-        self.waited[running] = np.where(better, 0, self.waited[running] + 1)
-        on = self.waited[running] < self.patience
-        self.running = running[on]
-        return on
+@contextmanager
+def interruptible() -> Iterator[Interruption]:
+    """Yield a flag that the first Ctrl-C sets; the second raises KeyboardInterrupt.
+
+    Signals are handled in the main thread only, and not in commands that run in the
+    background, where Ctrl-C is ignored: the flag is never set there.
+    """
+    interruption, before = Interruption(), signal.getsignal(signal.SIGINT)
+    main = threading.current_thread() is threading.main_thread()
+    if not main or before is signal.SIG_IGN:
+        yield interruption
+        return
+
+    def ask(*_: Any) -> None:
+        interruption.asked = True
+        signal.signal(signal.SIGINT, before)
+
+    signal.signal(signal.SIGINT, ask)
+    try:
+        yield interruption
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+class RowOrders:
+    """Batches of the n training rows of each of R members, each in its own order.
+
+    Networks that are trained on the same rows share one order: then R is 1.
+    """
+
+    def __init__(self, rows: Sequence[MemberRows], batch_size: int) -> None:
+        self.order = np.stack([each.train for each in rows])
+        self.batch_size = batch_size
+
+    def batches(self, randoms: Sequence[np.random.Generator]) -> Iterator[IntArray]:
+        """Yield row numbers (R, B) of one epoch; the last batch may have fewer rows."""
+        for order, random in zip(self.order, randoms, strict=True):
+            random.shuffle(order)
+        for start in range(0, self.order.shape[1], self.batch_size):
+            yield self.order[:, start : start + self.batch_size]
+
+    def keep(self, members: Any) -> None:
+        """Drop all members but these."""
+        self.order = self.order[members]
 
 
 @one_thread()
 def train(
     layers: Any,
-    problem: Problem,
+    arrays: TrainingArrays,
     rows: Sequence[MemberRows],
     randoms: Sequence[np.random.Generator],
-    settings: Settings,
+    settings: TrainingSettings,
     interruption: Interruption | None = None,
     report: Report | None = None,
 ) -> Trained:
-    """Train networks by Adam until each stops, or `max_epochs` are over.
+    """Train networks by Adam until each stops, or for `max_epochs` epochs.
 
-    With as many `rows` as members these are independent: each has its own rows, and is
-    taken out of the tensor once `patience` epochs in a row brought it no lower loss on
-    its stopping rows. With one for several members they share batches, and the mean
-    of their predictions decides for all.
+    With one entry of `rows` for each member, members are independent: a member is taken
+    out of the tensor after `patience` epochs without a lower loss on its validation
+    rows. With one entry for several members, all share batches, and stop together by the
+    loss of the mean of their predictions.
 
     Parameters
     ----------
     layers : SeparateLayers or SharedLayers
-        With the first weights.
-    problem : Problem
+        Holds the initial weights.
+    arrays : TrainingArrays
     rows : list of MemberRows
-        All with the same number of training rows.
+        Each has the same number of training rows.
     randoms : list of Generator
-        One for each member: the order of its rows, and what it drops.
-    settings : Settings
+        One for each member, for the order of its rows and for dropout.
+    settings : TrainingSettings
     interruption : Interruption, optional
     report : callable, optional
 
@@ -147,24 +214,24 @@ def train(
     orders = RowOrders(rows, settings.batch_size)
     stopping = None
     if settings.patience is not None:
-        stopping = StoppingRows(rows, problem)
+        stopping = StoppingRows(rows, arrays)
     adam = Adam(
         layers.theta,
         learning_rate=settings.learning_rate,
         decay=settings.weight_decay,
         decayed=layers.decayed(),
     )
-    best = _Best(layers.theta, len(rows), settings.patience)
+    best = BestEpochs(layers.theta, len(rows), settings.patience)
     stopped = False
-    # Weights that grow without bounds are found at the end.
+    # Weights that overflow are reported at the end, by _checked.
     with np.errstate(over="ignore", invalid="ignore"):
         for epoch in range(settings.max_epochs):
             for index in orders.batches(randoms[: len(rows)]):
-                _step(layers, problem, index, randoms, settings, adam)
+                _step(layers, arrays, index, randoms, settings, adam)
             best.n_epochs[best.running] += 1
             losses = np.full(len(best.running), np.nan)
             if stopping is not None:
-                found = stopping.losses(layers, problem, joint=joint)
+                found = stopping.losses(layers, arrays, joint=joint)
                 on, losses = best.update(layers.theta, found), found[0]
                 if not on.any():
                     break
@@ -182,55 +249,58 @@ def train(
 
 def _step(
     layers: Any,
-    problem: Problem,
+    arrays: TrainingArrays,
     index: IntArray,
     randoms: list[np.random.Generator],
-    settings: Settings,
+    settings: TrainingSettings,
     adam: Adam,
 ) -> None:
     """Change the weights by one batch of rows, whose numbers are (R, B)."""
     n = index.shape[1]
     at_once = settings.rows_at_once or n
-    g = _gradient(layers, problem, index[:, :at_once], n, randoms, settings)
+    g = _gradient(layers, arrays, index[:, :at_once], n, randoms, settings)
     if at_once < n:
         g = g.copy()
     for start in range(at_once, n, at_once):
         part = index[:, start : start + at_once]
-        g += _gradient(layers, problem, part, n, randoms, settings)
+        g += _gradient(layers, arrays, part, n, randoms, settings)
     adam.update(layers.theta, g)
 
 
 def _gradient(
     layers: Any,
-    problem: Problem,
+    arrays: TrainingArrays,
     index: IntArray,
     n: int,
     randoms: list[np.random.Generator],
-    settings: Settings,
+    settings: TrainingSettings,
 ) -> Tensor:
-    """Return the gradient of the sum of losses over some rows, divided by n."""
-    X = layers.buffers.take("X", (*index.shape, problem.X.shape[1]))
-    np.take(problem.X, index, axis=0, out=X, mode="clip")
+    """Return the sum over these rows of the gradient of the loss, divided by n."""
+    X = layers.buffers.take("X", (*index.shape, arrays.X.shape[1]))
+    np.take(arrays.X, index, axis=0, out=X, mode="clip")
     out = layers.forward(X, randoms)
-    Y = problem.Y.take(index, axis=0)
-    D = problem.loss.gradient(out, Y, settings.coupling)
-    if problem.s is None or not settings.weighted:
+    Y = arrays.Y.take(index, axis=0)
+    D = arrays.loss.gradient(out, Y, settings.coupling)
+    if arrays.s is None or not settings.weighted:
         D *= 1.0 / n
     else:
-        D *= (problem.s[index] / n)[:, :, None]
+        D *= (arrays.s[index] / n)[:, :, None]
     g: Tensor = layers.backward(D)
     return g
 
 
-def _checked(best: _Best, last: Tensor | None, stopped: bool) -> Trained:
-    """Return the best weights, or the last where no rows were looked at."""
+def _checked(best: BestEpochs, last: Tensor | None, stopped: bool) -> Trained:
+    """Return the best weights, or `last` without early stopping.
+
+    Raise ValueError if weights are not finite.
+    """
     theta = best.of_all.theta if last is None else last
     losses = best.of_all.losses
     losses = np.where(np.isfinite(losses), losses, np.nan)
     diverged = last is None and np.isnan(losses).any()
     if diverged or not np.isfinite(theta).all():
         raise ValueError(
-            "The weights of a network grew beyond all bounds. Take a smaller "
+            "The weights of a network overflowed during training. Take a smaller "
             "learning_rate."
         )
     halves = [least.theta for least in best.of_halves]

@@ -1,17 +1,29 @@
-"""The file around a model: a zip archive, and nothing that can run code."""
+"""A model file: a zip archive with a description that is readable without the model."""
 
 from __future__ import annotations
 
+import datetime
 import io
+import json
 import os
 import pickletools
-from collections.abc import Iterator
+import platform
+import warnings
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
+from typing import Any
 from zipfile import BadZipFile, ZipFile
 
+import numpy as np
+import sklearn
+from sklearn.base import is_classifier, is_regressor
+from sklearn.pipeline import Pipeline
+
+import committee
 from committee._format import printable
+from committee.persistence.registry import public_name
 
 #: Where skops describes the model.
 SCHEMA = "schema.json"
@@ -29,12 +41,12 @@ _PICKLES = {
     b"]\x00\x00": "compressed by lzma, as joblib files are",
     b"\x04\x22\x4d\x18": "compressed by lz4, as joblib files are",
 }
-#: So many opcodes in a row are no accident.
+#: This many valid opcodes in a row are not a coincidence.
 _MANY = 1000
 
 
 class ModelFileError(ValueError):
-    """A model file could not be written, or was not safe or sound enough to read.
+    """A model file could not be written, or is not safe to read.
 
     Examples
     --------
@@ -54,12 +66,12 @@ class ModelFileError(ValueError):
     """
 
     def __init__(self, message: str) -> None:
-        # Names out of a file may hold what a terminal would obey.
+        # Names in a file may contain control sequences of terminals.
         super().__init__(printable(message, keep="\n"))
 
 
 def read_archive(path: str | os.PathLike[str]) -> bytes:
-    """Return the bytes of a model file; refuse another with what it is instead."""
+    """Return the bytes of a model file; raise ModelFileError for any other file."""
     if Path(path).is_dir():
         raise ModelFileError(f"{path} is a folder; a model is one file.")
     data = Path(path).read_bytes()
@@ -86,7 +98,7 @@ def read_archive(path: str | os.PathLike[str]) -> bytes:
 
 
 def read_member(data: bytes, name: str) -> bytes | None:
-    """Return one file of the archive, None where there is none of that name."""
+    """Return one file of the archive; None if there is no file of that name."""
     with ZipFile(io.BytesIO(data)) as archive:
         return archive.read(name) if name in archive.namelist() else None
 
@@ -95,10 +107,10 @@ def read_member(data: bytes, name: str) -> bytes | None:
 def explained(
     path: str | os.PathLike[str], but: tuple[type[Exception], ...] = ()
 ) -> Iterator[None]:
-    """Turn whatever a broken archive raises into one sentence, but for some kinds.
+    """Turn exceptions of a broken archive, except those in `but`, into ModelFileError.
 
-    What is wrong in an archive shows in zipfile, json, NumPy, skops or the classes
-    of the model, with exceptions of any kind.
+    A broken archive can raise any exception, in zipfile, json, NumPy, skops or the
+    classes of the model.
     """
     passed: tuple[type[Exception], ...] = (ModelFileError, *but)
     try:
@@ -117,7 +129,7 @@ def explained(
 
 
 def _what_it_is(data: bytes) -> str:
-    """Return what a file without the mark of a zip archive is."""
+    """Describe a file that is not a zip archive."""
     if not data:
         return "is empty."
     kinds = [kind for mark, kind in _PICKLES.items() if data.startswith(mark)]
@@ -136,10 +148,10 @@ def _what_it_is(data: bytes) -> str:
 
 
 def _is_old_pickle(data: bytes) -> bool:
-    """Whether this is a pickle of protocol 0 or 1, which have no mark.
+    """Whether this is a pickle of protocol 0 or 1, which have no magic number.
 
-    Its opcodes are looked at, not run. They must name something to import and, in a
-    short file, add up: nothing is taken from an empty stack.
+    Opcodes are read, not run. They must import something and, in a short file, be
+    consistent: nothing is taken from an empty stack.
     """
     try:
         opcodes = list(islice(pickletools.genops(data), _MANY))
@@ -152,3 +164,153 @@ def _is_old_pickle(data: bytes) -> bool:
     return (whole or len(opcodes) == _MANY) and any(
         opcode.name in ("GLOBAL", "INST") for opcode, _, _ in opcodes
     )
+
+
+#: The number of the file format that this library writes and reads.
+FORMAT = 3
+
+#: The file of the archive that holds the description.
+MEMBER = "committee.json"
+
+
+_JSON_NAMES: dict[type, str] = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    list: "a list",
+    dict: "an object",
+    type(None): "null",
+}
+_NULL = type(None)
+#: Allowed types of each entry of a description; `format` is checked separately.
+_TYPES: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("committee", "scikit-learn", "numpy", "python"), (str,)),
+    **dict.fromkeys(("created", "kind", "class"), (str,)),
+    **dict.fromkeys(("n_members", "n_features"), (int, _NULL)),
+    **dict.fromkeys(("feature_names", "classes"), (list, _NULL)),
+    "metadata": (dict, _NULL),
+}
+
+
+def describe(model: Any, metadata: Mapping[str, Any] | None) -> bytes:
+    """Return the description of a fitted model as JSON."""
+    names = getattr(model, "feature_names_in_", None)
+    classes = getattr(model, "classes_", None)
+    width = getattr(model, "n_features_in_", None)
+    description = {
+        "format": FORMAT,
+        "committee": committee.__version__,
+        "scikit-learn": sklearn.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "kind": _kind(model),
+        "class": public_name(type(model)),
+        "n_members": _n_members(model),
+        "n_features": None if width is None else int(width),
+        "feature_names": None if names is None else [str(name) for name in names],
+        "classes": None if classes is None else [str(label) for label in classes],
+        "metadata": dict(metadata or {}),
+    }
+    try:
+        text = json.dumps(description, indent=1, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "metadata must hold JSON values: text, finite numbers, True, False, None, "
+            f"and lists and dicts of these. Got one that is not: {error}."
+        ) from None
+    return text.encode()
+
+
+def read_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the description in a model file; the model is not loaded.
+
+    Parameters
+    ----------
+    path : path
+        A file of `committee.save`.
+
+    Returns
+    -------
+    description : dict
+        format, committee, scikit-learn, numpy, python (versions), created (UTC),
+        kind, class, n_members, n_features, feature_names, classes (as text) and
+        metadata (as given to `save`). Empty for a file that skops wrote by itself.
+        The description was written with the file, and is not verified.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from committee import Bagging, CommitteeRegressor, save
+    >>> from committee.persistence import read_metadata
+    >>> model = CommitteeRegressor(generator=Bagging(3), random_state=0)
+    >>> _ = model.fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "model.skops"
+    ...     save(model, path, metadata={"data": "a line"})
+    ...     description = read_metadata(path)
+    >>> description["kind"], description["n_members"], description["metadata"]
+    ('regressor', 3, {'data': 'a line'})
+    """
+    return description_of(read_archive(path), path)
+
+
+def description_of(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the description in an archive; an empty one if there is none."""
+    with explained(path):
+        text = read_member(data, MEMBER)
+        if text is None:
+            return {}
+        description = json.loads(text)
+    if not isinstance(description, dict):
+        raise ModelFileError(f"{path} is damaged: {MEMBER} must hold a JSON object.")
+    for name, kinds in _TYPES.items():
+        value = description.get(name)
+        if name in description and type(value) not in kinds:
+            raise ModelFileError(
+                f"{path} is damaged: in {MEMBER} {name!r} must be "
+                f"{' or '.join(_JSON_NAMES[kind] for kind in kinds)}. Got "
+                f"{_JSON_NAMES.get(type(value), 'another type')}."
+            )
+    return description
+
+
+def check_versions(
+    description: Mapping[str, Any], path: str | os.PathLike[str]
+) -> None:
+    """Raise ModelFileError for another format; warn about another scikit-learn version."""
+    if not description:
+        return
+    number = description.get("format")
+    if number != FORMAT:
+        raise ModelFileError(
+            f"{path} was written by committee {description.get('committee')} in format "
+            f"{number!r}; committee {committee.__version__} reads format {FORMAT} only: "
+            "load it with the version that wrote it, or fit and save the model again."
+        )
+    theirs, ours = str(description.get("scikit-learn")), sklearn.__version__
+    if theirs.split(".")[:2] != ours.split(".")[:2]:
+        warnings.warn(
+            f"{path} was saved with scikit-learn {theirs}; this is {ours}. Members may "
+            "predict differently, or fail: check them, or fit and save again.",
+            stacklevel=3,
+        )
+
+
+def _kind(model: Any) -> str:
+    """Return classifier, regressor or other."""
+    if is_classifier(model):
+        return "classifier"
+    return "regressor" if is_regressor(model) else "other"
+
+
+def _n_members(model: Any) -> int | None:
+    """Return the number of members with a weight; None for other models."""
+    if isinstance(model, Pipeline):
+        model = model[-1]
+    if hasattr(model, "weights_"):
+        return int(np.count_nonzero(model.weights_))
+    members = getattr(model, "estimators_", None)
+    return None if members is None else len(members)

@@ -1,7 +1,6 @@
-"""Arrays out of a file that compiled code follows: neighbours, vectors, numbers.
+"""Checks of arrays from a file that compiled code indexes without bounds checks.
 
-Each function says whether the parts of one kind of object fit together. Python would
-raise an error where they do not; compiled code reads what lies behind the array.
+Each function returns whether the arrays of one kind of object fit together.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from sklearn.neighbors import KDTree
 from committee._typing import IntArray
 from committee._validation import libsvm_parts, neighbour_points
 
-#: Places of a bit generator among the numbers that it makes at a time: the key of its
-#: state, and how many there are. The others have no place.
+#: Bit generators that make numbers in blocks: the key of the position in their state,
+#: and the size of a block.
 _PLACES = {"MT19937": ("pos", 624), "Philox": ("buffer_pos", 4)}
 
 
@@ -88,7 +87,7 @@ def _are_targets(model: Any, targets: Any, N: int) -> bool:
 
 
 def are_support_vectors(model: Any) -> bool:
-    """Whether the arrays of libsvm have the sizes that it takes for granted.
+    """Whether the arrays of libsvm have the sizes that it assumes.
 
     With n vectors and K classes (2 in a regression) these are coefficients (K - 1, n)
     and K (K - 1) / 2 intercepts, and for probabilities as many slopes.
@@ -131,13 +130,13 @@ def has_centres_of_its_width(model: Any) -> bool:
 
 
 def counts_its_words(vectoriser: Any) -> bool:
-    """Whether the columns of words or keys are those that there are."""
+    """Whether words or keys have valid columns."""
     columns = list(getattr(vectoriser, "vocabulary_", {}).values())
     return sorted(columns) == list(range(len(columns)))
 
 
 def is_random_state(state: Any) -> bool:
-    """Whether what draws random numbers stands at one of those that it has made."""
+    """Whether a random state has a position inside its block of numbers."""
     if isinstance(state, np.random.RandomState):
         inside: Any = state.get_state(legacy=False)
     else:
@@ -148,7 +147,7 @@ def is_random_state(state: Any) -> bool:
 
 
 def is_sparse(matrix: Any) -> bool:
-    """Whether all indices of a sparse matrix lie in it."""
+    """Whether all indices of a sparse matrix are valid."""
     if matrix.format not in ("csr", "csc"):
         return False
     try:

@@ -1,9 +1,14 @@
-"""The names by which files know the classes of this library.
+"""The types that a model file may hold, and the names of this library's classes in it.
 
 A file names this module and a name of `types`, never the module in which the class
-happens to be defined: code may move, and old files still load. So this module stays
-where it is. An estimator is registered by being public; what estimators are made of
-has a line below, of which only the right side may ever change.
+happens to be defined, so that code may move. This module stays where it is. An
+estimator is registered by being public; parts of fitted models have a line below, of
+which only the right side may change.
+
+skops calls or fills in whatever carries a trusted name. A name is trusted only if that is
+harmless whatever the file holds: classes that store what they are given, and functions of
+arrays. skops itself trusts NumPy's arrays and scikit-learn's public estimators; the list
+below adds the parts of these.
 """
 
 from __future__ import annotations
@@ -11,6 +16,7 @@ from __future__ import annotations
 import functools
 import importlib
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -27,11 +33,12 @@ _PARTS = {
     "CellVariance": "cells.variance.CellVariance",
     "CommitteeMachine": "cells.bcm.CommitteeMachine",
     "CommitteeVariance": "cells.bcm.CommitteeVariance",
+    "GateTree": "mixtures.gate_tree.GateTree",
     "GradientRound": "ensembles.gradient_boosting.GradientRound",
     "HeldOutResiduals": "uncertainty.stored_rows.HeldOutResiduals",
     "HeldOutScores": "uncertainty.stored_rows.HeldOutScores",
-    "HistGradientRound": "ensembles.hist_boosting.HistGradientRound",
-    "Inclusion": "combiners.evidence_pruner.Inclusion",
+    "HistGradientRound": "ensembles.gradient_boosting.HistGradientRound",
+    "Inclusion": "combiners.ep_pruner.Inclusion",
     "KeptPath": "pruning.kept_path.KeptPath",
     "Kernel": "kernels.Kernel",
     "KernelMember": "coupled.expansion.KernelMember",
@@ -39,7 +46,7 @@ _PARTS = {
     "LightGBMRound": "ensembles.lightgbm.LightGBMRound",
     "OnColumns": "ensembles.member_features.OnColumns",
     "Path": "path.Path",
-    "PathStep": "ep.steps.PathStep",
+    "PathStep": "ep.sequence.PathStep",
     "RefinedSize": "pruning.summary.RefinedSize",
     "Refinement": "pruning.summary.Refinement",
     "Roster": "ensembles.roster.Roster",
@@ -53,8 +60,8 @@ _PARTS = {
 
 @functools.cache
 def types() -> dict[str, type]:
-    """Return the classes of this library that a file may hold, by their names there."""
-    # Displays load on first use, and are in no model.
+    """Return the classes of this library that a file may hold, by their names in files."""
+    # Displays are imported on first use, and are not part of models.
     kinds = [n for n in committee.__all__ if n[0].isupper() and n[-7:] != "Display"]
     public = {name: getattr(committee, name) for name in kinds}
     registered = {
@@ -69,20 +76,20 @@ def types() -> dict[str, type]:
 
 @functools.cache
 def trusted_names() -> frozenset[str]:
-    """Return the full names of all registered classes, in our files and in skops'."""
+    """Return all names of registered classes, in our files and in files of skops."""
     return frozenset(
         {f"{__name__}.{name}" for name in types()} | _names_of_classes().keys()
     )
 
 
 def public_name(kind: type) -> str:
-    """Return the name of a class that users know: `committee.Average`."""
+    """Return the public name of a class, such as `committee.Average`."""
     name = _names_of_classes().get(_full_name(kind))
     return f"committee.{name}" if name else _full_name(kind)
 
 
 def with_registered_names(schema: bytes) -> str:
-    """Return the description of a model by skops, with the names of this registry."""
+    """Return the schema of skops with names of this registry."""
     names = _names_of_classes()
 
     def renamed(node: dict[str, Any]) -> dict[str, Any]:
@@ -93,7 +100,7 @@ def with_registered_names(schema: bytes) -> str:
 
 
 def __getattr__(name: str) -> type:
-    """Find a class for skops, which imports this module and reads an attribute."""
+    """Return a registered class: skops reads it as an attribute of this module."""
     try:
         return types()[name]
     except KeyError:
@@ -102,9 +109,68 @@ def __getattr__(name: str) -> type:
 
 @functools.cache
 def _names_of_classes() -> dict[str, str]:
-    """Return the name in files of every class, by where it is defined."""
+    """Return the name in files of every class, by module and name."""
     return {_full_name(kind): name for name, kind in types().items()}
 
 
 def _full_name(kind: type) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
+
+
+_KERNELS = (
+    "CompoundKernel ConstantKernel DotProduct Exponentiation ExpSineSquared Matern "
+    "Product RBF RationalQuadratic Sum WhiteKernel"
+)
+#: Trusted parts of fitted estimators. `soundness` checks the content of those that
+#: compiled code reads without bounds checks.
+_FOREIGN = frozenset(
+    {
+        "collections.OrderedDict",
+        "numpy.dtype",
+        "scipy.sparse._csc.csc_array",
+        "scipy.sparse._csc.csc_matrix",
+        "scipy.sparse._csr.csr_array",
+        "scipy.sparse._csr.csr_matrix",
+        "sklearn._loss.loss.HalfTweedieLoss",
+        "sklearn._loss.loss.HalfTweedieLossIdentity",
+        "sklearn.calibration._CalibratedClassifier",
+        "sklearn.calibration._SigmoidCalibration",
+        "sklearn.calibration._TemperatureScaling",
+        "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+        "sklearn.feature_selection._mutual_info.mutual_info_classif",
+        "sklearn.feature_selection._mutual_info.mutual_info_regression",
+        "sklearn.feature_selection._univariate_selection.chi2",
+        "sklearn.feature_selection._univariate_selection.f_classif",
+        "sklearn.feature_selection._univariate_selection.f_regression",
+        "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
+        *(f"sklearn.gaussian_process.kernels.{name}" for name in _KERNELS.split()),
+        "sklearn.metrics._dist_metrics.ChebyshevDistance64",
+        "sklearn.metrics._dist_metrics.EuclideanDistance64",
+        "sklearn.metrics._dist_metrics.ManhattanDistance64",
+        "sklearn.multiclass._ConstantPredictor",
+        "sklearn.neighbors._ball_tree.BallTree",
+        "sklearn.neighbors._kd_tree.KDTree",
+        "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+        "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
+        "sklearn.tree._tree.Tree",
+        "sklearn.utils._bunch.Bunch",
+    }
+)
+
+
+def is_trusted(name: str) -> bool:
+    """Whether a file may hold this type, by module and name, without `trusted`."""
+    return name in _FOREIGN or name in trusted_names()
+
+
+def type_names(trusted: Iterable[str | type]) -> set[str]:
+    """Return the names of trusted types, given as types or as names."""
+    if isinstance(trusted, (str, bytes, bool)) or not isinstance(trusted, Iterable):
+        raise TypeError(
+            "trusted must be a list of types or of their names, such as "
+            f"['package.module.Class']. Got {trusted!r}."
+        )
+    return {
+        name if isinstance(name, str) else f"{name.__module__}.{name.__name__}"
+        for name in trusted
+    }

@@ -1,4 +1,4 @@
-"""Save a fitted model, and load it where its file may not be trusted."""
+"""save and load: models in files that cannot run code."""
 
 from __future__ import annotations
 
@@ -21,20 +21,17 @@ from sklearn.utils.validation import check_is_fitted
 from committee._files import replaced_atomically
 from committee.base import WHOLE_PATH
 from committee.persistence.archive import (
+    MEMBER,
     SCHEMA,
     ModelFileError,
-    explained,
-    read_archive,
-)
-from committee.persistence.metadata import (
-    MEMBER,
     check_versions,
     describe,
     description_of,
+    explained,
+    read_archive,
 )
-from committee.persistence.registry import with_registered_names
+from committee.persistence.registry import is_trusted, type_names, with_registered_names
 from committee.persistence.soundness import NAMED, attributes, check_sound, walk
-from committee.persistence.trust import is_trusted, type_names
 
 
 def save(
@@ -47,23 +44,23 @@ def save(
     """Write a fitted model to a file that cannot run code.
 
     The file is a zip archive in the format of skops: public names of classes, and
-    arrays, but no pickles. It is read back before it takes the place of an older one,
-    which stays whole should anything fail. Where `load` will need `trusted`, as for
-    LightGBM, XGBoost and CatBoost, a warning says so, with the list.
+    arrays, but no pickles. It is read back before it replaces an existing file, which
+    stays unchanged if anything fails. If `load` will need `trusted`, as for LightGBM,
+    XGBoost and CatBoost, a warning contains the list.
 
     Parameters
     ----------
     committee : estimator
         A fitted committee, a pipeline with one, or any fitted scikit-learn estimator.
     path : path
-        By custom it ends in `.skops`.
+        Usually it ends in `.skops`.
     metadata : dict of JSON values, optional
-        Kept in the file for `committee.persistence.read_metadata`, beside versions,
-        time, classes and features.
+        Stored in the file for `committee.persistence.read_metadata`, with versions, time,
+        classes and features.
     whole_path : bool, default=False
-        Of a committee made by `prune`: keep all members of its path, and not only its
-        own. Then `path_.choose` has every size after `load`; otherwise it has those
-        sizes whose members are all in the committee.
+        For a committee made by `prune`: also save all other members of its path. Then
+        `path_.choose` has every size after `load`; otherwise only the sizes whose members
+        are all in the committee.
 
     Examples
     --------
@@ -101,7 +98,7 @@ def save(
 
 
 def _untrusted(archive: bytes) -> list[str]:
-    """Return the types in a file that `load` does not take without consent."""
+    """Return the types in a file that `load` refuses without `trusted`."""
     import skops.io
 
     unknown = skops.io.get_untrusted_types(data=archive)
@@ -109,11 +106,11 @@ def _untrusted(archive: bytes) -> list[str]:
 
 
 def _measure(model: Any) -> None:
-    """Make summary and bytes of a pruned committee: a file holds no rows for it."""
+    """Compute summary and bytes of a pruned committee: a file has no rows for them."""
     core = model[-1] if isinstance(model, Pipeline) else model
     if hasattr(core, "path_") and hasattr(core, "summary"):
         _ = core.path_.n_bytes
-        # A copy that was made before has nothing to measure, and is saved all the same.
+        # A copy has no rows to measure on, and is saved without a summary.
         with suppress(ValueError):
             core.summary()
 
@@ -140,20 +137,20 @@ def load(
 ) -> BaseEstimator:
     """Read a model from a file of `save`, or of skops.
 
-    Nothing in the file is run. Types other than those of this library, scikit-learn
-    and NumPy are refused by name unless they are trusted.
+    No code in the file is run. Raises ModelFileError for types outside this library,
+    scikit-learn and NumPy that are not in `trusted`.
 
     Parameters
     ----------
     path : path
     trusted : list of str or type, default=()
-        Further types that the file may hold. Look at each: skops calls and fills in
-        whatever is named here, with the contents of the file.
+        Further types that the file may hold. Check each one: skops calls these types
+        with the contents of the file.
 
     Returns
     -------
     model : estimator
-        Its predictions are those of the model that was saved.
+        It predicts the same as the saved model.
 
     Examples
     --------
@@ -178,7 +175,7 @@ def load(
         unknown = skops.io.get_untrusted_types(data=data)
     _refuse(path, [n for n in unknown if n not in allowed and not is_trusted(n)])
     with explained(path), warnings.catch_warnings():
-        if description:  # then this has been stated already, once for all members
+        if description:  # then check_versions has warned, once for all members
             warnings.simplefilter("ignore", InconsistentVersionWarning)
         model = skops.io.loads(data, trusted=unknown)
         check_sound(model)
@@ -190,7 +187,7 @@ def load(
 
 
 def _refuse(path: str | os.PathLike[str], names: list[str]) -> None:
-    """Name the types that nobody trusts, if there are any."""
+    """Raise ModelFileError if there are types that are not trusted."""
     if names:
         raise ModelFileError(
             f"{path} holds types that are not known to be safe: {', '.join(names)}. "
@@ -200,7 +197,7 @@ def _refuse(path: str | os.PathLike[str], names: list[str]) -> None:
 
 
 def _pack(model: BaseEstimator, description: bytes) -> bytes:
-    """Return the archive of a model, once it has been read back."""
+    """Return the archive of a model; raise ModelFileError if it cannot be read back."""
     import skops.io
 
     _refuse_nameless(model)
@@ -216,7 +213,7 @@ def _pack(model: BaseEstimator, description: bytes) -> bytes:
 
 
 def _finished(data: bytes, description: bytes) -> bytes:
-    """Return the archive of skops compressed, described and with registered names."""
+    """Return the archive of skops compressed, with description and registered names."""
     buffer = io.BytesIO()
     with (
         ZipFile(io.BytesIO(data)) as raw,
@@ -232,9 +229,9 @@ def _finished(data: bytes, description: bytes) -> bytes:
 
 
 def _refuse_nameless(model: BaseEstimator) -> None:
-    """Refuse functions and classes that a file cannot name, with their place.
+    """Raise ModelFileError for functions and classes that a file cannot name.
 
-    A file holds names, and a name finds what stands at the top level of a module.
+    A file holds names of objects at the top level of a module.
     """
     for place, value in walk(model, _saved_attributes):
         named = value if isinstance(value, (FunctionType, type)) else type(value)
@@ -251,6 +248,6 @@ def _refuse_nameless(model: BaseEstimator) -> None:
 
 
 def _saved_attributes(value: Any) -> dict[str, Any]:
-    """Return the attributes that go into the file: some classes leave out others."""
+    """Return the attributes that `__getstate__` puts into the file."""
     state = value.__getstate__() if hasattr(value, "__dict__") else None
     return state if isinstance(state, dict) else attributes(value)

@@ -1,8 +1,7 @@
-"""What is inside a model: where everything is, and whether it may be used.
+"""Checks of a model from a file, part by part, before `load` returns it.
 
-Trees, neighbour trees and random states are read by compiled code that does not look
-where an index leads. scikit-learn never writes a wrong one; a file can hold any. So
-whatever comes out of a file is checked here before it is handed out.
+Compiled code reads trees, neighbour trees and random states without bounds checks. Models
+that scikit-learn fits are correct; a damaged or hostile file can hold any index.
 """
 
 from __future__ import annotations
@@ -48,10 +47,10 @@ from committee.persistence.tree_checks import (
     starts_in_its_columns,
 )
 
-#: What a file holds by name alone: there is nothing inside that came from the file.
+#: Types that a file holds by name only, without contents from the file.
 NAMED = (type, FunctionType, ModuleType, type(np.mean))
 
-#: These hand rows straight to the trees of their members, past every check of these.
+#: Ensembles that pass rows to the trees of their members without the members' checks.
 _FORESTS = (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -63,10 +62,10 @@ _FORESTS = (
 )
 _BOOSTERS = (GradientBoostingClassifier, GradientBoostingRegressor)
 _HISTOGRAMS = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
-#: What may hold members.
+#: Containers of members.
 _LISTS = (list, tuple, np.ndarray)
 
-#: What must hold of an instance of some classes, and what is said where it does not.
+#: Checks of instances of some classes, and the text of the error.
 _CHECKS: tuple[tuple[Any, Callable[[Any], bool], str], ...] = (
     (
         _HISTOGRAMS,
@@ -83,7 +82,7 @@ _CHECKS: tuple[tuple[Any, Callable[[Any], bool], str], ...] = (
     (_LISTS, has_rounds_alike, "has rounds that fit no one booster"),
 )
 
-#: The same for estimators that are known by name, so that none is imported in vain.
+#: Checks of estimators by name of the class, so that none is imported needlessly.
 _CHECKS_BY_NAME: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(
         (
@@ -109,7 +108,7 @@ _CHECKS_BY_NAME: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 
 def attributes(value: Any) -> dict[str, Any]:
-    """Return the attributes of an instance, if it has any."""
+    """Return the attributes of an instance; an empty dict if it has none."""
     found = getattr(value, "__dict__", None)
     return found if isinstance(found, dict) else {}
 
@@ -117,19 +116,19 @@ def attributes(value: Any) -> dict[str, Any]:
 def walk(
     model: Any, attributes: Callable[[Any], dict[str, Any]] = attributes
 ) -> Iterator[tuple[str, Any]]:
-    """Yield everything a model is made of, once, with its place in the model."""
+    """Yield each part of a model once, with its place in the model."""
     seen: dict[int, Any] = {}
     waiting = [(type(model).__name__, model)]
     while waiting:
         place, value = waiting.pop()
         if id(value) not in seen:
-            seen[id(value)] = value  # kept, so that no other gets its id
+            seen[id(value)] = value  # stored, so that no other object gets its id
             yield place, value
             waiting.extend(_parts(place, value, attributes))
 
 
 def check_sound(model: Any) -> None:
-    """Refuse a model in which compiled code would leave its arrays."""
+    """Raise ModelFileError if compiled code would read outside the model's arrays."""
     for place, value in walk(model):
         problem = _problem(value)
         if problem:
@@ -138,7 +137,7 @@ def check_sound(model: Any) -> None:
 
 
 def _check_starts(model: Any, checked: set[int]) -> None:
-    """Refuse boosters that add trees to columns they do not have.
+    """Raise ModelFileError for boosters that add trees to missing columns.
 
     The `init_` of a booster predicts here, so boosters inside it are checked first.
     """
@@ -151,7 +150,7 @@ def _check_starts(model: Any, checked: set[int]) -> None:
 
 
 def _refusal(place: str, problem: str) -> ModelFileError:
-    """Return the error with what is wrong, and where."""
+    """Return the error for a problem at a place of the model."""
     return ModelFileError(
         f"{place} {problem}: the file is damaged, or was made to do harm."
     )
@@ -160,7 +159,7 @@ def _refusal(place: str, problem: str) -> ModelFileError:
 def _parts(
     place: str, value: Any, attributes: Callable[[Any], dict[str, Any]] = attributes
 ) -> Iterable[tuple[str, Any]]:
-    """Return what a value holds directly."""
+    """Return the direct parts of a value, with their places."""
     if isinstance(value, NAMED):
         return []
     parts = [(f"{place}.{key}", part) for key, part in attributes(value).items()]
@@ -179,7 +178,7 @@ def _is_a(name: str, value: Any) -> bool:
 
 
 def _problem(value: Any) -> str | None:
-    """Return what is wrong with a value, None where nothing is."""
+    """Describe the problem of a value; None if there is none."""
     if isinstance(value, BaseDecisionTree):
         if hasattr(value, "tree_") and not is_tree(value.tree_, value.n_features_in_):
             return "has nodes that point out of its tree or its features"
@@ -195,7 +194,7 @@ def _problem(value: Any) -> str | None:
 
 
 def _checks_of(value: Any) -> Iterator[tuple[Callable[[Any], bool], str]]:
-    """Yield what must hold of a value, and what is said where it does not."""
+    """Yield the checks that apply to a value, each with the text of its error."""
     for kinds, is_sound, wrong in _CHECKS:
         if isinstance(value, kinds):
             yield is_sound, wrong
@@ -205,7 +204,7 @@ def _checks_of(value: Any) -> Iterator[tuple[Callable[[Any], bool], str]]:
 
 
 def _forest_problem(forest: Any) -> str | None:
-    """Return what is wrong with trees that predict past every check of theirs."""
+    """Describe the problem of a forest whose trees predict without their own checks."""
     whole = not isinstance(forest, IsolationForest)
     if not (share_features if whole else share_parts_of_features)(forest):
         return "has trees for another number of features than its own"

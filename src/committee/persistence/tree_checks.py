@@ -1,7 +1,7 @@
-"""Trees that came out of a file: where their nodes and their sums lead.
+"""Checks of trees from a file: children, features and columns of sums.
 
-Compiled code walks from node to node, and adds what it finds to a column of an array,
-without looking whether there is such a node or such a column.
+Compiled code follows children and adds leaf values to columns of an array without bounds
+checks.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ def is_tree(tree: Any, width: int) -> bool:
 
 
 def share_features(forest: Any) -> bool:
-    """Whether the trees of a forest take the columns that it hands to them."""
+    """Whether the trees of a forest have its number of columns."""
     members = np.ravel(getattr(forest, "estimators_", []))
     return all(tree.n_features_in_ == forest.n_features_in_ for tree in members)
 
 
 def share_parts_of_features(forest: Any) -> bool:
-    """Whether the same holds where each tree sees columns of its own.
+    """Whether the trees of a forest have the columns selected for each of them.
 
-    These must be numbers: a mask could hand out fewer columns than it has entries.
+    Columns must be numbers: a mask could select fewer columns than it has entries.
     """
     parts = map(np.asarray, getattr(forest, "estimators_features_", []))
     trees = getattr(forest, "estimators_", [])
@@ -141,7 +141,7 @@ def _is_predictor(tree: Any, categorical: BoolArray) -> bool:
 
 
 def _keeps_columns(preprocessor: Any, width: int) -> bool:
-    """Whether what encodes the categories hands on every column once."""
+    """Whether the encoder of categories returns every column once."""
     if preprocessor is None:
         return True
     if not isinstance(preprocessor, ColumnTransformer):
@@ -174,7 +174,7 @@ def _keeps_width(part: Any) -> bool:
 
 
 def _lead_forward(inner: BoolArray, left: IntArray, right: IntArray) -> bool:
-    """Whether the children of all inner nodes come later, exist, and are theirs."""
+    """Whether the children of inner nodes exist, come later, and have one parent."""
     here = np.flatnonzero(inner)
     children = np.stack([left[inner], right[inner]]).astype(np.int64)
     return bool(

@@ -2,7 +2,7 @@
 
 from committee.pruning.prune import prune
 from committee.pruning.pruned import PrunedClassifier, PrunedRegressor
-from committee.pruning.refine import refine, shrink
+from committee.pruning.refine import refine
 from committee.pruning.summary import Refinement, Summary
 
 __all__ = [
@@ -12,5 +12,4 @@ __all__ = [
     "Summary",
     "prune",
     "refine",
-    "shrink",
 ]

@@ -18,8 +18,8 @@ from sklearn.base import clone
 
 from committee._typing import BoolArray, FloatArray, IntArray, Link, Member
 from committee.calibration import Calibration
+from committee.combiner_names import as_combiner
 from committee.combiners import Combiner, EPPruner
-from committee.combiners.by_name import as_combiner
 from committee.diagnostics.missing_votes import FilledVotes
 from committee.ensembles import Roster, known_columns
 from committee.held_out import CrossFit, HeldOutPredictions, as_shares, share_unit
@@ -52,7 +52,7 @@ _KEPT = ("errors", "n_bytes", "seconds_per_row")
 
 
 class Assessment:
-    """Makes committees of the steps of a path, and compares them with the ensemble.
+    """Committees of the steps of a path, compared with the ensemble before pruning.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ class Assessment:
         return found
 
     def _is_own(self, support: IntArray) -> bool:
-        """Whether these members are the combiner's own choice."""
+        """Return True if the combiner itself chose these members."""
         w = self.combiner.weights_
         # Where no member has a weight, all stay.
         return np.array_equal(
@@ -176,9 +176,9 @@ class Assessment:
 
     @cached_property
     def _before(self) -> HeldOutPredictions:
-        """Predictions of the whole ensemble, by weights that have not seen the row.
+        """Held-out predictions of the whole ensemble.
 
-        Where a combiner learned the ensemble's weights on these very rows, it is fitted
+        If a combiner learned the weights of the ensemble on these rows, it is fitted
         again on the same folds, as the pruning combiner is.
         """
         data, votes = self.data, self.data.votes
@@ -208,7 +208,7 @@ class Assessment:
         return replace(found, p=p)
 
     def _as_calibrated(self, own: HeldOutPredictions) -> FloatArray | None:
-        """Return the probabilities of the ensemble's combiner, calibrated as it is."""
+        """Return the probabilities of the ensemble, with its own calibration."""
         roster = self.data.roster
         if own.p is None or roster.calibrated is None:
             return own.p
@@ -231,7 +231,7 @@ class Assessment:
         found = np.array([held.error(self.measure) for held in by_size.values()])
         at = np.maximum(np.searchsorted(known, self._path.size, side="right") - 1, 0)
         error, se = found[at].T
-        return error, se, f"cross-fitted {self.measure.name}"
+        return error, se, f"held-out {self.measure.name}"
 
     def clearly_better(self, steps: IntArray) -> BoolArray | None:
         """Return which steps have a clearly lower error than the last of them."""
@@ -266,7 +266,7 @@ class Assessment:
         return np.array([seconds[members].sum() for members in self._path.members])
 
     def by(self, scoring: str) -> Assessment:
-        """Return the same with errors of another kind, from the same folds."""
+        """Return this assessment with another measure, from the same folds."""
         self.check_rows()
         measure = measure_of(scoring, of_classes=self._of_classes)
         other = Assessment(self.data, self.combiner, measure)
@@ -288,7 +288,7 @@ class Assessment:
 
     @property
     def available(self) -> BoolArray:
-        """The steps of which there is a committee."""
+        """Steps whose committee can be made."""
         return np.full(len(self._path) if self._has_rows else 1, self._has_rows)
 
     def measured(self, name: str) -> Any:
@@ -309,7 +309,7 @@ class Assessment:
     def held_out_rows(self, committee: Any) -> HeldOutResiduals | HeldOutScores | None:
         """Return residuals or scores of committees like this one, on held-out rows.
 
-        They are of no row, where there were too few for folds; None in a copy.
+        They are empty with too few rows for folds; None in a copy.
         """
         if not self._has_rows:
             return None
@@ -371,7 +371,7 @@ class Assessment:
     # --- copies ----------------------------------------------------------------------
 
     def kept(self, committee: Any, whole: bool) -> Any:
-        """Return what a copy of a committee of the path keeps of it."""
+        """Return the path for a copy of a committee."""
         return KeptPath.of(self, committee, whole) if self._has_rows else self
 
     def bind(self, committee: Any) -> None:
@@ -379,7 +379,7 @@ class Assessment:
 
     @property
     def _has_rows(self) -> bool:
-        """Whether this was made by `prune`, and is not a copy of its numbers."""
+        """Whether rows and members are here: False in a copy."""
         return "data" in self.__dict__
 
     def check_rows(self) -> None:
@@ -392,7 +392,7 @@ class Assessment:
             )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Keep what was measured: neither rows nor members belong into a file."""
+        """Return the measured numbers, without rows and members."""
         return {name: self.__dict__[name] for name in _KEPT if name in self.__dict__}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -439,7 +439,7 @@ def keep_few(
 
 
 def _check_calibration(made: Any, roster: Roster) -> None:
-    """Refuse a vector for rounds of a booster: their scores have a scale only."""
+    """Raise ValueError for a vector with rounds of a booster, which have only a scale."""
     if roster.output == "scores" and getattr(made, "calibration", None) == "vector":
         raise ValueError(
             'calibration="vector" is for members with probabilities, and these are the '
@@ -449,7 +449,7 @@ def _check_calibration(made: Any, roster: Roster) -> None:
 
 
 def learn(made: Any, ensemble: Any, roster: Roster, X: Any, combiner: Combiner) -> None:
-    """Tell a committee its labels, its columns and how its members predict."""
+    """Set labels, columns and roster of a committee."""
     if roster.classes is not None:
         made.classes_ = np.asarray(roster.classes)
     for name, value in known_columns(ensemble).items():

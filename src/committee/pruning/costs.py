@@ -1,4 +1,4 @@
-"""What a model costs: bytes and seconds."""
+"""Costs of a model: bytes and seconds."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Counter:
 
 
 def stored_bytes(model: Any) -> float:
-    """Return how long the model's pickle is without making it; NaN if it has none."""
+    """Return the bytes of the pickled model; NaN if it cannot be pickled."""
     counter = _Counter()
     try:
         pickle.Pickler(counter, protocol=5).dump(model)
@@ -43,9 +43,9 @@ def stored_bytes(model: Any) -> float:
 
 @dataclass(frozen=True, eq=False)
 class MemberBytes:
-    """Bytes of each member by itself, (M,), and those that any two have in common.
+    """Bytes of each member alone, (M,), and bytes that any two members share.
 
-    The rounds of a booster, for one, share its table of bins.
+    For example, the rounds of a booster share its table of bins.
     """
 
     alone: FloatArray
@@ -59,7 +59,7 @@ class MemberBytes:
         return cls(alone, max(0.0, float(alone[:2].sum() - pair)))
 
     def total(self, members: IntArray) -> float:
-        """Return the bytes of some members in one file: what they share counts once."""
+        """Return the bytes of some members in one file; shared bytes count once."""
         return float(self.alone[members].sum() - (len(members) - 1) * self.shared)
 
 
@@ -79,7 +79,7 @@ def seconds_per_row(predict: Callable[[Any], Any], X: Any, repeats: int = 3) -> 
 
 
 def member_seconds(roster: Roster, X: Any, repeats: int = 3) -> FloatArray:
-    """Return the least seconds that each member takes for a row of the prepared X."""
+    """Return the least seconds of each member for a row of the prepared X."""
     passes = np.empty((repeats, len(roster)))
     for times in passes:
         start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""What a copy or a file keeps of a path: its numbers, and the committees it can make."""
+"""The part of a path that a copy or a file keeps: numbers, and some committees."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from committee._typing import BoolArray, FloatArray, IntArray, Member
 from committee.calibration import Calibration
 from committee.losses import measure_of
 
-#: What a combiner knows of the point that it has chosen itself, and of no other.
+#: Attributes of a combiner that belong to the point that it has chosen.
 OF_ONE_POINT = ("posterior_", "loo_", "log_evidence_", "inclusion_")
-#: What a committee finds out by itself on first use.
+#: Attributes of a committee that are computed on first use.
 _OF_ONE_COMMITTEE = ("_whole", "_summary", "_calibration", "_held_out_rows")
 
 _NO_ROWS = (
@@ -28,8 +28,8 @@ _NO_ROWS = (
 class KeptPath:
     """The committees of a path whose members all are in a copy.
 
-    A copy holds no rows. Errors, and which committees are clearly better than which,
-    were measured before it was made; bytes and seconds if somebody had asked for them.
+    A copy holds no rows. Errors and comparisons are computed before it is made; bytes and
+    seconds only if they were known.
 
     Attributes
     ----------
@@ -37,16 +37,15 @@ class KeptPath:
         Error, standard error and measure at each of the S steps; None without folds.
     n_bytes, seconds_per_row : array of shape (S,) or None
     level : int array of shape (S,)
-        Steps of one error, which count as one in `better`.
+        Number of the error of each step; steps of equal error share one.
     better : bool array of shape (D, D)
-        Whether an error is clearly less than another.
+        True if error i is clearly less than error j.
     scale : array of shape (S,)
-        By which the weights of a step are multiplied in its committee; NaN where the
-        copy lacks members.
+        Factor of the weights of a step in its committee; NaN if the copy lacks members.
     calibrations : list of S calibrations
-        Of its probabilities, None where these have none.
+        Calibration of each committee, or None.
     numbers, members
-        Members of the path that are not in the committee, where these were asked for.
+        Further members of the path, with `whole_path=True`.
     """
 
     errors: tuple[FloatArray, FloatArray, str] | None
@@ -60,7 +59,7 @@ class KeptPath:
     members: list[Member] = field(default_factory=list)
 
     def bind(self, committee: Any) -> None:
-        """Take the members of the committee that this came with."""
+        """Use the members of the committee that holds this path."""
         self._owner = committee
 
     @property
@@ -70,7 +69,7 @@ class KeptPath:
 
     @property
     def members_by_number(self) -> dict[int, Member]:
-        """Members of the committee that this came with, and further ones of the path."""
+        """Members of the committee that holds this path, and further ones of the path."""
         owner = self._owner
         return dict(
             zip(
@@ -86,10 +85,10 @@ class KeptPath:
         return None
 
     def by(self, scoring: str) -> KeptPath:
-        """Return this, if its errors are of that kind."""
+        """Return this if its errors are of that kind; raise ValueError otherwise."""
         of_classes = self._owner.roster_.classes is not None
         wanted = measure_of(scoring, of_classes=of_classes).name
-        if self.errors is None or self.errors[2] != f"cross-fitted {wanted}":
+        if self.errors is None or self.errors[2] != f"held-out {wanted}":
             raise ValueError(
                 f"scoring={scoring!r} cannot be measured anew: copies and files keep the "
                 "numbers of the path, but not the rows. Use the committee that prune() "
@@ -98,7 +97,7 @@ class KeptPath:
         return self
 
     def measured(self, name: str) -> Any:
-        """Return what was measured."""
+        """Return a number that was measured before the copy."""
         return getattr(self, name)
 
     def clearly_better(self, steps: IntArray) -> BoolArray | None:
@@ -128,7 +127,7 @@ class KeptPath:
         return made
 
     def calibration(self, support: IntArray) -> Calibration | None:
-        """Return what calibrates the committee of these members."""
+        """Return the calibration of the committee with these members."""
         W = self._owner.path_.weights
         for w, found in zip(W, self.calibrations, strict=True):
             if found is not None and np.array_equal(np.flatnonzero(w), support):
@@ -136,14 +135,14 @@ class KeptPath:
         return None
 
     def held_out_rows(self, committee: Any) -> None:
-        """Return None: those of the committee that was copied are its own."""
+        """Return None: the copied committee stores its own."""
 
     def summary(self, committee: Any) -> Any:
-        """Say that there are no rows to make one from."""
+        """Raise ValueError: there are no rows to measure on."""
         raise ValueError(_NO_ROWS)
 
     def kept(self, committee: Any, whole: bool) -> KeptPath:
-        """Return what a copy of one of these committees keeps."""
+        """Return the path for a copy of one of these committees."""
         everyone = self.members_by_number
         W = self._owner.path_.weights
         stays = self.available & within(W, None if whole else committee.support_)
@@ -160,21 +159,21 @@ class KeptPath:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the committee, which holds this."""
+        """Return the attributes without the committee."""
         return {k: v for k, v in self.__dict__.items() if k != "_owner"}
 
     @classmethod
     def of(cls, live: Any, committee: Any, whole: bool) -> KeptPath:
-        """Measure what a copy of a committee is to know of its path.
+        """Return the path for a copy of a committee.
 
         Parameters
         ----------
         live : Assessment
             With the rows.
         committee : CommitteeClassifier or CommitteeRegressor
-            Of a step of the path.
+            A committee of the path.
         whole : bool
-            Whether all members of the path go along.
+            Whether all members of the path are kept.
         """
         W = committee.path_.weights
         stays = within(W, None if whole else committee.support_)
@@ -200,7 +199,7 @@ class KeptPath:
 
 
 def _names(owner: Any, support: IntArray) -> list[str] | None:
-    """Return the names of members, which the combiner has of all; None without."""
+    """Return the names of members, or None if they have none."""
     if owner.roster_.names is None:
         return None
     return [owner.combiner_.member_names_[m] for m in support]
@@ -219,7 +218,7 @@ def at_weights(combiner: Any, w: FloatArray) -> Any:
 
 
 def within(W: FloatArray, members: IntArray | None) -> BoolArray:
-    """Return the steps (S,) of weights (S, M) that need no others than these members."""
+    """Return which steps (S,) of weights (S, M) need only these members."""
     others = np.zeros(W.shape[1], dtype=bool)
     if members is not None:
         others = np.isin(np.arange(W.shape[1]), members, invert=True)
@@ -232,7 +231,7 @@ def extra_members(W: FloatArray, support: IntArray) -> IntArray:
 
 
 def _comparisons(live: Any, S: int) -> tuple[IntArray, BoolArray]:
-    """Return the level of each step, and which levels are clearly better than which."""
+    """Return the level (S,) of each step, and whether level i is clearly below j."""
     if live.errors is None:
         return np.zeros(S, dtype=np.intp), np.zeros((1, 1), dtype=bool)
     error, se, _ = live.errors

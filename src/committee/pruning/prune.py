@@ -39,69 +39,69 @@ def prune(
     Parameters
     ----------
     ensemble : fitted ensemble
-        RandomForest*, ExtraTrees*, Bagging*, AdaBoost*, Voting*, Stacking* (its
-        first layer), GradientBoosting*, HistGradientBoosting*, LightGBM, XGBoost
-        or CatBoost (their rounds are the members); a committee; a Pipeline or a search around
-        one of these; or fitted estimators of mixed kinds: a list, (name, estimator)
-        pairs or a dict. Names, also those of Voting*, Stacking* and a `Pool`, stay
-        with the members: `member_names_`.
+        RandomForest*, ExtraTrees*, Bagging*, AdaBoost*, Voting*, Stacking* (its first
+        layer), GradientBoosting*, HistGradientBoosting*, LightGBM, XGBoost or CatBoost
+        (their rounds are the members); a committee; a Pipeline or a search around one of
+        these; or fitted estimators of any kinds: a list, (name, estimator) pairs or a
+        dict. Members keep their names: see `member_names_`.
     X : array-like, sparse matrix or frame of shape (N, n_features)
-        Rows that the ensemble was not trained on; with `oob` those it was trained
-        on. Weights learned on rows that the members have memorised are worth little.
-        Of Dask collections all rows are weighed, chunk by chunk; the summary, and
-        errors that the combiner does not estimate itself, are of about 10,000 of them.
+        Rows that the ensemble was not trained on, or its training rows with `oob`.
+        Weights learned on rows that the members have memorised are of little use. All
+        rows of a Dask collection are weighed, chunk by chunk; the summary and
+        cross-fitted errors use about 10,000 of them.
     y : array-like of shape (N,)
-        Labels that the ensemble knows, or numbers.
-    combiner : combiner or str, optional
-        `EPPruner()` unless given; a name such as "greedy" is that combiner with its
-        default settings.
+        Labels known to the ensemble, or numbers.
+    combiner : combiner or str, default=None
+        How members are chosen and weighed; None is `EPPruner()`. A name such as "greedy"
+        stands for the combiner with its default settings.
     oob : bool or "auto", default="auto"
-        True: X and y are the rows the ensemble was trained on, in their order, and
-        every member votes only on rows that it did not see. For forests and bagging
-        with bootstrap samples, and for committees. False: X and y are taken as rows
-        that no member has seen, without a look at them. "auto": rows that the ensemble
-        was trained on, where they are recognised, are used out of bag with a warning, and
-        refused where members have seen all of them, and where they are a part of the
-        training rows or in another order. Trees recognise their rows by the numbers in
-        their leaves, committees by a digest, and members that learn by heart by what
-        they never get wrong; some training rows among fresh ones, and rows on which all
-        members are right, are warned of. Dask collections are taken as fresh.
-    sample_weight : array-like of shape (N,), optional
-    scoring : str, optional
-        What the errors of `path_` and `summary()` are, and so what `choose` goes by:
-        "accuracy" (the error rate, unless given), "neg_log_loss", "neg_brier_score",
-        "roc_auc"; for numbers "neg_root_mean_squared_error" (unless given) or
-        "neg_mean_absolute_error". The combiner has its own objective.
+        True: X and y are the training rows in their order, and each member votes only on
+        rows that it was not trained on (forests and bagging with bootstrap samples,
+        committees). False: X and y are fresh rows; this is not checked. "auto": training
+        rows that are recognised are used out of bag, with a warning. It raises ValueError
+        if every member was trained on every row, or if the rows are a part of the
+        training rows or in another order. Trees recognise training rows by the counts in
+        their leaves, committees by a digest, and members that memorise rows by their
+        errors. Dask collections count as fresh rows.
+    sample_weight : array-like of shape (N,), default=None
+    scoring : str, default=None
+        Error shown by `path_` and `summary()` and used by `path_.choose`. For classes
+        "accuracy" (the default), "neg_log_loss", "neg_brier_score" or "roc_auc"; for
+        numbers "neg_root_mean_squared_error" (the default) or
+        "neg_mean_absolute_error". It does not change the objective of the combiner.
     refine : bool, default=False
-        Refit the leaves of the members, which must be trees, and merge some: see
-        `committee.refine`, which takes what this returns, too, and has more limits. The
-        committee then has no `path_`; `summary()` shows the refinement.
-    max_members : int, optional
-        Take the committee of the path with at most so many members:
-        `path_.choose(max_members=...)`.
+        Refit the leaves of the kept members, which must be trees: see
+        `committee.refine`, which also has more limits. The committee then has no
+        `path_`; `summary()` shows the refinement.
+    max_members : int, default=None
+        Return the committee of the path with at most this many members, as
+        `path_.choose(max_members=...)` does.
     calibration : {"slope", "vector"} or None, default="slope"
-        Of class probabilities, on rows that did not choose the members, found on first
-        use: p(k | x) ~ p_0(k | x)^t, with p_0 what the combiner makes of the weighted
-        sums. "slope" has one t for all classes and changes no decision; "vector" a slope
-        and an offset for each, shrunk to that, and may. None: p_0 itself. See
-        `committee.calibration`.
-    n_jobs : int, optional
-        Members that predict at the same time, now and in the committee.
-    random_state : int, RandomState or None
-        Of the made-up rows of `refine`.
+        Calibration of class probabilities on rows that did not choose the members:
+        p(k | x) ~ p_0(k | x)^t, where the combiner turns weighted sums into p_0. "slope"
+        has one t for all classes and changes no decision. "vector" has a slope and an
+        offset for each class, shrunk to that. None returns p_0. "slope" is fitted on
+        first use of `predict_proba`. See `committee.calibration`.
+    n_jobs : int, default=None
+        Number of members that predict in parallel, now and in the committee.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the made-up rows of `refine`.
     verbose : bool, default=False
         Show a progress bar on standard error.
 
     Returns
     -------
     committee : CommitteeClassifier or CommitteeRegressor
-        Fitted, with the kept members only. Beside the usual attributes:
-        `support_`, the numbers of the kept members in the ensemble; `path_`, whose
-        `choose(max_members=..., max_bytes=..., within_se=...)` returns the other
-        sizes on the way (all members, F and up to 1,000 rows of X stay in memory with
-        it; a copy or a file has the sizes whose members are all in it); `transformer_`, what a pipeline does to X before its
-        ensemble; and `summary()`, what it cost and gained, measured when it is
-        called. Its probabilities are calibrated, or for a booster the softmax of its
+        Fitted, with the kept members only. Beside the usual attributes it has
+
+        * `support_`: the numbers of the kept members in the ensemble;
+        * `path_`: committees of other sizes, by `path_.choose(max_members=...,
+          max_bytes=..., within_se=...)`. All members, F and up to 1,000 rows of X stay in
+          memory with it. A copy or a file keeps the sizes that need no other members;
+        * `summary()`: errors and costs before and after, measured on first use;
+        * `transformer_`: the steps of a pipeline before its ensemble.
+
+        Class probabilities are calibrated. Those of a booster are the softmax of its
         scores, which are scaled to the least log-loss.
 
     See Also

@@ -56,7 +56,7 @@ _NO_RECIPE = (
 
 
 class _Pruned(BaseCommittee):
-    """What the two share: the ensemble is trained and pruned on rows it has not seen."""
+    """Shared base: train the ensemble, prune it on rows that it was not trained on."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "predict", "get_params"]), None],
@@ -104,16 +104,16 @@ class _Pruned(BaseCommittee):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
-        """Train the ensemble, and prune it on rows that its members have not seen.
+        """Train the ensemble, and prune it on rows that its members were not trained on.
 
         Parameters
         ----------
         X : array-like, sparse matrix or frame of shape (N, n_features)
         y : array-like of shape (N,)
-        sample_weight : array-like of shape (N,), optional
-            For the training, where the ensemble takes it, and for the pruning.
+        sample_weight : array-like of shape (N,), default=None
+            Used for training, if the ensemble takes it, and for pruning.
         **fit_params
-            Handed to the ensemble by metadata routing.
+            Passed to the ensemble by metadata routing.
 
         Returns
         -------
@@ -156,7 +156,7 @@ class _Pruned(BaseCommittee):
         return self
 
     def _limited(self, small: Any, X: Any, y: Any, oob: bool, s: Any, rng: Any) -> Any:
-        """Take the size that was asked for, and refine it."""
+        """Choose the size within the limits, and refine it."""
         chooses = small.combiner_.needs_rows
         if self.max_members is not None and (chooses or not self.refine):
             small = small.path_.choose(max_members=self.max_members)
@@ -177,7 +177,7 @@ class _Pruned(BaseCommittee):
         return Limits(self.max_members, self.max_leaves, self.max_bytes, self.tolerance)
 
     def _check_recipe(self, X: Any) -> None:
-        """Refuse, before any work, what cannot be trained or measured."""
+        """Raise before any work if the ensemble cannot be trained or measured."""
         if self.estimator is None:
             raise ValueError(_NO_RECIPE)
         if is_dask(X):
@@ -240,18 +240,18 @@ class _Pruned(BaseCommittee):
         return [] if self.estimator is None else [self.estimator]
 
     def _leaves_rows_out(self) -> bool:
-        """Whether rows that members did not see are known: what is pruned knows none."""
+        """Return False: a pruned committee stores no mask."""
         return False
 
     def __sklearn_clone__(self) -> Any:
-        """Return the unfitted recipe, where there is one."""
+        """Return the unfitted estimator; raise TypeError if there is none."""
         if self.estimator is None:
             raise TypeError(_NO_RECIPE)
         return super().__sklearn_clone__()
 
 
 def _is_search(estimator: Any) -> bool:
-    """Whether an estimator looks for the settings of another."""
+    """Return True for a search over the settings of an estimator."""
     return hasattr(estimator, "refit") and hasattr(estimator, "estimator")
 
 
@@ -260,38 +260,38 @@ class PrunedClassifier(_Pruned, CommitteeClassifier):
 
         ensemble = estimator.fit(X, y),   committee = prune(ensemble, rows unseen)
 
-    `prune` for cross-validation, grids and pipelines: what it returns is one of these,
-    and a clone of it is this recipe, unfitted. Rows are those that members did not
-    see: out of bag for forests and bagging with bootstrap samples, and for committees
-    that are weighed on held-out rows of `Bagging`, `CrossSplits` or `MiniBatches`. For
-    others, such as boosters and extra trees, a quarter of the rows is split off, by
-    class, and the ensemble is trained on the rest.
+    This is `prune` for cross-validation, grids and pipelines. `prune` returns one of
+    these, and its clone is the unfitted estimator. The rows to prune on are out of bag for
+    forests and bagging with bootstrap samples, and for committees that are weighed on
+    held-out rows of `Bagging`, `CrossSplits` or `MiniBatches`. For other ensembles, such as
+    boosters and extra trees, a quarter of the rows is split off, stratified by class.
 
     Parameters
     ----------
     estimator : classifier
         Any ensemble that `prune` takes, unfitted. It is cloned.
-    combiner : combiner, optional
-        `EPPruner()` unless given.
+    combiner : combiner or str, default=None
+        How members are chosen and weighed; None is `EPPruner()`.
     weigh_on : "auto" or float, default="auto"
-        The rows to prune on, as above, or a fraction to split off in any case.
-    scoring : str, optional
-        What the errors of `path_` and `summary()` are; see `prune`.
+        Rows to prune on, as above; a float is the fraction to split off.
+    scoring : str, default=None
+        Error shown by `path_` and `summary()`; see `prune`.
     refine : bool, default=False
-        Refit the leaves of the trees that are kept: see `committee.refine`.
-    max_members : int, optional
-        Members to keep at most.
-    max_leaves, max_bytes, tolerance : optional
-        As in `committee.refine`, with `refine=True`.
-    n_jobs : int, optional
-        Members that predict at the same time. Training follows the estimator's own.
-    random_state : int, RandomState or None
-        For the split, and unless it is None for every `random_state` of the estimator
+        Refit the leaves of the kept trees: see `committee.refine`.
+    max_members : int, default=None
+        Largest number of members.
+    max_leaves, max_bytes, tolerance : default=None
+        As in `committee.refine`; they need `refine=True`.
+    n_jobs : int, default=None
+        Number of members that predict in parallel. Training uses `n_jobs` of the
+        estimator.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the split. If not None, it also sets each `random_state` of the estimator
         that is None.
     verbose : bool, default=False
         Show a progress bar on standard error.
     calibration : {"slope", "vector"} or None, default="slope"
-        Of the probabilities; see `prune`.
+        Calibration of the probabilities; see `prune`.
 
     Attributes
     ----------
@@ -397,9 +397,9 @@ def recipe_of(
     n_jobs: int | None,
     calibration: str | None = None,
 ) -> CommitteeClassifier | CommitteeRegressor:
-    """Return what a clone of the pruned committee is: how it came about, unfitted.
+    """Return the unfitted estimator that a clone of the pruned committee is.
 
-    A search stands for what it chose. A bare booster cannot be trained again.
+    A search is replaced by its best estimator. A bare booster cannot be trained again.
     """
     regression = roster.classes is None
     how: dict[str, Any] = {"combiner": combiner, "n_jobs": n_jobs}

@@ -1,4 +1,4 @@
-"""refine(): a few trees of a forest, with leaves refitted; shrink(): no fit at all."""
+"""refine(): a few trees of a forest, with leaves refitted."""
 
 from __future__ import annotations
 
@@ -7,28 +7,22 @@ import warnings
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from committee._typing import RandomState
 from committee.calibration import check_method
 from committee.combiners import Average
 from committee.committee import CommitteeClassifier, CommitteeRegressor
-from committee.ensembles import Roster, roster_of
-from committee.ensembles.member_features import OnColumns
+from committee.ensembles import Roster
 from committee.pruning.assessment import learn
 from committee.pruning.pruned import PrunedClassifier, PrunedRegressor, recipe_of
 from committee.pruning.refined_sizes import (
     Kept,
     Limits,
-    check_trees,
     checked_limits,
     kept_of,
     refine_kept,
     refuse_chunks,
 )
-from committee.pruning.refiner import assembled, nodes_of
 from committee.pruning.seen_rows import Oob, check_oob
-from committee.refining import shrunk_values
 
 
 def refine(
@@ -52,65 +46,71 @@ def refine(
         c = argmin sum_n |t_n - a_n sum_{m: n not seen} c_{m, leaf_m(x_n)}|^2
                  + mu sum_s |T(x_s) - sum_m c_{m, leaf_m(x_s)}|^2 + lambda |c - c0|^2
 
-    What a few trees of a forest lack is not better splits but better leaves. Subtrees of
-    few rows become leaves, those of classes that hardly differ are merged, and
-    the values of all leaves are fitted together: on rows that
-    a tree has not seen, with a_n so that these stand for all, or on all rows. For numbers
-    t = y. For classes the whole ensemble T is a teacher: on made-up rows, four for each row
-    and 20,000 at most, and on the rows themselves, where t is a mean of the label and of
-    T's out-of-bag output. The cut, lambda, the rows and the part of the labels are chosen
-    on honest rows: judged by trees that did not see them, with values and a teacher that
-    did not either. Trees of classes stay as they are where refining clearly makes more
-    errors.
+    A few trees of a forest lack good values in their leaves rather than good splits.
+    Subtrees with few rows become leaves, subtrees whose class probabilities hardly differ
+    are merged, and the values of all leaves are fitted together.
+
+    * Rows: those that a tree was not trained on, with a_n scaling the votes of these
+      trees to the votes of all; or all rows.
+    * Targets: t = y for numbers. For classes the whole ensemble T is a teacher. It labels
+      made-up rows, four for each row and at most 20,000, and t is a mean of the label and
+      of the out-of-bag output of T.
+    * Cut, lambda, rows and the share of the labels are chosen by the error on held-out
+      rows: trees, leaf values and teacher that predict a row were fitted without it.
+
+    Trees of classes stay unrefined if refining makes clearly more errors.
 
     Parameters
     ----------
     ensemble : fitted ensemble of decision trees
         RandomForest*, ExtraTrees*, Bagging* of trees, a committee of trees, or a Pipeline
-        or search around one. A committee that `prune` has just returned is refined
-        with the ensemble that it came from as the teacher.
+        or search around one. If `prune` has just returned the committee, the ensemble
+        that it was pruned from is the teacher.
     X : array-like, sparse matrix or frame of shape (N, n_features)
         Rows as for `prune`. Sparse rows are refined without a teacher.
     y : array-like of shape (N,)
-    max_members : int, optional
-        Trees to keep: those of the largest weight; where weights are equal, one after the
-        other that which lowers the squared error of their mean the most. All unless given.
-    max_leaves : int, optional
-        Leaves of all kept trees together. Subtrees whose refined values differ least go
-        first.
-    max_bytes : float, optional
-        Bytes of the pickled committee. Sizes of 5, 10, 20, 40, 80 trees, up to
-        `max_members`, are cut to it, and the one of least error on honest rows is taken.
-    tolerance : float, optional
-        Take the committee of fewest bytes whose error on honest rows is at most
-        1 + tolerance times that of the whole ensemble. The same sizes are tried, smallest
-        first, then fewer leaves of the first that is good enough; ValueError where none is.
+    max_members : int, default=None
+        Number of trees to keep: those of largest weight. Among equal weights trees are
+        added one by one, each lowering the squared error of the mean most.
+    max_leaves : int, default=None
+        Number of leaves of all kept trees together. Subtrees whose refined values differ
+        least are cut first.
+    max_bytes : float, default=None
+        Size of the pickled committee. Committees of 5, 10, 20, 40 and 80 trees, up to
+        `max_members`, are cut to this size, and the one of least held-out error is
+        returned.
+    tolerance : float, default=None
+        Return the smallest committee whose held-out error is at most 1 + tolerance times
+        the error of the whole ensemble. Tries the same sizes, smallest first, and then
+        fewer leaves. Raises ValueError if no size is good enough.
     oob : bool or "auto", default="auto"
-        As in `prune`: True for the rows that the ensemble was trained on, in their order.
-    sample_weight : array-like of shape (N,), optional
+        As in `prune`: True for the training rows of the ensemble, in their order.
+    sample_weight : array-like of shape (N,), default=None
     calibration : {"slope", "vector"} or None, default="slope"
-        Of class probabilities, on the same honest rows: see `prune`.
-    n_jobs : int, optional
-        Members that predict at the same time, now and in the committee.
-    random_state : int, RandomState or None
-        Of the made-up rows.
+        Calibration of class probabilities on the same held-out rows: see `prune`.
+    n_jobs : int, default=None
+        Number of members that predict in parallel, now and in the committee.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the made-up rows.
 
     Returns
     -------
     committee : CommitteeClassifier or CommitteeRegressor
-        Of plain trees, so that `to_sklearn`, `to_onnx` and `save` work as for any other.
-        `support_` are the numbers of the trees in the ensemble. `summary()` has errors
-        and costs before and after; `summary().refinement.path` has the sizes that were
-        tried. `predict_interval` and `predict_set` use the same held-out rows. Classes of a leaf sum to one, but
-        single values may be below zero: probabilities are cut there and calibrated, for
-        which `to_sklearn` puts the forest into a `CalibratedClassifierCV`; with
-        `calibration=None` it is a plain forest, whose probabilities are not cut. A clone
-        trains the ensemble again and refines it in the same way.
+        A committee of plain trees: `to_sklearn`, `to_onnx` and `save` take it.
+
+        * `support_`: the numbers of the trees in the ensemble;
+        * `summary()`: errors and costs before and after, measured on first use;
+          `summary().refinement.path` has the sizes that were tried;
+        * `predict_interval` and `predict_set` use the same held-out rows.
+
+        Leaf values of classes sum to one, but single values may be negative, so
+        probabilities are cut at zero and calibrated. `to_sklearn` returns the forest
+        inside a `CalibratedClassifierCV`, or a plain forest with `calibration=None`. A
+        clone trains the ensemble again and refines it in the same way.
 
     See Also
     --------
-    prune : Choose members; `refine=True` refines them.
-    shrink : Shrink leaves without a fit.
+    prune : Choose members; `refine=True` also refines them.
 
     Examples
     --------
@@ -143,70 +143,10 @@ def refine(
     return made
 
 
-def shrink(
-    ensemble: Any, *, strength: float = 10.0, n_jobs: int | None = None
-) -> CommitteeClassifier | CommitteeRegressor:
-    """Return an ensemble of trees after hierarchical shrinkage, which needs no rows.
-
-        v'_t = v'_parent + (v_t - v_parent) / (1 + strength / n_parent)
-
-    Parameters
-    ----------
-    ensemble : fitted ensemble of decision trees
-        As for `refine`.
-    strength : float, default=10.0
-        In rows; 0 changes nothing.
-    n_jobs : int, optional
-        Members that predict at the same time.
-
-    Returns
-    -------
-    committee : CommitteeClassifier or CommitteeRegressor
-
-    See Also
-    --------
-    refine : Fit the values of leaves, and cut subtrees.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn.ensemble import RandomForestRegressor
-    >>> from committee import shrink
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> forest = RandomForestRegressor(50, random_state=0).fit(X[:300], y[:300])
-    >>> shrunk = shrink(forest)
-    >>> shrunk.score(X[300:], y[300:]) > forest.score(X[300:], y[300:])
-    True
-    """
-    if not 0 <= strength < np.inf:
-        raise ValueError(
-            f"strength must be a number of rows, 0 or more. Got {strength}."
-        )
-    roster = roster_of(ensemble)
-    w = check_trees(ensemble, roster)
-    template = _averaging(ensemble, roster, None, n_jobs)
-    nodes = nodes_of(roster, roster.members)
-    values = shrunk_values(nodes, strength)
-    made: CommitteeClassifier | CommitteeRegressor
-    every, width = np.arange(len(w)), _width(template, roster)
-    made = assembled(template, nodes, every, w, values, nodes.leaf, width)
-    return made
-
-
-def _width(template: Any, roster: Roster) -> int:
-    """Return the number of columns that the members see, each some or all of them."""
-    if roster.transformer is None and hasattr(template, "n_features_in_"):
-        return int(template.n_features_in_)
-    whole = [m.n_features_in_ for m in roster.members if not isinstance(m, OnColumns)]
-    if whole:
-        return int(whole[0])
-    return 1 + max(int(np.max(member.columns)) for member in roster.members)
-
-
 def _template(
     kept: Kept, X: Any, limits: Limits, n_jobs: int | None, calibration: str | None
 ) -> Any:
-    """Return a committee that knows its labels and columns; a clone of it refines."""
+    """Return a committee with labels and columns set; a clone of it refines."""
     if kept.template is None:
         made = _averaging(kept.whole, kept.roster, X, n_jobs)
     else:
@@ -221,7 +161,7 @@ def _template(
 
 
 def _averaging(ensemble: Any, roster: Roster, X: Any, n_jobs: int | None) -> Any:
-    """Return a committee that knows its labels and columns, and takes the mean."""
+    """Return an averaging committee with labels and columns set."""
     made = recipe_of(ensemble, roster, combiner=Average(), scoring=None, n_jobs=n_jobs)
     learn(made, ensemble, roster, X, Average())
     return made

@@ -1,4 +1,4 @@
-"""Which trees of an ensemble are refined, how many of them, and what is refused."""
+"""Limits of `refine`: the trees to keep, their number, and unsuitable ensembles."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from committee.pruning.seen_rows import Oob
 from committee.pruning.summary import RefinedSize
 from committee.votes import Votes
 
-#: Members of the committees that are tried where a size has to be found.
+#: Sizes that are tried for `max_bytes` and `tolerance`.
 SIZES = (5, 10, 20, 40, 80)
-#: Shares of the leaves that are tried once the trees are enough.
+#: Shares of the leaves that are tried for `tolerance`.
 _SHARES = (0.5, 0.25, 0.125)
 #: Bytes of a node: its split, and one number for each output.
 _SPLIT, _NUMBER = 64, 8
-#: How often leaves are cut until the bytes are few enough.
+#: Largest number of cuts to reach `max_bytes`.
 _ATTEMPTS = 4
 
 
 class Limits(NamedTuple):
-    """What a refined committee may cost, and how far its error may be from the whole."""
+    """Limits of the costs and of the error of a refined committee."""
 
     max_members: int | None = None
     max_leaves: int | None = None
@@ -45,7 +45,7 @@ class Limits(NamedTuple):
 
     @property
     def open_size(self) -> bool:
-        """Whether the number of members has to be found."""
+        """True if several sizes are tried."""
         return self.max_bytes is not None or self.tolerance is not None
 
 
@@ -61,7 +61,7 @@ class Kept(NamedTuple):
     w : array of shape (k,)
         Their weights.
     template : committee or None
-        What a pruned committee was made from; None for other ensembles.
+        Unfitted recipe of a pruned committee; None for other ensembles.
     """
 
     whole: Any
@@ -96,7 +96,7 @@ def refine_kept(
     sample_weight: Any,
     random_state: RandomState,
 ) -> tuple[Any, str]:
-    """Return the refined committee, and what the user should know."""
+    """Return the refined committee, and a note for the user."""
     data = PruningData(
         *(kept.whole, kept.roster, template, oob, False, X, y, sample_weight)
     )
@@ -110,7 +110,7 @@ def refine_kept(
 
 
 def _order(refiner: Refiner, kept: Kept, limits: Limits) -> IntArray:
-    """Return positions in `kept.members`, those to keep first in front."""
+    """Return positions in `kept.members`, in the order of keeping."""
     k = len(kept.members)
     if not limits.open_size and (limits.max_members or k) >= k:
         return np.arange(k)
@@ -121,13 +121,13 @@ def _order(refiner: Refiner, kept: Kept, limits: Limits) -> IntArray:
 
 
 def greedy_order(votes: Votes, members: IntArray, n: int) -> IntArray:
-    """Return n positions in members, each that which lowers the error of the mean most.
+    """Return n positions in members; each lowers the error of the mean most.
 
-        C_ij = mean of E_i'E_j over rows that neither i nor j has seen,
+        C_ij = mean of E_i'E_j over rows that neither i nor j was trained on,
         m = argmin_j C_jj + 2 sum_{i chosen} C_ij
 
-    On sets other than those of `benchmarks refine` these trees, refined, were better than
-    the first ones, those nearest to the mean of the forest, and EP's.
+    On data sets that are not in `benchmarks refine`, these trees were better after refining
+    than the first n, than those nearest to the mean of the forest, and than those of EP.
     """
     F, held_out, s = votes.F, votes.held_out, votes.sample_weight
     if len(members) < F.shape[1]:
@@ -148,20 +148,20 @@ def greedy_order(votes: Votes, members: IntArray, n: int) -> IntArray:
 
 
 def check_refinable(ensemble: Any, roster: Roster, X: Any, y: Any) -> None:
-    """Refuse, before any work, what `refine` would refuse after it."""
+    """Raise for rows or ensembles that `refine` does not take, before any work."""
     refuse_chunks(X, y)
     check_trees(ensemble, roster)
 
 
 def refuse_chunks(X: Any, y: Any) -> None:
-    """Refuse Dask collections."""
+    """Raise TypeError for Dask collections."""
     refuse_dask(
         "refine takes rows in memory. Give a sample of the collections, computed.", X, y
     )
 
 
 def check_trees(ensemble: Any, roster: Roster) -> FloatArray:
-    """Return the weights of the members, which must be trees that are averaged."""
+    """Return the weights of the members; raise ValueError unless they are averaged trees."""
     if any(isinstance(member, Round) for member in roster.members):
         raise ValueError(
             "Only the leaves of decision trees that are averaged can be refined: rounds "
@@ -190,7 +190,7 @@ def check_trees(ensemble: Any, roster: Roster) -> FloatArray:
 
 
 def checked_limits(limits: Limits, n_members: int) -> Limits:
-    """Return the limits, once they make sense."""
+    """Check the limits and return them. Raises ValueError."""
     for name, value in limits._asdict().items():
         counts = name in ("max_members", "max_leaves")
         kind: Any = Integral if counts else Real
@@ -213,18 +213,18 @@ def checked_limits(limits: Limits, n_members: int) -> Limits:
 def refined_within(
     refiner: Refiner, order: IntArray, w: FloatArray, limits: Limits
 ) -> Any:
-    """Return the refined committee that the limits ask for.
+    """Return the refined committee within the limits.
 
     Parameters
     ----------
     refiner : Refiner
     order : int array of shape (k,)
-        Members, those to keep first in front.
+        Members, in the order of keeping.
     w : array of shape (k,)
         Their weights.
     limits : Limits
-        Of `max_bytes` the committee of least error is taken, of `tolerance` that of the
-        fewest bytes whose error is at most 1 + tolerance times that of the whole.
+        With `max_bytes` the committee of least error is returned; with `tolerance` the
+        smallest whose error is at most 1 + tolerance times the error of the whole.
     """
     search = _Search(refiner, order, w, limits)
     most = len(order) if limits.max_members is None else limits.max_members
@@ -242,7 +242,7 @@ def refined_within(
 
 
 class _Search:
-    """Committees that were tried, smallest first."""
+    """Refined committees of several sizes, smallest first."""
 
     def __init__(
         self, refiner: Refiner, order: IntArray, w: FloatArray, limits: Limits
@@ -252,7 +252,7 @@ class _Search:
         self.sizes: list[RefinedSize] = []
 
     def try_size(self, k: int, max_leaves: int | None = None) -> None:
-        """Refine k members, and cut them until they fit."""
+        """Refine k members, and cut leaves until they are within `max_bytes`."""
         kept = np.argsort(self.order[:k], kind="stable")
         members, w = self.order[:k][kept], self.w[:k][kept]
         if w.sum() != 0:
@@ -264,7 +264,7 @@ class _Search:
         for _ in range(_ATTEMPTS):
             refined = self.refiner.refined(members, w, max_leaves)
             complete(self.refiner, refined)
-            if not self.limits.open_size:  # nothing has to be measured
+            if not self.limits.open_size:  # no error is compared
                 self.found.append(refined)
                 return
             size, most = size_of(refined, self.refiner.measure), self.limits.max_bytes
@@ -279,7 +279,7 @@ class _Search:
                 return
 
     def try_fewer_leaves(self, k: int) -> None:
-        """Cut leaves as long as the error stays within the tolerance."""
+        """Cut leaves while the error stays within the tolerance."""
         n_leaves = self.sizes[-1].n_leaves
         for share in _SHARES:
             if share * n_leaves < k:
@@ -289,7 +289,7 @@ class _Search:
                 return
 
     def within(self) -> bool:
-        """Whether the last is within the tolerance."""
+        """Return True if the last size is within the tolerance."""
         return bool(self.sizes) and self._is_within(self.sizes[-1])
 
     def _is_within(self, size: RefinedSize) -> bool:
@@ -298,7 +298,7 @@ class _Search:
         return size.error <= (1 + self.limits.tolerance) * whole
 
     def result(self) -> Any:
-        """Return the best committee, with what there is to say about it."""
+        """Return the best committee, with its assessment."""
         if not self.found:
             raise ValueError(
                 f"No refined committee has as few as max_bytes={self.limits.max_bytes:,} "

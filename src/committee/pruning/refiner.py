@@ -1,6 +1,6 @@
 """Refiner: some trees of an ensemble, with leaves refitted on rows; errors of the result.
 
-A row is judged by trees that were not trained on it, with leaf values that were fitted
+A row is predicted by trees that were not trained on it, with leaf values that were fitted
 without it.
 """
 
@@ -20,7 +20,7 @@ from committee._typing import BoolArray, FloatArray, IntArray, Member, RandomSta
 from committee.ensembles import Roster
 from committee.ensembles.member_features import OnColumns, bare_tree
 from committee.ensembles.roster import equal_weights
-from committee.ensembles.tree_values import class_values, with_values
+from committee.ensembles.trees import class_values, with_values
 from committee.held_out import HeldOutPredictions, compared
 from committee.losses import Measure, decided, error_losses, measure_of
 from committee.probabilities import as_probabilities
@@ -79,7 +79,7 @@ class Refiner:
     ----------
     data : PruningData
     random_state : int, RandomState or None
-        Of the made-up rows.
+        Seed of the made-up rows.
     """
 
     def __init__(self, data: PruningData, random_state: RandomState) -> None:
@@ -102,20 +102,20 @@ class Refiner:
 
     @property
     def of_classes(self) -> bool:
-        """Whether the ensemble predicts classes."""
+        """True if the ensemble predicts classes."""
         return self.roster.classes is not None
 
     @cached_property
     def _folds(self) -> list[IntArray]:
-        """The rows that are judged, fold by fold."""
+        """Held-out rows of each fold."""
         return [rows for _, rows in folds_of(len(self.y), self.of_classes)]
 
     @cached_property
     def _taught(self) -> tuple[Any, list[TeacherTargets], float] | None:
-        """Made-up rows, what the ensemble teaches, and mu: classes, not of sparse rows.
+        """Made-up rows, the teacher's targets, and mu; None for numbers and sparse X.
 
-        For numbers it was measured to be worse than none: near the rows of its training the
-        ensemble repeats their noise.
+        For numbers a teacher was measured to be worse than none: near its training rows
+        the ensemble repeats their noise.
         """
         if not self.of_classes or not isinstance(self.X, np.ndarray):
             return None
@@ -187,11 +187,11 @@ class Refiner:
         )
 
     def _like(self, members: IntArray, share: float) -> IntArray:
-        """Return members of which about as many vote on a row as are kept.
+        """Return members of which about as many vote on a row as trees are kept.
 
-        Few votes want larger leaves than many: what is chosen for a third of the trees is
-        not what is best for all of them. Others come first: rows that chose the kept
-        ones cannot judge them.
+        Few votes need larger leaves than many, so settings chosen for a third of the trees
+        are not best for all. Other members come first, because rows that chose the kept
+        members give them too small an error.
         """
         M = len(self.roster)
         if share == 1.0:
@@ -201,10 +201,10 @@ class Refiner:
         return np.concatenate([others, members])[:n]
 
     def _plain(self, problem: Problem) -> FloatArray:
-        """Return what trees as they are predict on honest rows, (N, T).
+        """Return held-out predictions of unrefined trees, (N, T).
 
-        Classes by leaves that have forgotten the rows of a fold, as the refitted ones
-        have: both are then measured alike.
+        For classes, leaf values are computed without the rows of a fold, as the refitted
+        ones are, so that both are measured alike.
         """
         if not self.of_classes or problem.held_out is None:
             whole = Cut(problem, problem.nodes.leaf)
@@ -226,7 +226,7 @@ class Refiner:
 
     @cached_property
     def _before(self) -> HeldOutPredictions:
-        """Predictions of the whole ensemble; out of bag as if all trees voted."""
+        """Held-out predictions of the whole ensemble; missing votes are filled."""
         w = self.roster.weights
         assert w is not None
         fixed = HeldOutPredictions.of_weights(
@@ -235,7 +235,7 @@ class Refiner:
         if self._taught is None:
             return self._with_probabilities(fixed)
         found = self._predictions(self._cross_fitted(self._taught[1]), fixed.counted)
-        # The log-losses out of bag are those to expect when all trees vote.
+        # The log-losses out of bag are expected losses of all trees.
         return replace(found, folds=fixed.folds, method=None)
 
     def _predictions(
@@ -351,7 +351,7 @@ def assembled(
 ) -> Any:
     """Return the committee of trees with other values and fewer nodes.
 
-    They see all of the n_features columns that the ensemble's members see.
+    They take all n_features columns of the ensemble.
     """
     made = copy.copy(template)
     roster = made.roster_.only(members, w)
@@ -369,14 +369,14 @@ def assembled(
 
 
 def as_tree_input(X: Any) -> Any:
-    """Return X in single precision, as trees compare it."""
+    """Return X in single precision, the precision of tree thresholds."""
     return check_array(
         X, dtype=np.float32, accept_sparse="csr", ensure_all_finite=False
     )
 
 
 def values_of(roster: Roster, member: Member) -> FloatArray:
-    """Return what the nodes of a tree predict, (n_nodes, T), for all classes."""
+    """Return the values of the nodes of a tree, (n_nodes, T), for all classes."""
     if roster.classes is None:
         return np.asarray(bare_tree(member).tree_.value[:, 0, :])
     return class_values(member, roster.member_classes, "soft")[:, 0, :]
@@ -391,7 +391,7 @@ def nodes_of(roster: Roster, members: list[Member]) -> Nodes:
 
 
 def leaves_of(members: list[Member], X: Any) -> Iterator[IntArray]:
-    """Yield the leaves of rows in one tree after the other, (N,), by its own numbers."""
+    """Yield the leaf number of each row, (N,), for one tree after the other."""
     for member in members:
         seen = X
         if isinstance(member, OnColumns):

@@ -1,7 +1,7 @@
 """Detect rows that the ensemble was trained on, and decide on out-of-bag votes.
 
-Members that have memorised the rows look perfect there. Weights learned on such rows keep
-one member and ruin the ensemble without a sign.
+Members make no errors on rows that they have memorised. Weights learned on such rows keep
+one member and ruin the ensemble silently.
 """
 
 from __future__ import annotations
@@ -18,46 +18,46 @@ from committee.ensembles.member_features import bare_tree
 from committee.losses import error_losses
 from committee.votes import Votes
 
-#: True: the training rows, out of bag. False: rows to be taken as fresh.
+#: True: training rows, out of bag. False: fresh rows.
 Oob = bool | Literal["auto"]
 
-#: Members whose mean error is below this share of that of a guess tell nothing.
+#: Mean error of members, relative to a guess, below which they are warned of.
 _PERFECT = 2e-3
-#: Rows below which perfect members are no surprise.
+#: With fewer rows, perfect members are not suspicious.
 _FEW_ROWS = 30
-#: Standard errors by which members must know the rows that they have seen.
+#: Standard errors by which training rows must have less loss than other rows.
 _CLEARLY = 5.0
-#: Rows that are looked at, at most; how many must pass for rows of the training, where all
-#: do, and where that is no chance.
+#: Largest number of rows to check. Least number that must match training rows: if all
+#: match, and if the number is beyond chance.
 _LOOKED_AT, _ALL_OF, _AT_LEAST = 300, 10, 5
-#: Probability that a row of others passes for one of the training, and that so many do.
+#: Probability that a fresh row matches a training row, and that so many do.
 _BY_CHANCE, _ALL_BY_CHANCE = 0.01, 1e-6
 #: Squared error that is rounding, as a share of the variance of y.
 _EXACT = 1e-20
 
-_GO_ON = "oob=False takes them as they are."
+_GO_ON = "oob=False uses them as they are."
 _BY_HEART = (
-    "These are rows that the ensemble was trained on. Its members have memorised them, so "
-    "weights learned on them are worth little."
+    "The ensemble was trained on these rows. Its members have memorised them, so weights "
+    "learned on them are of little use."
 )
 _TRAINED = (
-    f"{_BY_HEART} Members now vote out of bag, each on the rows that it did not see. "
-    f"oob=True says so without this warning; {_GO_ON}"
+    f"{_BY_HEART} Members now vote out of bag, each on the rows that it was not trained "
+    f"on. oob=True does the same without this warning; {_GO_ON}"
 )
 _REORDERED = (
-    "These are the rows that the ensemble was trained on, but in another order: which "
-    "member saw which row is known for the order of the training only. Give them in "
-    f"that order, or rows that it was not trained on; {_GO_ON}"
+    "The ensemble was trained on these rows in another order, and out-of-bag votes need "
+    "the order of the training. Give the rows in that order, or rows that it was not "
+    f"trained on; {_GO_ON}"
 )
 _PART = (
-    "These seem to be some of the rows that the ensemble was trained on, or all of them "
-    "in another order, alone or with others: its members err on none that they have seen. Give all of them in "
-    f"the order of the training, or rows that it was not trained on; {_GO_ON}"
+    "These rows seem to be a part of the training rows, or all of them in another order: "
+    "members make no errors on rows that they were trained on. Give all training rows in "
+    f"their order, or rows that the ensemble was not trained on; {_GO_ON}"
 )
 _MIXED = (
-    "Some of these rows seem to be among those that the ensemble was trained on, {} of {} "
-    "that can tell: its members err on none that they have seen. What is learned on them "
-    f"is worth little. Leave them out; {_GO_ON}"
+    "Some of these rows seem to be training rows of the ensemble: {} of {} rows that were "
+    "checked. Weights learned on training rows are of little use: leave them out; "
+    f"{_GO_ON}"
 )
 
 
@@ -71,11 +71,11 @@ def check_oob(oob: Any) -> Oob:
 
 
 def settle_oob(oob: Oob, roster: Roster, X: Any) -> tuple[bool | None, str]:
-    """Return whether members vote out of bag, and what the user should know.
+    """Return whether members vote out of bag, and a note for the user.
 
-    X is as the members take it. None: only their predictions can tell. Raises
-    ValueError for training rows that no member may judge, and for out-of-bag votes on
-    other rows.
+    X is prepared for the members. The first is None if only predictions can decide. Raises
+    ValueError for training rows that every member was trained on, and for out-of-bag
+    votes on other rows.
     """
     if oob is False:
         return False, ""
@@ -105,20 +105,20 @@ def settle_oob(oob: Oob, roster: Roster, X: Any) -> tuple[bool | None, str]:
 def settle_by_losses(
     F: FloatArray, y: FloatArray | IntArray, roster: Roster
 ) -> tuple[bool, str]:
-    """Return the same once F is known: members may know what they should have seen.
+    """Return whether the rows are training rows by the losses in F, and a note.
 
-        d_n = mean loss of members that did not see row n - that of those that did
+        d_n = mean loss of members not trained on row n - mean loss of the other members
 
-    If these are the training rows and members memorise rows, d is above zero on
-    average, by five standard errors; on other rows it is zero. Members that do not
-    memorise rows do no harm either way.
+    On training rows that members have memorised, d is positive on average, by five
+    standard errors; on other rows it is zero. Members that do not memorise rows do no harm
+    either way.
     """
     held_out = roster.held_out
     if held_out is None or roster.output == "scores":
         return False, ""
     try:
         mask = held_out(len(y))
-    except ValueError:  # so many rows cannot be those of the training
+    except ValueError:  # another number of rows: not the training rows
         return False, ""
     losses = member_losses(F, y)
     rows = mask.any(axis=1) & ~mask.all(axis=1)
@@ -133,17 +133,16 @@ def settle_by_losses(
 def refuse_seen_rows(
     losses: FloatArray, y: FloatArray | IntArray, roster: Roster
 ) -> str:
-    """Refuse a part of the training rows, in any order, by what members get wrong.
+    """Detect a part of the training rows, in any order, by the errors of members.
 
         W_n = {m : wrong on row n},   O_i = {m : not trained on row i}
 
-    Members that memorise rows are right on all rows that they were trained on, so that
-    a row n that is row i of the training has W_n within O_i. On another row that holds
-    for some i with p_n <= N q^|W_n|, q the mean share of O_i. Rows with p_n < 0.01 can
-    tell: raises ValueError where it holds for all of them, ten at least. Trees of several
-    columns have no nearest row that decides alone. There it is also raised where it
-    holds for half of the rows, and for a smaller part, if that is no chance, the user is
-    to be told what is returned.
+    Members are right on all rows that they have memorised, so if row n is training row i,
+    W_n is a subset of O_i. On a fresh row this holds for some i with probability
+    p_n <= N q^|W_n|, with q the mean share of O_i. Rows with p_n < 0.01 are checked.
+    Raises ValueError if at least ten are checked and W_n is such a subset for all of them.
+    For trees of several columns it also raises for half of the rows, and returns a note
+    for a smaller part that is beyond chance.
     """
     mask = None if roster.left_out is None else roster.left_out()
     if mask is None or roster.output == "scores":
@@ -153,7 +152,8 @@ def refuse_seen_rows(
     rows = np.flatnonzero(wrong.sum(axis=1) > enough)
     if len(rows) > _LOOKED_AT:
         rows = rows[np.linspace(0, len(rows) - 1, _LOOKED_AT).astype(np.intp)]
-    seen = sum(_is_left_out_by(mask, np.flatnonzero(wrong[n])) for n in rows)
+    bits = np.packbits(mask, axis=0)
+    seen = sum(_is_left_out_by(bits, wrong[n]) for n in rows)
     if seen < _AT_LEAST:
         return ""
     by_chance = binom.sf(seen - 1, len(rows), _BY_CHANCE)
@@ -164,27 +164,27 @@ def refuse_seen_rows(
 
 
 def _has_columns(member: Member) -> bool:
-    """Whether a member is a tree of several columns."""
+    """Return True for a tree of several columns."""
     return is_tree(member) and bare_tree(member).n_features_in_ > 1
 
 
-def _is_left_out_by(mask: BoolArray, members: IntArray) -> bool:
-    """Whether a row of the mask (N, M) is True for all of these members."""
-    rows = np.arange(len(mask))
-    for m in members:
-        rows = rows[mask[rows, m]]
-    return len(rows) > 0
+def _is_left_out_by(bits: Any, members: BoolArray) -> bool:
+    """Whether a row of a mask (N, M) is True for all of some members, (M,).
+
+    `bits` (N / 8, M) are the bits of the mask, eight rows in a byte.
+    """
+    return bool(np.bitwise_and.reduce(bits[:, members], axis=1).any())
 
 
 def note_on_perfect_members(
     losses: FloatArray, y: FloatArray | IntArray, roster: Roster
 ) -> str:
-    """Return what to say of rows on which all members are (nearly) always right.
+    """Return a note about rows on which all members are (nearly) always right.
 
         mean_m error_m < 0.002 error of a guess
 
-    The guess is the most frequent class, or the mean of y. Rounds of a booster are
-    never right by themselves.
+    The guess is the most frequent class, or the mean of y. Single rounds of a booster are
+    not checked.
     """
     if len(y) < _FEW_ROWS or roster.output == "scores":
         return ""
@@ -194,18 +194,17 @@ def note_on_perfect_members(
     if losses.mean() >= _PERFECT * guess:
         return ""
     return (
-        "Every member is right on nearly all of these rows, so that they hardly tell the "
-        "members apart. If the ensemble has seen them in training, give rows that it has "
-        "not seen, or oob=True with all of its training rows in their order. oob=False "
-        "is without this warning."
+        "Every member is right on nearly all of these rows, so members can hardly be told "
+        "apart. If the ensemble was trained on them, give other rows, or oob=True with all "
+        "of its training rows in their order. oob=False suppresses this warning."
     )
 
 
 def check_recorded_oob(roster: Roster, votes: Votes) -> None:
     """Refuse rows whose out-of-bag predictions differ from those of the ensemble.
 
-    Without the right rows in their order the mask of unseen rows is wrong, and pruning
-    would be misled without a sign.
+    With other rows, or another order, the mask of out-of-bag rows is wrong and pruning
+    would fail silently.
     """
     if votes.held_out is None or roster.oob_prediction is None:
         return

@@ -1,4 +1,4 @@
-"""What pruning cost and gained, in one table."""
+"""Summary: errors and costs before and after pruning or refining."""
 
 from __future__ import annotations
 
@@ -172,12 +172,17 @@ class Summary:
     names_after: list[str] | None = None
     refinement: Refinement | None = None
 
+    @property
+    def error_name(self) -> str:
+        """Name of the errors: "held-out error rate", without "held-out" on few rows."""
+        return f"held-out {self.measure}" if self.cross_fitted else self.measure
+
     def to_dict(self) -> dict[str, Any]:
         """Return the entries by name, as JSON takes them."""
         return asdict(self)
 
     def __str__(self) -> str:
-        """Lay out what a user decides by."""
+        """Return the table to decide by."""
         costs = {
             "bytes": (self.bytes_before, self.bytes_after, byte_size),
             "time for a row": (self.seconds_before, self.seconds_after, duration),
@@ -377,7 +382,7 @@ def _differs(before: HeldOutPredictions, after: HeldOutPredictions) -> BoolArray
 
 
 def summary_of(model: Any) -> Summary | None:
-    """Return what pruning cost and gained, None for what was not made by prune()."""
+    """Return the summary of a model; None if `prune` or `refine` did not make it."""
     if not hasattr(model, "summary"):
         return None
     try:

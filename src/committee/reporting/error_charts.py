@@ -1,4 +1,4 @@
-"""Where a committee errs: classes, curves, probabilities, residuals, as JSON takes them."""
+"""Pictures and tables of the errors as JSON: classes, curves, residuals, coverage."""
 
 from __future__ import annotations
 
@@ -6,39 +6,37 @@ from typing import Any
 
 import numpy as np
 from sklearn.metrics import confusion_matrix
+from sklearn.pipeline import Pipeline
 
-from committee._format import figures
+from committee._format import NumberFormat, figures
 from committee._typing import FloatArray
-from committee.diagnostics.curves import (
-    calibration_error,
-    one_probability,
-    precision_recall,
-    reliability,
-    roc,
-)
+from committee.diagnostics.curves import precision_recall, roc
+from committee.displays import IntervalDisplay, ReliabilityDisplay
 from committee.displays.style import thin
-from committee.losses import area_under_curve, effective_rows, wilson
-from committee.reporting.charts import some_points
+from committee.losses import area_under_curve, effective_rows, mean_of, wilson
 from committee.reporting.evaluation import EvaluatedMembers
-from committee.reporting.number_format import NumberFormat
+from committee.reporting.member_charts import some_points
 
-#: Classes that a matrix has a row for, and that have a curve.
-_MOST_CLASSES = 40
-_MOST_CURVES = 30
-#: Points of a curve; the picture does not show more.
+#: Largest numbers of classes in the confusion matrix and of classes with a curve.
+_MOST_CLASSES, _MOST_CURVES = 40, 30
+#: Largest number of points of a curve.
 _MOST_POINTS = 200
-#: More classes than these have small cells.
+#: Matrices with more classes than this have small cells.
 _MOST_LARGE = 12
+#: The requested coverage of intervals and sets, and their methods.
+COVERAGE = 0.9
+_METHODS = {"interval": ("scaled", "constant"), "set": ("lac", "aps")}
 
 _SHARE = NumberFormat(100, 1, " %")
 _AREA = NumberFormat(1, 3, "")
+_PROBABILITY_SCORES = ("log-loss", "Brier score")
 
 
 def confusion(evaluated: EvaluatedMembers) -> dict[str, Any]:
-    """Return how many rows of each class were taken for which, rarest ones joined.
+    """Return the confusion matrix; rare classes are joined into one.
 
-    Rows of a rare class that were taken for a rare class may be right or wrong: only
-    the first `n_named` labels have a cell of right ones.
+    A row of a joined class that was predicted as a joined class may be right or wrong.
+    So only the first `n_named` labels have a cell of right predictions.
     """
     y, predicted = evaluated.y, evaluated.own.predicted
     labels = [str(label) for label in evaluated.roster.classes]
@@ -70,7 +68,7 @@ def confusion(evaluated: EvaluatedMembers) -> dict[str, Any]:
 
 
 def classes(evaluated: EvaluatedMembers) -> list[dict[str, Any]]:
-    """Return recall, precision, AUC and the worst confusion of each class, by lines.
+    """Return recall, precision, AUC and most frequent confusion, a line for each class.
 
     recall = TP / (TP + FN), with Wilson's 95 % interval;   precision = TP / (TP + FP)
     """
@@ -107,12 +105,12 @@ def classes(evaluated: EvaluatedMembers) -> list[dict[str, Any]]:
 
 
 def _sortable(x: float) -> float:
-    """Return a number to sort by: what is not known comes last."""
+    """Return a number to sort by; NaN comes last."""
     return -1.0 if np.isnan(x) else float(x)
 
 
 def _confused(counts: FloatArray, k: int, labels: list[str]) -> tuple[str, str]:
-    """Return what a class is most often taken for, and for which share of its rows."""
+    """Return the most frequent wrong prediction of a class, and its share of the rows."""
     wrong = counts[k].astype(np.float64)
     wrong[k] = 0.0
     if not wrong.any():
@@ -123,8 +121,8 @@ def _confused(counts: FloatArray, k: int, labels: list[str]) -> tuple[str, str]:
 def curves(evaluated: EvaluatedMembers) -> dict[str, Any] | None:
     """Return ROC and precision-recall curves; None without probabilities.
 
-    Of two classes the second is positive, and the ensemble before pruning has a curve as
-    well; of more each is against the rest.
+    For two classes the second is positive, and the ensemble before pruning has a curve as
+    well. For more classes each has a curve against the rest.
     """
     own, y, s = evaluated.own, evaluated.y, evaluated.sample_weight
     if own.p is None:
@@ -179,46 +177,34 @@ def _curves_of(name: str, positive: Any, p: FloatArray, s: Any) -> dict[str, Any
 
 
 def calibration(evaluated: EvaluatedMembers) -> dict[str, Any] | None:
-    """Return how often what had a probability came true, by bins of the probability.
-
-    Of two classes the probability is that of the second, of more that of the class that
-    is predicted.
-    """
-    own, y, s = evaluated.own, evaluated.y, evaluated.sample_weight
+    """Return the reliability curve and scores of the probabilities; None without them."""
+    own = evaluated.own
     if own.p is None:
         return None
-    labels = [str(label) for label in evaluated.roster.classes]
-    two = len(labels) == 2
-    right, p, _ = one_probability(y, own.p)
-    found = reliability(right, p, s)
-    scores = evaluated.scores["committee"]
+    display = ReliabilityDisplay.compute(
+        evaluated.y, own.p, sample_weight=evaluated.sample_weight
+    )
+    curve, scores = display.curve, evaluated.scores["committee"]
     shown = {
-        "log-loss": scores["log-loss"],
-        "Brier score": scores["Brier score"],
-        "expected calibration error": calibration_error(right, p, s),
+        name: (scores[name].value, scores[name].se) for name in _PROBABILITY_SCORES
     }
-    texts = {
-        name: NumberFormat.of(name, max(score.value, score.se)).spread(
-            score.value, score.se
-        )
-        for name, score in shown.items()
-    }
-    gap = np.abs(found.observed - found.predicted).max()
+    shown["expected calibration error"] = (display.ece, display.ece_se)
+    labels = evaluated.roster.classes
     return {
-        "what": f"class {labels[1]}" if two else "the predicted class",
-        "predicted": found.predicted.tolist(),
-        "observed": found.observed.tolist(),
-        "low": found.low.tolist(),
-        "high": found.high.tolist(),
-        "n_rows": found.n_rows.tolist(),
-        "scores": texts,
-        "alt": f"Reliability curve in {len(found.n_rows)} bins: predicted probability "
-        f"and observed share are {_SHARE.text(gap)} apart at most.",
+        "what": f"class {labels[1]}" if len(labels) == 2 else "the predicted class",
+        **{name: values.tolist() for name, values in curve._asdict().items()},
+        "scores": {
+            name: NumberFormat.of(name, max(spread)).spread(*spread)
+            for name, spread in shown.items()
+        },
+        "alt": f"Reliability curve in {len(curve.n_rows)} bins: predicted probability "
+        "and observed share differ by at most "
+        f"{_SHARE.text(np.abs(curve.observed - curve.predicted).max())}.",
     }
 
 
 def residuals(evaluated: EvaluatedMembers) -> dict[str, Any]:
-    """Return predictions, targets and what is left of them, for some of the rows."""
+    """Return residuals against predictions for a sample of the rows."""
     predicted, y = evaluated.own.predicted, evaluated.y
     left = y - predicted
     return {
@@ -231,3 +217,44 @@ def residuals(evaluated: EvaluatedMembers) -> dict[str, Any]:
         f"{figures(predicted.min())} to {figures(predicted.max())} where targets go "
         f"from {figures(y.min())} to {figures(y.max())}.",
     }
+
+
+def coverage(committee: Any, core: Any, X: Any, evaluated: EvaluatedMembers) -> Any:
+    """Return coverage and mean size of intervals or sets, a line for each method.
+
+    None if the committee has no held-out rows, or too few of them, and on rows that its
+    members were trained on.
+    """
+    if evaluated.is_training or not getattr(core, "has_held_out_rows", False):
+        return None
+    if isinstance(committee, Pipeline):
+        X = committee[:-1].transform(X)
+    kind = "set" if evaluated.is_classifier else "interval"
+    try:
+        predict = getattr(core, f"predict_{kind}")  # intervals (N, 2), or sets (N, K)
+        found = {m: np.asarray(predict(X, COVERAGE, method=m)) for m in _METHODS[kind]}
+    except ValueError:  # too few rows for this coverage
+        return None
+    return {
+        "asked": f"{COVERAGE:.0%}",
+        "kind": kind,
+        "lines": [_covered(*item, evaluated) for item in found.items()],
+    }
+
+
+def _covered(
+    method: str, predicted: Any, evaluated: EvaluatedMembers
+) -> dict[str, str]:
+    """Return the covered share and the mean size with their standard errors."""
+    y, s = evaluated.y, evaluated.sample_weight
+    if evaluated.is_classifier:
+        within = mean_of(predicted[np.arange(len(y)), y].astype(np.float64), s)
+        classes = mean_of(predicted.sum(axis=1).astype(np.float64), s)
+        share, size = (within.value, within.se), (classes.value, classes.se)
+    else:
+        display: Any = IntervalDisplay(predicted, y, sample_weight=s)
+        share = display.coverage, display.coverage_se
+        size = display.width, display.width_se
+    written = NumberFormat.of("size", size[0])
+    line = {"share": _SHARE.spread(*share), "size": written.spread(*size)}
+    return {"name": method, **line}

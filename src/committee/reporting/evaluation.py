@@ -1,4 +1,4 @@
-"""Every member predicts once: what a page is made of."""
+"""Predictions and errors on the rows of the page, of the members and combined."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from committee._typing import FloatArray, IntArray
+from committee._validation import label_codes
 from committee.base import BaseCommittee
 from committee.diagnostics import error_correlation
 from committee.displays.sources import core_of, gate_weights_of, known_members
@@ -26,23 +27,104 @@ from committee.losses import (
     wilson,
 )
 from committee.predictions import iter_members, vote_counts
-from committee.probabilities import pooled_terms
-from committee.reporting.answers import ANSWERS, Answer, answer, constant, own_answer
+from committee.probabilities import (
+    as_probabilities,
+    pooled_terms,
+    softmax_probabilities,
+)
 from committee.votes import checked_rows
 
-#: Numbers of F that are kept, 128 MB: rows are drawn where all would be more.
+#: Largest size of F that is kept, 128 MB; F is kept for a sample of rows otherwise.
 _KEPT_NUMBERS = 2**24
 _FEWEST_ROWS = 200
-#: Pairs grow with the square: so many members at most are compared with each other.
+#: Largest number of members that are compared in pairs.
 _MOST_IN_PAIRS = 1000
+#: Relative difference of errors that counts as rounding.
+_ROUNDING = 1e-9
+#: Predictions that are compared, in the order of the page: the committee, the ensemble
+#: before pruning, equal votes of the kept members, the best member, a constant.
+ANSWERS = ("committee", "before", "equal", "best", "constant")
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """Predictions of one kind for the N rows of the page.
+
+    Attributes
+    ----------
+    predicted : array of shape (N,)
+        Class codes, or numbers.
+    p : array of shape (N, K) or None
+        Class probabilities, if they are known.
+    """
+
+    predicted: Any
+    p: FloatArray | None = None
+
+
+def answer(roster: Roster, output: FloatArray) -> Answer:
+    """Return the predictions of weighted sums (N,) or (N, K)."""
+    if output.ndim == 1:
+        return Answer(output)
+    if roster.probabilities is not None:
+        p = roster.probabilities(output)
+    elif roster.output == "scores":
+        p = softmax_probabilities(output)
+    else:
+        p = as_probabilities(output)
+    return Answer(output.argmax(axis=1), p)
+
+
+def own_answer(ensemble: Any, roster: Roster, X: Any, output: FloatArray) -> Answer:
+    """Return the predictions of an ensemble, from its weighted sums if it averages."""
+    if roster.weights is not None and roster.classes is None:
+        return Answer(output)
+    if roster.weights is not None and not (
+        roster.probabilities is None and hasattr(ensemble, "predict_proba")
+    ):
+        found = answer(roster, output)
+        if found.p is None or _keeps_order(ensemble):
+            return found
+        return Answer(found.p.argmax(axis=1), found.p)
+    p = None
+    if roster.classes is not None and hasattr(ensemble, "predict_proba"):
+        p = np.asarray(ensemble.predict_proba(X), dtype=np.float64)
+    if roster.weights is not None:
+        return Answer(output.argmax(axis=1), p)
+    predicted = np.asarray(ensemble.predict(X))
+    if roster.classes is None:
+        return Answer(predicted.astype(np.float64))
+    return Answer(label_codes(predicted, np.asarray(roster.classes)), p)
+
+
+def _keeps_order(ensemble: Any) -> bool:
+    """Return True if the class of the largest sum is predicted, as with one slope."""
+    found = getattr(ensemble, "calibration_", None)
+    return found is None or bool(found.keeps_order)
+
+
+def constant(y: Any, s: FloatArray | None, classes: Any) -> Answer:
+    """Return the most frequent class with the shares of all classes, or the mean."""
+    N = len(y)
+    if classes is None:
+        return Answer(np.full(N, np.average(y, weights=s)))
+    shares = np.bincount(y, s, minlength=len(classes))
+    p = np.broadcast_to(shares / shares.sum(), (N, len(shares)))
+    return Answer(np.full(N, int(shares.argmax())), p)
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """An error with its 95 % interval, and its gap to that of the committee.
+class ComparedError:
+    """An error with its 95 % interval, and its difference from the committee's error.
 
-    The interval is Wilson's for rows that are right or wrong, normal for squared errors
-    (and the root of its ends), and NaN for a single row. The gap is paired by rows.
+    Attributes
+    ----------
+    error : float
+    low, high : float
+        Wilson's interval for error rates; for an RMSE the roots of the ends of a normal
+        interval of the squared error. NaN for a single row.
+    gap, gap_se : float
+        The error minus the committee's error, paired by rows, and its standard error.
     """
 
     error: float
@@ -51,76 +133,97 @@ class Comparison:
     gap: float
     gap_se: float
 
+    @property
+    def is_same(self) -> bool:
+        """True if both predictions have the same error on every row, up to rounding."""
+        least = _ROUNDING * self.error
+        return abs(self.gap) <= least and not self.gap_se > least
+
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedMembers:
     """The predictions of the members on N rows, alone and combined.
 
-    F as a whole may not fit into memory: sums over all rows are kept, and F itself
-    for n rows drawn at random.
+    The whole F may not fit into memory: F is kept for a random sample of n rows, and
+    weighted sums for all rows.
+
+    Attributes
+    ----------
+    roster : Roster
+        All available members; members that pruning left out have weight zero.
+    numbers : array of shape (M,)
+        Their numbers in the ensemble that was pruned.
+    X : array-like of shape (N, n_features)
+        The rows as the members take them.
+    y : array of shape (N,)
+        Class codes, or numbers.
+    sample_weight : array of shape (N,) or None
+    answers : dict of Answer
+        By the keys of `ANSWERS`; "before" only if the ensemble before pruning is
+        available.
+    errors : array of shape (M,)
+        Error rate, or root mean squared error, of each member alone.
+    drawn : array of shape (n,)
+        The sampled rows.
+    slabs : array of shape (M, n) or (M, n, K)
+        F on these rows.
+    is_training : bool
+        Whether the members were trained on these rows, as far as that can be found out.
+    gate : array of shape (N, M) or None
+        Weights of a gate; None if weights do not depend on x.
     """
 
-    #: All members at hand, those that pruning left out with weight zero.
     roster: Roster
-    #: Their numbers in the ensemble that they come from.
     numbers: IntArray
-    #: As the members take it.
     X: Any
-    #: Targets (N,): class codes, or numbers.
     y: FloatArray | IntArray
-    #: Row weights (N,), or None.
     sample_weight: FloatArray | None
-    #: By the keys of ANSWERS; "before" only where the ensemble before pruning is known.
     answers: dict[str, Answer]
-    #: Of each member alone, (M,): share of wrong rows, or root mean squared error.
     errors: FloatArray
-    #: The rows that F is kept of, (n,), and F on these, (M, n) or (M, n, K).
     drawn: IntArray
     slabs: FloatArray
-    #: Whether the members are known to have been trained on these rows.
     is_training: bool
-    #: The weights of a gate on the rows, (N, M); None where they do not depend on x.
     gate: FloatArray | None = None
 
     @property
     def is_classifier(self) -> bool:
-        """Whether the rows have classes."""
+        """True if the targets are classes."""
         return self.roster.classes is not None
 
     @property
     def measure(self) -> str:
-        """What the errors are."""
+        """Name of the errors."""
         return "error rate" if self.is_classifier else "RMSE"
 
     @property
     def own(self) -> Answer:
-        """What the committee predicts."""
+        """Predictions of the committee."""
         return self.answers["committee"]
 
     @property
     def best(self) -> int:
-        """The member of least error, picked in hindsight."""
+        """The member with the least error on these rows."""
         return int(self.errors.argmin())
 
     @property
     def F(self) -> FloatArray:
-        """Predictions on the drawn rows, (n, M) or (n, M, K)."""
+        """Predictions on the sampled rows, (n, M) or (n, M, K)."""
         return np.moveaxis(self.slabs, 0, 1)
 
     @property
     def drawn_y(self) -> FloatArray | IntArray:
-        """Targets of the drawn rows."""
+        """Targets of the sampled rows."""
         return self.y[self.drawn]
 
     @property
     def drawn_weight(self) -> FloatArray | None:
-        """Weights of the drawn rows."""
+        """Weights of the sampled rows."""
         s = self.sample_weight
         return None if s is None else s[self.drawn]
 
     @cached_property
     def leading(self) -> IntArray:
-        """The members that are compared in pairs: all, or the largest weights."""
+        """The members that are compared in pairs: all, or those with large weights."""
         M, w = len(self.errors), self.roster.weights
         if M <= _MOST_IN_PAIRS:
             return np.arange(M)
@@ -129,13 +232,13 @@ class EvaluatedMembers:
 
     @cached_property
     def correlation(self) -> FloatArray:
-        """The error correlation C of the leading members on the drawn rows."""
+        """Error correlation C of the leading members on the sampled rows."""
         F = self.F[:, self.leading]
         return error_correlation(F, self.drawn_y, sample_weight=self.drawn_weight)
 
     @cached_property
     def scores(self) -> dict[str, dict[str, Score]]:
-        """The scores of each answer, by their names; the first is `measure`."""
+        """Scores of each answer by name; the first is `measure`."""
         y: Any = self.y
         s = self.sample_weight
         if not self.is_classifier:
@@ -149,16 +252,16 @@ class EvaluatedMembers:
         }
 
     @cached_property
-    def comparisons(self) -> dict[str, Comparison]:
-        """The errors of all answers, against that of the committee."""
+    def comparisons(self) -> dict[str, ComparedError]:
+        """Errors of all answers, compared with the committee's error."""
         return {key: self._compared(key) for key in self.answers}
 
-    def _compared(self, key: str) -> Comparison:
+    def _compared(self, key: str) -> ComparedError:
         score = self.scores[key][self.measure]
         gap = score - self.scores["committee"][self.measure]
         n = effective_rows(self.sample_weight, len(self.y))
         if n < 1 + 1e-9:
-            return Comparison(score.value, np.nan, np.nan, gap.value, np.nan)
+            return ComparedError(score.value, np.nan, np.nan, gap.value, np.nan)
         if self.is_classifier:
             low, high = wilson(score.value, n)
         else:
@@ -167,21 +270,30 @@ class EvaluatedMembers:
                 float(np.sqrt(max(0.0, mean - half))),
                 float(np.sqrt(mean + half)),
             )
-        return Comparison(score.value, low, high, gap.value, gap.se)
+        return ComparedError(score.value, low, high, gap.value, gap.se)
 
 
 def evaluate_members(
     ensemble: Any, X: Any, y: Any, *, sample_weight: Any = None, n_jobs: Any = None
 ) -> EvaluatedMembers:
-    """Let every member of a fitted ensemble, of any kind that `prune` takes, predict.
+    """Predict the rows by every member of a fitted ensemble, and measure the errors.
 
-    Of what `prune` returned, the members that were left out predict as well.
+    Parameters
+    ----------
+    ensemble : fitted ensemble
+        Any that `prune` takes. For the result of `prune`, the members that were left out
+        predict as well.
+    X : array-like of shape (N, n_features)
+    y : array-like of shape (N,)
+    sample_weight : array-like of shape (N,), default=None
+    n_jobs : int, default=None
+        Number of members that predict at the same time.
     """
     own, core = roster_of(ensemble), core_of(ensemble)
     numbers, roster = known_members(core, own)
     G = gate_weights_of(ensemble, X)
     if G is not None:
-        # What a gate gives the members on these rows stands for their weights.
+        # The mean weights of the gate on these rows are shown as the weights.
         roster = replace(roster, weights=G.mean(axis=0))
     given = X
     if isinstance(ensemble, BaseCommittee):
@@ -221,7 +333,7 @@ def evaluate_members(
 
 @dataclass(frozen=True, eq=False)
 class _Sums:
-    """What members predict, added up in several ways, (N,) or (N, K)."""
+    """Weighted sums of the members' predictions, (N,) or (N, K), and their errors."""
 
     own: FloatArray
     equal: FloatArray
@@ -240,7 +352,7 @@ class _Sums:
         stream: Iterator[FloatArray],
         before: Roster | None,
     ) -> Self:
-        """Add up one member after the other."""
+        """Sum over the members, one after the other."""
         N, M = len(y), len(roster)
         K = () if roster.classes is None else (len(roster.classes),)
         drawn = _drawn(N, M * (K[0] if K else 1))
@@ -251,7 +363,7 @@ class _Sums:
             members / max(1.0, members.sum()),
             np.zeros(M) if before is None or before.weights is None else before.weights,
         ]
-        # Equal votes are those for probabilities, whatever the committee weighs.
+        # Equal votes average probabilities, even if the committee sums logarithms.
         floors = [roster.floor, None, None if before is None else before.floor]
         counted = [vote_counts(w) for w in weights]
         sums = np.zeros((len(weights), N, *K))
@@ -274,7 +386,7 @@ class _Sums:
 
 
 def _drawn(n_rows: int, width: int) -> IntArray:
-    """Return all rows, or as many of them as F may have, in order."""
+    """Return all rows, or a random sample for which F is small enough, in order."""
     most = max(_FEWEST_ROWS, _KEPT_NUMBERS // width)
     if n_rows <= most:
         return np.arange(n_rows)

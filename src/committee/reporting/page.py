@@ -1,4 +1,4 @@
-"""From text and numbers to one HTML file that needs nothing else."""
+"""Render text and numbers as one HTML file that needs no other file."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import Any
 
 from committee._format import cut, figures
 
-#: Stands where a line may break; no text of a page has it.
+#: Marks where a line may break; no text of a page contains it.
 _CUT = "\0"
 _SCRIPTS = ("d3.min.js", "plot.min.js", "page.js")
 
 
 def render(text: dict[str, Any], numbers: dict[str, Any]) -> str:
-    """Return the page.
+    """Return the HTML of the page.
 
-    Text is escaped by Jinja2 wherever it stands, numbers for the pictures travel as
-    JSON in which `<` and `&` are escaped too. The page's own policy lets no script
-    run but the ones it came with, by their hashes, and no request leave it.
+    Jinja2 escapes all text. Numbers for the pictures are JSON in which `<` and `&` are
+    escaped as well. The content security policy of the page allows only its own scripts,
+    by their hashes, and no requests.
     """
     scripts = [_asset(name) for name in _SCRIPTS]
     html: str = _template().render(
@@ -32,15 +32,15 @@ def render(text: dict[str, Any], numbers: dict[str, Any]) -> str:
         scripts=scripts,
         hashes=[_hash(script) for script in scripts],
     )
-    # File names may hold bytes that are no text.
+    # File names may contain bytes that are not valid text.
     return html.encode("utf-8", "replace").decode("utf-8")
 
 
 def rounded(value: Any) -> Any:
-    """Return numbers with five digits, None for those that JSON does not have.
+    """Round numbers to five digits; NaN and infinity become None.
 
-    Numbers of a list, or of a column of a list of points, have as many digits more as
-    their differences need: five of the range that they lie in.
+    Numbers of a list, or of a column of a list of points, are rounded to five digits of
+    their range, so that their differences can be seen.
     """
     if isinstance(value, dict):
         return {key: rounded(entry) for key, entry in value.items()}
@@ -53,7 +53,7 @@ def rounded(value: Any) -> Any:
 
 
 def _are_points(value: Any) -> bool:
-    """Whether it is a list of lists of numbers, all of the same length."""
+    """Return True for a list of lists of numbers that have the same length."""
     if not value or not all(isinstance(entry, (list, tuple)) for entry in value):
         return False
     return len({len(entry) for entry in value}) == 1 and all(
@@ -62,7 +62,7 @@ def _are_points(value: Any) -> bool:
 
 
 def _column(values: Any) -> list[Any]:
-    """Return a list with its numbers rounded by the range that they lie in."""
+    """Return a list with its numbers rounded to five digits of their range."""
     known = [x for x in values if isinstance(x, float) and math.isfinite(x)]
     low, high = min(known, default=0.0), max(known, default=0.0)
     place = math.floor(math.log10(high - low)) if 0 < high - low < math.inf else None
@@ -82,7 +82,7 @@ def _short(x: float, digits: int) -> float | None:
 
 
 def pieces(text: str) -> list[str]:
-    """Return the parts of a name between which a line may break, beside its spaces.
+    """Split a name where a line may break, in addition to its spaces.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def _asset(name: str) -> str:
 
 @cache
 def _template() -> Any:
-    """Return the template of the page; values put into it are escaped."""
+    """Return the template of the page, which escapes all values."""
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(
@@ -120,6 +120,6 @@ def _template() -> Any:
 
 
 def _hash(script: str) -> str:
-    """Return how a policy names a script."""
+    """Return the hash of a script for the content security policy."""
     digest = hashlib.sha256(script.encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"

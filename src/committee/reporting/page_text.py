@@ -1,10 +1,11 @@
-"""The text of the page: headlines, tables, settings."""
+"""Text of the page: headlines, tables of members and errors, settings."""
 
 from __future__ import annotations
 
 import datetime
 import platform
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,29 +15,96 @@ from sklearn.base import BaseEstimator
 
 import committee
 from committee._format import (
+    NumberFormat,
     byte_size,
     count,
     duration,
     figures,
     percent,
 )
+from committee._typing import FloatArray, IntArray
+from committee.displays.sources import core_of, known_names
+from committee.pruning.costs import MemberBytes, few_rows, member_seconds
 from committee.pruning.summary import Summary, summary_of
 from committee.reporting.evaluation import EvaluatedMembers
-from committee.reporting.member_table import MemberTable
-from committee.reporting.number_format import NumberFormat
-from committee.reporting.verdict import same_by_rounding
 
-#: Rows of the members' table, and names of columns that are listed.
-_MOST_MEMBERS = 1000
-_MOST_NAMES = 200
-#: Letters of a constructor.
+#: Largest numbers of rows in the table of members, and of listed columns.
+_MOST_MEMBERS, _MOST_NAMES = 1000, 200
+#: Largest number of characters of a constructor.
 _LONGEST = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class MemberTable:
+    """The M members one by one, with their bytes and their seconds for a row.
+
+    Attributes
+    ----------
+    numbers : array of shape (M,)
+        Their numbers in the ensemble that was pruned.
+    names, kinds : lists of str
+    weights : array of shape (M,)
+    costs : MemberBytes
+    seconds : array of shape (M,)
+        Seconds to predict a row.
+    n_before : int
+        Number of members of the ensemble that was pruned.
+    """
+
+    numbers: IntArray
+    names: list[str]
+    kinds: list[str]
+    weights: FloatArray
+    costs: MemberBytes
+    seconds: FloatArray
+    n_before: int
+
+    @property
+    def bytes(self) -> FloatArray:
+        """Bytes of each member alone, (M,)."""
+        return self.costs.alone
+
+    @property
+    def kept(self) -> IntArray:
+        """Positions of the members with a nonzero weight."""
+        return np.flatnonzero(self.weights)
+
+
+def member_table(core: Any, evaluated: EvaluatedMembers) -> MemberTable:
+    """Return names, kinds, weights and costs of every member."""
+    roster = evaluated.roster
+    M = len(roster)
+    numbers = evaluated.numbers
+    kinds = [type(core_of(member)).__name__ for member in roster.members]
+    combiner = getattr(core, "combiner_", None)
+    known = known_names(core)
+    if known is not None:
+        labels = [known[m] for m in numbers]
+    else:  # the kind is no help as a name if all members have the same
+        labels = kinds if len(set(kinds)) > 1 else [""] * M
+    names = [
+        f"#{number} {label}".rstrip()
+        for number, label in zip(numbers.tolist(), labels, strict=True)
+    ]
+    return MemberTable(
+        numbers,
+        names,
+        kinds,
+        np.full(M, 1.0 / M) if roster.weights is None else roster.weights,
+        MemberBytes.of(list(roster.members)),
+        # The first member predicts twice, since the first call also converts X.
+        member_seconds(
+            replace(roster, members=[roster.members[0], *roster.members]),
+            few_rows(evaluated.X),
+        )[1:],
+        M if combiner is None else len(combiner.weights_),
+    )
 
 
 def headlines(
     core: Any, evaluated: EvaluatedMembers, table: MemberTable
 ) -> list[dict[str, str]]:
-    """Return what a person wants to know at a glance."""
+    """Return the cards on top: members, error, gain, bytes and time."""
     kept, own = len(table.kept), evaluated.comparisons["committee"]
     written = NumberFormat.of(evaluated.measure, own.error)
     left_out = percent(1 - kept / table.n_before) if kept < table.n_before else "none"
@@ -57,7 +125,7 @@ def headlines(
 
 
 def _cost_cards(core: Any, table: MemberTable) -> list[dict[str, str]]:
-    """Return bytes and time, beside those of the ensemble before pruning."""
+    """Return bytes and time, compared with the ensemble before pruning."""
     summary, kept = summary_of(core), table.kept
     mine, all_ = (
         table.costs.total(kept),
@@ -84,21 +152,20 @@ def _cost_cards(core: Any, table: MemberTable) -> list[dict[str, str]]:
 def _gain_card(
     core: Any, evaluated: EvaluatedMembers, written: NumberFormat
 ) -> dict[str, str]:
-    """Compare with the ensemble before pruning, or with equal votes."""
+    """Return the error compared with the ensemble before pruning, or equal votes."""
     summary = summary_of(core)
     if summary is not None:
         before, after = summary.error_before, summary.error_after
-        how = "cross-fitted on" if summary.cross_fitted else "on"
-        rows = f"{how} the {count(summary.n_rows, 'row')} it was pruned on"
+        rows = f"on the {count(summary.n_rows, 'row')} it was pruned on"
         shown = NumberFormat.of(summary.measure, after)
         return {
-            "label": f"{summary.measure} before and after pruning",
+            "label": f"{summary.error_name} before and after pruning",
             "value": f"{shown.text(before)} → {shown.text(after)}",
             "note": f"{_pruning_gap(summary)}, {rows}",
         }
     equal = evaluated.comparisons["equal"]
     label = f"{evaluated.measure} against equal votes"
-    if same_by_rounding(equal):
+    if equal.is_same:
         return {"label": label, "value": "the same", "note": ""}
     known = not np.isnan(equal.gap_se)
     se = written.change(equal.gap_se, np.nan).removeprefix("+")
@@ -110,7 +177,7 @@ def _gain_card(
 
 
 def _pruning_gap(s: Any) -> str:
-    """Return what pruning cost, with its standard error."""
+    """Return the change of the error by pruning, with its standard error."""
     if not s.difference and not s.difference_se:
         return "the same on every row"
     shown = NumberFormat.of(s.measure, s.error_after)
@@ -118,10 +185,10 @@ def _pruning_gap(s: Any) -> str:
 
 
 def comparison(evaluated: EvaluatedMembers, table: MemberTable) -> dict[str, Any]:
-    """Return the committee beside other answers, all on the same rows.
+    """Return the scores of the committee and of the predictions it is compared with.
 
-    `columns` are names of scores, `lines` have a cell for each of them; the error has an
-    interval and a gap as well.
+    `columns` has the names of the scores, and each of `lines` a cell for each score, the
+    error with its interval, and its difference from the committee's error.
     """
     names = {
         "committee": "this committee",
@@ -144,7 +211,7 @@ def comparison(evaluated: EvaluatedMembers, table: MemberTable) -> dict[str, Any
                 "name": names[key],
                 "error": written.text(found.error),
                 "interval": written.interval(found.low, found.high),
-                "gap": "the same" if same_by_rounding(found) else gap,
+                "gap": "the same" if found.is_same else gap,
                 "scores": [
                     formats[name].spread(scores[name].value, scores[name].se)
                     if name in scores
@@ -158,7 +225,7 @@ def comparison(evaluated: EvaluatedMembers, table: MemberTable) -> dict[str, Any
 
 
 def pruning(core: Any) -> list[tuple[str, str, str, str]]:
-    """Return what pruning cost and gained on its own rows, by lines."""
+    """Return the lines of the summary of pruning; empty without one."""
     s = summary_of(core)
     if s is None:
         return []
@@ -167,7 +234,7 @@ def pruning(core: Any) -> list[tuple[str, str, str, str]]:
         ("members", f"{s.n_members_before:,}", f"{s.n_members_after:,}", ""),
         *_refined(s),
         (
-            f"{s.measure}, cross-fitted" if s.cross_fitted else s.measure,
+            s.error_name,
             shown.text(s.error_before),
             shown.text(s.error_after),
             _pruning_gap(s),
@@ -190,7 +257,7 @@ def pruning(core: Any) -> list[tuple[str, str, str, str]]:
 
 
 def _leave_one_out(core: Any, s: Any) -> list[tuple[str, str, str, str]]:
-    """Return a line where the combiner has such an error."""
+    """Return a line with the leave-one-out error, if the combiner has one."""
     if s.loo is None:
         return []
     text = NumberFormat.of(s.loo_measure, s.loo).text(s.loo)
@@ -198,7 +265,7 @@ def _leave_one_out(core: Any, s: Any) -> list[tuple[str, str, str, str]]:
 
 
 def _refined(s: Summary) -> list[tuple[str, str, str, str]]:
-    """Return leaves and depth of refined trees, and the error of the same unrefined."""
+    """Return leaves and depth of refined trees, and the error without refining."""
     found = s.refinement
     if found is None:
         return []
@@ -211,7 +278,7 @@ def _refined(s: Summary) -> list[tuple[str, str, str, str]]:
         for name, (before, after) in counts.items()
     ]
     plain = NumberFormat.of(s.measure, s.error_after).text(found.error_plain)
-    return [*lines, (f"{s.measure} of as many trees, unrefined", "", plain, "")]
+    return [*lines, (f"{s.error_name} of as many trees, unrefined", "", plain, "")]
 
 
 def members_table(
@@ -240,7 +307,7 @@ def members_table(
 def settings(
     ensemble: Any, core: Any, evaluated: EvaluatedMembers, notes: Mapping[str, Any]
 ) -> list[tuple[str, str]]:
-    """Return what is needed to do it again, by lines."""
+    """Return settings, columns, classes and versions, by lines."""
     now = datetime.datetime.now(datetime.UTC)
     combiner = getattr(core, "combiner_", None)
     lines = {
@@ -268,7 +335,7 @@ def _written(model: Any) -> str:
 
 
 def _columns(ensemble: Any, core: Any) -> str | None:
-    """Return the names of the columns, or how many there are."""
+    """Return the names of the columns, or their number."""
     names = getattr(ensemble, "feature_names_in_", None)
     width = getattr(ensemble, "n_features_in_", getattr(core, "n_features_in_", None))
     return _listed(names) if names is not None else width and f"{width:,}"

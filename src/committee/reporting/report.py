@@ -9,11 +9,8 @@ from typing import Any
 from committee._files import replaced_atomically
 from committee._format import count
 from committee.displays.sources import core_of
-from committee.reporting import charts, error_charts, page_text
-from committee.reporting.coverage import coverage
+from committee.reporting import error_charts, member_charts, page_text
 from committee.reporting.evaluation import evaluate_members
-from committee.reporting.gate_chart import gate_chart
-from committee.reporting.member_table import member_table
 from committee.reporting.page import render
 from committee.reporting.verdict import verdict
 
@@ -29,29 +26,31 @@ def report(
     notes: Mapping[str, Any] | None = None,
     n_jobs: int | None = None,
 ) -> str:
-    """Return a page about a committee, and write it to a file.
+    """Return an HTML page about a committee, and write it to a file.
 
-    One HTML file that opens from disk and needs nothing else: a verdict, what the
-    committee costs and gains beside simpler answers and the ensemble before pruning, its
-    pruning path with a slider, weights, pairs, ambiguity, who answers where behind a
-    gate, where it errs and how far its probabilities can be trusted, its members, settings
-    and versions.
+    The page is one file that needs no network. It has
+
+    - a verdict, and the errors of the committee, the ensemble before pruning, equal
+      votes, the best member and a constant;
+    - the pruning path with a slider, weights, pairs, ambiguity, and the gate;
+    - errors by class, ROC, precision-recall and reliability curves, or residuals;
+    - the members, settings and versions.
 
     Parameters
     ----------
     committee : fitted committee
         Or any other ensemble that `prune` takes.
     X : array-like, sparse matrix or frame of shape (N, n_features)
-        Rows that its members were not trained on: errors on others are too good.
+        Rows that the members were not trained on; on training rows errors are too small.
     y : array-like of shape (N,)
-    path : path, optional
-        File to write; it takes the place of an older one as a whole.
-    sample_weight : array-like of shape (N,), optional
-    title : str, optional
-    notes : dict, optional
+    path : path, default=None
+        File to write. An existing file is replaced only when the page is complete.
+    sample_weight : array-like of shape (N,), default=None
+    title : str, default=None
+    notes : dict, default=None
         Further lines for the table of settings, such as the name of the data.
-    n_jobs : int, optional
-        Members that predict at the same time.
+    n_jobs : int, default=None
+        Number of members that predict at the same time.
 
     Returns
     -------
@@ -59,7 +58,7 @@ def report(
 
     See Also
     --------
-    PruningPathDisplay, KappaErrorDisplay, AmbiguityDisplay : The pictures alone.
+    PruningPathDisplay, KappaErrorDisplay, AmbiguityDisplay : Draw single pictures.
 
     Examples
     --------
@@ -77,20 +76,20 @@ def report(
         committee, X, y, sample_weight=sample_weight, n_jobs=n_jobs
     )
     core = core_of(committee)
-    members = member_table(core, evaluated)
+    members = page_text.member_table(core, evaluated)
     kept = [members.names[m] for m in members.kept]
     is_classifier = evaluated.is_classifier
     numbers = {
         "names": dict(zip(members.numbers.tolist(), members.names, strict=True)),
-        "path": charts.path_chart(core, evaluated),
-        "weights": charts.weights(
+        "path": member_charts.path_chart(core, evaluated),
+        "weights": member_charts.weights(
             core,
             kept,
             None if evaluated.gate is None else members.weights[members.kept],
         ),
-        "gate": gate_chart(evaluated, X, members.names),
-        "pairs": charts.pairs(evaluated, members.kept, members.names),
-        "ambiguity": charts.ambiguity(evaluated, evaluated.roster.weights),
+        "gate": member_charts.gate(evaluated, X, members.names),
+        "pairs": member_charts.pairs(evaluated, members.kept, members.names),
+        "ambiguity": member_charts.ambiguity(evaluated, evaluated.roster.weights),
         "curves": error_charts.curves(evaluated) if is_classifier else None,
         "calibration": error_charts.calibration(evaluated) if is_classifier else None,
         "residuals": None if is_classifier else error_charts.residuals(evaluated),
@@ -109,7 +108,7 @@ def report(
         "pruning": page_text.pruning(core),
         "confusion": error_charts.confusion(evaluated) if is_classifier else None,
         "classes": error_charts.classes(evaluated) if is_classifier else None,
-        "coverage": coverage(committee, core, X, evaluated),
+        "coverage": error_charts.coverage(committee, core, X, evaluated),
         "members": page_text.members_table(evaluated, members),
         "settings": page_text.settings(committee, core, evaluated, notes or {}),
     }

@@ -1,4 +1,4 @@
-"""The verdict on top of the page: what a reader is to take away, in a few sentences."""
+"""The verdict on top of the page: the main results in a few sentences."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from committee._format import change_text, count, error_text, percent
+from committee._format import NumberFormat, count, percent
 from committee.pruning.summary import summary_of
-from committee.reporting.evaluation import Comparison, EvaluatedMembers
-from committee.reporting.member_table import MemberTable
-from committee.reporting.number_format import NumberFormat
+from committee.reporting.evaluation import ComparedError, EvaluatedMembers
+from committee.reporting.page_text import MemberTable
 
-#: Share of the error below which a difference is rounding.
-_ROUNDING = 1e-9
-#: Standard errors beyond which a difference is called one.
+#: A difference of more standard errors than this is called clear.
 _CLEAR = 2.0
 
 
@@ -22,45 +19,29 @@ def verdict(
     core: Any, evaluated: EvaluatedMembers, table: MemberTable
 ) -> list[dict[str, str]]:
     """Return sentences, each with a kind: "good", "plain" or "warning"."""
-    sentences = [_main(core, evaluated, table), *_costs(core)]
-    if evaluated.is_training:
-        sentences.insert(
-            0,
-            _sentence(
-                "warning",
-                "Members were trained on these rows: errors on this page are too small. "
-                "Make it anew with rows that no member has seen.",
-            ),
-        )
-    own = evaluated.comparisons
+    own, after = evaluated.comparisons, []
     if not own["constant"].gap > 0:
-        sentences.append(
-            _sentence(
-                "warning",
-                "It is no better than always answering "
-                f"{_constant_name(evaluated)}: members say nothing about these rows.",
-            )
+        after.append(
+            f"It is not better than always predicting {_constant_name(evaluated)}: "
+            "members do not help on these rows."
         )
     if len(table.kept) > 1 and _direction(own["best"]) == "less":
-        name = table.names[evaluated.best]
-        sentences.append(
-            _sentence(
-                "warning",
-                f"One member alone, {name}, does better on these rows, though it was "
-                "picked on them.",
-            )
+        after.append(
+            f"One member alone, {table.names[evaluated.best]}, has a smaller error on "
+            "these rows, but it was picked on them."
         )
-    return sentences
-
-
-def same_by_rounding(comparison: Comparison) -> bool:
-    """Whether two errors differ, on any row, by no more than floats do."""
-    least = _ROUNDING * comparison.error
-    return abs(comparison.gap) <= least and not comparison.gap_se > least
+    before = "Members were trained on these rows: errors on this page are too small. "
+    before += "Make the report with rows that no member was trained on."
+    return [
+        *([_sentence("warning", before)] if evaluated.is_training else []),
+        _main(core, evaluated, table),
+        *_costs(core),
+        *(_sentence("warning", text) for text in after),
+    ]
 
 
 def _main(core: Any, evaluated: EvaluatedMembers, table: MemberTable) -> dict[str, str]:
-    """Say how good it is, beside the most telling of the other answers."""
+    """Return the error, compared with one other prediction."""
     own = evaluated.comparisons["committee"]
     written = NumberFormat.of(evaluated.measure, own.error)
     kept, rows = len(table.kept), count(len(evaluated.y), "row")
@@ -79,68 +60,62 @@ def _main(core: Any, evaluated: EvaluatedMembers, table: MemberTable) -> dict[st
         if key == "equal" and (hasattr(core, "path_") or _is_average(evaluated)):
             continue
         other = evaluated.comparisons[key]
-        return _sentence(*_compared(text, name, other, written))
+        return _compared(text, name, other, written)
     summary = summary_of(core)
     if summary is not None:
-        before, after = (
-            error_text(summary.measure, e)
-            for e in (summary.error_before, summary.error_after)
-        )
-        gap = change_text(summary.measure, summary.difference, summary.difference_se)
+        shown = NumberFormat.of(summary.measure, summary.error_after)
+        before, after = map(shown.text, (summary.error_before, summary.error_after))
+        gap = shown.change(summary.difference, summary.difference_se)
         return _sentence(
             "plain",
-            f"{text}. The ensemble before pruning is not at hand; on the rows of the "
-            f"pruning its {summary.measure} was {before}, and {after} after it ({gap}).",
+            f"{text}. The ensemble before pruning is not available. Pruning changed the "
+            f"{summary.error_name} from {before} to {after} ({gap}).",
         )
     if hasattr(core, "path_"):
         return _sentence(
             "plain",
-            f"{text}. The ensemble before pruning is not at hand, so that nothing says "
-            "here what pruning cost.",
+            f"{text}. The ensemble before pruning is not available for comparison.",
         )
     best = evaluated.comparisons["best"]
     if kept > 1:
-        return _sentence(
-            *_compared(
-                text, "the best of them alone, picked on these rows", best, written
-            )
-        )
+        name = "the best of them alone, picked on these rows"
+        return _compared(text, name, best, written)
     return _sentence("plain", f"{text}.")
 
 
 def _compared(
-    text: str, name: str, other: Comparison, written: NumberFormat
-) -> tuple[str, str]:
-    """Return the kind and the sentence of a comparison with another answer."""
+    text: str, name: str, other: ComparedError, written: NumberFormat
+) -> dict[str, str]:
+    """Return the sentence of a comparison with another prediction."""
     error = written.text(other.error)
-    if same_by_rounding(other):
-        return "good", f"{text}, row by row the same as {name}."
+    if other.is_same:
+        return _sentence("good", f"{text}, the same on every row as {name}.")
     if np.isnan(other.gap_se):
-        return "plain", f"{text}, against {error} of {name}."
+        return _sentence("plain", f"{text}, against {error} of {name}.")
     gap = written.change(-other.gap, other.gap_se)
-    direction = _direction(other)
-    if direction == "none":
-        return "good", f"{text}, {name} {error}: no clear difference ({gap})."
-    if direction == "more":
-        return "good", f"{text}, {name} {error}: clearly better ({gap})."
-    return "warning", f"{text}, {name} {error}: clearly worse ({gap})."
+    kind, found = {
+        "none": ("good", "no clear difference"),
+        "more": ("good", "clearly better"),
+        "less": ("warning", "clearly worse"),
+    }[_direction(other)]
+    return _sentence(kind, f"{text}, {name} {error}: {found} ({gap}).")
 
 
-def _direction(other: Comparison) -> str:
-    """Return whether another answer has clearly "more" or "less" error, or "none"."""
+def _direction(other: ComparedError) -> str:
+    """Return "more" or "less" if the other error clearly differs, else "none"."""
     if np.isnan(other.gap_se) or abs(other.gap) <= _CLEAR * other.gap_se:
         return "none"
     return "more" if other.gap > 0 else "less"
 
 
 def _is_average(evaluated: EvaluatedMembers) -> bool:
-    """Whether the committee is nothing but equal votes."""
+    """Return True if all members with a weight have equal weights."""
     w = evaluated.roster.weights
     return w is None or bool(np.ptp(w[w != 0]) == 0 if w.any() else True)
 
 
 def _costs(core: Any) -> list[dict[str, str]]:
-    """Say what pruning saved."""
+    """Return the share of bytes and time that is left after pruning."""
     summary = summary_of(core)
     if summary is None or np.isnan(summary.bytes_after / summary.bytes_before):
         return []
@@ -148,7 +123,8 @@ def _costs(core: Any) -> list[dict[str, str]]:
     time = percent(summary.seconds_after / summary.seconds_before)
     return [
         _sentence(
-            "plain", f"It takes {size} of the bytes and {time} of the time of all."
+            "plain",
+            f"It takes {size} of the bytes and {time} of the time of all members.",
         )
     ]
 

@@ -138,7 +138,7 @@ def make_combiner(name: str, seed: int | None = None) -> Combiner:
     >>> make_combiner("random", seed=3)
     RandomPruner(random_state=3)
     """
-    from committee.combiners.by_name import as_combiner
+    from committee.combiner_names import as_combiner
 
     made: Combiner = as_combiner(known(name, COMBINERS, "--combiner"), seed)
     return made

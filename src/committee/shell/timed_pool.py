@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from committee._progress import track
 from committee._typing import IntArray, Member
 from committee.members import Generation, MemberFitError, Pool, TrainingData
-from committee.members.base import Options, Sample, draw_seeds, take
+from committee.members.base import GenerateOptions, Sample, draw_seeds, take
 from committee.members.pool import cross_fitted
 from committee.members.training import fit_member, set_random_states
 
@@ -86,7 +86,7 @@ class TimedPool(Pool):
         self.deadline = deadline
 
     def generate(
-        self, estimator: Member, data: TrainingData, **options: Unpack[Options]
+        self, estimator: Member, data: TrainingData, **options: Unpack[GenerateOptions]
     ) -> Generation:
         """Train the learners in turn; see `Generator.generate`."""
         self.trained, self.too_slow, self.shortened, self.failed = [], [], {}, {}

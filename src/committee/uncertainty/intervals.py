@@ -1,8 +1,8 @@
-"""Intervals for regression from rows that neither members nor weights have seen.
+"""Intervals for regression from held-out rows.
 
 Functions of arrays. n held-out rows have residuals R_i; with F on new rows they become
-intervals that cover a share c of all targets, whatever the distribution of the data, as
-far as new rows are drawn like the held-out ones.
+intervals that cover a share c of all targets, for any distribution of the data, if new
+rows are exchangeable with the held-out ones.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from committee._typing import BoolArray, FloatArray
 
-#: Numbers f_-i(x) that are held at once.
+#: Numbers f_-i(x) in memory at once.
 _BLOCK = 2**22
 #: 0.9 * 10 may be a little above 9.
 _ROUNDING = 1e-9
@@ -78,7 +78,7 @@ def constant_interval(f: FloatArray, R: FloatArray, coverage: float) -> FloatArr
     Parameters
     ----------
     f : array of shape (N,)
-        What the committee predicts on new rows.
+        Predictions of the committee on new rows.
     R : array of shape (n,)
         R_i = |y_i - f_-i(x_i)|, on held-out rows.
     coverage : float
@@ -122,13 +122,13 @@ def scaled_interval(
 
         f(x) -+ q (s(x) + s0),   q the quantile of R_i / (S_i + s0),   s0 = mean S
 
-    s0 keeps rows on which few members happen to agree from having no width; without any
-    spread this is `constant_interval`.
+    s0 gives rows on which members agree by chance a positive width. Without any spread
+    the result equals `constant_interval`.
 
     Parameters
     ----------
     f, s : arrays of shape (N,)
-        What the committee predicts on new rows, and the spread of its members.
+        Predictions of the committee on new rows, and the spread of its members.
     R, S : arrays of shape (n,)
         Residuals and spreads on held-out rows.
     coverage : float
@@ -163,20 +163,20 @@ def jackknife_plus_interval(
         lower(x) = the (n + 1 - k)-th smallest of f_-i(x) - R_i
         upper(x) = the k-th smallest of f_-i(x) + R_i,   k = ceil(c (n + 1))
 
-    over the n held-out rows i; h is the mask. At least 2c - 1 of all targets are covered
-    for any data, and about c as a rule: more, where few members leave a row out.
-    N x n numbers are made, block by block.
+    over the n held-out rows i, with h the mask. At least 2c - 1 of all targets are covered
+    for any data, in practice about c, and more if few members leave a row out. It computes
+    N x n numbers, block by block.
 
     Parameters
     ----------
     F : array of shape (N, M)
-        What the members predict on new rows.
+        Predictions of the members on new rows.
     w : array of shape (M,)
-        Their weights, none of them negative.
+        Their weights; none may be negative.
     R : array of shape (n,)
         R_i = |y_i - f_-i(x_i)|.
     held_out : bool array of shape (n, M) or None
-        h. At least one member with a weight in every row; None: all of them.
+        h, with at least one member with a weight in every row. None: all True.
     coverage : float
 
     Returns

@@ -23,22 +23,22 @@ from committee.uncertainty.stored_rows import HeldOutResiduals, HeldOutScores
 INTERVALS = ("scaled", "constant", "jackknife+")
 
 _NO_ROWS = (
-    "{name} needs rows that neither the members nor the weights have seen, and this "
-    "committee keeps none: fit it with uncertainty=True, or take the one that "
-    "prune(ensemble, X, y) returns, or that path_.choose() returns before it is saved."
+    "{name} needs held-out rows, and this committee stores none. Fit it with "
+    "uncertainty=True, or use the committee that prune(ensemble, X, y) or path_.choose() "
+    "returned, before it was saved."
 )
 
 _GATED = (
-    "{name} is for weights that are the same for all rows, and this committee has a gate: "
-    "fit it without, uncertainty=True, or ask the committee before with_gate."
+    "{name} needs weights that are the same for all rows, and this committee has a gate. "
+    "Fit it with gate=None and uncertainty=True, or use the committee before with_gate."
 )
 
 
 class KeepsHeldOutRows:
-    """A committee that knows its errors on held-out rows, found out on first use."""
+    """A committee with residuals or scores of held-out rows, computed on first use."""
 
     def _known_rows(self) -> Any:
-        """Return residuals or scores of held-out rows; None where there are none."""
+        """Return residuals or scores of held-out rows; None if there are none."""
         if "_held_out_rows" not in self.__dict__ and hasattr(self, "path_"):
             found = self.path_.assessment.held_out_rows(self)
             if found is not None:
@@ -47,12 +47,12 @@ class KeepsHeldOutRows:
 
     @property
     def has_held_out_rows(self) -> bool:
-        """Whether there are rows that neither members nor weights have seen."""
+        """True if `predict_interval` or `predict_set` has held-out rows to use."""
         check_is_fitted(self)
         return self._known_rows() is not None
 
     def _check_asked(self, name: str, coverage: Any, method: str, methods: Any) -> Any:
-        """Return what is known, once the question makes sense."""
+        """Check the arguments and return the residuals or scores. Raises ValueError."""
         known = self.has_held_out_rows
         check_coverage(coverage)
         if method not in methods:
@@ -64,43 +64,42 @@ class KeepsHeldOutRows:
         return self._known_rows()
 
     def __getstate__(self) -> Any:
-        """Measure while the rows of `path_` are there: a copy has none."""
+        """Compute residuals or scores before the rows of `path_` are left out of a copy."""
         known = self._known_rows()
         state: Any = super().__getstate__()
         return state if known is None else {**state, "_held_out_rows": known}
 
     def __delattr__(self, name: str) -> None:
-        """Measure before the rows of `path_` are given up."""
+        """Compute residuals or scores before the rows of `path_` are deleted."""
         if name == "path_":
             self._known_rows()
         super().__delattr__(name)
 
 
 class IntervalMixin(KeepsHeldOutRows):
-    """Intervals for numbers."""
+    """`predict_interval` for regressors."""
 
     def predict_interval(
         self, X: Any, coverage: float = 0.9, *, method: str = "scaled"
     ) -> FloatArray:
         """Return an interval for the target of each row.
 
-        It comes from residuals R of rows that neither the members nor the weights
-        have seen; no further data are needed. A committee made by `prune` has such
-        rows, and one that was fitted with `uncertainty=True`.
+        It is computed from residuals R of held-out rows, so no further data are needed.
+        Committees made by `prune` have them, and those fitted with `uncertainty=True`.
 
         Parameters
         ----------
         X : array-like, sparse matrix or frame of shape (N, n_features)
-            Of a Dask array or frame the answer is a Dask array, not yet computed.
+            For a Dask array or frame the result is a lazy Dask array.
         coverage : float, default=0.9
-            The share of targets to lie within, above 0 and below 1. n rows are enough
-            for n / (n + 1).
+            Share of targets inside their interval, above 0 and below 1. With n held-out
+            rows it can be at most n / (n + 1).
         method : {"scaled", "constant", "jackknife+"}, default="scaled"
-            "scaled": wider where members differ. "constant": f(x) -+ a quantile of R, no
-            more work than `predict`. "jackknife+": after bootstrap, by members that did
-            not see a row; for large committees of members that leave rows out, for
-            others it is wider than it need be, or the same as "constant". The
-            equations are in `committee.uncertainty`.
+            "scaled": wider where members differ. "constant": f(x) -+ a quantile of R, as
+            fast as `predict`. "jackknife+": jackknife+ after bootstrap, for large
+            committees whose members leave rows out; for others it is wider than
+            necessary, or the same as "constant". `committee.uncertainty` has the
+            equations.
 
         Returns
         -------
@@ -128,27 +127,26 @@ class IntervalMixin(KeepsHeldOutRows):
 
 
 class SetMixin(KeepsHeldOutRows):
-    """Sets of classes."""
+    """`predict_set` for classifiers."""
 
     def predict_set(
         self, X: Any, coverage: float = 0.9, *, method: str = "lac"
     ) -> BoolArray:
-        """Return the classes that each row may well have.
+        """Return a set of likely classes for each row.
 
-        They come from probabilities of rows that neither the members nor the weights
-        have seen; no further data are needed. A committee made by `prune` has such
-        rows, and one that was fitted with `uncertainty=True`.
+        They are computed from probabilities of held-out rows, so no further data are
+        needed. Committees made by `prune` have them, and those fitted with
+        `uncertainty=True`.
 
         Parameters
         ----------
         X : array-like, sparse matrix or frame of shape (N, n_features)
-            Of a Dask array or frame the answer is a Dask array, not yet computed.
+            For a Dask array or frame the result is a lazy Dask array.
         coverage : float, default=0.9
-            The share of rows whose class is to be in their set, above 0 and below 1.
+            Share of rows whose class is in their set, above 0 and below 1.
         method : {"lac", "aps"}, default="lac"
-            "lac": the least ambiguous sets, the smallest in the mean. "aps": adaptive
-            ones, larger for rows that are hard to tell. The equations are in
-            `committee.uncertainty.sets`.
+            "lac": least ambiguous sets, the smallest on average. "aps": adaptive sets,
+            larger for ambiguous rows. `committee.uncertainty.sets` has the equations.
 
         Returns
         -------

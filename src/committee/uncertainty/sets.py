@@ -1,11 +1,11 @@
-"""Sets of classes from probabilities of rows that nobody has seen. Functions of arrays.
+"""Sets of classes from held-out probabilities. Functions of arrays.
 
-Every class k of a row has a score e_k(x), small where it is likely. With n held-out
+Each class k of a row has a score e_k(x), small if it is likely. With n held-out
 rows and q the k-th smallest of e_{y_i}(x_i), k = ceil(c (n + 1)), the set
 
     C(x) = { k : e_k(x) <= q }
 
-holds the class of a new row with probability c at least, and never nothing: the most
+contains the class of a new row with probability at least c. It is never empty: the most
 likely class is always in it.
 """
 
@@ -20,7 +20,7 @@ from committee.uncertainty.intervals import conformal_quantile
 def lac_scores(p: FloatArray) -> FloatArray:
     """Return 1 - p_k: the least ambiguous sets (Sadinle, Lei and Wasserman 2019).
 
-    Of all sets with this coverage they are the smallest in the mean.
+    They are the smallest sets, on average, with this coverage.
 
     Parameters
     ----------
@@ -38,9 +38,9 @@ def aps_scores(p: FloatArray) -> FloatArray:
 
         e_k = sum_{j : p_j > p_k} p_j + p_k / 2
 
-    Half of the class itself takes the place of the paper's random share, so that equal
-    rows have equal sets; of equal probabilities the first class counts as likelier.
-    Rows that are hard to tell have larger sets than LAC gives them, easy ones smaller.
+    Half of p_k replaces the random share in the paper, so that equal rows have equal
+    sets. Of equal probabilities the first class counts as likelier. Ambiguous rows get
+    larger sets than with LAC, easy rows smaller ones.
 
     Parameters
     ----------

@@ -20,10 +20,10 @@ from committee.uncertainty.intervals import member_spread
 from committee.uncertainty.sets import SCORES, scores_of
 from committee.votes import packed, unpacked
 
-#: Shares t of `as_of_all_members` that are looked at.
+#: Grid of t in `as_of_all_members`.
 _SHARES = (np.arange(1000) + 0.5) / 1000
-#: Rows that are kept. With 5,000 of them the coverage of one committee at 0.9 has a
-#: standard deviation of 0.4 points, and a file 40 kB for each number by row.
+#: Rows that are stored. With 5,000 the coverage of one committee at 0.9 has a standard
+#: deviation of 0.4 points, and each number by row takes 40 kB in a file.
 MOST_ROWS = 5000
 
 
@@ -34,16 +34,17 @@ class HeldOutResiduals:
     Attributes
     ----------
     residual : array of shape (n,)
-        |y - f|, f by all members of the fold's committee: votes that are missing are
-        drawn from those that are there, `FilledVotes.drawn`. Where f varies more than
-        it would by all of them, residuals are scaled; see `as_of_all_members`.
+        |y - f|, with f the prediction of all members of the fold's committee. Missing
+        votes are drawn from the present ones, `FilledVotes.drawn`. Where f varies more
+        than with all votes, residuals are scaled; see `as_of_all_members`.
     spread : array of shape (n,)
-        Of the same votes.
+        Spread of the same votes.
     left_out : array of shape (n,) or None
-        |y - f|, f by those members of it that did not see the row; NaN where there is
-        none. None where all members count on all rows.
+        |y - f|, with f the prediction of the members not trained on the row; NaN if there
+        is no such member. None if all members vote on all rows.
     mask : dict or None
-        The rows that members of the committee itself did not see, a bit an entry.
+        Mask (n, k) of the rows that the members of the committee were not trained on, as
+        bits.
     """
 
     residual: FloatArray
@@ -59,18 +60,18 @@ class HeldOutResiduals:
         support: IntArray,
         sample_weight: FloatArray | None = None,
     ) -> Self:
-        """Measure the residuals of rows by weights that did not have them.
+        """Return the residuals of rows, by weights that were fitted without them.
 
         Parameters
         ----------
         votes : FilledVotes
             F (N, M) of all members, targets and the mask.
         folds : sequence of (rows, array of shape (M,))
-            Weights that were learned without some rows.
+            Weights that were fitted without these rows.
         support : array of shape (k,)
             The members of the committee.
-        sample_weight : array of shape (N,), optional
-            Rows of weight zero do not count; all others count once.
+        sample_weight : array of shape (N,), default=None
+            Rows of weight zero are left out; all others count once.
         """
         rng = np.random.default_rng(0)
         N = len(votes.F)
@@ -101,12 +102,12 @@ class HeldOutResiduals:
 
     @classmethod
     def some(cls, residual: FloatArray, spread: FloatArray, counted: BoolArray) -> Self:
-        """Keep some of the residuals that were measured elsewhere, of counted rows."""
+        """Return at most 5,000 of the given residuals, of counted rows."""
         rows = _some(counted, None, np.random.default_rng(0))
         return cls(residual[rows], spread[rows])
 
     def unseen(self, w: FloatArray) -> tuple[FloatArray, BoolArray | None]:
-        """Return R and the mask of the rows that members with weights w leave out."""
+        """Return R and the mask of rows that some member with a weight in w leaves out."""
         if self.left_out is None or self.mask is None:
             return self.residual, None
         mask = unpacked(**self.mask)
@@ -135,7 +136,7 @@ class HeldOutScores:
         counted: BoolArray,
         sample_weight: FloatArray | None = None,
     ) -> Self:
-        """Score class codes (N,) by probabilities (N, K) of fair committees."""
+        """Return the scores of class codes (N,) in held-out probabilities (N, K)."""
         rows = _some(counted, sample_weight, np.random.default_rng(0))
         return cls(
             **{
@@ -153,13 +154,13 @@ def _half_size(scores: FloatArray) -> Any:
 
 
 def _with_weight(w: FloatArray) -> IntArray:
-    """Return the members with a weight; all, where nobody has one."""
+    """Return the members with a weight, or all if none has one."""
     members = np.flatnonzero(w)
     return members if len(members) else np.arange(len(w))
 
 
 def _mean_of_unseen(F: FloatArray, w: FloatArray, held_out: BoolArray) -> FloatArray:
-    """Return sum_m h_m w_m f_m (sum w / sum_m h_m w_m), NaN where that has no sense."""
+    """Return sum_m h_m w_m f_m (sum w / sum_m h_m w_m), NaN if the sum is zero."""
     A = held_out * w
     total = A.sum(axis=1)
     usable = held_out.any(axis=1) & (total > 0)
@@ -168,7 +169,7 @@ def _mean_of_unseen(F: FloatArray, w: FloatArray, held_out: BoolArray) -> FloatA
 
 
 def _some(counted: BoolArray, s: Any, rng: np.random.Generator) -> IntArray:
-    """Return the numbers of the rows to keep, drawn where there are too many."""
+    """Return the numbers of the rows to store, a random draw if there are too many."""
     rows = np.flatnonzero(counted if s is None else counted & (s > 0))
     if len(rows) > MOST_ROWS:
         rows = np.sort(rng.choice(rows, MOST_ROWS, replace=False))
@@ -182,23 +183,22 @@ def as_of_all_members(
     squares: FloatArray,
     several: BoolArray,
 ) -> FloatArray:
-    """Return residuals, scaled to those of all members where v_n is below zero.
+    """Return residuals, scaled to residuals of all members where v_n is negative.
 
         k_n = |w|^2 - v_n                  f_n has the variance s_n^2 k_n
         E R_n^2 = B + s_n^2 k_n,           that of all members B + s_n^2 |w|^2
         t = B / (B + k s^2),   k = max k_n
         R_n sqrt((t k + (1 - t) |w|^2) / (t k + (1 - t) k_n))
 
-    B is what would remain with any number of members; with equal weights and rows of
-    one vote t is the correlation of two members' errors. It is found on rows with
-    several votes, the only ones that tell s_n^2 and B apart:
+    B remains with any number of members; with equal weights and rows of one vote, t is
+    the correlation of two members' errors. It is estimated on rows with several votes,
+    because only these separate s_n^2 from B:
 
         t^ = sum c_n / sum d_n,   c_n = R_n^2 - s_n^2 k_n,   d_n = c_n + k s_n^2
         se^2 = sum (c_n - t^ d_n)^2 / (sum d_n)^2
 
-    t is the mean of Normal(t^, se^2) between 0 and 1. Few such rows may well have t^
-    below zero, as if the committee made no errors at all: t^ itself, or the difference of
-    the sums over all rows, would then leave intervals without a width.
+    t is the mean of Normal(t^, se^2) restricted to 0..1. With few such rows t^ may be
+    negative; used directly it would give intervals of width zero.
 
     Parameters
     ----------

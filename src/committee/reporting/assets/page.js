@@ -275,7 +275,7 @@
       x: { domain: [0, 1] },
       y: { domain: [0, 1] },
       marks: [
-        ...axes("predicted probability", "share that came true"),
+        ...axes("predicted probability", "observed share"),
         Plot.line([[0, 0], [1, 1]], { stroke: colour("grey"), strokeDasharray: "2 3" }),
         Plot.ruleX(bins, { x: "p", y1: "low", y2: "high", stroke: colour("blue"), strokeWidth: 1.5 }),
         Plot.line(bins, { x: "p", y: "share", stroke: colour("blue"), strokeWidth: 2, marker: "dot" }),

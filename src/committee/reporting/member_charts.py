@@ -1,0 +1,362 @@
+"""Pictures of the members as JSON: path, weights, pairs, ambiguity, gate."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from committee._format import NumberFormat, count, figures
+from committee._typing import FloatArray, IntArray
+from committee.diagnostics import ambiguity as decompose
+from committee.diagnostics import gate_usage
+from committee.displays import (
+    AmbiguityDisplay,
+    GateDisplay,
+    KappaErrorDisplay,
+    PruningPathDisplay,
+    WeightsDisplay,
+)
+from committee.displays.ambiguity import shares_of
+from committee.displays.sources import numbers_of, path_of
+from committee.displays.style import thin
+from committee.displays.weights import posterior_std
+from committee.held_out import as_shares
+from committee.path import Path
+from committee.reporting.evaluation import EvaluatedMembers
+
+#: Largest numbers of bars, points, sizes and lines of a table that are drawn.
+_MOST_BARS, _MOST_POINTS, _MOST_SIZES, _MOST_LINES = 30, 1500, 200, 30
+#: Largest number of sizes on the slider of the path, and of members listed at each size.
+_MOST_STEPS, _MOST_MEMBERS = 150, 40
+#: Number of members with a colour of their own in the picture of a gate.
+_MOST_COLOURS = 4
+#: Sums of weights that differ less than this from one count as one.
+_ROUNDING = 1e-6
+#: Cells of the grid that counts pairs if there are too many points.
+_GRID = (44, 30)
+
+
+def path_chart(core: Any, evaluated: EvaluatedMembers) -> dict[str, Any] | None:
+    """Return the pruning path; None if there is none.
+
+    Lists have one entry for each size. `here` is the error on the rows of the page, NaN
+    if members of the step are not available. `more` is the number of members that are not
+    listed. `chosen` is a position in the lists.
+    """
+    path = path_of(core)
+    members, w = evaluated.numbers, evaluated.roster.weights
+    if path is None or w is None:
+        return None
+    display = PruningPathDisplay.compute(
+        path,
+        F_test=evaluated.F,
+        y_test=evaluated.drawn_y,
+        members=members,
+        sample_weight=evaluated.drawn_weight,
+    )
+    own = np.zeros(path.weights.shape[1])
+    own[members] = w
+    chosen = _chosen_step(path, own)
+    steps = _one_for_each_size(display, chosen)
+    to_shares = evaluated.is_classifier and evaluated.roster.output != "scores"
+    largest = [_largest(path.weights[step], to_shares) for step in steps]
+    if chosen is not None:  # the weights in the table of members
+        largest[steps.index(chosen)] = _largest(own, to_shares=False)
+    se, here = display.error_se, display.test_error
+    on_rows = display.error_label.startswith("on ")
+    columns: dict[str, Any] = {
+        "size": path.size[steps].tolist(),
+        "error": display.error[steps].tolist(),
+        "error_se": None if se is None else se[steps].tolist(),
+        "here": None if here is None else here[steps].tolist(),
+        "bytes": None if path.n_bytes is None else path.n_bytes[steps].tolist(),
+        "members": [m.tolist() for m, _ in largest],
+        "weights": [w.tolist() for _, w in largest],
+        "more": [max(0, int(n) - _MOST_MEMBERS) for n in path.size[steps]],
+        "measure": path.measure + (f" {display.error_label}" if on_rows else ""),
+        "note": display.note,
+        "chosen": None if chosen is None else steps.index(chosen),
+    }
+    error = display.error[np.isfinite(display.error)]
+    written = NumberFormat.of(path.measure, float(error.min()) if len(error) else 0.0)
+    return {
+        **columns,
+        "format": written.as_json(),
+        "alt": _path_alt(columns, written),
+    }
+
+
+def _chosen_step(path: Path, own: FloatArray) -> int | None:
+    """Return the step of the path with the weights of the committee, (M,), or None."""
+    same = np.flatnonzero(((path.weights != 0) == (own != 0)).all(axis=1))
+    close = [step for step in same if np.allclose(path.weights[step], own)]
+    return int([*close, *same][0]) if len(same) else None
+
+
+def _one_for_each_size(display: PruningPathDisplay, chosen: int | None) -> list[int]:
+    """Return the best step of each size, or the chosen one, in increasing order."""
+    steps = display.best.tolist()
+    if chosen is not None:
+        sizes = display.size[display.best].tolist()
+        steps[sizes.index(display.size[chosen])] = chosen
+    shown = thin(len(steps), _MOST_STEPS)
+    return [step for i, step in enumerate(steps) if i in shown or step == chosen]
+
+
+def _largest(w: FloatArray, to_shares: bool) -> tuple[IntArray, FloatArray]:
+    """Return the members with the largest weights, largest first, and their weights."""
+    w = as_shares(w) if to_shares else w
+    order = np.argsort(-np.abs(w), kind="stable")
+    order = order[: min(_MOST_MEMBERS, np.count_nonzero(w))]
+    return order, w[order]
+
+
+def _path_alt(path: dict[str, Any], written: NumberFormat) -> str:
+    """Describe the picture in a sentence."""
+    error, sizes = np.array(path["error"]), path["size"]
+    least = int(np.nanargmin(error)) if np.isfinite(error).any() else 0
+    text = (
+        f"Line chart of the {path['measure']} against the number of members: "
+        f"{written.text(error[0])} with {count(sizes[0], 'member')}, least "
+        f"{written.text(error[least])} with {sizes[least]}, {written.text(error[-1])} "
+        f"with {sizes[-1]}."
+    )
+    if path["chosen"] is not None:
+        at = path["chosen"]
+        text += f" Chosen: {sizes[at]} members at {written.text(error[at])}."
+    note: str = path["note"]
+    return f"{text} {note[0].upper()}{note[1:]}." if note else text
+
+
+def weights(
+    core: Any, names: list[str], means: FloatArray | None = None
+) -> dict[str, Any] | None:
+    """Return the largest weights with their posterior standard deviations, if known.
+
+    `names` has the names of the members with a nonzero weight. `means` has the mean
+    weights of a gate over the rows of the page.
+    """
+    w = getattr(core, "weights_", None) if means is None else means
+    if w is None or not names:
+        return None
+    std = posterior_std(getattr(core, "combiner_", None)) if means is None else None
+    if std is not None:
+        std = std[numbers_of(core, len(w))]
+    display = WeightsDisplay(w, std=std, names=names)
+    bars = display.bars[:_MOST_BARS]
+    first = np.array([bar[0] for bar in bars], dtype=np.intp)
+    shown = sum(len(bar) for bar in bars)
+    largest = f"{names[first[0]]} has the largest, {figures(w[first[0]])}"
+    if len(bars) == 1 < shown:
+        largest = f"all have the same, {figures(w[first[0]])}"
+    return {
+        "names": [display.bar_name(bar) for bar in bars],
+        "n_members": [len(bar) for bar in bars],
+        "weight": w[first].tolist(),
+        "std": None if std is None else std[first].tolist(),
+        "more": len(display.order) - shown,
+        "alt": f"Weights of {count(shown, 'member')}; {largest}.",
+    }
+
+
+def pairs(
+    evaluated: EvaluatedMembers, kept: IntArray, names: list[str]
+) -> dict[str, Any] | None:
+    """Return agreement and error of the pairs of members; None for one member.
+
+    For classes kappa against the mean error of the pair, for regression the correlation
+    of the errors against the mean RMSE. Few pairs have names.
+    """
+    leading = evaluated.leading
+    called = [names[m] for m in leading]
+    if len(leading) < 2:
+        return None
+    if evaluated.is_classifier:
+        label = "kappa: agreement beyond chance"
+        display = KappaErrorDisplay.compute(
+            evaluated.F[:, leading],
+            evaluated.drawn_y,
+            sample_weight=evaluated.drawn_weight,
+            names=called,
+        )
+    else:
+        label = "correlation of the errors"
+        display = _correlated_pairs(evaluated, called)
+    x, y, hull = display.kappa, display.error, display.hull
+    ours = np.isin(leading[display.pairs], kept).all(axis=1)
+    written = NumberFormat.of(evaluated.measure, float(y.min()))
+    return {
+        "x_label": label,
+        "y_label": f"{evaluated.measure}, mean of the pair",
+        "n_pairs": len(x),
+        "n_others": int(np.count_nonzero(~ours)),
+        **_cloud(x[~ours], y[~ours]),
+        "kept": some_points(x[ours], y[ours]),
+        "hull": np.column_stack([x[hull], y[hull]]).tolist(),
+        "labels": None if display.labels is None else _labels(display, called),
+        "format": written.as_json(),
+        "alt": f"{count(len(x), 'pair')} of members by their {label.split(':')[0]}, "
+        f"from {figures(x.min())} to {figures(x.max())}, and the mean of their "
+        f"{evaluated.measure}, {written.interval(y.min(), y.max())}.",
+    }
+
+
+def _labels(display: KappaErrorDisplay, names: list[str]) -> list[dict[str, Any]]:
+    """Return the position of each pair and the names of its members."""
+    assert display.pairs is not None
+    places = zip(display.kappa.tolist(), display.error.tolist(), strict=True)
+    return [
+        {"x": x, "y": y, "names": [names[i], names[j]]}
+        for (x, y), (i, j) in zip(places, display.pairs.tolist(), strict=True)
+    ]
+
+
+def _correlated_pairs(
+    evaluated: EvaluatedMembers, names: list[str]
+) -> KappaErrorDisplay:
+    """Return the pairs of regressors, with the correlation of errors as kappa."""
+    C, e = evaluated.correlation, evaluated.errors[evaluated.leading]
+    scale = np.sqrt(np.diag(C))
+    scale = np.where(scale > 0, scale, 1.0)
+    i, j = np.triu_indices(len(C), k=1)
+    alike = C[i, j] / (scale[i] * scale[j])
+    pairs = np.column_stack([i, j])
+    return KappaErrorDisplay(alike, (e[i] + e[j]) / 2, pairs=pairs, names=names)
+
+
+def ambiguity(
+    evaluated: EvaluatedMembers, w: FloatArray | None
+) -> dict[str, Any] | None:
+    """Return the ambiguity decomposition of the committee and of its first k members.
+
+        ensemble error = member error - diversity:   w'Cw = sum_m w_m C_mm - diversity
+
+    None for scores of boosting rounds, whose distance from the targets has no meaning,
+    and for a log pool, which is not an average.
+    """
+    if evaluated.roster.output == "scores" or evaluated.roster.floor is not None:
+        return None
+    C, M = evaluated.correlation, len(evaluated.leading)
+    own = np.ones(M) if w is None else w[evaluated.leading]
+    order = np.argsort(-np.abs(own), kind="stable")
+    order = order[: max(1, np.count_nonzero(own))]
+    shares = None if w is None else shares_of(own)
+    display = AmbiguityDisplay.compute(C, w=shares, order=order)
+    shown = thin(len(order), _MOST_SIZES)
+    member, ensemble = display.member_error, display.ensemble_error
+    how = "weighted as in the committee" if shares is not None else "as equals"
+    return {
+        "size": display.size[shown].tolist(),
+        "member": member[shown].tolist(),
+        "ensemble": ensemble[shown].tolist(),
+        "diversity": display.diversity[shown].tolist(),
+        "weighted": shares is not None,
+        "gated": evaluated.gate is not None,
+        "total": _own_terms(evaluated, None if w is None else own),
+        "alt": "Line chart of member error, diversity and ensemble error of growing "
+        f"committees, largest weights first, {how}: with all {len(order)} the members "
+        f"err by {figures(member[-1])}, together by {figures(ensemble[-1])}.",
+    }
+
+
+def _own_terms(
+    evaluated: EvaluatedMembers, w: FloatArray | None
+) -> dict[str, Any] | None:
+    """Return the terms of the committee's own weights, scaled to sum one, or its gate.
+
+    None if it does not average, or if the sum of its weights is not positive.
+    """
+    scaled = False
+    if evaluated.gate is not None:
+        G, s = evaluated.gate[evaluated.drawn], evaluated.drawn_weight
+        parts = decompose(evaluated.F, evaluated.drawn_y, G, by_row=True)
+        ensemble, member = (float(np.average(part, weights=s)) for part in parts[:2])
+    elif w is None or not w.sum() > 0:
+        return None
+    else:
+        C, own = evaluated.correlation, w / w.sum()
+        member, ensemble = float(own @ np.diag(C)), float(own @ C @ own)
+        scaled = bool(abs(w.sum() - 1) > _ROUNDING)
+    terms = {"member": member, "ensemble": ensemble, "diversity": member - ensemble}
+    return {**terms, "scaled": scaled}
+
+
+def _cloud(x: FloatArray, y: FloatArray) -> dict[str, Any]:
+    """Return points, or cells (x1, x2, y1, y2, count) if there are many."""
+    if len(x) <= _MOST_POINTS:
+        return {"points": some_points(x, y), "cells": None}
+    counts, across, up = np.histogram2d(x, y, bins=_GRID)
+    i, j = np.nonzero(counts)
+    cells = (across[i], across[i + 1], up[j], up[j + 1], counts[i, j])
+    return {"points": None, "cells": np.column_stack(cells).tolist()}
+
+
+def some_points(x: FloatArray, y: FloatArray) -> list[list[float]]:
+    """Return pairs of numbers, a random sample if there are many."""
+    points = np.column_stack([x, y])
+    if len(points) > _MOST_POINTS:
+        rng = np.random.default_rng(0)
+        points = points[rng.choice(len(points), _MOST_POINTS, replace=False)]
+    listed: list[list[float]] = points.tolist()
+    return listed
+
+
+def gate(
+    evaluated: EvaluatedMembers, X: Any, names: list[str]
+) -> dict[str, Any] | None:
+    """Return shares, entropy, and a picture of the gate; None without a gate.
+
+    The picture is None if X has no two columns of numbers that vary, or if one member
+    has the largest weight on all rows.
+    """
+    G = evaluated.gate
+    if G is None:
+        return None
+    usage = gate_usage(G)
+    order = np.argsort(-usage.share, kind="stable")
+    picture = None
+    with suppress(ValueError):  # no two columns of numbers that vary
+        display = GateDisplay.compute(G, X, names=names)
+        picture = _gate_picture(display) if np.ptp(display.winner) else None
+    share = usage.answers[order[0]]
+    return {
+        "entropy": usage.entropy,
+        "fixed": bool(np.all(G[0] == G)),
+        "n_members": len(names),
+        "lines": [
+            {
+                "name": names[m],
+                "share": float(usage.share[m]),
+                "answers": float(usage.answers[m]),
+            }
+            for m in order[:_MOST_LINES]
+        ],
+        "picture": picture,
+        "alt": "Scatter plot of rows by the member with the largest weight; "
+        f"{names[order[0]]} has it on {share:.0%} of {count(len(G), 'row')}.",
+    }
+
+
+def _gate_picture(display: GateDisplay) -> dict[str, Any]:
+    """Return points (x, y, weight) of each member with a colour, and of the others."""
+    rows = np.arange(len(display.points))
+    if len(rows) > _MOST_POINTS:
+        rows = np.random.default_rng(0).choice(len(rows), _MOST_POINTS, replace=False)
+    winner = display.winner[rows]
+    coloured = [m for m in display.order[:_MOST_COLOURS] if np.any(winner == m)]
+    groups = [(display.names[m], winner == m) for m in coloured]
+    others = ~np.isin(winner, coloured)
+    if others.any():
+        groups.append(("others", others))
+    values = np.column_stack([display.points, display.weight])[rows]
+    return {
+        "x_label": display.labels[0],
+        "y_label": display.labels[1],
+        "n_shown": len(rows),
+        "groups": [
+            {"name": name, "rest": of is others, "points": values[of].tolist()}
+            for name, of in groups
+        ],
+    }

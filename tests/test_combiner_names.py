@@ -1,0 +1,70 @@
+"""A combiner may be given by its name, wherever one is taken."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
+
+from committee import (
+    Bagging,
+    CommitteeClassifier,
+    CommitteeRegressor,
+    CoupledKernelRegressor,
+    EPPruner,
+    OrderPruner,
+    prune,
+)
+from committee.combiner_names import COMBINERS, as_combiner
+
+
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    return X, X[:, 0] + X[:, 1] * X[:, 2]
+
+
+def test_a_committee_takes_a_name_and_keeps_it_as_its_parameter():
+    X, y = data()
+    named = CommitteeClassifier(generator=Bagging(10), combiner="ep", random_state=0)
+    given = clone(named).set_params(combiner=EPPruner())
+    assert clone(named).get_params()["combiner"] == "ep"
+    named.fit(X, y > 0)
+    assert named.combiner == "ep"
+    np.testing.assert_array_equal(named.weights_, given.fit(X, y > 0).weights_)
+
+
+def test_a_named_combiner_that_draws_is_seeded_by_the_committee():
+    """Given as an object it has the seed that it was given, and no other."""
+    X, y = data()
+    made = CommitteeRegressor(generator=Bagging(40), combiner="random", random_state=0)
+    once, again = (clone(made).fit(X, y).support_ for _ in range(2))
+    other = clone(made).set_params(random_state=1).fit(X, y).support_
+    np.testing.assert_array_equal(once, again)
+    assert not np.array_equal(once, other)
+    assert as_combiner(OrderPruner("random", random_state=5), 0).random_state == 5
+
+
+def test_prune_and_coupled_estimators_take_names():
+    X, y = data()
+    forest = RandomForestClassifier(10, random_state=0).fit(X[:60], y[:60] > 0)
+    small = prune(forest, X[60:], y[60:] > 0, combiner="reduce-error")
+    assert type(small.combiner_).__name__ == COMBINERS["reduce-error"]
+    coupled = CoupledKernelRegressor(3, combiner="average", random_state=0).fit(X, y)
+    np.testing.assert_allclose(coupled.weights_, 1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("epp", "ep"), ("EPPruner", "ep"), ("least_squares", "least-squares")],
+)
+def test_a_wrong_name_is_answered_by_the_right_ones_before_any_work(name, meant):
+    X, y = data()
+    words = f"or one of the names ep, ard.*Got '{name}'. Did you mean '{meant}'"
+    for model in (
+        CommitteeRegressor(combiner=name),
+        CoupledKernelRegressor(combiner=name),
+    ):
+        with pytest.raises(ValueError, match=words):
+            model.fit(X, y)
+    with pytest.raises(ValueError, match=words):
+        prune([CommitteeRegressor(generator=Bagging(2)).fit(X, y)], X, y, combiner=name)
