@@ -22,6 +22,8 @@ from committee.linalg.indefinite import solve_block_indefinite
 
 #: Beyond this condition fewer than three digits of the coefficients are right.
 _MAX_CONDITION = 1e-3 / float(np.finfo(np.float64).eps)
+#: Above this ratio of coupling to alpha the ridge is lost in rounding.
+_MAX_RATIO = 1e12
 
 Solver = Literal["direct", "cg"]
 
@@ -209,8 +211,13 @@ class RightSides(Sequence[FloatArray]):
 def advice(alpha: float, nu: float, limit: float | None) -> str:
     """Return what to change so that the system is positive definite.
 
-    `limit` is that of a negative coupling, where it is known.
+    `limit` is the least coupling that is allowed, where it is known.
     """
+    if nu > max(1.0, _MAX_RATIO * alpha):
+        return (
+            "The system is not positive definite in double precision: "
+            f"coupling={nu:g} is too large beside alpha={alpha:g}. Give a smaller coupling."
+        )
     if nu >= 0:
         return (
             f"The system is not positive definite in double precision: alpha={alpha:g} "
