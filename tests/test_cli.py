@@ -17,7 +17,7 @@ from committee.cli import app
 from committee.combiner_names import COMBINERS
 from committee.demo import Outcome, unlike_models
 from committee.diagnostics import Ambiguity
-from committee.shell.choices import (
+from committee.shell.options import (
     ESTIMATORS,
     GENERATORS,
     POOL,
@@ -412,7 +412,10 @@ def test_a_reader_of_the_help_may_leave_early():
 
 WRONG_CALLS = {
     "seed": (("--seed", 2**32), "'--seed'"),
-    "no jobs": (("--jobs", 0), "0 is nobody: give 1 or more, or -1 for all cores."),
+    "no jobs": (
+        ("--jobs", 0),
+        "0 jobs cannot work: give 1 or more, or -1 for all cores.",
+    ),
     "jobs beyond reason": (("--jobs", 10**6), "'--jobs'"),
     "no number": (("--members", "many"), "'--members'"),
     "unknown option": (("--numbers", 3), "--numbers"),
@@ -509,7 +512,7 @@ ON_DASK = {
     "preset": (
         ("train", "rows/*.csv", *TRAIN, "--preset", "best"),
         2,
-        "--preset is for the unlike learners of --generator pool, in memory, and Dask",
+        "--preset is for the learners of --generator pool, in memory, but Dask",
     ),
     "combiner": (
         ("train", "rows/*.csv", *TRAIN, "--combiner", "mcmc"),
@@ -534,7 +537,7 @@ ON_DASK = {
     "report": (
         ("report", "classifier.skops", "rows/*.csv", "-o", "page.html"),
         2,
-        "A page is made from rows in memory",
+        "report reads rows into memory",
     ),
     "no scheduler": (
         ("train", "grades.csv", *TRAIN, "--scheduler", "tcp://127.0.0.1:9"),

@@ -1,10 +1,10 @@
-"""python -m committee, and the console script: the shell, loaded when it is run."""
+"""Entry point of `python -m committee` and of the console script."""
 
-from committee.shell.errors import leaving_at_once
+from committee.shell.messages import leaving_at_once
 
 
 def main() -> None:
-    """Run the command line; the console script's entry point."""
+    """Run the command line."""
     with leaving_at_once():
         from committee.cli import app
     app()

@@ -1,9 +1,10 @@
-"""The shell: every record of options is a command, which is imported when it is run."""
+"""The command line: each record of options is a command, imported when it runs."""
 
 from __future__ import annotations
 
 import inspect
 import sys
+from dataclasses import MISSING, Field, fields
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -11,9 +12,9 @@ import typer
 from typer.core import TyperGroup
 
 import committee
-from committee.shell.errors import (
+from committee.shell.messages import (
     USAGE,
-    ShellError,
+    UsageError,
     check_input,
     explained,
     leaving_at_once,
@@ -21,19 +22,19 @@ from committee.shell.errors import (
 )
 from committee.shell.options import COMMANDS, Options
 
-#: A wrong call, wherever this release of typer has it.
-_UsageError: type[Any] = inspect.getmro(typer.BadParameter)[1]
+#: Base class of typer's errors of usage, whose place depends on the release.
+_WrongCall: type[Any] = inspect.getmro(typer.BadParameter)[1]
 
 
 class _Shell(TyperGroup):
-    """Commands whose errors are one sentence, those of the call too."""
+    """Commands whose errors, errors of usage included, are one sentence."""
 
     def main(self, *args: Any, **settings: Any) -> Any:
-        """Run a command and leave with its status."""
+        """Run a command and exit with its status."""
         with explained():
             try:
                 status = super().main(*args, **settings | {"standalone_mode": False})
-            except _UsageError as error:
+            except _WrongCall as error:
                 raise _wrong_call(error) from None
             sys.exit(status or 0)
 
@@ -52,12 +53,12 @@ def main() -> None:
     app()
 
 
-def _wrong_call(error: Any) -> ShellError:
-    """Return what was wrong, and where the options are listed."""
+def _wrong_call(error: Any) -> UsageError:
+    """Return the message of typer, with the command that lists the options."""
     message = error.format_message()
     stop = "" if message.endswith((".", "?")) else "."
     command = "committee" if error.ctx is None else error.ctx.command_path
-    return ShellError(f"{message}{stop} See '{command} --help'.", USAGE)
+    return UsageError(f"{message}{stop} See '{command} --help'.")
 
 
 def _print_version(asked: bool) -> None:
@@ -79,14 +80,14 @@ def _options(
         ),
     ] = False,
 ) -> None:
-    """Show the help where there is no command."""
+    """Show the help if there is no command."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help(), nl=False)
         raise typer.Exit(USAGE)
 
 
 def _add_command(kind: type[Options]) -> None:
-    """Make a command of a record: `Train` runs `shell.train_command.train`."""
+    """Add the command of a record: `Train` runs `shell.train_command.train`."""
     name = kind.__name__.lower()
 
     def run(context: typer.Context, **values: Any) -> None:
@@ -98,26 +99,34 @@ def _add_command(kind: type[Options]) -> None:
                 module = import_module(f"committee.shell.{name}_command")
             getattr(module, name)(options)
 
-    # typer reads the options off the signature, in this order.
+    # typer reads the options from the signature, in this order: the command's own first.
     context, *_ = inspect.signature(run, eval_str=True).parameters.values()
-    common = inspect.signature(Options).parameters
-    own = {
-        n: p for n, p in inspect.signature(kind).parameters.items() if n not in common
-    }
+    common = [f.name for f in fields(Options)]
+    mine = sorted(fields(kind), key=lambda f: f.name in common)
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [context, *own.values(), *common.values()]
+        [context, *map(_parameter, mine)]
     )
-    settings = {"allow_extra_args": "data" in own}
+    settings = {"allow_extra_args": "data" in [f.name for f in mine]}
     app.command(name, help=kind.__doc__, context_settings=settings)(run)
 
 
+def _parameter(field: Field[Any]) -> inspect.Parameter:
+    """Return a field of a record as typer takes it."""
+    empty = inspect.Parameter.empty
+    return inspect.Parameter(
+        field.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=empty if field.default is MISSING else field.default,
+        annotation=Annotated[field.type, field.metadata["typer"]],
+    )
+
+
 def _refuse_more(files: list[str]) -> None:
-    """Refuse further files, into which a shell turns a pattern without quotes."""
+    """Raise UsageError for further files: an unquoted pattern, expanded by the shell."""
     if files:
-        raise ShellError(
+        raise UsageError(
             f"DATA is one file or one pattern, and {listed(files, limit=3)} came "
-            "after it: put a pattern in quotes, such as 'rows/*.csv'.",
-            USAGE,
+            "after it: put a pattern in quotes, such as 'rows/*.csv'."
         )
 
 

@@ -9,8 +9,7 @@ import pytest
 import committee
 from committee.shell import dask_client as module
 from committee.shell.dask_client import refuse_jobs, watched, workers
-from committee.shell.errors import USAGE, ShellError
-from committee.shell.messages import Messages
+from committee.shell.messages import USAGE, Messages, ShellError
 from tests.shell.conftest import QUIET
 
 pytest.importorskip("distributed")
@@ -131,7 +130,7 @@ def test_workers_that_die_of_a_task_are_one_sentence():
     from distributed import KilledWorker
 
     with (
-        pytest.raises(ShellError, match="workers died over one part"),
+        pytest.raises(ShellError, match="workers died while working on one part"),
         module._losses(None),
     ):
         raise KilledWorker("read", None, 3)

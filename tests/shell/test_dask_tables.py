@@ -3,19 +3,23 @@
 import numpy as np
 import pandas as pd
 import pytest
+from pandas.testing import assert_frame_equal
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from committee import prune, save
 from committee.shell import dask_tables as module
-from committee.shell.dask_tables import labelled_rows, training_rows
+from committee.shell.dask_tables import (
+    labelled_rows,
+    naming_files,
+    parts_of,
+    training_rows,
+)
 from committee.shell.encoding import TableEncoding
-from committee.shell.errors import ShellError
-from committee.shell.file_parts import files_of, parts_of
-from committee.shell.messages import Messages
+from committee.shell.messages import USAGE, Messages, ShellError
 from committee.shell.options import Train
-from committee.shell.table_look import TableLook
+from committee.shell.schema import TableLook, split_target
 from committee.shell.table_model import read_model
-from committee.shell.target import split_target
+from committee.shell.tables import files_of, is_for_dask
 from tests.shell.conftest import QUIET, in_files
 
 pytest.importorskip("dask.dataframe")
@@ -41,7 +45,7 @@ def options(target, estimator, quiet=True):
 def in_memory(frame, target, estimator):
     asked = options(target, estimator)
     look = TableLook.at(frame, asked)
-    rows, y = split_target(frame, target, look.reading)
+    rows, y = split_target(frame, target, look.types)
     return TableEncoding.fit(rows, y, asked, look, n_rows=len(rows))
 
 
@@ -53,8 +57,8 @@ def test_training_rows_are_those_of_memory(target, estimator, ending, table):
     found = parts(table, 0, 40, 40, 90, ending=ending)
     rows, encoding = training(found, target, estimator)
     expected = in_memory(table, target, estimator)
-    assert (encoding.task, encoding.columns) == (expected.task, expected.columns)
-    assert "name" not in encoding.columns.names
+    assert (encoding.task, encoding.schema) == (expected.task, expected.schema)
+    assert "name" not in encoding.schema.names
     np.testing.assert_allclose(rows.X.compute(), expected.X(table), rtol=1e-12)
     np.testing.assert_array_equal(rows.y.compute(), expected.y(table))
     assert rows.X.chunks[0] == (40, 50, 30)
@@ -65,7 +69,7 @@ def test_text_in_one_file_makes_the_column_text_in_all():
     frame = pd.DataFrame({"code": ["007", "012"] * 30, "grade": ["a", "b"] * 30})
     frame.loc[59, "code"] = "x"
     rows, encoding = training(parts(frame, 30))
-    assert encoding.columns.words == ["code"]
+    assert encoding.schema.words == ["code"]
     assert rows.X.compute().sum(axis=0).tolist() == [30, 29, 1]
 
 
@@ -74,7 +78,7 @@ def test_columns_may_stand_in_any_order_and_row_numbers_begin_again(table):
     later = table[60:].reset_index(drop=True)
     later[later.columns[::-1]].to_csv("part-1.csv")
     rows, encoding = training(parts_of(files_of("part-*.csv")))
-    assert "Unnamed: 0" not in encoding.columns.names
+    assert "Unnamed: 0" not in encoding.schema.names
     expected = in_memory(table, "grade", "tree").X(table)
     np.testing.assert_allclose(rows.X.compute(), expected, rtol=1e-12)
 
@@ -82,7 +86,7 @@ def test_columns_may_stand_in_any_order_and_row_numbers_begin_again(table):
 def test_large_tables_are_read_by_a_sample(table, monkeypatch, capsys):
     monkeypatch.setattr(module, "SAMPLED_ROWS", 50)
     rows, encoding = training(parts(table, 70), "price", "linear", quiet=False)
-    assert "what is in 49 of the rows" in capsys.readouterr().err
+    assert "encoded from 49 of the rows" in capsys.readouterr().err
     sample = pd.concat([table[:70:3], table[70::2]])
     scaler = encoding.transformer.named_transformers_["numbers"][-1]
     assert scaler.mean_[0] == pytest.approx(sample["size"].mean())
@@ -186,3 +190,97 @@ def test_files_without_rows_or_with_one_value_are_refused(classifier, table):
             read(parts(table[:0], 0))
         with pytest.raises(ShellError, match="All 120 rows have 'yes'"):
             read(parts(table.assign(grade="yes"), 60))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows").mkdir()
+    return tmp_path / "rows"
+
+
+@pytest.fixture
+def both(folder):
+    for name in "ab":
+        (folder / f"{name}.csv").write_text("size\n1\n")
+    return parts_of(files_of("rows/*.csv"))
+
+
+def test_files_come_in_the_order_of_their_numbers(folder):
+    for number in (10, 2, 1):
+        (folder / f"part.{number}.csv").write_text("a\n1\n")
+    (folder / "part.1²3.csv").write_text("a\n1\n")  # int("²") is an error
+    (folder / "_SUCCESS.csv").write_text("")
+    (folder / "folder.csv").mkdir()
+    assert files_of("rows/*.csv") == [f"rows/part.{i}.csv" for i in (1, "1²3", 2, 10)]
+
+
+def test_a_folder_stands_for_its_parquet_files(folder, table):
+    for number in (0, 1):
+        table.to_parquet(folder / f"part.{number}.parquet")
+    (folder / "notes.txt").write_text("hello")
+    assert is_for_dask("rows")
+    assert files_of("rows") == ["rows/part.0.parquet", "rows/part.1.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [("rows/*.csv", "check its folder"), ("rows", r"has no files \*.parquet")],
+)
+def test_no_files_at_all(data, sentence, folder):
+    with pytest.raises(ShellError, match=sentence) as caught:
+        files_of(data)
+    assert caught.value.status == USAGE
+
+
+def test_a_file_with_stars_in_its_name_is_a_file(folder):
+    (folder / "a*.csv").write_text("a\n1\n")
+    assert not is_for_dask("rows/a*.csv")
+    assert is_for_dask("rows/a*.csv", "tcp://10.0.0.1:8786")
+    assert files_of("rows/a*.csv") == ["rows/a*.csv"]
+
+
+def test_a_large_parquet_file_is_read_by_groups_of_rows(folder, table, monkeypatch):
+    table.to_parquet(folder / "a.parquet", row_group_size=30)
+    path = str(folder / "a.parquet")
+    (whole,) = parts_of([path])
+    for size, groups in (
+        (1, [(0,), (1,), (2,), (3,)]),
+        ((folder / "a.parquet").stat().st_size - 1, [(0, 1), (2, 3)]),
+    ):
+        monkeypatch.setattr(module, "_LARGE", size)
+        pieces = parts_of([path])
+        assert [piece.groups for piece in pieces] == groups
+        read = pd.concat([piece.read() for piece in pieces], ignore_index=True)
+        assert_frame_equal(read, whole.read())
+
+
+@pytest.mark.parametrize(
+    ("error", "named"),
+    [
+        (ValueError("too short"), "'rows/b.csv': too short"),
+        (OSError(116, "Stale handle", "/x"), "'rows/b.csv': Stale handle"),
+        (OSError("short file"), "'rows/b.csv': short file"),
+    ],
+)
+def test_errors_have_the_name_of_the_file(error, named, both):
+    with pytest.raises(ShellError, match=f"^{named}$"), both[1].named():
+        raise error
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("Chunk 1 has rows of one class only", "'rows/b.csv' has rows of one"),
+        ("Member 2 failed: Chunk 0: too deep", "Member 2 failed: 'rows/a.csv': too"),
+    ],
+)
+def test_chunks_in_errors_become_files(text, named, both):
+    with pytest.raises(ShellError, match=f"^{named}"), naming_files(both):
+        raise ValueError(text)
+
+
+@pytest.mark.parametrize("text", ["All is wrong", "Chunk 7 is not of this table"])
+def test_other_errors_stay_as_they_are(text, both):
+    with pytest.raises(ValueError, match=f"^{text}$"), naming_files(both):
+        raise ValueError(text)

@@ -8,11 +8,10 @@ import pandas as pd
 import pytest
 import skops.io
 
-from committee.shell.columns import FEW, row_numbers
 from committee.shell.encoding import TableEncoding, unseen
-from committee.shell.errors import ShellError
+from committee.shell.messages import ShellError
 from committee.shell.options import Train
-from committee.shell.table_look import TableLook
+from committee.shell.schema import FEW, TableLook, row_numbers
 
 
 def fitted(frame, estimator="tree", quiet=True, y=None):
@@ -29,7 +28,7 @@ def many(n=3 * FEW):
 
 def test_columns_are_numbers_or_words_and_are_taken_by_name(table):
     before = table.copy(deep=True)
-    columns = fitted(table[["size", "town", "member"]]).columns
+    columns = fitted(table[["size", "town", "member"]]).schema
     assert columns.words == ["town"]
     taken = columns.take(table[["grade", "town", "price", "member", "size"]])
     pd.testing.assert_frame_equal(taken, columns.take(table))
@@ -42,9 +41,9 @@ def test_columns_are_numbers_or_words_and_are_taken_by_name(table):
 
 def test_text_that_names_the_row_is_left_out_with_a_note(capsys):
     frame = pd.DataFrame({"name": [f"n{i}" for i in range(30)], "a": [1, 2] * 15})
-    assert fitted(frame, quiet=False).columns.names == ["a"]
+    assert fitted(frame, quiet=False).schema.names == ["a"]
     assert "Note: 'name' left out: different in every row" in capsys.readouterr().err
-    assert fitted(frame.head(10)).columns.names == ["name", "a"]
+    assert fitted(frame.head(10)).schema.names == ["name", "a"]
     with pytest.raises(ShellError, match="no columns to predict from"):
         fitted(frame[["name"]])
 
@@ -56,7 +55,7 @@ def written(frame, **options):
 
 def test_row_numbers_that_pandas_writes_are_left_out(table):
     numbered = written(table)
-    assert fitted(numbered).columns.names == table.columns.tolist()
+    assert fitted(numbered).schema.names == table.columns.tolist()
     shuffled = written(table.sample(frac=0.5, random_state=0))
     assert row_numbers(shuffled) == ["Unnamed: 0"]
     twice = written(numbered)
@@ -69,7 +68,7 @@ def test_row_numbers_that_pandas_writes_are_left_out(table):
 @pytest.mark.parametrize("index", [[0, 1, 1], [0.5, 1, 2], [-1, 0, 1], ["u", "v", "w"]])
 def test_what_numbers_no_rows_is_a_column(index):
     frame = written(pd.DataFrame({"a": [1, 2, 3]}, index=index))
-    assert fitted(frame).columns.names == ["Unnamed: 0", "a"]
+    assert fitted(frame).schema.names == ["Unnamed: 0", "a"]
 
 
 def test_what_is_neither_number_nor_text_is_refused():
@@ -83,7 +82,7 @@ def test_missing_is_a_value_and_unseen_is_none_and_counted(table):
         {"town": ["Bonn", None, "Oslo", "Rome"], "code": ["c00", "zz", None, "c01"]}
     )
     new["y"] = 0
-    X = encoding.columns.take(new)
+    X = encoding.schema.take(new)
     assert unseen(encoding.transformer, X) == {"town": 2, "code": 1}
     assert encoding.X(new).tolist() == [
         [1, 0, 0, 0, 0],
@@ -115,7 +114,7 @@ def test_trees_see_gaps_and_others_see_scaled_medians():
 
 @pytest.mark.parametrize("value", ["big", np.inf, "-inf"])
 def test_what_is_no_number_is_refused_with_its_row(table, value):
-    columns = fitted(table[["size"]]).columns
+    columns = fitted(table[["size"]]).schema
     words = f"'size' must hold finite numbers or gaps. Row 2 has {value!r}."
     with pytest.raises(ShellError) as error:
         columns.take(pd.DataFrame({"size": ["1.5", value, None]}))

@@ -51,7 +51,7 @@ def test_scores_of_a_classifier_are_those_of_scikit_learn(fresh):
         metrics.log_loss(y, none.predict_proba(X))
     )
     held_out = read_model("classifier.skops").source["held_out_error"]
-    assert report["error_held_out_in_training"] == held_out
+    assert report["held_out_error"] == held_out
     assert (report["rows"], report["target"], report["task"]) == (
         80,
         "grade",
@@ -82,7 +82,7 @@ def test_the_model_before_pruning_is_compared_row_by_row(fresh):
     assert "pruned from" in alone.stdout
     assert "--against MODEL compares it with the file before" in alone.stderr
     report = evaluated("small.skops", "fresh.csv", "--against", "classifier.skops")
-    assert report["error_held_out_in_training"] is None  # it was that of another
+    assert report["held_out_error"] is None  # it was that of another
     other = report["against"]
     assert other["scores"] == evaluated("classifier.skops", "fresh.csv")["scores"]
     for name, gap in other["differences"].items():
@@ -125,9 +125,9 @@ def test_a_model_without_probabilities_has_its_error_rate(fresh):
 @pytest.mark.parametrize(
     ("words", "status", "sentence"),
     [
-        (("fresh.csv", "--against", "regressor.skops"), 1, "another question"),
+        (("fresh.csv", "--against", "regressor.skops"), 1, "cannot be compared"),
         (("*.csv",), 2, "give one file"),
-        (("-", "--against", "classifier.skops"), 2, "can be read once"),
+        (("-", "--against", "classifier.skops"), 2, "can be read only once"),
         (("fresh.csv", "--target", "price"), 1, "which the model does not know"),
         (("fresh.csv", "--against", "none.skops"), 1, "no such file"),
     ],

@@ -44,7 +44,7 @@ def test_onnxruntime_predicts_the_same(name, models):
     pytest.importorskip("skl2onnx")
     report = json.loads(run("export", f"{name}.skops", "-o", "m.onnx", "--json").stdout)
     model, X = taken(name)
-    assert report["inputs"] == model.columns.names
+    assert report["inputs"] == model.schema.names
     session = onnxruntime.InferenceSession("m.onnx")
     outputs = dict(
         zip(report["outputs"], session.run(None, fed(X, session)), strict=True)
@@ -74,7 +74,11 @@ def test_a_plain_scikit_learn_model_predicts_the_same(models):
     [
         (("small.skops", "-o", "m.pdf"), 2, "must end in .onnx or .skops"),
         (("small.skops", "-o", "small.skops"), 2, "it would be lost"),
-        (("forest.skops", "-o", "m.onnx"), 1, "which is no committee: committee prune"),
+        (
+            ("forest.skops", "-o", "m.onnx"),
+            1,
+            "not a committee: make one with committee prune",
+        ),
     ],
 )
 def test_what_cannot_be_exported_is_refused(words, status, sentence, models):

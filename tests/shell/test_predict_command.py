@@ -140,11 +140,11 @@ def test_intervals_that_there_are_not(folder, table):
     assert "needs at least 999 held-out rows" in refused(*words, 0.999)
     save(LinearSVR().fit(table[["size"]], table["price"]), "m.skops")
     said = refused("predict", "m.skops", "rows.csv", "--interval", 0.9)
-    assert "is no committee" in said
+    assert "is not a committee" in said
     bag = CommitteeRegressor(generator=Bagging(2)).fit(table[["size"]], table["price"])
     save(bag, "m.skops")
     said = refused("predict", "m.skops", "rows.csv", "--interval", 0.9)
-    assert "keeps no rows that its members have not seen" in said
+    assert "stores no rows that its members have not seen" in said
 
 
 def test_sets_are_those_of_the_committee(folder, table):
@@ -169,4 +169,4 @@ def test_sets_that_there_are_not(folder, table):
     )
     save(bag, "m.skops")
     said = refused("predict", "m.skops", "rows.csv", "--set", 0.9)
-    assert "keeps no rows that its members have not seen" in said
+    assert "stores no rows that its members have not seen" in said

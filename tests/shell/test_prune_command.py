@@ -7,7 +7,7 @@ import pytest
 from sklearn.ensemble import RandomForestRegressor
 
 from committee import save
-from committee.shell.choices import PRESETS
+from committee.shell.options import PRESETS
 from committee.shell.table_model import read_model
 from tests.shell.conftest import make_table, refused, run
 
@@ -36,7 +36,7 @@ def test_a_committee_is_pruned_on_the_rows_it_was_trained_on(model, data, folder
     assert small.last.path_.measure.startswith("held-out")
     assert (small.last.path_.n_bytes > 0).all()
     before = read_model(f"{model}.skops")
-    assert (small.columns, small.target) == (before.columns, before.target)
+    assert (small.schema, small.target) == (before.schema, before.target)
     assert small.source == before.source
     run("predict", "small.skops", data)
 
@@ -138,7 +138,7 @@ def test_sizes_have_units(folder):
     chosen = [len(np.flatnonzero(w)) for w in small.path_.weights]
     assert n_bytes[chosen.index(small.n_members_)] <= 5_000 < n_bytes.max()
     words = ("classifier.skops", "grades.csv", "-o", "s.skops", "--max-bytes", "5kX")
-    assert "is no size: give bytes, or" in refused("prune", *words, status=2)
+    assert "is not a size: give a number of bytes" in refused("prune", *words, status=2)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from committee import save
-from committee.shell.errors import ShellError
+from committee.shell.messages import ShellError
 from committee.shell.table_model import read_model, source_name
 
 
@@ -17,8 +17,8 @@ def test_what_the_shell_knows_comes_back(trained):
     assert (model.task, model.target) == ("classification", "grade")
     assert (model.source["file"], model.source["rows"]) == ("grades.csv", 120)
     assert 0 <= model.source["held_out_error"] < 0.5
-    assert model.columns.names == ["size", "age", "town", "code", "member"]
-    assert model.columns.words == ["town", "code"]
+    assert model.schema.names == ["size", "age", "town", "code", "member"]
+    assert model.schema.words == ["town", "code"]
     assert model.description["kind"] == "classifier"
     assert type(model.last).__name__ == "CommitteeClassifier"
 
@@ -36,7 +36,7 @@ def test_a_forest_without_names_takes_as_many_columns(tmp_path, table):
     model = read_model(path)
     frame = table[["size", "age", "price"]]
     np.testing.assert_array_equal(model.take(frame)[0], frame.to_numpy())
-    with pytest.raises(ShellError, match=r"takes 3 columns .* The table has 2"):
+    with pytest.raises(ShellError, match=r"takes 3 columns.* The table has 2"):
         model.take(frame[["size", "age"]])
 
 

@@ -1,4 +1,4 @@
-"""What counts as a table, how it is read, and what is printed about anything else."""
+"""Which files are tables, how they are read, and how tables are written."""
 
 import builtins
 import bz2
@@ -17,10 +17,16 @@ import pyarrow.parquet
 import pytest
 from pandas.testing import assert_frame_equal
 
-from committee.shell.errors import ShellError
-from committee.shell.reading import typed
+from committee.shell.column_types import typed
+from committee.shell.messages import ShellError
+from committee.shell.tables import (
+    PAGE,
+    check_output,
+    read_rows,
+    read_table,
+    write_tables,
+)
 from committee.shell.tables import pyarrow as import_pyarrow
-from committee.shell.tables import read_rows, read_table
 
 FRAME = pd.DataFrame({"a": [1.5, None], "town": ["Bonn", "Köln, am Rhein"]})
 CSV = FRAME.to_csv(index=False).encode()
@@ -34,7 +40,7 @@ def read(tmp_path):
         path = tmp_path / "t"
         path.write_bytes(data if isinstance(data, bytes) else data.encode())
         frame = read_rows(str(path), "It", words)
-        frame = typed(frame).plain(frame)
+        frame = typed(frame).to_numbers(frame)
         return frame.astype(object).where(frame.notna(), None).to_dict("list")
 
     return read
@@ -185,3 +191,70 @@ def test_a_missing_package_gives_the_pip_line(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ShellError, match=r"need pyarrow.*pip install pandas pyarrow\."):
         import_pyarrow()
+
+
+FRAME = pd.DataFrame({"a": [1.5, None], "town": ["Bonn", "Köln, am Rhein"]})
+ENDINGS = (".csv", ".tsv", ".parquet", ".csv.gz", ".csv.bz2", ".csv.xz", ".tsv.zst")
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_tables_are_written_below_each_other_or_not_at_all(ending, tmp_path):
+    path = str(tmp_path / f"t{ending}")
+    write_tables((FRAME[i : i + 1] for i in range(2)), path)
+    assert_frame_equal(read_table(path), FRAME)
+
+    def broken():
+        yield FRAME
+        raise ShellError("The second part is damaged.")
+
+    with pytest.raises(ShellError):
+        write_tables(broken(), path)
+    assert_frame_equal(read_table(path), FRAME)
+    assert os.listdir(tmp_path) == [f"t{ending}"]
+
+
+def test_standard_output_is_csv(capsys):
+    write_tables([FRAME], "-")
+    assert capsys.readouterr().out == 'a,town\n1.5,Bonn\n,"Köln, am Rhein"\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "words"),
+    [
+        ("out.xlsx", 2, "must end in .csv"),
+        ("out", 2, "must end in .csv"),
+        ("out.parquet.gz", 2, "must end in .csv"),
+        ("none/out.csv", 2, "no folder"),
+        ("folder.csv", 2, "not a file"),
+        ("in.csv", 2, "that is read: it would be lost"),
+        ("link.csv", 2, "that is read: it would be lost"),
+    ],
+)
+def test_an_output_that_cannot_be_is_refused_at_once(name, status, words, tmp_path):
+    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "in.csv").write_text("a\n1\n")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "in.csv")
+    inputs = ["-", str(tmp_path / "in.csv")]
+    check_output(str(tmp_path / "OUT.PQ"), table=True, inputs=inputs)
+    with pytest.raises(ShellError, match=words) as error:
+        check_output(str(tmp_path / name), table=True, inputs=inputs)
+    assert error.value.status == status
+
+
+def test_devices_and_read_only_folders_are_refused_at_once(tmp_path, monkeypatch):
+    with pytest.raises(ShellError, match="not a file"):
+        check_output(os.devnull, endings=("null",))
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    with pytest.raises(ShellError, match="cannot be written") as error:
+        check_output(str(tmp_path / "m.skops"))
+    assert error.value.status == 1
+
+
+@pytest.mark.parametrize("name", ["m.pdf", "m.csv", "m.onnx", "m"])
+def test_a_file_has_the_ending_of_what_is_in_it(name, tmp_path):
+    with pytest.raises(ShellError, match=r"must end in \.skops\.") as error:
+        check_output(str(tmp_path / name))
+    assert error.value.status == 2
+    with pytest.raises(ShellError, match=r"must end in \.html or \.htm"):
+        check_output(str(tmp_path / name), endings=PAGE)
+    check_output(str(tmp_path / "REPORT.HTML"), endings=PAGE)

@@ -1,10 +1,14 @@
 """Train: every combination of names gives a model that predicts."""
 
 import json
+from collections import Counter
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import Ridge
+from sklearn.tree import DecisionTreeRegressor
 
 from committee import (
     Bagging,
@@ -14,7 +18,8 @@ from committee import (
     OrderPruner,
     Pool,
 )
-from committee.shell.choices import PRESETS
+from committee.combiners import Combiner
+from committee.shell.options import PRESETS
 from committee.shell.table_model import read_model
 from tests.shell.conftest import in_files, make_table, refused, run
 
@@ -187,15 +192,15 @@ def test_rows_put_aside_weigh_the_learners_of_a_large_table(folder, monkeypatch)
     assert "120 rows are too many for 'network': left out." in result.stderr
     committee = read_model("m.skops").last
     assert committee.weigh_on == 0.1
-    assert "held out error" in result.stdout
+    assert "held-out error" in result.stdout
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
         (("--generator", "pool", "--members", 5), "--members is for many members"),
-        (("--estimator", "tree", "--preset", "best"), "--preset is for the unlike"),
-        (("--generator", "bagging", "--minutes", 1), "--minutes is for the unlike"),
+        (("--estimator", "tree", "--preset", "best"), "--preset is for the learners"),
+        (("--generator", "bagging", "--minutes", 1), "--minutes is for the learners"),
         (("--preset", "quick"), "--preset must be one of fast, best"),
         (("--generator", "pol"), "Did you mean 'pool'?"),
         (("--minutes", -1), "Invalid value for '--minutes'"),
@@ -213,7 +218,7 @@ def test_row_numbers_are_left_out_with_a_note(folder, table):
     sorted_rows[["size", "grade"]].to_csv("sorted.csv")
     result = run("train", "sorted.csv", "--target", "grade", *TRAIN)
     assert "Note: the first column has no name and numbers the rows" in result.stderr
-    assert read_model("m.skops").columns.names == ["size"]
+    assert read_model("m.skops").schema.names == ["size"]
 
 
 def test_dates_are_numbers(folder):
@@ -221,7 +226,7 @@ def test_dates_are_numbers(folder):
     frame = pd.DataFrame({"day": days, "y": np.arange(60) >= 30})
     frame.to_csv("days.csv", index=False)
     report, model = train("days.csv", "y")
-    assert model.columns.words == []
+    assert model.schema.words == []
     assert report["held_out_error"] < 0.1
 
 
@@ -230,7 +235,7 @@ def test_one_file_gives_workers_the_model_of_memory(estimator, folder, table, on
     words = ("--estimator", estimator, "--combiner", "simplex")
     _, memory = train("grades.csv", "grade", *words)
     _, dask = train("grades.csv", "grade", *words, *on_dask)
-    assert (dask.columns, dask.target) == (memory.columns, memory.target)
+    assert (dask.schema, dask.target) == (memory.schema, memory.target)
     np.testing.assert_allclose(dask.last.weights_, memory.last.weights_, atol=1e-8)
     X, _ = memory.take(table)
     memory.last._calibration = None  # workers have none
@@ -244,6 +249,9 @@ def test_mini_batches_of_a_regression_on_files(folder, table, on_dask):
     report, model = train(pattern, "price", "--generator", "mini-batches", *on_dask)
     assert report["measure"] == "RMSE"
     assert 0 < report["leave_one_out_error"] < table["price"].std()
+    inspected = json.loads(run("inspect", "m.skops", "--json").stdout)
+    assert inspected["leave_one_out_error"] == report["leave_one_out_error"]
+    assert inspected["held_out_error"] is None
     assert (model.source["file"], model.source["rows"]) == (pattern, 120)
     assert np.isfinite(model.estimator.predict(model.take(table)[0])).all()
 
@@ -264,3 +272,48 @@ def test_what_only_the_rows_show_is_refused_before_training(folder, table, on_da
     error = refused("train", by_grade, *words, "--combiner", "em", status=2)
     assert "On Dask with 2 classes" in error
     assert not (folder / "m.skops").exists()
+
+
+@pytest.mark.parametrize(
+    ("preset", "combiner_rows", "learner_fits"),
+    [
+        (
+            ("shallow-boosting", "linear"),
+            [96] * 5 + [120],
+            {"boosting": 6, "linear": 6},
+        ),
+        (None, [96] * 5 + [120], {"tree": 10}),
+    ],
+    ids=["pool", "bagging"],
+)
+def test_one_call_cross_fits_once(
+    preset, combiner_rows, learner_fits, folder, monkeypatch
+):
+    """The combiner is fitted on all rows and once without each fifth of them."""
+    rows, fits = [], Counter()
+    names = {
+        HistGradientBoostingRegressor: "boosting",
+        Ridge: "linear",
+        DecisionTreeRegressor: "tree",
+    }
+
+    def count(kind, note):
+        fit = kind.fit
+
+        def counted(self, X, y, *args, **kwargs):
+            note(self, y)
+            return fit(self, X, y, *args, **kwargs)
+
+        monkeypatch.setattr(kind, "fit", counted)
+
+    count(Combiner, lambda _, y: rows.append(len(y)))
+    for kind in names:
+        count(kind, lambda learner, _: fits.update([names[type(learner)]]))
+    words = ("--members", 10)
+    if preset is not None:
+        monkeypatch.setitem(PRESETS, "fast", preset)
+        words = ()
+    run("train", "prices.csv", "--target", "price", "-o", "m.skops", *words)
+    assert sorted(rows) == combiner_rows
+    assert fits == learner_fits
+    assert read_model("m.skops").last.has_held_out_rows

@@ -1,1 +1,1 @@
-"""What the commands do: tables in, a saved model or predictions out."""
+"""Commands of the shell: tables in, a saved model or predictions out."""

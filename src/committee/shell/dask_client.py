@@ -1,4 +1,4 @@
-"""Dask's workers: those of a scheduler, or some on this machine for one command."""
+"""Dask workers for one command: of a given scheduler, or started on this machine."""
 
 from __future__ import annotations
 
@@ -13,22 +13,21 @@ from typing import Any
 
 from committee._install import how_to_install
 from committee._progress import progress_bar
-from committee.shell.errors import USAGE, ShellError
-from committee.shell.messages import Messages
+from committee.shell.messages import Messages, ShellError, UsageError
 
 #: Seconds to wait for a scheduler to answer, and for the first of its workers.
 SCHEDULER_TIMEOUT, WORKERS_TIMEOUT = 5, 10
 
-#: Seconds between two looks at what the scheduler has done.
+#: Seconds between two updates of the progress bar.
 _INTERVAL = 0.25
 
-#: Models travel with the first task of each worker, and that is all right.
+#: A model is sent with the first task of each worker: no warning about its size.
 _SETTINGS = {"distributed.admin.large-graph-warning-threshold": "1 TiB"}
 
 
 @contextmanager
 def workers(scheduler: str | None, messages: Messages) -> Iterator[Any]:
-    """Give a client of Dask workers, and close what was opened.
+    """Yield a client of Dask workers, and close it afterwards.
 
     Parameters
     ----------
@@ -63,7 +62,7 @@ def workers(scheduler: str | None, messages: Messages) -> Iterator[Any]:
 
 @contextmanager
 def watched(client: Any, label: str, messages: Messages) -> Iterator[None]:
-    """Show on standard error how many tasks of Dask are done, while they are."""
+    """Show on standard error how many of Dask's tasks are done."""
     if messages.quiet:
         yield
         return
@@ -92,20 +91,19 @@ def watched(client: Any, label: str, messages: Messages) -> Iterator[None]:
 
 
 def refuse_jobs(jobs: int) -> None:
-    """Refuse --jobs where workers share the rows."""
+    """Raise UsageError for --jobs, since Dask's workers share the work."""
     if jobs != 1:
-        raise ShellError(
+        raise UsageError(
             f"--jobs {jobs} is for a table in memory: on Dask its workers share the "
-            "work, one on each core or those of --scheduler.",
-            USAGE,
+            "work, one on each core or those of --scheduler."
         )
 
 
 def _counts(client: Any) -> tuple[int, int]:
-    """Return how many tasks are done, and how many the scheduler knows of."""
+    """Return the number of finished tasks, and of all tasks of the scheduler."""
     try:
         states = client.sync(client.scheduler.get_task_prefix_states)
-    except (OSError, RuntimeError):  # the work itself will fail with the reason
+    except (OSError, RuntimeError):  # the work itself will raise the reason
         return 0, 0
     done = sum(prefix["memory"] + prefix["released"] for prefix in states.values())
     return done, sum(sum(prefix.values()) for prefix in states.values())
@@ -121,21 +119,21 @@ def _local_cluster() -> Any:
         threads_per_worker=1,
         processes=True,
         dashboard_address=None,
-        # Not the usual port, which somebody else's dashboard may have.
+        # A free port: another dashboard may use the usual one.
         scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
         silence_logs=logging.CRITICAL,
     )
 
 
 def _ignore_interrupts() -> None:
-    """Leave Ctrl-C, which every process gets, to the one that started the others."""
+    """Ignore Ctrl-C, which every process gets: the main process handles it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _check_answers(scheduler: str) -> None:
-    """Refuse an address at which no scheduler answers.
+    """Raise ShellError if no scheduler answers at the address.
 
-    A client that connects to nothing is not easily closed: this tries first.
+    A client that cannot connect is hard to close, so this connects without one.
     """
     from distributed import Security
     from distributed.core import coerce_to_address, connect
@@ -155,7 +153,7 @@ def _check_answers(scheduler: str) -> None:
 
 
 def _wait_for_workers(client: Any, scheduler: str, messages: Messages) -> None:
-    """Give workers that are about to start some seconds to appear."""
+    """Wait some seconds for the first worker; raise ShellError if there is none."""
     if client.scheduler_info()["workers"]:
         return
     messages.note(f"the Dask scheduler at {scheduler} has no workers yet.")
@@ -169,9 +167,9 @@ def _wait_for_workers(client: Any, scheduler: str, messages: Messages) -> None:
 
 
 def _refuse_other_versions(client: Any) -> None:
-    """Refuse a scheduler or workers that cannot read what they will be sent.
+    """Raise ShellError if the scheduler or a worker has another version of committee.
 
-    They run a function of Python's own, which all of them have.
+    They run a function of the standard library, which all of them have.
     """
     version = resolve_name, "committee:__version__"
     own = version[0](version[1])
@@ -190,14 +188,14 @@ def _refuse_other_versions(client: Any) -> None:
                 else f"no committee that can be imported ({answer})"
             )
             raise ShellError(
-                f"The Dask {who} has {has}: install committee {own} there, the version "
-                "that is here."
+                f"The Dask {who} has {has}: install committee {own} there, the "
+                "version of this machine."
             )
 
 
 @contextmanager
 def _no_log() -> Iterator[None]:
-    """Keep Dask's log off standard error: what matters comes as an exception."""
+    """Disable Dask's log, since problems are raised as exceptions."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
@@ -208,7 +206,7 @@ def _no_log() -> Iterator[None]:
 
 @contextmanager
 def _losses(scheduler: str | None) -> Iterator[None]:
-    """Say in a sentence that workers, or the scheduler, are gone."""
+    """Raise ShellError if workers or the scheduler are lost."""
     from concurrent.futures import CancelledError
 
     from distributed import KilledWorker
@@ -219,8 +217,8 @@ def _losses(scheduler: str | None) -> Iterator[None]:
         yield
     except KilledWorker as error:
         raise ShellError(
-            "Dask's workers died over one part of the rows, as a rule for want of "
-            "memory: give smaller files, or workers with more memory."
+            "Dask's workers died while working on one part of the rows, usually because "
+            "memory ran out: give smaller files, or workers with more memory."
         ) from error
     except (*gone, RuntimeError) as error:
         if not isinstance(error, gone) and not isinstance(error.__cause__, gone):

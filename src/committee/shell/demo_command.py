@@ -10,11 +10,11 @@ from rich.table import Table
 
 from committee.demo import Outcome, run_demo
 from committee.shell.options import Demo
-from committee.shell.table_output import PAGE, check_output
+from committee.shell.tables import PAGE, check_output
 
 
 def demo(options: Demo) -> None:
-    """Train and prune two committees, and print what that bought."""
+    """Train and prune two committees, and print their errors."""
     check_output(options.output, endings=PAGE)
     outcomes = run_demo(
         seed=options.seed,
@@ -29,14 +29,14 @@ def demo(options: Demo) -> None:
     print("Two committees on scikit-learn's digits: 1,198 rows to train, 599 to test.")
     Console().print(_table(outcomes))
     print(
-        "The best member is picked in hindsight, on the test rows.\n"
+        "The best member is chosen on the test rows, in hindsight.\n"
         "Member error and diversity are squared distances of probabilities.\n"
-        f"More about the unlike models, for a browser: {options.output}"
+        f"A page about the different models: {options.output}"
     )
 
 
 def _table(outcomes: list[Outcome]) -> Table:
-    """Return the outcomes, a column for each committee."""
+    """Return a table with a column for each committee."""
     table = Table("", box=box.SIMPLE_HEAD, header_style="bold")
     for o in outcomes:
         table.add_column(o.name, justify="right")

@@ -1,10 +1,11 @@
 """From the columns of a table to the numbers that members are trained on.
 
-skrub's `TableVectorizer` was measured beside what is here, on 20,000 rows with text of
-15 to 800 values and on Adult: within 1.6 points of the error for forests, boosting and
-logistic regression, now better and now worse, at 3 to 10 times the time, with 8 MB of
-the file for the transformer of a small table and 24 private types and functions for its
-reader to trust; a word among numbers became a gap. Plain scikit-learn transformers stay.
+Plain scikit-learn transformers. skrub's `TableVectorizer` was measured as an alternative,
+on 20,000 rows with text columns of 15 to 800 values and on Adult. The errors of forests,
+boosting and logistic regression differed by at most 1.6 points, in both directions. It
+took 3 to 10 times as long, added 8 MB to the model file of a small table, and needed 24
+private types and functions to be trusted by the file's reader. It read a word among
+numbers as missing.
 """
 
 from __future__ import annotations
@@ -18,30 +19,35 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
-from committee.shell.choices import CLASSIFICATION, TREES
-from committee.shell.columns import FEW, Columns
-from committee.shell.options import Train
-from committee.shell.table_look import TableLook
-from committee.shell.target import as_target, guess_task, refuse_constant, split_target
+from committee.shell.options import CLASSIFICATION, TREES, Train
+from committee.shell.schema import (
+    FEW,
+    Schema,
+    TableLook,
+    as_target,
+    guess_task,
+    refuse_constant,
+    split_target,
+)
 
 
 @dataclass(frozen=True)
 class TableEncoding:
-    """From a table to the numbers that a committee learns from.
+    """Turns a table into X and y.
 
     Attributes
     ----------
     target : str
     task : {"classification", "regression"}
-    columns : Columns
+    schema : Schema
     transformer : fitted ColumnTransformer
     labels : array
-        Distinct values of the target, or some of them if they are many numbers.
+        Distinct values of the target; for numbers, at least some of them.
     """
 
     target: str
     task: str
-    columns: Columns
+    schema: Schema
     transformer: ColumnTransformer
     labels: Any
 
@@ -49,7 +55,7 @@ class TableEncoding:
     def fit(
         cls, frame: Any, y: Any, options: Train, look: TableLook, *, n_rows: int
     ) -> TableEncoding:
-        """Return the encoding of a table, with notes about what was decided.
+        """Return the encoding of a table, and print notes about what was decided.
 
         Parameters
         ----------
@@ -59,7 +65,7 @@ class TableEncoding:
             The target of all rows, or its distinct values.
         options : Train
         look : TableLook
-            How columns are read, and which are left out.
+            Column types, and the columns to leave out.
         n_rows : int
         """
         note, task = options.messages.note, options.task
@@ -69,94 +75,94 @@ class TableEncoding:
             task = guess_task(y)
             note(
                 f"{task}, since the target {y.name!r} has {y.nunique()} distinct "
-                f"values such as {y.tolist()[0]!r}; --task to say otherwise."
+                f"values such as {y.tolist()[0]!r}; --task to change it."
             )
-        columns = Columns.of(frame, look.left_out, look.reading)
+        schema = Schema.of(frame, look.left_out, look.types)
         labels = np.unique(as_target(y, task))
-        taken = columns.take(frame)
+        taken = schema.take(frame)
         for_trees = options.estimator in TREES
-        transformer = encoder(taken, columns, for_trees=for_trees).fit(taken)
-        # Arrays of text are written at once, objects one by one.
+        transformer = encoder(taken, schema, for_trees=for_trees).fit(taken)
+        # Arrays of text are written to files at once, objects one by one.
         named = [step for _, step, _ in transformer.transformers_]
         for step in (transformer, *named):
             if "feature_names_in_" in vars(step):
                 step.feature_names_in_ = step.feature_names_in_.astype(str)
-        return cls(y.name, task, columns, transformer, labels)
+        return cls(y.name, task, schema, transformer, labels)
 
     @property
     def n_classes(self) -> int | None:
         """K, None for regression."""
         return len(self.labels) if self.task == CLASSIFICATION else None
 
+    @property
+    def codes(self) -> list[int]:
+        """Columns of X with category codes, whose order has no meaning."""
+        columns = self.transformer.output_indices_.get("many", slice(0))
+        return list(range(columns.start or 0, columns.stop))
+
     def X(self, frame: Any) -> Any:
         """Return the rows with a target as numbers, of shape (N, n_features)."""
-        rows, _ = split_target(frame, self.target, self.columns.reading)
-        return self.transformer.transform(self.columns.take(rows))
+        rows, _ = split_target(frame, self.target, self.schema.column_types)
+        return self.transformer.transform(self.schema.take(rows))
 
     def y(self, frame: Any) -> Any:
         """Return the target of the rows that have one, of shape (N,)."""
-        _, y = split_target(frame, self.target, self.columns.reading)
+        _, y = split_target(frame, self.target, self.schema.column_types)
         return as_target(y, self.task).astype(self.labels.dtype)
 
 
-def encoder(frame: Any, columns: Columns, *, for_trees: bool) -> ColumnTransformer:
+def encoder(frame: Any, schema: Schema, *, for_trees: bool) -> ColumnTransformer:
     """Return an unfitted transformer from the table to numbers.
 
-    Words with few distinct values get a column for each value, and missing is one
-    of them. With more than 20 values, trees get a code in alphabetical order, other
-    learners a column for the 20 most frequent ones and one for the rest. Values that
-    were not there in training are none of them. Trees take numbers as they are,
-    missing ones too; for other learners these are the median, and all are scaled.
+    Text with at most 20 distinct values gets a column for each value, missing included.
+    Text with more values gets a code in alphabetical order for trees, and for other
+    learners a column for each of the 20 most frequent values and one for the rest. Values
+    that were not in the training table belong to none of these. Trees take numbers as
+    they are, missing ones included; for other learners missing numbers become the median
+    and all are scaled.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from committee.shell.columns import Columns
     >>> from committee.shell.encoding import encoder
+    >>> from committee.shell.schema import Schema
     >>> frame = pd.DataFrame({"size": [1.0, 2.0, 3.0], "town": ["Bonn", None, "Ulm"]})
-    >>> columns = Columns.of(frame)
-    >>> encoder(frame, columns, for_trees=True).fit_transform(columns.take(frame))
+    >>> schema = Schema.of(frame)
+    >>> encoder(frame, schema, for_trees=True).fit_transform(schema.take(frame))
     array([[1., 1., 0., 0.],
            [2., 0., 0., 1.],
            [3., 0., 1., 0.]])
     """
-    few = words = columns.words or []
+    few = words = schema.words or []
     if for_trees:
         few = [name for name in words if frame[name].nunique() <= FEW]
     texts, in_columns = set(words), set(few)
     codes = OrdinalEncoder(
         handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-2
     )
+    numbers = "passthrough" if for_trees else make_pipeline(*scaling())
     parts = [
-        (
-            "numbers",
-            "passthrough" if for_trees else make_pipeline(*scaling()),
-            [name for name in columns.names if name not in texts],
-        ),
+        ("numbers", numbers, [name for name in schema.names if name not in texts]),
         ("few", one_hot(), few),
         ("many", codes, [name for name in words if name not in in_columns]),
     ]
-    # By position, since scikit-learn looks names up one by one in a list; in other
-    # frames it finds the columns by the names that they had here.
-    places = {name: place for place, name in enumerate(columns.names)}
+    # By position, because scikit-learn looks up names one by one in a list. In later
+    # frames it finds the columns by the names that they have here.
+    places = {name: place for place, name in enumerate(schema.names)}
     return ColumnTransformer(
-        [
-            (name, part, [places[column] for column in own])
-            for name, part, own in parts
-            if own
-        ],
+        [(name, part, [places[n] for n in own]) for name, part, own in parts if own],
         sparse_threshold=0,
     )
 
 
 def scaling() -> list[Any]:
-    """Return what fills gaps with the median, and what scales numbers."""
+    """Return transformers that replace missing numbers by the median, and scale."""
     filled = SimpleImputer(strategy="median", keep_empty_features=True)
     return [filled, StandardScaler()]
 
 
 def one_hot() -> OneHotEncoder:
-    """Return a column for each of the 20 most frequent values, and one for the rest."""
+    """Return an encoder with a column for each of 20 values, and one for the rest."""
     return OneHotEncoder(
         handle_unknown="infrequent_if_exist",
         max_categories=FEW + 1,
@@ -165,7 +171,7 @@ def one_hot() -> OneHotEncoder:
 
 
 def unseen(transformer: Any, frame: Any) -> dict[str, int]:
-    """Return how many values of each text column were not there in training."""
+    """Return, for each column of text, how many values were not in the training table."""
     counts = {}
     for _, part, own in getattr(transformer, "transformers_", ()):
         known_words = getattr(part, "categories_", ())

@@ -1,4 +1,4 @@
-"""committee evaluate: a model and rows with the target in, scores with spreads out."""
+"""committee evaluate: a model and rows with the target in, scores with errors out."""
 
 from __future__ import annotations
 
@@ -16,32 +16,33 @@ from committee.losses import (
     regression_scores,
 )
 from committee.pruning.summary import summary_of
-from committee.shell.choices import CLASSIFICATION
-from committee.shell.errors import USAGE, ShellError
-from committee.shell.file_parts import is_for_dask
-from committee.shell.inspect_command import n_members, training_error
-from committee.shell.options import Evaluate
+from committee.shell.inspect_command import n_members
+from committee.shell.messages import ShellError, UsageError
+from committee.shell.options import CLASSIFICATION, Evaluate
 from committee.shell.table_model import TableModel, read_model, source_name
+from committee.shell.tables import check_one_file
 
 Scores = dict[str, Score]
 
 
 def evaluate(options: Evaluate) -> None:
-    """Print the scores of a model on the rows of a table, and what they compare with."""
-    if is_for_dask(options.data):
-        raise ShellError(
-            f"Rows are scored in memory: give one file instead of '{options.data}'.",
-            USAGE,
-        )
+    """Print the scores of a model on the rows of a table, beside a baseline."""
+    check_one_file(options.data, "evaluate")
     if options.against is not None and options.data == "-":
-        raise ShellError(
-            "Two models read the rows, and standard input can be read once: give a "
-            "file.",
-            USAGE,
+        raise UsageError(
+            "Standard input can be read only once, and --against reads the rows twice: "
+            "give a file."
         )
     model = read_model(options.model, options.target, labelled=True)
     X, y = model.read_labelled(options.data, options.messages, options.encoding)
-    _note(options, model, len(y))
+    model.note_known_rows(options.data, len(y), options.messages)
+    summary = summary_of(model.last)
+    before = None if summary is None else summary.n_members_before
+    if before is not None and options.against is None:
+        options.messages.note(
+            f"pruned from {before:,} members; --against MODEL compares it with the "
+            "file before pruning, on these rows."
+        )
     own, constant = _scores(model, X, y, options.jobs), _baseline(model, y)
     report: dict[str, Any] = {
         "model": options.model,
@@ -50,8 +51,8 @@ def evaluate(options: Evaluate) -> None:
         "target": model.target,
         "rows": len(y),
         "members": n_members(model.last),
-        "pruned_from": _pruned_from(model),
-        "error_held_out_in_training": training_error(model),
+        "pruned_from": before,
+        **model.training_errors,
         "scores": _plain(own),
         "baseline": _plain(constant),
     }
@@ -70,10 +71,9 @@ def evaluate(options: Evaluate) -> None:
 
 
 def _scores(model: TableModel, X: Any, y: Any, jobs: int) -> Scores:
-    """Return the scores of a model on rows that it takes."""
+    """Return the scores of a model on X and y."""
     estimator = model.estimator
-    if "n_jobs" in model.last.get_params(deep=False):
-        model.last.set_params(n_jobs=jobs)
+    model.use_jobs(jobs)
     predicted = estimator.predict(X)
     if model.task != CLASSIFICATION:
         return regression_scores(y, np.ravel(predicted))
@@ -92,10 +92,10 @@ def _other(options: Evaluate, model: TableModel, X: Any, y: Any) -> Scores:
         model.classes is not None and other.classes.tolist() != model.classes.tolist()
     ):
         raise ShellError(
-            f"'{path}' answers another question than '{options.model}': task and "
-            f"classes must be the same ({model.task} and {other.task})."
+            f"'{path}' cannot be compared with '{options.model}': task and classes must "
+            f"be the same ({model.task} and {other.task})."
         )
-    if other.columns != model.columns:
+    if other.schema != model.schema:
         X, y = other.read_labelled(options.data, options.messages, options.encoding)
     return _scores(other, X, y, options.jobs)
 
@@ -110,28 +110,11 @@ def _baseline(model: TableModel, y: Any) -> Scores:
     return classification_scores(codes, most, np.tile(shares, (len(y), 1)))
 
 
-def _note(options: Evaluate, model: TableModel, n_rows: int) -> None:
-    """Say what makes the scores look better than they are, and what is missing."""
-    model.note_known_rows(options.data, n_rows, options.messages)
-    before = _pruned_from(model)
-    if before is not None and options.against is None:
-        options.messages.note(
-            f"pruned from {before:,} members; --against MODEL compares it with the "
-            "file before pruning, on these rows."
-        )
-
-
-def _pruned_from(model: TableModel) -> int | None:
-    summary = summary_of(model.last)
-    return None if summary is None else summary.n_members_before
-
-
 def _table(
     columns: Mapping[str, Scores], gaps: Scores | None, constant: Scores, n_rows: int
 ) -> str:
-    """Return a line for each score, a column for each model and one for none."""
-    header = ["", *columns, *(["difference"] if gaps else []), "baseline"]
-    lines = [header]
+    """Return a line for each score, and a column for each model and the baseline."""
+    lines = [["", *columns, *(["difference"] if gaps else []), "baseline"]]
     for name in next(iter(columns.values())):
         cells = [_cell(scores.get(name), name, n_rows) for scores in columns.values()]
         if gaps:
@@ -146,7 +129,7 @@ def _table(
 
 
 def _constant(model: TableModel, y: Any) -> str:
-    """Return what the baseline predicts."""
+    """Return a description of the baseline."""
     if model.task != CLASSIFICATION:
         return f"always the mean of {model.target!r} on these rows"
     labels, counts = np.unique(y, return_counts=True)
@@ -155,16 +138,16 @@ def _constant(model: TableModel, y: Any) -> str:
 
 
 def _cell(score: Score | None, name: str, n_rows: int) -> str:
-    """Return a score and its spread."""
+    """Return a score and its standard error."""
     if score is None:
         return "-"
-    if name == "error rate" and score.value == 0:  # no spread shows, and there is one
+    if name == "error rate" and score.value == 0:  # its standard error would be zero
         return f"0, below {figures(1 - 0.05 ** (1 / n_rows), 2)} at 95 %"
     return f"{figures(score.value, 4)} ± {figures(score.se, 2)}"
 
 
 def _plain(scores: Scores) -> dict[str, dict[str, float]]:
-    """Return values and standard errors by names as a program likes them."""
+    """Return values and standard errors with names in snake case."""
     return {
         name.lower().replace(" ", "_").replace("-", "_"): {
             "value": score.value,

@@ -11,17 +11,17 @@ from sklearn.pipeline import Pipeline
 
 from committee.export import to_onnx, to_sklearn
 from committee.persistence import save
-from committee.shell.errors import ShellError
+from committee.shell.messages import ShellError, shortened
 from committee.shell.options import Export
 from committee.shell.table_model import TableModel, read_model
-from committee.shell.table_output import check_output
+from committee.shell.tables import check_output
 
-#: What an ending asks for.
+#: Format of each ending.
 FORMATS = {".onnx": "ONNX", ".skops": "scikit-learn"}
 
 
 def export(options: Export) -> None:
-    """Write a model as other tools read it."""
+    """Write a model in a format of other tools."""
     path = options.output
     check_output(path, inputs=[options.model], endings=tuple(FORMATS))
     model = read_model(options.model)
@@ -34,7 +34,7 @@ def export(options: Export) -> None:
     else:
         native = to_sklearn(committee)
         save(native, path)
-        inputs, outputs = model.columns.names, [type(native).__name__]
+        inputs, outputs = model.schema.names, [type(native).__name__]
     report = {
         "output": path,
         "format": kind,
@@ -43,29 +43,28 @@ def export(options: Export) -> None:
         "inputs": inputs,
         "outputs": outputs,
     }
-    shown = f"inputs: {_few(inputs)}\noutputs: {_few(outputs)}"
+    shown = f"inputs: {shortened(inputs)}\noutputs: {shortened(outputs)}"
     if kind != "ONNX" and _loses_calibration(committee):
         shown += (
-            "\nprobabilities: weighted means of the members'; a plain model has no place "
-            "for the calibration of a pruned committee"
+            "\nprobabilities: weighted means of the members' probabilities; a plain "
+            "scikit-learn model cannot hold the calibration of a committee"
         )
     options.messages.result(report, shown)
 
 
 def _loses_calibration(committee: Any) -> bool:
-    """Whether a plain model has other probabilities."""
-    if getattr(committee, "calibration_", None) is not None:
-        return bool(committee.roster_.link != "combiner")
-    return committee.__dict__.get("_slope") is not None
+    """Return True if the plain model has other probabilities."""
+    found = getattr(committee, "calibration_", None)
+    return found is not None and bool(committee.roster_.link != "combiner")
 
 
 def _committee(model: TableModel, path: str) -> Any:
-    """Return the committee, with what stands before it in a pipeline inside."""
+    """Return the committee, with the steps before it in a pipeline inside."""
     last = model.last
     if not hasattr(last, "roster_"):
         raise ShellError(
-            f"'{path}' holds a {type(last).__name__}, which is no committee: "
-            "committee prune makes one of it. (skl2onnx writes plain models.)"
+            f"'{path}' holds a {type(last).__name__}, not a committee: make one with "
+            "committee prune. (skl2onnx writes plain models.)"
         )
     if not isinstance(model.estimator, Pipeline):
         return last
@@ -76,14 +75,9 @@ def _committee(model: TableModel, path: str) -> Any:
 
 def _example(model: TableModel) -> Any:
     """Return a row with the names and types of the columns, None if it has no names."""
-    if model.columns.words is None:
+    if model.schema.words is None:
         return None
     from pandas import DataFrame
 
-    words = set(model.columns.words)
-    return DataFrame({n: [""] if n in words else [0.0] for n in model.columns.names})
-
-
-def _few(names: list[str], most: int = 10) -> str:
-    more = f", ... ({len(names)})" if len(names) > most else ""
-    return f"{', '.join(names[:most])}{more}"
+    words = set(model.schema.words)
+    return DataFrame({n: [""] if n in words else [0.0] for n in model.schema.names})

@@ -1,357 +1,482 @@
-"""The options of each command: one record, from which help and completion are made.
+# ruff: noqa: RUF009 (the functions in defaults make dataclass fields)
+"""What each command takes: a record of options, and the names to choose from.
 
-A command NAME is the record of its options here and the function of `NAME_command.py`.
-Annotations are objects, not text, since typer reads them off the records.
+A command NAME is a record here and the function NAME of `NAME_command.py`. Help and shell
+completion are made from the records; nothing here imports a learner until it is made.
+Annotations are objects, not strings, because `cli.py` makes options of them.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Annotated
+import math
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from functools import partial
+from pkgutil import resolve_name
+from typing import Any
 
-import typer
+from typer import Argument, BadParameter, Option
 
+from committee._format import close_to
 from committee.combiner_names import COMBINERS
-from committee.shell.choices import (
-    ESTIMATORS,
-    GENERATORS,
-    MINUTES,
-    POOL,
-    PRESETS,
-    SCORES,
-    TASKS,
-)
-from committee.shell.messages import Messages
-from committee.shell.quantities import MOST_JOBS, number_of_bytes, number_of_jobs
+from committee.shell.messages import Messages, UsageError
+
+CLASSIFICATION, REGRESSION = TASKS = ("classification", "regression")
+
+#: Measure of the error of each task.
+MEASURES = {CLASSIFICATION: "error rate", REGRESSION: "RMSE"}
+
+#: Number of random splits made by cross-splits and mini-batches.
+N_SPLITS = 10
+
+#: Classes of `committee.members`.
+GENERATORS = {
+    "bagging": "Bagging",
+    "cross-splits": "CrossSplits",
+    "mini-batches": "MiniBatches",
+    "random-inits": "RandomInits",
+    "adaboost": "AdaBoost",
+    "arcing": "Arcing",
+    "lpboost": "LPBoost",
+    "random-subspaces": "RandomSubspaces",
+    "rotations": "Rotations",
+}
+#: Different learners instead of many members of one estimator; see `presets.py`.
+POOL = "pool"
+
+#: Learners of each preset, the most valuable first.
+_FAST = ("boosting", "shallow-boosting", "extra-trees", "linear", "network")
+PRESETS = {"fast": _FAST, "best": (*_FAST, "neighbours", "plain-boosting", "forest")}
+#: Default time budget of each preset, in minutes.
+MINUTES = {"fast": 10.0, "best": 60.0}
+
+#: Scorers of scikit-learn, for classification or for regression.
+SCORES = {
+    "error": "accuracy",
+    "log-loss": "neg_log_loss",
+    "auc": "roc_auc",
+    "brier": "neg_brier_score",
+    "rmse": "neg_root_mean_squared_error",
+    "mae": "neg_mean_absolute_error",
+    "r2": "r2",
+}
+_REGRESSION_SCORES = ("rmse", "mae", "r2")
+
+#: Module, classifier and regressor of scikit-learn.
+ESTIMATORS = {
+    "tree": ("tree", "DecisionTreeClassifier", "DecisionTreeRegressor"),
+    "random-tree": ("tree", "ExtraTreeClassifier", "ExtraTreeRegressor"),
+    "stump": ("tree", "DecisionTreeClassifier", "DecisionTreeRegressor"),
+    "linear": ("linear_model", "LogisticRegression", "Ridge"),
+    "neighbours": ("neighbors", "KNeighborsClassifier", "KNeighborsRegressor"),
+    "svm": ("svm", "SVC", "SVR"),
+    "network": ("neural_network", "MLPClassifier", "MLPRegressor"),
+}
+_SETTINGS = {"stump": {"max_depth": 1}, "linear": {"max_iter": 1000}}
+#: Estimators that split on one column at a time: no scaling, missing values allowed.
+TREES = ("tree", "random-tree", "stump")
 
 
-def _names(help_text: str, names: Iterable[str]) -> typer.models.OptionInfo:
-    """Return an option that is one of some names, and completes them."""
+# --- from names and numbers to objects --------------------------------------------------
+
+
+def known(name: str, names: Collection[str], option: str) -> str:
+    """Return the name if it is one of `names`; raise ShellError otherwise.
+
+    Examples
+    --------
+    >>> from committee.shell.options import ESTIMATORS, known
+    >>> known("tree", ESTIMATORS, "--estimator")
+    'tree'
+    """
+    if name not in names:
+        raise UsageError(
+            f"{option} must be one of {', '.join(names)}. Got {name!r}."
+            f"{close_to(name, list(names))}"
+        )
+    return name
+
+
+def make_estimator(name: str, task: str) -> Any:
+    """Return the unfitted learner of a name and task."""
+    module, *pair = ESTIMATORS[known(name, ESTIMATORS, "--estimator")]
+    kind = resolve_name(f"sklearn.{module}:{pair[task == REGRESSION]}")
+    return kind(**_SETTINGS.get(name, {}))
+
+
+def make_generator(name: str, n_members: int, task: str) -> Any:
+    """Return the generator of a name.
+
+    Examples
+    --------
+    >>> from committee.shell.options import make_generator
+    >>> make_generator("cross-splits", 30, "regression").repeats
+    3
+    """
+    kind = GENERATORS[known(name, GENERATORS, "--generator")]
+    if name in ("adaboost", "arcing", "lpboost") and task != CLASSIFICATION:
+        raise UsageError(f"--generator {name} is for classification only.")
+    counts: tuple[int, ...] = (n_members,)
+    if name in ("cross-splits", "mini-batches"):
+        counts = (N_SPLITS, n_members // N_SPLITS)
+        if n_members % N_SPLITS:
+            raise UsageError(
+                f"--generator {name} trains {N_SPLITS} members on each split: --members "
+                f"must be a multiple of {N_SPLITS}. Got {n_members}."
+            )
+    return resolve_name(f"committee.members:{kind}")(*counts)
+
+
+def make_combiner(name: str, seed: int | None = None) -> Any:
+    """Return the combiner of a name, with the seed if it draws random numbers.
+
+    Examples
+    --------
+    >>> from committee.shell.options import make_combiner
+    >>> make_combiner("random", seed=3)
+    OrderPruner('random', random_state=3)
+    """
+    from committee.combiner_names import as_combiner
+
+    return as_combiner(known(name, COMBINERS, "--combiner"), seed)
+
+
+def scorer_name(name: str, n_classes: int | None) -> str:
+    """Return scikit-learn's name of a score, for K classes or for regression (None).
+
+    Examples
+    --------
+    >>> from committee.shell.options import scorer_name
+    >>> scorer_name("auc", 2), scorer_name("auc", 3), scorer_name("rmse", None)
+    ('roc_auc', 'roc_auc_ovr', 'neg_root_mean_squared_error')
+    """
+    task = REGRESSION if n_classes is None else CLASSIFICATION
+    able = [n for n in SCORES if (n in _REGRESSION_SCORES) == (n_classes is None)]
+    scorer = SCORES[known(name, able, f"For {task}, --scoring")]
+    return "roc_auc_ovr" if name == "auc" and n_classes != 2 else scorer
+
+
+def check_on_dask(name: str, n_classes: int | None = None) -> None:
+    """Raise ShellError if a combiner needs all rows at once.
+
+    Parameters
+    ----------
+    name : str
+    n_classes : int or None
+        K; None for regression, or if the task is not known yet.
+    """
+
+    def takes_chunks(combiner: str) -> bool:
+        try:
+            make_combiner(combiner).check_chunks(n_classes)
+        except ValueError:
+            return False
+        return True
+
+    able = [combiner for combiner in COMBINERS if takes_chunks(combiner)]
+    classes = f" with {n_classes} classes" if n_classes else ""
+    known(name, able, f"On Dask{classes}, --combiner")
+
+
+def number_of_bytes(text: str) -> float:
+    """Return the number of bytes in a size such as 5MB.
+
+    Examples
+    --------
+    >>> from committee.shell.options import number_of_bytes
+    >>> number_of_bytes("800kB"), number_of_bytes("5 MiB"), number_of_bytes("1e6")
+    (800000.0, 5242880.0, 1000000.0)
+    """
+    pattern = r"([\d.]+(?:e\d+)?)\s*(?:([kmgt]?)(i?)b)?"
+    found = re.fullmatch(pattern, text.strip().lower())
+    try:
+        number, prefix, binary = found.groups() if found else ("", None, None)
+        power = "kmgt".index(prefix) + 1 if prefix else 0
+        return float(number) * math.pow(1024.0 if binary else 1000.0, power)
+    except ValueError:
+        raise BadParameter(
+            f"{text!r} is not a size: give a number of bytes, or a number with kB, MB, "
+            "GB, KiB, MiB or GiB."
+        ) from None
+
+
+def number_of_jobs(value: int) -> int:
+    """Return the number of jobs; raise BadParameter for 0, which joblib rejects."""
+    if value == 0:
+        raise BadParameter("0 jobs cannot work: give 1 or more, or -1 for all cores.")
+    return value
+
+
+# --- options that several commands take -------------------------------------------------
+
+
+def option(
+    default: Any, text: str, *flags: str, names: Collection[str] = (), **settings: Any
+) -> Any:
+    """Return a field of a record that is an option of a command.
+
+    Parameters
+    ----------
+    default : object
+        Default value; ... for a required option.
+    text : str
+        Its help.
+    *flags : str
+        Spellings. None: the name of the field.
+    names : collection of str
+        Names that it completes.
+    **settings
+        Other arguments of `typer.Option`.
+    """
 
     def complete(incomplete: str) -> list[str]:
         return [name for name in names if name.startswith(incomplete)]
 
-    option: Callable[..., typer.models.OptionInfo] = typer.Option
-    return option(help=help_text, autocompletion=complete)
+    if names:
+        settings["autocompletion"] = complete
+    info: Any = Option(*flags, help=text, **settings)
+    if default is ...:
+        return field(metadata={"typer": info})
+    return field(default=default, metadata={"typer": info})
 
 
-_TABLE = "CSV, Parquet or JSON lines, plain or as .gz, .bz2, .xz, .zst; - for standard input."
-_PAGE = typer.Option("--output", "-o", help="File of the page, such as report.html.")
+def _argument(name: str, text: str) -> Any:
+    return field(metadata={"typer": Argument(metavar=name, help=text)})
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
-Model = Annotated[
-    str,
-    typer.Argument(metavar="MODEL", help="A file of train, prune or committee.save."),
-]
-Data = Annotated[str, typer.Argument(metavar="DATA", help=_TABLE)]
-ManyData = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATA",
-        help=f"{_TABLE} A pattern in quotes, such as 'rows/*.parquet', or a folder of "
-        "Parquet files is read by Dask's workers.",
-    ),
-]
-OwnTarget = Annotated[
-    str | None,
-    typer.Option(help="The column to predict; the model's own unless given."),
-]
-ModelOutput = Annotated[
-    str, typer.Option("--output", "-o", help="File of the model, such as m.skops.")
-]
-Combiner = Annotated[
-    str, _names(f"How members are weighed: {', '.join(COMBINERS)}.", COMBINERS)
-]
-Encoding = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Of text in DATA, such as latin-1, cp1252, utf-16-le; UTF-8, or UTF-16 "
-        "with its mark, unless given.",
-    ),
-]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option(metavar="COLUMN", help="Leave out a column; may be given repeatedly."),
-]
-Keep = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="Look at a column that is different in every row, which would be left "
-        "out; may be given repeatedly.",
-    ),
-]
-Categorical = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="Take a column for text, whatever it looks like; may be given repeatedly.",
-    ),
-]
-Seed = Annotated[
-    int, typer.Option(min=0, max=2**32 - 1, help="Seed of all that is random.")
-]
-Jobs = Annotated[
-    int,
-    typer.Option(
-        max=MOST_JOBS,
-        callback=number_of_jobs,
-        help="Members at work at the same time; -1 for all cores.",
-    ),
-]
-Scheduler = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        help="Dask scheduler, such as tcp://10.0.0.1:8786. Many files have a worker on "
-        "each core of this machine unless given.",
-    ),
-]
+
+_TABLE = (
+    "CSV, Parquet or JSON lines, optionally compressed (.gz, .bz2, .xz, .zst); - for "
+    "standard input."
+)
+_model = partial(_argument, "MODEL", "File of train, prune or committee.save.")
+_data = partial(_argument, "DATA", _TABLE)
+_many_data = partial(
+    _argument,
+    "DATA",
+    f"{_TABLE} Or a quoted pattern such as 'rows/*.parquet', or a folder of Parquet "
+    "files.",
+)
+_own_target = partial(option, None, "Column to predict. Default: the target of MODEL.")
+_model_output = partial(
+    option, ..., "Model file to write, for example m.skops.", "--output", "-o"
+)
+_PAGE = "HTML file to write, for example report.html.", "--output", "-o"
+_COMBINER = f"How members are weighed: {', '.join(COMBINERS)}. Default: ep."
+_encoding = partial(
+    option,
+    None,
+    "Text encoding of DATA, for example latin-1. Default: UTF-8 (UTF-16 if it has a "
+    "byte-order mark).",
+    metavar="NAME",
+)
+_column = partial(option, None, metavar="COLUMN")
+_seed = partial(option, 0, "Random seed.", min=0, max=2**32 - 1)
+#: More threads than the system allows would be an error deep inside joblib.
+_jobs = partial(
+    option,
+    text="Number of members trained or evaluated in parallel; -1 for all cores.",
+    max=1024,
+    callback=number_of_jobs,
+)
+_scheduler = partial(
+    option,
+    None,
+    "Dask scheduler, for example tcp://10.0.0.1:8786. Default for many files: one local "
+    "worker for each core.",
+    metavar="ADDRESS",
+)
+
+
+# --- the commands -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What all commands take."""
+    """Options that all commands take."""
 
-    as_json: Annotated[
-        bool, typer.Option("--json", help="The result as one JSON object.")
-    ] = False
-    quiet: Quiet = False
-    debug: Debug = False
+    as_json: bool = option(False, "Print the result as one JSON object.", "--json")
+    quiet: bool = option(False, "Hide progress bars and notes.", "--quiet", "-q")
+    debug: bool = option(False, "Show the traceback of an error.", "--debug")
 
     @property
     def messages(self) -> Messages:
-        """How notes and results are printed."""
+        """Printer of notes and results."""
         return Messages(quiet=self.quiet, as_json=self.as_json)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Train(Options):
-    """Train a committee on a table, and save it with its reading of the columns."""
+    """Train a committee on a table, and save it with the encoding of the columns."""
 
-    data: ManyData
-    target: Annotated[str, typer.Option(help="The column to predict.")]
-    output: ModelOutput
-    preset: Annotated[
-        str | None,
-        _names(
-            f"Which unlike learners are trained: {' or '.join(PRESETS)}; fast unless "
-            "given.",
-            PRESETS,
-        ),
-    ] = None
-    minutes: Annotated[
-        float | None,
-        typer.Option(
-            min=0,
-            help="What would take longer is left out. "
-            f"{' and '.join(f'{m:g} for {name}' for name, m in MINUTES.items())} "
-            "unless given.",
-        ),
-    ] = None
-    generator: Annotated[
-        str | None,
-        _names(
-            f"How members are made: {POOL} (the unlike learners of --preset) unless "
-            f"given; or many of one estimator: {', '.join(GENERATORS)}.",
-            (POOL, *GENERATORS),
-        ),
-    ] = None
-    members: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="How many of one estimator to train: 100 unless given."
-        ),
-    ] = None
-    estimator: Annotated[
-        str | None,
-        _names(
-            f"The one estimator: {', '.join(ESTIMATORS)}. tree unless given.",
-            ESTIMATORS,
-        ),
-    ] = None
-    combiner: Combiner = "ep"
-    task: Annotated[
-        str | None,
-        _names(f"{' or '.join(TASKS)}; guessed from the target unless given.", TASKS),
-    ] = None
-    drop: Drop = None
-    keep: Keep = None
-    categorical: Categorical = None
-    encoding: Encoding = None
-    seed: Seed = 0
-    jobs: Jobs = 1
-    scheduler: Scheduler = None
+    data: str = _many_data()
+    target: str = option(..., "Column to predict.")
+    output: str = _model_output()
+    preset: str | None = option(
+        None,
+        f"Learners to train: {' or '.join(PRESETS)}. Default: fast.",
+        names=PRESETS,
+    )
+    minutes: float | None = option(
+        None,
+        "Time budget in minutes. Learners that would exceed it are skipped. Default: "
+        f"{', '.join(f'{m:g} for {name}' for name, m in MINUTES.items())}.",
+        min=0,
+    )
+    generator: str | None = option(
+        None,
+        f"How members are made: {POOL} (the learners of --preset, the default), or many "
+        f"members of one estimator: {', '.join(GENERATORS)}.",
+        names=(POOL, *GENERATORS),
+    )
+    members: int | None = option(
+        None, "Number of members of one estimator. Default: 100.", min=1
+    )
+    estimator: str | None = option(
+        None,
+        f"Estimator of all members: {', '.join(ESTIMATORS)}. Default: tree.",
+        names=ESTIMATORS,
+    )
+    combiner: str = option("ep", _COMBINER, names=COMBINERS)
+    task: str | None = option(
+        None, f"{' or '.join(TASKS)}. Default: guessed from the target.", names=TASKS
+    )
+    drop: list[str] | None = _column("Column to leave out; repeatable.")
+    keep: list[str] | None = _column(
+        "Column to keep although its values all differ, or are nearly all missing; "
+        "repeatable."
+    )
+    categorical: list[str] | None = _column(
+        "Column to read as text, whatever it looks like; repeatable."
+    )
+    encoding: str | None = _encoding()
+    seed: int = _seed()
+    jobs: int = _jobs(1)
+    scheduler: str | None = _scheduler()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prune(Options):
-    """Keep the members that matter, and say what that costs and gains."""
+    """Select the members that matter, and report what that changes."""
 
-    model: Model
-    data: ManyData
-    output: ModelOutput
-    target: OwnTarget = None
-    oob: Annotated[
-        bool | None,
-        typer.Option(
-            "--oob/--no-oob",
-            help="Whether DATA are the rows the model was trained on: members count "
-            "only on those they did not see then. Found out unless given.",
-            show_default=False,
-        ),
-    ] = None
-    max_members: Annotated[int | None, typer.Option(min=1, help="Members at most.")] = (
-        None
+    model: str = _model()
+    data: str = _many_data()
+    output: str = _model_output()
+    target: str | None = _own_target()
+    oob: bool | None = option(
+        None,
+        "Whether DATA are the training rows of MODEL. If they are, each member votes only "
+        "on rows it was not trained on. Default: detected.",
+        "--oob/--no-oob",
+        show_default=False,
     )
-    max_bytes: Annotated[
-        float | None,
-        typer.Option(
-            parser=number_of_bytes,
-            metavar="SIZE",
-            help="Size of the members at most: bytes, or 800kB, 5MB, 1GB, 5MiB.",
-        ),
-    ] = None
-    max_seconds: Annotated[
-        float | None, typer.Option(min=0, help="Seconds to predict a row at most.")
-    ] = None
-    within_se: Annotated[
-        float | None,
-        typer.Option(
-            min=0,
-            help="Take the smallest committee within so many standard errors of the "
-            "best.",
-        ),
-    ] = None
-    combiner: Annotated[
-        str | None,
-        _names(
-            f"How members are weighed: {', '.join(COMBINERS)}. ep unless given.",
-            COMBINERS,
-        ),
-    ] = None
-    scoring: Annotated[
-        str | None,
-        _names(
-            f"Choose members by a score, with --combiner greedy: {', '.join(SCORES)}.",
-            SCORES,
-        ),
-    ] = None
-    force: Annotated[
-        bool, typer.Option("--force", help="Let the output replace MODEL.")
-    ] = False
-    encoding: Encoding = None
-    seed: Seed = 0
-    jobs: Jobs = 1
-    scheduler: Scheduler = None
+    max_members: int | None = option(None, "Maximum number of members.", min=1)
+    max_bytes: float | None = option(
+        None,
+        "Maximum size of the members: bytes, or 800kB, 5MB, 1GB, 5MiB.",
+        parser=number_of_bytes,
+        metavar="SIZE",
+    )
+    max_seconds: float | None = option(
+        None, "Maximum time to predict a row, in seconds.", min=0
+    )
+    within_se: float | None = option(
+        None,
+        "Take the smallest committee whose error is within this many standard errors of "
+        "the best.",
+        min=0,
+    )
+    combiner: str | None = option(None, _COMBINER, names=COMBINERS)
+    scoring: str | None = option(
+        None,
+        f"Score that --combiner greedy maximises: {', '.join(SCORES)}.",
+        names=SCORES,
+    )
+    force: bool = option(False, "Allow the output to replace MODEL.", "--force")
+    encoding: str | None = _encoding()
+    seed: int = _seed()
+    jobs: int = _jobs(1)
+    scheduler: str | None = _scheduler()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Predict(Options):
-    """Predict the rows of a table; its columns may stand in any order."""
+    """Predict the rows of a table; columns are found by name, in any order."""
 
-    model: Model
-    data: ManyData
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output",
-            "-o",
-            help="A table: .csv, .tsv, .parquet, .csv.gz, ...; - for CSV on standard "
-            "output.",
-        ),
-    ] = "-"
-    proba: Annotated[
-        bool,
-        typer.Option("--proba", help="A column for the probability of each class."),
-    ] = False
-    interval: Annotated[
-        float | None,
-        typer.Option(
-            metavar="COVERAGE",
-            help="Columns `lower` and `upper` that hold this share of all targets, such "
-            "as 0.9; for numbers.",
-        ),
-    ] = None
-    classes: Annotated[
-        float | None,
-        typer.Option(
-            "--set",
-            metavar="COVERAGE",
-            help="Columns `in_CLASS`: the classes that a row may well have, its own among "
-            "them in this share of all rows, such as 0.9; for classifiers.",
-        ),
-    ] = None
-    encoding: Encoding = None
-    jobs: Jobs = 1
-    scheduler: Scheduler = None
+    model: str = _model()
+    data: str = _many_data()
+    output: str = option(
+        "-",
+        "Table to write: .csv, .tsv, .parquet, .csv.gz, ...; - for CSV on standard output.",
+        *("--output", "-o"),
+    )
+    proba: bool = option(False, "Add a column p_CLASS for each class.", "--proba")
+    interval: float | None = option(
+        None,
+        "Add columns lower and upper that contain this share of all targets, for example "
+        "0.9. Regression only.",
+        metavar="COVERAGE",
+    )
+    classes: float | None = option(
+        None,
+        "Add columns in_CLASS: a set of classes that contains the true one for this share "
+        "of rows, for example 0.9. Classification only.",
+        "--set",
+        metavar="COVERAGE",
+    )
+    encoding: str | None = _encoding()
+    jobs: int = _jobs(1)
+    scheduler: str | None = _scheduler()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluate(Options):
     """Score a model on rows with the target: error rate, log-loss, AUC, RMSE, R2 ..."""
 
-    model: Model
-    data: Data
-    against: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MODEL",
-            help="Another model, such as the one before pruning: paired differences.",
-        ),
-    ] = None
-    target: OwnTarget = None
-    encoding: Encoding = None
-    jobs: Jobs = 1
+    model: str = _model()
+    data: str = _data()
+    against: str | None = option(
+        None,
+        "Second model, for example the one before pruning. Prints paired differences.",
+        metavar="MODEL",
+    )
+    target: str | None = _own_target()
+    encoding: str | None = _encoding()
+    jobs: int = _jobs(1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Export(Options):
     """Write a committee for other tools: .onnx, or .skops as a plain scikit-learn model."""
 
-    model: Model
-    output: Annotated[
-        str,
-        typer.Option("--output", "-o", help="Such as m.onnx; its ending decides."),
-    ]
+    model: str = _model()
+    output: str = option(..., "File to write: .onnx or .skops.", "--output", "-o")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Inspect(Options):
-    """Say what a model file holds: members, weights, columns, versions."""
+    """Show what a model file contains: members, weights, columns, versions."""
 
-    model: Model
+    model: str = _model()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report(Options):
-    """Write a page about a model on rows it has not seen: one HTML file."""
+    """Write an HTML page about a model on rows that it has not seen."""
 
-    model: Model
-    data: Data
-    output: Annotated[str, _PAGE]
-    target: OwnTarget = None
-    encoding: Encoding = None
-    jobs: Jobs = 1
+    model: str = _model()
+    data: str = _data()
+    output: str = option(..., *_PAGE)
+    target: str | None = _own_target()
+    encoding: str | None = _encoding()
+    jobs: int = _jobs(1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Demo(Options):
-    """Prune 25 unlike models and 100 trees on digits: a table, and a page."""
+    """Prune 25 different models and 100 trees on digits; print a table, write a page."""
 
-    output: Annotated[str, _PAGE] = "committee-demo.html"
-    seed: Seed = 0
-    jobs: Jobs = -1
+    output: str = option("committee-demo.html", *_PAGE)
+    seed: int = _seed()
+    jobs: int = _jobs(-1)
 
 
-COMMANDS: tuple[type[Options], ...] = (
-    Train,
-    Evaluate,
-    Prune,
-    Predict,
-    Inspect,
-    Report,
-    Export,
-    Demo,
-)
+COMMANDS = (Train, Evaluate, Prune, Predict, Inspect, Report, Export, Demo)

@@ -8,91 +8,78 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 
 from committee._progress import track
-from committee.shell.choices import CLASSIFICATION
-from committee.shell.dask_client import refuse_jobs, workers
-from committee.shell.errors import USAGE, ShellError, listed
-from committee.shell.file_parts import Part, as_chunks, files_of, is_for_dask, parts_of
-from committee.shell.options import Predict
+from committee.shell.messages import ShellError, UsageError, listed
+from committee.shell.options import CLASSIFICATION, Predict
 from committee.shell.table_model import Findings, TableModel, read_model
-from committee.shell.table_output import check_output, write_tables
-from committee.shell.tables import read_table
+from committee.shell.tables import (
+    check_output,
+    files_of,
+    is_for_dask,
+    read_table,
+    write_tables,
+)
 
 
 def predict(options: Predict) -> None:
     """Write a prediction for every row of a table."""
     output = options.output
     if options.as_json and output == "-":
-        raise ShellError(
-            "--json is about the run, and standard output has the predictions: give a "
-            "file for them with -o.",
-            USAGE,
+        raise UsageError(
+            "--json describes the run, but predictions go to standard output: give a "
+            "file for them with -o."
         )
     on_dask = is_for_dask(options.data, options.scheduler)
-    files = files_of(options.data) if on_dask else [options.data]
+    files = files_of(options.data)
     check_output(output, table=True, inputs=[options.model, *files])
-    if on_dask:
-        refuse_jobs(options.jobs)
     model = read_model(options.model)
-    if options.proba:
-        _check_proba(model, options.model)
-    if options.interval is not None:
-        _check_interval(model, options)
-    if options.classes is not None:
-        _check_set(model, options)
-    if "n_jobs" in model.last.get_params(deep=False):
-        model.last.set_params(n_jobs=options.jobs)
+    _check_columns(model, options)
+    model.use_jobs(options.jobs)
+    wanted = {n: getattr(options, n) for n in ("proba", "interval", "classes")}
     if on_dask:
-        findings = _on_workers(options, model, files)
+        findings = _on_workers(options, model, files, wanted)
         findings.note(options.messages)
     else:
-        X, findings = model.take(
-            read_table(options.data, model.words, options.encoding)
-        )
+        frame = read_table(options.data, model.words, options.encoding)
+        X, findings = model.take(frame)
         findings.note(options.messages)
-        table = predictions(model.estimator, X, **_wanted(options))
-        write_tables([table], output)
+        write_tables([predictions(model.estimator, X, **wanted)], output)
     if output != "-":
+        unseen = dict(findings.unseen)
         options.messages.result(
-            {
-                "output": output,
-                "rows": findings.n_rows,
-                "unseen_values": dict(findings.unseen),
-            }
+            {"output": output, "rows": findings.n_rows, "unseen_values": unseen}
         )
 
 
-def _on_workers(options: Predict, model: TableModel, files: list[str]) -> Findings:
-    """Let Dask's workers predict files, and write the tables in their order."""
-    parts, findings = parts_of(files, options.encoding), [Findings()]
-    # A bar would take standard output for itself.
+def _on_workers(
+    options: Predict, model: TableModel, files: list[str], wanted: dict[str, Any]
+) -> Findings:
+    """Predict files on Dask's workers, and write the tables in their order."""
+    from committee.shell.dask_client import refuse_jobs, workers
+    from committee.shell.dask_tables import as_chunks, parts_of
+
+    refuse_jobs(options.jobs)
+    parts, findings = parts_of(files, options.encoding), Findings()
+    # A progress bar would use standard output itself.
     shown = not options.quiet and options.output != "-"
 
     def tables(futures: list[Any]) -> Iterator[Any]:
+        nonlocal findings
         for _ in track(parts, len(parts), "predicting", shown):
-            table, found = futures.pop(0).result()  # workers forget it then
+            table, found = futures.pop(0).result()  # workers delete it then
             if found.n_rows:
-                findings[0] = findings[0].plus(found)
+                findings = findings.plus(found)
                 yield table
-        if not findings[0].n_rows:
+        if not findings.n_rows:
             raise ShellError(f"{listed(files)} have no rows.")
 
     with workers(options.scheduler, options.messages) as client:
-        predicted = as_chunks(parts).map(_predicted, model, _wanted(options))
+        predicted = as_chunks(parts).map(_predicted, model, wanted)
         write_tables(tables(client.compute(predicted.parts)), options.output)
-    return findings[0]
-
-
-def _wanted(options: Predict) -> dict[str, Any]:
-    """Return what a table is to hold beside the prediction."""
-    return {
-        "proba": options.proba,
-        "interval": options.interval,
-        "classes": options.classes,
-    }
+    return findings
 
 
 def _predicted(
-    part: Part, model: TableModel, wanted: dict[str, Any]
+    part: Any, model: TableModel, wanted: dict[str, Any]
 ) -> tuple[Any, Findings]:
     """Return the predictions of one part, None without rows."""
     frame = part.read(model.words)
@@ -111,10 +98,18 @@ def predictions(
     interval: float | None = None,
     classes: float | None = None,
 ) -> Any:
-    """Return a table with the column `prediction`, and `p_CLASS` for every class.
+    """Return a table with the column `prediction`.
 
-    For a coverage, as `interval`, there are also the columns `lower` and `upper`; as
-    `classes`, the columns `in_CLASS`, True for the classes of the row's set.
+    Parameters
+    ----------
+    estimator : fitted committee, pipeline or other model
+    X : rows as it takes them
+    proba : bool, default=False
+        Add the column `p_CLASS` for every class.
+    interval : float, default=None
+        Coverage of the interval in the columns `lower` and `upper`. None: no columns.
+    classes : float, default=None
+        Coverage of the sets in the columns `in_CLASS`, True for the classes of a set.
 
     Examples
     --------
@@ -143,52 +138,42 @@ def predictions(
     return DataFrame(table)
 
 
-def _check_interval(model: TableModel, options: Predict) -> None:
-    """Refuse intervals of a model that has none, before rows are read."""
-    if model.task == CLASSIFICATION:
-        raise ShellError(
-            f"'{options.model}' is a classifier: --interval is for numbers, --set and "
-            "--proba for classes."
-        )
-    _check_held_out(model, options, "interval", options.interval)
+def _check_columns(model: TableModel, options: Predict) -> None:
+    """Raise ShellError, before rows are read, for columns that the model cannot give."""
+    path, classifies = options.model, model.task == CLASSIFICATION
+    if options.proba and not classifies:
+        raise ShellError(f"'{path}' is a regressor: --proba is for classifiers.")
+    if options.proba and not hasattr(model.estimator, "predict_proba"):
+        raise ShellError(f"The classifier in '{path}' gives no probabilities.")
+    if options.interval is not None:
+        if classifies:
+            raise ShellError(
+                f"'{path}' is a classifier: --interval is for numbers, --set and "
+                "--proba for classes."
+            )
+        _check_coverage(model, path, "interval", options.interval)
+    if options.classes is not None:
+        if not classifies:
+            raise ShellError(
+                f"'{path}' is a regressor: --set is for classes, --interval for numbers."
+            )
+        _check_coverage(model, path, "set", options.classes)
 
 
-def _check_set(model: TableModel, options: Predict) -> None:
-    """Refuse sets of a model that has none, before rows are read."""
-    if model.task != CLASSIFICATION:
-        raise ShellError(
-            f"'{options.model}' is a regressor: --set is for classes, --interval for "
-            "numbers."
-        )
-    _check_held_out(model, options, "set", options.classes)
-
-
-def _check_held_out(
-    model: TableModel, options: Predict, name: str, coverage: float | None
-) -> None:
-    """Refuse a coverage that is none, and models without rows to measure it by."""
-    kind = "classifier" if name == "set" else "regressor"
+def _check_coverage(model: TableModel, path: str, name: str, coverage: float) -> None:
+    """Raise ShellError for a model without held-out rows, and for other coverages."""
     if not hasattr(model.last, f"predict_{name}"):
         raise ShellError(
-            f"The {kind} in '{options.model}' is no committee: --{name} needs one "
-            "of `committee train` or `committee prune`."
+            f"The model in '{path}' is not a committee: --{name} needs one of "
+            "`committee train` or `committee prune`."
         )
-    if not 0 < float(coverage or 0) < 1:
-        raise ShellError(
+    if not 0 < coverage < 1:
+        raise UsageError(
             f"--{name} must be a share above 0 and below 1, such as 0.9. Got "
-            f"{coverage:g}.",
-            USAGE,
+            f"{coverage:g}."
         )
     if not model.last.has_held_out_rows:
         raise ShellError(
-            f"'{options.model}' keeps no rows that its members have not seen: train it "
-            "from one table, with another generator than adaboost, or prune it."
+            f"'{path}' stores no rows that its members have not seen: train it from one "
+            "table, with another generator than adaboost, or prune it."
         )
-
-
-def _check_proba(model: TableModel, path: str) -> None:
-    """Refuse probabilities of a model that has none."""
-    if model.task != CLASSIFICATION:
-        raise ShellError(f"'{path}' is a regressor: --proba is for classifiers.")
-    if not hasattr(model.estimator, "predict_proba"):
-        raise ShellError(f"The classifier in '{path}' gives no probabilities.")

@@ -7,37 +7,30 @@ from typing import Any
 from committee.ensembles import roster_of
 from committee.members import Pool
 from committee.pruning import prune as prune_ensemble
-from committee.shell.choices import (
+from committee.shell.messages import ShellError, UsageError
+from committee.shell.options import (
     SCORES,
+    Prune,
     check_on_dask,
     known,
     make_combiner,
     scorer_name,
 )
-from committee.shell.dask_client import refuse_jobs, watched, workers
-from committee.shell.dask_tables import labelled_rows
-from committee.shell.errors import USAGE, ShellError
-from committee.shell.file_parts import files_of, is_for_dask, naming_files, parts_of
-from committee.shell.options import Prune
-from committee.shell.table_model import (
-    TableModel,
-    read_model,
-    write_model,
-)
-from committee.shell.table_output import check_output
+from committee.shell.table_model import TableModel, read_model, write_model
+from committee.shell.tables import check_output, files_of, is_for_dask
 
 _LIMITS = ("max_members", "max_bytes", "max_seconds", "within_se")
 
 
 def prune(options: Prune) -> None:
-    """Keep the members of a saved ensemble that matter, and save them."""
+    """Select the members of a saved ensemble that matter, and save them."""
     on_dask = is_for_dask(options.data, options.scheduler)
-    files = files_of(options.data) if on_dask else [options.data]
+    files = files_of(options.data)
     check_output(options.output, inputs=files)
     if not options.force:
-        advice = ", or --force to replace the model by what is left of it"
+        advice = ", or --force to replace the model by the pruned one"
         check_output(options.output, inputs=[options.model], advice=advice)
-    _combiner(options)  # a wrong name should not wait for the model
+    _combiner(options)  # raise for unknown names before the model is loaded
     if on_dask:
         _refuse_options(options)
     model = read_model(options.model, options.target, labelled=True)
@@ -45,7 +38,7 @@ def prune(options: Prune) -> None:
     small, n_rows = weigh(options, model, files)
     summary = small.summary()
     small.set_params(n_jobs=None)
-    kept = TableModel(small, model.columns, model.target, model.source)
+    kept = TableModel(small, model.schema, model.target, model.source)
     n_bytes = write_model(kept, options.output)
     options.messages.result(
         {
@@ -61,9 +54,9 @@ def prune(options: Prune) -> None:
 
 
 def _chosen(options: Prune, small: Any) -> Any:
-    """Return the committee within the limits, measured while its rows are there.
+    """Return the committee within the limits, with summary and path measured.
 
-    A file holds what was measured before: its page shows the summary and the path.
+    The rows are not in the file, so its page can only show what was measured before.
     """
     limits = {name: getattr(options, name) for name in _LIMITS}
     given = {name: limit for name, limit in limits.items() if limit is not None}
@@ -76,16 +69,13 @@ def _chosen(options: Prune, small: Any) -> Any:
 def _in_memory(options: Prune, model: TableModel, files: list[str]) -> tuple[Any, int]:
     """Return the small committee, and the number of rows."""
     X, y = model.read_labelled(files[0], options.messages, options.encoding)
-    if isinstance(getattr(model.last, "generator", None), Pool):
-        _refuse_rows_of_pool(options, model, X)
-    else:
-        _note_known_rows(options, model, X)
+    _check_rows(options, model, X)
     small = prune_ensemble(
         model.estimator,
         X,
         y,
         combiner=_combiner(options, model),
-        # Unless told, the library finds out whether members have seen these rows.
+        # By default, the library detects whether these are training rows.
         oob="auto" if options.oob is None else options.oob,
         n_jobs=options.jobs,
         verbose=not options.quiet,
@@ -95,8 +85,10 @@ def _in_memory(options: Prune, model: TableModel, files: list[str]) -> tuple[Any
 
 def _on_workers(options: Prune, model: TableModel, files: list[str]) -> tuple[Any, int]:
     """Return the small committee that Dask's workers found, and the number of rows."""
-    n_classes = None if model.classes is None else len(model.classes)
-    check_on_dask(_combiner_name(options), n_classes)
+    from committee.shell.dask_client import watched, workers
+    from committee.shell.dask_tables import labelled_rows, naming_files, parts_of
+
+    check_on_dask(_combiner_name(options), model.n_classes)
     combiner = _combiner(options, model)
     parts, messages = parts_of(files, options.encoding), options.messages
     with workers(options.scheduler, messages) as client:
@@ -109,66 +101,62 @@ def _on_workers(options: Prune, model: TableModel, files: list[str]) -> tuple[An
 
 
 def _combiner_name(options: Prune) -> str:
-    """Return the combiner that was asked for, or the one that can do what was."""
+    """Return the name of the combiner: --combiner, or greedy with --scoring."""
     if options.scoring is None:
         return options.combiner or "ep"
     if options.combiner not in (None, "greedy"):
-        raise ShellError(
-            f"--scoring is what --combiner greedy maximises, and {options.combiner} "
-            "has a criterion of its own: leave out one of the two.",
-            USAGE,
+        raise UsageError(
+            f"--scoring is the score that --combiner greedy maximises, but "
+            f"{options.combiner} has its own criterion: leave out one of the two."
         )
     return "greedy"
 
 
 def _combiner(options: Prune, model: TableModel | None = None) -> Any:
-    """Return the combiner, which for --scoring has to know the task."""
+    """Return the combiner; its --scoring is set if the model is given."""
     combiner = make_combiner(_combiner_name(options), options.seed)
     if options.scoring is not None:
         known(options.scoring, SCORES, "--scoring")
         if model is not None:
-            n_classes = None if model.classes is None else len(model.classes)
-            combiner.set_params(scoring=scorer_name(options.scoring, n_classes))
+            scoring = scorer_name(options.scoring, model.n_classes)
+            combiner.set_params(scoring=scoring)
     return combiner
 
 
-def _refuse_rows_of_pool(options: Prune, model: TableModel, X: Any) -> None:
-    """Refuse the training rows of unlike learners: all of them have seen all rows."""
-    if options.oob or (options.oob is None and _recognised(model, X) == "same"):
-        raise ShellError(
-            f"The learners of '{options.model}' have seen all rows of their table, and "
-            "train has chosen and weighed them already, on predictions of rows that "
-            "each had not seen. Give rows that the model was not trained on, without "
-            "--oob; or train trees that can be pruned by their own rows, with "
-            "--generator bagging."
+def _check_rows(options: Prune, model: TableModel, X: Any) -> None:
+    """Raise ShellError for the training rows of a pool; note what look like others'."""
+    if isinstance(getattr(model.last, "generator", None), Pool):
+        if options.oob or (options.oob is None and _recognised(model, X) == "same"):
+            raise ShellError(
+                f"The learners of '{options.model}' have seen all rows of their table, "
+                "and train has chosen and weighed them already, by cross-fitting. Give "
+                "rows that the model was not trained on, without --oob; or train trees "
+                "with --generator bagging, which can be pruned on their training rows."
+            )
+        return
+    if options.oob or not model.is_source(options.data, len(X)):
+        return
+    if options.oob is False or _recognised(model, X) is None:
+        options.messages.note(
+            f"'{options.data}' has the name and the number of rows of the table that "
+            "the model was trained on: if these are its rows, give --oob, because the "
+            "members were fitted to them."
         )
 
 
-def _note_known_rows(options: Prune, model: TableModel, X: Any) -> None:
-    """Say that these look like training rows, unless the library finds out."""
-    if options.oob or not model.is_source(options.data, len(X)):
-        return
-    if options.oob is None and _recognised(model, X) is not None:
-        return
-    options.messages.note(
-        f"'{options.data}' has the name and the number of rows of the table that the "
-        "model was trained on: if these are its rows, give --oob, for members know "
-        "them by heart."
-    )
-
-
 def _recognised(model: TableModel, X: Any) -> str | None:
-    """Return "same", "another order" or "others"; None where members cannot tell."""
+    """Return "same", "another order" or "others"; None if members cannot tell."""
     roster = roster_of(model.estimator)
     return None if roster.recognise is None else roster.recognise(roster.prepared(X))
 
 
 def _refuse_options(options: Prune) -> None:
-    """Refuse what is for a table in memory."""
+    """Raise ShellError for options of tables in memory."""
+    from committee.shell.dask_client import refuse_jobs
+
     refuse_jobs(options.jobs)
     if options.oob:
-        raise ShellError(
+        raise UsageError(
             "--oob is for a table in memory, the one that the model was trained on. On "
-            "Dask, give rows that the model has not seen, without --oob.",
-            USAGE,
+            "Dask, give rows that the model has not seen, without --oob."
         )

@@ -1,25 +1,18 @@
-"""committee report: a model and rows in, a page to look at out."""
+"""committee report: a model and rows in, an HTML page out."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from committee.reporting import report as write_page
-from committee.shell.errors import USAGE, ShellError
-from committee.shell.file_parts import is_for_dask
 from committee.shell.options import Report
 from committee.shell.table_model import read_model, source_name
-from committee.shell.table_output import PAGE, check_output
+from committee.shell.tables import PAGE, check_one_file, check_output
 
 
 def report(options: Report) -> None:
     """Write a page about a saved ensemble on the rows of a table."""
-    if is_for_dask(options.data):
-        raise ShellError(
-            "A page is made from rows in memory: give one file instead of "
-            f"'{options.data}'.",
-            USAGE,
-        )
+    check_one_file(options.data, "report")
     check_output(options.output, inputs=[options.model, options.data], endings=PAGE)
     model = read_model(options.model, options.target, labelled=True)
     X, y = model.read_labelled(options.data, options.messages, options.encoding)

@@ -1,10 +1,9 @@
-"""A model in a file, with the facts about its table; its view of other tables."""
+"""A model file with the schema of its table; other tables as the model takes them."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from glob import has_magic
 from pathlib import Path
@@ -15,23 +14,27 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 
 from committee.persistence import ModelFileError, load, read_metadata, save
-from committee.shell.choices import CLASSIFICATION, REGRESSION
-from committee.shell.columns import ROW_NUMBERS, Columns
+from committee.pruning.summary import summary_of
 from committee.shell.encoding import unseen
-from committee.shell.errors import USAGE, ShellError, listed
-from committee.shell.messages import Messages
-from committee.shell.tables import read_table
-from committee.shell.target import (
+from committee.shell.messages import Messages, ShellError, UsageError, listed
+from committee.shell.options import CLASSIFICATION, REGRESSION
+from committee.shell.schema import (
+    ROW_NUMBERS,
+    Schema,
     as_target,
     note_unlabelled,
     refuse_constant,
     split_target,
 )
+from committee.shell.tables import read_table
+
+#: Errors that `committee train` stores: of a table in memory, and of one on Dask.
+_ERRORS = ("held_out_error", "leave_one_out_error")
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What is good to know about rows that a model predicts.
+    """Facts about the rows of a table that a model predicts.
 
     Attributes
     ----------
@@ -39,9 +42,9 @@ class Findings:
     numbered : bool
         Whether a column of row numbers is left out.
     unseen : Counter
-        Rows of each text column with values that were not there in training.
+        For each column of text, the rows with values that were not in training.
     n_unlabelled : int
-        Rows without a target, which are not among them.
+        Further rows, without a target.
     """
 
     n_rows: int = 0
@@ -50,7 +53,7 @@ class Findings:
     n_unlabelled: int = 0
 
     def plus(self, other: Findings) -> Findings:
-        """Return what is good to know about the rows of both."""
+        """Return the facts about the rows of both."""
         return Findings(
             self.n_rows + other.n_rows,
             self.numbered or other.numbered,
@@ -59,74 +62,94 @@ class Findings:
         )
 
     def note(self, messages: Messages) -> None:
-        """Print it."""
+        """Print notes about row numbers and unseen values."""
         if self.numbered:
             messages.note(ROW_NUMBERS)
         for name, count in self.unseen.items():
             rows = "row" if count == 1 else "rows"
             messages.note(
                 f"the column {name!r} has values in {count} {rows} that were not there "
-                "in training; they count as none of the known ones."
+                "in training; they count as none of the known values."
             )
 
 
 @dataclass(frozen=True)
 class TableModel:
-    """A fitted model, and what is known about the table it came from.
+    """A fitted model, and the facts about its training table.
 
     Attributes
     ----------
     estimator : fitted estimator
-        A committee, a pipeline with one at its end, or what somebody else saved.
-    columns : Columns
+        A committee, a pipeline that ends in one, or another model.
+    schema : Schema
     target : str or None
     source : dict or None
-        File name without its folder, or pattern with its last one, and number of
-        rows of the training table.
+        Name, number of rows and error of the training table; see `source_name`.
     description : dict
-        What the file says about itself.
+        The metadata of the file.
     """
 
     estimator: Any
-    columns: Columns
+    schema: Schema
     target: str | None = None
     source: dict[str, Any] | None = None
     description: dict[str, Any] = field(default_factory=dict)
 
     @property
     def task(self) -> str:
-        """The task that the estimator was trained for."""
+        """The task of the estimator."""
         return CLASSIFICATION if is_classifier(self.estimator) else REGRESSION
 
     @property
     def classes(self) -> Any:
-        """The labels that the estimator knows, None for regression."""
+        """The class labels of the estimator, None for regression."""
         return getattr(self.estimator, "classes_", None)
 
     @property
+    def n_classes(self) -> int | None:
+        """K, None for regression."""
+        return None if self.classes is None else len(self.classes)
+
+    @property
     def last(self) -> Any:
-        """The committee, or whatever stands at the end of the pipeline."""
+        """The committee, or the last step of another pipeline."""
         is_pipeline = isinstance(self.estimator, Pipeline)
         return self.estimator[-1] if is_pipeline else self.estimator
 
     @property
     def words(self) -> list[str]:
-        """Columns to read as text: the target too where labels are text."""
+        """Columns to read as text; the target too if labels are text."""
         labels = self.classes is not None and self.classes.dtype.kind in "UO"
         target = [self.target] if labels and self.target else []
-        return [*self.columns.reading.texts, *target]
+        return [*self.schema.column_types.as_written, *target]
+
+    @property
+    def training_errors(self) -> dict[str, float | None]:
+        """The errors that `committee train` printed, None where unknown or outdated.
+
+        They are not the errors of a committee that was pruned since.
+        """
+        pruned = summary_of(self.last) is not None
+        found = {} if pruned or self.source is None else self.source
+        errors = {name: found.get(name) for name in _ERRORS}
+        return {n: e if isinstance(e, float) else None for n, e in errors.items()}
+
+    def use_jobs(self, n_jobs: int) -> None:
+        """Set the number of members that predict in parallel, if the model has any."""
+        if "n_jobs" in self.last.get_params(deep=False):
+            self.last.set_params(n_jobs=n_jobs)
 
     def take(self, frame: Any) -> tuple[Any, Findings]:
-        """Return the rows of a DataFrame as the estimator takes them, and findings."""
-        X = self.columns.take(frame)
-        new = unseen(self._transformer(), X) if self.columns.words else {}
-        numbered = bool(self.columns.numbering(frame))
+        """Return X, the rows of a DataFrame as the estimator takes them, and findings."""
+        X = self.schema.take(frame)
+        new = unseen(self._transformer(), X) if self.schema.words else {}
+        numbered = bool(self.schema.row_numbers(frame))
         return X, Findings(len(frame), numbered, Counter(new))
 
     def take_labelled(self, frame: Any) -> tuple[Any, Any, Findings]:
         """Return X, y and findings of a DataFrame with the target."""
-        n_rows = len(frame)
-        frame, column = split_target(frame, str(self.target), self.columns.reading)
+        n_rows, types = len(frame), self.schema.column_types
+        frame, column = split_target(frame, str(self.target), types)
         y = as_target(column, self.task)
         if self.classes is not None:
             strange = {str(label) for label in y[~np.isin(y, self.classes)]}
@@ -142,32 +165,32 @@ class TableModel:
     def read_labelled(
         self, data: str, messages: Messages, encoding: str | None = None
     ) -> tuple[Any, Any]:
-        """Return X and y of a file with the target, after notes about them."""
+        """Return X and y of a file with the target, after printing notes about them."""
         from pandas import Series
 
-        frame = read_table(data, self.words, encoding)
-        X, y, findings = self.take_labelled(frame)
+        X, y, findings = self.take_labelled(read_table(data, self.words, encoding))
         refuse_constant(Series(y, name=self.target), len(y))
         note_unlabelled(findings.n_unlabelled, str(self.target), messages)
         findings.note(messages)
         return X, y
 
     def is_source(self, data: str, n_rows: int) -> bool:
-        """Whether a table has the name and number of rows of the training table."""
+        """Return True if a table has the name and number of rows of the training table."""
         source = self.source or {}
         known = source.get("file"), source.get("rows")
         return data != "-" and known == (source_name(data), n_rows)
 
     def note_known_rows(self, data: str, n_rows: int, messages: Messages) -> None:
-        """Say that a model is judged on what look like its training rows."""
+        """Print a note if a model is evaluated on what look like its training rows."""
         if self.is_source(data, n_rows):
             messages.note(
                 f"'{data}' has the name and the number of rows of the table that the "
-                "model was trained on: on the same rows it looks better than it is."
+                "model was trained on. On its training rows a model looks better than "
+                "it is."
             )
 
     def _transformer(self) -> Any:
-        """Return what turns the columns of a table into numbers."""
+        """Return the first transformer of the pipeline, None without one."""
         before = (
             self.estimator[:-1]
             if isinstance(self.estimator, Pipeline)
@@ -181,16 +204,16 @@ class TableModel:
 def read_model(
     path: str, target: str | None = None, *, labelled: bool = False
 ) -> TableModel:
-    """Load a model that can predict, safely.
+    """Load a classifier or regressor; no code in the file is run.
 
     Parameters
     ----------
     path : str
         A file of `committee train`, `committee prune`, `committee.save` or skops.
-    target : str, optional
-        The column to predict, where it is not the one the model was trained for.
+    target : str, default=None
+        The column to predict. None: the target of the training table.
     labelled : bool, default=False
-        Whether the target must be known.
+        Whether to raise ShellError if the target is not known.
     """
     estimator, description = load(path), read_metadata(path)
     if not (is_classifier(estimator) or is_regressor(estimator)):
@@ -201,25 +224,25 @@ def read_model(
     facts = _table_facts(description.get("metadata") or {}, path)
     target = target or facts.get("target")
     if labelled and target is None:
-        raise ShellError(f"'{path}' does not name its target: give --target.", USAGE)
+        raise UsageError(f"'{path}' does not name its target: give --target.")
     columns = facts.get("columns") or {
         "names": list(map(str, getattr(estimator, "feature_names_in_", ()))),
         "width": getattr(estimator, "n_features_in_", None),
     }
     source = facts.get("source")
-    return TableModel(estimator, Columns(**columns), target, source, description)
+    return TableModel(estimator, Schema(**columns), target, source, description)
 
 
 def _table_facts(metadata: dict[str, Any], path: str) -> dict[str, Any]:
-    """Return target, columns and source, as `write_model` has written them.
+    """Return target, columns and source as `write_model` stores them.
 
-    Who calls `committee.save` may keep other things under these names: such are left
-    alone.
+    Callers of `committee.save` may keep other things under one of these names, which are
+    ignored. If all three names are there, the file is the shell's: raise ModelFileError.
     """
     columns, source = metadata.get("columns"), metadata.get("source")
     sound = {
         "target": isinstance(metadata.get("target"), str | None),
-        "columns": columns is None or _are_columns(columns),
+        "columns": columns is None or _is_schema(columns),
         "source": source is None
         or (isinstance(source, dict) and isinstance(source.get("rows"), int)),
     }
@@ -232,40 +255,34 @@ def _table_facts(metadata: dict[str, Any], path: str) -> dict[str, Any]:
     return {name: metadata.get(name) for name in sound if name not in wrong}
 
 
-def _are_columns(columns: Any) -> bool:
-    """Whether these are the fields of `Columns`."""
+def _is_schema(facts: Any) -> bool:
+    """Return True if these are the fields of a `Schema`, with the right types."""
+    try:
+        schema = Schema(**facts)
+        lists = [schema.names, schema.words or [], *schema.gaps.values()]
+        names = [name for some in lists for name in some] + list(schema.types.values())
+    except (TypeError, AttributeError):
+        return False
+    strings = all(isinstance(name, str) for name in names)
     return (
-        isinstance(columns, dict)
-        and "names" in columns
-        and columns.keys() <= {"names", "words", "width", "formats", "gaps"}
-        and isinstance(columns.get("width"), int | None)
-        and _are_names(columns["names"])
-        and _are_names(columns.get("words") or [])
-        and _are_by_name(columns.get("formats", {}), lambda f: isinstance(f, str))
-        and _are_by_name(columns.get("gaps", {}), _are_names)
+        strings
+        and all(isinstance(some, list) for some in lists)
+        and isinstance(schema.width, int | None)
     )
-
-
-def _are_names(names: Any) -> bool:
-    return isinstance(names, list) and all(isinstance(name, str) for name in names)
-
-
-def _are_by_name(facts: Any, is_fact: Callable[[Any], bool]) -> bool:
-    return isinstance(facts, dict) and all(map(is_fact, facts.values()))
 
 
 def write_model(model: TableModel, path: str) -> int:
     """Save a model with the facts about its table; return the bytes of the file."""
-    columns = None if model.columns.words is None else asdict(model.columns)
+    columns = None if model.schema.words is None else asdict(model.schema)
     facts = {"columns": columns, "target": model.target, "source": model.source}
     save(model.estimator, path, metadata=facts)
     return os.path.getsize(path)
 
 
 def source_name(path: str) -> str:
-    """Return what is kept about a table: its name, and not where it was.
+    """Return the name of a table without its folder, which stays private.
 
-    A pattern keeps one folder, since `*.csv` alone would say nothing.
+    A pattern keeps its last folder, since `*.csv` alone would mean little.
 
     Examples
     --------

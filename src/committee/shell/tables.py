@@ -1,12 +1,13 @@
-"""Tables to read: CSV, Parquet and JSON lines, compressed or not, files or streams.
+"""Tables in files: read CSV, Parquet and JSON lines, write CSV and Parquet.
 
-pyarrow reads: it refuses rows with too few or too many fields, and takes a column for
-text if one value is. What is decided here is what a first look at the bytes shows.
+pyarrow reads: it refuses rows with too few or too many fields, and reads a column as text
+if one value is text. The format and the compression follow from the first bytes.
 """
 
 from __future__ import annotations
 
 import bz2
+import glob
 import gzip
 import io
 import lzma
@@ -15,24 +16,26 @@ import re
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
+from committee._files import replaced_atomically
 from committee._install import how_to_install
-from committee.shell.errors import USAGE, ShellError, listed
+from committee.shell.messages import ShellError, UsageError, listed
 
-#: What a CSV file writes where it has no value. "None" is a word: it names a class
-#: of some well-known data sets.
+#: Missing values of CSV. "None" is a word: it is a class of some well-known data sets.
 MISSING = ("", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "?")
 
-#: The marks of UTF-16, what may stand before an object of JSON, and some advice.
+#: Byte-order marks of UTF-16, and bytes that may precede an object of JSON.
 _UTF_16, _BLANK = (b"\xff\xfe", b"\xfe\xff"), b"\xef\xbb\xbf \t\r\n"
-_TRY = "Name what it is, such as --encoding latin-1 or cp1252."
+_TRY = "Give its encoding, for example --encoding latin-1 or cp1252."
 
-#: Bytes of CSV that pyarrow parses at once: no row may be longer.
+#: Bytes of CSV that pyarrow parses at once: the longest row.
 _BLOCK = 1 << 26
 
-#: The first bytes of compressed data, and what takes the compression off.
+#: First bytes of compressed data, and the function that decompresses it.
 _DECOMPRESS: dict[bytes, Callable[[bytes], bytes]] = {
     b"\x1f\x8b": gzip.decompress,
     b"BZh": bz2.decompress,
@@ -41,10 +44,24 @@ _DECOMPRESS: dict[bytes, Callable[[bytes], bytes]] = {
         pyarrow().CompressedInputStream(pyarrow().BufferReader(data), "zstd").read()
     ),
 }
+#: Endings of compressed text, and the function that compresses it.
+_COMPRESS: dict[str, Callable[[Any], Any]] = {
+    ".gz": lambda file: gzip.GzipFile(fileobj=file, mode="wb"),
+    ".bz2": lambda file: bz2.BZ2File(file, "wb"),
+    ".xz": lambda file: lzma.LZMAFile(file, "wb"),  # noqa: SIM115
+    # pyarrow closes the file that it writes to, so it gets another handle.
+    ".zst": lambda file: pyarrow().CompressedOutputStream(
+        os.fdopen(os.dup(file.fileno()), "wb"), "zstd"
+    ),
+}
+_SEPARATORS = {".csv": ",", ".txt": ",", ".tsv": "\t", ".tab": "\t"}
+
+#: Endings of a model, and of a page.
+MODEL, PAGE = (".skops",), (".html", ".htm")
 
 
 def pyarrow() -> Any:
-    """Return pyarrow, or say how to get it and pandas."""
+    """Return pyarrow. Raise ShellError if it or pandas is not installed."""
     try:
         import pandas  # noqa: F401
         import pyarrow
@@ -56,25 +73,91 @@ def pyarrow() -> Any:
     return pyarrow
 
 
+# --- which files ------------------------------------------------------------------------
+
+
+def is_for_dask(data: str, scheduler: str | None = None) -> bool:
+    """Return True for a pattern, a folder, or any table if there is a scheduler."""
+    if scheduler is not None and data == "-":
+        raise UsageError(
+            "Dask's workers cannot read standard input: give a file or a pattern with "
+            "--scheduler."
+        )
+    return scheduler is not None or _is_pattern(data) or os.path.isdir(data)
+
+
+def check_one_file(data: str, command: str) -> None:
+    """Raise ShellError if a command that reads rows into memory gets many files."""
+    if is_for_dask(data):
+        raise UsageError(
+            f"{command} reads rows into memory: give one file instead of '{data}'."
+        )
+
+
+def files_of(data: str) -> list[str]:
+    """Return the files of a table in the order of their names, numbers by value.
+
+    Parameters
+    ----------
+    data : str
+        A file, a pattern, or a folder of Parquet files.
+    """
+    pattern = data
+    if os.path.isdir(data):
+        pattern = os.path.join(glob.escape(data), "*.parquet")
+    elif not _is_pattern(data):
+        return [data]
+    # Names such as _SUCCESS and _metadata are not tables.
+    files = [
+        name
+        for name in glob.glob(pattern, recursive=True)
+        if os.path.isfile(name) and not Path(name).name.startswith("_")
+    ]
+    if not files and pattern != data:
+        raise UsageError(
+            f"The folder '{data}' has no files *.parquet: give a pattern in quotes, "
+            f"such as '{os.path.join(data, '*.csv')}'."
+        )
+    if not files:
+        raise UsageError(
+            f"No file matches '{data}': check its folder and its ending; files must be "
+            "on this machine or on a shared disk."
+        )
+    return sorted(files, key=_by_number)
+
+
+def _is_pattern(data: str) -> bool:
+    return glob.has_magic(data) and not os.path.exists(data)
+
+
+def _by_number(name: str) -> list[tuple[int, str]]:
+    """Return a sort key that puts part-10 after part-2."""
+    pieces = re.split(r"(\d+)", name)
+    return [(int(p), "") if p.isdecimal() else (-1, p) for p in pieces]
+
+
+# --- reading ----------------------------------------------------------------------------
+
+
 def read_table(
     path: str, words: Sequence[str] = (), encoding: str | None = None
 ) -> Any:
     r"""Return the rows of a file as a pandas DataFrame.
 
-    What the file is, and how it is compressed, is read off its first bytes. Dates are
-    datetimes, times of day and durations are timedeltas; what other words may mean is
-    found out by `reading`.
+    Dates are datetimes, times of day and durations are timedeltas. See `column_types`
+    for types of text.
 
     Parameters
     ----------
     path : str
         A file of CSV, Parquet or JSON lines, plain or as .gz, .bz2, .xz, .zst; "-" for
-        standard input. CSV is text with a header; its separator, one of comma,
-        semicolon, tab and bar, is the one that the header has most of.
+        standard input. CSV has a header. Its separator is the most frequent one of
+        comma, semicolon, tab and bar in the header.
     words : sequence of str
-        Columns that hold text, even where it looks like numbers.
-    encoding : str, optional
-        Of text, such as latin-1; UTF-8 unless given, or UTF-16 with its mark.
+        Columns to read as text, even if it looks like numbers.
+    encoding : str, default=None
+        Text encoding, for example latin-1. None: UTF-8, or UTF-16 if there is a
+        byte-order mark.
 
     Returns
     -------
@@ -103,21 +186,19 @@ def read_table(
 def read_rows(
     path: str, name: str, words: Sequence[str] = (), encoding: str | None = None
 ) -> Any:
-    """Return the rows of a file, if any, as `read_table` does; errors call it `name`.
+    """Return the rows of a file, if any; see `read_table`. Errors call the file `name`.
 
-    `attrs["decimal"]` of the frame is what separates decimals.
+    `attrs["decimal"]` of the frame is the decimal separator.
     """
     pyarrow()
     with _opened(path) as file:
         stream = _decompressed(file, name)
-        head = stream.read(1 << 16)
-        stream.seek(0)
+        head = _first_bytes(stream)
         if head.startswith(b"PAR1"):
             return as_frame(_read_parquet(stream, name), name)
         if encoding is not None or head.startswith(_UTF_16):
             stream = _as_utf_8(stream, encoding or "utf-16", name)
-            head = stream.read(1 << 16)
-            stream.seek(0)
+            head = _first_bytes(stream)
         if not head.strip():
             raise ShellError(f"{name} is empty.")
         if b"\0" in head or head.startswith(b"PK\x03\x04"):
@@ -134,16 +215,16 @@ def read_rows(
 
 
 def as_frame(table: Any, name: str) -> Any:
-    """Return an Arrow table as a DataFrame of numbers, booleans and text."""
+    """Return an Arrow table as a DataFrame of numbers, booleans, text and times."""
     twins = [twin for twin, n in Counter(table.schema.names).items() if n > 1]
     if twins:
         raise ShellError(
             f"{name} has more than one column named {listed(twins)}: give every "
-            "column a name of its own."
+            "column its own name."
         )
     columns = [_simplified(column) for column in table.columns]
     fields = zip(table.schema.names, (column.type for column in columns), strict=True)
-    # The metadata of Parquet tell pandas which column is the index, if any.
+    # The metadata of Parquet name the column that is the index of pandas, if any.
     schema = pyarrow().schema(list(fields), metadata=table.schema.metadata)
     frame = pyarrow().Table.from_arrays(columns, schema=schema).to_pandas()
     frame.columns = frame.columns.map(str)
@@ -153,7 +234,7 @@ def as_frame(table: Any, name: str) -> Any:
 def _simplified(column: Any) -> Any:
     """Return decimals, gaps and categories as numbers and text; times as durations.
 
-    Lists and the like stay as they are: a model may have no need of them.
+    Lists and the like are unchanged: a model may not need them.
     """
     pa = pyarrow()
     is_a, kind = pa.types, column.type
@@ -217,10 +298,10 @@ def _read_csv(stream: Any, separator: str, name: str, words: Sequence[str]) -> A
         try:
             table = read(threads=True)
         except pa.ArrowInvalid:
-            # With threads, errors do not know the number of their row.
+            # Errors of the reader with threads lack the number of the row.
             stream.seek(0)
             table = read(threads=False)
-        # An empty name is what pandas writes above row numbers, and reads like this.
+        # pandas writes row numbers under an empty name, and reads it like this.
         names = [n.strip() or f"Unnamed: {i}" for i, n in enumerate(table.schema.names)]
     except UnicodeDecodeError as error:
         raise ShellError(f"{name} is not UTF-8 text: {error}. {_TRY}") from error
@@ -251,17 +332,16 @@ def _as_utf_8(stream: Any, encoding: str, name: str) -> Any:
     try:
         return io.BytesIO(stream.read().decode(encoding).encode())
     except LookupError as error:
-        raise ShellError(
+        raise UsageError(
             f"--encoding must be one that Python knows, such as latin-1, cp1252 or "
-            f"utf-16. Got {encoding!r}.",
-            USAGE,
+            f"utf-16. Got {encoding!r}."
         ) from error
     except UnicodeError as error:
         raise ShellError(f"{name} is not text in {encoding}: {error}.") from error
 
 
 def _ends_in_quotes(stream: Any, table: Any) -> bool:
-    """Whether the last field is a quote that never ends: it may have eaten rows."""
+    """Return True if the last field is a quote that never ends, perhaps of many rows."""
     last = table.column(table.num_columns - 1)[-1].as_py() if len(table) else None
     raw = b'"' + str(last).encode()
     if last is None or stream.seek(0, os.SEEK_END) < len(raw):
@@ -273,7 +353,7 @@ def _ends_in_quotes(stream: Any, table: Any) -> bool:
 def _trimmed(column: Any, *, points: bool) -> Any:
     """Return text without the blanks behind separators.
 
-    Where commas are decimal, text that is all numbers with `points` is numbers too.
+    Where commas are decimal, text that consists of numbers with `points` is numbers too.
     """
     pa = pyarrow()
     if not pa.types.is_string(column.type):
@@ -287,7 +367,7 @@ def _trimmed(column: Any, *, points: bool) -> Any:
 
 
 def _separator(head: bytes) -> str:
-    """Return what the header has most of, outside of quotes; a comma in doubt."""
+    """Return the most frequent separator of the header outside quotes, or a comma."""
     header = head.decode("utf-8", "replace").lstrip("\ufeff\r\n").splitlines()[0]
     bare = re.sub(r'"[^"]*"', "", header)
     return max(",;\t|", key=bare.count)
@@ -304,10 +384,16 @@ def _opened(path: str) -> Any:
         return io.BytesIO(file.read())
 
 
+def _first_bytes(stream: Any) -> bytes:
+    """Return the first bytes of a stream, and rewind it."""
+    head: bytes = stream.read(1 << 16)
+    stream.seek(0)
+    return head
+
+
 def _decompressed(file: Any, name: str) -> Any:
     """Return the stream without its compression, if it has one."""
-    head = file.read(8)
-    file.seek(0)
+    head = _first_bytes(file)
     for magic, decompress in _DECOMPRESS.items():
         if head.startswith(magic):
             try:
@@ -315,3 +401,121 @@ def _decompressed(file: Any, name: str) -> Any:
             except (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error) as error:
                 raise ShellError(f"{name} is damaged: {error}.") from error
     return file
+
+
+# --- writing ----------------------------------------------------------------------------
+
+
+def check_output(
+    path: str,
+    *,
+    table: bool = False,
+    inputs: Sequence[str] = (),
+    endings: Sequence[str] = MODEL,
+    advice: str = "",
+) -> None:
+    """Raise ShellError, before any work is done, if a file cannot be written.
+
+    Parameters
+    ----------
+    path : str
+    table : bool, default=False
+        Whether it is a table, which has its own endings and may go to standard output.
+    inputs : sequence of str
+        Files that are read, and that the output must not replace.
+    endings : sequence of str
+        Allowed endings of a file that is not a table.
+    advice : str
+        End of the message if the output would replace an input.
+    """
+    if path == "-":
+        if table:
+            return
+        raise UsageError("The result goes to a file: give its name with -o.")
+    if table:
+        _text_format(path)
+    target = Path(path)
+    if target.exists() and not target.is_file():
+        raise UsageError(f"'{path}' is not a file that could be replaced.")
+    for name in inputs:
+        there = name != "-" and target.exists() and os.path.exists(name)
+        if there and os.path.samefile(path, name):
+            raise UsageError(
+                f"The output '{path}' is the file '{name}' that is read: it would be "
+                f"lost. Give another name with -o{advice}."
+            )
+    if not table and not path.lower().endswith(tuple(endings)):
+        raise UsageError(f"The output '{path}' must end in {' or '.join(endings)}.")
+    folder = target.parent
+    if not folder.is_dir():
+        raise UsageError(f"There is no folder '{folder}' to write '{path}' in.")
+    if not os.access(folder, os.W_OK):
+        raise ShellError(f"The folder '{folder}' cannot be written to.")
+
+
+def write_tables(frames: Iterable[Any], path: str) -> None:
+    """Write DataFrames with the same columns below each other, one at a time.
+
+    An existing file is replaced when the new one is complete.
+
+    Parameters
+    ----------
+    frames : iterable of DataFrame
+        At least one.
+    path : str
+        Ends in .csv, .tsv or .parquet; text may be compressed: .csv.gz, .csv.bz2,
+        .csv.xz, .csv.zst. "-" is CSV on standard output.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from committee.shell.tables import write_tables
+    >>> write_tables((pd.DataFrame({"prediction": [p]}) for p in (0.5, 2.0)), "-")
+    prediction
+    0.5
+    2.0
+    """
+    if path == "-":
+        sys.stdout.writelines(_as_csv(frames, ","))
+        return
+    separator, compress = _text_format(path)
+    with replaced_atomically(path) as file:
+        if separator is None:
+            _write_parquet(frames, file)
+            return
+        with compress(file) as compressed:
+            for text in _as_csv(frames, separator):
+                compressed.write(text.encode())
+
+
+def _as_csv(frames: Iterable[Any], separator: str) -> Iterator[str]:
+    """Yield the text of each table; only the first has a header."""
+    how = {"sep": separator, "index": False, "lineterminator": "\n"}
+    for number, frame in enumerate(frames):
+        yield frame.to_csv(header=number == 0, **how)
+
+
+def _write_parquet(frames: Iterable[Any], file: Any) -> None:
+    """Write each table as a row group, with the types of the first."""
+    from pyarrow.parquet import ParquetWriter
+
+    tables = (pyarrow().Table.from_pandas(f, preserve_index=False) for f in frames)
+    first = next(tables)
+    with ParquetWriter(file, first.schema) as writer:
+        writer.write_table(first)
+        for table in tables:
+            writer.write_table(table)
+
+
+def _text_format(path: str) -> tuple[str | None, Callable[[Any], Any]]:
+    """Return the separator, None for Parquet, and the function that compresses."""
+    outer = Path(path).suffix.lower()
+    if outer in (".parquet", ".pq"):
+        return None, nullcontext
+    ending = Path(Path(path).stem).suffix.lower() if outer in _COMPRESS else outer
+    if ending not in _SEPARATORS:
+        raise UsageError(
+            f"The output '{path}' must end in .csv, .tsv or .parquet (.csv.gz, "
+            ".csv.bz2, .csv.xz, .csv.zst for compressed text)."
+        )
+    return _SEPARATORS[ending], _COMPRESS.get(outer, nullcontext)

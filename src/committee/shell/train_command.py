@@ -10,7 +10,9 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from committee.committee import CommitteeClassifier, CommitteeRegressor
-from committee.shell.choices import (
+from committee.shell.encoding import TableEncoding
+from committee.shell.messages import UsageError, columns
+from committee.shell.options import (
     CLASSIFICATION,
     GENERATORS,
     MEASURES,
@@ -18,55 +20,45 @@ from committee.shell.choices import (
     POOL,
     PRESETS,
     TASKS,
+    Train,
     check_on_dask,
     known,
     make_combiner,
     make_estimator,
     make_generator,
 )
-from committee.shell.dask_client import refuse_jobs, watched, workers
-from committee.shell.dask_tables import training_rows
-from committee.shell.encoding import TableEncoding
-from committee.shell.errors import USAGE, ShellError
-from committee.shell.file_parts import files_of, is_for_dask, naming_files, parts_of
-from committee.shell.messages import columns
-from committee.shell.options import Train
-from committee.shell.pool_training import fit_pool, shares_of
-from committee.shell.table_look import TableLook, asked_columns
+from committee.shell.schema import TableLook, asked_columns, split_target
 from committee.shell.table_model import TableModel, source_name, write_model
-from committee.shell.table_output import check_output
-from committee.shell.tables import read_table
-from committee.shell.target import split_target
+from committee.shell.tables import check_output, files_of, is_for_dask, read_table
 
 
 def train(options: Train) -> None:
     """Train a committee on a table and save it."""
     start = time.monotonic()
     on_dask = is_for_dask(options.data, options.scheduler)
-    files = files_of(options.data) if on_dask else [options.data]
+    files = files_of(options.data)
     check_output(options.output, inputs=files)
     options = settled(options, on_dask=on_dask)
-    # Wrong names should not wait for a long table.
+    # Raise for unknown names before a long table is read.
     _committee(options, options.task or CLASSIFICATION)
     fit = _fit_on_workers if on_dask else _fit_in_memory
     encoding, committee, n_rows, errors = fit(options, files, start)
-    # Whoever loads it has cores of their own.
+    # Settings of this run are not stored in the file.
     committee.set_params(n_jobs=None, verbose=False)
     pipeline = Pipeline([("columns", encoding.transformer), ("committee", committee)])
     source = {"file": source_name(options.data), "rows": n_rows, **errors}
-    model = TableModel(pipeline, encoding.columns, options.target, source)
+    model = TableModel(pipeline, encoding.schema, options.target, source)
     n_bytes = write_model(model, options.output)
-    shares = shares_of(committee)
+    shares = _shares(committee, options)
+    weights = getattr(committee.combiner_, "weights_", committee.members_)
     options.messages.result(
         {
             "model": options.output,
             "task": encoding.task,
             "target": options.target,
             "rows": n_rows,
-            "columns": len(encoding.columns.names),
-            "members": len(
-                getattr(committee.combiner_, "weights_", committee.members_)
-            ),
+            "columns": len(encoding.schema.names),
+            "members": len(weights),
             "members_with_a_weight": committee.n_members_,
             "measure": None if None in errors.values() else MEASURES[encoding.task],
             **errors,
@@ -79,7 +71,7 @@ def train(options: Train) -> None:
 
 
 def settled(options: Train, *, on_dask: bool) -> Train:
-    """Return the options with what was not given, or say which do not go together."""
+    """Return the options with defaults filled in; raise for those that conflict."""
     of_one = [n for n in ("members", "estimator") if getattr(options, n) is not None]
     of_pool = [n for n in ("preset", "minutes") if getattr(options, n) is not None]
     generator = options.generator
@@ -88,18 +80,16 @@ def settled(options: Train, *, on_dask: bool) -> Train:
     elif not on_dask:
         known(generator, (POOL, *GENERATORS), "--generator")
     if generator == POOL and of_one:
-        raise ShellError(
-            f"--{of_one[0]} is for many members of one estimator, and --generator "
-            f"{POOL} trains the unlike learners of a preset: leave out one of the two.",
-            USAGE,
+        raise UsageError(
+            f"--{of_one[0]} is for many members of one estimator, but --generator "
+            f"{POOL} trains the learners of a preset: leave out one of the two."
         )
     if generator != POOL and of_pool:
         instead = f"--{of_one[0]}" if of_one else f"--generator {generator}"
-        raise ShellError(
-            f"--{of_pool[0]} is for the unlike learners of --generator {POOL}, in "
-            f"memory, and {'Dask' if on_dask else instead} for many members of one "
-            "estimator: leave out one of the two.",
-            USAGE,
+        raise UsageError(
+            f"--{of_pool[0]} is for the learners of --generator {POOL}, in memory, but "
+            f"{'Dask' if on_dask else instead} trains many members of one estimator: "
+            "leave out one of the two."
         )
     preset = known(options.preset or "fast", PRESETS, "--preset")
     return replace(
@@ -113,9 +103,9 @@ def settled(options: Train, *, on_dask: bool) -> Train:
 
 
 def _committee(options: Train, task: str, *, verbose: bool = False) -> Any:
-    """Return the unfitted committee for a task, or say which name is wrong.
+    """Return the unfitted committee for a task; raise ShellError for unknown names.
 
-    That of a pool has no generator yet: its learners depend on the rows.
+    With --generator pool it has no generator yet, since learners depend on the rows.
     """
     known(task, TASKS, "--task")
     kind = CommitteeClassifier if task == CLASSIFICATION else CommitteeRegressor
@@ -133,7 +123,7 @@ def _committee(options: Train, task: str, *, verbose: bool = False) -> Any:
     )
 
 
-#: The encoding, the committee, the number of rows and the errors that are known.
+#: The encoding, the committee, the number of rows, and errors by their names.
 _Fit = tuple[TableEncoding, Any, int, dict[str, float | None]]
 
 
@@ -141,16 +131,18 @@ def _fit_in_memory(options: Train, files: list[str], start: float) -> _Fit:
     table = read_table(files[0], options.categorical or [], options.encoding)
     frame = asked_columns(table, options)
     look = TableLook.at(frame, options)
-    rows, target = split_target(frame, options.target, look.reading)
+    rows, target = split_target(frame, options.target, look.types)
     encoding = TableEncoding.fit(rows, target, options, look, n_rows=len(rows))
     X, y = encoding.X(frame), encoding.y(frame)
     committee = _committee(options, encoding.task, verbose=not options.quiet)
-    # For intervals and sets: the file has what they need, or nobody has.
+    # `fit` cross-fits the combiner once for intervals, sets, calibration and the error.
     if options.generator == POOL or committee.generator.leaves_rows_out:
         committee.uncertainty = True
         if encoding.n_classes is not None:
             committee.calibration = "slope"
     if options.generator == POOL:
+        from committee.shell.presets import fit_pool
+
         fit_pool(committee, X, y, encoding, options, start)
     else:
         committee.fit(X, y)
@@ -158,6 +150,9 @@ def _fit_in_memory(options: Train, files: list[str], start: float) -> _Fit:
 
 
 def _fit_on_workers(options: Train, files: list[str], start: float) -> _Fit:
+    from committee.shell.dask_client import refuse_jobs, watched, workers
+    from committee.shell.dask_tables import naming_files, parts_of, training_rows
+
     refuse_jobs(options.jobs)
     known(str(options.generator), ("bagging", "mini-batches"), "On Dask, --generator")
     check_on_dask(options.combiner)
@@ -174,13 +169,22 @@ def _fit_on_workers(options: Train, files: list[str], start: float) -> _Fit:
 
 
 def _leave_one_out_error(committee: Any) -> float | None:
-    """Return the error of the combiner's own path, None where it has none.
+    """Return the leave-one-out error of the combiner, None where it has none.
 
-    There is none to trust with three or more classes: weights come from moments of
-    held-out rows there, and the error that these give is far off.
+    For three or more classes it would be far off, because weights come from moments of
+    held-out rows: return None.
     """
     error: float | None = getattr(committee.combiner_, "loo_", None)
     classes = getattr(committee, "classes_", None)
     if error is None or classes is None:
         return None if error is None else float(np.sqrt(error))
     return error if len(classes) == 2 else None
+
+
+def _shares(committee: Any, options: Train) -> dict[str, float] | None:
+    """Return the share of each learner of a pool in the sum of the weights."""
+    weights = getattr(committee.combiner_, "weights_", None)
+    if options.generator != POOL or weights is None:
+        return None
+    shares = np.abs(weights) / np.abs(weights).sum()
+    return dict(zip(committee.generator.names, shares.tolist(), strict=True))

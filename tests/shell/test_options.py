@@ -1,11 +1,13 @@
-"""Every name makes what it says, and a wrong one lists the right ones."""
+"""Every name makes what it says, a wrong one lists the right ones; sizes have units."""
 
 import pytest
+import typer
 from sklearn.base import is_classifier, is_regressor
 
 from committee import combiners
 from committee.combiner_names import COMBINERS
-from committee.shell.choices import (
+from committee.shell.messages import ShellError
+from committee.shell.options import (
     ESTIMATORS,
     GENERATORS,
     TREES,
@@ -13,8 +15,9 @@ from committee.shell.choices import (
     make_combiner,
     make_estimator,
     make_generator,
+    number_of_bytes,
+    number_of_jobs,
 )
-from committee.shell.errors import ShellError
 
 
 def test_estimators_are_made_for_their_task_and_trees_take_gaps():
@@ -75,3 +78,34 @@ def test_what_sums_over_chunks_is_for_dask():
     for n_classes in (None, 2, 3):
         check_on_dask("ep", n_classes)
     check_on_dask("em", 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "n_bytes"),
+    [
+        ("15000", 15_000),
+        ("1e6", 10**6),
+        ("800 kB", 800_000),
+        ("5MB", 5 * 10**6),
+        ("1.5gb", 1.5 * 10**9),
+        ("2KiB", 2 * 2**10),
+        ("5MiB", 5 * 2**20),
+        ("100B", 100),
+    ],
+)
+def test_a_size_is_a_number_of_bytes(text, n_bytes):
+    assert number_of_bytes(text) == n_bytes
+
+
+@pytest.mark.parametrize("text", ["15kX", "-1", "1.5.5MB", "much", "", "MB"])
+def test_what_is_no_size_is_refused(text):
+    with pytest.raises(
+        typer.BadParameter, match="is not a size: give a number of bytes"
+    ):
+        number_of_bytes(text)
+
+
+def test_jobs_are_some():
+    assert [number_of_jobs(n) for n in (-2, -1, 1, 8)] == [-2, -1, 1, 8]
+    with pytest.raises(typer.BadParameter, match="-1 for all cores"):
+        number_of_jobs(0)

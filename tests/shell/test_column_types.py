@@ -4,13 +4,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from committee.shell.errors import ShellError
-from committee.shell.formats import guess_format, numbers_of
-from committee.shell.reading import Reading, guesses_of
+from committee.shell.column_types import (
+    ColumnTypes,
+    guess_type,
+    guess_types,
+    numbers_of,
+)
+from committee.shell.messages import ShellError
 
 
 def guess(*words, decimal="."):
-    return guess_format(pd.Series(words, dtype=object), decimal)
+    return guess_type(pd.Series(words, dtype=object), decimal)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +37,7 @@ def guess(*words, decimal="."):
     ],
 )
 def test_what_words_mean(words, form, numbers):
-    assert guess(*words).formats[0] == form
+    assert guess(*words).types[0] == form
     np.testing.assert_allclose(numbers_of(words, form), numbers, rtol=1e-12)
 
 
@@ -52,14 +56,14 @@ def test_what_words_mean(words, form, numbers):
     ids=["text", "codes", "units", "shares", "zeros", "versions", "years", "no dates"],
 )
 def test_what_could_mean_something_else_stays_text(words):
-    assert guess(*words).formats == []
+    assert guess(*words).types == []
 
 
 def test_days_and_months_that_fit_both_ways_are_both_named():
-    assert guess("01/02/2024", "03/04/2024").formats == ["%d/%m/%Y", "%m/%d/%Y"]
-    assert guess("01/02/2024 01:00 PM").formats[0].startswith("%m/%d")
-    assert guess("1,234 €", decimal=",").formats == ["1.234,5 €", "1,234.5 €"]
-    assert guess("12 €", decimal=",").formats == ["1.234,5 €"]
+    assert guess("01/02/2024", "03/04/2024").types == ["%d/%m/%Y", "%m/%d/%Y"]
+    assert guess("01/02/2024 01:00 PM").types[0].startswith("%m/%d")
+    assert guess("1,234 €", decimal=",").types == ["1.234,5 €", "1,234.5 €"]
+    assert guess("12 €", decimal=",").types == ["1.234,5 €"]
 
 
 def test_a_few_words_between_numbers_are_gaps_and_many_are_not():
@@ -67,17 +71,17 @@ def test_a_few_words_between_numbers_are_gaps_and_many_are_not():
     assert guess(*numbers, *["unknown"] * 5).gaps == ["unknown"]
     assert guess(*numbers, *["unknown"] * 50).strange == "unknown"
     assert guess(*numbers, "V57").strange == "V57"  # a code, not a gap
-    assert guess("1", "2", "3", *["x"] * 3).formats == []
+    assert guess("1", "2", "3", *["x"] * 3).types == []
 
 
 def test_later_tables_are_read_as_in_training():
-    reading = Reading({"a": "1,234.5 %", "d": "%d/%m/%Y"}, {"a": ["none"]})
+    types = ColumnTypes({"a": "1,234.5 %", "d": "%d/%m/%Y"}, {"a": ["none"]})
     frame = pd.DataFrame({"a": ["5 %", "none", None], "d": ["13/01/1970", None, None]})
-    plain = reading.plain(frame)
+    plain = types.to_numbers(frame)
     np.testing.assert_array_equal(plain["a"], [5, np.nan, np.nan])
     assert plain["d"][0] == 12
     days = pd.DataFrame({"d": pd.to_datetime(["1970-01-13"])})
-    assert reading.plain(days)["d"].tolist() == [12]
+    assert types.to_numbers(days)["d"].tolist() == [12]
     for name, value, words in (
         ("a", "5", "numbers such as 1,234.5 % or gaps, as in training. Row 1 has '5'"),
         ("a", 0.05, "It holds numbers"),
@@ -85,10 +89,10 @@ def test_later_tables_are_read_as_in_training():
         ("d", 12.0, "It holds numbers"),
     ):
         with pytest.raises(ShellError) as error:
-            reading.plain(pd.DataFrame({name: [value]}))
+            types.to_numbers(pd.DataFrame({name: [value]}))
         assert words in str(error.value)
 
 
 def test_columns_that_are_text_are_not_guessed_at():
     frame = pd.DataFrame({"a": ["$1"], "b": ["$1"], "c": [[1, 2]]})
-    assert list(guesses_of(frame, texts=["b"])) == ["a"]
+    assert list(guess_types(frame, texts=["b"])) == ["a"]
