@@ -27,7 +27,12 @@ from benchmarks._cells_rivals import (
     targets,
 )
 from benchmarks._timing import show
-from committee import CoupledKernelClassifier, CoupledKernelRegressor
+from committee import (
+    BayesianCommitteeClassifier,
+    BayesianCommitteeRegressor,
+    CellKernelClassifier,
+    CellKernelRegressor,
+)
 from committee.cells import CellOptions, border_points, train_cells
 
 #: The largest training set of the dense machine.
@@ -148,26 +153,26 @@ def _compared(name, X, y, X_test, y_test, components):
         t_new, f = cpu(lambda: model.predict(X_test))
         return label, losses(change(f)), choose, t_fit, t_new
 
-    def in_cells(label, **options):
+    def in_cells(label, model):
         """Fit once with everything chosen, and once with what was chosen given."""
-        model = kind(subsets="cells", **options)
         t_all, _ = cpu(lambda: model.fit(X, y))
         t_new, f = cpu(lambda: model.predict(X_test))
         k = model.kernel_
         again = clone(model).set_params(
             kernel=k.name, gamma=k.gamma, alpha=model.alpha_
         )
-        if model.gate is None:
+        if hasattr(model, "coupling_"):
             again.set_params(coupling=model.coupling_, trend=model.trend_)
         t_fit, _ = cpu(lambda: again.fit(X, y))
         return label, losses(f), max(t_all - t_fit, 0.0), t_fit, t_new
 
-    kind = CoupledKernelClassifier if classes else CoupledKernelRegressor
+    kind = CellKernelClassifier if classes else CellKernelRegressor
+    experts = BayesianCommitteeClassifier if classes else BayesianCommitteeRegressor
     rows = [
-        in_cells("cells"),
-        in_cells("cells, no trend", trend=False),
-        in_cells("cells, learned metric", metric="learned"),
-        in_cells("cells, by precision", gate="grbcm", random_state=0),
+        in_cells("cells", kind()),
+        in_cells("cells, no trend", kind(trend=False)),
+        in_cells("cells, learned metric", kind(metric="learned")),
+        in_cells("cells, by precision", experts(random_state=0)),
     ]
     t, (kernel, alpha) = cpu(lambda: chosen_nystroem(X, Y))
     rows += [
@@ -255,7 +260,7 @@ def million(sizes):
         X = rng.normal(size=(N + 10_000, 10))
         y = np.sin(2 * X[:, 0]) * X[:, 1] + np.cos(X[:, 2] * X[:, 3]) + X[:, 4] / 2
         y += 0.2 * rng.normal(size=len(y))
-        model = CoupledKernelRegressor(subsets="cells", n_jobs=2)
+        model = CellKernelRegressor(n_jobs=2)
         start = time.perf_counter()
         spent, _ = cpu(lambda m=model, X=X, y=y, N=N: m.fit(X[:N], y[:N]))
         wall = time.perf_counter() - start

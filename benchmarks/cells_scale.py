@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks._timing import show
 from benchmarks.scale import chunk_sizes, cpu_seconds, peak_bytes
-from committee import CoupledKernelRegressor
+from committee import CellKernelRegressor
 
 COLUMNS = 10
 TEST = 20_000
@@ -97,7 +97,7 @@ def on_workers(sizes, options):
         client.run(warm_up)
         X, y = lazy(inputs, sizes, (COLUMNS,)), lazy(targets, sizes, ())
         before, start = cpu_seconds(client), time.perf_counter()
-        model = CoupledKernelRegressor(subsets="cells", max_cell=options.max_cell)
+        model = CellKernelRegressor(max_cell=options.max_cell)
         model.fit(X, y)
         fit = time.perf_counter() - start
         cpu = cpu_seconds(client) - before
@@ -131,7 +131,7 @@ def in_memory(sizes, max_cell):
     X = np.concatenate([inputs(i, n) for i, n in enumerate(sizes)])
     y = np.concatenate([targets(i, n) for i, n in enumerate(sizes)])
     start, before = time.perf_counter(), time.process_time()
-    model = CoupledKernelRegressor(subsets="cells", max_cell=max_cell, n_jobs=2)
+    model = CellKernelRegressor(max_cell=max_cell, n_jobs=2)
     model.fit(X, y)
     fit, cpu = time.perf_counter() - start, time.process_time() - before
     peak = peak_bytes()

@@ -15,7 +15,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 
-from committee import CoupledKernelRegressor
+from committee import CellKernelRegressor
 
 rng = np.random.default_rng(0)
 t = 3 * np.pi * np.sqrt(rng.uniform(0.05, 1, 2400))
@@ -25,9 +25,7 @@ options = {"kernel": "matern52", "gamma": 2.0, "alpha": 0.1, "n_coupling": 16}
 options["trend"] = False  # cells alone
 models = {}
 for title, coupling in [("each cell alone", 0.0), ("coupled", 10.0)]:
-    model = CoupledKernelRegressor(
-        subsets="cells", max_cell=150, coupling=coupling, **options
-    )
+    model = CellKernelRegressor(max_cell=150, coupling=coupling, **options)
     models[title] = model.fit(X, y)
     print(f"{title}: leave-one-out error {model.loo_error_:.4f}")
 

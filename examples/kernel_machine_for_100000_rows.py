@@ -18,7 +18,7 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 
-from committee import CoupledKernelRegressor
+from committee import CellKernelRegressor
 
 rng = np.random.default_rng(0)
 
@@ -30,7 +30,7 @@ def surface(n):
 
 
 models = {
-    "cells, coupled": CoupledKernelRegressor(subsets="cells", max_cell=1000),
+    "cells, coupled": CellKernelRegressor(max_cell=1000),
     "Nystroem": make_pipeline(Nystroem(gamma=0.3, n_components=300), Ridge(1e-3)),
     "gradient boosting": HistGradientBoostingRegressor(),
 }

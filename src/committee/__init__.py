@@ -33,6 +33,10 @@ if TYPE_CHECKING:
         CommitteeRegressor,
     )
     from committee.coupled import (
+        BayesianCommitteeClassifier,
+        BayesianCommitteeRegressor,
+        CellKernelClassifier,
+        CellKernelRegressor,
         CoupledKernelClassifier,
         CoupledKernelRegressor,
         LSSVMClassifier,
@@ -126,6 +130,10 @@ __all__ = [
     "Arcing",
     "Average",
     "Bagging",
+    "BayesianCommitteeClassifier",
+    "BayesianCommitteeRegressor",
+    "CellKernelClassifier",
+    "CellKernelRegressor",
     "ClusterPruner",
     "CommitteeClassifier",
     "CommitteeEnsembler",
@@ -207,8 +215,9 @@ _NAMES_OF = {
     """,
     "committee": "CommitteeClassifier CommitteeRegressor",
     "coupled": """
-        CoupledKernelClassifier CoupledKernelRegressor LSSVMClassifier
-        LSSVMRegressor
+        BayesianCommitteeClassifier BayesianCommitteeRegressor CellKernelClassifier
+        CellKernelRegressor CoupledKernelClassifier CoupledKernelRegressor
+        LSSVMClassifier LSSVMRegressor
     """,
     "diagnostics": """
         ambiguity disagreement double_fault error_correlation

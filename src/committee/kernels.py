@@ -26,7 +26,7 @@ _EUCLIDEAN = _OF_DISTANCES - {"laplacian"}
 #: Those with a gamma that a search may vary.
 SCALED = _OF_DISTANCES | {"polynomial"}
 #: Pairs of at most this many rows decide the median distance.
-_MEDIAN_ROWS = 1000
+KERNEL_ROWS = 1000
 #: Numbers whose squares, and sums of many of them, are numbers.
 _LARGEST = 1e150
 #: Columns of spreads that differ by so much are worth a warning: distances are those of
@@ -193,8 +193,8 @@ def warn_of_scales(X: FloatArray, kernel: str | GramFunction | None) -> None:
     """Warn where distances would be those of one column; None is a kernel of distances."""
     if kernel is not None and kernel not in _OF_DISTANCES:
         return
-    if len(X) > _MEDIAN_ROWS:
-        X = X[np.linspace(0, len(X) - 1, _MEDIAN_ROWS).astype(np.intp)]
+    if len(X) > KERNEL_ROWS:
+        X = X[np.linspace(0, len(X) - 1, KERNEL_ROWS).astype(np.intp)]
     spread = np.ptp(X, axis=0)
     some = np.flatnonzero(spread)
     if not len(some):
@@ -221,8 +221,8 @@ def median_gamma(X: FloatArray, kernel: str = "rbf") -> float:
     Repeated rows, at distance zero, do not count; of more than 1000 rows, 1000 at
     equal steps are taken.
     """
-    if len(X) > _MEDIAN_ROWS:
-        X = X[np.linspace(0, len(X) - 1, _MEDIAN_ROWS).astype(np.intp)]
+    if len(X) > KERNEL_ROWS:
+        X = X[np.linspace(0, len(X) - 1, KERNEL_ROWS).astype(np.intp)]
     D = manhattan_distances(X) if kernel == "laplacian" else _squares(X, X)[0]
     D = D[np.tri(len(X), k=-1, dtype=bool)]
     # Rounding of ||x||^2 + ||z||^2 - 2 x'z is all that is between repeated rows.

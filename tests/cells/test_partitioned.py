@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from committee.cells.chunked_train import train_chunked
-from committee.cells.partitioned import questions
+from committee.cells.model import questions
+from committee.cells.train import train
 from committee.distributed import each
 from tests.cells.chunks import in_chunks, options, surface
 
@@ -11,8 +11,8 @@ pytest.importorskip("dask")
 
 @pytest.fixture
 def training(monkeypatch):
-    monkeypatch.setattr("committee.cells.shuffle._GROUP_ROWS", 60)
-    return train_chunked(in_chunks(surface()), options())
+    monkeypatch.setattr("committee.cells.row_chunks._GROUP_ROWS", 60)
+    return train(in_chunks(surface()), options())
 
 
 @pytest.fixture

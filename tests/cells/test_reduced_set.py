@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from committee import CoupledKernelClassifier, CoupledKernelRegressor, load, save
+from committee import CellKernelClassifier, CellKernelRegressor, load, save
 from committee.cells import CellOptions, train_cells
 from committee.cells.reduced_set import TOLERANCE, reduced_set
 from committee.kernels import Kernel
@@ -52,15 +52,15 @@ def test_points_that_coincide_do_no_harm():
 
 def test_double_precision_keeps_all_points():
     X, y = smooth(500, 0)
-    model = CoupledKernelRegressor(subsets="cells", max_cell=300, precision="double")
+    model = CellKernelRegressor(max_cell=300, precision="double")
     assert model.fit(X, y).cells_.n_rows.sum() == 500
 
 
-@pytest.mark.parametrize("kind", [CoupledKernelRegressor, CoupledKernelClassifier])
+@pytest.mark.parametrize("kind", [CellKernelRegressor, CellKernelClassifier])
 def test_files_hold_both_the_few_points_and_what_variances_need(kind, tmp_path):
     X, y = smooth(900, 0)
-    regression = kind is CoupledKernelRegressor
-    model = kind(subsets="cells", max_cell=300).fit(X, y if regression else y > 0)
+    regression = kind is CellKernelRegressor
+    model = kind(max_cell=300).fit(X, y if regression else y > 0)
     save(model, tmp_path / "m.skops")
     loaded = load(tmp_path / "m.skops")
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from committee.cells import grow_tree
+from committee.cells import border_width, grow_tree
 
 
 def test_cells_are_halves_of_halves(rng):
@@ -72,3 +72,23 @@ def test_without_width_a_row_asks_its_own_cell(rng):
     assert np.all(weights == 1.0)
     assert np.all(np.diff(asked) >= 0)
     np.testing.assert_array_equal(np.sort(rows), np.arange(100))
+
+
+@pytest.mark.parametrize("asked", [1.5, 2.0, 3.0])
+def test_rows_ask_so_many_cells(asked, rng):
+    X = rng.normal(size=(2000, 4))
+    tree, _ = grow_tree(X, 130)
+    n = len(tree.shares(X, border_width(tree, X, asked)).rows) / len(X)
+    assert n == pytest.approx(asked, rel=0.03)
+
+
+def test_two_cells_are_not_asked_twice(rng):
+    X = rng.normal(size=(100, 1))
+    tree, _ = grow_tree(X, 50)
+    n = len(tree.shares(X, border_width(tree, X)).rows) / len(X)
+    assert n == pytest.approx(1.5, abs=0.02)
+
+
+def test_one_cell_has_no_border(rng):
+    X = rng.normal(size=(10, 1))
+    assert border_width(grow_tree(X, 50)[0], X) == 0.0

@@ -2,8 +2,9 @@ import dask.array as da
 import numpy as np
 import pytest
 
-from committee import CoupledKernelClassifier, CoupledKernelRegressor, load, save
+from committee import CellKernelClassifier, CellKernelRegressor, load, save
 from committee.cells import CellOptions, train_cells
+from committee.cells.row_chunks import RowChunks
 from committee.cells.trend import fit_trend
 from committee.cells.with_trend import train_around_trend
 
@@ -27,7 +28,7 @@ def local(n, seed):
 
 
 def in_cells(**options):
-    return CoupledKernelRegressor(subsets="cells", max_cell=250, **options)
+    return CellKernelRegressor(max_cell=250, **options)
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +40,7 @@ def test_cells_are_fitted_to_what_the_trend_leaves():
     X, y = everywhere(1200, 0)
     Y, s = y[:, None], np.ones(1200)
     options = CellOptions(250, "matern52", 0.3, 1.0, (1.0,))
-    both = train_around_trend(X, Y, None, options, trend=True)
+    both = train_around_trend(RowChunks.in_memory(X, Y, None), options, trend=True)
     found = fit_trend(X, Y, s)
     t = found.trend
     cells = train_cells(X, Y - t(X), None, options)
@@ -47,10 +48,10 @@ def test_cells_are_fitted_to_what_the_trend_leaves():
     np.testing.assert_allclose(
         both.model.predict(new), t(new) + cells.model.predict(new), atol=1e-12
     )
-    rows = both.left_out.rows
-    residual = Y[rows] - t(X[rows]) - cells.left_out.f
-    residual /= (1 - found.leverage(X[rows], s[rows]))[:, None]
-    np.testing.assert_allclose(Y[rows] - both.left_out.f, residual, atol=1e-12)
+    looked = both.looked
+    residual = looked.Y - t(looked.X) - cells.left_out.f
+    residual /= (1 - found.leverage(looked.X, looked.s))[:, None]
+    np.testing.assert_allclose(looked.Y - both.left_out.f, residual, atol=1e-12)
     assert both.errors[1.0] == pytest.approx(np.mean(residual**2))
 
 
@@ -58,7 +59,8 @@ def test_leave_one_out_is_that_of_trends_and_cells_fitted_without_the_row():
     """Nearly: the cells could make good a part of what the trend has lost."""
     X, y = everywhere(300, 0)
     options = CellOptions(150, "matern52", 0.3, 1.0, (0.0,), precision="double")
-    both = train_around_trend(X, y[:, None], None, options, trend=True)
+    rows = RowChunks.in_memory(X, y[:, None], None)
+    both = train_around_trend(rows, options, trend=True).gathered()
     t = both.model.trend
     K, K_U = t.kernel(X, t.points), t.kernel(t.points, t.points)
     # The ridge of the trend, from its normal equations.
@@ -66,6 +68,8 @@ def test_leave_one_out_is_that_of_trends_and_cells_fitted_without_the_row():
     alpha = (K.T @ e) @ (K_U @ t.coef[:, 0]) / np.sum((K_U @ t.coef) ** 2)
     own = both.model.tree.cell_of(X)
     brute, found = [], []
+    left_out = np.empty(300)
+    left_out[np.concatenate(both.cells)] = both.left_out.f[:, 0]
     for n in range(0, 300, 10):
         rest = np.arange(300) != n
         centred = y[rest] - y.mean()
@@ -75,7 +79,7 @@ def test_leave_one_out_is_that_of_trends_and_cells_fitted_without_the_row():
         A = both.model.kernel(X[mine], X[mine]) + np.eye(mine.sum())
         cell = both.model.kernel(X[n : n + 1], X[mine]) @ np.linalg.solve(A, left[mine])
         brute.append(left[n] - cell[0])
-        found.append(y[n] - both.left_out.f[both.left_out.rows == n, 0][0])
+        found.append(y[n] - left_out[n])
     # Cells of the gate that are not the row's own are in one of the two alone.
     assert np.corrcoef(brute, found)[0, 1] > 0.99
     assert np.mean(np.square(found)) == pytest.approx(
@@ -129,7 +133,7 @@ def test_chunks_and_files_have_the_same_answer(
     fitted, tmp_path, monkeypatch, in_one_place
 ):
     if not in_one_place:
-        monkeypatch.setattr("committee.coupled.cells_in_chunks._ONE_PLACE_BYTES", 0)
+        monkeypatch.setattr("committee.coupled.cell_kernel._ONE_PLACE_BYTES", 0)
     X, y = everywhere(2000, 0)
     chunked = in_cells().fit(
         da.from_array(X, chunks=(500, 8)), da.from_array(y, chunks=500)
@@ -158,9 +162,7 @@ def test_classes_around_a_trend(chunked):
     given = (X, labels)
     if chunked:
         given = da.from_array(X, chunks=(500, 8)), da.from_array(labels, chunks=500)
-    model = CoupledKernelClassifier(subsets="cells", max_cell=250, trend=True).fit(
-        *given
-    )
+    model = CellKernelClassifier(max_cell=250, trend=True).fit(*given)
     p = model.predict_proba(new)
     right = p[np.arange(4000), (y_new > 0).astype(int)]
     assert np.mean(right > 0.5) > 0.68  # the best is 0.72

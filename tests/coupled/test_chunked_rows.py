@@ -5,7 +5,12 @@ import warnings
 import numpy as np
 import pytest
 
-from committee import CoupledKernelClassifier, CoupledKernelRegressor
+from committee import (
+    CellKernelClassifier,
+    CellKernelRegressor,
+    CoupledKernelClassifier,
+    CoupledKernelRegressor,
+)
 from committee.coupled import search_coupled
 
 da = pytest.importorskip("dask.array")
@@ -15,7 +20,6 @@ pd = pytest.importorskip("pandas")
 N = 130
 #: Nothing is left to choose.
 GIVEN = {
-    "subsets": "cells",
     "max_cell": 20,
     "kernel": "rbf",
     "gamma": 0.3,
@@ -43,9 +47,9 @@ def spread(array, rows):
     return da.from_array(array, chunks=(rows, *(-1,) * (array.ndim - 1)))
 
 
-@pytest.mark.parametrize("kind", [CoupledKernelRegressor, CoupledKernelClassifier])
+@pytest.mark.parametrize("kind", [CellKernelRegressor, CellKernelClassifier])
 def test_columns_in_another_order_name_the_chunk(kind):
-    X, y = waves() if kind is CoupledKernelRegressor else labels(2)
+    X, y = waves() if kind is CellKernelRegressor else labels(2)
     frame = pd.DataFrame(X, columns=["a", "b"])
     parts = [frame[:30], frame[30:70], frame.loc[70:99, ["b", "a"]], frame[100:]]
     turned = dd.from_map(lambda part: part, parts, meta=frame, enforce_metadata=False)
@@ -72,7 +76,7 @@ def test_columns_of_another_number_name_the_chunk():
     with pytest.raises(
         ValueError, match=r"^Chunk 3: X has 2 columns .* shape \(30, 4\)"
     ):
-        CoupledKernelRegressor(**GIVEN).fit(lazy, spread(y, 30))
+        CellKernelRegressor(**GIVEN).fit(lazy, spread(y, 30))
 
 
 def test_inputs_are_not_computed_twice():
@@ -84,7 +88,7 @@ def test_inputs_are_not_computed_twice():
         return block
 
     lazy = spread(X, 30).map_blocks(count, dtype=X.dtype, meta=np.empty((0, 0)))
-    CoupledKernelRegressor(**GIVEN).fit(lazy, spread(y, 30))
+    CellKernelRegressor(**GIVEN).fit(lazy, spread(y, 30))
     assert sum(calls) == N
 
 
@@ -149,7 +153,7 @@ BAD = {
 def test_bad_input_names_the_chunk(name):
     make, message = BAD[name]
     with pytest.raises(ValueError, match=message):
-        CoupledKernelRegressor(**GIVEN).fit(*make(*waves()))
+        CellKernelRegressor(**GIVEN).fit(*make(*waves()))
 
 
 @pytest.mark.parametrize(
@@ -165,14 +169,14 @@ def test_bad_input_names_the_chunk(name):
 def test_bad_weights_name_the_chunk(weight, message):
     X, y = waves()
     with pytest.raises(ValueError, match=message):
-        CoupledKernelRegressor(**GIVEN).fit(
+        CellKernelRegressor(**GIVEN).fit(
             spread(X, 30), spread(y, 30), sample_weight=spread(weight, 30)
         )
 
 
 def test_a_classifier_needs_two_classes_and_no_numbers_between():
     X, y = waves()
-    model = CoupledKernelClassifier(**GIVEN)
+    model = CellKernelClassifier(**GIVEN)
     with pytest.raises(ValueError, match=r"at least 2 classes in y\. Got 1 class: 7"):
         model.fit(spread(X, 30), spread(np.full(N, 7), 30))
     with pytest.raises(ValueError, match=r"^Chunk \d: Unknown label type: continuous"):
@@ -182,8 +186,8 @@ def test_a_classifier_needs_two_classes_and_no_numbers_between():
 def test_a_class_that_is_in_one_chunk_only():
     X, _ = waves()
     y = np.arange(N) // 30  # every chunk has one class
-    expected = CoupledKernelClassifier(**GIVEN).fit(X, y)
-    found = CoupledKernelClassifier(**GIVEN).fit(spread(X, 30), spread(y, 30))
+    expected = CellKernelClassifier(**GIVEN).fit(X, y)
+    found = CellKernelClassifier(**GIVEN).fit(spread(X, 30), spread(y, 30))
     np.testing.assert_array_equal(found.classes_, expected.classes_)
     np.testing.assert_allclose(
         found.decision_function(X), expected.decision_function(X), atol=1e-10
@@ -197,7 +201,7 @@ def test_random_subsets_are_refused_before_any_row_is_read():
     X, y = waves()
     lazy = spread(X, 30).map_blocks(unreadable, dtype=X.dtype, meta=np.empty((0, 0)))
     for model in (CoupledKernelRegressor(9), CoupledKernelClassifier(9)):
-        with pytest.raises(ValueError, match=r'random.* take subsets="cells" for Dask'):
+        with pytest.raises(ValueError, match=r"take CellKernel.* for Dask collections"):
             model.fit(lazy, spread(y, 30))
     with pytest.raises(ValueError, match=r"search_coupled works in memory"):
         search_coupled(CoupledKernelRegressor(9), spread(X, 30), spread(y, 30))

@@ -1,12 +1,9 @@
 import numpy as np
 import pytest
 
-from committee import CoupledKernelClassifier, LSSVMClassifier
-from committee.coupled import Layout, solve_coupled
-from committee.coupled.rows import Drawn, Options, Rows
-from committee.kernels import Kernel
-
-OPTIONS = Options(alpha=0.1, coupling=0.7, solver="direct", tol=1e-10, max_iter=100)
+from committee import CellKernelRegressor, CoupledKernelClassifier, LSSVMClassifier
+from committee.coupled.rows import Rows, _n_distinct, codes_of, signed_targets
+from tests.coupled.test_cell_kernel import surface
 
 
 def some_rows(weighted=True):
@@ -33,21 +30,35 @@ def test_rows_that_count_and_the_box_of_some():
     np.testing.assert_array_equal(high, np.maximum(rows.X[1], rows.X[4]))
 
 
-def test_a_plan_solves_the_system_and_evaluates_the_submodels():
-    rows = some_rows(weighted=False)
-    kernel, subsets = Kernel("rbf"), np.split(np.arange(12), 4)
-    plan = rows.plan(Drawn(kernel, subsets, rows.X[:3], Layout(4), np.arange(2)))
-    solution, outputs = plan.solve(rows.X[:5], OPTIONS)
-    expected = solve_coupled(plan.gram, rows.Y, alpha=0.1, coupling=0.7).coef
-    for j, a in enumerate(expected):
-        np.testing.assert_allclose(solution.coef[j], a, rtol=1e-12)
-        K = kernel(rows.X[:5], rows.X[plan.gram.support_rows(j)])
-        np.testing.assert_allclose(outputs[:, j], K @ a, rtol=1e-10, atol=1e-12)
-    assert plan.solve(None, OPTIONS)[1] is None
-
-
 @pytest.mark.parametrize("kind", [CoupledKernelClassifier, LSSVMClassifier])
 def test_rows_without_a_label_are_refused(kind):
     y = np.array([None, *"ababababab"], dtype=object)
     with pytest.raises(ValueError, match="Input y contains None: drop or fill"):
         kind().fit(np.eye(11), y)
+
+
+def test_signed_targets_of_classes():
+    expected = [[-1, 1, -1], [1, -1, -1], [-1, -1, 1]]
+    assert signed_targets(np.array([1, 0, 2]), 3).tolist() == expected
+    assert signed_targets(np.array([0, 1]), 2).tolist() == [[-1], [1]]
+    for K in (2, 3):
+        codes = np.arange(7) % K
+        np.testing.assert_array_equal(codes_of(signed_targets(codes, K)), codes)
+
+
+def test_distinct_rows_are_counted():
+    A = np.random.default_rng(0).integers(0, 4, size=(2000, 5)).astype(float)
+    A[A == 0] *= np.random.default_rng(1).choice([-1.0, 1.0], size=(A == 0).sum())
+    assert _n_distinct(A) == len(np.unique(A + 0.0, axis=0))
+
+
+def test_copies_of_rows_are_warned_of():
+    X, y = surface(100)
+    model = CellKernelRegressor(max_cell=200)
+    with pytest.warns(UserWarning, match="100 of 200 rows are copies"):
+        model.fit(np.repeat(X, 2, axis=0), np.repeat(y, 2))
+    # As weights they are left out together; measured again they are no copies.
+    model.fit(X, y, sample_weight=np.full(100, 2.0))
+    assert model.loo_error_ > 0.005
+    again = y + 0.1 * np.random.default_rng(1).normal(size=100)
+    model.fit(np.repeat(X, 2, axis=0), np.stack([y, again], axis=1).ravel())

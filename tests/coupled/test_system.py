@@ -5,6 +5,7 @@ import pytest
 from scipy.linalg import eigh
 from sklearn.kernel_ridge import KernelRidge
 
+from committee import CoupledKernelRegressor
 from committee.coupled import GramBlocks, Layout, solve_coupled
 from committee.kernels import Kernel
 from committee.linalg import NotPositiveDefiniteError
@@ -227,3 +228,18 @@ def test_a_ridge_too_small_for_double_precision_outputs_so():
     _, gram, Y = both(3)
     with pytest.raises(NotPositiveDefiniteError, match="Give a larger alpha"):
         solve_coupled(gram, Y, alpha=1e-22, coupling=1.0)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "nu", "advice"),
+    [
+        (1.0, 1e16, "Give a smaller coupling"),
+        (1e-16, 1.0, "Give a larger alpha"),
+    ],
+)
+def test_the_error_names_the_parameter_to_change(alpha, nu, advice):
+    X = np.ones((40, 2))
+    X[:20] = 0.0
+    model = CoupledKernelRegressor(4, alpha=alpha, coupling=nu, random_state=0)
+    with pytest.raises(np.linalg.LinAlgError, match=advice):
+        model.fit(X, X[:, 0])

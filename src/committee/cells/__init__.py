@@ -1,14 +1,13 @@
 """Kernel machines in cells, coupled at their borders: functions of arrays."""
 
 from committee.cells.borders import BorderPoints, border_points
-from committee.cells.choose import choose_kernel
-from committee.cells.gate import border_width
+from committee.cells.choose import CellOptions, choose_kernel
 from committee.cells.joint import JointSystem
-from committee.cells.loo import LeftOut, leave_one_out
+from committee.cells.loo import LeftOut
 from committee.cells.machine import Border, CellFit, solve_cell
 from committee.cells.model import CellModel
-from committee.cells.train import CellOptions, CellTraining, train_cells
-from committee.cells.tree import CellTree, Shares, grow_tree
+from committee.cells.train import CellTraining, train_cells
+from committee.cells.tree import CellTree, Shares, border_width, grow_tree
 from committee.cells.variance import CellVariance
 
 __all__ = [
@@ -27,7 +26,6 @@ __all__ = [
     "border_width",
     "choose_kernel",
     "grow_tree",
-    "leave_one_out",
     "solve_cell",
     "train_cells",
 ]

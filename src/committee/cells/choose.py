@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from sklearn.utils.parallel import delayed
 from committee._parallel import one_thread, results_of
 from committee._typing import FloatArray, IntArray
 from committee.cells.tree import grow_tree
-from committee.kernels import SCALED, GramFunction, Kernel, make_kernel
+from committee.kernels import SCALED, GramFunction, Kernel, make_kernel, median_gamma
 
 #: A part of at most so many rows is taken from each of so many cells: parts are as
 #: dense as their cells, and cost a thousandth.
@@ -23,16 +23,36 @@ _PART_ROWS, _PARTS = 256, 16
 SAMPLE_ROWS = 100_000
 #: Kernels to choose from, smooth ones last.
 CHOICE = ("exponential", "matern32", "matern52", "rbf")
+#: Couplings to choose from.
+COUPLINGS = (0.0, 0.1, 1.0, 10.0)
 #: Of gamma, relative to `median_gamma` of all rows; of alpha, to the mean weight.
 _GAMMAS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 _ALPHAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 #: The best of the grid is moved by these.
 _FINE = (0.55, 1.0, 1.8)
 #: The whole grid is tried on so many parts, the best so many of it on all.
-_FEW, _FINALISTS = 4, 12
+FEW, _FINALISTS = 4, 12
 _CLOSE = 1.005
 #: Triangles of more rows are inverted by halves.
 _HALVED = 64
+
+
+@dataclass(frozen=True)
+class CellOptions:
+    """Options of a fit; leave-one-out chooses for None, and among the couplings."""
+
+    max_cell: int
+    kernel: str | GramFunction | None = None
+    gamma: float | None = None
+    alpha: float | None = None
+    couplings: Sequence[float] = COUPLINGS
+    n_coupling: int = 32
+    degree: float = 3
+    coef0: float = 1.0
+    precision: str = "auto"
+    tol: float = 1e-10
+    max_iter: int = 10_000
+    n_jobs: int | None = None
 
 
 class Candidate(NamedTuple):
@@ -73,16 +93,21 @@ def part_of(X: FloatArray, Y: FloatArray, s: FloatArray) -> Part:
 
 
 def loo_errors(
-    parts: Sequence[Part], kernel: Kernel, alphas: Sequence[float]
+    parts: Sequence[Part],
+    kernel: Kernel,
+    alphas: Sequence[float],
+    factors: Sequence[FloatArray] | None = None,
 ) -> list[float]:
     """Return the mean squared leave-one-out residual for each ridge; inf if singular.
 
-        y_n - f^-n(x_n) = a_n / (A^-1)_nn,    A a = y,  A = K + diag(alpha / s)
+        y_n - f^-n(x_n) = c_n a_n / (A^-1)_nn,    A a = y,  A = K + diag(alpha / s)
 
-    weighted by s, over all parts and targets. K is made once.
+    weighted by s, over all parts and targets. The factors c, (n,) of each part, are one
+    by default. K is made once.
     """
     total, weight = np.zeros(len(alphas)), 0.0
-    for X, Y, s in parts:
+    for number, (X, Y, s) in enumerate(parts):
+        w = s if factors is None else s * factors[number] ** 2
         K = kernel(X, X)
         weight += float(s.sum())
         for i, alpha in enumerate(alphas):
@@ -96,7 +121,7 @@ def loo_errors(
             inverse = lower_inverse(L)
             diagonal = np.einsum("mn,mn->n", inverse, inverse)
             left_out = (inverse.T @ (inverse @ Y)) / diagonal[:, None]
-            total[i] += float(s @ np.mean(left_out**2, axis=1))
+            total[i] += float(w @ np.mean(left_out**2, axis=1))
     return [float(error) for error in total / weight]
 
 
@@ -145,15 +170,20 @@ def choose_kernel(
     unit = np.concatenate([part.s for part in parts]).mean()
     alphas = [unit * a for a in _ALPHAS] if alpha is None else (alpha,)
     kernels: list[Kernel] = []
+    # All in CHOICE are of the Euclidean distance: its median is found once.
+    square = median_gamma(X) if kernel is None and gamma is None else None
     for name in CHOICE if kernel is None else (kernel,):
-        middle = make_kernel(name, X, gamma=gamma, degree=degree, coef0=coef0)
-        steps = _GAMMAS if gamma is None and _has_gamma(name) else (1.0,)
+        given = gamma
+        if square is not None:
+            given = square if name == "rbf" else square**0.5
+        middle = make_kernel(name, X, gamma=given, degree=degree, coef0=coef0)
+        steps = _GAMMAS if gamma is None and has_gamma(name) else (1.0,)
         kernels += [replace(middle, gamma=middle.gamma * step) for step in steps]
-    few = parts[:: max(1, len(parts) // _FEW)]
+    few = parts[:: max(1, len(parts) // FEW)]
     finalists = _tried(few, [(k, alphas) for k in kernels], n_jobs)[:_FINALISTS]
     tried = _tried(parts, [(k, (a,)) for k, a, _ in finalists], n_jobs)
     k, a, _ = tried[0]
-    gammas = _FINE if gamma is None and _has_gamma(k.name) else (1.0,)
+    gammas = _FINE if gamma is None and has_gamma(k.name) else (1.0,)
     ridges = _FINE if alpha is None else (1.0,)
     fine = [
         (
@@ -164,6 +194,31 @@ def choose_kernel(
     ]
     tried += _tried(parts, fine, n_jobs)
     return sorted(tried, key=lambda candidate: candidate.error)
+
+
+def settled(
+    X: FloatArray, parts: Sequence[Part], o: CellOptions
+) -> tuple[Kernel, float]:
+    """Return the kernel and the ridge, given or chosen on parts of some cells."""
+    if o.kernel is not None and o.gamma is not None and o.alpha is not None:
+        return Kernel(o.kernel, o.gamma, o.degree, o.coef0), o.alpha
+    tried = choose_kernel(
+        X,
+        parts,
+        kernel=o.kernel,
+        gamma=o.gamma,
+        alpha=o.alpha,
+        degree=o.degree,
+        coef0=o.coef0,
+        n_jobs=o.n_jobs,
+    )
+    if not np.isfinite(tried[0].error):
+        raise np.linalg.LinAlgError(
+            "No ridge that was tried makes the kernel matrix of a cell positive "
+            "definite: give alpha a larger number, or take another kernel."
+        )
+    best = preferred(tried)
+    return best.kernel, best.alpha
 
 
 def preferred(tried: Sequence[Candidate]) -> Candidate:
@@ -178,7 +233,8 @@ def preferred(tried: Sequence[Candidate]) -> Candidate:
     )
 
 
-def _has_gamma(kernel: Any) -> bool:
+def has_gamma(kernel: Any) -> bool:
+    """Return whether a search may vary gamma."""
     return isinstance(kernel, str) and kernel in SCALED
 
 

@@ -1,4 +1,7 @@
-"""What is done in a group of cells, where its rows are."""
+"""The steps of a fit in one group of cells, where its rows are.
+
+All rows in memory are one group.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +9,17 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.utils.parallel import delayed
 
+from committee._parallel import one_thread, results_of
 from committee._typing import FloatArray, IntArray
-from committee.cells.borders import BorderPoints, border_points
-from committee.cells.choose import Part, part_of
-from committee.cells.group_system import GroupBorders
+from committee.cells.borders import BorderPoints, GroupBorders, border_points
+from committee.cells.choose import CellOptions, Part, part_of
+from committee.cells.joint import coupled_coef
 from committee.cells.loo import own_effect
-from committee.cells.machine import Border, CellFit
+from committee.cells.machine import Border, CellFit, solve_cell
 from committee.cells.model import CellModel
 from committee.cells.reduced_set import reduced_cells
-from committee.cells.train import (
-    CellOptions,
-    merged,
-    packed,
-    side_by_side,
-    solve_cells,
-    with_borders,
-)
 from committee.cells.tree import CellTree, grow_tree
 from committee.cells.variance import CellVariance
 from committee.kernels import Kernel
@@ -37,7 +34,7 @@ class Grown(NamedTuple):
 
 
 class Machine(NamedTuple):
-    """What the machines of all cells have in common."""
+    """The part of a fit that is the same in all cells."""
 
     kernel: Kernel
     alpha: float
@@ -55,7 +52,7 @@ class Solved(NamedTuple):
     alone: CellModel
 
 
-def grow(rows: Part, max_cell: int, centre: FloatArray) -> Grown:
+def grow(rows: Part, max_cell: int, centre: FloatArray | None) -> Grown:
     """Split the rows of a group into cells; trees of all groups have one centre."""
     return Grown(rows, *grow_tree(rows.X, max_cell, centre))
 
@@ -96,9 +93,7 @@ def solve(
         merged(Part(X[cell], Y[cell] - offset, s[cell]), options.max_cell)
         for cell in grown.cells
     ]
-    # Other groups are fitted at the same time.
-    alone = replace(options, n_jobs=None)
-    fits = solve_cells(kernel, alpha, rows, borders.points, looked, alone)
+    fits = solve_cells(kernel, alpha, rows, borders.points, looked, options)
     model = packed(kernel, grown.tree, width, rows, fits, np.zeros_like(offset))
     # The model has the rows already: one copy will do.
     rows = [part._replace(X=model.points[model.part(c)]) for c, part in enumerate(rows)]
@@ -117,7 +112,7 @@ def energy(solved: Solved) -> FloatArray:
 
 
 def borders_alone(solved: Solved) -> list[Border | None]:
-    """Return what each cell says of its border points, without the responses."""
+    """Return values and covariance of each cell on its border points, no responses."""
     return [
         None if fit.border is None else fit.border._replace(response=np.empty((0, 0)))
         for fit in solved.fits
@@ -151,16 +146,17 @@ def one_of(
 
 
 def reduced(
-    model: CellModel, solved: Solved, alpha: float, error: FloatArray
+    model: CellModel, solved: Solved, machine: Machine, error: FloatArray
 ) -> CellModel:
     """Return the model of a group with fewer points; see `reduced_cells`."""
-    return reduced_cells(model, solved.rows, alpha, error)
+    n_jobs = machine.options.n_jobs
+    return reduced_cells(model, solved.rows, machine.alpha, error, n_jobs)
 
 
 def variance(
     solved: Solved, precisions: list[FloatArray], alpha: float, scale: FloatArray
 ) -> CellVariance:
-    """Return what variances of a group need; without precisions nothing is coupled."""
+    """Return the variances of a group; without precisions nothing is coupled."""
     ridge = np.concatenate([alpha / part.s for part in solved.rows])
     return CellVariance(ridge, precisions, scale, alpha * scale)
 
@@ -173,10 +169,7 @@ def own_effects(
     precisions: list[FloatArray],
     alpha: float,
 ) -> list[tuple[FloatArray, FloatArray]]:
-    """Return what rows of some cells do to their own predictions, and their variances.
-
-    By the model of number i of those that are side by side.
-    """
+    """Return `own_effect` of the rows of some cells, by model i of those side by side."""
     found = []
     for c, G in zip(looked, precisions, strict=True):
         fit, s = solved.fits[c], solved.rows[c].s
@@ -184,3 +177,97 @@ def own_effects(
         a = models.coef[models.part(c)][: len(s), i * T : (i + 1) * T]
         found.append(own_effect(fit, a, alpha / s, G))
     return found
+
+
+def merged(part: Part, max_cell: int) -> Part:
+    """Return the rows of a cell; too many are all alike, and then one stands for them.
+
+    sum_n s_n (y_n - f(x))^2 = s (y - f(x))^2 + const,   y their mean, s their sum
+    """
+    if len(part.X) <= max_cell:
+        return part
+    mean = np.average(part.Y, axis=0, weights=part.s, keepdims=True)
+    return Part(part.X[:1], mean, part.s.sum(keepdims=True))
+
+
+def solve_cells(
+    kernel: Kernel,
+    alpha: float,
+    rows: list[Part],
+    borders: BorderPoints,
+    looked: list[int],
+    o: CellOptions,
+) -> list[CellFit]:
+    """Return the fits of all cells, each by itself."""
+    chosen = set(looked)
+    with one_thread():
+        calls = (
+            delayed(solve_cell)(
+                kernel,
+                part.X,
+                part.Y,
+                alpha / part.s,
+                border_points=borders.points[borders.of_cell(c)[0]],
+                precision=o.precision,
+                leave_one_out=c in chosen,
+            )
+            for c, part in enumerate(rows)
+        )
+        return list(results_of(calls, o.n_jobs, prefer="threads"))
+
+
+def packed(
+    kernel: Kernel,
+    tree: CellTree,
+    width: float,
+    rows: list[Part],
+    fits: list[CellFit],
+    offset: FloatArray,
+) -> CellModel:
+    """Return the model of cells that are not coupled."""
+    n_rows = np.array([len(part.X) for part in rows])
+    return CellModel(
+        kernel,
+        tree,
+        width,
+        np.concatenate([part.X for part in rows]),
+        np.concatenate([fit.coef for fit in fits]),
+        np.concatenate([[0], np.cumsum(n_rows)]),
+        n_rows,
+        offset,
+    )
+
+
+def with_borders(
+    alone: CellModel, fits: list[CellFit], borders: BorderPoints, tension: FloatArray
+) -> CellModel:
+    """Return the model with the border points' coefficients among its own."""
+    points, coef = [], []
+    for c, fit in enumerate(fits):
+        numbers, sign = borders.of_cell(c)
+        points += [alone.points[alone.part(c)], borders.points[numbers]]
+        coef.append(coupled_coef(fit.coef, fit.border, sign, tension[numbers]))
+    sizes = [len(part) for part in coef]
+    return replace(
+        alone,
+        points=np.concatenate(points),
+        coef=np.concatenate(coef),
+        starts=np.concatenate([[0], np.cumsum(sizes)]),
+    )
+
+
+def side_by_side(models: list[CellModel]) -> CellModel:
+    """Return models of the same cells as one, whose targets are those of all."""
+    most = max(models, key=lambda model: len(model.points))
+    T = most.coef.shape[1]
+    coef = np.zeros((len(most.points), len(models) * T))
+    own = np.concatenate(
+        [
+            np.arange(most.starts[c], most.starts[c] + n)
+            for c, n in enumerate(most.n_rows)
+        ]
+    )
+    for i, model in enumerate(models):
+        whole = len(model.points) == len(most.points)
+        coef[slice(None) if whole else own, i * T : (i + 1) * T] = model.coef
+    return replace(most, coef=coef, offset=np.tile(most.offset, len(models)))

@@ -9,9 +9,8 @@ from scipy.linalg import eigh
 
 from committee._parallel import one_thread
 from committee._typing import FloatArray
-from committee.cells.choose import Part, choose_kernel, preferred
+from committee.cells.choose import CellOptions, Part, choose_kernel, preferred
 from committee.cells.machine import solve_cell
-from committee.cells.train import CellOptions
 from committee.kernels import Kernel
 
 #: Rows of the machine whose gradients are taken, and of the parts that judge a metric.

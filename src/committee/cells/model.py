@@ -1,10 +1,14 @@
-"""A fitted ensemble of cells: a row asks its own cell, and near a border two."""
+"""A fitted ensemble of cells: a row uses its own cell, and near a border two.
+
+`CellModel` has all cells in one place, `PartitionedModel` in groups of neighbours.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.parallel import delayed
@@ -13,6 +17,7 @@ from committee._parallel import one_thread, results_of
 from committee._typing import FloatArray, IntArray
 from committee.cells.tree import CellTree, Shares
 from committee.cells.trend import Trend
+from committee.distributed import Chunks, InMemory, deferred
 from committee.kernels import Kernel
 
 #: Kernel values that are in memory at once, for each thread: 2 MB, about a cache.
@@ -21,7 +26,7 @@ _GRAM_ENTRIES = 2**18
 
 @dataclass(frozen=True, eq=False)
 class CellModel:
-    """Kernel expansions of all cells, and the tree that says whom to ask.
+    """Kernel expansions of all cells, and the tree that divides space among them.
 
         f(x) = t(x) + offset + sum_c g_c(x) f_c(x),    f_c(x) = coef_c' k(points_c, x)
 
@@ -78,7 +83,14 @@ class CellModel:
     def predict(self, X: FloatArray, n_jobs: int | None = None) -> FloatArray:
         """Return f, (N, T)."""
         f = base_of(X, self.offset, self.trend)
-        shares = self.tree.shares(X, self.width)
+        f += self.weighted(X, self.tree.shares(X, self.width), n_jobs)
+        return f
+
+    def weighted(
+        self, X: FloatArray, shares: Shares, n_jobs: int | None = None
+    ) -> FloatArray:
+        """Return sum_c g_c(x) f_c(x), (N, T), over the cells of the shares."""
+        f = np.zeros((len(X), self.coef.shape[1]))
         with one_thread():
             values = results_of(
                 (
@@ -94,13 +106,13 @@ class CellModel:
 
 
 def base_of(X: FloatArray, offset: FloatArray, trend: Trend | None) -> FloatArray:
-    """Return what cells are added to, (N, T)."""
+    """Return t(x) + offset, (N, T), to which the cells are added."""
     f = np.tile(offset, (len(X), 1))
     return f if trend is None else f + trend(X)
 
 
 def groups(shares: Shares) -> Iterator[tuple[int, IntArray, FloatArray]]:
-    """Yield each cell that is asked, the rows it is asked about and their weights."""
+    """Yield the number of each cell in the shares, its rows and their weights."""
     edges = np.flatnonzero(np.diff(shares.cells)) + 1
     bounds = [0, *edges.tolist(), len(shares.cells)]
     for start, stop in itertools.pairwise(bounds):
@@ -110,3 +122,156 @@ def groups(shares: Shares) -> Iterator[tuple[int, IntArray, FloatArray]]:
                 shares.rows[start:stop],
                 shares.weights[start:stop],
             )
+
+
+class Question(NamedTuple):
+    """Rows for the cells of one group, and the share of each cell in them.
+
+    Attributes
+    ----------
+    X : array of shape (n, d)
+    numbers : array of shape (n,)
+        Of these rows among all.
+    shares : Shares
+        Rows of X, and cells numbered from the first of the group.
+    """
+
+    X: FloatArray
+    numbers: IntArray
+    shares: Shares
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionedModel:
+    """A `CellModel` in groups of cells, each where its rows are.
+
+    Attributes
+    ----------
+    kernel, tree, width, offset, trend :
+        As for `CellModel`.
+    parts : Chunks of CellModel
+        One for each group, whose cells have numbers of the group.
+    firsts : int array of shape (n_groups + 1,)
+        The number of the first cell of each group.
+    """
+
+    kernel: Kernel
+    tree: CellTree
+    width: float
+    offset: FloatArray
+    parts: Chunks
+    firsts: IntArray
+    trend: Trend | None = None
+
+    @property
+    def n_cells(self) -> int:
+        """M."""
+        return self.tree.n_cells
+
+    def predict(self, X: FloatArray, n_jobs: int | None = None) -> FloatArray:
+        """Return f, (N, T), of rows in one place; groups work at the same time.
+
+        `n_jobs` are threads of a model in memory.
+        """
+        f = base_of(X, self.offset, self.trend)
+        threads = n_jobs if isinstance(self.parts, InMemory) else None
+        for numbers, found in self.asked(X, answer, threads):
+            f[numbers] += found
+        return f
+
+    def asked(
+        self, X: FloatArray, function: Callable[..., FloatArray], *args: Any
+    ) -> Iterator[tuple[IntArray, FloatArray]]:
+        """Yield numbers of rows and function(part, question, *args) of each group.
+
+        Of `args`, `Chunks` give each group its own value.
+        """
+        every = questions(X, self.tree, self.width, self.firsts)
+        found = self.parts.map(function, self.parts.each(every), *args).values()
+        for question, values in zip(every, found, strict=True):
+            yield question.numbers, values
+
+    def answers(self, blocks: Chunks) -> Chunks:
+        """Return f of every block of rows, not yet computed.
+
+        A block sends each group the rows that ask it, and no others.
+        """
+        asked = blocks.map(questions, self.tree, self.width, self.firsts)
+        found = []
+        for X, questions_of_X in zip(blocks.parts, asked.parts, strict=True):
+            answers = [
+                deferred(answer, part, deferred(_asked_of, questions_of_X, g))
+                for g, part in enumerate(self.parts.parts)
+            ]
+            found.append(
+                deferred(_added, X, self.offset, self.trend, questions_of_X, *answers)
+            )
+        return Chunks(found)
+
+    def gathered(self) -> CellModel:
+        """Return the model in one place."""
+        parts: list[CellModel] = self.parts.values()
+        if len(parts) == 1:
+            return replace(
+                parts[0], tree=self.tree, offset=self.offset, trend=self.trend
+            )
+        sizes = np.concatenate([np.diff(part.starts) for part in parts])
+        return CellModel(
+            self.kernel,
+            self.tree,
+            self.width,
+            np.concatenate([part.points for part in parts]),
+            np.concatenate([part.coef for part in parts]),
+            np.concatenate([[0], np.cumsum(sizes)]),
+            np.concatenate([part.n_rows for part in parts]),
+            self.offset,
+            self.trend,
+        )
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of points and coefficients in all groups."""
+        return int(self.parts.sum(_n_bytes))
+
+
+def questions(
+    X: FloatArray, tree: CellTree, width: float, firsts: IntArray
+) -> list[Question]:
+    """Return for each group the rows in which one of its cells has a share."""
+    shares = tree.shares(X, width)
+    cuts = np.searchsorted(shares.cells, firsts)
+    found = []
+    for start, stop, first in zip(cuts[:-1], cuts[1:], firsts[:-1], strict=True):
+        numbers, at = np.unique(shares.rows[start:stop], return_inverse=True)
+        cells = shares.cells[start:stop] - first
+        own = Shares(at, cells, shares.weights[start:stop])
+        found.append(Question(X[numbers], numbers, own))
+    return found
+
+
+def answer(
+    part: CellModel, question: Question, n_jobs: int | None = None
+) -> FloatArray:
+    """Return sum_c g_c(x) f_c(x), (n, T), over the cells of one group."""
+    return part.weighted(question.X, question.shares, n_jobs)
+
+
+def _asked_of(asked: list[Question], g: int) -> Question:
+    return asked[g]
+
+
+def _added(
+    X: FloatArray,
+    offset: FloatArray,
+    trend: Trend | None,
+    asked: list[Question],
+    *answers: FloatArray,
+) -> FloatArray:
+    f = base_of(X, offset, trend)
+    for question, found in zip(asked, answers, strict=True):
+        f[question.numbers] += found
+    return f
+
+
+def _n_bytes(part: CellModel) -> int:
+    return part.points.nbytes + part.coef.nbytes

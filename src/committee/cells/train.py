@@ -1,56 +1,39 @@
-"""From rows to a fitted ensemble of cells: grow, choose, solve, couple."""
+"""From rows to a fitted ensemble of cells: shuffle, grow, choose, solve, couple.
+
+Rows are in groups of neighbouring cells, each where its rows are. Rows in memory are one
+group, so that one implementation serves them and the chunks of Dask collections.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.parallel import delayed
 
-from committee._parallel import one_thread, results_of
+from committee._parallel import one_thread
 from committee._typing import FloatArray, IntArray
-from committee.cells.bcm import CommitteeMachine, CommitteeVariance
-from committee.cells.borders import BorderPoints, border_points
-from committee.cells.choose import (
-    Part,
-    choose_kernel,
-    parts_of,
-    preferred,
+from committee.cells import groups
+from committee.cells.borders import BorderPoints, GroupBorders, borders_of_groups
+from committee.cells.choose import CellOptions, Part, part_cells, settled
+from committee.cells.joint import JointSolution
+from committee.cells.joint_of_groups import (
+    ExchangedJoint,
+    GatheredJoint,
+    joint_system,
 )
-from committee.cells.gate import border_width
-from committee.cells.joint import JointSolution, JointSystem, coupled_coef
-from committee.cells.loo import LeftOut, leave_one_out, target_errors
-from committee.cells.machine import CellFit, Factor, solve_cell
-from committee.cells.model import CellModel
-from committee.cells.reduced_set import reduced_cells
-from committee.cells.tree import CellTree, grow_tree
-from committee.cells.variance import CellVariance
-from committee.kernels import GramFunction, Kernel
+from committee.cells.loo import LeftOut, own_weights, target_errors
+from committee.cells.machine import Factor
+from committee.cells.model import CellModel, PartitionedModel
+from committee.cells.row_chunks import RowChunks, graft, shuffled, stacked
+from committee.cells.tree import WIDTH_ROWS, CellTree, border_width
+from committee.cells.variance import CellVariance, PartitionedVariance
+from committee.distributed import Chunks, InMemory
+from committee.kernels import KERNEL_ROWS, Kernel
 
-#: Couplings to choose from.
-COUPLINGS = (0.0, 0.1, 1.0, 10.0)
 #: Leave-one-out is computed for cells, at equal steps, of so many rows together.
 _LOO_ROWS = 5000
-
-
-@dataclass(frozen=True)
-class CellOptions:
-    """What a fit is asked for; None, and one of the couplings, leave-one-out chooses."""
-
-    max_cell: int
-    kernel: str | GramFunction | None = None
-    gamma: float | None = None
-    alpha: float | None = None
-    couplings: Sequence[float] = COUPLINGS
-    n_coupling: int = 32
-    degree: float = 3
-    coef0: float = 1.0
-    precision: str = "auto"
-    tol: float = 1e-10
-    max_iter: int = 10_000
-    n_jobs: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,118 +42,122 @@ class CellTraining:
 
     Attributes
     ----------
-    model : CellModel or CommitteeMachine
-    cells : list of arrays of row numbers
+    model : PartitionedModel or CellModel
     alpha, coupling : float
     errors : dict of float
         Mean squared error of leave-one-out by the couplings that were tried.
     borders : BorderPoints
     joint : JointSolution
+    looked : Part
+        The rows of the cells of leave-one-out, cell after cell.
     left_out : LeftOut
-        Leave-one-out predictions of the rows of some cells, or all.
-    variance : CellVariance or CommitteeVariance
+        Their predictions by the ensemble without them, in their order.
+    variance : PartitionedVariance or CellVariance
         Its scale is y'A^-1 y / N, the likeliest prior variance of a Gaussian process of
-        which f is the mean.
+        which f is the mean. In groups on workers it is still to be computed.
+    cells : list of arrays of row numbers, or None
+        None for rows of Dask collections.
     """
 
-    model: CellModel | CommitteeMachine
-    cells: list[IntArray]
+    model: PartitionedModel | CellModel
     alpha: float
     coupling: float
     errors: dict[float, float]
     borders: BorderPoints
     joint: JointSolution
+    looked: Part
     left_out: LeftOut
-    variance: CellVariance | CommitteeVariance
+    variance: PartitionedVariance | CellVariance
+    cells: list[IntArray] | None
+
+    def gathered(self) -> CellTraining:
+        """Return the training with model and variance in one place."""
+        assert isinstance(self.model, PartitionedModel)
+        assert isinstance(self.variance, PartitionedVariance)
+        model, variance = self.model.gathered(), self.variance.gathered()
+        return replace(self, model=model, variance=variance)
+
+
+class Layout:
+    """The cells of all groups: their tree, their sizes, the first cell of each group."""
+
+    def __init__(self, top: CellTree | None, grown: Chunks) -> None:
+        outlines = grown.map(groups.outline).values()
+        trees = [tree for tree, _ in outlines]
+        self.tree = trees[0] if top is None else graft(top, trees)
+        self.sizes = [size for _, sizes in outlines for size in sizes]
+        n_cells = [len(sizes) for _, sizes in outlines]
+        self.firsts: IntArray = np.concatenate([[0], np.cumsum(n_cells)])
+
+    def in_groups(self, cells: list[int]) -> list[list[int]]:
+        """Return the cells of each group by their numbers in it."""
+        cuts = np.searchsorted(cells, self.firsts)
+        return [
+            [c - int(first) for c in cells[start:stop]]
+            for start, stop, first in zip(
+                cuts[:-1], cuts[1:], self.firsts[:-1], strict=True
+            )
+        ]
+
+    def parts(self, grown: Chunks, offset: FloatArray) -> list[Part]:
+        """Return parts of some cells, to choose the kernel on."""
+        some = self.in_groups(part_cells(self.tree.n_cells))
+        return _flat(grown.map(groups.parts, grown.each(some), offset).values())
+
+    def border_points(self, grown: Chunks, per_cell: int) -> BorderPoints:
+        """Return the border points of all groups, group after group."""
+        firsts = grown.each(self.firsts[:-1].tolist())
+        found = grown.map(groups.own_borders, firsts, self.tree, per_cell).values()
+        return BorderPoints(
+            *(np.concatenate(part) for part in zip(*found, strict=True))
+        )
 
 
 def train_cells(
     X: FloatArray, Y: FloatArray, s: FloatArray | None, options: CellOptions
 ) -> CellTraining:
-    """Fit an ensemble of cells to X (N, d), Y (N, T) and sample weights (N,) or None.
+    """Fit an ensemble of cells to X (N, d), Y (N, T) and sample weights (N,) or None."""
+    return train(RowChunks.in_memory(X, Y, s), options).gathered()
 
+
+def train(rows: RowChunks, options: CellOptions) -> CellTraining:
+    """Fit an ensemble of cells to rows in memory or in chunks, with the same answer.
+
+    It is the same to rounding, up to as many rows as decide the top of the tree. Beyond
+    these, splits of the top are at the medians of some rows of chunks instead of all.
     BLAS is held to one thread: cells run side by side.
     """
     with one_thread():
-        return _trained(X, Y, s, options)
+        return _trained(rows, options)
 
 
-def _trained(
-    X: FloatArray, Y: FloatArray, s: FloatArray | None, options: CellOptions
-) -> CellTraining:
-    s = np.ones(len(X)) if s is None else s
-    offset: FloatArray = np.average(Y, axis=0, weights=s)
-    tree, cells = grow_tree(X, options.max_cell)
-    kernel, alpha = settled(X, parts_of(X, Y - offset, s, cells), options)
-    rows = [
-        merged(Part(X[cell], Y[cell] - offset, s[cell]), options.max_cell)
-        for cell in cells
-    ]
-    uncoupled = not any(options.couplings)
-    borders = border_points(tree, X, cells, 0 if uncoupled else options.n_coupling)
-    looked = looked_cells([len(cell) for cell in cells], options.max_cell)
-    reduce = options.precision == "auto"
-    options = with_precision(options, kernel, alpha, rows[0])
-    fits = solve_cells(kernel, alpha, rows, borders, looked, options)
-    width = border_width(tree, X)
-    alone = packed(kernel, tree, width, rows, fits, offset)
-    system = JointSystem(borders, [fit.border for fit in fits], alpha)
-    coupled = _coupled(alone, X, Y, s, cells, fits, system, looked, options)
-    nu = coupled["coupling"]
-    energy: FloatArray = np.sum([fit.energy for fit in fits], axis=0)
-    scale = energy / sum(len(part.X) for part in rows)
-    whole = coupled["model"]
-    if reduce:
-        left_out = coupled["left_out"]
-        known = left_out.rows
-        error = target_errors(Y[known], left_out.f, s[known])
-        coupled["model"] = reduced_cells(whole, rows, alpha, error, options.n_jobs)
-    variance = CellVariance(
-        np.concatenate([alpha / part.s for part in rows]),
-        [system.precision(c, nu) for c in range(len(cells))] if nu else [],
-        scale,
-        alpha * scale,
-        None if coupled["model"] is whole else whole,
-    )
-    return CellTraining(
-        **coupled, cells=cells, alpha=alpha, borders=borders, variance=variance
-    )
-
-
-def settled(
-    X: FloatArray, parts: Sequence[Part], o: CellOptions
-) -> tuple[Kernel, float]:
-    """Return the kernel and the ridge, given or chosen on parts of some cells."""
-    if o.kernel is not None and o.gamma is not None and o.alpha is not None:
-        return Kernel(o.kernel, o.gamma, o.degree, o.coef0), o.alpha
-    tried = choose_kernel(
-        X,
-        parts,
-        kernel=o.kernel,
-        gamma=o.gamma,
-        alpha=o.alpha,
-        degree=o.degree,
-        coef0=o.coef0,
-        n_jobs=o.n_jobs,
-    )
-    if not np.isfinite(tried[0].error):
-        raise np.linalg.LinAlgError(
-            "No ridge that was tried makes the kernel matrix of a cell positive "
-            "definite: give alpha a larger number, or take another kernel."
-        )
-    best = preferred(tried)
-    return best.kernel, best.alpha
-
-
-def merged(part: Part, max_cell: int) -> Part:
-    """Return the rows of a cell; too many are all alike, and then one stands for them.
-
-    sum_n s_n (y_n - f(x))^2 = s (y - f(x))^2 + const,   y their mean, s their sum
-    """
-    if len(part.X) <= max_cell:
-        return part
-    mean = np.average(part.Y, axis=0, weights=part.s, keepdims=True)
-    return Part(part.X[:1], mean, part.s.sum(keepdims=True))
+def _trained(rows: RowChunks, o: CellOptions) -> CellTraining:
+    offset = rows.mean()
+    scale_rows, width_rows = rows.some(KERNEL_ROWS).X, rows.some(WIDTH_ROWS).X
+    top, parts = shuffled(rows, o.max_cell)
+    centre = None if top is None else top.centre
+    grown = parts.map(groups.grow, o.max_cell, centre).kept()
+    layout = Layout(top, grown)
+    kernel, alpha = settled(scale_rows, layout.parts(grown, offset), o)
+    width = border_width(layout.tree, width_rows)
+    first = type(grown)(grown.parts[:1]).map(groups.first_cell, o.max_cell).values()[0]
+    reduce = o.precision == "auto"
+    o = with_precision(o, kernel, alpha, first)
+    points = layout.border_points(grown, o.n_coupling if any(o.couplings) else 0)
+    borders = borders_of_groups(points, layout.firsts)
+    looked = layout.in_groups(looked_cells(layout.sizes, o.max_cell))
+    cells = None
+    if isinstance(grown, InMemory):
+        cells = grown.values()[0].cells
+    else:  # groups are fitted at the same time
+        o = replace(o, n_jobs=None)
+    machine = groups.Machine(kernel, alpha, offset, width, o, reduce)
+    solved = grown.map(
+        groups.solve, grown.each(borders), grown.each(looked), machine
+    ).kept()
+    del grown, parts, rows  # what is solved has the rows
+    fitted = _Fitted(layout, solved, points, borders, looked, machine)
+    return CellTraining(**fitted.coupled(), alpha=alpha, borders=points, cells=cells)
 
 
 def looked_cells(sizes: Sequence[int], max_cell: int) -> list[int]:
@@ -195,140 +182,137 @@ def with_precision(
     return o
 
 
-def solve_cells(
-    kernel: Kernel,
-    alpha: float,
-    rows: list[Part],
-    borders: BorderPoints,
-    looked: list[int],
-    o: CellOptions,
-) -> list[CellFit]:
-    """Return the fits of all cells, each by itself."""
-    chosen = set(looked)
-    with one_thread():
-        calls = (
-            delayed(solve_cell)(
-                kernel,
-                part.X,
-                part.Y,
-                alpha / part.s,
-                border_points=borders.points[borders.of_cell(c)[0]],
-                precision=o.precision,
-                leave_one_out=c in chosen,
-            )
-            for c, part in enumerate(rows)
+class _Fitted(NamedTuple):
+    """Cells that are fitted, each by itself; `looked` are the cells of leave-one-out."""
+
+    layout: Layout
+    solved: Chunks
+    points: BorderPoints
+    borders: list[GroupBorders]
+    looked: list[list[int]]
+    machine: groups.Machine
+
+    def coupled(self) -> dict[str, Any]:
+        """Return the cells with the best coupling, as `CellTraining` has it."""
+        o, alpha = self.machine.options, self.machine.alpha
+        couplings = tuple(o.couplings) if len(self.points.owner) else (0.0,)
+        if not any(self.looked):
+            couplings = couplings[:1]  # nothing can be chosen
+        system = joint_system(self.solved, self.points, self.borders, alpha)
+        joints = [system.solve(nu, tol=o.tol, max_iter=o.max_iter) for nu in couplings]
+        models = self._side_by_side(couplings, joints)
+        data = self._data()
+        # Kernels are evaluated once for all couplings.
+        f = np.split(models.predict(data.X, o.n_jobs), len(couplings), axis=1)
+        found = []
+        for i, nu in enumerate(couplings):
+            precisions = system.precisions(self.looked, nu)
+            left_out = self._left_out(models.parts, i, precisions, data.X, f[i])
+            squares = np.mean((data.Y - left_out.f) ** 2, axis=1)
+            error = np.average(squares, weights=data.s) if len(squares) else np.nan
+            found.append((float(error), left_out))
+        best = int(np.argmin([error for error, _ in found]))
+        parts = models.parts.map(
+            groups.one_of, best, len(couplings), self.solved, couplings[best] != 0.0
         )
-        return list(results_of(calls, o.n_jobs, prefer="threads"))
-
-
-def packed(
-    kernel: Kernel,
-    tree: CellTree,
-    width: float,
-    rows: list[Part],
-    fits: list[CellFit],
-    offset: FloatArray,
-) -> CellModel:
-    """Return the model of cells that know nothing of each other."""
-    n_rows = np.array([len(part.X) for part in rows])
-    return CellModel(
-        kernel,
-        tree,
-        width,
-        np.concatenate([part.X for part in rows]),
-        np.concatenate([fit.coef for fit in fits]),
-        np.concatenate([[0], np.cumsum(n_rows)]),
-        n_rows,
-        offset,
-    )
-
-
-def with_borders(
-    alone: CellModel, fits: list[CellFit], borders: BorderPoints, tension: FloatArray
-) -> CellModel:
-    """Return the model with the border points' coefficients among its own."""
-    points, coef = [], []
-    for c, fit in enumerate(fits):
-        numbers, sign = borders.of_cell(c)
-        points += [alone.points[alone.part(c)], borders.points[numbers]]
-        coef.append(coupled_coef(fit.coef, fit.border, sign, tension[numbers]))
-    sizes = [len(part) for part in coef]
-    return replace(
-        alone,
-        points=np.concatenate(points),
-        coef=np.concatenate(coef),
-        starts=np.concatenate([[0], np.cumsum(sizes)]),
-    )
-
-
-def _coupled(
-    alone: CellModel,
-    X: FloatArray,
-    Y: FloatArray,
-    s: FloatArray,
-    cells: list[IntArray],
-    fits: list[CellFit],
-    system: JointSystem,
-    looked: list[int],
-    o: CellOptions,
-) -> dict[str, Any]:
-    """Return the cells with the best coupling, as `CellTraining` has it."""
-    couplings = tuple(o.couplings) if len(cells) > 1 else (0.0,)
-    joints = [system.solve(nu, tol=o.tol, max_iter=o.max_iter) for nu in couplings]
-    models = [
-        alone if nu == 0.0 else with_borders(alone, fits, system.points, joint.tension)
-        for nu, joint in zip(couplings, joints, strict=True)
-    ]
-    if not looked:
-        left_out = LeftOut(np.empty(0, np.intp), np.empty((0, Y.shape[1])), np.empty(0))
+        whole = replace(models, offset=self.machine.offset, parts=parts.kept())
+        error = target_errors(data.Y, found[best][1].f, data.s)
+        model = self._reduced(whole, error)
         return {
-            "model": models[0],
-            "coupling": couplings[0],
-            "errors": {couplings[0]: np.nan},
-            "joint": joints[0],
-            "left_out": left_out,
+            "model": model,
+            "coupling": couplings[best],
+            "errors": dict(zip(couplings, (error for error, _ in found), strict=True)),
+            "joint": joints[best],
+            "looked": data,
+            "left_out": found[best][1],
+            "variance": self._variance(
+                system, couplings[best], None if model is whole else whole
+            ),
         }
-    rows = np.concatenate([cells[c] for c in looked])
-    # Kernels are evaluated once for all models.
-    f_of_all = side_by_side(models).predict(X[rows], o.n_jobs)
-    found = []
-    for nu, model, f in zip(
-        couplings, models, np.split(f_of_all, len(models), axis=1), strict=True
-    ):
-        left_out = leave_one_out(
-            model,
-            X,
-            cells,
-            {c: fits[c] for c in looked},
-            system.alpha / s,
-            {c: system.precision(c, nu) for c in looked},
-            f,
-        )
-        squares = np.mean((Y[left_out.rows] - left_out.f) ** 2, axis=1)
-        error = float(np.average(squares, weights=s[left_out.rows]))
-        found.append((error, left_out))
-    best = int(np.argmin([error for error, _ in found]))
-    return {
-        "model": models[best],
-        "coupling": couplings[best],
-        "errors": dict(zip(couplings, (error for error, _ in found), strict=True)),
-        "joint": joints[best],
-        "left_out": found[best][1],
-    }
 
+    def _reduced(self, whole: PartitionedModel, error: FloatArray) -> PartitionedModel:
+        """Return the model with fewer points, where they are good enough."""
+        if not self.machine.reduce:
+            return whole
+        parts = whole.parts.map(groups.reduced, self.solved, self.machine, error).kept()
+        model = replace(whole, parts=parts)
+        return model if model.n_bytes < whole.n_bytes else whole
 
-def side_by_side(models: list[CellModel]) -> CellModel:
-    """Return models of the same cells as one, whose targets are those of all."""
-    most = max(models, key=lambda model: len(model.points))
-    T = most.coef.shape[1]
-    coef = np.zeros((len(most.points), len(models) * T))
-    own = np.concatenate(
-        [
-            np.arange(most.starts[c], most.starts[c] + n)
-            for c, n in enumerate(most.n_rows)
+    def _variance(
+        self,
+        system: GatheredJoint | ExchangedJoint,
+        coupling: float,
+        whole: PartitionedModel | None,
+    ) -> PartitionedVariance:
+        """Return the variances; those of groups on workers are still to be computed."""
+        *energy, n = self.solved.sum(groups.energy)
+        scale, alpha = np.array(energy) / n, self.machine.alpha
+        every = [list(range(group.n_own)) if coupling else [] for group in self.borders]
+        precisions = system.precisions(every, coupling)
+        parts = self.solved.map(groups.variance, precisions, alpha, scale)
+        return PartitionedVariance(scale, alpha * scale, parts, whole)
+
+    def _side_by_side(
+        self, couplings: Sequence[float], joints: Sequence[JointSolution]
+    ) -> PartitionedModel:
+        """Return the models of all couplings as one, whose targets are those of all."""
+        tensions = [
+            [
+                None if nu == 0.0 else joint.tension[group.numbers]
+                for nu, joint in zip(couplings, joints, strict=True)
+            ]
+            for group in self.borders
         ]
-    )
-    for i, model in enumerate(models):
-        whole = len(model.points) == len(most.points)
-        coef[slice(None) if whole else own, i * T : (i + 1) * T] = model.coef
-    return replace(most, coef=coef, offset=np.tile(most.offset, len(models)))
+        return PartitionedModel(
+            self.machine.kernel,
+            self.layout.tree,
+            self.machine.width,
+            np.tile(self.machine.offset, len(couplings)),
+            self.solved.map(
+                groups.coupled,
+                self.solved.each(self.borders),
+                self.solved.each(tensions),
+            ).kept(),
+            self.layout.firsts,
+        )
+
+    def _data(self) -> Part:
+        """Return the rows of the cells to look at, with their targets as given."""
+        offset = self.machine.offset
+        d, T = len(self.layout.tree.centre), len(offset)
+        empty = Part(np.empty((0, d)), np.empty((0, T)), np.empty(0))
+        found = self.solved.map(
+            groups.whole_cells, self.solved.each(self.looked)
+        ).values()
+        X, Y, s = stacked([empty, *_flat(found)])
+        return Part(X, Y + offset, s)
+
+    def _left_out(
+        self, models: Chunks, i: int, precisions: Chunks, X: FloatArray, f: FloatArray
+    ) -> LeftOut:
+        """Return leave-one-out predictions of the rows of these cells."""
+        if not len(X):
+            return LeftOut(f, np.empty(0))
+        alpha = self.machine.alpha
+        effects = self.solved.map(
+            groups.own_effects,
+            models,
+            i,
+            self.solved.each(self.looked),
+            precisions,
+            alpha,
+        )
+        moved, variance = zip(*_flat(effects.values()), strict=True)
+        cells = [
+            c + first
+            for first, group in zip(self.layout.firsts, self.looked, strict=False)
+            for c in group
+        ]
+        owner = np.repeat(cells, [len(part) for part in moved])
+        g = own_weights(self.layout.tree, self.machine.width, X, owner)
+        f = f - g[:, None] * np.concatenate(moved)
+        return LeftOut(f, np.concatenate(variance))
+
+
+def _flat(lists: Sequence[Sequence[Any]]) -> list[Any]:
+    return [value for values in lists for value in values]

@@ -1,4 +1,4 @@
-"""A balanced tree of cells: splits along the first principal direction."""
+"""A balanced tree of cells, and how wide their borders are."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ _DIRECTION_ROWS = 2000
 _TIE = 1e-12
 #: Rows that walk down the tree together.
 _BLOCK = 65_536
+#: Rows, at equal steps, that decide the width of borders, and steps of its bisection.
+WIDTH_ROWS, _WIDTH_STEPS = 5000, 12
 
 
 class Shares(NamedTuple):
@@ -162,7 +164,7 @@ def grow_tree(
     X : array of shape (N, d)
     max_cell : int
     centre : array of shape (d,), optional
-        The mean of the rows, unless given.
+        Defaults to the mean of the rows.
     max_group : int, default=0
         Leave groups of at most so many rows whole: the top of the tree alone.
 
@@ -202,6 +204,29 @@ def grow_tree(
         np.array(children, dtype=np.intp).reshape(-1, 2),
     )
     return tree, cells
+
+
+def border_width(tree: CellTree, X: FloatArray, asked: float = 2.0) -> float:
+    """Return the width at which the rows of X ask `asked` cells on average.
+
+    Found by bisection of its logarithm, to one per cent. One length serves all
+    splits: wherever two cells meet, cells of about the same size do.
+    """
+    if tree.n_cells == 1 or asked <= 1.0:
+        return 0.0
+    if len(X) > WIDTH_ROWS:
+        X = X[np.linspace(0, len(X) - 1, WIDTH_ROWS).astype(np.intp)]
+    asked = min(asked, (1.0 + tree.n_cells) / 2)
+    root = np.zeros(len(X), dtype=np.intp)
+    distance = float(np.abs(tree.beyond(X, root)).max())
+    low, high = 1e-6 * distance, distance
+    for _ in range(_WIDTH_STEPS):
+        middle = float(np.sqrt(low * high))
+        if len(tree.shares(X, middle).rows) < asked * len(X):
+            low = middle
+        else:
+            high = middle
+    return high
 
 
 def _split(X: FloatArray, n_left: int) -> tuple[FloatArray, float, BoolArray] | None:

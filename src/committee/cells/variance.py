@@ -1,9 +1,9 @@
-"""How sure an ensemble of cells is: posterior variances of patchwork kriging."""
+"""Posterior variances of an ensemble of cells, as in patchwork kriging."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.utils.parallel import delayed
@@ -11,14 +11,15 @@ from sklearn.utils.parallel import delayed
 from committee._parallel import one_thread, results_of
 from committee._typing import FloatArray
 from committee.cells.machine import Factor, row_blocks
-from committee.cells.model import CellModel, groups
+from committee.cells.model import CellModel, PartitionedModel, Question, groups
 from committee.cells.tree import Shares
 from committee.cells.trend import Trend
+from committee.distributed import Chunks
 
 
 @dataclass(frozen=True, eq=False)
 class CellVariance:
-    """What variances need beside the model.
+    """The parts of posterior variances that the model itself does not have.
 
     Attributes
     ----------
@@ -105,3 +106,60 @@ def std_of(
         variance += trend.unknown(X)[:, None] * trend.variance
     std: FloatArray = np.sqrt(variance)
     return std
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionedVariance:
+    """A `CellVariance` in groups of cells, for a `PartitionedModel`.
+
+    Attributes
+    ----------
+    scale, noise :
+        As for `CellVariance`.
+    parts : Chunks of CellVariance or None
+        One for each group; None where only scale and noise are at hand.
+    whole : PartitionedModel, optional
+        The cells with all their points, where the model has a reduced set of them.
+    """
+
+    scale: FloatArray
+    noise: FloatArray
+    parts: Chunks | None
+    whole: PartitionedModel | None = None
+
+    def kept(self) -> PartitionedVariance:
+        """Return the same, computed."""
+        assert self.parts is not None
+        return replace(self, parts=self.parts.kept())
+
+    def std(
+        self, model: PartitionedModel, X: FloatArray, n_jobs: int | None = None
+    ) -> FloatArray:
+        """Return the standard deviation of f, (N, T), of rows in one place."""
+        if self.parts is None:
+            raise ValueError(
+                "Standard deviations of Dask collections need the cells in one place: "
+                "call gather() first."
+            )
+        s = np.zeros(len(X))
+        for numbers, found in (self.whole or model).asked(X, _spread, self.parts):
+            s[numbers] += found
+        return std_of(s, X, self.scale, model.trend)
+
+    def gathered(self) -> CellVariance:
+        """Return it in one place."""
+        assert self.parts is not None
+        found: list[CellVariance] = self.parts.values()
+        ridge = np.concatenate([part.ridge for part in found])
+        precision = [G for part in found for G in part.precision]
+        whole = None if self.whole is None else self.whole.gathered()
+        return CellVariance(ridge, precision, self.scale, self.noise, whole)
+
+
+def _spread(
+    part: CellModel,
+    question: Question,
+    variance: CellVariance,
+    n_jobs: int | None = None,
+) -> FloatArray:
+    return variance.spread(part, question.X, question.shares, n_jobs)

@@ -1,16 +1,23 @@
-"""Couple: kernel submodels on disjoint subsets, trained together."""
+"""Couple: kernel machines on subsets of the rows, and what they are measured by."""
 
-from committee.coupled.classifier import CoupledKernelClassifier
+from committee.coupled.bayesian_committee import (
+    BayesianCommitteeClassifier,
+    BayesianCommitteeRegressor,
+)
+from committee.coupled.cell_kernel import CellKernelClassifier, CellKernelRegressor
+from committee.coupled.coupled_classifier import CoupledKernelClassifier
+from committee.coupled.coupled_kernel import CoupledKernelRegressor
 from committee.coupled.expansion import KernelMember
 from committee.coupled.gram import GramBlocks, Layout
-from committee.coupled.kernel_loo import leave_one_out
 from committee.coupled.lssvm import LSSVMClassifier, LSSVMRegressor
-from committee.coupled.regressor import CoupledKernelRegressor
-from committee.coupled.search import search_coupled
-from committee.coupled.search_cells import SearchResult
-from committee.coupled.system import CoupledSolution, solve_coupled
+from committee.coupled.search import SearchResult, search_coupled
+from committee.coupled.system import CoupledSolution, leave_one_out, solve_coupled
 
 __all__ = [
+    "BayesianCommitteeClassifier",
+    "BayesianCommitteeRegressor",
+    "CellKernelClassifier",
+    "CellKernelRegressor",
     "CoupledKernelClassifier",
     "CoupledKernelRegressor",
     "CoupledSolution",

@@ -9,8 +9,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from committee.cells.choose import Part
-from committee.cells.shuffle import RowChunks
-from committee.coupled.link import refuse_one_class
+from committee.cells.row_chunks import RowChunks
 from committee.coupled.rows import Rows, memory_rows
 from committee.distributed import (
     Chunks,
@@ -24,10 +23,11 @@ from committee.distributed import (
     numbered,
     row_chunks,
 )
+from committee.targets import at_least_two
 
 
 class Facts(NamedTuple):
-    """What is known of a chunk without its rows.
+    """A summary of a chunk, which needs no rows.
 
     `n_counted` are rows with a positive weight; labels are the classes of all rows and
     of those that count, None for regression.
@@ -42,8 +42,8 @@ class Facts(NamedTuple):
 class ChunkedRows:
     """`Rows` in chunks that stay where they are; facts are None for an empty chunk."""
 
-    def __init__(self, chunks: Chunks, facts: Sequence[Facts | None]) -> None:
-        self.chunks, self.facts = chunks, facts
+    def __init__(self, parts: Chunks, facts: Sequence[Facts | None]) -> None:
+        self.parts, self.facts = parts, facts
 
     @property
     def known(self) -> list[Facts]:
@@ -55,25 +55,23 @@ class ChunkedRows:
         """Whether y has one axis."""
         return self.known[0].vector
 
-    @property
-    def has_labels(self) -> bool:
-        """Whether y has labels."""
-        return self.known[0].labels is not None
-
     def classes(self) -> Any:
         """Return the labels of all rows, (K,), of which two must count."""
         counted = [fact.counted_labels for fact in self.known]
-        refuse_one_class(np.unique(np.concatenate(counted)))
+        at_least_two(np.unique(np.concatenate(counted)))
         return np.unique(np.concatenate([fact.labels for fact in self.known]))
 
     def coded(self, classes: Any) -> ChunkedRows:
         """Return the rows with class codes instead of labels, and targets +-1."""
-        return ChunkedRows(self.chunks.map(Rows.coded, classes), self.facts)
+        return ChunkedRows(self.parts.map(Rows.coded, classes), self.facts)
 
-    def counted(self) -> RowChunks:
+    def numbers(self) -> None:
+        """Rows of chunks have no numbers here."""
+
+    def chunks(self) -> RowChunks:
         """Return the rows with a positive weight, as cells take them."""
         sizes = [0 if fact is None else fact.n_counted for fact in self.facts]
-        return RowChunks(self.chunks.map(_counted_part), sizes)
+        return RowChunks(self.parts.map(_counted_part), sizes)
 
 
 def rows_of(
@@ -84,17 +82,6 @@ def rows_of(
     `check` is `regression_rows` or `label_rows`.
     """
     if is_dask(X, y, sample_weight):
-        if estimator.subsets != "cells":
-            raise ValueError(
-                'subsets="random" needs all rows in one place: take subsets="cells" for '
-                "Dask collections, or compute() as many rows as fit."
-            )
-        if estimator.gate is not None:
-            raise ValueError(
-                f'gate="{estimator.gate}" needs all rows in one place: every expert is asked '
-                "about every row. Take gate=None for Dask collections, or compute() as "
-                "many rows as fit."
-            )
         chunks = _chunked_rows(check, X, y, sample_weight)
         validate_data(estimator, columns_of(X), skip_check_array=True)
         return chunks

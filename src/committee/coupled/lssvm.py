@@ -13,17 +13,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from committee._typing import FloatArray
 from committee._validation import fit_context
-from committee.coupled.ensemble import RIDGE_CONSTRAINTS
 from committee.coupled.expansion import evaluate
 from committee.coupled.gram import threads_for
-from committee.coupled.link import (
-    LinkMixin,
+from committee.coupled.kernel_machine import (
+    RIDGE_CONSTRAINTS,
+    KernelClassifierMixin,
+    KernelRegressorMixin,
     both_sides,
-    score_axes,
 )
-from committee.coupled.regressor import TargetsMixin
 from committee.coupled.rows import Rows, label_rows, memory_rows, regression_rows
-from committee.distributed import lazy_rows, refuse_dask
+from committee.distributed import refuse_dask
 from committee.kernels import Kernel, make_kernel
 from committee.probabilities import fit_slope
 
@@ -73,8 +72,8 @@ def solve_lssvm(
     return a, b, Y - a / diagonal
 
 
-class _LSSVM(BaseEstimator):
-    """What both machines share."""
+class LSSVM(BaseEstimator):
+    """Base of the regressor and the classifier."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = RIDGE_CONSTRAINTS
 
@@ -119,12 +118,11 @@ class _LSSVM(BaseEstimator):
         return loo
 
     def _refuse_chunks(self, *collections: Any) -> None:
-        """Refuse Dask collections; coupled ensembles take them."""
+        """Refuse Dask collections."""
         name = type(self).__name__
         refuse_dask(
             f"{name} solves one system of all rows in memory: compute() the Dask "
-            f"collections first, or take {name.replace('LSSVM', 'CoupledKernel')} with "
-            'subsets="cells".',
+            f"collections first, or take {name.replace('LSSVM', 'CellKernel')}.",
             *collections,
         )
 
@@ -135,7 +133,7 @@ class _LSSVM(BaseEstimator):
         return evaluate(self.kernel_, X, self._X, self.dual_coef_) + self.intercept_
 
 
-class LSSVMRegressor(TargetsMixin, _LSSVM):
+class LSSVMRegressor(KernelRegressorMixin, LSSVM):
     """Least squares support vector machine for regression.
 
         [ 0   1'          ] [ b ]   [ 0 ]
@@ -147,8 +145,8 @@ class LSSVMRegressor(TargetsMixin, _LSSVM):
     Parameters
     ----------
     kernel : {"rbf", "linear", "polynomial", "laplacian"} or callable
-    gamma : float, optional
-        Of the kernel; None takes the median heuristic.
+    gamma : float, default=None
+        Of the kernel. None takes the median heuristic.
     degree : float, default=3
     coef0 : float, default=1.0
         Of the polynomial.
@@ -191,11 +189,8 @@ class LSSVMRegressor(TargetsMixin, _LSSVM):
         self._fit(rows, leave_one_out=False)
         return self
 
-    def _scores(self, X: Any) -> FloatArray:
-        return self._values(X)
 
-
-class LSSVMClassifier(LinkMixin, _LSSVM):
+class LSSVMClassifier(KernelClassifierMixin, LSSVM):
     """Least squares support vector machine for classification.
 
         [ 0   1'          ] [ b ]   [ 0 ]
@@ -212,7 +207,7 @@ class LSSVMClassifier(LinkMixin, _LSSVM):
     ----------
     classes_ : array of shape (K,)
     slope_ : float
-        Of the link from scores to probabilities, fitted on leave-one-out scores.
+        Of p(k | x) ~ exp(slope s_k), fitted on leave-one-out scores.
     dual_coef_ : array of shape (N, 1) or (N, K)
     intercept_ : array of shape (1,) or (K,)
     kernel_ : Kernel
@@ -250,21 +245,3 @@ class LSSVMClassifier(LinkMixin, _LSSVM):
         counted = rows.take(rows.counted())
         self.slope_ = fit_slope(both_sides(loo), counted.y, counted.s)
         return self
-
-    @lazy_rows(tail=score_axes)
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return f, for two classes one column.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, n_features), or a Dask array or frame
-
-        Returns
-        -------
-        f : array of shape (N,) or (N, K)
-        """
-        f = self._values(X)
-        return f[:, 0] if len(self.classes_) == 2 else f
-
-    def _scores(self, X: Any) -> FloatArray:
-        return both_sides(self._values(X))

@@ -1,10 +1,10 @@
-"""The rows of a fit in one place, and what is planned for them."""
+"""The checked rows of a fit in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, TypedDict
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
@@ -12,42 +12,18 @@ from sklearn.utils.validation import check_X_y, validate_data
 
 from committee._typing import FloatArray, IntArray
 from committee._validation import check_sample_weight
-from committee.coupled.expansion import outputs_of
-from committee.coupled.gram import GramBlocks, Layout, threads_for
-from committee.coupled.link import refuse_one_class, signed_targets
-from committee.coupled.system import CoupledSolution, Solver, solve_coupled
-from committee.kernels import Kernel, check_size, warn_of_scales
-from committee.targets import without_missing
+from committee.cells.row_chunks import RowChunks
+from committee.kernels import check_size, warn_of_scales
+from committee.targets import at_least_two, without_missing
 
-
-class Options(TypedDict):
-    """Options of a solver, as `solve_coupled` takes them."""
-
-    alpha: float
-    coupling: float
-    solver: Solver
-    tol: float
-    max_iter: int
-    allow_indefinite: bool
-
-
-class Drawn(NamedTuple):
-    """What neither alpha nor the coupling changes: subsets D_j, coupling points X_c.
-
-    `weighing` are the row numbers of the second layer.
-    """
-
-    kernel: Kernel
-    subsets: Sequence[IntArray]
-    X_coupling: FloatArray
-    layout: Layout
-    weighing: IntArray
+#: The share of copies among the rows from which on they are worth a warning.
+_COPIES = 0.1
 
 
 class Rows(NamedTuple):
     """Checked rows: X (N, d), targets Y (N, T) of the submodels, sample weights s.
 
-    y is what combiners take: floats, (N,) or (N, T), or class codes.
+    y are the targets for combiners: floats, (N,) or (N, T), or class codes.
     """
 
     X: FloatArray
@@ -63,7 +39,7 @@ class Rows(NamedTuple):
     def classes(self) -> Any:
         """Return the labels of all rows, (K,), of which two must count."""
         check_classification_targets(self.y)
-        refuse_one_class(np.unique(self.y[self.counted()]))
+        at_least_two(np.unique(self.y[self.counted()]))
         return np.unique(self.y)
 
     def coded(self, classes: Any) -> Rows:
@@ -75,6 +51,15 @@ class Rows(NamedTuple):
         """Return some of the rows, by numbers in increasing order."""
         s = None if self.s is None else self.s[rows]
         return Rows(self.X[rows], self.y[rows], self.Y[rows], s)
+
+    def numbers(self) -> IntArray:
+        """Return the numbers of the rows of `chunks`."""
+        return self.counted()
+
+    def chunks(self) -> RowChunks:
+        """Return the rows with a positive weight, as cells take them."""
+        X, _, Y, s = self.take(self.counted())
+        return RowChunks.in_memory(X, Y, s)
 
     @property
     def n_rows(self) -> int:
@@ -89,35 +74,6 @@ class Rows(NamedTuple):
         """Return the least and the largest value of each column over some rows."""
         X = self.X[rows]
         return X.min(axis=0), X.max(axis=0)
-
-    def plan(self, drawn: Drawn, *, keep: bool = False) -> Plan:
-        """Return the plan of a fit; `keep` as for `GramBlocks`."""
-        kernel, subsets, X_coupling, layout, _ = drawn
-        gram = GramBlocks(
-            kernel, self.X, subsets, X_coupling, layout, sample_weight=self.s, keep=keep
-        )
-        return Plan(self, drawn, gram)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Checked rows and everything drawn, before anything is learned."""
-
-    rows: Rows
-    drawn: Drawn
-    gram: GramBlocks
-
-    def solve(
-        self, points: FloatArray | None, options: Options
-    ) -> tuple[CoupledSolution, FloatArray | None]:
-        """Return the coefficients, and the outputs on the points, (n, M, T) or None."""
-        solution = solve_coupled(self.gram, self.rows.Y, **options)
-        if points is None:
-            return solution, None
-        with threads_for(len(self.gram.subsets[0])):
-            return solution, outputs_of(
-                self.gram, dict(enumerate(solution.coef)), points
-            )
 
 
 def regression_rows(X: Any, y: Any, s: Any, estimator: Any = None) -> Rows:
@@ -145,9 +101,53 @@ def label_rows(X: Any, y: Any, s: Any, estimator: Any = None) -> Rows:
 def memory_rows(
     estimator: Any, check: Callable[..., Rows], X: Any, y: Any, sample_weight: Any
 ) -> Rows:
-    """Return checked rows, and let the estimator know their columns."""
+    """Return checked rows, and set `n_features_in_` and the like of the estimator."""
     rows = check(X, y, None, estimator)
     if estimator.gamma is None:
         warn_of_scales(rows.X, estimator.kernel)
     validate_data(estimator, X, skip_check_array=True)
     return rows._replace(s=check_sample_weight(sample_weight, rows.X))
+
+
+def signed_targets(codes: IntArray, n_classes: int) -> FloatArray:
+    """Return targets +-1: (N, 1) for two classes, else one column a class, (N, K)."""
+    Y = np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
+    return Y[:, 1:] if n_classes == 2 else Y
+
+
+def codes_of(Y: FloatArray) -> IntArray:
+    """Return the class codes that `signed_targets` made into Y."""
+    return (Y[:, 0] > 0).astype(np.intp) if Y.shape[1] == 1 else Y.argmax(axis=1)
+
+
+def warn_of_copies(X: FloatArray, Y: FloatArray) -> None:
+    """Warn where many rows (N, d) and their targets (N, T) are copies of others.
+
+    Leave-one-out finds the target of a row in its copy. Where equal rows have unequal
+    targets they were measured again rather than copied, and nothing is wrong.
+    """
+    N = len(X)
+    points = _n_distinct(X)
+    # Rows that are all different need no second look.
+    if N - points <= _COPIES * N or _n_distinct(np.hstack([X, Y])) != points:
+        return
+    warnings.warn(
+        f"{N - points:,} of {N:,} rows are copies of others, in X and y. Leave-one-out "
+        "predicts a row from its copy: the ridge that it chooses is too small, and "
+        "errors and intervals look better than they are. Drop the copies; "
+        "sample_weight may say how often a row occurs.",
+        UserWarning,
+        stacklevel=2,
+    )
+
+
+def _n_distinct(A: FloatArray) -> int:
+    """Return the number of distinct rows, by a hash of 64 bits for each."""
+    factors = np.random.default_rng(0).integers(2**63, size=A.shape[1], dtype=np.uint64)
+    # Zero is added to make one of the two zeros; products of integers wrap around. Low
+    # bits of a float are often zero, and those of a product too: high ones are mixed in.
+    bits = (np.ascontiguousarray(A, dtype=np.float64) + 0.0).view(np.uint64)
+    hashes = ((bits ^ (bits >> np.uint64(29))) * (2 * factors + np.uint64(1))).sum(
+        axis=1
+    )
+    return len(np.unique(hashes))

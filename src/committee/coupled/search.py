@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import product
 from numbers import Integral
 from typing import Any
@@ -13,15 +14,15 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from committee._progress import track
 from committee._typing import FloatArray, IntArray
-from committee.coupled.ensemble import CoupledEnsemble
-from committee.coupled.kernel_loo import leave_one_out
+from committee.coupled.coupled_kernel import CoupledKernel
 from committee.coupled.rows import (
     Rows,
     label_rows,
     memory_rows,
     regression_rows,
 )
-from committee.coupled.search_cells import SearchResult, best_of, search_cells
+from committee.coupled.second_layer import needs_rows
+from committee.coupled.system import leave_one_out
 from committee.distributed import refuse_dask
 from committee.kernels import SCALED, make_kernel
 from committee.predictions import combine
@@ -31,8 +32,51 @@ _MAX_LOO_ROWS = 5000
 _STEPS = (1 / 9, 1 / 3, 1.0, 3.0, 9.0)
 
 
+@dataclass(frozen=True)
+class SearchResult:
+    """Every candidate, and the best.
+
+    Attributes
+    ----------
+    estimator : coupled estimator
+        Not fitted; with the best parameters.
+    best_params : dict
+        gamma, alpha and coupling.
+    best_error : float
+    gamma, alpha, coupling : arrays of shape (n_candidates,)
+    error : array of shape (n_candidates,)
+        Mean squared error, or share of wrong labels; nan where the system was not
+        positive definite.
+    """
+
+    estimator: Any
+    best_params: dict[str, float]
+    best_error: float
+    gamma: FloatArray
+    alpha: FloatArray
+    coupling: FloatArray
+    error: FloatArray
+
+
+def best_of(estimator: Any, grid: FloatArray, error: FloatArray) -> SearchResult:
+    """Return all candidates, (n, 3), with their errors, and an estimator of the best."""
+    if not np.any(np.isfinite(error)):
+        raise ValueError("No candidate has a positive definite system: raise alphas.")
+    best = int(np.nanargmin(error))
+    params = dict(zip(("gamma", "alpha", "coupling"), grid[best].tolist(), strict=True))
+    return SearchResult(
+        estimator=clone(estimator).set_params(**params),
+        best_params=params,
+        best_error=float(error[best]),
+        gamma=grid[:, 0],
+        alpha=grid[:, 1],
+        coupling=grid[:, 2],
+        error=error,
+    )
+
+
 def search_coupled(
-    estimator: CoupledEnsemble,
+    estimator: CoupledKernel,
     X: Any,
     y: Any,
     *,
@@ -56,13 +100,11 @@ def search_coupled(
     X : array-like of shape (N, n_features)
     y : array-like of shape (N,) or (N, T)
     gammas : sequence of float, optional
-        Five values around the median heuristic unless given.
+        Defaults to five values around the median heuristic.
     alphas, couplings : sequences of float
     cv : int or "loo", default=5
         Folds of cross-validation, or leave-one-out in closed form (up to 5000
-        rows), where the members are weighed on the leave-one-out predictions. For
-        cells it is leave-one-out whatever is given, for any number of rows, without a trend
-        unless the estimator has `trend=True`.
+        rows), where the members are weighed on the leave-one-out predictions.
     X_coupling : array-like of shape (n_c, n_features), optional
         Search for a transductive fit: leave-one-out couples on these points, in
         cross-validation each fold stands for them and is coupled on itself.
@@ -101,17 +143,9 @@ def search_coupled(
         "what it finds to the Dask collections.",
         *(X, y, X_coupling, sample_weight),
     )
-    if estimator.gate is not None:
-        raise ValueError(
-            f'search_coupled is for coupled members. With gate="{estimator.gate}" nothing '
-            "is coupled, and fit itself chooses kernel, gamma and alpha by leave-one-out "
-            "where they are None."
-        )
     data = _check(estimator, X, y, sample_weight)
-    if estimator.subsets == "cells":
-        return search_cells(given, data, gammas, alphas, couplings, verbose)
     if gammas is None:
-        kernel = estimator._option("kernel")
+        kernel = estimator.kernel
         middle = make_kernel(kernel, data.X).gamma
         scaled = isinstance(kernel, str) and kernel in SCALED
         gammas = [middle * step for step in (_STEPS if scaled else (1.0,))]
@@ -139,10 +173,11 @@ def _check_options(
     couplings: Sequence[float],
 ) -> None:
     """Refuse what cannot be searched, before any work."""
-    if not isinstance(estimator, CoupledEnsemble):
+    if not isinstance(estimator, CoupledKernel):
         raise TypeError(
             "search_coupled takes a CoupledKernelRegressor or CoupledKernelClassifier. "
-            f"Got {type(estimator).__name__}."
+            f"Got {type(estimator).__name__}; cells and Bayesian committees choose kernel, "
+            "gamma, alpha and coupling in fit, where these are None."
         )
     if cv != "loo" and not (isinstance(cv, Integral) and int(cv) >= 2):
         raise ValueError(f'cv must be "loo" or a number of folds from 2. Got {cv!r}.')
@@ -159,7 +194,7 @@ def _check_options(
         )
 
 
-def _check(estimator: CoupledEnsemble, X: Any, y: Any, sample_weight: Any) -> Rows:
+def _check(estimator: CoupledKernel, X: Any, y: Any, sample_weight: Any) -> Rows:
     """Return the rows as the estimator's own `fit` would see them."""
     estimator._validate_params()
     if is_classifier(estimator):
@@ -168,9 +203,9 @@ def _check(estimator: CoupledEnsemble, X: Any, y: Any, sample_weight: Any) -> Ro
     return memory_rows(estimator, regression_rows, X, y, sample_weight)
 
 
-def _model(estimator: CoupledEnsemble, data: Rows, **params: Any) -> CoupledEnsemble:
+def _model(estimator: CoupledKernel, data: Rows, **params: Any) -> CoupledKernel:
     """Return a clone that knows its columns and classes, but no rows."""
-    model: CoupledEnsemble = clone(estimator).set_params(**params)
+    model: CoupledKernel = clone(estimator).set_params(**params)
     model.n_features_in_ = data.X.shape[1]
     if is_classifier(model):
         model.classes_ = np.arange(max(2, data.Y.shape[1]))
@@ -178,7 +213,7 @@ def _model(estimator: CoupledEnsemble, data: Rows, **params: Any) -> CoupledEnse
 
 
 def _loo_errors(
-    estimator: CoupledEnsemble,
+    estimator: CoupledKernel,
     data: Rows,
     X_coupling: Any,
     gammas: Sequence[float],
@@ -203,13 +238,14 @@ def _loo_errors(
                 yield np.nan, 1.0
                 continue
             F = model._predictions(outputs)
+            weighs = needs_rows(model.combiner, model.n_members)
             weighed = data.take(rows)
-            w = model._weigh(F if model._needs_rows() else None, weighed, rows)
+            w = model._weigh(F if weighs else None, weighed, rows)
             yield _error(combine(F, w), weighed)
 
 
 def _cv_errors(
-    estimator: CoupledEnsemble,
+    estimator: CoupledKernel,
     data: Rows,
     folds: list[tuple[IntArray, IntArray]],
     transductive: bool,
@@ -229,7 +265,8 @@ def _cv_errors(
             except np.linalg.LinAlgError:
                 yield np.nan, 1.0
                 continue
-            yield _error(model._scores(held_out.X), held_out)
+            f = model._scores if is_classifier(model) else model._values
+            yield _error(f(held_out.X), held_out)
 
 
 def _error(f: FloatArray, data: Rows) -> tuple[float, float]:
@@ -243,7 +280,7 @@ def _error(f: FloatArray, data: Rows) -> tuple[float, float]:
 
 
 def _folds(
-    estimator: CoupledEnsemble, cv: Any, data: Rows
+    estimator: CoupledKernel, cv: Any, data: Rows
 ) -> list[tuple[IntArray, IntArray]]:
     """Return the folds, the same for every candidate."""
     kind = StratifiedKFold if is_classifier(estimator) else KFold

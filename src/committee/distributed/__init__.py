@@ -4,7 +4,7 @@ Dask is not imported before a Dask collection is passed. Another engine would ne
 own `chunks` and `collections`.
 """
 
-from committee.distributed.chunks import Chunks, deferred, each, shared
+from committee.distributed.chunks import Chunks, InMemory, deferred, each, shared
 from committee.distributed.collections import (
     aligned,
     blank_rows,
@@ -26,6 +26,7 @@ from committee.distributed.lazy import ScoreMixin, lazy_rows
 
 __all__ = [
     "Chunks",
+    "InMemory",
     "ScoreMixin",
     "aligned",
     "blank_rows",

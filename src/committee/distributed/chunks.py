@@ -87,6 +87,43 @@ class Chunks:
         """Return the values in memory, in order."""
         return list(_computed(*self.parts))
 
+    def each(self, values: Sequence[Any]) -> Chunks:
+        """Return given values, one for each chunk, for the arguments of `map`."""
+        return each(values)
+
+
+class InMemory(Chunks):
+    """Values in this process: `map` calls at once, and Dask is not imported.
+
+    >>> from committee.distributed import InMemory
+    >>> InMemory([1.0, None, 3.0]).map(lambda v, c: c * v, 2.0).sum(lambda v: v + 1.0)
+    10.0
+    """
+
+    def map(self, function: Callable[..., Any], *args: Any) -> InMemory:
+        """Return function(v_c, *args) for each chunk."""
+        columns = [
+            arg.parts if isinstance(arg, Chunks) else [arg] * len(self) for arg in args
+        ]
+        rows = zip(self.parts, *columns, strict=True)
+        return InMemory([_call(function, *row) for row in rows])
+
+    def kept(self, *, verbose: bool = False) -> InMemory:
+        """Return the values, which are computed already."""
+        return self
+
+    def sum(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Return the sum of function(v_c, *args) over chunks; None if all are empty."""
+        return _add(*self.map(function, *args).parts)
+
+    def values(self) -> list[Any]:
+        """Return the values in their order."""
+        return list(self.parts)
+
+    def each(self, values: Sequence[Any]) -> InMemory:
+        """Return given values, one for each chunk, for the arguments of `map`."""
+        return InMemory(list(values))
+
 
 def shared(value: Any) -> Any:
     """Return a value as one node of the graph."""

@@ -5,7 +5,7 @@ from sklearn.datasets import make_moons
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 
-from committee import CoupledKernelClassifier, CoupledKernelRegressor, load, save
+from committee import CellKernelClassifier, CellKernelRegressor, load, save
 
 
 def surface(n, seed):
@@ -17,13 +17,13 @@ def surface(n, seed):
 
 @pytest.fixture(scope="module")
 def fitted():
-    return CoupledKernelRegressor(subsets="cells", max_cell=150).fit(*surface(1000, 0))
+    return CellKernelRegressor(max_cell=150).fit(*surface(1000, 0))
 
 
 def test_one_cell_is_a_gaussian_process():
     X, y = surface(100, 1)
-    model = CoupledKernelRegressor(
-        subsets="cells", kernel="matern52", gamma=0.5, alpha=0.1, precision="double"
+    model = CellKernelRegressor(
+        kernel="matern52", gamma=0.5, alpha=0.1, precision="double"
     ).fit(X, y)
     c = model.noise_ / 0.1
     twin = GaussianProcessRegressor(
@@ -66,33 +66,19 @@ def test_files_and_dask_have_the_same_intervals(fitted, tmp_path):
 
 def test_sets_of_classes_cover_what_they_promise():
     X, y = make_moons(3000, noise=0.4, random_state=0)
-    model = CoupledKernelClassifier(subsets="cells", max_cell=300).fit(
-        X[:1500], y[:1500]
-    )
+    model = CellKernelClassifier(max_cell=300).fit(X[:1500], y[:1500])
     sets = model.predict_set(X[1500:], 0.9)
     assert np.mean(sets[np.arange(1500), y[1500:]]) == pytest.approx(0.9, abs=0.03)
 
 
 def test_several_targets_have_several_deviations():
     X, y = surface(100, 4)
-    model = CoupledKernelRegressor(subsets="cells", gamma=1.0, alpha=0.1)
+    model = CellKernelRegressor(gamma=1.0, alpha=0.1)
     model.fit(X, np.c_[y, 3 * y])
     _, std = model.predict(X, return_std=True)
     np.testing.assert_allclose(std[:, 1], 3 * std[:, 0])
     with pytest.raises(ValueError, match="one target"):
         model.predict_interval(X)
-
-
-def test_random_subsets_have_none_of_it():
-    X, y = surface(60, 5)
-    model = CoupledKernelRegressor(3, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match='return_std needs subsets="cells"'):
-        model.predict(X, return_std=True)
-    with pytest.raises(ValueError, match="predict_interval needs"):
-        model.predict_interval(X)
-    classifier = CoupledKernelClassifier(3, random_state=0).fit(X, y > 0.5)
-    with pytest.raises(ValueError, match="predict_set needs"):
-        classifier.predict_set(X)
 
 
 def test_wrong_questions_are_refused(fitted):

@@ -1,4 +1,4 @@
-"""Votes and probabilities of coupled classifiers; the contract is in test_regressor."""
+"""Votes and probabilities of coupled classifiers; the contract is in test_coupled_kernel."""
 
 import numpy as np
 import pytest

@@ -1,14 +1,15 @@
-"""Rows in chunks go to the groups of cells that they belong to, once.
+"""The rows of a fit in chunks, and their one journey to the groups of cells.
 
 some of the rows -> the top of the tree    its leaves are the groups
 rows of a chunk  -> a piece for each group 8 (d + T + 1) N bytes travel
 pieces           -> the rows of a group    in the order of the chunks
+
+Rows in memory are one chunk and one group, and stay where they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from committee._typing import FloatArray, IntArray
 from committee.cells.choose import SAMPLE_ROWS, Part
 from committee.cells.tree import CellTree, grow_tree
 from committee.cells.trend import Trend
-from committee.distributed import Chunks, deferred
+from committee.distributed import Chunks, InMemory, deferred
 
 #: Rows of a group, as a rule: some twenty cells, which take a few seconds to fit.
 _GROUP_ROWS = 2**15
@@ -31,12 +32,18 @@ class RowChunks:
     ----------
     chunks : Chunks of Part or None
     sizes : sequence of int
-        Rows of each chunk.
+        The number of rows in each chunk.
     """
 
     def __init__(self, chunks: Chunks, sizes: Sequence[int]) -> None:
         self.chunks = chunks
         self.starts: IntArray = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
+
+    @classmethod
+    def in_memory(cls, X: FloatArray, Y: FloatArray, s: FloatArray | None) -> RowChunks:
+        """Return the rows X (N, d), Y (N, T) as one chunk; `s` of None is all ones."""
+        part = Part(X, Y, np.ones(len(X)) if s is None else s)
+        return cls(InMemory([part]), [len(X)])
 
     @property
     def n_rows(self) -> int:
@@ -67,12 +74,14 @@ class RowChunks:
     def take(self, rows: IntArray) -> Part:
         """Return the rows of the given numbers, in increasing order."""
         cuts = np.searchsorted(rows, self.starts)
-        pieces = [
-            deferred(taken, part, rows[cuts[c] : cuts[c + 1]] - self.starts[c])
-            for c, part in enumerate(self.chunks.parts)
-            if cuts[c] < cuts[c + 1]
+        numbers = [
+            rows[start:stop] - first
+            for start, stop, first in zip(
+                cuts[:-1], cuts[1:], self.starts[:-1], strict=True
+            )
         ]
-        return stacked(Chunks(pieces).values())
+        pieces = self.chunks.map(taken, self.chunks.each(numbers)).values()
+        return stacked([piece for piece in pieces if piece is not None])
 
     def mean(self) -> FloatArray:
         """Return the weighted mean of Y, (T,)."""
@@ -81,19 +90,16 @@ class RowChunks:
         return mean
 
 
-class Groups(NamedTuple):
-    """The rows of each leaf of the top of a tree, still to be computed."""
+def shuffled(rows: RowChunks, max_cell: int) -> tuple[CellTree | None, Chunks]:
+    """Return the top of the tree and the rows of each of its leaves, the groups.
 
-    top: CellTree
-    rows: Chunks
-
-
-def shuffled(rows: RowChunks, max_cell: int) -> Groups:
-    """Return the rows in groups, each of some neighbouring cells.
-
-    Every split divides the rows that decide it as in memory; where these are all rows,
-    the top is that of the tree of memory, and each group grows the rest of it.
+    Every split divides the rows that decide it as in memory. Where these are all rows,
+    the top is part of the tree that grows in memory, and each group grows the rest of
+    it. Rows in memory are one group, without a top. The rows of groups of Dask chunks
+    are still to be computed.
     """
+    if isinstance(rows.chunks, InMemory):
+        return None, rows.chunks
     N = rows.n_rows
     size = max(_GROUP_ROWS, max_cell, -(-N // _MOST_GROUPS))
     sample = rows.sample().X
@@ -102,7 +108,7 @@ def shuffled(rows: RowChunks, max_cell: int) -> Groups:
         sample, max(1, int(max_cell * share)), max_group=max(1, int(size * share))
     )
     if top.n_cells == 1:
-        return Groups(top, Chunks([deferred(_stacked, *rows.chunks.parts)]))
+        return top, Chunks([deferred(_stacked, *rows.chunks.parts)])
     pieces = rows.chunks.map(_pieces, top).kept()
     counts = pieces.map(_counts).values()
     groups = [
@@ -116,7 +122,7 @@ def shuffled(rows: RowChunks, max_cell: int) -> Groups:
         )
         for g in range(top.n_cells)
     ]
-    return Groups(top, Chunks(groups))
+    return top, Chunks(groups)
 
 
 def graft(top: CellTree, parts: Sequence[CellTree]) -> CellTree:
@@ -128,7 +134,7 @@ def graft(top: CellTree, parts: Sequence[CellTree]) -> CellTree:
     Examples
     --------
     >>> import numpy as np
-    >>> from committee.cells.shuffle import graft
+    >>> from committee.cells.row_chunks import graft
     >>> from committee.cells.tree import grow_tree
     >>> X = np.arange(8.0)[:, None]
     >>> top, groups = grow_tree(X, max_cell=2, max_group=4)
@@ -174,6 +180,8 @@ def taken(part: Part, rows: IntArray) -> Part:
 
 def stacked(parts: Sequence[Part]) -> Part:
     """Return the rows of all parts in one piece."""
+    if len(parts) == 1:
+        return parts[0]
     return Part(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 

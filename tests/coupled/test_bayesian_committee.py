@@ -6,12 +6,18 @@ from sklearn.datasets import make_moons
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 
-from committee import CoupledKernelClassifier, CoupledKernelRegressor, load, save
+from committee import (
+    BayesianCommitteeClassifier,
+    BayesianCommitteeRegressor,
+    load,
+    save,
+)
 from committee.coupled import search_coupled
+from tests.reference.sklearn_checks import assert_passes_all_checks
 
 OPTIONS = (
-    {"subsets": "cells", "max_cell": 100},
-    {"subsets": "random", "n_members": 4},
+    {"subsets": "cells", "max_rows": 100},
+    {"subsets": "random", "max_rows": 100},
 )
 
 
@@ -23,15 +29,15 @@ def surface(n, seed):
 
 @pytest.fixture(scope="module", params=OPTIONS, ids=lambda o: o["subsets"])
 def fitted(request):
-    model = CoupledKernelRegressor(gate="grbcm", random_state=0, **request.param)
+    model = BayesianCommitteeRegressor(random_state=0, **request.param)
     return model.fit(*surface(400, 0))
 
 
 def test_one_expert_is_a_gaussian_process():
     X, y = surface(100, 1)
-    model = CoupledKernelRegressor(
-        1, gate="grbcm", kernel="matern52", gamma=0.5, alpha=0.1
-    ).fit(X, y)
+    model = BayesianCommitteeRegressor(kernel="matern52", gamma=0.5, alpha=0.1).fit(
+        X, y
+    )
     c = model.noise_ / 0.1
     twin = GaussianProcessRegressor(
         ConstantKernel(c) * Matern(2.0, nu=2.5), alpha=model.noise_, optimizer=None
@@ -48,7 +54,6 @@ def test_it_finds_the_surface_and_its_noise(fitted):
     assert np.mean((fitted.predict(X) - truth) ** 2) < 0.01
     assert np.sqrt(fitted.noise_) == pytest.approx(0.2, rel=0.2)
     assert fitted.loo_error_ == pytest.approx(0.045, abs=0.01)
-    assert (fitted.coupling_, len(fitted.coupling_points_)) == (0.0, 0)
 
 
 def test_every_expert_knows_the_shared_rows(fitted):
@@ -80,7 +85,7 @@ def test_the_answer_does_not_depend_on_n_jobs_and_survives_files(fitted, tmp_pat
 def test_given_subsets_are_taken():
     X, y = surface(90, 0)
     subsets = [np.arange(0, 30), np.arange(30, 80)]
-    model = CoupledKernelRegressor(2, gate="bcm").fit(X, y, subsets=subsets)
+    model = BayesianCommitteeRegressor("bcm").fit(X, y, subsets=subsets)
     assert [rows.tolist() for rows in model.subsets_] == [s.tolist() for s in subsets]
 
 
@@ -88,7 +93,7 @@ def test_given_subsets_are_taken():
 def test_classes_are_told_apart(options):
     X, y = make_moons(400, noise=0.2, random_state=0)
     X_test, y_test = make_moons(1000, noise=0.2, random_state=1)
-    model = CoupledKernelClassifier(gate="grbcm", random_state=0, **options)
+    model = BayesianCommitteeClassifier(random_state=0, **options)
     labels = np.array(["no", "yes"])[y]
     p = model.fit(X, labels).predict_proba(X_test)
     assert np.mean(p.argmax(axis=1) == y_test) > 0.93  # the best is 0.97
@@ -98,24 +103,38 @@ def test_classes_are_told_apart(options):
     assert covered.mean() > 0.86
 
 
-@pytest.mark.parametrize(
-    ("options", "word"),
-    [
-        ({"coupling": 1.0}, "coupling"),
-        ({"solver": "cg"}, "solver"),
-        ({"subsets": "cells", "n_members": 3}, "n_members"),
-        ({"max_cell": 50}, "max_cell"),
-    ],
-)
-def test_options_of_coupled_members_are_refused(options, word):
-    with pytest.raises(ValueError, match=f'{word} does nothing with gate="bcm"'):
-        CoupledKernelRegressor(gate="bcm").set_params(**options).fit(*surface(50, 0))
+def test_random_subsets_are_as_many_as_max_rows_makes():
+    X, y = surface(90, 0)
+    model = BayesianCommitteeRegressor(
+        "bcm", subsets="random", max_rows=40, random_state=0
+    )
+    sizes = [len(rows) for rows in model.fit(X, y).subsets_]
+    assert sizes == [30, 30, 30]
+
+
+def test_subsets_of_one_class_and_none_are_refused():
+    X, y = surface(60, 0)
+    model = BayesianCommitteeClassifier()
+    with pytest.raises(ValueError, match="Got 1 class: True"):
+        model.fit(X, y > np.median(y), subsets=[np.flatnonzero(y > np.median(y))])
+    with pytest.raises(ValueError, match="one for each expert"):
+        model.fit(X, y > 0, subsets=[])
 
 
 def test_what_needs_coupling_or_one_place_says_so():
     X, y = surface(50, 0)
-    model = CoupledKernelRegressor(subsets="cells", gate="grbcm")
-    with pytest.raises(ValueError, match="needs all rows in one place"):
+    model = BayesianCommitteeRegressor()
+    with pytest.raises(ValueError, match="take CellKernelRegressor for Dask"):
         model.fit(da.from_array(X), da.from_array(y))
-    with pytest.raises(ValueError, match="nothing is coupled"):
+    with pytest.raises(TypeError, match="choose kernel"):
         search_coupled(model, X, y)
+
+
+@pytest.mark.filterwarnings("ignore:.* rows are copies of others")
+@pytest.mark.parametrize(
+    "kind", [BayesianCommitteeRegressor, BayesianCommitteeClassifier]
+)
+def test_scikit_learn_accepts_them(kind):
+    same = "leave-one-out leaves one of two equal rows, and a row of weight two whole"
+    expected = {"check_sample_weight_equivalence_on_dense_data": same}
+    assert_passes_all_checks(kind(max_rows=20, random_state=0), expected)

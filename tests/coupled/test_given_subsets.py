@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from committee import CoupledKernelClassifier, CoupledKernelRegressor
+from committee.coupled.second_layer import unseen_rows
 from committee.kernels import Kernel
 from tests.reference.coupled import DenseCoupled
 
@@ -26,7 +27,7 @@ def test_alpha_and_coupling_change_nothing_that_is_drawn():
 def test_members_have_not_seen_the_rows_of_other_subsets():
     X, y = rows()
     model = CoupledKernelRegressor(5, random_state=0).fit(X, y)
-    unseen = model._unseen(np.arange(60))
+    unseen = unseen_rows(np.arange(60), model.subsets_)
     for j, subset in enumerate(model.subsets_):
         np.testing.assert_array_equal(np.flatnonzero(~unseen[:, j]), subset)
 

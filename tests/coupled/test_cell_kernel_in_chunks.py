@@ -5,10 +5,10 @@ import pickle
 import numpy as np
 import pytest
 
-from committee import CoupledKernelClassifier, CoupledKernelRegressor, load, save
+from committee import CellKernelClassifier, CellKernelRegressor, load, save
 from committee.cells import CellModel
-from committee.cells.chunked_joint import ExchangedJoint
-from committee.cells.partitioned import PartitionedModel
+from committee.cells.joint_of_groups import ExchangedJoint
+from committee.cells.model import PartitionedModel
 from tests.coupled.test_chunked_rows import GIVEN, N, holes, labels, spread, waves
 from tests.distributed.test_cluster import deadly_rows, kill_a_worker
 
@@ -20,16 +20,14 @@ pd = pytest.importorskip("pandas")
 @pytest.fixture(params=[0, 2**26], ids=["in groups", "in one place"])
 def where(request, monkeypatch):
     """Where the model stays: on the workers in groups, or here."""
-    monkeypatch.setattr("committee.cells.shuffle._GROUP_ROWS", 40)
-    monkeypatch.setattr(
-        "committee.coupled.cells_in_chunks._ONE_PLACE_BYTES", request.param
-    )
+    monkeypatch.setattr("committee.cells.row_chunks._GROUP_ROWS", 40)
+    monkeypatch.setattr("committee.coupled.cell_kernel._ONE_PLACE_BYTES", request.param)
     return CellModel if request.param else PartitionedModel
 
 
 def problems():
     """Return estimators and rows of one target, two, two classes and three."""
-    kinds = [CoupledKernelRegressor] * 2 + [CoupledKernelClassifier] * 2
+    kinds = [CellKernelRegressor] * 2 + [CellKernelClassifier] * 2
     return zip(kinds, [waves(), waves(2), labels(2), labels(3)], strict=True)
 
 
@@ -64,8 +62,8 @@ def test_the_answers_of_memory(where):
 def test_a_learned_metric(where):
     X, y = waves()
     given = {**GIVEN, "metric": "learned"}
-    expected = CoupledKernelRegressor(**given).fit(X, y)
-    found = CoupledKernelRegressor(**given).fit(spread(X, 30), spread(y, 30))
+    expected = CellKernelRegressor(**given).fit(X, y)
+    found = CellKernelRegressor(**given).fit(spread(X, 30), spread(y, 30))
     assert expected.metric_ is not None
     np.testing.assert_allclose(found.metric_, expected.metric_, rtol=1e-12)
     # Blocks of X R may round otherwise than all of it.
@@ -80,8 +78,8 @@ def test_frames_of_unknown_sizes(where):
     plain = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y, "s": 1.0 + np.arange(N)})
     lazy = dd.from_pandas(plain, npartitions=4)
     some, kept, names = lazy[lazy.a > -2.5], plain[plain.a > -2.5], ["a", "b"]
-    expected = CoupledKernelClassifier(**GIVEN).fit(kept[names], kept["y"], kept["s"])
-    found = CoupledKernelClassifier(**GIVEN).fit(some[names], some["y"], some["s"])
+    expected = CellKernelClassifier(**GIVEN).fit(kept[names], kept["y"], kept["s"])
+    found = CellKernelClassifier(**GIVEN).fit(some[names], some["y"], some["s"])
     np.testing.assert_array_equal(found.feature_names_in_, names)
     np.testing.assert_array_equal(
         found.predict(lazy[names]), expected.predict(plain[names])
@@ -92,7 +90,7 @@ def test_frames_of_unknown_sizes(where):
 
 def test_copies_and_files_have_the_whole_model(where, tmp_path):
     X, y = waves()
-    model = CoupledKernelRegressor(**GIVEN).fit(spread(X, 30), spread(y, 30))
+    model = CellKernelRegressor(**GIVEN).fit(spread(X, 30), spread(y, 30))
     save(model, tmp_path / "model.skops")
     for again in (pickle.loads(pickle.dumps(model)), load(tmp_path / "model.skops")):
         assert isinstance(again.cells_, CellModel)
@@ -102,8 +100,8 @@ def test_copies_and_files_have_the_whole_model(where, tmp_path):
 
 def test_how_sure_they_are(where):
     X, y = waves()
-    expected = CoupledKernelRegressor(**GIVEN).fit(X, y)
-    found = CoupledKernelRegressor(**GIVEN).fit(spread(X, 30), spread(y, 30))
+    expected = CellKernelRegressor(**GIVEN).fit(X, y)
+    found = CellKernelRegressor(**GIVEN).fit(spread(X, 30), spread(y, 30))
     assert found.noise_ == pytest.approx(expected.noise_)
     np.testing.assert_allclose(
         found.predict(X, return_std=True)[1], expected.predict(X, True)[1], rtol=1e-8
@@ -128,8 +126,8 @@ def test_how_sure_they_are(where):
 
 def test_sets_of_classes(where):
     X, y = labels(3)
-    expected = CoupledKernelClassifier(**GIVEN).fit(X, y)
-    found = CoupledKernelClassifier(**GIVEN).fit(spread(X, 30), spread(y, 30))
+    expected = CellKernelClassifier(**GIVEN).fit(X, y)
+    found = CellKernelClassifier(**GIVEN).fit(spread(X, 30), spread(y, 30))
     np.testing.assert_array_equal(
         found.predict_set(spread(X, 50)), expected.predict_set(X)
     )
@@ -137,10 +135,12 @@ def test_sets_of_classes(where):
 
 def test_every_cell_on_every_row_needs_the_model_in_one_place(where):
     X, y = waves()
-    model = CoupledKernelRegressor(**GIVEN).fit(spread(X, 30), spread(y, 30))
+    model = CellKernelRegressor(**GIVEN).fit(spread(X, 30), spread(y, 30))
     lazy = model.member_predictions(spread(X, 30))
     if where is PartitionedModel:
-        with pytest.raises(ValueError, match=r"^Chunk \d: This asks every cell"):
+        with pytest.raises(
+            ValueError, match=r"^Chunk \d: member_predictions evaluates"
+        ):
             lazy.compute()
         with pytest.raises(TypeError, match=r"on workers: call gather\(\) first"):
             model.member_predictions(X)
@@ -151,7 +151,7 @@ def test_every_cell_on_every_row_needs_the_model_in_one_place(where):
 
 def test_rows_that_cannot_be_predicted_name_the_chunk(where):
     X, y = waves()
-    model = CoupledKernelRegressor(**GIVEN).fit(spread(X, 30), spread(y, 30))
+    model = CellKernelRegressor(**GIVEN).fit(spread(X, 30), spread(y, 30))
     with pytest.raises(ValueError, match=r"^Chunk 3: Input X contains NaN"):
         model.predict(spread(holes(X), 30)).compute()
     with pytest.raises(ValueError, match=r"X has 1 features, but .* expecting 2"):
@@ -160,7 +160,7 @@ def test_rows_that_cannot_be_predicted_name_the_chunk(where):
 
 def test_a_second_fit_in_memory_leaves_nothing_of_the_first(where):
     X, y = waves()
-    model = CoupledKernelRegressor(**GIVEN).fit(spread(X, 30), spread(y, 30))
+    model = CellKernelRegressor(**GIVEN).fit(spread(X, 30), spread(y, 30))
     assert not hasattr(model, "subsets_")
     model.fit(X, y)
     assert isinstance(model.cells_, CellModel)
@@ -174,7 +174,9 @@ def test_a_second_fit_in_memory_leaves_nothing_of_the_first(where):
 def test_worker_processes_give_the_answers_of_memory(
     two_workers, where, gathered_bytes, monkeypatch
 ):
-    monkeypatch.setattr("committee.cells.chunked_joint._GATHERED_BYTES", gathered_bytes)
+    monkeypatch.setattr(
+        "committee.cells.joint_of_groups._GATHERED_BYTES", gathered_bytes
+    )
     for kind, (X, y) in problems():
         expected = kind(**GIVEN).fit(X, y).predict(X)
         found = kind(**GIVEN).fit(spread(X, (40, 0, 77, 13)), spread(y, 60))
@@ -189,17 +191,17 @@ def test_worker_processes_give_the_answers_of_memory(
 def test_a_worker_killed_while_rows_are_read(two_workers, where, tmp_path):
     X, y = waves()
     mark = tmp_path / "killed"
-    model = CoupledKernelRegressor(**GIVEN)
+    model = CellKernelRegressor(**GIVEN)
     found = model.fit(deadly_rows(X, 30, mark), spread(y, 30)).predict(X)
     assert mark.exists()
-    expected = CoupledKernelRegressor(**GIVEN).fit(X, y).predict(X)
+    expected = CellKernelRegressor(**GIVEN).fit(X, y).predict(X)
     np.testing.assert_allclose(found, expected, atol=1e-8)
 
 
 @pytest.mark.slow
 def test_a_worker_killed_in_the_middle_of_the_iterations(two_workers, monkeypatch):
-    monkeypatch.setattr("committee.cells.shuffle._GROUP_ROWS", 40)
-    monkeypatch.setattr("committee.cells.chunked_joint._GATHERED_BYTES", 0)
+    monkeypatch.setattr("committee.cells.row_chunks._GROUP_ROWS", 40)
+    monkeypatch.setattr("committee.cells.joint_of_groups._GATHERED_BYTES", 0)
     product, calls = ExchangedJoint.product, []
 
     def deadly(self, v):
@@ -210,19 +212,19 @@ def test_a_worker_killed_in_the_middle_of_the_iterations(two_workers, monkeypatc
 
     monkeypatch.setattr(ExchangedJoint, "product", deadly)
     X, y = waves()
-    model = CoupledKernelRegressor(**GIVEN).fit(spread(X, 30), spread(y, 30))
+    model = CellKernelRegressor(**GIVEN).fit(spread(X, 30), spread(y, 30))
     assert len(calls) > 3
-    expected = CoupledKernelRegressor(**GIVEN).fit(X, y)
+    expected = CellKernelRegressor(**GIVEN).fit(X, y)
     np.testing.assert_allclose(model.predict(X), expected.predict(X), atol=1e-8)
 
 
 @pytest.mark.slow
 def test_a_lost_part_of_the_model_is_made_again(two_workers, monkeypatch):
-    monkeypatch.setattr("committee.cells.shuffle._GROUP_ROWS", 40)
-    monkeypatch.setattr("committee.coupled.cells_in_chunks._ONE_PLACE_BYTES", 0)
+    monkeypatch.setattr("committee.cells.row_chunks._GROUP_ROWS", 40)
+    monkeypatch.setattr("committee.coupled.cell_kernel._ONE_PLACE_BYTES", 0)
     X, y = waves()
-    model = CoupledKernelRegressor(**GIVEN).fit(spread(X, 30), spread(y, 30))
+    model = CellKernelRegressor(**GIVEN).fit(spread(X, 30), spread(y, 30))
     kill_a_worker(two_workers)
     found = model.predict(spread(X, 50)).compute()
-    expected = CoupledKernelRegressor(**GIVEN).fit(X, y).predict(X)
+    expected = CellKernelRegressor(**GIVEN).fit(X, y).predict(X)
     np.testing.assert_allclose(found, expected, atol=1e-8)

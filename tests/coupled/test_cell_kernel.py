@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_moons
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV
 
-from committee import CoupledKernelClassifier, CoupledKernelRegressor, load, save
+from committee import CellKernelClassifier, CellKernelRegressor, load, save
 from tests.reference.sklearn_checks import assert_passes_all_checks
 
 
@@ -21,17 +22,17 @@ def surface(n, seed=0):
 @pytest.fixture(scope="module")
 def fitted():
     X, y = surface(1200)
-    return CoupledKernelRegressor(subsets="cells", max_cell=200).fit(X, y)
+    return CellKernelRegressor(max_cell=200).fit(X, y)
 
 
 @pytest.mark.filterwarnings("ignore:.* rows are copies of others")
-@pytest.mark.parametrize("kind", [CoupledKernelRegressor, CoupledKernelClassifier])
+@pytest.mark.parametrize("kind", [CellKernelRegressor, CellKernelClassifier])
 def test_scikit_learn_accepts_them(kind):
     same = "leave-one-out leaves one of two equal rows, and a row of weight two whole"
     expected = {
         "check_sample_weight_equivalence_on_dense_data": same,
     }
-    assert_passes_all_checks(kind(subsets="cells", max_cell=20), expected)
+    assert_passes_all_checks(kind(max_cell=20), expected)
 
 
 def test_by_itself_it_is_near_the_noise(fitted):
@@ -47,8 +48,8 @@ def test_by_itself_it_is_near_the_noise(fitted):
 
 def test_what_is_given_is_kept():
     X, y = surface(300)
-    model = CoupledKernelRegressor(
-        subsets="cells", max_cell=100, kernel="matern32", gamma=0.7, alpha=0.2,
+    model = CellKernelRegressor(
+        max_cell=100, kernel="matern32", gamma=0.7, alpha=0.2,
         coupling=0.5, n_coupling=7,
     ).fit(X, y)  # fmt: skip
     assert (model.kernel_.name, model.kernel_.gamma) == ("matern32", 0.7)
@@ -61,15 +62,14 @@ def test_what_is_given_is_kept():
 def test_several_targets_share_everything_but_the_targets():
     X, y = surface(300)
     options = {
-        "subsets": "cells",
         "max_cell": 100,
         "gamma": 1.0,
         "alpha": 0.1,
         "kernel": "rbf",
         "coupling": 1.0,
     }
-    both = CoupledKernelRegressor(**options).fit(X, np.c_[y, -2 * y])
-    one = CoupledKernelRegressor(**options).fit(X, y)
+    both = CellKernelRegressor(**options).fit(X, np.c_[y, -2 * y])
+    one = CellKernelRegressor(**options).fit(X, y)
     np.testing.assert_allclose(both.predict(X)[:, 0], one.predict(X), atol=1e-3)
     np.testing.assert_allclose(both.predict(X)[:, 1], -2 * one.predict(X), atol=2e-3)
     assert both.member_predictions(X[:5]).shape == (5, 3, 2)
@@ -80,29 +80,31 @@ def test_rows_of_weight_zero_are_not_there():
     X, y = surface(300)
     s = np.ones(300)
     s[250:] = 0
-    options = {"subsets": "cells", "max_cell": 100, "gamma": 1.0, "alpha": 0.1}
-    f = CoupledKernelRegressor(**options).fit(X, y, s).predict(X)
-    g = CoupledKernelRegressor(**options).fit(X[:250], y[:250]).predict(X)
+    options = {"max_cell": 100, "gamma": 1.0, "alpha": 0.1}
+    f = CellKernelRegressor(**options).fit(X, y, s).predict(X)
+    g = CellKernelRegressor(**options).fit(X[:250], y[:250]).predict(X)
     np.testing.assert_allclose(f, g, atol=1e-10)
 
 
 def test_classes_are_told_apart_with_calibrated_probabilities():
     X, y = make_moons(3000, noise=0.25, random_state=0)
     labels = np.array(["no", "yes"])[y]
-    model = CoupledKernelClassifier(subsets="cells", max_cell=300)
+    model = CellKernelClassifier(max_cell=300)
     model.fit(X[:2000], labels[:2000])
     p = model.predict_proba(X[2000:])
     assert model.score(X[2000:], labels[2000:]) > 0.93
     assert log_loss(y[2000:], p[:, 1]) < 0.2
     d = model.decision_function(X[2000:])
     np.testing.assert_array_equal(model.predict(X[2000:]) == "yes", d > 0)
-    assert model.member_decision_function(X[:3]).shape == (3, 7)
+    F = model.member_predictions(X[2000:2003])
+    assert F.shape == (3, 7, 2)
+    np.testing.assert_allclose(F.sum(axis=2), 1.0)
 
 
 def test_three_classes_are_taken_one_against_the_rest(rng):
     X = rng.normal(size=(600, 2))
     y = np.digitize(X[:, 0] + X[:, 1] ** 2, [0.0, 1.0])
-    model = CoupledKernelClassifier(subsets="cells", max_cell=150).fit(X[:400], y[:400])
+    model = CellKernelClassifier(max_cell=150).fit(X[:400], y[:400])
     assert model.score(X[400:], y[400:]) > 0.9
     assert model.decision_function(X[:4]).shape == (4, 3)
     np.testing.assert_allclose(model.predict_proba(X[:4]).sum(axis=1), 1.0)
@@ -125,34 +127,19 @@ def test_predictions_of_dask_arrays_are_lazy(fitted):
     np.testing.assert_allclose(lazy.compute(), fitted.predict(X), rtol=1e-10)
 
 
-@pytest.mark.parametrize(
-    ("options", "fit", "words"),
-    [
-        ({"n_members": 4}, {}, "n_members is for"),
-        ({"topology": "chain", "solver": "cg"}, {}, "topology, solver are for"),
-        ({}, {"X_coupling": [[0.0, 0.0]]}, "X_coupling is for"),
-        ({}, {"subsets": [[0], [1]]}, "subsets at fit is for"),
-    ],
-)
-def test_what_cells_do_not_use_is_refused(options, fit, words):
-    X, y = surface(50)
-    with pytest.raises(ValueError, match=words):
-        CoupledKernelRegressor(subsets="cells", **options).fit(X, y, **fit)
-
-
 def test_a_fit_that_fails_leaves_no_model_of_the_one_before(fitted):
     X, y = surface(50)
     model = clone(fitted).fit(X, y)
-    model.set_params(n_members=3)
-    with pytest.raises(ValueError, match="n_members"):
-        model.fit(X, y)
-    assert not hasattr(model, "cells_")
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(X, np.full(50, np.nan))
+    with pytest.raises(NotFittedError):
+        model.predict(X)
 
 
 def test_a_grid_search_may_vary_the_size_of_cells():
     X, y = surface(300)
     grid = GridSearchCV(
-        CoupledKernelRegressor(subsets="cells", gamma=1.0, alpha=0.1),
+        CellKernelRegressor(gamma=1.0, alpha=0.1),
         {"max_cell": [50, 100]},
         cv=2,
     )
@@ -163,8 +150,7 @@ def test_a_learned_metric_helps_where_columns_do_not_matter(rng, tmp_path):
     X = rng.normal(size=(1500, 6))
     y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=1500)
     plain, learned = (
-        CoupledKernelRegressor(subsets="cells", max_cell=400, metric=metric)
-        for metric in (None, "learned")
+        CellKernelRegressor(max_cell=400, metric=metric) for metric in (None, "learned")
     )
     plain.fit(X[:1000], y[:1000])
     learned.fit(X[:1000], y[:1000])
@@ -180,24 +166,17 @@ def test_a_learned_metric_helps_where_columns_do_not_matter(rng, tmp_path):
 
 def test_only_ratios_of_weights_matter_where_the_ridge_is_chosen():
     X, y = surface(300)
-    model = CoupledKernelRegressor(subsets="cells", max_cell=100, coupling=0.0)
+    model = CellKernelRegressor(max_cell=100, coupling=0.0)
     f = clone(model).fit(X, y).predict(X)
     for scale in (2.0**-40, 2.0**40):
         scaled = clone(model).fit(X, y, sample_weight=np.full(300, scale))
         np.testing.assert_allclose(scaled.predict(X), f, rtol=1e-5)
 
 
-def test_options_of_cells_are_refused_for_random_subsets():
-    X, y = surface(50)
-    model = CoupledKernelRegressor(4, max_cell=10, metric="learned")
-    with pytest.raises(ValueError, match='max_cell, metric are for subsets="cells"'):
-        model.fit(X, y)
-
-
 def test_rows_that_all_repeat_have_probabilities_too(rng):
     X = np.repeat(rng.normal(size=(6, 2)), 200, axis=0)
     p = np.repeat([0.1, 0.3, 0.5, 0.5, 0.7, 0.9], 200)
     y = rng.uniform(size=1200) < p
-    model = CoupledKernelClassifier(subsets="cells", max_cell=20, alpha=1e-3).fit(X, y)
+    model = CellKernelClassifier(max_cell=20, alpha=1e-3).fit(X, y)
     found = model.predict_proba(X[::200])[:, 1]
     assert 0 < found[0] < 0.5 < found[-1] < 1

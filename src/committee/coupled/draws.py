@@ -1,4 +1,4 @@
-"""What a coupled ensemble draws: subsets, coupling points, rows to weigh on."""
+"""Subsets, coupling points and rows to weigh on: given and checked, or drawn."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee.coupled.rows import Rows
+from committee.kernels import KERNEL_ROWS
 
-#: Rows that weigh the members unless given otherwise, and at least so many per member.
+#: Rows that weigh the members by default, and at least so many per member.
 _WEIGHING_ROWS, _ROWS_PER_MEMBER = 1000, 2
-#: `committee.kernels.median_gamma` looks at no more rows than these.
-_KERNEL_ROWS = 1000
 
 
 def kernel_rows(rows: IntArray) -> IntArray:
     """Return the rows that decide the width of a kernel: 1000 at equal steps."""
-    if len(rows) <= _KERNEL_ROWS:
+    if len(rows) <= KERNEL_ROWS:
         return rows
-    return rows[np.linspace(0, len(rows) - 1, _KERNEL_ROWS).astype(np.intp)]
+    return rows[np.linspace(0, len(rows) - 1, KERNEL_ROWS).astype(np.intp)]
 
 
 def split_rows(
@@ -52,25 +51,29 @@ def draw_subsets(
 
 
 def check_subsets(
-    subsets: Any, n_members: int, n_rows: int, counted: IntArray
+    subsets: Any, n_members: int | None, n_rows: int, counted: IntArray
 ) -> list[IntArray]:
     """Return given subsets sorted, without the rows that do not count.
 
     Parameters
     ----------
-    subsets : sequence of n_members array-likes of row numbers
+    subsets : sequence of array-likes of row numbers
         D_j, disjoint. Rows may be in none.
-    n_members, n_rows : int
+    n_members : int or None
+        None takes any number of subsets.
+    n_rows : int
     counted : array of row numbers
         Rows with a positive weight.
     """
     is_list = np.iterable(subsets) and not isinstance(subsets, str)
     # A list of lists of unlike lengths is no array of numbers: refused by its dtype.
     found = [_as_array(part) for part in subsets] if is_list else []
-    if len(found) != n_members:
+    if not found or n_members not in (None, len(found)):
+        number = "" if n_members is None else f"{n_members} "
+        each = "expert" if n_members is None else f"of n_members={n_members}"
         raise ValueError(
-            f"subsets must be {n_members} lists of row numbers, one for each of "
-            f"n_members={n_members}. Got {len(found) if is_list else repr(subsets)}."
+            f"subsets must be {number}lists of row numbers, one for each {each}. "
+            f"Got {len(found) if is_list else repr(subsets)}."
         )
     for j, part in enumerate(found):
         if part.ndim != 1 or not len(part) or part.dtype.kind not in "iu":

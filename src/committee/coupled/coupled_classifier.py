@@ -1,37 +1,36 @@
-"""The coupled ensemble as a classifier: votes, and probabilities by a link."""
+"""Hamers' coupled ensemble as a classifier: submodels that vote."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from committee._typing import FloatArray, RandomState
 from committee._validation import StrOptions, fit_context
-from committee.coupled.cell_uncertainty import CellSets
-from committee.coupled.chunked_rows import rows_of
-from committee.coupled.ensemble import CoupledEnsemble
+from committee.coupled.coupled_kernel import CoupledKernel, Plan
 from committee.coupled.expansion import in_blocks
-from committee.coupled.kernel_loo import leave_one_out
-from committee.coupled.link import (
-    LinkMixin,
+from committee.coupled.kernel_machine import (
+    KernelClassifierMixin,
     both_sides,
-    refuse_one_class,
     score_axes,
 )
-from committee.coupled.rows import Plan, Rows, label_rows
+from committee.coupled.rows import Rows, label_rows, memory_rows
+from committee.coupled.second_layer import unseen_rows
+from committee.coupled.system import leave_one_out
 from committee.distributed import lazy_rows
 from committee.probabilities import fit_slope
+from committee.targets import at_least_two
 
-#: Weighing on rows that members have trained on.
+#: Weighing on rows that members were trained on.
 _SEEN = ("train", "held-out")
 
 
 def _member_score_axes(model: CoupledKernelClassifier) -> tuple[int, ...]:
-    return (model._n_machines, *score_axes(model))
+    return (len(model.members_), *score_axes(model))
 
 
-class CoupledKernelClassifier(CellSets, LinkMixin, CoupledEnsemble):
+class CoupledKernelClassifier(KernelClassifierMixin, CoupledKernel):
     """Coupled kernel submodels that vote, one machine for each class and member.
 
         hard:  s_k(x) = sum_j w_j [k = argmax_l f_jl(x)]
@@ -39,31 +38,29 @@ class CoupledKernelClassifier(CellSets, LinkMixin, CoupledEnsemble):
 
     The submodels are those of `CoupledKernelRegressor` with targets +-1: one target
     for two classes, f_j0 = -f_j1; for more, one against the rest, all of which share
-    the factorisation. With `subsets="cells"` they are those of its cells, and the slope
-    is fitted on leave-one-out values.
+    the factorisation.
 
     Parameters
     ----------
-    n_members, subsets, max_cell, metric, trend, gate, \
-    kernel, gamma, degree, coef0, alpha, coupling, \
-    coupling_set, n_coupling, topology, overlap, solver, allow_indefinite, tol, max_iter, \
-    weigh_on, n_weighing, precision, n_jobs, random_state :
+    n_members, kernel, gamma, degree, coef0, alpha, coupling, coupling_set, n_coupling, \
+    topology, overlap, solver, allow_indefinite, tol, max_iter, weigh_on, n_weighing, \
+    random_state :
         As for `CoupledKernelRegressor`.
-    combiner : combiner or str, optional
-        The second layer, `SimplexWeights()` unless given. It sees one-hot votes, or
-        for soft voting (1 + f) / 2.
+    combiner : combiner or str, default=None
+        The second layer. None is `SimplexWeights()`. It is fitted on one-hot votes, or
+        for soft voting on (1 + f) / 2.
     voting : {"hard", "soft"}, default="hard"
-        Of random subsets; values of cells are always added up.
+        Add up votes, or values.
 
     Attributes
     ----------
     classes_ : array of shape (K,)
     slope_ : float
-        Of the link p(k | x) ~ exp(slope s_k), fitted on the rows that weighed the
-        members, each row without the member that trained on it.
+        Of p(k | x) ~ exp(slope s_k), fitted on the rows that weighed the members, each
+        row without the member that was trained on it.
     subsets_, members_, weights_, support_members_, coupling_points_ :
         As for `CoupledKernelRegressor`; members predict the values f_jk.
-    n_iter_, converged_, n_features_in_, cells_, alpha_, coupling_, loo_error_ :
+    n_iter_, converged_, n_features_in_ :
         As for `CoupledKernelRegressor`.
 
     Examples
@@ -78,29 +75,24 @@ class CoupledKernelClassifier(CellSets, LinkMixin, CoupledEnsemble):
     (1, 2)
     """
 
-    _parameter_constraints = {  # noqa: RUF012
-        **CoupledEnsemble._parameter_constraints,
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **CoupledKernel._parameter_constraints,
         "voting": [StrOptions({"hard", "soft"})],
     }
-    _links = True
+    _has_slope = True
 
     def __init__(
         self,
         n_members: int = 8,
         *,
-        subsets: str = "random",
-        max_cell: int = 1000,
-        metric: str | None = None,
-        trend: bool | None = None,
-        gate: str | None = None,
-        kernel: Any = None,
+        kernel: Any = "rbf",
         gamma: float | None = None,
         degree: float = 3,
         coef0: float = 1.0,
-        alpha: float | None = None,
-        coupling: float | None = None,
+        alpha: float = 1.0,
+        coupling: float = 1.0,
         coupling_set: str = "train",
-        n_coupling: float | None = None,
+        n_coupling: float = 0.1,
         topology: str = "ring",
         overlap: bool = True,
         solver: str = "direct",
@@ -110,18 +102,11 @@ class CoupledKernelClassifier(CellSets, LinkMixin, CoupledEnsemble):
         combiner: Any = None,
         weigh_on: str | float = "train",
         n_weighing: int | None = None,
-        precision: str = "auto",
-        n_jobs: int | None = None,
         random_state: RandomState = None,
         voting: str = "hard",
     ) -> None:
         super().__init__(
             n_members,
-            subsets=subsets,
-            max_cell=max_cell,
-            metric=metric,
-            trend=trend,
-            gate=gate,
             kernel=kernel,
             gamma=gamma,
             degree=degree,
@@ -139,8 +124,6 @@ class CoupledKernelClassifier(CellSets, LinkMixin, CoupledEnsemble):
             combiner=combiner,
             weigh_on=weigh_on,
             n_weighing=n_weighing,
-            precision=precision,
-            n_jobs=n_jobs,
             random_state=random_state,
         )
         self.voting = voting
@@ -155,15 +138,14 @@ class CoupledKernelClassifier(CellSets, LinkMixin, CoupledEnsemble):
         X_coupling: Any = None,
         subsets: Any = None,
     ) -> Self:
-        """Train the submodels together, weigh their votes and fit the link.
+        """Train the submodels together, weigh their votes and fit the slope.
 
         Parameters
         ----------
-        X : array-like of shape (N, n_features), or a Dask array or frame
-            As for `CoupledKernelRegressor`.
-        y : array-like of shape (N,), or a Dask collection
+        X : array-like of shape (N, n_features)
+        y : array-like of shape (N,)
             Labels of any type.
-        sample_weight : array-like of shape (N,), optional, or a Dask collection
+        sample_weight : array-like of shape (N,), optional
         X_coupling : array-like of shape (n_c, n_features), optional
             As for `CoupledKernelRegressor`.
         subsets : sequence of n_members lists of row numbers, optional
@@ -173,36 +155,19 @@ class CoupledKernelClassifier(CellSets, LinkMixin, CoupledEnsemble):
         -------
         self
         """
-        rows = rows_of(self, label_rows, X, y, sample_weight)
+        self._refuse_chunks(X, y, sample_weight)
+        rows = memory_rows(self, label_rows, X, y, sample_weight)
         self.classes_ = rows.classes()
         coded = rows.coded(self.classes_)
-        if self._in_cells:
-            training, counted = self._train_cells(coded, X_coupling, subsets)
-            if subsets is not None:
-                self._refuse_one_class(coded)
-            known = counted.take(training.left_out.rows)
-            scores = both_sides(training.left_out.f)
-            if len(scores):
-                self.slope_ = fit_slope(scores, known.y, known.s)
-            else:  # rows that repeat fill every cell: they are each other's test
-                scores = both_sides(training.model.predict(counted.X))
-                self.slope_ = fit_slope(scores, counted.y, counted.s)
-            self._keep_scores(training, known, self.slope_)
-            return self
-        assert isinstance(coded, Rows)
         plan = self._prepare(coded, X_coupling, subsets)
         if subsets is not None:
-            self._refuse_one_class(coded)
+            used = np.unique(coded.y[np.concatenate(self.subsets_)])
+            at_least_two(self.classes_[used])
         weighed, outputs = self._train(plan)
         assert outputs is not None
         rows, scores = self._unseen_scores(plan, weighed, outputs)
         self.slope_ = fit_slope(scores, rows.y, rows.s)
         return self
-
-    def _refuse_one_class(self, coded: Any) -> None:
-        """Refuse subsets that were given and have one class."""
-        used = np.unique(coded.y[np.concatenate(self.subsets_)])
-        refuse_one_class(self.classes_[used])
 
     @lazy_rows(tail=score_axes)
     def decision_function(self, X: Any) -> FloatArray:
@@ -219,15 +184,13 @@ class CoupledKernelClassifier(CellSets, LinkMixin, CoupledEnsemble):
         s = self._scores(X)
         if len(self.classes_) > 2:
             return s
-        hard = self.voting == "hard" and not self._in_cells
-        return s[:, 1] - s[:, 0] if hard else s[:, 1]
+        return s[:, 1] - s[:, 0] if self.voting == "hard" else s[:, 1]
 
     @lazy_rows(tail=_member_score_axes)
     def member_decision_function(self, X: Any) -> FloatArray:
         """Return the values of every member, f_j for two classes, else f_jk.
 
-        `member_predictions` has votes where voting is hard; these are what they are the
-        signs of.
+        For hard voting `member_predictions` returns the votes that follow from them.
 
         Parameters
         ----------
@@ -237,8 +200,7 @@ class CoupledKernelClassifier(CellSets, LinkMixin, CoupledEnsemble):
         -------
         f : array of shape (N, M) or (N, M, K)
         """
-        X = self._check_X(X)
-        wanted = np.arange(self._n_machines)
+        X, wanted = self._check_X(X), np.arange(len(self.members_))
         f = in_blocks(
             X,
             len(wanted) * self._n_targets,
@@ -248,9 +210,9 @@ class CoupledKernelClassifier(CellSets, LinkMixin, CoupledEnsemble):
 
     def _scores(self, X: Any) -> FloatArray:
         """Return s_k of all rows; soft votes come from the collapsed expansion."""
+        if self.voting == "soft":
+            return both_sides(self._values(X))
         X = self._check_X(X)
-        if self.voting == "soft" or hasattr(self, "cells_"):
-            return both_sides(self._expansion(X))
         support = self.support_members_
         w = self.weights_[support]
         return in_blocks(
@@ -264,15 +226,15 @@ class CoupledKernelClassifier(CellSets, LinkMixin, CoupledEnsemble):
     ) -> tuple[Rows, FloatArray]:
         """Return rows and their s_k by members that did not train on the target."""
         if self.n_members == 1 and self.weigh_on in _SEEN:
-            # One member has trained on every row: its own outputs are too sure.
+            # One member was trained on every row: its own outputs are too large.
             rows, f = leave_one_out(
-                plan.gram, plan.rows.Y, alpha=self._option("alpha"), coupling=0.0
+                plan.gram, plan.rows.Y, alpha=self.alpha, coupling=0.0
             )
             one = np.ones((len(rows), 1))
             return plan.rows.take(rows), self._voted(both_sides(f), one)
         support = self.support_members_
         f = both_sides(outputs[:, support])
-        unseen = self._unseen(plan.drawn.weighing)[:, support]
+        unseen = unseen_rows(plan.weighing, self.subsets_)[:, support]
         w = np.where(unseen, self.weights_[support], 0.0)
         unscored = w.sum(axis=1) <= 0
         # No row has members of positive weight that did not train on it: take all.

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from committee.coupled.rows import Rows
-from committee.coupled.sampling import (
+from committee.coupled.draws import (
     check_subsets,
     draw_coupling,
     draw_subsets,
@@ -10,6 +9,7 @@ from committee.coupled.sampling import (
     kernel_rows,
     split_rows,
 )
+from committee.coupled.rows import Rows
 from committee.kernels import median_gamma
 
 ROWS = np.arange(10, 33)

@@ -1,8 +1,9 @@
 import numpy as np
 
 from committee.cells import Border, JointSystem, border_points, grow_tree
-from committee.cells.group_system import borders_of_groups, group_system
-from committee.cells.train import merged, solve_cells
+from committee.cells.borders import borders_of_groups
+from committee.cells.groups import merged, solve_cells
+from committee.cells.joint_of_groups import group_system, meetings
 from committee.kernels import Kernel
 from tests.cells.chunks import options, surface
 
@@ -28,7 +29,7 @@ def systems_of_groups(whole, borders):
     met = [
         meeting
         for group, cells in zip(borders, own, strict=True)
-        for meeting in group.meetings(cells)
+        for meeting in meetings(group, cells)
     ]
     return [
         group_system(

@@ -1,0 +1,444 @@
+"""Kernel machines in the cells of a tree, coupled at their borders."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import is_regressor
+
+from committee._typing import FloatArray
+from committee._validation import Interval, StrOptions, fit_context
+from committee.cells import CellModel, CellOptions, CellTraining
+from committee.cells.choose import COUPLINGS
+from committee.cells.metric import learn_metric
+from committee.cells.model import PartitionedModel, base_of
+from committee.cells.row_chunks import RowChunks
+from committee.cells.variance import PartitionedVariance
+from committee.cells.with_trend import train_around_trend
+from committee.coupled.chunked_rows import rows_of
+from committee.coupled.kernel_machine import CHOSEN_CONSTRAINTS
+from committee.coupled.local_kernel import (
+    LocalClassifierMixin,
+    LocalKernel,
+    LocalRegressorMixin,
+)
+from committee.coupled.rows import (
+    Rows,
+    label_rows,
+    regression_rows,
+    warn_of_copies,
+)
+from committee.distributed import check_block, naming, numbered, own_blocks
+from committee.kernels import warn_of_scales
+
+#: Rows of Dask collections from which unlike scales of columns are found.
+_SCALE_ROWS = 1000
+#: A model of up to so many bytes is brought into one place, and sent whole to workers
+#: that predict: some 700,000 rows of ten columns.
+_ONE_PLACE_BYTES = 2**26
+
+
+class CellKernel(LocalKernel):
+    """Base of the two estimators in cells, whose model may be in groups on workers."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **CHOSEN_CONSTRAINTS,
+        "max_cell": [Interval(Integral, 2, None, closed="left")],
+        "metric": [StrOptions({"learned"}), None],
+        "trend": ["boolean", None],
+        "coupling": [Interval(Real, None, None, closed="neither"), None],
+        "n_coupling": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Real, 0, 1, closed="right"),
+        ],
+        "precision": [StrOptions({"auto", "double"})],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
+    }
+
+    cells_: CellModel | PartitionedModel
+    coupling_: float
+    trend_: bool
+    coupling_points_: FloatArray
+    n_iter_: int
+    converged_: bool
+
+    def __init__(
+        self,
+        max_cell: int = 1000,
+        *,
+        metric: str | None = None,
+        trend: bool | None = None,
+        kernel: Any = None,
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1.0,
+        alpha: float | None = None,
+        coupling: float | None = None,
+        n_coupling: float = 32,
+        precision: str = "auto",
+        tol: float = 1e-10,
+        max_iter: int = 10_000,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.max_cell = max_cell
+        self.metric = metric
+        self.trend = trend
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.alpha = alpha
+        self.coupling = coupling
+        self.n_coupling = n_coupling
+        self.precision = precision
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+
+    @property
+    def _machine(self) -> Any:
+        return self.cells_
+
+    def _checked(self, check: Callable[..., Rows], X: Any, y: Any, s: Any) -> Any:
+        """Return checked rows, in memory or in chunks."""
+        # A fit that fails must not leave the model of the one before.
+        self.__dict__.pop("loo_error_", None)
+        return rows_of(self, check, X, y, s)
+
+    def _train(self, rows: RowChunks, numbers: Any) -> CellTraining:
+        """Fit the cells; `numbers` of the rows, None for rows of Dask collections."""
+        options = self._options()
+        self._turn = None
+        if numbers is None:
+            self.__dict__.pop("subsets_", None)
+            if self.gamma is None:
+                warn_of_scales(rows.some(_SCALE_ROWS).X, self.kernel)
+        else:
+            (part,) = rows.chunks.values()
+            warn_of_copies(part.X, part.Y)
+        if self.metric == "learned":
+            self._turn = learn_metric(*rows.sample(), options)
+        training = train_around_trend(rows.turned(self._turn), options, self.trend)
+        training = self._in_place(training)
+        assert isinstance(training.model, CellModel | PartitionedModel)
+        self.cells_ = training.model
+        if training.cells is not None:
+            self.subsets_ = [numbers[cell] for cell in training.cells]
+        self.kernel_ = training.model.kernel
+        self.alpha_, self.coupling_ = training.alpha, training.coupling
+        self.trend_ = training.model.trend is not None
+        self.coupling_points_ = training.borders.points
+        self.n_iter_ = max(training.joint.n_iter, 1)
+        self.converged_ = training.joint.converged
+        self.loo_error_ = training.errors[training.coupling]
+        return training
+
+    def _in_place(self, training: CellTraining) -> CellTraining:
+        """Return the training with a small model in one place, a large one in groups."""
+        parts, model = training.variance, training.model
+        assert isinstance(parts, PartitionedVariance)
+        assert isinstance(model, PartitionedModel)
+        if training.cells is not None:
+            return training.gathered()
+        # Variances need all points, where the model has some of them.
+        largest = (is_regressor(self) and parts.whole) or model
+        small = largest.n_bytes <= _ONE_PLACE_BYTES
+        variance: Any = None
+        if is_regressor(self):
+            variance = parts.gathered() if small else parts.kept()
+        return replace(
+            training, model=model.gathered() if small else model, variance=variance
+        )
+
+    def _options(self) -> CellOptions:
+        n: Any = self.n_coupling
+        if not isinstance(n, Integral):
+            n = max(1, round(n * self.max_cell))
+        return CellOptions(
+            max_cell=self.max_cell,
+            kernel=self.kernel,
+            gamma=self.gamma,
+            alpha=self.alpha,
+            couplings=COUPLINGS if self.coupling is None else (self.coupling,),
+            n_coupling=int(n),
+            degree=self.degree,
+            coef0=self.coef0,
+            precision=self.precision,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            n_jobs=self.n_jobs,
+        )
+
+    def _outputs(self, X: FloatArray) -> FloatArray:
+        model = self.cells_
+        if not isinstance(model, CellModel):
+            raise TypeError(
+                "member_predictions evaluates every cell on every row, and the cells of "
+                "this model are on workers: call gather() first."
+            )
+        values = [model.cell_values(c, X) for c in range(model.n_cells)]
+        base = base_of(X, model.offset, model.trend)
+        return np.stack(values, axis=1) + base[:, None]
+
+    def gather(self) -> Self:
+        """Bring cells that a fit to Dask collections has left on workers into one place.
+
+        Returns
+        -------
+        self
+        """
+        self.__dict__.update(_in_one_place(self.__dict__))
+        return self
+
+    def for_blocks(self, X: Any, columns: Any) -> Any:
+        """Return the estimators that predict the blocks of a Dask collection.
+
+        It is this one for all blocks. Where the cells stay in groups, each block has a
+        copy that holds the predictions of its rows.
+        """
+        model = self.__dict__.get("cells_")
+        if not isinstance(model, PartitionedModel):
+            return self
+        blocks = own_blocks(X)
+        rows = numbered(len(blocks)).map(_as_array, blocks, columns, self._turn)
+        without = copy.copy(self)
+        del without.cells_
+        if isinstance(parts := self.__dict__.get("_variance"), PartitionedVariance):
+            without._variance = replace(parts, parts=None, whole=None)
+        return model.answers(rows).map(
+            _with_answers, without, model.n_cells, model.offset
+        )
+
+    def __getstate__(self) -> Any:
+        """Return the attributes; copies and files hold the whole model."""
+        return _in_one_place(super().__getstate__())
+
+    def __copy__(self) -> Self:
+        """Return another estimator with the same attributes, the model where it is."""
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
+
+class CellKernelRegressor(LocalRegressorMixin, CellKernel):
+    """Kernel machines in cells of at most `max_cell` rows, coupled at their borders.
+
+        min  sum_c [ sum_n s_n (f_c(x_n) - y_n)^2 + alpha ||f_c||^2 ]
+             + nu sum_b (f_c(b) - f_d(b))^2
+
+        f(x) = mean y + sum_c g_c(x) f_c(x)
+
+    Cells are the leaves of a tree of balanced splits, and b are points on the border of
+    cells c and d. The weights g are continuous in x: away from borders a row has the
+    machine of its own cell, near one also the machine behind it. With a trend t the
+    problem is solved for y - t, and f has t added. Time to fit grows with the number of
+    rows times `max_cell` squared.
+
+    Parameters
+    ----------
+    max_cell : int, default=1000
+        Rows in a cell at most. Time to fit grows with its square, time to predict with
+        it.
+    metric : {"learned"}, default=None
+        Learn in which directions the target moves, and use these for splits and kernels;
+        a second or two, on 2,000 rows. Where leave-one-out does not fall, the metric
+        stays Euclidean.
+    trend : bool, default=None
+        Fit cells to the residuals of a smooth trend over all rows, a kernel machine on
+        up to 300 points. None takes it where the leave-one-out error falls by two per
+        cent or more, of 1,000 rows at least.
+    kernel : {"rbf", "linear", "polynomial", "laplacian", "exponential", "matern32", \
+    "matern52"} or callable, default=None
+        A callable gets two arrays of points and returns their Gram block. None takes
+        whichever of "exponential", "matern32", "matern52" and "rbf" has the least
+        leave-one-out error.
+    gamma : float, default=None
+        Of the kernel: exp(-gamma ||x - z||^2). None is chosen by leave-one-out.
+    degree : float, default=3
+    coef0 : float, default=1.0
+        Of the polynomial, (gamma x'z + coef0)^degree.
+    alpha : float, default=None
+        The ridge on ||f||^2. None is chosen by leave-one-out.
+    coupling : float, default=None
+        nu. Zero fits each cell by itself. Where the problem has no minimum at a negative
+        value, the error states the limit. None is chosen by leave-one-out.
+    n_coupling : int or float, default=32
+        Points on the borders of each cell, or a fraction of `max_cell`.
+    precision : {"auto", "double"}, default="auto"
+        "auto" takes factors in single precision where their condition allows it, which
+        moves predictions by a thousandth of the targets' spread at most. It predicts
+        from some of a cell's points where these give the same function up to a
+        twentieth of the leave-one-out error. "double" does neither.
+    tol : float, default=1e-10
+        Relative residual at which conjugate gradients for the borders stop.
+    max_iter : int, default=10000
+        Of conjugate gradients.
+    n_jobs : int, default=None
+        Threads; the answer does not depend on them.
+
+    Attributes
+    ----------
+    cells_ : CellModel or PartitionedModel
+        Tree, points and coefficients of the cells. A model of Dask collections of more
+        than 64 MB stays on the workers; `gather()` brings it here.
+    subsets_ : list of arrays of row numbers
+        The rows of each cell; not of Dask collections.
+    kernel_ : Kernel
+        With the gamma that was used.
+    alpha_, coupling_ : float
+        As given or chosen.
+    trend_ : bool
+        Whether cells are fitted around a trend.
+    noise_ : float or array of shape (T,)
+        The variance of a target around f.
+    metric_ : array of shape (n_features, n_features) or None
+        Distances are those of x'M x.
+    loo_error_ : float
+        Mean squared error of leave-one-out, on up to some 5,000 rows.
+    coupling_points_ : array of shape (P, n_features)
+        Points on borders.
+    n_iter_ : int
+        Iterations of conjugate gradients.
+    converged_ : bool
+    n_features_in_ : int
+
+    References
+    ----------
+    Park and Apley, Patchwork kriging for large-scale Gaussian process regression (2018).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee import CellKernelRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-3, 3, size=(200, 1))
+    >>> y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(200)
+    >>> cells = CellKernelRegressor(max_cell=50).fit(X, y)
+    >>> len(cells.subsets_), bool(cells.loo_error_ < 0.02)
+    (4, True)
+    >>> f, std = cells.predict(X[:3], return_std=True)
+    """
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose the kernel and fit the cells.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features), or a Dask array or frame
+            Rows of Dask collections go once to the worker of their cells, which are
+            fitted there. The answer is the same as in memory.
+        y : array-like of shape (N,) or (N, T), or a Dask collection
+        sample_weight : array-like of shape (N,), optional, or a Dask collection
+
+        Returns
+        -------
+        self
+        """
+        rows = self._checked(regression_rows, X, y, sample_weight)
+        self._vector = rows.vector
+        self._keep(self._train(rows.chunks(), rows.numbers()))
+        return self
+
+
+class CellKernelClassifier(LocalClassifierMixin, CellKernel):
+    """Kernel machines in cells for classes, by targets +-1.
+
+        s_k(x) = f_k(x),    p(k | x) ~ exp(b s_k(x))
+
+    The machines are those of `CellKernelRegressor`: one target for two classes, for more
+    one against the rest, all of which share the factorisations.
+
+    Parameters
+    ----------
+    max_cell, metric, trend, kernel, gamma, degree, coef0, alpha, coupling, n_coupling, \
+    precision, tol, max_iter, n_jobs :
+        As for `CellKernelRegressor`.
+
+    Attributes
+    ----------
+    classes_ : array of shape (K,)
+    slope_ : float
+        b, fitted on leave-one-out values.
+    cells_, subsets_, kernel_, alpha_, coupling_, trend_, metric_, loo_error_, \
+    coupling_points_, n_iter_, converged_, n_features_in_ :
+        As for `CellKernelRegressor`; the error is the squared error of targets +-1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from committee import CellKernelClassifier
+    >>> X, y = make_moons(600, noise=0.2, random_state=0)
+    >>> model = CellKernelClassifier(max_cell=100).fit(X[:400], y[:400])
+    >>> model.score(X[400:], y[400:]) > 0.95
+    True
+    >>> model.predict_set(X[400:403], 0.9).shape
+    (3, 2)
+    """
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose the kernel, fit the cells and the slope.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features), or a Dask array or frame
+            As for `CellKernelRegressor`.
+        y : array-like of shape (N,), or a Dask collection
+            Labels of any type.
+        sample_weight : array-like of shape (N,), optional, or a Dask collection
+
+        Returns
+        -------
+        self
+        """
+        rows = self._checked(label_rows, X, y, sample_weight)
+        self.classes_ = rows.classes()
+        chunks = rows.coded(self.classes_).chunks()
+        self._keep(self._train(chunks, rows.numbers()), chunks)
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """A model of one block of rows, whose predictions are known."""
+
+    f: FloatArray
+    n_cells: int
+    offset: FloatArray
+
+    def predict(self, X: FloatArray, n_jobs: int | None = None) -> FloatArray:
+        """Return f, (N, T)."""
+        return self.f
+
+
+def _in_one_place(attributes: Any) -> dict[str, Any]:
+    """Return the attributes with models and variances gathered from groups."""
+    kinds = PartitionedModel, PartitionedVariance
+    return {
+        name: value.gathered() if isinstance(value, kinds) and value.parts else value
+        for name, value in attributes.items()
+    }
+
+
+def _as_array(
+    number: int, block: Any, columns: Any, turn: FloatArray | None
+) -> FloatArray:
+    """Return a block as the cells take it."""
+    with naming(number):
+        check_block(block, columns)
+        X: FloatArray = np.asarray(block, dtype=np.float64)
+    return X if turn is None else X @ turn
+
+
+def _with_answers(f: FloatArray, without: Any, n_cells: int, offset: FloatArray) -> Any:
+    model = copy.copy(without)
+    model.cells_ = Answered(f, n_cells, offset)
+    return model

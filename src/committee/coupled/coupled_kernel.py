@@ -1,0 +1,493 @@
+"""Hamers' coupled ensemble: kernel submodels on disjoint subsets, trained together."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from committee._typing import FloatArray, IntArray, RandomState
+from committee._validation import HasMethods, Interval, StrOptions, fit_context
+from committee.combiner_names import as_combiner
+from committee.coupled.draws import (
+    check_subsets,
+    draw_coupling,
+    draw_subsets,
+    draw_weighing,
+    kernel_rows,
+    split_rows,
+)
+from committee.coupled.expansion import (
+    KernelMember,
+    collapse,
+    evaluate,
+    in_blocks,
+    member_outputs,
+    outputs_of,
+)
+from committee.coupled.gram import GramBlocks, Layout, threads_for
+from committee.coupled.kernel_machine import (
+    RIDGE_CONSTRAINTS,
+    KernelRegressorMixin,
+)
+from committee.coupled.rows import Rows, memory_rows, regression_rows
+from committee.coupled.second_layer import fit_weights, needs_rows, unseen_rows
+from committee.coupled.system import solve_coupled
+from committee.distributed import computed, lazy_rows, refuse_dask
+from committee.kernels import Kernel, check_size, make_kernel
+
+
+class Plan(NamedTuple):
+    """Checked rows and everything drawn; neither alpha nor the coupling changes it.
+
+    `weighing` are the row numbers of the second layer.
+    """
+
+    rows: Rows
+    gram: GramBlocks
+    weighing: IntArray
+
+
+def _member_axes(model: Any) -> tuple[int, ...]:
+    one_row = np.zeros((1, len(model.members_), model._n_targets))
+    return model._member_view(one_row).shape[1:]  # type: ignore[no-any-return]
+
+
+class CoupledKernel(BaseEstimator):
+    """Two layers: submodels that are trained together, and their weights."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **RIDGE_CONSTRAINTS,
+        "n_members": [Interval(Integral, 1, None, closed="left")],
+        "coupling": [Interval(Real, None, None, closed="neither")],
+        "coupling_set": [StrOptions({"train", "box"})],
+        "n_coupling": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Real, 0, 1, closed="right"),
+        ],
+        "topology": [StrOptions({"ring", "chain"})],
+        "overlap": ["boolean"],
+        "solver": [StrOptions({"direct", "cg"})],
+        "allow_indefinite": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "combiner": [HasMethods(["fit", "combine"]), str, None],
+        "weigh_on": [
+            StrOptions({"train", "held-out"}),
+            Interval(Real, 0, 1, closed="neither"),
+        ],
+        "n_weighing": [Interval(Integral, 1, None, closed="left"), None],
+        "random_state": ["random_state"],
+    }
+    #: Whether the slope of a classifier needs the members' outputs.
+    _has_slope: ClassVar[bool] = False
+
+    kernel_: Kernel
+    subsets_: list[IntArray]
+    members_: list[KernelMember]
+    weights_: FloatArray
+    coupling_points_: FloatArray
+    combiner_: Any
+    dual_coef_: FloatArray
+    dual_rows_: IntArray
+    n_iter_: int
+    converged_: bool
+
+    def __init__(
+        self,
+        n_members: int = 8,
+        *,
+        kernel: Any = "rbf",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1.0,
+        alpha: float = 1.0,
+        coupling: float = 1.0,
+        coupling_set: str = "train",
+        n_coupling: float = 0.1,
+        topology: str = "ring",
+        overlap: bool = True,
+        solver: str = "direct",
+        allow_indefinite: bool = False,
+        tol: float = 1e-10,
+        max_iter: int = 10_000,
+        combiner: Any = None,
+        weigh_on: str | float = "train",
+        n_weighing: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_members = n_members
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.alpha = alpha
+        self.coupling = coupling
+        self.coupling_set = coupling_set
+        self.n_coupling = n_coupling
+        self.topology = topology
+        self.overlap = overlap
+        self.solver = solver
+        self.allow_indefinite = allow_indefinite
+        self.tol = tol
+        self.max_iter = max_iter
+        self.combiner = combiner
+        self.weigh_on = weigh_on
+        self.n_weighing = n_weighing
+        self.random_state = random_state
+
+    @property
+    def support_members_(self) -> IntArray:
+        """Members with a nonzero weight; only these cost anything to predict."""
+        check_is_fitted(self, "weights_")
+        return np.flatnonzero(self.weights_)
+
+    @property
+    def _n_targets(self) -> int:
+        """T."""
+        return int(self.dual_coef_.shape[1])
+
+    @abstractmethod
+    def _predictions(self, outputs: FloatArray) -> FloatArray:
+        """Return F of the submodels' outputs, (N, M, T)."""
+
+    def _member_view(self, outputs: FloatArray) -> FloatArray:
+        """Return F as `member_predictions` does."""
+        return self._predictions(outputs)
+
+    def _refuse_chunks(self, *collections: Any) -> None:
+        name = type(self).__name__
+        refuse_dask(
+            f"{name} needs all rows in one place: take "
+            f"{name.replace('Coupled', 'Cell')} for Dask collections, or compute() as "
+            "many rows as fit.",
+            *collections,
+        )
+
+    def _prepare(
+        self,
+        table: Rows,
+        X_coupling: Any,
+        subsets: Any = None,
+        *,
+        keep: bool = False,
+    ) -> Plan:
+        """Draw everything that alpha and the coupling do not change."""
+        # A fit that fails must not leave the weights of the one before.
+        self.__dict__.pop("weights_", None)
+        X_coupling = self._check_coupling(X_coupling)
+        rng = check_random_state(self.random_state)
+        counted = table.counted()
+        given = None
+        if subsets is not None:
+            given = check_subsets(subsets, self.n_members, table.n_rows, counted)
+            self._refuse_fraction()
+            counted = np.sort(np.concatenate(given))
+        rows, split_off = split_rows(counted, self.weigh_on, self.n_members, rng)
+        self.kernel_ = make_kernel(
+            self.kernel,
+            table.take(kernel_rows(rows)).X,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+        )
+        # Drawn also where subsets are given, so that later draws are the same.
+        drawn = draw_subsets(rows, self.n_members, rng)
+        self.subsets_ = drawn if given is None else given
+        weighing = draw_weighing(
+            rows if split_off is None else split_off,
+            self.n_weighing,
+            self.n_members,
+            rng,
+        )
+        if X_coupling is None:
+            X_coupling = draw_coupling(
+                table, rows, self.n_coupling, self.coupling_set, rng
+            )
+        self.coupling_points_ = X_coupling
+        gram = GramBlocks(
+            self.kernel_,
+            table.X,
+            self.subsets_,
+            X_coupling,
+            self._layout(),
+            sample_weight=table.s,
+            keep=keep,
+        )
+        return Plan(table, gram, weighing)
+
+    def _refuse_fraction(self) -> None:
+        """Refuse to split rows off the subsets that were given."""
+        if self.weigh_on not in ("train", "held-out"):
+            raise ValueError(
+                f"weigh_on={self.weigh_on:g} splits rows off before subsets are drawn: "
+                'with subsets at fit give "train" or "held-out".'
+            )
+
+    def _train(self, plan: Plan) -> tuple[Rows, FloatArray | None]:
+        """Train both layers; return the rows of the second and the outputs on them."""
+        self._fitted = self._layout()
+        weighed = plan.rows.take(plan.weighing)
+        weighs = needs_rows(self.combiner, self.n_members)
+        solution = solve_coupled(
+            plan.gram,
+            plan.rows.Y,
+            alpha=self.alpha,
+            coupling=self.coupling,
+            solver=self.solver,  # type: ignore[arg-type]
+            tol=self.tol,
+            max_iter=self.max_iter,
+            allow_indefinite=self.allow_indefinite,
+        )
+        self.n_iter_, self.converged_ = solution.n_iter, solution.converged
+        F = outputs = None
+        if weighs or self._has_slope:
+            with threads_for(len(self.subsets_[0])):
+                coef = dict(enumerate(solution.coef))
+                outputs = outputs_of(plan.gram, coef, weighed.X)
+                F = self._predictions(outputs) if weighs else None
+        vector = weighed.y.ndim == 1 and weighed.Y.shape[1] == 1
+        self.members_ = [
+            KernelMember(
+                self.kernel_,
+                plan.rows.X,
+                plan.gram.support_rows(j),
+                a[:, 0] if vector else a,
+            )
+            for j, a in enumerate(solution.coef)
+        ]
+        with threads_for(len(self.subsets_[0])):
+            self.weights_ = self._weigh(F, weighed, plan.weighing)
+        self.dual_rows_, self.dual_coef_ = collapse(self.members_, self.weights_)
+        return weighed, outputs
+
+    def _layout(self) -> Layout:
+        return Layout(self.n_members, self.topology, self.overlap)  # type: ignore[arg-type]
+
+    def _check_coupling(self, X_coupling: Any) -> FloatArray | None:
+        """Return the given coupling points as an array as wide as X, or None."""
+        if X_coupling is None:
+            return None
+        (X_coupling,) = computed(X_coupling)
+        points = check_array(X_coupling, dtype=np.float64, input_name="X_coupling")
+        check_size(points, "X_coupling")
+        if points.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X_coupling must have the {self.n_features_in_} columns of X. Got "
+                f"{points.shape[1]}."
+            )
+        validate_data(self, X_coupling, reset=False, skip_check_array=True)
+        return points  # type: ignore[no-any-return]
+
+    def _weigh(self, F: FloatArray | None, weighed: Rows, rows: IntArray) -> FloatArray:
+        """Fit the second layer on F of the rows to weigh on; return the weights."""
+        combiner = as_combiner(self.combiner, self.random_state)
+        self.combiner_ = None if combiner is None else clone(combiner)
+        repeats = 1 if F is None else len(F) // len(rows)  # a row of F for each target
+        unseen = None
+        if self.weigh_on == "held-out" and self.n_members > 1:
+            unseen = np.repeat(unseen_rows(rows, self.subsets_), repeats, axis=0)
+        weight = None if weighed.s is None else np.repeat(weighed.s, repeats)
+        targets = weighed.y.reshape(-1)
+        return fit_weights(self.combiner_, F, targets, self.n_members, unseen, weight)
+
+    def _outputs(self, X: FloatArray, wanted: IntArray) -> FloatArray:
+        """Return the outputs of the wanted members, (N, len(wanted), T)."""
+        return member_outputs(self.members_, X, self.subsets_, self._fitted, wanted)
+
+    def _values(self, X: Any) -> FloatArray:
+        """Return sum_j w_j f_j, (N, T), by one expansion over the points of all."""
+        X = self._check_X(X)
+        points = self.members_[0].X[self.dual_rows_]
+        return evaluate(self.kernel_, X, points, self.dual_coef_)
+
+    def _check_X(self, X: Any) -> FloatArray:
+        """Return the rows to predict, once fitted."""
+        check_is_fitted(self, "weights_")
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        check_size(X, "X")
+        return X  # type: ignore[no-any-return]
+
+    @lazy_rows(tail=_member_axes)
+    def member_predictions(self, X: Any, *, n_jobs: int | None = None) -> FloatArray:
+        """Return F, the predictions of every member.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features), or a Dask array or frame
+            For a Dask collection the result is a lazy Dask array.
+        n_jobs : int, optional
+            Not used: BLAS runs the threads.
+
+        Returns
+        -------
+        F : array of shape (N, M) or (N, M, K)
+            For several targets (N, M, T).
+        """
+        X, wanted = self._check_X(X), np.arange(len(self.subsets_))
+        return in_blocks(
+            X,
+            len(wanted) * self._n_targets,
+            lambda rows: self._member_view(self._outputs(rows, wanted)),
+        )
+
+
+class CoupledKernelRegressor(KernelRegressorMixin, CoupledKernel):
+    """Kernel submodels on disjoint subsets, trained jointly so that they agree.
+
+        min  1/2 sum_j sum_{n in D_j} s_n (f_j(x_n) - y_n)^2 + alpha/2 sum_j ||a_j||^2
+             + nu/2 sum_{j ~ k} ||f_j(X_c) - f_k(X_c)||^2
+
+        f(x) = sum_j w_j f_j(x),    f_j(x) = a_j' k(S_j, x)
+
+    Submodel j fits the targets of its own subset D_j with kernels on the points of
+    S_j = (D_{j-1}, D_j, D_{j+1}), and is coupled with its two neighbours on points
+    X_c that need no targets; s are the sample weights, or ones. At a fixed size of
+    the subsets, time and memory grow linearly with the number of rows. There is no
+    intercept: centre y.
+
+    Parameters
+    ----------
+    n_members : int, default=8
+        q. One is the individual regularisation network, without coupling.
+    kernel : {"rbf", "linear", "polynomial", "laplacian", "exponential", "matern32", \
+    "matern52"} or callable, default="rbf"
+        A callable gets two arrays of points and returns their Gram block. It may be
+        indefinite.
+    gamma : float, default=None
+        Of the kernel: exp(-gamma ||x - z||^2). None takes one over the median of the
+        squared distances.
+    degree : float, default=3
+    coef0 : float, default=1.0
+        Of the polynomial, (gamma x'z + coef0)^degree.
+    alpha : float, default=1.0
+        The ridge on the coefficients.
+    coupling : float, default=1.0
+        nu. Zero is the uncoupled ensemble. Negative values make submodels disagree.
+        Where the problem is no longer convex, the error states the limit.
+    coupling_set : {"train", "box"}, default="train"
+        Draw X_c from the training rows, or uniformly from the box that they fill.
+        `X_coupling` at fit takes its place.
+    n_coupling : float or int, default=0.1
+        The number of coupling points, or a fraction of the training rows.
+    topology : {"ring", "chain"}, default="ring"
+        A chain lacks the coupling of the last submodel with the first.
+    overlap : bool, default=True
+        False builds each submodel on its own subset alone, S_j = D_j (eq. 4).
+    solver : {"direct", "cg"}, default="direct"
+        Block Cholesky, or conjugate gradients with a third of its memory.
+    allow_indefinite : bool, default=False
+        Solve the equations also beyond the limit of a negative coupling, by block LU.
+        The solution is then a stationary point, not a minimum, and a warning states the
+        limit. Only with `solver="direct"`.
+    tol : float, default=1e-10
+        Relative residual at which conjugate gradients stop.
+    max_iter : int, default=10000
+        Of conjugate gradients.
+    combiner : combiner or str, default=None
+        The second layer. None is `SimplexWeights()`. Several targets share one weight
+        for each member.
+    weigh_on : {"train", "held-out"} or float, default="train"
+        The rows to weigh on: the training rows, for each member those outside its
+        subset, or a fraction of the rows that is split off. A member is trained on one
+        row in q, so training rows flatter it little; the guide compares the two.
+    n_weighing : int, default=None
+        Weigh on this many of these rows, drawn at random. None is max(1000, 2 q).
+    random_state : int, RandomState or None
+        Decides the subsets and everything else that is drawn.
+
+    Attributes
+    ----------
+    subsets_ : list of arrays of row numbers
+        D_j.
+    members_ : list of KernelMember
+        Each with `rows` (S_j), `coef` (a_j) and `predict(X)`, shaped like y.
+    weights_ : array of shape (M,)
+    support_members_ : array
+        Members with a nonzero weight; the others cost nothing to predict.
+    coupling_points_ : array of shape (n_c, n_features)
+        X_c.
+    dual_coef_ : array of shape (n_support, T)
+        The ensemble as one expansion over the training rows `dual_rows_`.
+    dual_rows_ : array of row numbers
+    kernel_ : Kernel
+        With the gamma that was used.
+    combiner_ : combiner or None
+        The fitted combiner.
+    n_iter_ : int
+        Iterations of conjugate gradients, 1 for the direct solver.
+    converged_ : bool
+    n_features_in_ : int
+
+    See Also
+    --------
+    CellKernelRegressor : Subsets that are cells, for many rows and Dask collections.
+
+    References
+    ----------
+    Hamers, Suykens and De Moor, Coupled transductive ensemble learning of kernel
+    models (2003), with the corrections of the guide.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee import CoupledKernelRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-3, 3, size=(200, 1))
+    >>> y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(200)
+    >>> X_new = np.linspace(-3, 3, 50)[:, None]
+    >>> model = CoupledKernelRegressor(8, alpha=0.1, random_state=0)
+    >>> model = model.fit(X, y, X_coupling=X_new)
+    >>> bool(np.abs(model.predict(X_new) - np.sin(X_new[:, 0])).max() < 0.15)
+    True
+    """
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_coupling: Any = None,
+        subsets: Any = None,
+    ) -> Self:
+        """Train the submodels together and weigh them.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features)
+        y : array-like of shape (N,) or (N, T)
+        sample_weight : array-like of shape (N,), optional
+        X_coupling : array-like of shape (n_c, n_features), optional
+            Points on which the submodels shall agree. The inputs to be predicted
+            make the fit transductive. A Dask collection is computed. In a pipeline
+            request it with `set_fit_request(X_coupling=True)` and transform it with the
+            pipeline's `transform_input=["X_coupling"]`.
+        subsets : sequence of n_members lists of row numbers, optional
+            D_j, in the order of the ring or chain, instead of random ones. They are
+            disjoint, and rows in none are not used. They are numbers of rows of this X:
+            a search by cross-validation cannot use them for its folds.
+
+        Returns
+        -------
+        self
+        """
+        self._refuse_chunks(X, y, sample_weight)
+        rows = memory_rows(self, regression_rows, X, y, sample_weight)
+        self._vector = rows.vector
+        self._train(self._prepare(rows, X_coupling, subsets))
+        return self
+
+    def _predictions(self, outputs: FloatArray) -> FloatArray:
+        """Return (N T, M): every target is a row of its own."""
+        # (N, M, T) -> (N, T, M) -> (N T, M)
+        return np.moveaxis(outputs, 1, 2).reshape(-1, outputs.shape[1])
+
+    def _member_view(self, outputs: FloatArray) -> FloatArray:
+        return outputs[:, :, 0] if self._vector else outputs
