@@ -133,7 +133,7 @@ def make_combiner(name: str, seed: int | None = None) -> Any:
     --------
     >>> from committee.shell.options import make_combiner
     >>> make_combiner("random", seed=3)
-    OrderPruner('random', random_state=3)
+    OrderPruner(criterion='random', random_state=3)
     """
     from committee.combiner_names import as_combiner
 
