@@ -134,10 +134,9 @@ def test_a_pool_that_was_saved_has_its_names(tmp_path):
 
 def test_displays_and_the_report_show_names(tmp_path):
     pytest.importorskip("matplotlib")
-    from committee.reporting.page_text import member_table
-
     from committee import WeightsDisplay, report
     from committee.reporting.evaluation import evaluate_members
+    from committee.reporting.page_text import member_table
 
     _, _, X, y = rows()
     for ensemble in (fitted(), dict(fitted())):
