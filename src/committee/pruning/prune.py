@@ -94,12 +94,12 @@ def prune(
     committee : CommitteeClassifier or CommitteeRegressor
         Fitted, with the kept members only. Beside the usual attributes it has
 
-        * `support_`: the numbers of the kept members in the ensemble;
-        * `path_`: committees of other sizes, by `path_.choose(max_members=...,
-          max_bytes=..., within_se=...)`. All members, F and up to 1,000 rows of X stay in
-          memory with it. A copy or a file keeps the sizes that need no other members;
-        * `summary()`: errors and costs before and after, measured on first use;
-        * `transformer_`: the steps of a pipeline before its ensemble.
+        - `support_`: the numbers of the kept members in the ensemble.
+        - `path_`: committees of other sizes, by its method `choose`. All members, F and up
+          to 1,000 rows of X stay in memory with it. A copy or a file keeps the sizes that
+          need no other members.
+        - `summary()`: errors and costs before and after, measured on first use.
+        - `transformer_`: the steps of a pipeline before its ensemble.
 
         Class probabilities are calibrated. Those of a booster are the softmax of its
         scores, which are scaled to the least log-loss.

@@ -98,10 +98,10 @@ def refine(
     committee : CommitteeClassifier or CommitteeRegressor
         A committee of plain trees: `to_sklearn`, `to_onnx` and `save` take it.
 
-        * `support_`: the numbers of the trees in the ensemble;
-        * `summary()`: errors and costs before and after, measured on first use;
-          `summary().refinement.path` has the sizes that were tried;
-        * `predict_interval` and `predict_set` use the same held-out rows.
+        - `support_`: the numbers of the trees in the ensemble.
+        - `summary()`: errors and costs before and after, measured on first use. Its
+          `refinement.path` has the sizes that were tried.
+        - `predict_interval` and `predict_set` use the same held-out rows.
 
         Leaf values of classes sum to one, but single values may be negative, so
         probabilities are cut at zero and calibrated. `to_sklearn` returns the forest
