@@ -34,9 +34,9 @@ from committee.probabilities import (
 )
 from committee.pruning.costs import (
     MemberBytes,
+    compared_costs,
     member_seconds,
     seconds_per_row,
-    stored_bytes,
 )
 from committee.pruning.kept_path import KeptPath, at_weights
 from committee.pruning.pruning_data import PruningData, kind_of_data
@@ -337,10 +337,9 @@ class Assessment:
             n_members_after=committee.n_members_,
             cross_fitted=self._has_folds,
             **self._loo(support),
-            bytes_before=stored_bytes(data.ensemble),
-            bytes_after=stored_bytes(committee),
-            seconds_before=self._seconds_before,
-            seconds_after=seconds_per_row(committee.predict, data.timed_rows),
+            **compared_costs(
+                data.ensemble, self._seconds_before, committee, data.timed_rows
+            ),
             names_after=committee.roster_.names,
         )
 

@@ -63,6 +63,18 @@ class MemberBytes:
         return float(self.alone[members].sum() - (len(members) - 1) * self.shared)
 
 
+def compared_costs(
+    ensemble: Any, seconds_before: float, committee: Any, X: Any
+) -> dict[str, float]:
+    """Return the entries of a Summary that are costs, by name; X are rows to time."""
+    return {
+        "bytes_before": stored_bytes(ensemble),
+        "bytes_after": stored_bytes(committee),
+        "seconds_before": seconds_before,
+        "seconds_after": seconds_per_row(committee.predict, X),
+    }
+
+
 def few_rows(X: Any) -> Any:
     """Return the rows to measure time on."""
     return safe_indexing(X, np.arange(min(n_rows(X), TIMED_ROWS)))

@@ -24,7 +24,7 @@ from committee.ensembles.trees import class_values, with_values
 from committee.held_out import HeldOutPredictions, compared
 from committee.losses import Measure, decided, error_losses, measure_of
 from committee.probabilities import as_probabilities
-from committee.pruning.costs import seconds_per_row, stored_bytes
+from committee.pruning.costs import compared_costs, seconds_per_row, stored_bytes
 from committee.pruning.pruning_data import PruningData
 from committee.pruning.summary import (
     RefinedSize,
@@ -283,10 +283,9 @@ class RefinedAssessment:
             cross_fitted=True,
             loo=None,
             loo_measure="",
-            bytes_before=stored_bytes(data.ensemble),
-            bytes_after=stored_bytes(committee),
-            seconds_before=seconds_per_row(data.template.predict, X),
-            seconds_after=seconds_per_row(committee.predict, X),
+            **compared_costs(
+                data.ensemble, seconds_per_row(data.template.predict, X), committee, X
+            ),
             names_after=committee.roster_.names,
             refinement=Refinement(
                 leaves_before=sum(int(tree.n_leaves) for tree in before),
