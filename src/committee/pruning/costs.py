@@ -65,7 +65,7 @@ class MemberBytes:
 
 def compared_costs(
     ensemble: Any, seconds_before: float, committee: Any, X: Any
-) -> dict[str, float]:
+) -> dict[str, Any]:
     """Return the entries of a Summary that are costs, by name; X are rows to time."""
     return {
         "bytes_before": stored_bytes(ensemble),
