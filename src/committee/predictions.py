@@ -1,7 +1,8 @@
 """The matrix F, the prediction of every member on every row, and weighted sums of it.
 
 F has shape (N, M) for regression and (N, M, K) for classification, classes on
-the last axis. Members that predict labels only give one vote to one class.
+the last axis. Members that predict labels only give one vote to one class. A given F is
+checked by `check_predictions` in `_validation.py`.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class Votes:
         """K, or None for regression."""
         return int(self.F.shape[2]) if self.F.ndim == 3 else None
 
-    def counted(self) -> Votes:
+    def with_weight(self) -> Votes:
         """Return the rows with a positive sample weight."""
         s = self.sample_weight
         if s is None or np.all(s > 0):
@@ -232,7 +232,7 @@ class ChunkedVotes(Votes):
     def __init__(self, **known: Any) -> None:
         self.__dict__.update(known)
 
-    def counted(self) -> Votes:
+    def with_weight(self) -> Votes:
         """Return self: the chunks have only rows with a positive sample weight."""
         return self
 

@@ -106,7 +106,7 @@ class Combiner(ABC, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None."
             )
-        votes = votes_of(self, F, y, held_out, sample_weight).counted()
+        votes = votes_of(self, F, y, held_out, sample_weight).with_weight()
         M = votes.n_members
         if self.needs_rows:
             votes = votes.with_votes()
