@@ -31,7 +31,7 @@ LAYERS = {
     """,
     "prune, refine": "pruning",
     "ship, compare, show": "interop persistence compare displays reporting",
-    "the shell": "demo shell cli",
+    "the shell": "shell cli",
 }
 ORDER = " ".join(LAYERS.values()).split()
 HEIGHT = {name: i for i, name in enumerate(ORDER)}

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 import committee
 from committee.cli import app
 from committee.combiner_names import COMBINERS
-from committee.demo import Outcome, unlike_models
 from committee.diagnostics import Ambiguity
+from committee.shell.demo_command import Outcome, unlike_models
 from committee.shell.options import (
     ESTIMATORS,
     GENERATORS,

@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from committee.compare.scores import read_scores
+from committee.compare.comparison import read_scores
 
 MEANS = np.array([[0.1, 0.2], [0.3, 0.4], [0.5, 0.7]])
 COLUMNS = {"small": MEANS[:, 0], "large": MEANS[:, 1]}

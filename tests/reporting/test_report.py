@@ -14,9 +14,9 @@ from committee import (
     Bagging,
     CommitteeClassifier,
     CommitteeRegressor,
-    demo,
     report,
 )
+from committee.shell import demo_command as demo
 
 
 def test_the_file_is_the_text(classifier, tmp_path):

@@ -10,8 +10,7 @@ from committee import OrderPruner, prune, report
 from committee._format import NumberFormat
 from committee.displays.sources import core_of
 from committee.reporting.evaluation import ComparedError, evaluate_members
-from committee.reporting.page_text import member_table
-from committee.reporting.verdict import _compared, verdict
+from committee.reporting.page_text import _compared, member_table, verdict
 
 
 @pytest.fixture(scope="module")

@@ -1,19 +1,17 @@
 """Statistical comparison of methods over several data sets."""
 
 from committee.compare.comparison import Comparison, compare
-from committee.compare.pairs import (
-    WinLossTie,
-    holm,
-    signed_rank,
-    win_loss_tie,
-)
-from committee.compare.ranks import (
+from committee.compare.significance import (
     RankTest,
+    WinLossTie,
     bonferroni_dunn,
     friedman,
+    holm,
     iman_davenport,
     nemenyi,
     rank_methods,
+    signed_rank,
+    win_loss_tie,
 )
 
 __all__ = [

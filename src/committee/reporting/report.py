@@ -12,7 +12,6 @@ from committee.displays.sources import core_of
 from committee.reporting import error_charts, member_charts, page_text
 from committee.reporting.evaluation import evaluate_members
 from committee.reporting.page import render
-from committee.reporting.verdict import verdict
 
 
 def report(
@@ -102,7 +101,7 @@ def report(
         "n_drawn": len(evaluated.drawn),
         "n_members": len(members.numbers),
         "n_leading": len(evaluated.leading),
-        "verdict": verdict(core, evaluated, members),
+        "verdict": page_text.verdict(core, evaluated, members),
         "headlines": page_text.headlines(core, evaluated, members),
         "comparison": page_text.comparison(evaluated, members),
         "pruning": page_text.pruning(core),

@@ -2,13 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import time
+import warnings
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.model_selection import train_test_split
+from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.svm import SVC, LinearSVC
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
-from committee.demo import Outcome, run_demo
+from committee._typing import FloatArray, Member
+from committee.combiners import EPPruner
+from committee.committee import CommitteeClassifier
+from committee.diagnostics import Ambiguity, ambiguity
+from committee.members import Bagging, Pool
+from committee.predictions import member_predictions
+from committee.pruning.costs import seconds_per_row
+from committee.reporting import report
 from committee.shell.options import Demo
 from committee.shell.tables import PAGE, check_output
 
@@ -54,3 +82,153 @@ def _table(outcomes: list[Outcome]) -> Table:
     for label, cells in lines.items():
         table.add_row(label, *cells)
     return table
+
+
+# --- the committees -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One line of the demo's table; errors are fractions of the test rows.
+
+    Attributes
+    ----------
+    name : str
+    n_members, n_kept : int
+    best_member, plain_mean, committee : float
+        Test errors. The best member is picked on the test rows.
+    ambiguity : Ambiguity
+        Decomposition of the probability vectors on the test rows.
+    speed_up : float
+        Prediction time of all members divided by that of the kept members.
+    seconds : float
+        Seconds of training and weighing.
+    """
+
+    name: str
+    n_members: int
+    n_kept: int
+    best_member: float
+    plain_mean: float
+    committee: float
+    ambiguity: Ambiguity
+    speed_up: float
+    seconds: float
+
+
+def run_demo(
+    *,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    verbose: bool = False,
+    page: str | None = None,
+) -> list[Outcome]:
+    """Train and prune a pool of different models and a bag of trees on digits.
+
+    Parameters
+    ----------
+    seed : int, default=0
+    n_jobs : int, default=None
+    verbose : bool, default=False
+    page : str, default=None
+        File for the report about the pool.
+
+    Returns
+    -------
+    outcomes : list of Outcome
+    """
+    X, y = load_digits(return_X_y=True)
+    split = train_test_split(X, y, test_size=1 / 3, stratify=y, random_state=seed)
+    committees = {
+        "unlike models": CommitteeClassifier(
+            generator=Pool(unlike_models()), combiner=EPPruner()
+        ),
+        "bagged trees": CommitteeClassifier(
+            DecisionTreeClassifier(),
+            generator=Bagging(100),
+            combiner=EPPruner(),
+        ),
+    }
+    outcomes = []
+    for name, committee in committees.items():
+        committee.set_params(random_state=seed, n_jobs=n_jobs, verbose=verbose)
+        with warnings.catch_warnings():
+            # Networks of the pool may stop before they converge.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            outcomes.append(_outcome(name, committee, *split))
+    if page is not None:
+        _, X_test, _, y_test = split
+        pool = committees["unlike models"]
+        report(pool, X_test, y_test, page, title="Unlike models on digits")
+    return outcomes
+
+
+def unlike_models() -> list[tuple[str, Any]]:
+    """Return 25 classifiers of different kinds, with names."""
+    scaled = StandardScaler
+    return [
+        ("logistic", make_pipeline(scaled(), LogisticRegression(max_iter=500))),
+        ("logistic-0.01", make_pipeline(scaled(), LogisticRegression(C=0.01))),
+        ("ridge", RidgeClassifier()),
+        ("sgd", make_pipeline(scaled(), SGDClassifier())),
+        ("linear-svm", make_pipeline(scaled(), LinearSVC())),
+        ("lda", LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")),
+        ("qda", QuadraticDiscriminantAnalysis(reg_param=0.1)),
+        ("svm", SVC()),
+        ("svm-10", SVC(C=10)),
+        ("svm-poly", SVC(kernel="poly", degree=2)),
+        ("1-neighbour", KNeighborsClassifier(1)),
+        ("5-neighbours", KNeighborsClassifier(5)),
+        ("15-neighbours", KNeighborsClassifier(15, weights="distance")),
+        ("nearest-city-block", KNeighborsClassifier(3, p=1)),
+        ("gaussian-nb", GaussianNB(var_smoothing=1e-3)),
+        ("bernoulli-nb", BernoulliNB(binarize=8.0)),
+        ("multinomial-nb", make_pipeline(MinMaxScaler(clip=True), MultinomialNB())),
+        ("tree", DecisionTreeClassifier()),
+        ("tree-8", DecisionTreeClassifier(max_depth=8)),
+        ("random-tree", ExtraTreeClassifier()),
+        ("forest", RandomForestClassifier(50)),
+        ("forest-8", RandomForestClassifier(50, max_depth=8)),
+        ("extra-trees", ExtraTreesClassifier(50)),
+        ("network", make_pipeline(scaled(), MLPClassifier((64,), max_iter=60))),
+        ("network-16", make_pipeline(scaled(), MLPClassifier((16,), max_iter=60))),
+    ]
+
+
+def _outcome(
+    name: str, committee: CommitteeClassifier, X: Any, X_test: Any, y: Any, y_test: Any
+) -> Outcome:
+    """Fit one committee and measure it on the test rows."""
+    start = time.perf_counter()
+    committee.fit(X, y)
+    seconds = time.perf_counter() - start
+    # Without a combiner the same seeds give all members, including dropped ones.
+    everyone = clone(committee).set_params(combiner=None, verbose=False).fit(X, y)
+    F = everyone.member_predictions(X_test)
+    assert committee.combiner_ is not None
+    w = committee.combiner_.weights_
+    codes = committee.classes_.searchsorted(y_test)
+
+    def error(scores: FloatArray) -> float:
+        return float((scores.argmax(axis=1) != codes).mean())
+
+    return Outcome(
+        name,
+        n_members=len(w),
+        n_kept=committee.n_members_,
+        best_member=min(error(F[:, m]) for m in range(F.shape[1])),
+        plain_mean=error(F.mean(axis=1)),
+        committee=error(committee.predict_proba(X_test)),
+        ambiguity=ambiguity(F, codes, w / w.sum()),
+        speed_up=_speed_up(everyone.members_, committee.members_, X_test),
+        seconds=seconds,
+    )
+
+
+def _speed_up(everyone: list[Member], kept: list[Member], X: Any) -> float:
+    """Return how much faster the kept members predict than all of them."""
+    before, after = (
+        seconds_per_row(partial(member_predictions, members), X)
+        for members in (everyone, kept)
+    )
+    return before / after
