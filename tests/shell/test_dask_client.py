@@ -8,8 +8,9 @@ import pytest
 
 import committee
 from committee.shell import dask_client as module
-from committee.shell.dask_client import refuse_jobs, watched, workers
+from committee.shell.dask_client import watched, workers
 from committee.shell.messages import USAGE, Messages, ShellError
+from committee.shell.tables import input_files
 from tests.shell.conftest import QUIET
 
 pytest.importorskip("distributed")
@@ -48,7 +49,7 @@ def test_without_dask_the_pip_line_is_given(name, monkeypatch):
 
 def test_jobs_are_for_memory():
     with pytest.raises(ShellError, match="--jobs 4 is for a table in memory") as caught:
-        refuse_jobs(4)
+        input_files("rows/*.csv", None, 4)
     assert caught.value.status == USAGE
 
 

@@ -84,7 +84,7 @@ def test_names_in_a_file_do_not_steer_the_terminal(tmp_path):
     y = np.array(["no", "yes\x1b[2J"])[(X[evil] > 0).astype(int)]
     model = RandomForestClassifier(2, random_state=0).fit(X, y)
     facts = {"target": evil, "columns": None, "source": {"file": evil, "rows": 30}}
-    save(model, tmp_path / "m.skops", metadata=facts)
+    save(model, tmp_path / "m.skops", metadata={"table": facts})
     result = run("inspect", tmp_path / "m.skops")
     assert not set("\x1b\x07") & set(result.output)
     assert r"size\x1b]0;gone\x07\nmembers  99" in result.stdout
@@ -105,9 +105,8 @@ def test_names_in_a_file_do_not_steer_the_terminal(tmp_path):
 )
 def test_facts_of_other_types_are_refused_in_a_sentence(tmp_path, facts):
     model = LinearRegression().fit([[0.0], [1.0]], [0.0, 1.0])
-    save(model, tmp_path / "m.skops", metadata=facts)
+    save(model, tmp_path / "m.skops", metadata={"table": facts})
     assert "in its metadata" in refused("inspect", tmp_path / "m.skops")
     # What a user keeps there is another matter.
-    mine = {name: fact for name, fact in facts.items() if fact is not None}
-    save(model, tmp_path / "m.skops", metadata=mine)
+    save(model, tmp_path / "m.skops", metadata=facts)
     run("inspect", tmp_path / "m.skops")

@@ -21,8 +21,6 @@ from committee.displays.style import (
     show_faint,
 )
 
-#: Above this number pairs are counted in hexagons.
-_MOST_POINTS = 5000
 #: Largest number of pairs with names: six members have 15 pairs.
 MOST_NAMED = 15
 
@@ -110,7 +108,7 @@ class KappaErrorDisplay(Display):
             Labels.
         ax : matplotlib Axes, default=None
         **kwargs
-            Passed to `Axes.scatter`, or to `Axes.hexbin` for more than 5000 pairs.
+            Passed to `Axes.scatter`, which draws the points.
         """
         F, codes = predictions_of(estimator, X, y)
         names = member_names(core_of(estimator), F.shape[1])
@@ -135,7 +133,7 @@ class KappaErrorDisplay(Display):
             Parameters of `compute`.
         ax : matplotlib Axes, default=None
         **kwargs
-            Passed to `Axes.scatter`, or to `Axes.hexbin` for more than 5000 pairs.
+            Passed to `Axes.scatter`, which draws the points.
         """
         display = cls.compute(F, y, held_out=held_out, names=names)
         return display.plot(ax, **kwargs)
@@ -182,21 +180,12 @@ class KappaErrorDisplay(Display):
         return cls(kappa[i, j], (e[i] + e[j]) / 2, pairs=pairs, names=names)
 
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
-        """Draw a point for each pair, or hexagons if there are thousands."""
+        """Draw a point for each pair; thousands of points are faint."""
         n = len(self.kappa)
-        style: dict[str, Any] = {}
-        if n > _MOST_POINTS:
-            style |= {"gridsize": 45, "mincnt": 1, "bins": "log", "vmin": 0.4}
-            style |= {"cmap": "Greys", "linewidths": 0.2, "rasterized": True}
-            cells = ax.hexbin(self.kappa, self.error, **{**style, **kwargs})
-            # A colour bar would shrink axes that the caller made.
-            if self._has_new_figure:
-                ax.figure.colorbar(cells, ax=ax, label="pairs in a cell")
-        else:
-            style |= {"s": 30 if n < 100 else 9, "color": BLUE, "linewidths": 0}
-            style |= {"alpha": 0.35 if n > 1000 else 0.8, "rasterized": n > 1000}
-            style["label"] = f"{n} pairs"
-            ax.scatter(self.kappa, self.error, **{**style, **kwargs})
+        style: dict[str, Any] = {"s": 30 if n < 100 else 9, "color": BLUE}
+        style |= {"linewidths": 0, "rasterized": n > 1000, "label": f"{n:,} pairs"}
+        style["alpha"] = 0.8 if n <= 1000 else max(0.05, 350 / n)
+        ax.scatter(self.kappa, self.error, **{**style, **kwargs})
         for label, x, e in zip(self.labels or [], self.kappa, self.error, strict=False):
             style = {"xytext": (5, 4), "textcoords": "offset points"}
             ax.annotate(literal(label), (x, e), fontsize="x-small", **style)

@@ -52,7 +52,6 @@ class Display(ABC):
                 f"{type(self).__name__}.plot needs matplotlib: "
                 f"{how_to_install('plot')}."
             ) from None
-        self._has_new_figure = ax is None
         if ax is None:
             _, ax = plt.subplots(figsize=self._figsize(), layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
@@ -89,13 +88,7 @@ def legend_above(ax: Any, twin: Any = None) -> None:
         handles, labels = handles + more[0], labels + more[1]
     # A layout engine may still need some of the width for labels.
     room = 0.9 * ax.get_window_extent().width
-    for ncols, fontsize in (
-        (2 if len(labels) == 4 else 3, "small"),
-        (2, "small"),
-        (2, "x-small"),
-        (1, "small"),
-        (1, "x-small"),
-    ):
+    for ncols in (2 if len(labels) == 4 else 3, 2, 1):
         legend = ax.legend(
             handles,
             labels,
@@ -103,7 +96,7 @@ def legend_above(ax: Any, twin: Any = None) -> None:
             bbox_to_anchor=(0.5, 1.0),
             ncols=ncols,
             frameon=False,
-            fontsize=fontsize,
+            fontsize="small",
             columnspacing=1.2,
         )
         show_faint(legend)

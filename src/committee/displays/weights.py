@@ -118,10 +118,15 @@ class WeightsDisplay(Display):
         named = n <= _MOST_NAMES
         ax.axvline(0.0, color=GREY, lw=0.8)
         first = np.array([bar[0] for bar in self.bars], dtype=np.intp)
-        (self._plot_stems if named else self._plot_bands)(ax, first)
+        place, w = np.arange(1, n + 1), self.weights[first]
+        thin = {"lw": max(0.5, 150 / n), "alpha": 0.4, "rasterized": True}
+        line: dict[str, Any] = {"lw": 1.4} if named else thin
+        ax.hlines(place, 0.0, w, color=GREY, **line)
+        if self.std is not None:
+            ends = w - self.std[first], w + self.std[first]
+            ax.hlines(place, *ends, color=BLUE, **line)
         style = {"color": BLUE, "ms": 6 if named else 2.5, "marker": "o", "ls": "none"}
-        place = np.arange(1, n + 1)
-        ax.plot(self.weights[first], place, **{**style, **kwargs})
+        ax.plot(w, place, **{**style, **kwargs})
         ax.set_ylim(n + 0.6, 0.4)
         title = f"{len(self.order)} of {len(self.weights)} members"
         ax.set_title(title, fontsize="medium")
@@ -130,24 +135,6 @@ class WeightsDisplay(Display):
         if named:
             ax.set_yticks(place, [literal(self.bar_name(bar)) for bar in self.bars])
         ax.set_ylabel("member" if named else "members, largest weight first")
-
-    def _plot_stems(self, ax: Any, members: IntArray) -> None:
-        """Draw a stem for each weight, and a bar for its standard deviation."""
-        w, place = self.weights[members], np.arange(1, len(members) + 1)
-        ax.hlines(place, 0.0, w, color=GREY, lw=1.2)
-        if self.std is not None:
-            spread = self.std[members]
-            bar = {"ecolor": BLUE, "elinewidth": 1.6, "capsize": 3}
-            ax.errorbar(w, place, xerr=spread, fmt="none", **bar)
-
-    def _plot_bands(self, ax: Any, members: IntArray) -> None:
-        """Draw a thin line for each of many weights."""
-        w, place = self.weights[members], np.arange(1, len(members) + 1)
-        style = {"lw": max(0.5, 150 / len(w)), "rasterized": True}
-        ax.hlines(place, 0.0, w, color=GREY, alpha=0.4, **style)
-        if self.std is not None:
-            spread = self.std[members]
-            ax.hlines(place, w - spread, w + spread, color=BLUE, alpha=0.4, **style)
 
 
 def _bars(w: FloatArray, order: IntArray, joined: bool) -> list[IntArray]:

@@ -61,6 +61,12 @@ class Answer:
     predicted: Any
     p: FloatArray | None = None
 
+    def scores(self, y: Any, s: FloatArray | None = None) -> dict[str, Score]:
+        """Return scores for targets y (N,), class codes or floats, and row weights s."""
+        if y.dtype.kind == "f":
+            return regression_scores(y, self.predicted, s)
+        return classification_scores(y, self.predicted, self.p, s)
+
 
 def answer(roster: Roster, output: FloatArray) -> Answer:
     """Return the predictions of weighted sums (N,) or (N, K)."""
@@ -239,17 +245,8 @@ class EvaluatedMembers:
     @cached_property
     def scores(self) -> dict[str, dict[str, Score]]:
         """Scores of each answer by name; the first is `measure`."""
-        y: Any = self.y
-        s = self.sample_weight
-        if not self.is_classifier:
-            return {
-                key: regression_scores(y, answer.predicted, s)
-                for key, answer in self.answers.items()
-            }
-        return {
-            key: classification_scores(y, answer.predicted, answer.p, s)
-            for key, answer in self.answers.items()
-        }
+        y, s = self.y, self.sample_weight
+        return {key: answer.scores(y, s) for key, answer in self.answers.items()}
 
     @cached_property
     def comparisons(self) -> dict[str, ComparedError]:

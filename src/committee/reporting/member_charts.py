@@ -34,8 +34,6 @@ _MOST_STEPS, _MOST_MEMBERS = 150, 40
 _MOST_COLOURS = 4
 #: Sums of weights that differ less than this from one count as one.
 _ROUNDING = 1e-6
-#: Cells of the grid that counts pairs if there are too many points.
-_GRID = (44, 30)
 
 
 def path_chart(core: Any, evaluated: EvaluatedMembers) -> dict[str, Any] | None:
@@ -192,7 +190,7 @@ def pairs(
         "y_label": f"{evaluated.measure}, mean of the pair",
         "n_pairs": len(x),
         "n_others": int(np.count_nonzero(~ours)),
-        **_cloud(x[~ours], y[~ours]),
+        "others": some_points(x[~ours], y[~ours]),
         "kept": some_points(x[ours], y[ours]),
         "hull": np.column_stack([x[hull], y[hull]]).tolist(),
         "labels": None if display.labels is None else _labels(display, called),
@@ -281,16 +279,6 @@ def _own_terms(
         scaled = bool(abs(w.sum() - 1) > _ROUNDING)
     terms = {"member": member, "ensemble": ensemble, "diversity": member - ensemble}
     return {**terms, "scaled": scaled}
-
-
-def _cloud(x: FloatArray, y: FloatArray) -> dict[str, Any]:
-    """Return points, or cells (x1, x2, y1, y2, count) if there are many."""
-    if len(x) <= _MOST_POINTS:
-        return {"points": some_points(x, y), "cells": None}
-    counts, across, up = np.histogram2d(x, y, bins=_GRID)
-    i, j = np.nonzero(counts)
-    cells = (across[i], across[i + 1], up[j], up[j + 1], counts[i, j])
-    return {"points": None, "cells": np.column_stack(cells).tolist()}
 
 
 def some_points(x: FloatArray, y: FloatArray) -> list[list[float]]:

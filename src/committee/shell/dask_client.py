@@ -13,7 +13,7 @@ from typing import Any
 
 from committee._install import how_to_install
 from committee._progress import progress_bar
-from committee.shell.messages import Messages, ShellError, UsageError
+from committee.shell.messages import Messages, ShellError
 
 #: Seconds to wait for a scheduler to answer, and for the first of its workers.
 SCHEDULER_TIMEOUT, WORKERS_TIMEOUT = 5, 10
@@ -88,15 +88,6 @@ def watched(client: Any, label: str, messages: Messages) -> Iterator[None]:
             watcher.join()
         total = bar.tasks[line].total or 1
         bar.update(line, completed=total, total=total)
-
-
-def refuse_jobs(jobs: int) -> None:
-    """Raise UsageError for --jobs, since Dask's workers share the work."""
-    if jobs != 1:
-        raise UsageError(
-            f"--jobs {jobs} is for a table in memory: on Dask its workers share the "
-            "work, one on each core or those of --scheduler."
-        )
 
 
 def _counts(client: Any) -> tuple[int, int]:

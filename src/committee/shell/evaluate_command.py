@@ -9,33 +9,30 @@ from typing import Any
 import numpy as np
 
 from committee._format import change, figures, text_table
-from committee.losses import (
-    Score,
-    classification_scores,
-    differences,
-    regression_scores,
-)
+from committee.losses import Score, differences
 from committee.pruning.summary import summary_of
+from committee.reporting.evaluation import Answer, constant
 from committee.shell.inspect_command import n_members
 from committee.shell.messages import ShellError, UsageError
 from committee.shell.options import CLASSIFICATION, Evaluate
-from committee.shell.table_model import TableModel, read_model, source_name
-from committee.shell.tables import check_one_file
+from committee.shell.table_model import (
+    TableModel,
+    read_model,
+    read_model_and_rows,
+    source_name,
+)
 
 Scores = dict[str, Score]
 
 
 def evaluate(options: Evaluate) -> None:
     """Print the scores of a model on the rows of a table, beside a baseline."""
-    check_one_file(options.data, "evaluate")
     if options.against is not None and options.data == "-":
         raise UsageError(
             "Standard input can be read only once, and --against reads the rows twice: "
             "give a file."
         )
-    model = read_model(options.model, options.target, labelled=True)
-    X, y = model.read_labelled(options.data, options.messages, options.encoding)
-    model.note_known_rows(options.data, len(y), options.messages)
+    model, X, y = read_model_and_rows(options, "evaluate")
     summary = summary_of(model.last)
     before = None if summary is None else summary.n_members_before
     if before is not None and options.against is None:
@@ -43,7 +40,9 @@ def evaluate(options: Evaluate) -> None:
             f"pruned from {before:,} members; --against MODEL compares it with the "
             "file before pruning, on these rows."
         )
-    own, constant = _scores(model, X, y, options.jobs), _baseline(model, y)
+    own = _scores(model, X, y, options.jobs)
+    always = constant(_targets(model, y), None, model.classes)
+    baseline = always.scores(_targets(model, y))
     report: dict[str, Any] = {
         "model": options.model,
         "data": source_name(options.data),
@@ -54,7 +53,7 @@ def evaluate(options: Evaluate) -> None:
         "pruned_from": before,
         **model.training_errors,
         "scores": _plain(own),
-        "baseline": _plain(constant),
+        "baseline": _plain(baseline),
     }
     columns, gaps = {Path(options.model).name: own}, None
     if options.against is not None:
@@ -66,8 +65,14 @@ def evaluate(options: Evaluate) -> None:
             "scores": _plain(other),
             "differences": _plain(gaps),
         }
-    table = _table(columns, gaps, constant, len(y))
-    options.messages.result(report, f"{table}\nbaseline: {_constant(model, y)}")
+    table = _table(columns, gaps, baseline, len(y))
+    described = f"always the mean of {model.target!r} on these rows"
+    if model.task == CLASSIFICATION:
+        most = str(model.classes[always.predicted[0]])
+        described = (
+            f"always {most!r}, the shares of classes on these rows as probabilities"
+        )
+    options.messages.result(report, f"{table}\nbaseline: {described}")
 
 
 def _scores(model: TableModel, X: Any, y: Any, jobs: int) -> Scores:
@@ -75,13 +80,15 @@ def _scores(model: TableModel, X: Any, y: Any, jobs: int) -> Scores:
     estimator = model.estimator
     model.use_jobs(jobs)
     predicted = estimator.predict(X)
-    if model.task != CLASSIFICATION:
-        return regression_scores(y, np.ravel(predicted))
     p = None
     if hasattr(estimator, "predict_proba"):
         p = np.asarray(estimator.predict_proba(X))
-    codes = np.searchsorted(model.classes, y)
-    return classification_scores(codes, np.searchsorted(model.classes, predicted), p)
+    return Answer(_targets(model, np.ravel(predicted)), p).scores(_targets(model, y))
+
+
+def _targets(model: TableModel, y: Any) -> Any:
+    """Return class codes for classification, and numbers unchanged."""
+    return y if model.classes is None else np.searchsorted(model.classes, y)
 
 
 def _other(options: Evaluate, model: TableModel, X: Any, y: Any) -> Scores:
@@ -100,18 +107,8 @@ def _other(options: Evaluate, model: TableModel, X: Any, y: Any) -> Scores:
     return _scores(other, X, y, options.jobs)
 
 
-def _baseline(model: TableModel, y: Any) -> Scores:
-    """Return the scores of the best constant: class shares, or the mean."""
-    if model.task != CLASSIFICATION:
-        return regression_scores(y, np.full(len(y), y.mean()))
-    codes = np.searchsorted(model.classes, y)
-    shares = np.bincount(codes, minlength=len(model.classes)) / len(y)
-    most = np.full(len(y), shares.argmax())
-    return classification_scores(codes, most, np.tile(shares, (len(y), 1)))
-
-
 def _table(
-    columns: Mapping[str, Scores], gaps: Scores | None, constant: Scores, n_rows: int
+    columns: Mapping[str, Scores], gaps: Scores | None, baseline: Scores, n_rows: int
 ) -> str:
     """Return a line for each score, and a column for each model and the baseline."""
     lines = [["", *columns, *(["difference"] if gaps else []), "baseline"]]
@@ -120,21 +117,12 @@ def _table(
         if gaps:
             gap = gaps.get(name)
             cells.append("-" if gap is None else change(gap.value, gap.se))
-        lines.append([name, *cells, figures(constant[name].value, 4)])
+        lines.append([name, *cells, figures(baseline[name].value, 4)])
     paired = "; differences are paired by rows" if gaps else ""
     return (
         f"{text_table(lines)}\n\n"
         f"± is one standard error over the {n_rows:,} rows (delta method){paired}"
     )
-
-
-def _constant(model: TableModel, y: Any) -> str:
-    """Return a description of the baseline."""
-    if model.task != CLASSIFICATION:
-        return f"always the mean of {model.target!r} on these rows"
-    labels, counts = np.unique(y, return_counts=True)
-    most = str(labels[counts.argmax()])
-    return f"always {most!r}, the shares of classes on these rows as probabilities"
 
 
 def _cell(score: Score | None, name: str, n_rows: int) -> str:

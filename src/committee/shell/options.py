@@ -244,7 +244,7 @@ def _argument(name: str, text: str) -> Any:
 
 
 _TABLE = (
-    "CSV, Parquet or JSON lines, optionally compressed (.gz, .bz2, .xz, .zst); - for "
+    "CSV, Parquet or JSON lines, optionally compressed (.gz, .bz2, .zst); - for "
     "standard input."
 )
 _model = partial(_argument, "MODEL", "File of train, prune or committee.save.")

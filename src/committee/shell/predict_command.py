@@ -13,8 +13,7 @@ from committee.shell.options import CLASSIFICATION, Predict
 from committee.shell.table_model import Findings, TableModel, read_model
 from committee.shell.tables import (
     check_output,
-    files_of,
-    is_for_dask,
+    input_files,
     read_table,
     write_tables,
 )
@@ -28,8 +27,7 @@ def predict(options: Predict) -> None:
             "--json describes the run, but predictions go to standard output: give a "
             "file for them with -o."
         )
-    on_dask = is_for_dask(options.data, options.scheduler)
-    files = files_of(options.data)
+    files, on_dask = input_files(options.data, options.scheduler, options.jobs)
     check_output(output, table=True, inputs=[options.model, *files])
     model = read_model(options.model)
     _check_columns(model, options)
@@ -54,10 +52,9 @@ def _on_workers(
     options: Predict, model: TableModel, files: list[str], wanted: dict[str, Any]
 ) -> Findings:
     """Predict files on Dask's workers, and write the tables in their order."""
-    from committee.shell.dask_client import refuse_jobs, workers
+    from committee.shell.dask_client import workers
     from committee.shell.dask_tables import as_chunks, parts_of
 
-    refuse_jobs(options.jobs)
     parts, findings = parts_of(files, options.encoding), Findings()
     # A progress bar would use standard output itself.
     shown = not options.quiet and options.output != "-"

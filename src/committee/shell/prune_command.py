@@ -17,22 +17,24 @@ from committee.shell.options import (
     scorer_name,
 )
 from committee.shell.table_model import TableModel, read_model, write_model
-from committee.shell.tables import check_output, files_of, is_for_dask
+from committee.shell.tables import check_output, input_files
 
 _LIMITS = ("max_members", "max_bytes", "max_seconds", "within_se")
 
 
 def prune(options: Prune) -> None:
     """Select the members of a saved ensemble that matter, and save them."""
-    on_dask = is_for_dask(options.data, options.scheduler)
-    files = files_of(options.data)
+    files, on_dask = input_files(options.data, options.scheduler, options.jobs)
     check_output(options.output, inputs=files)
     if not options.force:
         advice = ", or --force to replace the model by the pruned one"
         check_output(options.output, inputs=[options.model], advice=advice)
     _combiner(options)  # raise for unknown names before the model is loaded
-    if on_dask:
-        _refuse_options(options)
+    if on_dask and options.oob:
+        raise UsageError(
+            "--oob is for a table in memory, the one that the model was trained on. On "
+            "Dask, give rows that the model has not seen, without --oob."
+        )
     model = read_model(options.model, options.target, labelled=True)
     weigh = _on_workers if on_dask else _in_memory
     small, n_rows = weigh(options, model, files)
@@ -148,15 +150,3 @@ def _recognised(model: TableModel, X: Any) -> str | None:
     """Return "same", "another order" or "others"; None if members cannot tell."""
     roster = roster_of(model.estimator)
     return None if roster.recognise is None else roster.recognise(roster.prepared(X))
-
-
-def _refuse_options(options: Prune) -> None:
-    """Raise ShellError for options of tables in memory."""
-    from committee.shell.dask_client import refuse_jobs
-
-    refuse_jobs(options.jobs)
-    if options.oob:
-        raise UsageError(
-            "--oob is for a table in memory, the one that the model was trained on. On "
-            "Dask, give rows that the model has not seen, without --oob."
-        )

@@ -6,17 +6,14 @@ from pathlib import Path
 
 from committee.reporting import report as write_page
 from committee.shell.options import Report
-from committee.shell.table_model import read_model, source_name
-from committee.shell.tables import PAGE, check_one_file, check_output
+from committee.shell.table_model import read_model_and_rows, source_name
+from committee.shell.tables import PAGE, check_output
 
 
 def report(options: Report) -> None:
     """Write a page about a saved ensemble on the rows of a table."""
-    check_one_file(options.data, "report")
     check_output(options.output, inputs=[options.model, options.data], endings=PAGE)
-    model = read_model(options.model, options.target, labelled=True)
-    X, y = model.read_labelled(options.data, options.messages, options.encoding)
-    model.note_known_rows(options.data, len(y), options.messages)
+    model, X, y = read_model_and_rows(options, "report")
     file, data = Path(options.model).name, source_name(options.data)
     html = write_page(
         model.estimator,

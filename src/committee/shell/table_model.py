@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
 from glob import has_magic
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from committee.persistence import ModelFileError, load, read_metadata, save
 from committee.pruning.summary import summary_of
 from committee.shell.encoding import unseen
 from committee.shell.messages import Messages, ShellError, UsageError, listed
-from committee.shell.options import CLASSIFICATION, REGRESSION
+from committee.shell.options import CLASSIFICATION, REGRESSION, Evaluate, Report
 from committee.shell.schema import (
     ROW_NUMBERS,
     Schema,
@@ -26,7 +27,7 @@ from committee.shell.schema import (
     refuse_constant,
     split_target,
 )
-from committee.shell.tables import read_table
+from committee.shell.tables import is_for_dask, read_table
 
 #: Errors that `committee train` stores: of a table in memory, and of one on Dask.
 _ERRORS = ("held_out_error", "leave_one_out_error")
@@ -180,15 +181,6 @@ class TableModel:
         known = source.get("file"), source.get("rows")
         return data != "-" and known == (source_name(data), n_rows)
 
-    def note_known_rows(self, data: str, n_rows: int, messages: Messages) -> None:
-        """Print a note if a model is evaluated on what look like its training rows."""
-        if self.is_source(data, n_rows):
-            messages.note(
-                f"'{data}' has the name and the number of rows of the table that the "
-                "model was trained on. On its training rows a model looks better than "
-                "it is."
-            )
-
     def _transformer(self) -> Any:
         """Return the first transformer of the pipeline, None without one."""
         before = (
@@ -221,61 +213,71 @@ def read_model(
             f"'{path}' must hold a classifier or a regressor. It holds a "
             f"{type(estimator).__name__}."
         )
-    facts = _table_facts(description.get("metadata") or {}, path)
-    target = target or facts.get("target")
+    # `committee.save` keeps what else a caller wants in the metadata.
+    facts = (description.get("metadata") or {}).get("table")
+    if facts is None:
+        facts = {"columns": None, "target": None, "source": None}
+    elif not _are_facts(facts):
+        raise ModelFileError(
+            f"{path} is damaged: 'table' in its metadata is not what committee writes."
+        )
+    target = target or facts["target"]
     if labelled and target is None:
         raise UsageError(f"'{path}' does not name its target: give --target.")
-    columns = facts.get("columns") or {
+    columns = facts["columns"] or {
         "names": list(map(str, getattr(estimator, "feature_names_in_", ()))),
         "width": getattr(estimator, "n_features_in_", None),
     }
-    source = facts.get("source")
+    source = facts["source"]
     return TableModel(estimator, Schema(**columns), target, source, description)
 
 
-def _table_facts(metadata: dict[str, Any], path: str) -> dict[str, Any]:
-    """Return target, columns and source as `write_model` stores them.
-
-    Callers of `committee.save` may keep other things under one of these names, which are
-    ignored. If all three names are there, the file is the shell's: raise ModelFileError.
-    """
-    columns, source = metadata.get("columns"), metadata.get("source")
-    sound = {
-        "target": isinstance(metadata.get("target"), str | None),
-        "columns": columns is None or _is_schema(columns),
-        "source": source is None
-        or (isinstance(source, dict) and isinstance(source.get("rows"), int)),
-    }
-    wrong = [name for name, is_sound in sound.items() if not is_sound]
-    if wrong and metadata.keys() >= sound.keys():
-        raise ModelFileError(
-            f"{path} is damaged: in its metadata {wrong[0]!r} is not what committee "
-            "writes."
-        )
-    return {name: metadata.get(name) for name in sound if name not in wrong}
-
-
-def _is_schema(facts: Any) -> bool:
-    """Return True if these are the fields of a `Schema`, with the right types."""
+def _are_facts(facts: Any) -> bool:
+    """Return True for facts as `write_model` stores them, with the right types."""
     try:
-        schema = Schema(**facts)
+        schema = Schema(**(facts["columns"] or {"names": []}))
+        source = facts["source"] or {"file": "", "rows": 0}
         lists = [schema.names, schema.words or [], *schema.gaps.values()]
-        names = [name for some in lists for name in some] + list(schema.types.values())
-    except (TypeError, AttributeError):
+        texts = [*chain(*lists), *schema.types.values(), source["file"]]
+        texts.append(facts["target"] or "")
+        counts = [source["rows"], schema.width or 0]
+    except (TypeError, AttributeError, KeyError):
         return False
-    strings = all(isinstance(name, str) for name in names)
-    return (
-        strings
-        and all(isinstance(some, list) for some in lists)
-        and isinstance(schema.width, int | None)
+    return all(
+        isinstance(value, kind)
+        for kind, values in ((list, lists), (str, texts), (int, counts))
+        for value in values
     )
+
+
+def read_model_and_rows(
+    options: Evaluate | Report, command: str
+) -> tuple[TableModel, Any, Any]:
+    """Return the model, X and y of a command that reads one file into memory.
+
+    Print a note if these look like the training rows: on them a model looks better
+    than it is.
+    """
+    data, messages = options.data, options.messages
+    if is_for_dask(data):
+        raise UsageError(
+            f"{command} reads rows into memory: give one file instead of '{data}'."
+        )
+    model = read_model(options.model, options.target, labelled=True)
+    X, y = model.read_labelled(data, messages, options.encoding)
+    if model.is_source(data, len(y)):
+        messages.note(
+            f"'{data}' has the name and the number of rows of the table that the model "
+            "was trained on. On its training rows a model looks better than it is."
+        )
+    return model, X, y
 
 
 def write_model(model: TableModel, path: str) -> int:
     """Save a model with the facts about its table; return the bytes of the file."""
     columns = None if model.schema.words is None else asdict(model.schema)
     facts = {"columns": columns, "target": model.target, "source": model.source}
-    save(model.estimator, path, metadata=facts)
+    save(model.estimator, path, metadata={"table": facts})
     return os.path.getsize(path)
 
 

@@ -6,17 +6,13 @@ if one value is text. The format and the compression follow from the first bytes
 
 from __future__ import annotations
 
-import bz2
 import glob
-import gzip
 import io
-import lzma
 import os
 import re
 import sys
-import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -35,25 +31,9 @@ _TRY = "Give its encoding, for example --encoding latin-1 or cp1252."
 #: Bytes of CSV that pyarrow parses at once: the longest row.
 _BLOCK = 1 << 26
 
-#: First bytes of compressed data, and the function that decompresses it.
-_DECOMPRESS: dict[bytes, Callable[[bytes], bytes]] = {
-    b"\x1f\x8b": gzip.decompress,
-    b"BZh": bz2.decompress,
-    b"\xfd7zXZ\x00": lzma.decompress,
-    b"\x28\xb5\x2f\xfd": lambda data: (
-        pyarrow().CompressedInputStream(pyarrow().BufferReader(data), "zstd").read()
-    ),
-}
-#: Endings of compressed text, and the function that compresses it.
-_COMPRESS: dict[str, Callable[[Any], Any]] = {
-    ".gz": lambda file: gzip.GzipFile(fileobj=file, mode="wb"),
-    ".bz2": lambda file: bz2.BZ2File(file, "wb"),
-    ".xz": lambda file: lzma.LZMAFile(file, "wb"),  # noqa: SIM115
-    # pyarrow closes the file that it writes to, so it gets another handle.
-    ".zst": lambda file: pyarrow().CompressedOutputStream(
-        os.fdopen(os.dup(file.fileno()), "wb"), "zstd"
-    ),
-}
+#: pyarrow's names of compressions, by first bytes and by endings.
+_MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
+_COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 _SEPARATORS = {".csv": ",", ".txt": ",", ".tsv": "\t", ".tab": "\t"}
 
 #: Endings of a model, and of a page.
@@ -76,6 +56,20 @@ def pyarrow() -> Any:
 # --- which files ------------------------------------------------------------------------
 
 
+def input_files(data: str, scheduler: str | None, jobs: int) -> tuple[list[str], bool]:
+    """Return the files of a table, and True if Dask's workers read them.
+
+    Raise UsageError for --jobs on Dask, since its workers share the work.
+    """
+    on_dask = is_for_dask(data, scheduler)
+    if on_dask and jobs != 1:
+        raise UsageError(
+            f"--jobs {jobs} is for a table in memory: on Dask its workers share the "
+            "work, one on each core or those of --scheduler."
+        )
+    return files_of(data), on_dask
+
+
 def is_for_dask(data: str, scheduler: str | None = None) -> bool:
     """Return True for a pattern, a folder, or any table if there is a scheduler."""
     if scheduler is not None and data == "-":
@@ -84,14 +78,6 @@ def is_for_dask(data: str, scheduler: str | None = None) -> bool:
             "--scheduler."
         )
     return scheduler is not None or _is_pattern(data) or os.path.isdir(data)
-
-
-def check_one_file(data: str, command: str) -> None:
-    """Raise ShellError if a command that reads rows into memory gets many files."""
-    if is_for_dask(data):
-        raise UsageError(
-            f"{command} reads rows into memory: give one file instead of '{data}'."
-        )
 
 
 def files_of(data: str) -> list[str]:
@@ -150,7 +136,7 @@ def read_table(
     Parameters
     ----------
     path : str
-        A file of CSV, Parquet or JSON lines, plain or as .gz, .bz2, .xz, .zst; "-" for
+        A file of CSV, Parquet or JSON lines, plain or as .gz, .bz2, .zst; "-" for
         standard input. CSV has a header. Its separator is the most frequent one of
         comma, semicolon, tab and bar in the header.
     words : sequence of str
@@ -204,7 +190,7 @@ def read_rows(
         if b"\0" in head or head.startswith(b"PK\x03\x04"):
             raise ShellError(
                 f"{name} is neither CSV nor Parquet nor JSON lines (plain, or as .gz, "
-                ".bz2, .xz or .zst). If it is text in UTF-16, give --encoding utf-16-le."
+                ".bz2 or .zst). If it is text in UTF-16, give --encoding utf-16-le."
             )
         if head.lstrip(_BLANK).startswith((b"{", b"[")):
             return as_frame(_read_json(stream, head, name), name)
@@ -394,13 +380,13 @@ def _first_bytes(stream: Any) -> bytes:
 def _decompressed(file: Any, name: str) -> Any:
     """Return the stream without its compression, if it has one."""
     head = _first_bytes(file)
-    for magic, decompress in _DECOMPRESS.items():
-        if head.startswith(magic):
-            try:
-                return io.BytesIO(decompress(file.read()))
-            except (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error) as error:
-                raise ShellError(f"{name} is damaged: {error}.") from error
-    return file
+    kind = next((k for magic, k in _MAGIC.items() if head.startswith(magic)), None)
+    if kind is None:
+        return file
+    try:
+        return io.BytesIO(pyarrow().CompressedInputStream(file, kind).read())
+    except OSError as error:
+        raise ShellError(f"{name} is damaged: {error}.") from error
 
 
 # --- writing ----------------------------------------------------------------------------
@@ -464,7 +450,7 @@ def write_tables(frames: Iterable[Any], path: str) -> None:
         At least one.
     path : str
         Ends in .csv, .tsv or .parquet; text may be compressed: .csv.gz, .csv.bz2,
-        .csv.xz, .csv.zst. "-" is CSV on standard output.
+        .csv.zst. "-" is CSV on standard output.
 
     Examples
     --------
@@ -478,14 +464,14 @@ def write_tables(frames: Iterable[Any], path: str) -> None:
     if path == "-":
         sys.stdout.writelines(_as_csv(frames, ","))
         return
-    separator, compress = _text_format(path)
+    separator, kind = _text_format(path)
     with replaced_atomically(path) as file:
         if separator is None:
             _write_parquet(frames, file)
             return
-        with compress(file) as compressed:
+        with nullcontext(file) if kind is None else _compressed(file, kind) as stream:
             for text in _as_csv(frames, separator):
-                compressed.write(text.encode())
+                stream.write(text.encode())
 
 
 def _as_csv(frames: Iterable[Any], separator: str) -> Iterator[str]:
@@ -507,15 +493,21 @@ def _write_parquet(frames: Iterable[Any], file: Any) -> None:
             writer.write_table(table)
 
 
-def _text_format(path: str) -> tuple[str | None, Callable[[Any], Any]]:
-    """Return the separator, None for Parquet, and the function that compresses."""
+def _compressed(file: Any, kind: str) -> Any:
+    """Return a stream that compresses; it closes a handle of its own to the file."""
+    handle = os.fdopen(os.dup(file.fileno()), "wb")
+    return pyarrow().CompressedOutputStream(handle, kind)
+
+
+def _text_format(path: str) -> tuple[str | None, str | None]:
+    """Return the separator, None for Parquet, and the compression, None for none."""
     outer = Path(path).suffix.lower()
     if outer in (".parquet", ".pq"):
-        return None, nullcontext
-    ending = Path(Path(path).stem).suffix.lower() if outer in _COMPRESS else outer
+        return None, None
+    ending = Path(Path(path).stem).suffix.lower() if outer in _COMPRESSED else outer
     if ending not in _SEPARATORS:
         raise UsageError(
             f"The output '{path}' must end in .csv, .tsv or .parquet (.csv.gz, "
-            ".csv.bz2, .csv.xz, .csv.zst for compressed text)."
+            ".csv.bz2, .csv.zst for compressed text)."
         )
-    return _SEPARATORS[ending], _COMPRESS.get(outer, nullcontext)
+    return _SEPARATORS[ending], _COMPRESSED.get(outer)

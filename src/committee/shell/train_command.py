@@ -29,14 +29,13 @@ from committee.shell.options import (
 )
 from committee.shell.schema import TableLook, asked_columns, split_target
 from committee.shell.table_model import TableModel, source_name, write_model
-from committee.shell.tables import check_output, files_of, is_for_dask, read_table
+from committee.shell.tables import check_output, input_files, read_table
 
 
 def train(options: Train) -> None:
     """Train a committee on a table and save it."""
     start = time.monotonic()
-    on_dask = is_for_dask(options.data, options.scheduler)
-    files = files_of(options.data)
+    files, on_dask = input_files(options.data, options.scheduler, options.jobs)
     check_output(options.output, inputs=files)
     options = settled(options, on_dask=on_dask)
     # Raise for unknown names before a long table is read.
@@ -150,10 +149,9 @@ def _fit_in_memory(options: Train, files: list[str], start: float) -> _Fit:
 
 
 def _fit_on_workers(options: Train, files: list[str], start: float) -> _Fit:
-    from committee.shell.dask_client import refuse_jobs, watched, workers
+    from committee.shell.dask_client import watched, workers
     from committee.shell.dask_tables import naming_files, parts_of, training_rows
 
-    refuse_jobs(options.jobs)
     known(str(options.generator), ("bagging", "mini-batches"), "On Dask, --generator")
     check_on_dask(options.combiner)
     parts, messages = parts_of(files, options.encoding), options.messages

@@ -188,13 +188,9 @@
 
   function pairs(data) {
     draw("pairs-chart", () => ({
-      opacity: { type: "sqrt", range: [0.15, 0.95] },
       marks: [
         ...axes(data.x_label, data.y_label, undefined, [], data.hull.map((p) => p[1]), scaled(data.format)),
-        data.cells ? Plot.rect(data.cells, {
-          x1: (c) => c[0], x2: (c) => c[1], y1: (c) => c[2], y2: (c) => c[3],
-          fill: colour("grey"), fillOpacity: (c) => c[4], inset: 0,
-        }) : Plot.dot(data.points, { x: (p) => p[0], y: (p) => p[1], r: 2.2, fill: colour("grey"), fillOpacity: 0.55 }),
+        Plot.dot(data.others, { x: (p) => p[0], y: (p) => p[1], r: 2.2, fill: colour("grey"), fillOpacity: 0.55 }),
         Plot.dot(data.kept, { x: (p) => p[0], y: (p) => p[1], r: 2.5, fill: colour("blue"), fillOpacity: 0.8 }),
         Plot.line(data.hull, { x: (p) => p[0], y: (p) => p[1], stroke: colour("vermilion"), strokeWidth: 1.5, marker: "dot" }),
         data.labels ? Plot.text(data.labels, { x: "x", y: "y", text: (l) => l.names.map((name) => cut(name, 24)).join("\n+ "), dx: 6, dy: -6, textAnchor: "start", lineAnchor: "bottom", fontSize: 11, stroke: colour("paper"), strokeWidth: 3, fill: "currentColor" }) : null,
