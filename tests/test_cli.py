@@ -16,7 +16,7 @@ import committee
 from committee.cli import app
 from committee.combiner_names import COMBINERS
 from committee.diagnostics import Ambiguity
-from committee.shell.demo_command import Outcome, unlike_models
+from committee.shell.demo_command import unlike_models
 from committee.shell.options import (
     ESTIMATORS,
     GENERATORS,
@@ -33,13 +33,17 @@ runner = CliRunner()
 
 @pytest.fixture
 def two_outcomes(monkeypatch):
+    names = (
+        *("name", "n_members", "n_kept", "best_member", "plain_mean", "committee"),
+        *("ambiguity", "speed_up", "seconds"),
+    )
+    terms = Ambiguity(1, 3, 2)
     outcomes = [
-        Outcome(
-            "unlike models", 25, 6, 0.007, 0.012, 0.005, Ambiguity(1, 3, 2), 4.2, 9.0
-        ),
-        Outcome(
-            "bagged trees", 100, 87, 0.15, 0.045, 0.043, Ambiguity(1, 3, 2), 1.1, 0.5
-        ),
+        dict(zip(names, values, strict=True))
+        for values in (
+            ("unlike models", 25, 6, 0.007, 0.012, 0.005, terms, 4.2, 9.0),
+            ("bagged trees", 100, 87, 0.15, 0.045, 0.043, terms, 1.1, 0.5),
+        )
     ]
     asked = {}
 

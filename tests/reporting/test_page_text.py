@@ -63,22 +63,22 @@ def test_headlines_of_a_pruned_forest_are_those_of_its_summary(pruned):
     assert bytes_["value"] == byte_size(path_chart(core, evaluated)["bytes"][at])
     gap = RATE.change(summary.difference, summary.difference_se)
     assert gain["note"].startswith((gap, "the same on every row"))
-    lines = {name: cells for name, *cells in page_text.pruning(core)}
-    assert lines["members"][:2] == ["30", str(core.n_members_)]
-    assert lines["held-out error rate"][0] == before
+    found = page_text.pruning(core)
+    assert found["rows"][: len(summary.rows())] == summary.rows()
+    assert found["rows"][0][1:3] == ("30", str(core.n_members_))
+    assert found["how"].startswith("Errors to expect on fresh rows")
 
 
 def test_a_refined_forest_shows_leaves_and_depth():
     X, y = load_diabetes(return_X_y=True)
     forest = RandomForestRegressor(20, random_state=0).fit(X, y)
     small = refine(forest, X, y, max_members=5, oob=True)
-    lines = {
-        name: (before, after) for name, before, after, _ in page_text.pruning(small)
-    }
+    rows = page_text.pruning(small)["rows"]
+    lines = {name: (before, after) for name, before, after, _ in rows}
     found = small.summary().refinement
     assert lines["leaves"] == (f"{found.leaves_before:,}", f"{found.leaves_after:,}")
     assert lines["deepest tree"][1] == str(found.depth_after)
-    assert "held-out RMSE of as many trees, unrefined" in lines
+    assert "  as many, unrefined" in lines
     assert "<caption>" in report(small, X, y)
 
 
@@ -92,7 +92,7 @@ def test_where_nothing_was_pruned_nothing_is_claimed(regressor):
     assert gain["value"] == "the same"
     assert bytes_["note"] == ""
     assert "fast" not in speed["note"]
-    assert page_text.pruning(core) == []
+    assert page_text.pruning(core) is None
 
 
 def test_the_comparison_names_the_best_member(regressor):
@@ -171,10 +171,8 @@ def test_rows_that_count_half_are_told_of_out_of_bag(rng):
     X = rng.normal(size=(80, 2))
     y = (X[:, 0] > 0).astype(int)
     forest = RandomForestClassifier(12, random_state=0).fit(X, y)
-    lines = {
-        name: cells for name, *cells in page_text.pruning(prune(forest, X, y, oob=True))
-    }
-    assert "no member has a vote" in lines["leave-one-out error rate"][-1]
-    small = prune(forest, X, y, oob=False)
-    lines = {name: cells for name, *cells in page_text.pruning(small)}
-    assert lines["leave-one-out error rate"][-1] == ""
+    for oob, told in ((True, "no member has a vote"), (False, "")):
+        name, *_, note = page_text.pruning(prune(forest, X, y, oob=oob))["rows"][-1]
+        assert name == "leave-one-out error rate"
+        assert told in note
+        assert bool(note) == oob

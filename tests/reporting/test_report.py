@@ -104,7 +104,7 @@ def test_the_page_of_the_demo(tmp_path, monkeypatch):
     pool, bag = demo.run_demo(page=str(path))
     page = path.read_text(encoding="utf-8")
     assert "<h1>Unlike models on digits</h1>" in page
-    assert f"{pool.n_kept} of 3" in page
+    assert f"{pool['n_kept']} of 3" in page
     assert "#2 near" in page
     assert "on 599 rows" in page
-    assert bag.n_members == 3
+    assert bag["n_members"] == 3

@@ -10,7 +10,6 @@ from committee._typing import FloatArray, IntArray
 from committee.diagnostics import error_correlation
 from committee.displays.sources import (
     core_of,
-    is_log_pool,
     numbers_of,
     predictions_of,
     weights_of,
@@ -96,13 +95,14 @@ class AmbiguityDisplay(Display):
         **kwargs
             Passed to `Axes.plot` for the line of the ensemble error.
         """
-        if roster_of(estimator).output == "scores":
+        roster = roster_of(estimator)
+        if roster.output == "scores":
             raise ValueError(
                 "The rounds of a boosted classifier predict scores, whose distance from "
                 "a class has no meaning: there is no decomposition. Use "
                 "PruningPathDisplay or KappaErrorDisplay instead."
             )
-        if is_log_pool(estimator):
+        if roster.floor is not None:
             raise ValueError(
                 "A log pool sums log-probabilities, and the decomposition holds for "
                 "averages: there is no decomposition. Use WeightsDisplay or "

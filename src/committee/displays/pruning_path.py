@@ -13,8 +13,8 @@ from committee._validation import check_predictions, check_targets
 from committee.combiners.objectives import row_score
 from committee.displays.sources import (
     all_predictions_of,
+    combiner_of,
     core_of,
-    kind_of,
     path_of,
 )
 from committee.displays.style import (
@@ -220,9 +220,11 @@ class PruningPathDisplay(Display):
         core = core_of(estimator)
         path = path_of(core)
         if path is None:
+            combiner = combiner_of(core)
+            got = f"{type(core).__name__} without a combiner"
             raise TypeError(
                 "EPPruner, ARDPruner, GreedyPruner and ordering pruners have a pruning "
-                f"path. Got {kind_of(core)}."
+                f"path. Got {got if combiner is None else type(combiner).__name__}."
             )
         F_test = members = None
         if X_test is not None:

@@ -108,14 +108,6 @@ def known_members(core: Any, roster: Roster) -> tuple[IntArray, Roster]:
     return known, replace(roster, members=members, weights=w, names=names)
 
 
-def kind_of(estimator: Any) -> str:
-    """Return the name of the combiner, or of a committee without one, for messages."""
-    combiner = combiner_of(estimator)
-    if combiner is None:
-        return f"{type(estimator).__name__} without a combiner"
-    return type(combiner).__name__
-
-
 def predictions_of(
     estimator: Any, X: Any, y: Any
 ) -> tuple[FloatArray, FloatArray | IntArray]:
@@ -124,7 +116,10 @@ def predictions_of(
     F = member_predictions(estimator, X)
     if F.ndim == 2:
         return F, y.astype(np.float64)
-    return F, label_codes(y, classes_of(estimator))
+    classes = getattr(estimator, "classes_", None)
+    if classes is None:
+        classes = roster_of(estimator).classes
+    return F, label_codes(y, classes)
 
 
 def all_predictions_of(
@@ -146,19 +141,6 @@ def all_predictions_of(
     if roster.classes is None:
         return numbers, F, y.astype(np.float64)
     return numbers, F, label_codes(y, roster.classes)
-
-
-def classes_of(estimator: Any) -> Any:
-    """Return the classes on the last axis of F."""
-    if hasattr(estimator, "classes_"):
-        return estimator.classes_
-    return roster_of(estimator).classes
-
-
-def is_log_pool(estimator: Any) -> bool:
-    """Return True if the committee sums the logarithms of F."""
-    roster = getattr(core_of(estimator), "roster_", None)
-    return getattr(roster, "floor", None) is not None
 
 
 def weights_of(estimator: Any) -> FloatArray | None:

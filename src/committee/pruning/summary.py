@@ -181,14 +181,13 @@ class Summary:
         """Return the entries by name, as JSON takes them."""
         return asdict(self)
 
-    def __str__(self) -> str:
-        """Return the table to decide by."""
+    def rows(self) -> list[tuple[str, str, str, str]]:
+        """Return the lines of the table: name, before, after and a note."""
         costs = {
             "bytes": (self.bytes_before, self.bytes_after, byte_size),
             "time for a row": (self.seconds_before, self.seconds_after, duration),
         }
-        rows = [
-            ("", "before", "after", ""),
+        return [
             ("members", f"{self.n_members_before:,}", f"{self.n_members_after:,}", ""),
             *self._tree_rows(),
             self._error_row(),
@@ -200,7 +199,11 @@ class Summary:
             ),
             self._disagreement_row(),
         ]
-        shown = f"{text_table(rows, '<>><')}\n{self._kept()}{self._how()}"
+
+    def __str__(self) -> str:
+        """Return the table to decide by."""
+        rows = [("", "before", "after", ""), *self.rows()]
+        shown = f"{text_table(rows, '<>><')}\n{self._kept()}{self.how()}"
         found = self.refinement
         return shown if found is None or len(found.path) < 2 else self._sizes(shown)
 
@@ -313,7 +316,7 @@ class Summary:
         shown = ", ".join(map(printable, self.names_after[:_MOST_NAMES]))
         return f"kept: {shown}{f' and {more:,} more' if more > 0 else ''}\n"
 
-    def _how(self) -> str:
+    def how(self) -> str:
         """Return on which rows, and how, the errors were measured."""
         if not self.cross_fitted:
             return (

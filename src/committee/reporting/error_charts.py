@@ -74,13 +74,13 @@ def classes(evaluated: EvaluatedMembers) -> list[dict[str, Any]]:
     """
     y, own, s = evaluated.y, evaluated.own, evaluated.sample_weight
     labels = [str(label) for label in evaluated.roster.classes]
+    weight = np.ones(len(y)) if s is None else s
     counts = confusion_matrix(
         y, own.predicted, labels=np.arange(len(labels)), sample_weight=s
     )
     lines = []
     for k, label in enumerate(labels):
         of_class = y == k
-        weight = np.ones(len(y)) if s is None else s
         size, taken = counts[k].sum(), counts[:, k].sum()
         recall = counts[k, k] / size if size > 0 else np.nan
         precision = counts[k, k] / taken if taken > 0 else np.nan
@@ -132,12 +132,12 @@ def curves(evaluated: EvaluatedMembers) -> dict[str, Any] | None:
     weight = np.ones(len(y)) if s is None else s
     sizes = np.bincount(y, weight, minlength=K)
     if K == 2:
-        answers = {
-            key: evaluated.answers[key].p
-            for key in ("committee", "before")
-            if key in evaluated.answers
-        }
-        wanted = [(key, 1, p) for key, p in answers.items() if p is not None]
+        pair = {key: evaluated.answers.get(key) for key in ("committee", "before")}
+        wanted = [
+            (key, 1, found.p)
+            for key, found in pair.items()
+            if found and found.p is not None
+        ]
     else:
         frequent = np.sort(np.argsort(-sizes, kind="stable")[:_MOST_CURVES])
         wanted = [(labels[k], int(k), own.p) for k in frequent]

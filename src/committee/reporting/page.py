@@ -37,48 +37,14 @@ def render(text: dict[str, Any], numbers: dict[str, Any]) -> str:
 
 
 def rounded(value: Any) -> Any:
-    """Round numbers to five digits; NaN and infinity become None.
-
-    Numbers of a list, or of a column of a list of points, are rounded to five digits of
-    their range, so that their differences can be seen.
-    """
+    """Round numbers to nine significant digits; NaN and infinity become None."""
     if isinstance(value, dict):
         return {key: rounded(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
-        if _are_points(value):
-            columns = [_column(column) for column in zip(*value, strict=True)]
-            return [list(point) for point in zip(*columns, strict=True)]
-        return _column(value)
-    return _short(value, 5) if isinstance(value, float) else value
-
-
-def _are_points(value: Any) -> bool:
-    """Return True for a list of lists of numbers that have the same length."""
-    if not value or not all(isinstance(entry, (list, tuple)) for entry in value):
-        return False
-    return len({len(entry) for entry in value}) == 1 and all(
-        isinstance(x, float) for entry in value for x in entry
-    )
-
-
-def _column(values: Any) -> list[Any]:
-    """Return a list with its numbers rounded to five digits of their range."""
-    known = [x for x in values if isinstance(x, float) and math.isfinite(x)]
-    low, high = min(known, default=0.0), max(known, default=0.0)
-    place = math.floor(math.log10(high - low)) if 0 < high - low < math.inf else None
-
-    def digits(x: float) -> int:
-        if place is None or x == 0 or not math.isfinite(x):
-            return 5
-        return min(max(5, math.floor(math.log10(abs(x))) - place + 5), 15)
-
-    return [
-        _short(x, digits(x)) if isinstance(x, float) else rounded(x) for x in values
-    ]
-
-
-def _short(x: float, digits: int) -> float | None:
-    return float(f"{x:.{digits}g}") if math.isfinite(x) else None
+        return [rounded(entry) for entry in value]
+    if isinstance(value, float):
+        return float(f"{value:.9g}") if math.isfinite(value) else None
+    return value
 
 
 def pieces(text: str) -> list[str]:

@@ -25,7 +25,7 @@ from committee._format import (
 from committee._typing import FloatArray, IntArray
 from committee.displays.sources import core_of, known_names
 from committee.pruning.costs import MemberBytes, few_rows, member_seconds
-from committee.pruning.summary import Summary, summary_of
+from committee.pruning.summary import summary_of
 from committee.reporting.evaluation import ComparedError, EvaluatedMembers
 
 #: Largest numbers of rows in the table of members, and of listed columns.
@@ -224,61 +224,20 @@ def comparison(evaluated: EvaluatedMembers, table: MemberTable) -> dict[str, Any
     return {"columns": columns, "lines": lines}
 
 
-def pruning(core: Any) -> list[tuple[str, str, str, str]]:
-    """Return the lines of the summary of pruning; empty without one."""
+def pruning(core: Any) -> dict[str, Any] | None:
+    """Return the lines of the summary of pruning, and how its errors were measured.
+
+    A line with the leave-one-out error is added if the combiner has one. None without a
+    summary.
+    """
     s = summary_of(core)
     if s is None:
-        return []
-    shown = NumberFormat.of(s.measure, s.error_after)
-    return [
-        ("members", f"{s.n_members_before:,}", f"{s.n_members_after:,}", ""),
-        *_refined(s),
-        (
-            s.error_name,
-            shown.text(s.error_before),
-            shown.text(s.error_after),
-            _pruning_gap(s),
-        ),
-        *_leave_one_out(core, s),
-        (
-            "bytes of the whole model",
-            byte_size(s.bytes_before),
-            byte_size(s.bytes_after),
-            "",
-        ),
-        ("a row takes", duration(s.seconds_before), duration(s.seconds_after), ""),
-        (
-            "rows that change",
-            "",
-            percent(s.disagreement),
-            f"below {percent(s.disagreement_upper)} at 95 %",
-        ),
-    ]
-
-
-def _leave_one_out(core: Any, s: Any) -> list[tuple[str, str, str, str]]:
-    """Return a line with the leave-one-out error, if the combiner has one."""
-    if s.loo is None:
-        return []
-    text = NumberFormat.of(s.loo_measure, s.loo).text(s.loo)
-    return [(f"leave-one-out {s.loo_measure}", "", text, core.path_.note)]
-
-
-def _refined(s: Summary) -> list[tuple[str, str, str, str]]:
-    """Return leaves and depth of refined trees, and the error without refining."""
-    found = s.refinement
-    if found is None:
-        return []
-    counts = {
-        "leaves": (found.leaves_before, found.leaves_after),
-        "deepest tree": (found.depth_before, found.depth_after),
-    }
-    lines = [
-        (name, f"{before:,}", f"{after:,}", percent(after / before))
-        for name, (before, after) in counts.items()
-    ]
-    plain = NumberFormat.of(s.measure, s.error_after).text(found.error_plain)
-    return [*lines, (f"{s.error_name} of as many trees, unrefined", "", plain, "")]
+        return None
+    rows = s.rows()
+    if s.loo is not None:
+        text = NumberFormat.of(s.loo_measure, s.loo).text(s.loo)
+        rows.append((f"leave-one-out {s.loo_measure}", "", text, core.path_.note))
+    return {"rows": rows, "how": s.how()}
 
 
 def members_table(

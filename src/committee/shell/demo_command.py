@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
@@ -29,10 +28,10 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
-from committee._typing import FloatArray, Member
+from committee._typing import FloatArray
 from committee.combiners import EPPruner
 from committee.committee import CommitteeClassifier
-from committee.diagnostics import Ambiguity, ambiguity
+from committee.diagnostics import ambiguity
 from committee.members import Bagging, Pool
 from committee.predictions import member_predictions
 from committee.pruning.costs import seconds_per_row
@@ -51,7 +50,7 @@ def demo(options: Demo) -> None:
         page=options.output,
     )
     if options.as_json:
-        results = {o.name: asdict(o) for o in outcomes}
+        results = {o["name"]: o for o in outcomes}
         options.messages.result({"report": options.output, "committees": results})
         return
     print("Two committees on scikit-learn's digits: 1,198 rows to train, 599 to test.")
@@ -63,57 +62,27 @@ def demo(options: Demo) -> None:
     )
 
 
-def _table(outcomes: list[Outcome]) -> Table:
+def _table(outcomes: list[dict[str, Any]]) -> Table:
     """Return a table with a column for each committee."""
     table = Table("", box=box.SIMPLE_HEAD, header_style="bold")
     for o in outcomes:
-        table.add_column(o.name, justify="right")
-    lines = {
-        "members kept": [f"{o.n_kept} of {o.n_members}" for o in outcomes],
-        "test error of the best member": [f"{o.best_member:.1%}" for o in outcomes],
-        "test error of the plain mean": [f"{o.plain_mean:.1%}" for o in outcomes],
-        "test error of the committee": [f"{o.committee:.1%}" for o in outcomes],
-        "mean member error": [f"{o.ambiguity.member_error:.3f}" for o in outcomes],
-        "- diversity": [f"{o.ambiguity.diversity:.3f}" for o in outcomes],
-        "= committee's error": [f"{o.ambiguity.ensemble_error:.3f}" for o in outcomes],
-        "predicting is faster by": [f"{o.speed_up:.1f} x" for o in outcomes],
-        "seconds to train and prune": [f"{o.seconds:.1f}" for o in outcomes],
-    }
-    for label, cells in lines.items():
-        table.add_row(label, *cells)
+        table.add_column(o["name"], justify="right")
+    for label, text in (
+        ("members kept", "{n_kept} of {n_members}"),
+        ("test error of the best member", "{best_member:.1%}"),
+        ("test error of the plain mean", "{plain_mean:.1%}"),
+        ("test error of the committee", "{committee:.1%}"),
+        ("mean member error", "{ambiguity.member_error:.3f}"),
+        ("- diversity", "{ambiguity.diversity:.3f}"),
+        ("= committee's error", "{ambiguity.ensemble_error:.3f}"),
+        ("predicting is faster by", "{speed_up:.1f} x"),
+        ("seconds to train and prune", "{seconds:.1f}"),
+    ):
+        table.add_row(label, *(text.format(**o) for o in outcomes))
     return table
 
 
 # --- the committees -------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """One line of the demo's table; errors are fractions of the test rows.
-
-    Attributes
-    ----------
-    name : str
-    n_members, n_kept : int
-    best_member, plain_mean, committee : float
-        Test errors. The best member is picked on the test rows.
-    ambiguity : Ambiguity
-        Decomposition of the probability vectors on the test rows.
-    speed_up : float
-        Prediction time of all members divided by that of the kept members.
-    seconds : float
-        Seconds of training and weighing.
-    """
-
-    name: str
-    n_members: int
-    n_kept: int
-    best_member: float
-    plain_mean: float
-    committee: float
-    ambiguity: Ambiguity
-    speed_up: float
-    seconds: float
 
 
 def run_demo(
@@ -122,7 +91,7 @@ def run_demo(
     n_jobs: int | None = None,
     verbose: bool = False,
     page: str | None = None,
-) -> list[Outcome]:
+) -> list[dict[str, Any]]:
     """Train and prune a pool of different models and a bag of trees on digits.
 
     Parameters
@@ -135,7 +104,11 @@ def run_demo(
 
     Returns
     -------
-    outcomes : list of Outcome
+    outcomes : list of dict
+        For each committee: `name`, `n_members`, `n_kept`; the test errors `best_member`,
+        `plain_mean` and `committee`; the `ambiguity` of the probability vectors on the
+        test rows; `speed_up`, the prediction time of all members divided by the time of
+        the kept ones; `seconds` of training and weighing.
     """
     X, y = load_digits(return_X_y=True)
     split = train_test_split(X, y, test_size=1 / 3, stratify=y, random_state=seed)
@@ -197,7 +170,7 @@ def unlike_models() -> list[tuple[str, Any]]:
 
 def _outcome(
     name: str, committee: CommitteeClassifier, X: Any, X_test: Any, y: Any, y_test: Any
-) -> Outcome:
+) -> dict[str, Any]:
     """Fit one committee and measure it on the test rows."""
     start = time.perf_counter()
     committee.fit(X, y)
@@ -212,23 +185,18 @@ def _outcome(
     def error(scores: FloatArray) -> float:
         return float((scores.argmax(axis=1) != codes).mean())
 
-    return Outcome(
-        name,
-        n_members=len(w),
-        n_kept=committee.n_members_,
-        best_member=min(error(F[:, m]) for m in range(F.shape[1])),
-        plain_mean=error(F.mean(axis=1)),
-        committee=error(committee.predict_proba(X_test)),
-        ambiguity=ambiguity(F, codes, w / w.sum()),
-        speed_up=_speed_up(everyone.members_, committee.members_, X_test),
-        seconds=seconds,
+    slow, fast = (
+        seconds_per_row(partial(member_predictions, members), X_test)
+        for members in (everyone.members_, committee.members_)
     )
-
-
-def _speed_up(everyone: list[Member], kept: list[Member], X: Any) -> float:
-    """Return how much faster the kept members predict than all of them."""
-    before, after = (
-        seconds_per_row(partial(member_predictions, members), X)
-        for members in (everyone, kept)
-    )
-    return before / after
+    return {
+        "name": name,
+        "n_members": len(w),
+        "n_kept": committee.n_members_,
+        "best_member": min(error(F[:, m]) for m in range(F.shape[1])),
+        "plain_mean": error(F.mean(axis=1)),
+        "committee": error(committee.predict_proba(X_test)),
+        "ambiguity": ambiguity(F, codes, w / w.sum()),
+        "speed_up": slow / fast,
+        "seconds": seconds,
+    }

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from committee._format import printable
+from committee._format import figures, text_table
 from committee.pruning.summary import summary_of
-from committee.shell.messages import columns, shortened
+from committee.shell.messages import shortened
 from committee.shell.options import MEASURES, Inspect
 from committee.shell.table_model import TableModel, read_model
 
@@ -83,11 +83,11 @@ def _weights_table(committee: Any) -> str:
     names = getattr(getattr(committee, "roster_", None), "names", None)
     if names is None:  # numbers among all members that were trained
         names = map(str, getattr(committee, "support_", range(len(w))))
-    names = [printable(name) for name in names]
-    rows = [
-        (names[m], type(committee.members_[m]).__name__, float(w[m])) for m in order
-    ]
-    table = columns(("member", "kind", "weight"), rows)
+    names = list(names)
+    rows = [("member", "kind", "weight")]
+    for m in order:
+        rows.append((names[m], type(committee.members_[m]).__name__, figures(w[m], 4)))
+    table = text_table(rows, "<<>")
     rest = kept - len(order)
     return table + (f"\nand {rest} more" if rest else "")
 

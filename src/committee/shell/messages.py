@@ -99,22 +99,6 @@ class Messages:
             print(f"\n{tables}")
 
 
-def columns(header: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
-    """Return rows as aligned text: strings to the left, numbers to the right.
-
-    Examples
-    --------
-    >>> from committee.shell.messages import columns
-    >>> print(columns(("member", "weight"), [("3", 0.5), ("12", 0.25)]))
-    member  weight
-    3          0.5
-    12        0.25
-    """
-    cells = [header, *(tuple(map(_cell, row)) for row in rows)]
-    sides = ["<" if isinstance(value, str) else ">" for value in rows[0]]
-    return text_table(cells, "".join(sides))
-
-
 def listed(names: Sequence[str], limit: int = 10) -> str:
     """Return the first few names in quotes, and the number of the others.
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from committee._format import figures, text_table
 from committee.committee import CommitteeClassifier, CommitteeRegressor
 from committee.shell.encoding import TableEncoding
-from committee.shell.messages import UsageError, columns
+from committee.shell.messages import UsageError
 from committee.shell.options import (
     CLASSIFICATION,
     GENERATORS,
@@ -65,7 +66,7 @@ def train(options: Train) -> None:
             "seconds": time.monotonic() - start,
             "learners": shares,
         },
-        columns(("learner", "share"), list(shares.items())) if shares else "",
+        _shares_table(shares) if shares else "",
     )
 
 
@@ -177,6 +178,12 @@ def _leave_one_out_error(committee: Any) -> float | None:
     if error is None or classes is None:
         return None if error is None else float(np.sqrt(error))
     return error if len(classes) == 2 else None
+
+
+def _shares_table(shares: dict[str, float]) -> str:
+    """Return the shares of the learners as aligned text."""
+    cells = [(name, figures(share, 4)) for name, share in shares.items()]
+    return text_table([("learner", "share"), *cells])
 
 
 def _shares(committee: Any, options: Train) -> dict[str, float] | None:
