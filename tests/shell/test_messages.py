@@ -14,7 +14,6 @@ from committee.shell.messages import (
     Messages,
     ShellError,
     UsageError,
-    columns,
     explained,
     leaving_at_once,
     listed,
@@ -199,12 +198,3 @@ def test_notes_go_to_standard_error_unless_quiet(capsys):
     Messages().note("hello")
     Messages(quiet=True).note("hello")
     assert capsys.readouterr() == ("", "Note: hello\n")
-
-
-def test_words_stand_left_and_numbers_right():
-    text = columns(("who", "kind", "w"), [("1", "tree", 0.5), ("22", "svm", 12.25)])
-    assert text.splitlines() == [
-        "who  kind      w",
-        "1    tree    0.5",
-        "22   svm   12.25",
-    ]

@@ -13,7 +13,7 @@ from committee import CommitteeClassifier, SimplexWeights
 from committee.members import TrainingData
 from committee.shell import presets
 from committee.shell.options import MINUTES, PRESETS
-from committee.shell.presets import FitTime, TableSize, TimedPool, fit_time, learners
+from committee.shell.presets import TableSize, TimedPool, fit_time, learners
 
 
 def settings(problem, name, preset="best"):
@@ -97,9 +97,7 @@ def foresee(monkeypatch):
         monkeypatch.setattr(
             presets,
             "fit_time",
-            lambda learner, data: FitTime(
-                0.0, kinds.get(type(learner), bayes) / len(data)
-            ),
+            lambda learner, data: (0.0, kinds.get(type(learner), bayes) / len(data)),
         )
 
     return set_seconds
@@ -160,16 +158,15 @@ def test_seconds_are_foreseen_by_a_straight_line(rng, monkeypatch):
     monkeypatch.setattr(presets, "_QUICK", 0)
     monkeypatch.setattr(presets, "_seconds", lambda _, data: 2.0 + 0.5 * len(data))
     data = TrainingData(rng.normal(size=(1600, 2)), rng.normal(size=1600), None)
-    needs = fit_time(None, data)
-    assert needs.seconds(1600) == pytest.approx(2.0 + 0.5 * 1600)
-    assert needs.rows(102.0) == pytest.approx(200)
+    assert fit_time(None, data) == pytest.approx((2.0, 0.5))
 
 
 def test_a_part_of_the_rows_that_says_nothing_says_nothing(monkeypatch, rows):
     monkeypatch.setattr(presets, "_QUICK", 0)
     nothing = TrainingData(np.full((60, 4), np.nan), rows.y, 2)
-    assert fit_time(LogisticRegression(), nothing).seconds(60) == 0.0
-    assert fit_time(LogisticRegression(), rows).seconds(60) > 0.0
+    assert fit_time(LogisticRegression(), nothing) == (0.0, 0.0)
+    start, by_row = fit_time(LogisticRegression(), rows)
+    assert start + 60 * by_row > 0.0
 
 
 def test_a_committee_takes_it_as_any_pool(rows):

@@ -18,7 +18,7 @@ from committee.reporting.evaluation import EvaluatedMembers
 from committee.reporting.member_charts import some_points
 
 #: Largest numbers of classes in the confusion matrix and of classes with a curve.
-_MOST_CLASSES, _MOST_CURVES = 40, 30
+_MOST_CLASSES, _MOST_CURVES = 100, 30
 #: Largest number of points of a curve.
 _MOST_POINTS = 200
 #: Matrices with more classes than this have small cells.
@@ -32,35 +32,27 @@ _AREA = NumberFormat(1, 3, "")
 _PROBABILITY_SCORES = ("log-loss", "Brier score")
 
 
-def confusion(evaluated: EvaluatedMembers) -> dict[str, Any]:
-    """Return the confusion matrix; rare classes are joined into one.
-
-    A row of a joined class that was predicted as a joined class may be right or wrong.
-    So only the first `n_named` labels have a cell of right predictions.
-    """
-    y, predicted = evaluated.y, evaluated.own.predicted
-    labels = [str(label) for label in evaluated.roster.classes]
-    n_named = min(len(labels), _MOST_CLASSES)
-    frequent = np.argsort(-np.bincount(y, minlength=len(labels)), kind="stable")
-    if len(labels) > _MOST_CLASSES:
-        shown = np.sort(frequent[:_MOST_CLASSES])
-        place = np.full(len(labels), len(shown))
-        place[shown] = np.arange(len(shown))
-        rest = len(labels) - len(shown)
-        y, predicted = place[y], place[predicted]
-        labels = [labels[k] for k in shown] + [f"{rest} others"]
-    counts = confusion_matrix(
-        y,
-        predicted,
-        labels=np.arange(len(labels)),
+def _confusions(evaluated: EvaluatedMembers) -> FloatArray:
+    """Return the weights of the rows by class and predicted class, (K, K)."""
+    counts: FloatArray = confusion_matrix(
+        evaluated.y,
+        evaluated.own.predicted,
+        labels=np.arange(len(evaluated.roster.classes)),
         sample_weight=evaluated.sample_weight,
     )
+    return counts
+
+
+def confusion(evaluated: EvaluatedMembers) -> dict[str, Any] | None:
+    """Return the confusion matrix; None for more than 100 classes."""
+    labels = [str(label) for label in evaluated.roster.classes]
+    if len(labels) > _MOST_CLASSES:
+        return None
+    counts = _confusions(evaluated)
     total = counts.sum(axis=1, keepdims=True)
     share = np.divide(counts, total, out=np.zeros(counts.shape), where=total > 0)
-    share[n_named:, n_named:] = 0.0
     return {
         "labels": labels,
-        "n_named": n_named,
         "small": len(labels) > _MOST_LARGE,
         "counts": [[figures(c) for c in row] for row in counts.tolist()],
         "share": share.round(3).tolist(),
@@ -75,10 +67,7 @@ def classes(evaluated: EvaluatedMembers) -> list[dict[str, Any]]:
     y, own, s = evaluated.y, evaluated.own, evaluated.sample_weight
     labels = [str(label) for label in evaluated.roster.classes]
     weight = np.ones(len(y)) if s is None else s
-    counts = confusion_matrix(
-        y, own.predicted, labels=np.arange(len(labels)), sample_weight=s
-    )
-    lines = []
+    counts, lines = _confusions(evaluated), []
     for k, label in enumerate(labels):
         of_class = y == k
         size, taken = counts[k].sum(), counts[:, k].sum()

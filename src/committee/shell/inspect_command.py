@@ -84,10 +84,9 @@ def _weights_table(committee: Any) -> str:
     if names is None:  # numbers among all members that were trained
         names = map(str, getattr(committee, "support_", range(len(w))))
     names = list(names)
-    rows = [("member", "kind", "weight")]
-    for m in order:
-        rows.append((names[m], type(committee.members_[m]).__name__, figures(w[m], 4)))
-    table = text_table(rows, "<<>")
+    kinds = [type(member).__name__ for member in committee.members_]
+    rows = [(names[m], kinds[m], figures(w[m], 4)) for m in order]
+    table = text_table([("member", "kind", "weight"), *rows], "<<>")
     rest = kept - len(order)
     return table + (f"\nand {rest} more" if rest else "")
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from sklearn.base import clone
@@ -205,33 +205,17 @@ _LEARNERS: dict[str, Callable[[TableSize], Any]] = {
 # --- in time ----------------------------------------------------------------------------
 
 
-class FitTime(NamedTuple):
-    """Seconds t(n) = start + by_row n of a fit on n rows.
+def fit_time(learner: Member, data: TrainingData) -> tuple[float, float]:
+    """Time a learner on n and on n / 2 rows.
 
-    Examples
-    --------
-    >>> from committee.shell.presets import FitTime
-    >>> needs = FitTime(start=2.0, by_row=0.01)
-    >>> needs.seconds(1000), needs.rows(7.0)
-    (12.0, 500.0)
+    Returns
+    -------
+    start, by_row : float
+        A fit on n rows takes about start + by_row n seconds. Both are zero for a small
+        table.
     """
-
-    start: float = 0.0
-    by_row: float = 0.0
-
-    def seconds(self, n: int) -> float:
-        """Return the seconds of a fit on n rows."""
-        return self.start + self.by_row * n
-
-    def rows(self, seconds: float) -> float:
-        """Return the number of rows that can be fitted in some seconds."""
-        return (seconds - self.start) / self.by_row if self.by_row else np.inf
-
-
-def fit_time(learner: Member, data: TrainingData) -> FitTime:
-    """Time a learner on n and on n / 2 rows; return zero seconds for a small table."""
     if _size(data) <= _QUICK:
-        return FitTime()
+        return 0.0, 0.0
     n, order = min(int(len(data) * _PART), _TIMED), _shuffled(len(data))
     try:
         with _threads_for(data):
@@ -239,9 +223,9 @@ def fit_time(learner: Member, data: TrainingData) -> FitTime:
                 _seconds(learner, take(data, order[:size])) for size in (n // 2, n)
             )
     except ValueError:  # few rows may lack what all have, such as a second class
-        return FitTime()
+        return 0.0, 0.0
     by_row = max(whole - half, 0.0) / (n - n // 2)
-    return FitTime(whole - by_row * n, by_row)
+    return whole - by_row * n, by_row
 
 
 class TimedPool(Pool):
@@ -308,14 +292,14 @@ class TimedPool(Pool):
         turns = list(zip(self.names, self.members, seeds, strict=True))
         verbose = options.get("verbose", False)
         for name, learner, own_seed in track(turns, M, "training", verbose):
-            rows, needs = data, fit_time(learner, data)
-            end = time.monotonic() + fits * needs.seconds(len(data))
-            if end > self.deadline:
+            rows, (start, by_row) = data, fit_time(learner, data)
+            needed = fits * (start + by_row * len(data))
+            if time.monotonic() + needed > self.deadline:
                 if done:
                     self.too_slow.append(name)
                     continue
                 if not held_out:
-                    rows = self._fewer(name, data, needs)
+                    rows = self._fewer(name, data, start, by_row)
             member = clone(learner)
             set_random_states(member, own_seed, only_unset=True)
             try:
@@ -334,11 +318,13 @@ class TimedPool(Pool):
             members, np.concatenate(F, axis=1) if F else None, names=list(self.trained)
         )
 
-    def _fewer(self, name: str, data: TrainingData, needs: FitTime) -> TrainingData:
+    def _fewer(
+        self, name: str, data: TrainingData, start: float, by_row: float
+    ) -> TrainingData:
         """Return as many rows as half of the remaining time suffices for."""
-        able = needs.rows((self.deadline - time.monotonic()) / 2)
-        n = int(min(max(able, _FEWEST), len(data)))
-        if n == len(data):
+        half = (self.deadline - time.monotonic()) / 2
+        n = max(int((half - start) / by_row), _FEWEST) if by_row else len(data)
+        if n >= len(data):
             return data
         self.shortened[name] = n
         return take(data, np.sort(_shuffled(len(data))[:n]))
