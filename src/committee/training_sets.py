@@ -189,12 +189,19 @@ def bias_variance(
     calls = (delayed(_fit_one)(estimator, draw, X, int(seed)) for seed in seeds)
     stream = track(results_of(calls, n_jobs), n_sets, "training sets", verbose)
     fitted = list(stream)
-    targets, t, fitted = _as_vectors(fitted, y, expected, is_classifier(estimator))
-    f = np.stack([one.f for one in fitted])
+    targets, t, into = _as_vectors(fitted, y, expected, is_classifier(estimator))
+    f = np.stack([into(one.f, one.classes) for one in fitted])
     by_set = ((f - targets) ** 2).mean(axis=1)
+    members, means = None, [one.mean for one in fitted if one.mean is not None]
+    if len(means) == len(fitted):
+        g = [into(mean, one.classes) for one, mean in zip(fitted, means, strict=True)]
+        # The spread of members around their mean is part of their variance.
+        members = _terms(
+            np.stack(g), targets, t, np.mean([one.spread for one in fitted], axis=0)
+        )
     return BiasVariance(
         _terms(f, targets, t),
-        _member_terms(fitted, targets, t),
+        members,
         float(by_set.sum(axis=-1).std(ddof=1) / np.sqrt(n_sets)),
         n_sets,
     )
@@ -257,32 +264,29 @@ def _member_spread(model: Any, X: Any) -> tuple[FloatArray | None, FloatArray | 
 
 def _as_vectors(
     fitted: list[_Fitted], y: Any, expected: Any, of_classes: bool
-) -> tuple[FloatArray, FloatArray | None, list[_Fitted]]:
-    """Return y, t and the predictions as vectors of one shape, (N, 1) or (N, K)."""
+) -> tuple[FloatArray, FloatArray | None, Callable[[FloatArray, Any], FloatArray]]:
+    """Return y and t, (N, 1) or (N, K), and a function that shapes predictions so.
+
+    The function takes the predictions of one model and its classes.
+    """
     y = np.asarray(y)
     t = None if expected is None else np.asarray(expected, dtype=np.float64)
     if not of_classes:
         targets, width = y.astype(np.float64)[:, None], 1
         t = t[:, None] if t is not None and t.ndim == 1 else t
-        fitted = [_columns(one, lambda f: f[:, None]) for one in fitted]
     else:
         classes = np.unique(np.concatenate([y, *(one.classes for one in fitted)]))
         targets, width = (y[:, None] == classes).astype(np.float64), len(classes)
-        fitted = [
-            _columns(one, partial(in_columns_of, classes, own=one.classes))
-            for one in fitted
-        ]
+
+    def into(f: FloatArray, own: Any) -> FloatArray:
+        return in_columns_of(classes, f, own) if of_classes else f[:, None]
+
     if not np.isfinite(targets).all():
         raise ValueError("y contains NaN or infinity.")
     if t is not None and t.shape != (len(y), width):
         shape = "(N,)" if not of_classes else f"(N, {width}), a column for each class"
         raise ValueError(f"expected must have shape {shape}. Got {np.shape(expected)}.")
-    return targets, t, fitted
-
-
-def _columns(one: _Fitted, into: Callable[[FloatArray], FloatArray]) -> _Fitted:
-    mean = None if one.mean is None else into(one.mean)
-    return one._replace(f=into(one.f), mean=mean)
+    return targets, t, into
 
 
 def _terms(
@@ -304,14 +308,3 @@ def _terms(
     variance = between + spread
     error = bias + variance if noise is None else noise + bias + variance
     return Terms(error, noise, bias, variance)
-
-
-def _member_terms(
-    fitted: list[_Fitted], y: FloatArray, t: FloatArray | None
-) -> Terms | None:
-    """Return the terms of a member; its spread around the mean is part of the variance."""
-    means = [one.mean for one in fitted if one.mean is not None]
-    spreads = [one.spread for one in fitted if one.spread is not None]
-    if len(means) < len(fitted):
-        return None
-    return _terms(np.stack(means), y, t, np.mean(spreads, axis=0))

@@ -70,9 +70,9 @@ def test_a_target_that_cannot_be_learned(values, task, words):
 
 
 def test_one_value_cannot_be_learned():
-    refuse_constant(column([1, 2]), 7)
+    refuse_constant(np.array([1, 2]), "y", 7)
     with pytest.raises(ShellError, match=r"at least 2 .* All 7 rows have 'a'"):
-        refuse_constant(column(["a", "a"]), 7)
+        refuse_constant(np.array(["a"]), "y", 7)
 
 
 def test_an_unknown_target_suggests_a_name():
@@ -88,7 +88,7 @@ def test_rows_without_a_target_are_left_out():
     assert (rows["x"].tolist(), y.tolist()) == ([1, 3], ["a", "b"])
     assert rows.index.tolist() == y.index.tolist() == [0, 1]
     with pytest.raises(ShellError, match="'y' has no value in any of the rows"):
-        refuse_constant(split_target(frame[1:2], "y")[1], 0)
+        refuse_constant(split_target(frame[1:2], "y")[1], "y", 0)
 
 
 N = 60

@@ -161,23 +161,11 @@ class GateDisplay(Display):
         ax.scatter(*self.points[rows].T, color=colour, label=label, **style)
 
 
-def _numeric_columns(X: Any, n_rows: int) -> tuple[FloatArray, list[str]]:
-    """Return the columns of finite numbers, (N, d), and their names."""
-    if issparse(X):
-        return np.empty((n_rows, 0)), []
-    known = column_names(X)
-    if hasattr(X, "columns"):
-        columns = [np.asarray(X[name]) for name in X.columns]
-    else:
-        columns = list(np.asarray(X).T)
-    called = [f"column {i}" for i in range(len(columns))] if known is None else known
-    kept = [
-        (values.astype(np.float64), str(name))
-        for values, name in zip(columns, called, strict=True)
-        if values.dtype.kind in "fiu" and np.all(np.isfinite(values))
-    ]
-    table = np.column_stack([v for v, _ in kept]) if kept else np.empty((n_rows, 0))
-    return table, [name for _, name in kept]
+def _is_telling(values: Any) -> bool:
+    """Return True for finite numbers that vary."""
+    if values.dtype.kind not in "fiu" or not np.isfinite(values).all():
+        return False
+    return bool(np.ptp(values) > 0)
 
 
 def _telling_columns(X: Any, winner: IntArray) -> tuple[FloatArray, list[str]]:
@@ -186,38 +174,46 @@ def _telling_columns(X: Any, winner: IntArray) -> tuple[FloatArray, list[str]]:
     Columns are compared by the sum of squares of their ranks between the winners. Raise
     ValueError if fewer than two columns vary.
     """
-    table, names = _numeric_columns(X, len(winner))
-    varies = np.flatnonzero(np.ptp(table, axis=0))
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    # A sparse matrix has none.
+    columns = [] if issparse(X) else [_column(X, c) for c in range(X.shape[1])]
+    varies = [c for c, values in enumerate(columns) if _is_telling(values)]
     if len(varies) < 2:
         raise ValueError(
             "The picture of a gate needs two columns of finite numbers that vary. Got "
             f"{len(varies)}."
         )
-    ranks = table[:, varies].argsort(axis=0).argsort(axis=0).astype(np.float64)
+    table = np.column_stack([columns[c] for c in varies]).astype(np.float64)
+    ranks = table.argsort(axis=0).argsort(axis=0).astype(np.float64)
     ranks -= ranks.mean(axis=0)
     groups = [ranks[winner == m] for m in np.unique(winner)]
     between = sum(len(group) * group.mean(axis=0) ** 2 for group in groups)
-    largest = varies[np.argsort(-between, kind="stable")[:2]]
-    return table[:, largest], [names[c] for c in largest]
+    largest = np.argsort(-between, kind="stable")[:2]
+    return table[:, largest], [_name_of(X, varies[i]) for i in largest]
 
 
 def _picked_columns(X: Any, columns: Any) -> tuple[FloatArray, list[str]]:
     """Return the two columns of X with these numbers or names, and their names."""
     if len(columns) != 2:
         raise ValueError(f"columns must name two columns. Got {columns!r}.")
-    known = column_names(X)
-    if not hasattr(X, "shape"):
-        X = np.asarray(X)
+    X = X if hasattr(X, "shape") else np.asarray(X)
     try:
-        picked = [np.asarray(safe_indexing(X, c, axis=1)).ravel() for c in columns]
+        picked = [_column(X, c) for c in columns]
     except (IndexError, KeyError) as error:
         raise ValueError(
             f"columns must name two columns of X, by number or by name. Got {columns!r}."
         ) from error
+    return np.column_stack(picked), [_name_of(X, c) for c in columns]
 
-    def name_of(c: Any) -> str:
-        if isinstance(c, str):
-            return c
-        return f"column {c}" if known is None else known[c]
 
-    return np.column_stack(picked), [name_of(c) for c in columns]
+def _column(X: Any, c: Any) -> Any:
+    """Return a column of X by number or name, (N,)."""
+    return np.asarray(safe_indexing(X, c, axis=1)).ravel()
+
+
+def _name_of(X: Any, c: Any) -> str:
+    """Return the name of a column, "column c" if X has no names."""
+    if isinstance(c, str):
+        return c
+    known = column_names(X)
+    return f"column {c}" if known is None else str(known[c])

@@ -350,16 +350,13 @@ def _main(core: Any, evaluated: EvaluatedMembers, table: MemberTable) -> dict[st
     verb = "has" if kept == 1 else "have"
     text = f"{has} {verb} an {evaluated.measure} of {written.text(own.error)}"
     text += f" on {rows}"
-    for key, name in (
-        ("before", f"the ensemble of {table.n_before:,} before pruning"),
-        ("equal", "equal votes of the same members"),
-    ):
-        if key not in evaluated.comparisons:
-            continue
-        if key == "equal" and (hasattr(core, "path_") or _is_average(evaluated)):
-            continue
-        other = evaluated.comparisons[key]
-        return _compared(text, name, other, written)
+    others = evaluated.comparisons
+    if "before" in others:
+        name = f"the ensemble of {table.n_before:,} before pruning"
+        return _compared(text, name, others["before"], written)
+    if not hasattr(core, "path_") and not _is_average(evaluated):
+        name = "equal votes of the same members"
+        return _compared(text, name, others["equal"], written)
     summary = summary_of(core)
     if summary is not None:
         shown = NumberFormat.of(summary.measure, summary.error_after)
@@ -375,10 +372,9 @@ def _main(core: Any, evaluated: EvaluatedMembers, table: MemberTable) -> dict[st
             "plain",
             f"{text}. The ensemble before pruning is not available for comparison.",
         )
-    best = evaluated.comparisons["best"]
     if kept > 1:
         name = "the best of them alone, picked on these rows"
-        return _compared(text, name, best, written)
+        return _compared(text, name, others["best"], written)
     return _sentence("plain", f"{text}.")
 
 

@@ -377,8 +377,6 @@ def labelled_rows(
     model: TableModel, parts: Sequence[Part], messages: Messages
 ) -> PartRows:
     """Return the rows of files as a model takes them, after checking all of them."""
-    from pandas import Series
-
     # Targets are few bytes: workers keep them, and files are read once less.
     found = as_chunks(parts).map(_labelled, model).kept()
     facts = found.map(itemgetter(0)).values()
@@ -390,7 +388,7 @@ def labelled_rows(
     for fact in facts:
         findings = findings.plus(fact.findings)
     distinct = np.concatenate([fact.distinct for fact in facts])
-    refuse_constant(Series(distinct, name=model.target), findings.n_rows)
+    refuse_constant(np.unique(distinct), model.target, findings.n_rows)
     note_unlabelled(findings.n_unlabelled, str(model.target), messages)
     findings.note(messages)
     sizes = [fact.findings.n_rows for fact in facts]

@@ -70,7 +70,7 @@ class TableEncoding:
         """
         note, task = options.messages.note, options.task
         look.note(options)
-        refuse_constant(y, n_rows)
+        refuse_constant(y.unique(), y.name, n_rows)
         if task is None:
             task = guess_task(y)
             note(

@@ -382,15 +382,14 @@ def guess_task(y: Any) -> str:
     return CLASSIFICATION if classes else REGRESSION
 
 
-def refuse_constant(y: Any, n_rows: int) -> None:
-    """Raise ShellError if a target, given by its distinct values, has fewer than two."""
-    values = y.unique().tolist()
-    if not values:
-        raise ShellError(f"The target {y.name!r} has no value in any of the rows.")
+def refuse_constant(values: Any, name: Any, n_rows: int) -> None:
+    """Raise ShellError if a target has fewer than two distinct values."""
+    if not len(values):
+        raise ShellError(f"The target {name!r} has no value in any of the rows.")
     if len(values) < 2:
         raise ShellError(
-            f"The target {y.name!r} must have at least 2 distinct values. All {n_rows} "
-            f"rows have {values[0]!r}."
+            f"The target {name!r} must have at least 2 distinct values. All {n_rows} "
+            f"rows have {values.tolist()[0]!r}."
         )
 
 

@@ -167,10 +167,8 @@ class TableModel:
         self, data: str, messages: Messages, encoding: str | None = None
     ) -> tuple[Any, Any]:
         """Return X and y of a file with the target, after printing notes about them."""
-        from pandas import Series
-
         X, y, findings = self.take_labelled(read_table(data, self.words, encoding))
-        refuse_constant(Series(y, name=self.target), len(y))
+        refuse_constant(np.unique(y), self.target, len(y))
         note_unlabelled(findings.n_unlabelled, str(self.target), messages)
         findings.note(messages)
         return X, y
