@@ -1,7 +1,7 @@
 """Tests of k methods on N data sets by their ranks, and tests of two methods.
 
 The first half takes the ranks R (N, k) of `rank_methods`, or N and k.
-Letters and tests are those of Demsar, "Statistical comparisons of classifiers over
+Letters and tests follow Demsar, "Statistical comparisons of classifiers over
 multiple data sets", JMLR 7 (2006).
 """
 
@@ -324,7 +324,7 @@ def holm(p: Mapping[Key, float]) -> dict[Key, float]:
         adjusted p_(i) = max_{h <= i} min(1, (m - h + 1) p_(h)),  p_(1) <= ... <= p_(m)
 
     A hypothesis is rejected at alpha if its adjusted p-value is at most alpha. Adjusted
-    p-values are at most m p, those of Bonferroni, with the same guarantee.
+    p-values are at most m p, the p-values of Bonferroni, with the same guarantee.
 
     Parameters
     ----------

@@ -341,9 +341,9 @@ def path_errors(
 ) -> FloatArray:
     """Return the error of every committee of a path on other rows, (S,).
 
-    The measure is that of the path's own error. F has the predictions of the given
-    members, by default of all members of the path. The error is NaN for committees with
-    other members, and for scores that are not defined on these rows.
+    The measure is `path.measure`. F has the predictions of the given members, by default
+    of all members of the path. The error is NaN for committees with other members, and
+    for scores that are not defined on these rows.
     """
     F = check_predictions(F)
     y = check_targets(F, y)

@@ -136,8 +136,8 @@ class ReliabilityDisplay(Display):
         y : array-like of shape (N,)
             Class codes 0..K-1.
         p : array-like of shape (N, K) or (N,)
-            Class probabilities, or the probabilities of class 1. The curve is that of
-            class 1 for two classes, and that of the most likely class for more.
+            Class probabilities, or the probabilities of class 1. The curve is
+            drawn for class 1 of two classes, and for the most likely class of more.
         n_bins : int, default=10
         sample_weight : array-like of shape (N,), default=None
         what : str, default=None

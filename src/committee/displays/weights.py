@@ -152,7 +152,7 @@ def _bars(w: FloatArray, order: IntArray, joined: bool) -> list[IntArray]:
 def posterior_std(combiner: Any) -> FloatArray | None:
     """Return the posterior standard deviations of the weights, (M,), or None.
 
-    They are those of the draws, or sqrt(V_mm) of a Gaussian posterior. None if the
+    Standard deviations of the draws, or sqrt(V_mm) of a Gaussian posterior. None if the
     weights are not the mean of the posterior: equal votes, or another committee of the
     path.
     """

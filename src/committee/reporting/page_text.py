@@ -25,7 +25,7 @@ from committee._format import (
 from committee._typing import FloatArray, IntArray
 from committee.displays.sources import core_of, known_names
 from committee.pruning.costs import MemberBytes, few_rows, member_seconds
-from committee.pruning.summary import summary_of
+from committee.pruning.summary import Summary, summary_of
 from committee.reporting.evaluation import ComparedError, EvaluatedMembers
 
 #: Largest numbers of rows in the table of members, and of listed columns.
@@ -80,7 +80,7 @@ def member_table(core: Any, evaluated: EvaluatedMembers) -> MemberTable:
     known = known_names(core)
     if known is not None:
         labels = [known[m] for m in numbers]
-    else:  # the kind is no help as a name if all members have the same
+    else:  # kinds are used as names only if they differ
         labels = kinds if len(set(kinds)) > 1 else [""] * M
     names = [
         f"#{number} {label}".rstrip()
@@ -155,13 +155,11 @@ def _gain_card(
     """Return the error compared with the ensemble before pruning, or equal votes."""
     summary = summary_of(core)
     if summary is not None:
-        before, after = summary.error_before, summary.error_after
-        rows = f"on the {count(summary.n_rows, 'row')} it was pruned on"
-        shown = NumberFormat.of(summary.measure, after)
+        before, after, gap = _pruning_errors(summary)
         return {
             "label": f"{summary.error_name} before and after pruning",
-            "value": f"{shown.text(before)} → {shown.text(after)}",
-            "note": f"{_pruning_gap(summary)}, {rows}",
+            "value": f"{before} → {after}",
+            "note": f"{gap}, on the {count(summary.n_rows, 'row')} it was pruned on",
         }
     equal = evaluated.comparisons["equal"]
     label = f"{evaluated.measure} against equal votes"
@@ -176,12 +174,13 @@ def _gain_card(
     }
 
 
-def _pruning_gap(s: Any) -> str:
-    """Return the change of the error by pruning, with its standard error."""
-    if not s.difference and not s.difference_se:
-        return "the same on every row"
+def _pruning_errors(s: Summary) -> tuple[str, str, str]:
+    """Return the error before and after pruning, and the difference, as text."""
     shown = NumberFormat.of(s.measure, s.error_after)
-    return shown.change(s.difference, s.difference_se)
+    gap = "the same on every row"
+    if s.difference or s.difference_se:
+        gap = shown.change(s.difference, s.difference_se)
+    return shown.text(s.error_before), shown.text(s.error_after), gap
 
 
 def comparison(evaluated: EvaluatedMembers, table: MemberTable) -> dict[str, Any]:
@@ -359,9 +358,7 @@ def _main(core: Any, evaluated: EvaluatedMembers, table: MemberTable) -> dict[st
         return _compared(text, name, others["equal"], written)
     summary = summary_of(core)
     if summary is not None:
-        shown = NumberFormat.of(summary.measure, summary.error_after)
-        before, after = map(shown.text, (summary.error_before, summary.error_after))
-        gap = shown.change(summary.difference, summary.difference_se)
+        before, after, gap = _pruning_errors(summary)
         return _sentence(
             "plain",
             f"{text}. The ensemble before pruning is not available. Pruning changed the "

@@ -1,4 +1,4 @@
-"""What a command prints: one result, notes, and one sentence with a status on errors.
+"""Output of a command: one result, notes, and one sentence with a status on errors.
 
 The result is on standard output, notes and errors are on standard error. Nothing here
 imports NumPy, because help and errors of usage come before it.

@@ -72,7 +72,7 @@ _QUICK, _ONE_THREAD = 200_000, 2_000_000
 
 @dataclass(frozen=True)
 class TableSize:
-    """What the learners' settings depend on.
+    """Facts about a table that the settings of the learners depend on.
 
     Attributes
     ----------
@@ -232,7 +232,7 @@ class TimedPool(Pool):
     """A `Pool` whose learners are trained in turn, the most valuable first.
 
     A learner is timed on n rows (an eighth of all, 40,000 at most) and on half of them.
-    It is skipped if a straight line through both times says so:
+    It is skipped if the straight line through both times exceeds the time that is left:
 
         fits (t_n + (N - n) (t_n - t_{n/2}) / (n / 2)) > time that is left
 

@@ -192,7 +192,10 @@ class TableLook:
         if self.row_numbers:
             messages.note(ROW_NUMBERS)
         for names, reason in (
-            (self.ids, "different in every row, which says nothing about other rows"),
+            (
+                self.ids,
+                "different in every row, so that nothing can be learned for other rows",
+            ),
             (self.empty, "no values, or hardly any"),
         ):
             if names:
