@@ -11,7 +11,9 @@ from committee import (
     CommitteeRegressor,
     CoupledKernelRegressor,
     EPPruner,
+    GreedyPruner,
     OrderPruner,
+    PrunedClassifier,
     prune,
 )
 from committee.combiner_names import COMBINERS, as_combiner
@@ -68,3 +70,43 @@ def test_a_wrong_name_is_answered_by_the_right_ones_before_any_work(name, meant)
             model.fit(X, y)
     with pytest.raises(ValueError, match=words):
         prune([CommitteeRegressor(generator=Bagging(2)).fit(X, y)], X, y, combiner=name)
+
+
+def test_a_name_and_its_object_weigh_the_same_members():
+    X, y = data()
+    by_name, by_object = (
+        CommitteeClassifier(
+            generator=Bagging(6), combiner=combiner, random_state=0
+        ).fit(X, y > 0)
+        for combiner in ("greedy", GreedyPruner())
+    )
+    for one, other in zip(by_name.members_, by_object.members_, strict=True):
+        np.testing.assert_array_equal(one.predict(X), other.predict(X))
+
+
+@pytest.mark.parametrize("kind", ["prune", "estimator"])
+def test_a_named_combiner_that_draws_is_seeded_in_prune(kind):
+    X, y = data()
+    forest = RandomForestClassifier(20, max_depth=2, random_state=0)
+    if kind == "estimator":
+        small = PrunedClassifier(forest, combiner="random", random_state=0)
+        first, second = (clone(small).fit(X, y > 0).support_ for _ in range(2))
+    else:
+        forest.fit(X[:60], y[:60] > 0)
+        first, second = (
+            prune(
+                forest,
+                X[60:],
+                y[60:] > 0,
+                combiner="random",
+                max_members=5,
+                random_state=0,
+            ).support_
+            for _ in range(2)
+        )
+    np.testing.assert_array_equal(first, second)
+
+
+def test_a_class_is_no_combiner():
+    with pytest.raises(TypeError, match=r"such as EPPruner\(\).*the class EPPruner"):
+        as_combiner(EPPruner)

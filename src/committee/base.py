@@ -56,6 +56,11 @@ from committee.weighing import grow, weigh
 WHOLE_PATH = "_whole_path"
 #: Attributes that a copy does not keep: a rebuilt booster, rows, marks.
 _NOT_COPIED = ("_whole", "_refined", WHOLE_PATH)
+#: Attributes that depend on the weights, which a gate replaces.
+_OF_WEIGHTS = (
+    *("path_", "_summary", "_refined", "_whole", "_held_out_rows", "_calibration"),
+    "held_out_error_",
+)
 #: Fitted attributes, besides those of scikit-learn.
 _FITTED = (
     *("roster_", "combiner_", "held_out_", "support_", "path_", "gate_"),
@@ -290,7 +295,7 @@ class BaseCommittee(BaseEstimator):
         if self.roster_.classes is not None:
             y = label_codes(y, self.roster_.classes)
         made = copy.copy(self)
-        for name in ("path_", "_summary", "_whole", "_held_out_rows", "_calibration"):
+        for name in _OF_WEIGHTS:
             made.__dict__.pop(name, None)
         made.roster_ = replace(self.roster_, link="mean")
         F = made._member_predictions(X, made.n_jobs)
@@ -305,8 +310,8 @@ class BaseCommittee(BaseEstimator):
             return self.held_out_
         if found in ("same", "another order"):
             raise ValueError(
-                "The members were trained on these rows, so their errors there say "
-                "nothing about other rows. Give fresh rows, or fit the committee with "
+                "The members were trained on these rows, so their errors there are "
+                "too small. Give fresh rows, or fit the committee with "
                 "gate=..., which uses held-out rows."
             )
         return None
@@ -340,7 +345,7 @@ class BaseCommittee(BaseEstimator):
         """Generate members, weigh them and store the result."""
         rng = check_random_state(self.random_state)
         check_rows_are_held_out(self)
-        generator, combiner = self._generator(), as_combiner(self.combiner, rng)
+        generator = self._generator()
         how = {
             "n_jobs": self.n_jobs,
             "random_state": rng,
@@ -357,7 +362,8 @@ class BaseCommittee(BaseEstimator):
             **how,
         )
         combiner, w, F = weigh(
-            combiner,
+            # Seeded after the members, which thus do not depend on the combiner.
+            as_combiner(self.combiner, rng),
             generation,
             rows,
             output=generator.output,
@@ -494,7 +500,7 @@ class BaseCommittee(BaseEstimator):
         return self._generator().default_member(self._default_estimator)
 
     def _estimators(self) -> Sequence[Member]:
-        """Return the unfitted estimators behind the members."""
+        """Return the unfitted estimators of the members."""
         if isinstance(self.generator, Pool):
             return self.generator.members or [self._estimator()]
         return [self._estimator()]
@@ -551,7 +557,8 @@ class BaseCommittee(BaseEstimator):
         tags = super().__sklearn_tags__()
         known = [e for e in self._estimators() if hasattr(e, "__sklearn_tags__")]
         inputs = [get_tags(e).input_tags for e in known]
-        plain = self.gate is None  # a gate takes dense numbers
+        # A gate takes dense numbers.
+        plain = self.gate is None and self.gate_ is None
         tags.input_tags.sparse = plain and all(tag.sparse for tag in inputs)
         tags.input_tags.allow_nan = plain and all(tag.allow_nan for tag in inputs)
         return tags

@@ -74,6 +74,11 @@ def as_combiner(combiner: Any, random_state: RandomState = None) -> Any:
     >>> as_combiner("random", 3)
     OrderPruner(criterion='random', random_state=3)
     """
+    if isinstance(combiner, type):
+        raise TypeError(
+            f"combiner must be a combiner, such as {combiner.__name__}(), or its name. Got "
+            f"the class {combiner.__name__}."
+        )
     if not isinstance(combiner, str):
         return combiner
     kind = COMBINERS[_known(combiner)]

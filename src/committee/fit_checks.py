@@ -16,7 +16,8 @@ def check_kind(committee: Any) -> None:
     for estimator in committee._estimators():
         if wrong(estimator):
             raise ValueError(
-                f"The members of a {type(committee).__name__} must be of its own kind. "
+                f"The members of a {type(committee).__name__} must be "
+                f"{'classifiers' if is_classifier(committee) else 'regressors'}. "
                 f"Got {type(estimator).__name__}."
             )
 

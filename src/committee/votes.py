@@ -292,6 +292,8 @@ def checked_rows(
     Targets (N,) are numbers, or the positions of the labels in the ensemble's classes.
     The mask (N, M) is None without `oob`. Raises ValueError if `oob` is impossible.
     """
+    if y is None:
+        raise ValueError("y is None: give a target for every row.")
     y = column_or_1d(y, warn=True)
     check_consistent_length(X, y)
     y = _numbers(y) if roster.classes is None else label_codes(y, roster.classes)

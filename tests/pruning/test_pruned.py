@@ -245,7 +245,7 @@ def test_every_class_is_trained_on():
 
 def test_wrong_use_says_what_to_do(cancer):
     X, y = cancer
-    with pytest.raises(ValueError, match="of its own kind"):
+    with pytest.raises(ValueError, match="must be classifiers"):
         PrunedClassifier(RandomForestRegressor()).fit(X, y)
     with pytest.raises(ValueError, match="scoring must be one of"):
         PrunedClassifier(RandomForestClassifier(), scoring="r2").fit(X, y)

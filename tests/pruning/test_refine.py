@@ -1,5 +1,7 @@
 """Refined committees: what they predict, where they go, what is refused."""
 
+import copy
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -401,8 +403,20 @@ def test_a_gate_comes_after(small, friedman):
     *_, Z, z = friedman
     gated = small.with_gate(NeighbourGate(), Z[:300], z[:300])
     assert gated.predict(Z[300:]).shape == (len(Z) - 300,)
+    assert hasattr(small, "summary")
+    assert not hasattr(gated, "summary")  # its errors are those without the gate
     with pytest.raises(ValueError, match="then call with_gate"):
         refine(gated, Z, z)
+
+
+def test_the_rows_that_leaves_were_fitted_to_are_recognised(friedman, regressor):
+    *_, Z, z = friedman
+    small = refine(regressor, Z[:300], z[:300], max_members=8)
+    for known in (small, copy.deepcopy(small)):
+        with pytest.raises(ValueError, match="trained on"):
+            prune(known, Z[:300], z[:300])
+        with pytest.raises(ValueError, match="trained on"):
+            known.with_gate(NeighbourGate(), Z[:300], z[:300])
 
 
 def test_training_rows_are_recognised(regressor, friedman, small):

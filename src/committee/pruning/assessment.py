@@ -1,7 +1,7 @@
 """Errors and costs of the committees of a path, and the summary; measured on first use.
 
 `prune` itself needs F and one fit of the combiner. Errors on held-out rows, bytes, seconds
-and the summary are computed here when they are asked for. Each row is predicted by
+and the summary are computed here on first access. Each row is predicted by
 committees that were chosen without it; see `committee.held_out`.
 """
 
@@ -16,7 +16,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from committee._typing import BoolArray, FloatArray, IntArray, Link, Member
+from committee._typing import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Link,
+    Member,
+    RandomState,
+)
 from committee.calibration import Calibration
 from committee.combiner_names import as_combiner
 from committee.combiners import Combiner, EPPruner
@@ -219,7 +226,7 @@ class Assessment:
 
     @cached_property
     def errors(self) -> tuple[FloatArray, FloatArray, str] | None:
-        """Cross-fitted errors at each step of the path; None without folds.
+        """Held-out errors at each step of the path; None without folds.
 
         Out of bag they are errors of members that all vote; see `FilledVotes`. All sizes
         are evaluated on the same rows, so that they can be compared.
@@ -409,6 +416,7 @@ def keep_few(
     oob: Oob,
     sample_weight: Any,
     scoring: str | None,
+    random_state: RandomState,
     verbose: bool,
 ) -> Any:
     """Return a copy of an unfitted committee, with the members that have a weight.
@@ -422,7 +430,9 @@ def keep_few(
     _check_calibration(made, roster)
     if roster.classes is not None:
         at_least_two(np.asarray(roster.classes))
-    combiner = EPPruner() if made.combiner is None else as_combiner(made.combiner)
+    combiner: Any = EPPruner()
+    if made.combiner is not None:
+        combiner = as_combiner(made.combiner, random_state)
     learn(made, ensemble, roster, X, combiner)
     data = kind_of_data(X, y)(ensemble, roster, made, oob, verbose, X, y, sample_weight)
     fitted = data.fit(clone(combiner))
@@ -433,7 +443,7 @@ def keep_few(
         fitted.member_names_ = roster.names
     small = Assessment(data, fitted, measure).assemble(fitted.weights_)
     if getattr(made, "calibration", None) == "vector":
-        _ = small.calibration_  # it changes decisions, and predict never fits
+        _ = small.calibration_  # it changes decisions, and `predict` must not fit it
     return small
 
 
@@ -441,9 +451,8 @@ def _check_calibration(made: Any, roster: Roster) -> None:
     """Raise ValueError for a vector with rounds of a booster, which have only a scale."""
     if roster.output == "scores" and getattr(made, "calibration", None) == "vector":
         raise ValueError(
-            'calibration="vector" is for members with probabilities, and these are the '
-            "rounds of a booster: their weights are scaled to the least log-loss, as "
-            'calibration="slope" has it.'
+            'calibration="vector" needs members with probabilities. Rounds of a booster '
+            'have scores: use calibration="slope".'
         )
 
 

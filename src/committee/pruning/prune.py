@@ -12,7 +12,7 @@ from committee.ensembles import roster_of
 from committee.pruning.assessment import keep_few
 from committee.pruning.pruned import recipe_of
 from committee.pruning.refine import refine as refine_trees
-from committee.pruning.refined_sizes import check_refinable
+from committee.pruning.refined_sizes import Limits, check_refinable, checked_limits
 from committee.pruning.seen_rows import Oob, check_oob
 
 
@@ -47,8 +47,8 @@ def prune(
     X : array-like, sparse matrix or frame of shape (N, n_features)
         Rows that the ensemble was not trained on, or its training rows with `oob`.
         Weights learned on rows that the members have memorised are of little use. All
-        rows of a Dask collection are weighed, chunk by chunk; the summary and
-        cross-fitted errors use about 10,000 of them.
+        rows of a Dask collection are weighed, chunk by chunk; the summary and held-out
+        errors use about 10,000 of them.
     y : array-like of shape (N,)
         Labels known to the ensemble, or numbers.
     combiner : combiner or str, default=None
@@ -60,7 +60,8 @@ def prune(
         committees). False: X and y are fresh rows; this is not checked. "auto": training
         rows that are recognised are used out of bag, with a warning. It raises ValueError
         if every member was trained on every row, or if the rows are a part of the
-        training rows or in another order. Trees recognise training rows by the counts in
+        training rows or in another order. Fewer than about 60 trees may not give
+        enough evidence of this. Trees recognise training rows by the counts in
         their leaves, committees by a digest, and members that memorise rows by their
         errors. Dask collections count as fresh rows.
     sample_weight : array-like of shape (N,), default=None
@@ -85,7 +86,7 @@ def prune(
     n_jobs : int, default=None
         Number of members that predict in parallel, now and in the committee.
     random_state : int, RandomState instance or None, default=None
-        Seed of the made-up rows of `refine`.
+        Seed of a combiner that is given by name, and of the made-up rows of `refine`.
     verbose : bool, default=False
         Show a progress bar on standard error.
 
@@ -124,6 +125,7 @@ def prune(
     """
     roster = roster_of(ensemble)
     check_method(calibration)
+    checked_limits(Limits(max_members), len(roster))
     if refine:
         check_refinable(ensemble, roster, X, y)
     recipe = recipe_of(
@@ -143,6 +145,7 @@ def prune(
         oob=check_oob(oob),
         sample_weight=sample_weight,
         scoring=scoring,
+        random_state=random_state,
         verbose=verbose,
     )
     if max_members is not None:

@@ -148,6 +148,7 @@ class _Pruned(BaseCommittee):
             oob=oob,
             sample_weight=s,
             scoring=self.scoring,
+            random_state=rng,
             verbose=bool(self.verbose),
         )
         small = self._limited(small, X, y, oob, s, rng)
@@ -286,8 +287,8 @@ class PrunedClassifier(_Pruned, CommitteeClassifier):
         Number of members that predict in parallel. Training uses `n_jobs` of the
         estimator.
     random_state : int, RandomState instance or None, default=None
-        Seed of the split. If not None, it also sets each `random_state` of the estimator
-        that is None.
+        Seed of the split, of a combiner given by name, and of `refine`. If not None, it
+        also sets each `random_state` of the estimator that is None.
     verbose : bool, default=False
         Show a progress bar on standard error.
     calibration : {"slope", "vector"} or None, default="slope"

@@ -62,7 +62,7 @@ class PruningData:
     Attributes
     ----------
     note : str
-        Warning for the user, once the rows were looked at.
+        Warning for the user; set when the rows are checked.
     timed_rows : array or frame
         At most 1,000 rows of X, once the rows were looked at.
     predicted : array of shape (N,) or None
@@ -90,7 +90,7 @@ class PruningData:
 
     @cached_property
     def votes(self) -> Votes:
-        """All rows, predicted by all members; X itself is given up for it."""
+        """All rows, predicted by all members; X is released afterwards."""
         return self._predicted(*self.__dict__.pop("given"))
 
     def fit(self, combiner: Combiner) -> Combiner:

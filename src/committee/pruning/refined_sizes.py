@@ -166,8 +166,8 @@ def check_trees(ensemble: Any, roster: Roster) -> FloatArray:
         raise ValueError(
             "Only the leaves of decision trees that are averaged can be refined: rounds "
             "of a booster correct each other and have seen all rows, and refitted on "
-            "fresh ones they were worse than a new booster of as many rounds. Train that "
-            "one, with a larger learning rate, or use prune."
+            "fresh ones they were worse than a new booster of as many rounds. Train a "
+            "new booster with fewer rounds and a larger learning rate, or use prune."
         )
     if not all(map(is_tree, roster.members)):
         others = sorted({type(m).__name__ for m in roster.members if not is_tree(m)})
@@ -195,7 +195,8 @@ def checked_limits(limits: Limits, n_members: int) -> Limits:
         counts = name in ("max_members", "max_leaves")
         kind: Any = Integral if counts else Real
         least = 1 if counts else 0
-        if value is not None and not (isinstance(value, kind) and value >= least):
+        valid = isinstance(value, kind) and not isinstance(value, bool)
+        if value is not None and not (valid and value >= least):
             what = "whole number" if counts else "number"
             raise ValueError(
                 f"{name} must be a {what}, {least} or more. Got {value!r}."
@@ -302,7 +303,7 @@ class _Search:
         if not self.found:
             raise ValueError(
                 f"No refined committee has as few as max_bytes={self.limits.max_bytes:,} "
-                "bytes: a tree has some 3,000 with a single leaf. Give more bytes."
+                "bytes: a tree with a single leaf takes about 3,000. Give more bytes."
             )
         best = 0
         if self.limits.tolerance is not None:
@@ -323,7 +324,7 @@ class _Search:
         most = max(size.n_members for size in self.sizes)
         return (
             f"No refined committee of at most {most:,} trees has an error within "
-            f"tolerance={self.limits.tolerance:g} of the whole ensemble: the least is "
-            f"{best.error:.4g} with {best.n_members:,} trees, that of the whole "
+            f"tolerance={self.limits.tolerance:g} of the whole ensemble. The smallest is "
+            f"{best.error:.4g} ({best.n_members:,} trees); the whole ensemble has "
             f"{whole:.4g}. Give a larger tolerance, or max_members for more trees."
         )

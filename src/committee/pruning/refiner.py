@@ -20,6 +20,7 @@ from committee._typing import BoolArray, FloatArray, IntArray, Member, RandomSta
 from committee.ensembles import Roster
 from committee.ensembles.member_features import OnColumns, bare_tree
 from committee.ensembles.roster import equal_weights
+from committee.ensembles.training_rows import digest
 from committee.ensembles.trees import class_values, with_values
 from committee.held_out import HeldOutPredictions, compared
 from committee.losses import Measure, decided, error_losses, measure_of
@@ -86,9 +87,8 @@ class Refiner:
         self.data, self.roster = data, data.roster
         X = data.given[0]
         self.votes = votes = data.votes  # checks the rows, and gives up X
-        self.X = as_tree_input(
-            data.roster.prepared(data.template._check_X(X, reset=False))
-        )
+        prepared = data.roster.prepared(data.template._check_X(X, reset=False))
+        self.X, self.digest = as_tree_input(prepared), digest(prepared)
         self.rng = check_random_state(random_state)
         self.y = np.asarray(votes.y, dtype=np.float64)[:, None]
         if self.of_classes:
@@ -328,6 +328,9 @@ def complete(refiner: Refiner, refined: Refined) -> Any:
         counted = after.counted if s is None else after.counted & (s > 0)
         made._held_out_rows = HeldOutResiduals.some(residual, refined.spread, counted)
     made.refined_ = True
+    made._digest = (
+        refiner.digest
+    )  # leaves no longer tell which rows they were fitted to
     return made
 
 

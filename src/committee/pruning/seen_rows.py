@@ -35,7 +35,7 @@ _BY_CHANCE, _ALL_BY_CHANCE = 0.01, 1e-6
 #: Squared error that is rounding, as a share of the variance of y.
 _EXACT = 1e-20
 
-_GO_ON = "oob=False uses them as they are."
+_GO_ON = "oob=False skips this check."
 _BY_HEART = (
     "The ensemble was trained on these rows. Its members have memorised them, so weights "
     "learned on them are of little use."

@@ -98,8 +98,8 @@ class Summary:
     """The ensemble before pruning and the committee after it.
 
     `print` shows the numbers to decide by: errors as they are to be expected on fresh
-    rows, bytes, time, and how many rows are decided in another way. `details()` has the
-    errors that pruning itself went by, which are too small.
+    rows, bytes, time, and how many predictions change. `details()` has the errors on the
+    rows that chose the members, which are too small.
 
     Attributes
     ----------
@@ -248,7 +248,7 @@ class Summary:
         return f"{shown}\n\n{text_table(rows, '>>>><')}"
 
     def details(self) -> str:
-        """Return the errors that pruning itself went by, and why they mislead.
+        """Return the errors on the rows that chose the members, and why they mislead.
 
         Returns
         -------
@@ -326,12 +326,12 @@ class Summary:
         rows = f"{self.n_rows:,} rows"
         if self.oob:
             return (
-                f"Errors to expect on fresh rows: each of {rows} was judged by members "
-                "that had\nneither been trained on it nor chosen by it."
+                f"Errors to expect on fresh rows: each of {rows} was predicted by "
+                "members\nthat were neither trained on it nor chosen by it."
             )
         return (
             f"Errors to expect on fresh rows, if no member was trained on these {rows}: "
-            "each\nwas judged by members that it had not chosen."
+            "each\nwas predicted by members that were chosen without it."
         )
 
 

@@ -109,7 +109,7 @@ class IntervalMixin(KeepsHeldOutRows):
         known = self._check_asked("predict_interval", coverage, method, INTERVALS)
         w = self.weights_  # type: ignore[attr-defined]
         R = known.unseen(w)[0] if method == "jackknife+" else known.residual
-        rank(len(R), coverage)  # too few rows are told of before any work
+        rank(len(R), coverage)  # raises for too few rows before any work
         return self._interval(X, coverage=float(coverage), method=method)
 
     @lazy_rows(tail=lambda model: (2,))
