@@ -37,6 +37,7 @@ from committee.members.base import (
     split_rows,
     take,
 )
+from committee.members.routing import checked_metadata
 from committee.members.training import (
     Configured,
     begin_on_chunks,
@@ -44,7 +45,6 @@ from committee.members.training import (
     run_on_chunks,
 )
 from committee.predictions import predict_all
-from committee.routing import checked_metadata
 
 
 class Facts(NamedTuple):

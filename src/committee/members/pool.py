@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self, Unpack
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from committee._typing import FloatArray, IntArray, Member, Output, RandomState
 from committee._validation import HasMethods, Interval, safe_indexing
@@ -25,6 +24,7 @@ from committee.members.base import (
     TrainingData,
     draw_seeds,
 )
+from committee.members.routing import params_of_split
 from committee.members.training import fit_member, run_parallel
 from committee.predictions import predict_one
 
@@ -41,7 +41,7 @@ def folds_of(cv: Any, data: TrainingData, rng: np.random.RandomState) -> list[Fo
         return _shuffled(int(cv), data, rng)
     pairs = cv
     if hasattr(cv, "split"):
-        pairs = cv.split(data.X, data.y, **_params_of_split(cv, data.fit_params))
+        pairs = cv.split(data.X, data.y, **params_of_split(cv, data.fit_params))
     folds = [(_row_numbers(a, data), _row_numbers(b, data)) for a, b in pairs]
     for i, (train, test) in enumerate(folds):
         if not len(train):
@@ -89,17 +89,6 @@ def _row_numbers(rows: Any, data: TrainingData) -> IntArray:
             f"{rows.min()} to {rows.max()}."
         )
     return np.unique(rows.astype(np.intp))
-
-
-def _params_of_split(splitter: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """Return the metadata that the splitter requests, such as groups."""
-    if not given:
-        return {}
-    to_split = MethodMapping().add(caller="fit", callee="split")
-    router = MetadataRouter(owner=splitter).add(
-        splitter=splitter, method_mapping=to_split
-    )
-    return dict(router.route_params(caller="fit", params=given).splitter.split)
 
 
 class Pool(Generator):

@@ -13,8 +13,12 @@ from sklearn.utils.parallel import delayed
 from committee._parallel import results_of
 from committee._typing import IntArray
 from committee.networks.early_stopping import STOP_CHUNK, MemberRows
-from committee.networks.layers import SeparateLayers, Tensor, initial_weights
-from committee.networks.shared_layers import SharedLayers
+from committee.networks.layers import (
+    SeparateLayers,
+    SharedLayers,
+    Tensor,
+    initial_weights,
+)
 from committee.networks.training import Interruption, Report, TrainingSettings, train
 from committee.networks.training_arrays import TrainingArrays
 

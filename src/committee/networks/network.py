@@ -18,14 +18,15 @@ from committee._typing import FloatArray, IntArray, RandomState
 from committee._validation import Interval, StrOptions
 from committee.networks.blocks import Block, TrainedNetwork, train_block
 from committee.networks.early_stopping import MemberRows, split_for_stopping
-from committee.networks.embeddings import (
+from committee.networks.layers import Layout
+from committee.networks.training import TrainingSettings
+from committee.networks.training_arrays import (
+    TrainingArrays,
     piecewise_linear,
     quantile_edges,
     relu_layer,
+    standardise,
 )
-from committee.networks.layers import Layout
-from committee.networks.training import TrainingSettings
-from committee.networks.training_arrays import TrainingArrays, standardise
 from committee.targets import ClassTargets, NumberTargets
 
 _AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
@@ -228,7 +229,7 @@ class NetworkRegressor(NumberTargets, Network):
         g.
     embedding : {"piecewise-linear"} or None, default=None
         Replace every column by up to `n_bins` numbers, one for each bin between
-        quantiles of the training rows: see `committee.networks.embeddings`.
+        quantiles of the training rows: see `committee.networks.training_arrays`.
     n_bins : int, default=8
         Maximum number of bins of a column.
     learning_rate : float, default=0.01

@@ -1,4 +1,4 @@
-"""Metadata routing of committees: to the members, and to the splitter of a Pool."""
+"""Metadata routing: to a committee's members, and to the splitter of a Pool."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from sklearn.utils.metadata_routing import (
     get_routing_for_object,
     process_routing,
 )
+from sklearn.utils.validation import has_fit_parameter
 
+from committee._typing import Member
 from committee._validation import routing_enabled
+from committee.ensembles.member_features import OnFeatures
 
 
 def router_of(committee: Any) -> MetadataRouter:
@@ -56,3 +59,38 @@ def checked_metadata(committee: Any, given: dict[str, Any]) -> dict[str, Any]:
 def _splitter(committee: Any) -> Any:
     """Return the splitter of the generator, or None."""
     return getattr(getattr(committee, "generator", None), "splitter", None)
+
+
+def params_of_fit(member: Member, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the metadata that the member requests for `fit`."""
+    return _requested(_innermost(member), "fit", given)
+
+
+def params_of_split(splitter: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the metadata that the splitter requests for `split`, such as groups."""
+    return _requested(splitter, "split", given)
+
+
+def _requested(taker: Any, method: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the metadata that an object requests for one of its methods."""
+    if not given:
+        return {}
+    mapping = MethodMapping().add(caller="fit", callee=method)
+    router = MetadataRouter(owner=taker).add(taker=taker, method_mapping=mapping)
+    return dict(router.route_params(caller="fit", params=given).taker[method])
+
+
+def takes_sample_weight(member: Member) -> bool:
+    """Return True if `fit` takes sample_weight, or with metadata routing requests it."""
+    member = _innermost(member)
+    if routing_enabled():
+        routing = get_routing_for_object(member)
+        return bool(routing.consumes("fit", ("sample_weight",)))
+    return bool(has_fit_parameter(member, "sample_weight"))
+
+
+def _innermost(member: Member) -> Member:
+    """Return the estimator inside wrappers that change features."""
+    while isinstance(member, OnFeatures):
+        member = member.estimator
+    return member
