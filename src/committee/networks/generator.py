@@ -127,7 +127,7 @@ class Networks(BatchedGenerator):
 
     @property
     def joint(self) -> bool:
-        """Whether members are trained jointly, on the same rows."""
+        """True if members are trained jointly, on the same rows."""
         return self.share is not None or self.coupling != 0.0
 
     def default_member(self, tree: Any) -> Member:
@@ -165,10 +165,9 @@ class Networks(BatchedGenerator):
             ]
             stopped = _interrupted(networks)
             if held_out:
-                F, mask = predict_held_out(
-                    *(members, [networks[i] for i in kept], [rows[i] for i in kept]),
-                    *(arrays, Z, data.empty_predictions()),
-                )
+                begun = [networks[i] for i in kept], [rows[i] for i in kept]
+                empty = data.empty_predictions()
+                F, mask = predict_held_out(members, *begun, arrays, Z, empty)
                 yield Generation(members, F, mask)
             else:
                 yield Generation(members)
@@ -220,13 +219,13 @@ class Networks(BatchedGenerator):
             return [
                 template.own_rows(counted, _random(root, m, _OF_ROWS)) for m in numbers
             ]
+        sampler = self._sampler()
         # The first seeds are the same for any number of members.
-        seeds = (
-            np.random.SeedSequence(root).generate_state(self.n_seeds()).astype(np.intp)
-        )
+        of_rows = np.random.SeedSequence(root)
+        seeds = of_rows.generate_state(sampler.n_seeds()).astype(np.intp)
         found = []
         for m in numbers:
-            sample = self.sample(int(m), data, seeds)
+            sample = sampler.sample(int(m), data, seeds)
             train, left_out = _train_and_left_out(sample, counted)
             random = _random(root, m, _OF_ROWS)
             stop = stopping_sample(left_out, len(train), random)
@@ -285,15 +284,6 @@ class Networks(BatchedGenerator):
             return Bagging(self.n_members)
         kind = CrossSplits if self.data == "cross-splits" else MiniBatches
         return kind(self.n_splits, -(-self.n_members // self.n_splits))
-
-    def sample(self, member: int, data: TrainingData, seeds: IntArray) -> Sample:
-        """Return the rows of one member, if `data` is not "all"."""
-        sample: Sample = self._sampler().sample(member, data, seeds)
-        return sample
-
-    def n_seeds(self) -> int:
-        """Return the number of seeds that `sample` needs."""
-        return int(self._sampler().n_seeds())
 
     @available_if(  # type: ignore[untyped-decorator]
         lambda self: self.data in ("bagging", "mini-batches") and not self.joint

@@ -1,4 +1,4 @@
-"""M networks at once: where their weights lie, their outputs and their gradients."""
+"""M networks at once: the layout of their weights, their outputs and their gradients."""
 
 from __future__ import annotations
 
@@ -94,7 +94,67 @@ class Buffers:
         return flat[:size].reshape(shape)
 
 
-class SeparateLayers:
+def drop(
+    h: Tensor, kept: Tensor, p: float, randoms: Sequence[np.random.Generator]
+) -> Tensor:
+    """Set units to zero with probability p, and scale the others by 1 / (1 - p).
+
+    Returns `kept`, filled with the factors of h. Every member draws 16 bits for a unit,
+    so p is rounded to 16 bits.
+    """
+    n = int(np.prod(h.shape[1:]))
+    for row, random in zip(kept, randoms, strict=True):
+        drawn = np.frombuffer(random.bytes(2 * n), dtype=np.uint16)
+        row[...] = drawn.reshape(row.shape) >= round(p * _LEVELS)
+    kept *= 1.0 / (1.0 - p)
+    h *= kept
+    return kept
+
+
+class _Layers:
+    """Activation and dropout of hidden layers, and the memory of a training step."""
+
+    def __init__(
+        self, layout: Layout, activation: Activation, dropout: float, dtype: Any
+    ) -> None:
+        self.layout = layout
+        self.activation = activation
+        self.dropout = dropout
+        self.buffers = Buffers(dtype)
+        #: Factors of dropout in each hidden layer of the last step; empty without.
+        self.kept: list[Tensor] = []
+
+    def _activate(
+        self, h: Tensor, randoms: Sequence[np.random.Generator] | None
+    ) -> None:
+        """Replace h by g(h) in the next hidden layer, and drop units if `randoms`."""
+        if self.activation == "relu":
+            # With an array of zeros NumPy takes a quarter of the time that a scalar takes.
+            rows = h.reshape(len(h), -1)
+            np.maximum(rows, self.buffers.zeros((1, rows.shape[1])), out=rows)
+        else:
+            np.tanh(h, out=h)
+        if randoms is not None and self.dropout:
+            kept = self.buffers.take(f"kept{len(self.kept)}", h.shape)
+            self.kept.append(drop(h, kept, self.dropout, randoms))
+
+    def _multiply_by_slope(self, back: Tensor, h: Tensor, layer: int) -> None:
+        """Multiply `back` by g' of a hidden layer, from its h = g(z); overwrites h."""
+        if self.kept:
+            back *= self.kept[layer]
+        if self.activation == "relu":
+            on = self.buffers.take("on", h.shape, np.bool_)
+            np.greater(h, 0.0, out=on)
+            back *= on
+            return
+        if self.kept:  # undo the scaling; dropped units are zero in `back`
+            h *= 1.0 - self.dropout
+        h *= h
+        np.subtract(1.0, h, out=h)
+        back *= h
+
+
+class SeparateLayers(_Layers):
     """M networks of one layout, each with its own weights.
 
         h_0 = x,   h_l = g(h_{l-1} W_l + b_l),   f = h_{L-1} W_L + b_L
@@ -120,10 +180,7 @@ class SeparateLayers:
         activation: Activation,
         dropout: float = 0.0,
     ) -> None:
-        self.layout = layout
-        self.activation = activation
-        self.dropout = dropout
-        self.buffers = Buffers(theta.dtype)
+        super().__init__(layout, activation, dropout, theta.dtype)
         self._hold(theta)
 
     @property
@@ -159,7 +216,7 @@ class SeparateLayers:
         given.
         """
         self.inputs = [X]
-        self.kept: list[Tensor] = []
+        self.kept = []
         last = len(self.W) - 1
         for i, W in enumerate(self.W):
             a = self.inputs[-1]
@@ -169,10 +226,7 @@ class SeparateLayers:
             if i:
                 h += W[:, -1:]
             if i < last:
-                activate(h, self.activation, self.buffers)
-                if randoms is not None and self.dropout:
-                    kept = self.buffers.take(f"kept{i}", h.shape)
-                    self.kept.append(drop(h, kept, self.dropout, randoms))
+                self._activate(h, randoms)
                 self.inputs.append(h)
         return h
 
@@ -192,13 +246,12 @@ class SeparateLayers:
             W_t = W[:, :-1].swapaxes(1, 2)
             # An outer product is faster than BLAS with one column.
             (np.multiply if D.shape[2] == 1 else np.matmul)(D, W_t, out=back)
-            kept = self.kept[i - 1] if self.kept else None
-            slope(back, a, self.activation, kept, self.dropout, self.buffers)
+            self._multiply_by_slope(back, a, i - 1)
             D = back
         return self.gradient
 
 
-class SharedLayers:
+class SharedLayers(_Layers):
     """M networks that share the weights of their hidden layers (Wen, Tran, Ba 2020).
 
         h_k = g(((x * r_k) W) * s_k + b_k),     f_k = h_k V_k + c_k
@@ -226,11 +279,8 @@ class SharedLayers:
         dropout: float = 0.0,
         dtype: Any = np.float32,
     ) -> None:
-        self.layout = layout
-        self.activation = activation
-        self.dropout = dropout
+        super().__init__(layout, activation, dropout, dtype)
         self.n_members = len(randoms)
-        self.buffers = Buffers(dtype)
         self._parts = self._places()
         size = max(place.stop for place, _ in self._parts.values())
         self.theta = np.zeros((1, size), dtype)
@@ -305,7 +355,7 @@ class SharedLayers:
         """Return the outputs, (M, B, out), of X (1, B, in + 1)."""
         h, P, M = X[:, :, :-1], self.P, self.n_members
         self.steps: list[tuple[Tensor, Tensor, Tensor]] = []
-        self.kept: list[Tensor] = []
+        self.kept = []
         for i in range(self._n_hidden):
             W = P[f"W{i}"]
             u = self.buffers.take(f"u{i}", (M, h.shape[1], W.shape[0]))
@@ -316,10 +366,7 @@ class SharedLayers:
             h = self.buffers.take(f"h{i}", z.shape)
             np.multiply(z, P[f"s{i}"], out=h)
             h += P[f"b{i}"]
-            activate(h, self.activation, self.buffers)
-            if randoms is not None and self.dropout:
-                kept = self.buffers.take(f"kept{i}", h.shape)
-                self.kept.append(drop(h, kept, self.dropout, randoms))
+            self._activate(h, randoms)
         self.last = h
         out = self.buffers.take("out", (M, h.shape[1], P["V"].shape[2]))
         np.matmul(h, P["V"], out=out)
@@ -334,8 +381,7 @@ class SharedLayers:
         back = self.buffers.take("back", (self.n_members, *h.shape[1:]))
         np.matmul(D, P["V"].swapaxes(1, 2), out=back)
         for i in range(self._n_hidden - 1, -1, -1):
-            kept = self.kept[i] if self.kept else None
-            slope(back, h, self.activation, kept, self.dropout, self.buffers)
+            self._multiply_by_slope(back, h, i)
             h, u, z = self.steps[i]
             W = P[f"W{i}"]
             np.sum(back, axis=1, keepdims=True, out=G[f"b{i}"])
@@ -351,53 +397,3 @@ class SharedLayers:
             if i:
                 np.multiply(u, P[f"r{i}"], out=back)
         return self.gradient
-
-
-def activate(h: Tensor, activation: Activation, buffers: Buffers) -> None:
-    """Replace h by g(h)."""
-    if activation == "relu":
-        # With an array of zeros NumPy takes a quarter of the time that a scalar takes.
-        rows = h.reshape(len(h), -1)
-        np.maximum(rows, buffers.zeros((1, rows.shape[1])), out=rows)
-    else:
-        np.tanh(h, out=h)
-
-
-def drop(
-    h: Tensor, kept: Tensor, p: float, randoms: Sequence[np.random.Generator]
-) -> Tensor:
-    """Set units to zero with probability p, and scale the others by 1 / (1 - p).
-
-    Returns `kept`, filled with the factors of h. Every member draws 16 bits for a unit,
-    so p is rounded to 16 bits.
-    """
-    n = int(np.prod(h.shape[1:]))
-    for row, random in zip(kept, randoms, strict=True):
-        drawn = np.frombuffer(random.bytes(2 * n), dtype=np.uint16)
-        row[...] = drawn.reshape(row.shape) >= round(p * _LEVELS)
-    kept *= 1.0 / (1.0 - p)
-    h *= kept
-    return kept
-
-
-def slope(
-    back: Tensor,
-    h: Tensor,
-    activation: Activation,
-    kept: Tensor | None,
-    p: float,
-    buffers: Buffers,
-) -> None:
-    """Multiply `back` by g', computed from the value h = g(z); overwrites h."""
-    if kept is not None:
-        back *= kept
-    if activation == "relu":
-        on = buffers.take("on", h.shape, np.bool_)
-        np.greater(h, 0.0, out=on)
-        back *= on
-        return
-    if kept is not None:  # undo the scaling; dropped units are zero in `back`
-        h *= 1.0 - p
-    h *= h
-    np.subtract(1.0, h, out=h)
-    back *= h

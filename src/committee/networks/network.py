@@ -205,7 +205,24 @@ class Network(BaseEstimator):
             If there is an embedding, and `activation` is not "relu".
         """
         check_is_fitted(self, "coefs_")
-        return _as_mlp(self)
+        coefs, intercepts = list(self.coefs_), list(self.intercepts_)
+        if self.edges_ is not None:
+            coefs, intercepts = _with_embedding(self, coefs, intercepts)
+        hidden = tuple(W.shape[1] for W in coefs[:-1])
+        options = {"hidden_layer_sizes": hidden, "activation": self.activation}
+        if not is_classifier(self):
+            return _holding(
+                MLPRegressor(**options), self, coefs, intercepts, "identity"
+            )
+        model = MLPClassifier(**options)
+        model.classes_ = self.classes_
+        model._label_binarizer = LabelBinarizer().fit(self.classes_)
+        if len(self.classes_) > 2:
+            return _holding(model, self, coefs, intercepts, "softmax")
+        # One output for two classes: the difference of ours.
+        coefs[-1] = coefs[-1][:, 1:] - coefs[-1][:, :1]
+        intercepts[-1] = intercepts[-1][1:] - intercepts[-1][:1]
+        return _holding(model, self, coefs, intercepts, "logistic")
 
     _as_native = to_sklearn
 
@@ -305,28 +322,6 @@ class NetworkClassifier(ClassTargets, Network):
         """Return the softmax of the outputs (N, K)."""
         p: FloatArray = softmax(scores, axis=1)
         return p
-
-
-def _as_mlp(network: Any) -> Any:
-    """Return an `MLPRegressor` or `MLPClassifier` with the weights of a network.
-
-    `MLPClassifier` has one output for two classes: the difference of our two.
-    """
-    coefs, intercepts = list(network.coefs_), list(network.intercepts_)
-    if network.edges_ is not None:
-        coefs, intercepts = _with_embedding(network, coefs, intercepts)
-    hidden = tuple(W.shape[1] for W in coefs[:-1])
-    options = {"hidden_layer_sizes": hidden, "activation": network.activation}
-    if not is_classifier(network):
-        return _holding(MLPRegressor(**options), network, coefs, intercepts, "identity")
-    model = MLPClassifier(**options)
-    model.classes_ = network.classes_
-    model._label_binarizer = LabelBinarizer().fit(network.classes_)
-    if len(network.classes_) > 2:
-        return _holding(model, network, coefs, intercepts, "softmax")
-    coefs[-1] = coefs[-1][:, 1:] - coefs[-1][:, :1]
-    intercepts[-1] = intercepts[-1][1:] - intercepts[-1][:1]
-    return _holding(model, network, coefs, intercepts, "logistic")
 
 
 def _with_embedding(
