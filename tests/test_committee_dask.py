@@ -407,7 +407,7 @@ def test_rows_that_do_not_belong_together():
         regressor().fit(unknown, da.from_array(y, ((49, 0, 40, 31),)))
     with pytest.raises(ValueError, match="call compute_chunk_sizes"):
         regressor().fit(unknown, y)
-    with pytest.raises(ValueError, match="but X is not: hand in X as one too"):
+    with pytest.raises(ValueError, match="but X is not: pass X as one too"):
         regressor().fit(X, y_chunks)
     with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
         regressor().fit(y_chunks, y_chunks)

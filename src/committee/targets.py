@@ -19,7 +19,7 @@ _MISSING = {"NoneType", "NAType", "NaTType"}
 
 
 def require_y(estimator: BaseEstimator, y: Any) -> None:
-    """Raise ValueError if there are no targets."""
+    """Raise ValueError if y is None."""
     if y is None:
         raise ValueError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but "
@@ -78,9 +78,10 @@ def _target_axes(model: Any) -> tuple[int, ...]:
 
 
 class _Targets(ScoreMixin):
-    """Steps that estimators of classes and of numbers share.
+    """Training steps of estimators of classes and of numbers.
 
-    A subclass, or the class after this one in the order of bases, has the methods below. All get rows in memory.
+    A subclass, or a later class in its order of bases, has the methods below, which take
+    rows in memory.
     """
 
     #: y -> y as an array; it raises ValueError for y of the wrong kind.
@@ -94,8 +95,21 @@ class _Targets(ScoreMixin):
     #: X -> scores of the rows, (N, K) of classes or (N, T) of targets.
     _scores: Callable[[Any], FloatArray]
 
-    def _fit_checked(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        """Check rows and weights, store the classes, and train."""
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features)
+        y : array-like of shape (N,)
+            Numbers, or labels of any type.
+        sample_weight : array-like of shape (N,), default=None
+
+        Returns
+        -------
+        self
+        """
         require_y(self, y)
         X = self._check_X(X, reset=True)
         y, n_classes = self._encoded(y)
@@ -130,23 +144,6 @@ class ClassTargets(_Targets, ClassifierMixin):
         """Return class codes (N,) of the scores (N, K)."""
         codes: IntArray = scores.argmax(axis=1)
         return codes
-
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, n_features)
-        y : array-like of shape (N,)
-            Labels of any type.
-        sample_weight : array-like of shape (N,), default=None
-
-        Returns
-        -------
-        self
-        """
-        return self._fit_checked(X, y, sample_weight)
 
     @lazy_rows(tail=_class_axes)
     def predict_proba(self, X: Any) -> FloatArray:
@@ -198,22 +195,6 @@ class NumberTargets(_Targets, RegressorMixin):
     def _encoded(self, y: Any) -> tuple[FloatArray, None]:
         """Return y (N,) as numbers, and no classes."""
         return self._check_y(y), None
-
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, n_features)
-        y : array-like of shape (N,)
-        sample_weight : array-like of shape (N,), default=None
-
-        Returns
-        -------
-        self
-        """
-        return self._fit_checked(X, y, sample_weight)
 
     @lazy_rows(tail=_target_axes)
     def predict(self, X: Any) -> FloatArray:

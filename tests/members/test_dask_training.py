@@ -288,7 +288,7 @@ def test_chunks_of_unknown_sizes_must_be_equal():
 
 
 def test_X_must_be_a_collection_too():
-    with pytest.raises(ValueError, match="but X is not: hand in X as one too"):
+    with pytest.raises(ValueError, match="but X is not: pass X as one too"):
         chunked_data(
             X,
             da.from_array(Y, 4),

@@ -17,9 +17,9 @@ from weakref import WeakSet
 
 #: Sums that are added by one task.
 _FAN_IN = 8
-#: Seconds between two looks at the workers while results are awaited.
+#: Seconds between two checks of the workers while results are awaited.
 _LOOK_EVERY = 5.0
-#: Seconds without a worker after which a cluster is given up.
+#: Seconds without a worker after which an error is raised.
 _PATIENCE = 300.0
 
 #: Clients that have had workers. Others may be queuing for their first ones.
@@ -29,8 +29,8 @@ _served: WeakSet[Any] = WeakSet()
 class Chunks:
     """Delayed values, one for each chunk; None for a chunk without rows.
 
-    A worker that is lost takes its values with it; Dask makes them again from what
-    they were made of, by the same functions, and so to the last digit.
+    If a worker is lost, Dask computes its values again from the same inputs by the same
+    functions, so they are equal to the last digit.
 
     >>> import pytest
     >>> dask = pytest.importorskip("dask")
@@ -50,8 +50,8 @@ class Chunks:
     def map(self, function: Callable[..., Any], *args: Any) -> Chunks:
         """Return function(v_c, *args) for each chunk, not yet computed.
 
-        Of `args`, other `Chunks` give each call the value of its chunk; anything else
-        is sent once and shared by all calls.
+        For `args` that are `Chunks`, each call gets the value of its chunk. Other
+        arguments are sent once and shared by all calls.
         """
         columns = [
             arg.parts if isinstance(arg, Chunks) else [shared(arg)] * len(self)
@@ -63,8 +63,8 @@ class Chunks:
     def kept(self, *, verbose: bool = False) -> Chunks:
         """Start computing the values, which then stay on their workers.
 
-        Dask's threads end their work here, with a progress bar if `verbose`; that of a
-        cluster only begins.
+        With Dask's threads the values are computed before this returns, with a progress
+        bar if `verbose`; on a cluster the computation only starts.
         """
         from dask import persist
         from dask.diagnostics import ProgressBar
@@ -182,9 +182,10 @@ def _computed(*parts: Any) -> Any:
 
 @contextmanager
 def _scheduler() -> Iterator[None]:
-    """Turn the errors of a lost scheduler into one sentence.
+    """Raise one RuntimeError for all errors of a lost scheduler.
 
-    A graph may hold a large value: once, and so that no lost worker takes it along.
+    Warnings about large graphs are silenced: a large value is in the graph once, and must
+    be, so that it is not lost with a worker.
     """
     try:
         with warnings.catch_warnings():
@@ -194,14 +195,14 @@ def _scheduler() -> Iterator[None]:
         if _is_loss(error):
             raise RuntimeError(
                 "The Dask scheduler went away before the work was done. Connect to a "
-                "new one and fit again; EPPruner and ARDPruner with checkpoint=PATH go "
-                "on from their last sweep."
+                "new one and fit again; EPPruner and ARDPruner with checkpoint=PATH "
+                "continue from their last sweep."
             ) from error
         raise
 
 
 def _is_loss(error: Exception) -> bool:
-    """Whether the error means a lost scheduler, rather than lost tasks."""
+    """Return True if the error means a lost scheduler, rather than lost tasks."""
     names = {kind.__name__ for kind in type(error).__mro__}
     lost = {"CommClosedError", "CancelledError", "FutureCancelledError"}
     text = str(error).lower()
@@ -210,11 +211,11 @@ def _is_loss(error: Exception) -> bool:
 
 
 def current_client() -> Any:
-    """Return the client that Dask computes with, None for threads or processes."""
+    """Return the client that Dask computes with; None for threads or processes."""
     from dask.base import get_scheduler
 
     client = getattr(get_scheduler(), "__self__", None)
-    # An asynchronous client cannot answer here.
+    # An asynchronous client cannot be used here.
     known = hasattr(client, "ncores") and not getattr(client, "asynchronous", True)
     return client if known else None
 
@@ -235,12 +236,12 @@ def watched_client() -> Any:
 
 
 def wait_for_workers_too(client: Any, futures: list[Any]) -> None:
-    """Wait for results, and make sure that there are workers to compute them.
+    """Wait for results, and restart missing workers of a local cluster.
 
-    A local cluster closes a worker for good if it is not there 15 s after it was lost,
-    be it still starting or lost again meanwhile (`distributed.deploy.lost-worker-timeout`).
-    Where that was the last one, the results would never come; where there are others,
-    they would be slow from then on.
+    A local cluster closes a worker for good if it is not back 15 s after it was lost
+    (`distributed.deploy.lost-worker-timeout`). If it was the last worker, the results
+    would never come; if there are others, they would take longer. Raise RuntimeError if
+    there has been no worker for `_PATIENCE` seconds.
     """
     from distributed import wait
 

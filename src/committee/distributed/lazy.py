@@ -43,9 +43,10 @@ def lazy_rows(
     that is sent once to every worker. Number and names of the columns are checked at the
     call, values with their block. `tail` and `dtype` are functions of a fitted model: the
     shape of the result behind the rows, and its data type. If the model has a method
-    `for_blocks`, its result is sent instead; of `Chunks`, each block gets its own value.
-    With `check=False`, for models that are not our estimators, the model is sent as it is
-    and nothing is checked at the call.
+    `for_blocks`, its result is sent instead; if that is `Chunks`, each block gets its
+    own value.
+    With `check=False`, for estimators of other libraries, the model is sent unchanged and
+    nothing is checked at the call.
 
     >>> import pytest
     >>> da = pytest.importorskip("dask.array")

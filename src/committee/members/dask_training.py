@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
@@ -53,7 +53,7 @@ class Facts(NamedTuple):
     n_rows: int
     #: Classes of its rows; None for regression.
     labels: Any
-    #: Whether some row has a positive weight.
+    #: True if some row has a positive weight.
     counts: bool
 
 
@@ -69,7 +69,7 @@ class ChunkedData:
     facts: list[Facts]
     #: The classes of all chunks, (K,) and sorted; None for regression.
     labels: Any
-    #: Whether rows have weights.
+    #: True if rows have weights.
     weighted: bool
 
     in_memory: ClassVar[bool] = False
@@ -156,7 +156,7 @@ def chunked_data(
     """Return the rows of Dask collections, after one pass over the targets.
 
     `check_X` and `check_y` return a checked block, or raise ValueError;
-    `classes` is whether y holds labels.
+    `classes` is True if y holds labels.
     """
     columns = row_chunks(X=X, y=y, sample_weight=sample_weight)
     s, blocks = columns["sample_weight"], columns["X"]
@@ -282,9 +282,9 @@ def generate_members(
             random_state=random_state,
             verbose=verbose,
         )
-    rows = data
-    if not (weigh_on is None or isinstance(weigh_on, str)):
-        data, rows = split_off(data, weigh_on, random_state)
+    rows, fraction = data, _fraction(weigh_on)
+    if fraction is not None:
+        data, rows = split_off(data, fraction, random_state)
     generation = generator.generate(
         estimator,
         data,
@@ -296,6 +296,11 @@ def generate_members(
     if generation.rows is not None:
         rows = take(rows, generation.rows)
     return generation, rows
+
+
+def _fraction(weigh_on: str | float | None) -> float | None:
+    """Return the fraction of the rows to split off, or None."""
+    return None if isinstance(weigh_on, str) else weigh_on
 
 
 def generate_in_chunks(
@@ -312,15 +317,14 @@ def generate_in_chunks(
     With one chunk, members equal those of `generator.generate`. F, the mask, the targets
     and the row weights are lazy Dask arrays; X is None.
     """
-    cut = None
-    if not (weigh_on is None or isinstance(weigh_on, str)):
-        cut = _cut(rows, weigh_on, random_state)
-    assignment = _assigned(generator, rows, weigh_on, random_state)
+    fraction = _fraction(weigh_on)
+    cut = None if fraction is None else _cut(rows, fraction, random_state)
+    assignment = _assigned(generator, rows, fraction, random_state)
     data = rows.data if cut is None else rows.data.map(_to_train, cut)
     chunks = Chunks([data.parts[c] for c in assignment.chunk])
     begun = begin_on_chunks(_fit, estimator, chunks, assignment, verbose=verbose)
     results = run_on_chunks(begun, label="training", verbose=verbose)
-    members = [member for (member,) in results]
+    members = _members(results)
     to_weigh_on = _to_weigh_on(rows, cut)
     if weigh_on is None:
         return Generation(members), to_weigh_on
@@ -356,18 +360,18 @@ def assigned_chunks(sizes: IntArray, n_members: int) -> IntArray:
 def _assigned(
     generator: Any,
     rows: ChunkedData,
-    weigh_on: str | float | None,
+    fraction: float | None,
     rng: np.random.RandomState,
 ) -> Assignment:
     """Assign the members to chunks, and draw all seeds."""
     generator._validate_params()
     counted = np.array([fact.counts for fact in rows.facts])
     sizes = np.where(counted, rows.sizes, 0)
-    if not (weigh_on is None or isinstance(weigh_on, str)):
-        sizes = sizes - np.ceil(weigh_on * sizes).astype(np.intp)
+    if fraction is not None:
+        sizes = sizes - np.ceil(fraction * sizes).astype(np.intp)
         if not sizes.any():
             raise ValueError(
-                f"weigh_on={weigh_on:g} leaves nothing to train on in any of the "
+                f"weigh_on={fraction:g} leaves nothing to train on in any of the "
                 f"{len(sizes)} chunks: make larger partitions."
             )
     chunk = assigned_chunks(sizes, generator.n_members)
@@ -413,7 +417,7 @@ def _fit(
         return (fit_member(estimator, data, sample, int(assignment.seeds[member])),)
 
 
-def _members(results: list[tuple[Member]]) -> list[Member]:
+def _members(results: Iterable[tuple[Member]]) -> list[Member]:
     return [member for (member,) in results]
 
 

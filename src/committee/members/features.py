@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from committee._typing import Member
-from committee._validation import Interval
+from committee._validation import AT_LEAST_ONE, Interval
 from committee.ensembles.member_features import OnColumns, Rotated
 from committee.members.base import (
     BatchedGenerator,
@@ -20,8 +20,6 @@ from committee.members.base import (
     TrainingData,
 )
 from committee.members.pool import cross_fitted_batches
-
-_AT_LEAST_ONE = [Interval(Integral, 1, None, closed="left")]
 
 
 class _OtherFeatures(BatchedGenerator):
@@ -82,9 +80,9 @@ class RandomSubspaces(_OtherFeatures):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_members": _AT_LEAST_ONE,
+        "n_members": [AT_LEAST_ONE],
         "max_features": [
-            Interval(Integral, 1, None, closed="left"),
+            AT_LEAST_ONE,
             Interval(Real, 0, 1, closed="right"),
         ],
     }
@@ -143,8 +141,8 @@ class Rotations(_OtherFeatures):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_members": _AT_LEAST_ONE,
-        "group_size": _AT_LEAST_ONE,
+        "n_members": [AT_LEAST_ONE],
+        "group_size": [AT_LEAST_ONE],
     }
 
     def __init__(self, n_members: int = 100, *, group_size: int = 3) -> None:

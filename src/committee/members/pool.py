@@ -12,7 +12,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import check_array, check_random_state
 
 from committee._typing import FloatArray, IntArray, Member, Output, RandomState
-from committee._validation import HasMethods, Interval, safe_indexing
+from committee._validation import AT_LEAST_ONE, HasMethods, Interval, safe_indexing
 from committee.ensembles.member_features import OnFeatures
 from committee.ensembles.roster import names_of
 from committee.members.base import (
@@ -189,15 +189,13 @@ class Pool(Generator):
             )
         if not self.estimators:
             raise ValueError("The 'estimators' of a Pool must not be empty.")
-        names = self.names
-        generation = cross_fitted(
-            self.members,
-            data,
-            cv=self.n_splits if self.cv is None else self.cv,
-            output=self.output,
-            **options,
-        )
-        return replace(generation, names=names)
+        rng = check_random_state(options.pop("random_state", None))
+        seeds = draw_seeds(rng, self.n_members)
+        cv = self.n_splits if self.cv is None else self.cv
+        folds = folds_of(cv, data, rng) if options.pop("held_out", True) else []
+        how: dict[str, Any] = {**options, "output": self.output, "keep_seeds": True}
+        generation = cross_fitted(self.members, data, seeds, folds, **how)
+        return replace(generation, names=self.names)
 
 
 class RandomInits(BatchedGenerator):
@@ -227,7 +225,7 @@ class RandomInits(BatchedGenerator):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_members": [Interval(Integral, 1, None, closed="left")],
+        "n_members": [AT_LEAST_ONE],
         "noise": [Interval(Real, 0, None, closed="left")],
     }
 
@@ -284,69 +282,40 @@ def cross_fitted_batches(
     *,
     size: int,
     output: Output,
+    held_out: bool = True,
     random_state: RandomState = None,
     **options: Any,
 ) -> Iterator[Generation]:
     """Yield `cross_fitted` members, `size` at a time, with the same five folds."""
     random = check_random_state(random_state)
     seeds = draw_seeds(random, len(estimators))
-    folds: list[Fold] = []
-    if options.get("held_out", True):
-        folds = folds_of(max(2, min(5, len(data))), data, random)
+    n_folds = max(2, min(5, len(data)))
+    folds = folds_of(n_folds, data, random) if held_out else []
     for start in range(0, len(estimators), size):
         some = slice(start, start + size)
-        yield _cross_fitted(
-            estimators[some],
-            data,
-            seeds[some],
-            folds,
-            output=output,
-            keep_seeds=False,
-            **options,
-        )
+        few = estimators[some]
+        yield cross_fitted(few, data, seeds[some], folds, output=output, **options)
 
 
 def cross_fitted(
-    estimators: Sequence[Member],
-    data: TrainingData,
-    *,
-    cv: Any,
-    output: Output,
-    held_out: bool = True,
-    n_jobs: int | None = None,
-    random_state: RandomState = None,
-    verbose: bool = False,
-) -> Generation:
-    """Fit every estimator on all rows, and make F by clones, fold by fold.
-
-        F[n, m] = prediction of row n by a clone of m trained without n's fold
-
-    Folds are the same for all members: see `folds_of`. Predictions of a row that several
-    folds test are averaged; rows that no fold tests are not in F. The mask is None,
-    because all of F is held out. Seeds set on estimators are kept.
-    """
-    rng = check_random_state(random_state)
-    seeds = draw_seeds(rng, len(estimators))
-    folds = folds_of(cv, data, rng) if held_out else []
-    how: Any = {"output": output, "keep_seeds": True, "held_out": held_out}
-    return _cross_fitted(
-        estimators, data, seeds, folds, n_jobs=n_jobs, verbose=verbose, **how
-    )
-
-
-def _cross_fitted(
     estimators: Sequence[Member],
     data: TrainingData,
     seeds: IntArray,
     folds: list[Fold],
     *,
     output: Output,
-    keep_seeds: bool,
-    held_out: bool = True,
+    keep_seeds: bool = False,
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> Generation:
-    """Fit every estimator with its seed: on all rows, and without each fold."""
+    """Fit every estimator on all rows, and make F by clones, fold by fold.
+
+        F[n, m] = prediction of row n by a clone of m trained without n's fold
+
+    Predictions of a row that several folds test are averaged; rows that no fold tests
+    are not in F. The mask is None, because all of F is held out. Without folds, F is
+    None. With `keep_seeds`, seeds set on estimators are kept.
+    """
     jobs = (
         (_fit_and_cross_fit, estimator, data, folds, int(seed), output, keep_seeds)
         for estimator, seed in zip(estimators, seeds, strict=True)
@@ -358,7 +327,7 @@ def _cross_fitted(
     ):
         members.append(member)
         slabs.append(P)
-    if not held_out:
+    if not folds:
         return Generation(members)
     F = np.moveaxis(np.stack(slabs), 0, 1)
     times = times_tested(folds, len(data))

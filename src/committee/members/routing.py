@@ -31,10 +31,10 @@ def router_of(committee: Any) -> MetadataRouter:
 
 
 def checked_metadata(committee: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """Return the further arguments of `fit`; raise for any that nothing requests.
+    """Return the metadata given to `fit`; raise TypeError if nothing requests it.
 
-    Groups reach a splitter that asks for them without routing too, as they do in
-    scikit-learn's searches.
+    As in scikit-learn's searches, `groups` are passed to a splitter that requests them
+    even if metadata routing is disabled.
     """
     if not given:
         return {}
@@ -46,7 +46,7 @@ def checked_metadata(committee: Any, given: dict[str, Any]) -> dict[str, Any]:
         if asks.consumes("split", ["groups"]):
             return given
         raise TypeError(
-            "fit() got groups, and nothing that splits by them: take "
+            "fit() got groups, but no splitter that takes them: set "
             "generator=Pool(..., cv=GroupKFold()) or another splitter that does."
         )
     raise TypeError(

@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 
 from committee._progress import bar_with_text
 from committee._typing import BoolArray, FloatArray, IntArray, Member, RandomState
-from committee._validation import Interval, StrOptions
+from committee._validation import AT_LEAST_ONE, Interval, StrOptions
 from committee.members.base import (
     BatchedGenerator,
     Generation,
@@ -100,12 +100,12 @@ class Networks(BatchedGenerator):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_members": [Interval(Integral, 1, None, closed="left")],
+        "n_members": [AT_LEAST_ONE],
         "data": [StrOptions({"all", "bagging", "cross-splits", "mini-batches"})],
         "n_splits": [Interval(Integral, 2, None, closed="left")],
         "share": [StrOptions({"adapters"}), None],
         "coupling": [Interval(Real, -1, None, closed="left")],
-        "max_bytes": [Interval(Integral, 1, None, closed="left")],
+        "max_bytes": [AT_LEAST_ONE],
     }
 
     def __init__(

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from committee._typing import FloatArray, IntArray, RandomState
-from committee._validation import Interval, StrOptions
+from committee._validation import AT_LEAST_ONE, Interval, StrOptions
 from committee.networks.blocks import Block, TrainedNetwork, train_block
 from committee.networks.early_stopping import MemberRows, split_for_stopping
 from committee.networks.layers import Layout
@@ -28,8 +28,6 @@ from committee.networks.training_arrays import (
     standardise,
 )
 from committee.targets import ClassTargets, NumberTargets
-
-_AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 
 
 def outputs(
@@ -68,16 +66,16 @@ class Network(BaseEstimator):
     """Options, training and weights of networks for numbers and for classes."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "hidden_layer_sizes": ["array-like", _AT_LEAST_ONE],
+        "hidden_layer_sizes": ["array-like", AT_LEAST_ONE],
         "activation": [StrOptions({"relu", "tanh"})],
         "embedding": [StrOptions({"piecewise-linear"}), None],
-        "n_bins": [_AT_LEAST_ONE],
+        "n_bins": [AT_LEAST_ONE],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "weight_decay": [Interval(Real, 0, None, closed="left")],
         "dropout": [Interval(Real, 0, 1, closed="left")],
-        "batch_size": [_AT_LEAST_ONE],
-        "max_epochs": [_AT_LEAST_ONE],
-        "patience": [_AT_LEAST_ONE, None],
+        "batch_size": [AT_LEAST_ONE],
+        "max_epochs": [AT_LEAST_ONE],
+        "patience": [AT_LEAST_ONE, None],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "random_state": ["random_state"],
     }
