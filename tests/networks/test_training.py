@@ -88,13 +88,6 @@ def test_a_half_of_the_stopping_rows_has_the_weights_that_it_would_choose():
         assert not np.array_equal(theta, whole.theta)
 
 
-def test_parts_of_a_batch_have_the_same_gradient_to_rounding():
-    whole = run([0, 1], epochs=5, patience=None, dropout=0.0)
-    parts = run([0, 1], epochs=5, patience=None, dropout=0.0, rows_at_once=5)
-    np.testing.assert_allclose(parts.theta, whole.theta, atol=1e-5)
-    assert not np.array_equal(parts.theta, whole.theta)
-
-
 def test_weights_of_rows_are_numbers_of_rows():
     """A batch of all rows has the gradient of rows repeated by their weights."""
     data = problem()

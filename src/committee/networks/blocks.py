@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.utils.parallel import delayed
 
-from committee._parallel import results_of
 from committee._typing import IntArray
 from committee.networks.early_stopping import STOP_CHUNK, MemberRows
 from committee.networks.layers import (
@@ -136,23 +134,6 @@ def _trained(layers: Any, *args: Any) -> list[TrainedNetwork | None]:
     ]
 
 
-def train_blocks(
-    settings: TrainingSettings,
-    arrays: TrainingArrays,
-    blocks: Sequence[Block],
-    *,
-    n_jobs: int | None,
-    interruption: Interruption,
-    report: Report | None,
-) -> Iterator[list[TrainedNetwork | None]]:
-    """Yield the networks of all blocks, in order; blocks run in parallel threads."""
-    calls = (
-        delayed(train_block)(settings, arrays, block, interruption, report)
-        for block in blocks
-    )
-    return results_of(calls, n_jobs, prefer="threads")
-
-
 def train_jointly(
     settings: TrainingSettings,
     arrays: TrainingArrays,
@@ -166,9 +147,10 @@ def train_jointly(
 ) -> list[TrainedNetwork | None]:
     """Train M networks jointly on the same rows.
 
-    The loss of their mean prediction decides when to stop. If the arrays of a step
-    would exceed `max_bytes`, the gradient is summed over parts of the batch.
+    The loss of their mean prediction decides when to stop. Raise ValueError if the arrays
+    of a step exceed `max_bytes`.
     """
+    _check_memory(settings, len(seeds), share=share, max_bytes=max_bytes)
     randoms = [np.random.default_rng(seed) for seed in seeds]
     layers: SeparateLayers | SharedLayers
     if share:
@@ -176,26 +158,19 @@ def train_jointly(
         layers = SharedLayers(*given)
     else:
         layers = _separate_layers(settings, randoms)
-    at_once = rows_at_once(settings, len(seeds), share=share, max_bytes=max_bytes)
-    if at_once < settings.batch_size:
-        settings = replace(settings, rows_at_once=at_once)
     return _trained(layers, arrays, [rows], randoms, settings, interruption, report)
 
 
-def rows_at_once(
+def _check_memory(
     settings: TrainingSettings, n_members: int, *, share: bool, max_bytes: int
-) -> int:
-    """Return how many rows of a batch fit into `max_bytes`.
-
-    Raise ValueError if a chunk of validation rows, `STOP_CHUNK`, does not fit.
-    """
+) -> None:
+    """Raise ValueError if a batch, or a chunk of validation rows, exceeds `max_bytes`."""
     of_row = n_members * bytes_of_row(settings) * (2 if share else 1)
     of_weights = bytes_of_weights(settings) * (1 if share else n_members)
-    n = (max_bytes - of_weights) // of_row
-    if n < STOP_CHUNK:
+    needed = of_weights + max(STOP_CHUNK, settings.batch_size) * of_row
+    if needed > max_bytes:
         raise ValueError(
-            f"{n_members} jointly trained members need max_bytes of at least "
-            f"{of_weights + STOP_CHUNK * of_row}. Got {max_bytes}. Increase it, or take "
-            "fewer members or smaller layers."
+            f"{n_members} jointly trained members need max_bytes of at least {needed}. "
+            f"Got {max_bytes}. Increase it, or take fewer members, smaller layers or a "
+            "smaller batch_size."
         )
-    return int(n)

@@ -11,7 +11,9 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.parallel import delayed
 
+from committee._parallel import results_of
 from committee._progress import bar_with_text
 from committee._typing import BoolArray, FloatArray, IntArray, Member, RandomState
 from committee._validation import AT_LEAST_ONE, Interval, StrOptions
@@ -26,7 +28,7 @@ from committee.members.resampling import Bagging, CrossSplits, MiniBatches
 from committee.networks.blocks import (
     TrainedNetwork,
     blocks_of,
-    train_blocks,
+    train_block,
     train_jointly,
 )
 from committee.networks.early_stopping import MemberRows, stopping_sample
@@ -81,8 +83,8 @@ class Networks(BatchedGenerator):
         same rows, as with `share`.
     max_bytes : int, default=2**28
         Memory for the arrays of training in each job, in addition to X, y and the trained
-        members. It limits the number of members in a block, or with `share` or
-        `coupling` the number of rows processed at once.
+        members. It limits the number of members that are trained as one tensor. With
+        `share` or `coupling`, which train all as one, exceeding it is an error.
 
     Examples
     --------
@@ -271,7 +273,10 @@ class Networks(BatchedGenerator):
             blocks = blocks_of(
                 settings, rows, seeds, max_bytes=self.max_bytes, n_jobs=n_jobs
             )
-            results = train_blocks(settings, arrays, blocks, n_jobs=n_jobs, **how)
+            calls = (
+                delayed(train_block)(settings, arrays, block, **how) for block in blocks
+            )
+            results = results_of(calls, n_jobs, prefer="threads")
             for block, networks in zip(blocks, results, strict=True):
                 for m, network in zip(block.members, networks, strict=True):
                     found[m] = network
