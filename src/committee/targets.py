@@ -64,19 +64,6 @@ def at_least_two(classes: Any) -> Any:
     return classes
 
 
-def _class_axes(model: Any) -> tuple[int, ...]:
-    """Return (K,), the shape of probabilities behind the rows."""
-    return (len(model.classes_),)
-
-
-def _label_type(model: Any) -> Any:
-    return model.classes_.dtype
-
-
-def _target_axes(model: Any) -> tuple[int, ...]:
-    return model._target_shape  # type: ignore[no-any-return]
-
-
 class _Targets(ScoreMixin):
     """Training steps of estimators of classes and of numbers.
 
@@ -145,7 +132,7 @@ class ClassTargets(_Targets, ClassifierMixin):
         codes: IntArray = scores.argmax(axis=1)
         return codes
 
-    @lazy_rows(tail=_class_axes)
+    @lazy_rows(tail=lambda model: (len(model.classes_),))
     def predict_proba(self, X: Any) -> FloatArray:
         """Return class probabilities, with columns in the order of `classes_`.
 
@@ -161,7 +148,7 @@ class ClassTargets(_Targets, ClassifierMixin):
         scores = self._scores(X)
         return self._probabilities(scores)
 
-    @lazy_rows(dtype=_label_type)
+    @lazy_rows(dtype=lambda model: model.classes_.dtype)
     def predict(self, X: Any) -> Any:
         """Return the label of the largest score.
 
@@ -196,7 +183,7 @@ class NumberTargets(_Targets, RegressorMixin):
         """Return y (N,) as numbers, and no classes."""
         return self._check_y(y), None
 
-    @lazy_rows(tail=_target_axes)
+    @lazy_rows(tail=lambda model: model._target_shape)
     def predict(self, X: Any) -> FloatArray:
         """Return the predicted numbers.
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from committee import CommitteeRegressor, NetworkRegressor, Networks
-from committee.networks import training
+from committee.networks import blocks, training
 from committee.networks.early_stopping import (
     MemberRows,
     StoppingRows,
@@ -212,7 +212,8 @@ def test_networks_that_are_trained_by_then_are_kept(monkeypatch):
     X = np.random.default_rng(0).standard_normal((128, 3))
     network = NetworkRegressor(4, batch_size=128, max_epochs=10, patience=20)
     # Blocks of one member, of ten steps each.
-    generator = Networks(5, max_bytes=1)
+    monkeypatch.setattr(blocks, "_CACHE", 1)
+    generator = Networks(5)
     committee = CommitteeRegressor(network, generator=generator, random_state=0)
     whole = committee.fit(X, X[:, 0]).members_
     _press_after(monkeypatch, 24)

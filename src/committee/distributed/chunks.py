@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import reduce
+from itertools import repeat
 from typing import Any
 from weakref import WeakSet
 
@@ -53,12 +54,18 @@ class Chunks:
         For `args` that are `Chunks`, each call gets the value of its chunk. Other
         arguments are sent once and shared by all calls.
         """
+        rows = self._with_args(args, shared)
+        return Chunks([deferred(_call, function, *row) for row in rows])
+
+    def _with_args(
+        self, args: tuple[Any, ...], prepared: Callable[[Any], Any]
+    ) -> Iterator[tuple[Any, ...]]:
+        """Return the value and the arguments of each chunk."""
         columns = [
-            arg.parts if isinstance(arg, Chunks) else [shared(arg)] * len(self)
+            arg.parts if isinstance(arg, Chunks) else repeat(prepared(arg), len(self))
             for arg in args
         ]
-        rows = zip(self.parts, *columns, strict=True)
-        return Chunks([deferred(_call, function, *row) for row in rows])
+        return zip(self.parts, *columns, strict=True)
 
     def kept(self, *, verbose: bool = False) -> Chunks:
         """Start computing the values, which then stay on their workers.
@@ -109,10 +116,7 @@ class InMemory(Chunks):
 
     def map(self, function: Callable[..., Any], *args: Any) -> InMemory:
         """Return function(v_c, *args) for each chunk."""
-        columns = [
-            arg.parts if isinstance(arg, Chunks) else [arg] * len(self) for arg in args
-        ]
-        rows = zip(self.parts, *columns, strict=True)
+        rows = self._with_args(args, lambda arg: arg)
         return InMemory([_call(function, *row) for row in rows])
 
     def kept(self, *, verbose: bool = False) -> InMemory:

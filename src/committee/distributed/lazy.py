@@ -23,18 +23,10 @@ from committee.distributed.collections import (
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
-def _no_axes(model: Any) -> tuple[int, ...]:
-    return ()
-
-
-def _floats(model: Any) -> Any:
-    return np.float64
-
-
 def lazy_rows(
     *,
-    tail: Callable[[Any], tuple[int, ...]] = _no_axes,
-    dtype: Callable[[Any], Any] = _floats,
+    tail: Callable[[Any], tuple[int, ...]] = lambda model: (),
+    dtype: Callable[[Any], Any] = lambda model: np.float64,
     check: bool = True,
 ) -> Callable[[_Method], _Method]:
     """Let a method (model, X) -> (N, *tail) take Dask collections as X.

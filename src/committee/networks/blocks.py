@@ -24,6 +24,8 @@ from committee.networks.training_arrays import TrainingArrays
 #: need more calls of NumPy. With 1 MiB of L2 cache for each core, blocks of 16 to 100
 #: members with 50 units take the same time for a step, within a tenth.
 _CACHE = 4 * 2**20
+#: Bytes of these arrays and of the row numbers of all members of a block.
+_MEMORY = 2**28
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,6 @@ def blocks_of(
     rows: Sequence[MemberRows],
     seeds: Sequence[np.random.SeedSequence],
     *,
-    max_bytes: int,
     n_jobs: int | None,
 ) -> list[Block]:
     """Return blocks of members; all in a block have the same number of training rows."""
@@ -75,7 +76,7 @@ def blocks_of(
     batch = max(STOP_CHUNK, min(settings.batch_size, longest))
     step = batch * bytes_of_row(settings) + bytes_of_weights(settings)
     of_rows = max(8 * len(each.train) + 12 * len(each.stop) for each in rows)
-    most = max(1, min(_CACHE // step, max_bytes // (step + of_rows)))
+    most = max(1, min(_CACHE // step, _MEMORY // (step + of_rows)))
     counts = np.array([len(each.train) for each in rows])
     jobs = effective_n_jobs(n_jobs)
     blocks = []
@@ -141,16 +142,13 @@ def train_jointly(
     seeds: Sequence[np.random.SeedSequence],
     *,
     share: bool,
-    max_bytes: int,
     interruption: Interruption | None = None,
     report: Report | None = None,
 ) -> list[TrainedNetwork | None]:
     """Train M networks jointly on the same rows.
 
-    The loss of their mean prediction decides when to stop. Raise ValueError if the arrays
-    of a step exceed `max_bytes`.
+    The loss of their mean prediction decides when to stop.
     """
-    _check_memory(settings, len(seeds), share=share, max_bytes=max_bytes)
     randoms = [np.random.default_rng(seed) for seed in seeds]
     layers: SeparateLayers | SharedLayers
     if share:
@@ -159,18 +157,3 @@ def train_jointly(
     else:
         layers = _separate_layers(settings, randoms)
     return _trained(layers, arrays, [rows], randoms, settings, interruption, report)
-
-
-def _check_memory(
-    settings: TrainingSettings, n_members: int, *, share: bool, max_bytes: int
-) -> None:
-    """Raise ValueError if a batch, or a chunk of validation rows, exceeds `max_bytes`."""
-    of_row = n_members * bytes_of_row(settings) * (2 if share else 1)
-    of_weights = bytes_of_weights(settings) * (1 if share else n_members)
-    needed = of_weights + max(STOP_CHUNK, settings.batch_size) * of_row
-    if needed > max_bytes:
-        raise ValueError(
-            f"{n_members} jointly trained members need max_bytes of at least {needed}. "
-            f"Got {max_bytes}. Increase it, or take fewer members, smaller layers or a "
-            "smaller batch_size."
-        )

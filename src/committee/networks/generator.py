@@ -81,10 +81,6 @@ class Networks(BatchedGenerator):
         and nu < 0 makes them disagree (negative correlation learning). At nu = -1 the
         squared error depends on the mean of the members only. All members train on the
         same rows, as with `share`.
-    max_bytes : int, default=2**28
-        Memory for the arrays of training in each job, in addition to X, y and the trained
-        members. It limits the number of members that are trained as one tensor. With
-        `share` or `coupling`, which train all as one, exceeding it is an error.
 
     Examples
     --------
@@ -107,7 +103,6 @@ class Networks(BatchedGenerator):
         "n_splits": [Interval(Integral, 2, None, closed="left")],
         "share": [StrOptions({"adapters"}), None],
         "coupling": [Interval(Real, -1, None, closed="left")],
-        "max_bytes": [AT_LEAST_ONE],
     }
 
     def __init__(
@@ -118,14 +113,12 @@ class Networks(BatchedGenerator):
         n_splits: int = 10,
         share: str | None = None,
         coupling: float = 0.0,
-        max_bytes: int = 2**28,
     ) -> None:
         self.n_members = n_members
         self.data = data
         self.n_splits = n_splits
         self.share = share
         self.coupling = coupling
-        self.max_bytes = max_bytes
 
     @property
     def joint(self) -> bool:
@@ -266,13 +259,11 @@ class Networks(BatchedGenerator):
             how: dict[str, Any] = {"interruption": interruption}
             how["report"] = report if verbose else None
             if self.joint:
-                how |= {"share": self.share is not None, "max_bytes": self.max_bytes}
+                how["share"] = self.share is not None
                 found = train_jointly(settings, arrays, rows[0], seeds, **how)
                 advance(len(rows), "")
                 return found
-            blocks = blocks_of(
-                settings, rows, seeds, max_bytes=self.max_bytes, n_jobs=n_jobs
-            )
+            blocks = blocks_of(settings, rows, seeds, n_jobs=n_jobs)
             calls = (
                 delayed(train_block)(settings, arrays, block, **how) for block in blocks
             )

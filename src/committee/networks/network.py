@@ -68,8 +68,7 @@ class Network(BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "hidden_layer_sizes": ["array-like", AT_LEAST_ONE],
         "activation": [StrOptions({"relu", "tanh"})],
-        "embedding": [StrOptions({"piecewise-linear"}), None],
-        "n_bins": [AT_LEAST_ONE],
+        "n_bins": [AT_LEAST_ONE, None],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "weight_decay": [Interval(Real, 0, None, closed="left")],
         "dropout": [Interval(Real, 0, 1, closed="left")],
@@ -89,8 +88,7 @@ class Network(BaseEstimator):
         hidden_layer_sizes: int | Sequence[int] = (50, 50),
         *,
         activation: str = "relu",
-        embedding: str | None = None,
-        n_bins: int = 8,
+        n_bins: int | None = None,
         learning_rate: float = 0.01,
         weight_decay: float = 0.01,
         dropout: float = 0.0,
@@ -102,7 +100,6 @@ class Network(BaseEstimator):
     ) -> None:
         self.hidden_layer_sizes = hidden_layer_sizes
         self.activation = activation
-        self.embedding = embedding
         self.n_bins = n_bins
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
@@ -119,7 +116,7 @@ class Network(BaseEstimator):
         X = validate_data(self, X, dtype=np.float64, reset=reset)
         if reset:
             self.edges_ = None
-            if self.embedding is not None:
+            if self.n_bins is not None:
                 self.edges_ = quantile_edges(X, self.n_bins)
         return X if self.edges_ is None else piecewise_linear(X, self.edges_)
 
@@ -195,17 +192,17 @@ class Network(BaseEstimator):
         Returns
         -------
         network : MLPRegressor or MLPClassifier
-            An embedding becomes its first layer, of relu units.
+            Bins become its first layer, of relu units.
 
         Raises
         ------
         ValueError
-            If there is an embedding, and `activation` is not "relu".
+            If there are bins, and `activation` is not "relu".
         """
         check_is_fitted(self, "coefs_")
         coefs, intercepts = list(self.coefs_), list(self.intercepts_)
         if self.edges_ is not None:
-            coefs, intercepts = _with_embedding(self, coefs, intercepts)
+            coefs, intercepts = _with_bins(self, coefs, intercepts)
         hidden = tuple(W.shape[1] for W in coefs[:-1])
         options = {"hidden_layer_sizes": hidden, "activation": self.activation}
         if not is_classifier(self):
@@ -242,11 +239,10 @@ class NetworkRegressor(NumberTargets, Network):
     hidden_layer_sizes : int or sequence of int, default=(50, 50)
     activation : {"relu", "tanh"}, default="relu"
         g.
-    embedding : {"piecewise-linear"} or None, default=None
-        Replace every column by up to `n_bins` numbers, one for each bin between
-        quantiles of the training rows: see `committee.networks.training_arrays`.
-    n_bins : int, default=8
-        Maximum number of bins of a column.
+    n_bins : int or None, default=None
+        Replace every column by at most this many numbers, one for each bin between
+        quantiles of the training rows: the piecewise-linear embedding of
+        `committee.networks.training_arrays`.
     learning_rate : float, default=0.01
     weight_decay : float, default=0.01
         Every step subtracts learning_rate x weight_decay of the weights; intercepts do
@@ -267,7 +263,7 @@ class NetworkRegressor(NumberTargets, Network):
     coefs_ : list of arrays of shape (in, out)
     intercepts_ : list of arrays of shape (out,)
     edges_ : list of arrays, or None
-        Edges of the bins of every column, with an embedding.
+        Edges of the bins of every column, with `n_bins`.
     n_iter_ : int
         Number of epochs run.
     validation_loss_ : float
@@ -294,7 +290,7 @@ class NetworkClassifier(ClassTargets, Network):
 
     Parameters
     ----------
-    hidden_layer_sizes, activation, embedding, n_bins, learning_rate, weight_decay :
+    hidden_layer_sizes, activation, n_bins, learning_rate, weight_decay :
         As for `NetworkRegressor`.
     dropout, batch_size, max_epochs, patience, validation_fraction, random_state :
         As for `NetworkRegressor`.
@@ -322,13 +318,13 @@ class NetworkClassifier(ClassTargets, Network):
         return p
 
 
-def _with_embedding(
+def _with_bins(
     network: Any, coefs: list[FloatArray], intercepts: list[FloatArray]
 ) -> tuple[list[FloatArray], list[FloatArray]]:
-    """Return coefficients and intercepts with the embedding as the first layer."""
+    """Return coefficients and intercepts with the bins as the first layer."""
     if network.activation != "relu":
         raise ValueError(
-            "An embedding becomes a layer of relu units, and scikit-learn's networks "
+            "Bins become a layer of relu units, and scikit-learn's networks "
             'have one activation for all layers: train with activation="relu". Got '
             f"{network.activation!r}; committee.save can store this network."
         )
