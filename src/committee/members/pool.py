@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
@@ -198,7 +199,43 @@ class Pool(Generator):
         return replace(generation, names=self.names)
 
 
-class RandomInits(BatchedGenerator):
+class CrossFittedGenerator(BatchedGenerator):
+    """Base class of generators whose members are trained on all rows, and cross-fitted.
+
+    A subclass writes `_unfitted`.
+    """
+
+    @abstractmethod
+    def _unfitted(
+        self, estimator: Member, data: TrainingData, random: np.random.RandomState
+    ) -> list[Member]:
+        """Return the members before training."""
+
+    def batches(
+        self,
+        estimator: Member,
+        data: TrainingData,
+        *,
+        size: int,
+        held_out: bool = True,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: bool = False,
+    ) -> Iterator[Generation]:
+        """Train the members of `generate` lazily, `size` at a time."""
+        self._validate_params()
+        random = check_random_state(random_state)
+        members = self._unfitted(estimator, data, random)
+        seeds = draw_seeds(random, len(members))
+        n_folds = max(2, min(5, len(data)))
+        folds = folds_of(n_folds, data, random) if held_out else []
+        how: Any = {"output": self.output, "n_jobs": n_jobs, "verbose": verbose}
+        for start in range(0, len(members), size):
+            some = slice(start, start + size)
+            yield cross_fitted(members[some], data, seeds[some], folds, **how)
+
+
+class RandomInits(CrossFittedGenerator):
     """Train every member on all rows; only its seed differs (chapter 4.3, 1).
 
     This helps if training itself is random, as for neural networks. No row is left out,
@@ -233,23 +270,11 @@ class RandomInits(BatchedGenerator):
         self.n_members = n_members
         self.noise = noise
 
-    def batches(
-        self,
-        estimator: Member,
-        data: TrainingData,
-        *,
-        size: int,
-        **options: Unpack[GenerateOptions],
-    ) -> Iterator[Generation]:
-        """Train the members of `generate` lazily, `size` at a time."""
-        self._validate_params()
+    def _unfitted(
+        self, estimator: Member, data: TrainingData, random: np.random.RandomState
+    ) -> list[Member]:
         member = WithNoise(estimator, self.noise) if self.noise else estimator
-        batches = cross_fitted_batches(
-            [member] * self.n_members, data, size=size, output=self.output, **options
-        )
-        for batch in batches:
-            # Noise is for training only: the fitted estimator itself predicts.
-            yield replace(batch, members=[_plain(member) for member in batch.members])
+        return [member] * self.n_members
 
 
 class WithNoise(OnFeatures):
@@ -270,31 +295,6 @@ class WithNoise(OnFeatures):
 
     def _features(self, X: Any) -> Any:
         return X
-
-
-def _plain(member: Member) -> Member:
-    return member.estimator if isinstance(member, WithNoise) else member
-
-
-def cross_fitted_batches(
-    estimators: Sequence[Member],
-    data: TrainingData,
-    *,
-    size: int,
-    output: Output,
-    held_out: bool = True,
-    random_state: RandomState = None,
-    **options: Any,
-) -> Iterator[Generation]:
-    """Yield `cross_fitted` members, `size` at a time, with the same five folds."""
-    random = check_random_state(random_state)
-    seeds = draw_seeds(random, len(estimators))
-    n_folds = max(2, min(5, len(data)))
-    folds = folds_of(n_folds, data, random) if held_out else []
-    for start in range(0, len(estimators), size):
-        some = slice(start, start + size)
-        few = estimators[some]
-        yield cross_fitted(few, data, seeds[some], folds, output=output, **options)
 
 
 def cross_fitted(
@@ -325,7 +325,9 @@ def cross_fitted(
     for member, P in run_parallel(
         jobs, len(estimators), label="training", n_jobs=n_jobs, verbose=verbose
     ):
-        members.append(member)
+        # Noise is for training only: the fitted estimator itself predicts.
+        noisy = isinstance(member, WithNoise)
+        members.append(member.estimator if noisy else member)
         slabs.append(P)
     if not folds:
         return Generation(members)
