@@ -137,7 +137,7 @@ def committees() -> dict[str, tuple[dict[str, Any], Networks]]:
     """Return settings of a member, and how members are made."""
     # Chosen on other sets: shared weights want smaller steps.
     slow = {"learning_rate": 0.003}
-    binned = slow | {"embedding": "piecewise-linear"}
+    binned = slow | {"n_bins": 8}
     return {
         "all": ({}, Networks(100)),
         "bagging": ({}, Networks(100, data="bagging")),

@@ -20,7 +20,7 @@ LAYERS = {
         refining
     """,
     "members -> F, and back to models": """
-        targets routing ensembles importances deviations predictions export
+        targets ensembles deviations predictions export
     """,
     "generate, weigh, look": """
         diagnostics training_sets votes members networks combiners gates weighing

@@ -1,4 +1,4 @@
-"""A file is replaced as a whole, or stays as it was."""
+"""Atomic replacement of files."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from typing import BinaryIO
 
 @contextmanager
 def replaced_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Give a binary file that takes the place of `path` when all is written.
+    """Yield a binary file that replaces `path` when the block ends without an error.
 
-    What is written goes to `.NAME.XXXXXXXX.partial` beside the target, reaches the
-    disk, and is then renamed. Should anything fail on the way, the file that was
-    there stays as it was and the partial one is removed; only a process that is
-    killed leaves a partial file behind.
+    Data are written to `.NAME.XXXXXXXX.partial` in the same folder, flushed to the disk,
+    and the file is then renamed. After an error the existing file is unchanged and the
+    partial file is removed; only a killed process leaves a partial file.
 
     Parameters
     ----------
@@ -45,7 +44,7 @@ def replaced_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """
     target = Path(os.path.realpath(path))
     mode = _checked_mode(target)
-    # Some names are as long as names may be: a part of one is enough to know it by.
+    # A name may have the maximum length already, so only a part of it is used.
     partial = target.with_name(f".{target.name[:40]}.{secrets.token_hex(4)}.partial")
     with open(partial, "xb") as file:
         try:
@@ -57,7 +56,7 @@ def replaced_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             file.close()
             os.replace(partial, target)
         except BaseException:
-            # Closing writes what is left in the buffer, and may fail like any write.
+            # Closing writes the rest of the buffer, and may fail like any write.
             with suppress(OSError):
                 file.close()
             partial.unlink(missing_ok=True)
@@ -66,7 +65,7 @@ def replaced_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def _checked_mode(target: Path) -> int | None:
-    """Return the permissions of the file to replace, None where there is none."""
+    """Return the permissions of the file to replace; None if it does not exist."""
     if not target.parent.is_dir():
         raise FileNotFoundError(ENOENT, "there is no such folder", str(target.parent))
     try:
@@ -83,7 +82,7 @@ def _checked_mode(target: Path) -> int | None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Have the new name on the disk too, where the system knows how."""
+    """Flush the folder to the disk, if the system supports it."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -1,9 +1,9 @@
-"""How to get the packages of an extra, wherever this library came from."""
+"""The pip command for the packages of an extra."""
 
 from __future__ import annotations
 
-#: The packages of each extra of pyproject.toml. Their names work from a checkout and
-#: from an index alike; that of an extra only where pip finds this library.
+#: The packages of each extra of pyproject.toml. pip finds these names whether or not this
+#: library was installed from an index; the name of an extra would need an index.
 EXTRAS = {
     "dask": ("'dask[array,dataframe]'", "distributed"),
     "onnx": ("skl2onnx", "onnxruntime"),

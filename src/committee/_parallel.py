@@ -1,4 +1,4 @@
-"""Calls through joblib, and BLAS held to one thread where matrices are small."""
+"""Calls through joblib, and a limit of one BLAS thread for small matrices."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ def results_of(
 ) -> Iterator[Any]:
     """Return the results of delayed calls, in their order.
 
-    Each comes as soon as it is there, or all at the end on a backend that cannot
-    stream, as Ray's. `prefer` holds unless the user has chosen a backend.
+    Results are yielded as soon as they are computed, or all at the end on backends
+    without `return_as="generator"`, such as Ray. A backend that the user has chosen
+    overrides `prefer`.
 
     >>> from sklearn.utils.parallel import delayed
     >>> from committee._parallel import results_of
@@ -40,10 +41,10 @@ def _controller() -> ThreadpoolController:
 
 
 class _OneThread:
-    """BLAS held to one thread, for as long as anyone asks for it.
+    """A limit of one BLAS thread that nested and concurrent callers share.
 
-    The number of threads belongs to the process: the first who enters sets it, the
-    last who leaves gives it back, whatever the order between them.
+    The number of threads is a setting of the process: the first `enter` limits it, and
+    the last `leave` restores it.
     """
 
     def __init__(self) -> None:
@@ -71,8 +72,8 @@ _ONE_THREAD = _OneThread()
 def one_thread() -> Iterator[None]:
     """Return a context in which BLAS uses one thread, in all threads of the process.
 
-    On matrices of a few dozen rows the threads of a BLAS cost more than they save,
-    and on a busy machine a hundred times more.
+    For matrices of a few dozen rows, BLAS threads take longer than one thread, on a busy
+    machine a hundred times as long.
     """
     _ONE_THREAD.enter()
     try:

@@ -1,4 +1,4 @@
-"""A progress bar on standard error, only where somebody asked for one."""
+"""Progress bars on standard error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def track(items: Iterable[T], total: int, label: str, shown: bool) -> Iterator[T]:
-    """Yield the items; where `shown`, a bar with the time left moves with each."""
+    """Yield the items; if `shown`, with a progress bar and the remaining time."""
     if not shown:
         yield from items
         return
@@ -22,7 +22,7 @@ def track(items: Iterable[T], total: int, label: str, shown: bool) -> Iterator[T
 
 
 def progress_bar(*columns: Any, **options: Any) -> Any:
-    """Return a bar of rich on standard error, with further columns behind the count."""
+    """Return a progress bar of rich on standard error, with further columns."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
@@ -31,7 +31,7 @@ def progress_bar(*columns: Any, **options: Any) -> Any:
 
 
 def step_printer() -> Callable[[Any], None]:
-    """Return a callback that prints the steps of a pruning path as they come."""
+    """Return a callback that prints the steps of a pruning path."""
     print("  size   LOO error   log evidence", file=sys.stderr)
 
     def show(step: Any) -> None:
@@ -47,7 +47,7 @@ def step_printer() -> Callable[[Any], None]:
 def bar_with_text(
     total: int, label: str, shown: bool
 ) -> Iterator[Callable[[int, str], None]]:
-    """Return advance(n, text): where `shown`, a bar moves by n and says the text."""
+    """Yield advance(n, text); if `shown`, it moves a bar by n and displays the text."""
     if not shown:
         yield lambda n, text: None
         return

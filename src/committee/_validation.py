@@ -1,9 +1,10 @@
-"""Checks of what users hand in, and the one door to scikit-learn's private helpers."""
+"""Checks of arguments; the only module that uses scikit-learn's private helpers."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,6 +21,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from committee._typing import BoolArray, FloatArray, IntArray
 
 __all__ = [
+    "AT_LEAST_ONE",
     "HasMethods",
     "Interval",
     "StrOptions",
@@ -48,6 +50,9 @@ __all__ = [
 ]
 
 
+#: The constraint of a parameter that is an integer >= 1.
+AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -66,11 +71,10 @@ def gradient_start(booster: Any, X: Any) -> FloatArray:
 
 
 def histogram_parts(booster: Any) -> tuple[Any, BoolArray, bool]:
-    """Return what HistGradientBoosting* does with X before its trees see it.
+    """Return how HistGradientBoosting* prepares X for its trees.
 
-    That is the encoder of its categories or None, which of the columns are
-    categories then, and whether it would take X for bins, as it does while it is
-    fitted.
+    The encoder of its categories or None, a mask of the columns that are categories
+    then, and True if it expects bins instead of X, as it does during its fit.
     """
     categorical = np.asarray(booster._bin_mapper.is_categorical_, dtype=bool)
     return booster._preprocessor, categorical, hasattr(booster, "_in_fit")
@@ -95,8 +99,7 @@ def with_histogram_rounds(booster: Any, rounds: list[Any], start: FloatArray) ->
 def transformed_columns(transformer: Any) -> list[tuple[Any, Any, Any]]:
     """Return the parts of a fitted ColumnTransformer, each with its columns.
 
-    These are given twice: as they were selected, and as numbers, by which the columns
-    of a frame are found.
+    Columns are returned as they were selected, and as the numbers of the columns.
     """
     numbers = transformer._transformer_to_input_indices
     return [
@@ -108,7 +111,8 @@ def transformed_columns(transformer: Any) -> list[tuple[Any, Any, Any]]:
 def neighbour_points(model: Any) -> tuple[Any, Any, Any]:
     """Return the points of an estimator of neighbours, their tree and their targets.
 
-    All are None before `fit`, the tree is for brute force, targets without any.
+    All are None before `fit`. The tree is None for brute force, and the targets are None
+    if it was fitted without y.
     """
     names = ("_fit_X", "_tree", "_y")
     points, tree, targets = (getattr(model, name, None) for name in names)
@@ -116,10 +120,10 @@ def neighbour_points(model: Any) -> tuple[Any, Any, Any]:
 
 
 def libsvm_parts(model: Any) -> tuple[Any, Any, Any, tuple[Any, Any]]:
-    """Return what libsvm reads beside the vectors of SVC, SVR and their kin.
+    """Return the arrays of SVC, SVR and related models that libsvm reads.
 
-    That is the number of vectors in each class, coefficients, intercepts, and the two
-    arrays that make probabilities.
+    The number of vectors in each class, coefficients, intercepts, and the two arrays for
+    probabilities.
     """
     slopes = model._probA, model._probB
     return model._n_support, model._dual_coef_, model._intercept_, slopes
@@ -152,7 +156,7 @@ def check_predictions(F: Any) -> FloatArray:
 
 
 def _refuse_infinite(F: FloatArray) -> None:
-    """Name the members whose predictions are not finite, if there are any."""
+    """Raise ValueError with the numbers of members whose predictions are not finite."""
     finite = np.asarray(np.isfinite(F).reshape(*F.shape[:2], -1).all(axis=(0, 2)))
     if not finite.all():
         raise ValueError(
@@ -182,7 +186,7 @@ def check_targets(F: FloatArray, y: Any) -> FloatArray | IntArray:
 
 
 def _as_numbers(y: Any) -> FloatArray | None:
-    """Return y as floats, None and text such as "nan" among them, or None."""
+    """Return y as floats, or None if an entry cannot be converted."""
     try:
         return np.asarray(y, dtype=np.float64)
     except (TypeError, ValueError):
@@ -190,7 +194,7 @@ def _as_numbers(y: Any) -> FloatArray | None:
 
 
 def check_class_codes(y: Any, n_classes: int) -> IntArray:
-    """Return y as integer codes 0..K-1, or say how to make them."""
+    """Return y as integer codes 0..K-1; raise ValueError for anything else."""
     codes = np.asarray(y)
     integral = codes.dtype.kind in "iub" or (
         codes.dtype.kind == "f" and bool(np.all(codes == np.floor(codes)))
@@ -211,14 +215,14 @@ def label_codes(y: Any, classes: Any) -> IntArray:
     strange = [label for label in labels if label not in known]
     if strange:
         raise ValueError(
-            f"y holds the label {strange[0]!r}, which the ensemble does not know; its "
-            f"classes are {list(known)[:10]}."
+            f"y holds the label {strange[0]!r}, which is not a class of the ensemble. "
+            f"Its classes are {list(known)[:10]}."
         )
     return np.array([known[label] for label in labels], dtype=np.intp)
 
 
 def check_held_out(held_out: Any, shape: tuple[int, ...]) -> BoolArray | None:
-    """Return the (N, M) mask, or None where every member votes on every row."""
+    """Return the (N, M) mask, or None if all of its entries are True."""
     if held_out is None:
         return None
     mask = np.asarray(held_out)
@@ -239,7 +243,7 @@ def check_held_out(held_out: Any, shape: tuple[int, ...]) -> BoolArray | None:
 
 
 def check_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Check names and widths of X; hand frames and sparse matrices through."""
+    """Check the names and number of columns; return frames and sparse matrices as X."""
     if hasattr(X, "columns"):
         validate_data(estimator, X, skip_check_array=True, reset=reset)
         return X
@@ -291,7 +295,7 @@ def check_row_weights(G: Any, shape: tuple[int, ...]) -> FloatArray:
 
 
 def calibrated_classifier(model: Any, curves: Any, classes: Any) -> Any:
-    """Return what `CalibratedClassifierCV` holds: a fitted model and its curves."""
+    """Return an entry of `calibrated_classifiers_` of `CalibratedClassifierCV`."""
     from sklearn.calibration import _CalibratedClassifier
 
     return _CalibratedClassifier(model, curves, classes=classes, method="isotonic")

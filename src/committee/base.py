@@ -30,7 +30,7 @@ from committee.combiner_names import as_combiner
 from committee.combiners import Combiner
 from committee.distributed import is_dask, lazy_rows
 from committee.ensembles import Rebuilt, Roster, Round, rebuilt
-from committee.ensembles.roster import kind_of_member, with_rows
+from committee.ensembles.roster import feature_importances, kind_of_member, with_rows
 from committee.ensembles.training_rows import digest
 from committee.export import to_sklearn
 from committee.fit_checks import (
@@ -41,14 +41,13 @@ from committee.fit_checks import (
 )
 from committee.gates import Gate
 from committee.held_out import HeldOutPredictions, of_committee, of_gate
-from committee.importances import feature_importances
 from committee.losses import measure_of
 from committee.members import Bagging, Generation, Generator, Pool, TrainingData
 from committee.members.base import split_off
 from committee.members.dask_training import ChunkedData, generate_members, training_data
+from committee.members.routing import router_of
 from committee.path import Path
 from committee.predictions import combined, predict_members, weighted_by_row
-from committee.routing import router_of
 from committee.votes import Votes, packed, unpacked
 from committee.weighing import grow, weigh
 

@@ -73,6 +73,12 @@ def check_chunks(committee: Any, fit_params: dict[str, Any]) -> None:
             f"{type(committee.gate).__name__} needs all rows in memory and takes no Dask "
             "collections: set gate=None, or compute() the collections."
         )
+    if not isinstance(committee.weigh_on, str):
+        raise TypeError(
+            f"weigh_on={committee.weigh_on:g} splits off rows in memory and takes no "
+            'Dask collections: set weigh_on="held-out", as the members of Bagging and '
+            "MiniBatches leave rows out."
+        )
     asked = committee._asked()
     if asked is not None:
         raise ValueError(

@@ -19,7 +19,7 @@ _MISSING = {"NoneType", "NAType", "NaTType"}
 
 
 def require_y(estimator: BaseEstimator, y: Any) -> None:
-    """Raise ValueError if there are no targets."""
+    """Raise ValueError if y is None."""
     if y is None:
         raise ValueError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but "
@@ -64,23 +64,11 @@ def at_least_two(classes: Any) -> Any:
     return classes
 
 
-def _class_axes(model: Any) -> tuple[int, ...]:
-    """Return (K,), the shape of probabilities behind the rows."""
-    return (len(model.classes_),)
-
-
-def _label_type(model: Any) -> Any:
-    return model.classes_.dtype
-
-
-def _target_axes(model: Any) -> tuple[int, ...]:
-    return model._target_shape  # type: ignore[no-any-return]
-
-
 class _Targets(ScoreMixin):
-    """Steps that estimators of classes and of numbers share.
+    """Training steps of estimators of classes and of numbers.
 
-    A subclass, or the class after this one in the order of bases, has the methods below. All get rows in memory.
+    A subclass, or a later class in its order of bases, has the methods below, which take
+    rows in memory.
     """
 
     #: y -> y as an array; it raises ValueError for y of the wrong kind.
@@ -94,8 +82,21 @@ class _Targets(ScoreMixin):
     #: X -> scores of the rows, (N, K) of classes or (N, T) of targets.
     _scores: Callable[[Any], FloatArray]
 
-    def _fit_checked(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        """Check rows and weights, store the classes, and train."""
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features)
+        y : array-like of shape (N,)
+            Numbers, or labels of any type.
+        sample_weight : array-like of shape (N,), default=None
+
+        Returns
+        -------
+        self
+        """
         require_y(self, y)
         X = self._check_X(X, reset=True)
         y, n_classes = self._encoded(y)
@@ -131,24 +132,7 @@ class ClassTargets(_Targets, ClassifierMixin):
         codes: IntArray = scores.argmax(axis=1)
         return codes
 
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, n_features)
-        y : array-like of shape (N,)
-            Labels of any type.
-        sample_weight : array-like of shape (N,), default=None
-
-        Returns
-        -------
-        self
-        """
-        return self._fit_checked(X, y, sample_weight)
-
-    @lazy_rows(tail=_class_axes)
+    @lazy_rows(tail=lambda model: (len(model.classes_),))
     def predict_proba(self, X: Any) -> FloatArray:
         """Return class probabilities, with columns in the order of `classes_`.
 
@@ -164,7 +148,7 @@ class ClassTargets(_Targets, ClassifierMixin):
         scores = self._scores(X)
         return self._probabilities(scores)
 
-    @lazy_rows(dtype=_label_type)
+    @lazy_rows(dtype=lambda model: model.classes_.dtype)
     def predict(self, X: Any) -> Any:
         """Return the label of the largest score.
 
@@ -199,23 +183,7 @@ class NumberTargets(_Targets, RegressorMixin):
         """Return y (N,) as numbers, and no classes."""
         return self._check_y(y), None
 
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, n_features)
-        y : array-like of shape (N,)
-        sample_weight : array-like of shape (N,), default=None
-
-        Returns
-        -------
-        self
-        """
-        return self._fit_checked(X, y, sample_weight)
-
-    @lazy_rows(tail=_target_axes)
+    @lazy_rows(tail=lambda model: model._target_shape)
     def predict(self, X: Any) -> FloatArray:
         """Return the predicted numbers.
 

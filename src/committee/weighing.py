@@ -14,12 +14,12 @@ from committee.members import Generation, Generator, TrainingData
 from committee.members.base import BatchedGenerator
 from committee.predictions import predict_all
 
-#: Members that are trained between two looks at the evidence.
+#: Members that are trained between two computations of the evidence.
 BATCH = 20
 #: A batch must raise the log evidence by this much, "strong" on the scale of Kass
 #: and Raftery (1995): odds of 20 to 1.
 STRONG = 3.0
-#: Batches in a row that may fail to.
+#: Number of consecutive batches without such a rise after which training ends.
 PATIENCE = 2
 
 
@@ -141,8 +141,8 @@ def _refuse_others(
     if rows is None and not generator.leaves_rows_out:
         raise ValueError(
             f"{type(generator).__name__} leaves no rows out, and on training rows the "
-            "evidence says nothing: give a fraction of the rows to weigh on, such as "
-            "weigh_on=0.25."
+            "evidence is not informative: give a fraction of the rows to weigh on, such "
+            "as weigh_on=0.25."
         )
     if not isinstance(combiner, EvidencePruner):
         raise TypeError(

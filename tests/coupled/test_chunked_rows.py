@@ -54,7 +54,7 @@ def test_columns_in_another_order_name_the_chunk(kind):
     parts = [frame[:30], frame[30:70], frame.loc[70:99, ["b", "a"]], frame[100:]]
     turned = dd.from_map(lambda part: part, parts, meta=frame, enforce_metadata=False)
     targets = da.from_array(y, ((30, 40, 30, 30),))
-    message = r"^Chunk 2: The columns of X are \['a', 'b'\], those of this chunk \['b'"
+    message = r"^Chunk 2: The columns of X are \['a', 'b'\], and the columns of this chunk are \['b'"
     with pytest.raises(ValueError, match=message):
         kind(**GIVEN).fit(turned, targets)
     for model in (kind(**GIVEN).fit(X, y), kind(**GIVEN).fit(frame, y)):
@@ -131,7 +131,7 @@ BAD = {
     ),
     "plain X": (
         lambda X, y: (X, spread(y, 30)),
-        r"^y is a Dask collection, but X is not: hand in X as one too",
+        r"^y is a Dask collection, but X is not: pass X as one too",
     ),
     "flat": (
         lambda X, y: (spread(X[:, 0], 30), spread(y, 30)),

@@ -28,7 +28,7 @@ def test_predictions_come_with_codes(labelled):
     assert np.array_equal(F, committee.member_predictions(X))
     assert np.array_equal(committee.classes_[codes], y)
     with pytest.raises(
-        ValueError, match=r"label 'maybe', which the ensemble does not know"
+        ValueError, match=r"label 'maybe', which is not a class of the ensemble"
     ):
         sources.predictions_of(committee, X[:1], ["maybe"])
 

@@ -3,7 +3,7 @@
 import pytest
 
 from committee import SimplexWeights
-from committee.distributed import workers
+from committee.distributed import chunks
 from tests.distributed.test_cluster import assert_same, deadly_rows, numbers
 
 dask = pytest.importorskip("dask")
@@ -27,7 +27,7 @@ def test_a_cluster_that_has_shrunk_starts_its_workers_again(left, monkeypatch):
     client = Alone()
     client.cluster = Shrunk(left)
     monkeypatch.setattr("distributed.wait", lambda futures, timeout: None)
-    workers.wait_for_workers_too(client, [])
+    chunks.wait_for_workers_too(client, [])
     assert len(client.cluster.workers) == 3
 
 
@@ -37,7 +37,7 @@ def test_a_cluster_that_has_closed_its_last_worker(client, tmp_path, monkeypatch
     """Dask closes a worker for good that is not back in time: 15 s as a rule."""
     F, y = numbers()
     mark = tmp_path / "killed"
-    monkeypatch.setattr(workers, "_LOOK_EVERY", 0.5)
+    monkeypatch.setattr(chunks, "_LOOK_EVERY", 0.5)
     impatient = {"distributed.deploy.lost-worker-timeout": "1 ms"}
     with dask.config.set(impatient):
         found = SimplexWeights().fit(deadly_rows(F, 100, mark), da.from_array(y, 100))
@@ -62,6 +62,6 @@ def test_workers_that_never_come_back_are_an_error(monkeypatch):
         raise TimeoutError
 
     monkeypatch.setattr("distributed.wait", not_yet)
-    monkeypatch.setattr(workers, "_PATIENCE", -1.0)
+    monkeypatch.setattr(chunks, "_PATIENCE", -1.0)
     with pytest.raises(RuntimeError, match=r"All Dask workers were lost, and none has"):
-        workers.wait_for_workers_too(Alone(), [])
+        chunks.wait_for_workers_too(Alone(), [])

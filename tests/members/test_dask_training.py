@@ -127,29 +127,6 @@ def test_chunks_without_rows_change_nothing():
     np.testing.assert_array_equal(one.held_out.compute(), two.held_out.compute())
 
 
-def test_a_fraction_is_split_off_in_every_chunk():
-    generation, seen = generated(Bagging(10), weigh_on=0.3)
-    weighed = seen.sample_weight.compute()
-    assert generation.held_out is None
-    assert set(weighed) == {0.0, 1.0}
-    found = np.add.reduceat(weighed, [0, 40, 65, 72])
-    assert found.tolist() == [12, 8, 3, 9]
-    F = generation.F.compute()
-    assert (F[weighed == 0] == 0).all()
-    np.testing.assert_allclose(F[weighed == 1].sum(axis=2), 1.0)
-
-
-def test_a_chunk_that_cannot_be_split_is_for_weighing():
-    generation, seen = generated(Bagging(10), weigh_on=0.3, sizes=(60, 1, 39))
-    assert seen.sample_weight.compute()[60] == 1.0
-    assert len(generation.members) == 10
-
-
-def test_a_fraction_of_chunks_of_one_row():
-    with pytest.raises(ValueError, match="nothing to train on in any of the 100 chun"):
-        generated(Bagging(3), weigh_on=0.3, sizes=(1,) * N)
-
-
 def test_rows_without_weight_are_no_home():
     s = np.ones(N)
     s[:40] = 0.0
@@ -288,7 +265,7 @@ def test_chunks_of_unknown_sizes_must_be_equal():
 
 
 def test_X_must_be_a_collection_too():
-    with pytest.raises(ValueError, match="but X is not: hand in X as one too"):
+    with pytest.raises(ValueError, match="but X is not: pass X as one too"):
         chunked_data(
             X,
             da.from_array(Y, 4),

@@ -282,7 +282,7 @@ def test_groups_stay_together(rng):
         np.testing.assert_array_equal(weights(renamed, patient=groups), apart)
         with pytest.raises(TypeError, match="groups"):
             weights(KFold(5), groups=groups)
-    with pytest.raises(TypeError, match="nothing that splits by them"):
+    with pytest.raises(TypeError, match="no splitter that takes them"):
         weights(KFold(5), groups=groups)
 
 

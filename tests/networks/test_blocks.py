@@ -1,4 +1,4 @@
-"""Jointly trained members: coupling has its sign, and memory its bound."""
+"""Jointly trained members: coupling has its sign, and all have the same rows."""
 
 import numpy as np
 import pytest
@@ -38,17 +38,3 @@ def test_all_are_stopped_and_weighed_on_the_same_rows(options):
     assert np.array_equal(mask, np.broadcast_to(mask[:, :1], mask.shape))
     assert len({member.n_iter_ for member in committee.members_}) == 1
     assert committee.score(X, y) > 0.95
-
-
-def test_little_memory_means_parts_of_a_batch_or_a_refusal():
-    X, y = load_diabetes(return_X_y=True)
-    network = NetworkRegressor(20, batch_size=300, max_epochs=3, patience=None)
-    found = []
-    for max_bytes in (2**28, 500_000):
-        generator = Networks(5, share="adapters", max_bytes=max_bytes)
-        committee = CommitteeRegressor(network, generator=generator, random_state=0)
-        found.append(committee.fit(X, y).predict(X))
-    np.testing.assert_allclose(*found, rtol=1e-4)
-    committee.generator.max_bytes = 10_000
-    with pytest.raises(ValueError, match="max_bytes of at least"):
-        committee.fit(X, y)

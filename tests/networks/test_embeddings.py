@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from committee.networks.embeddings import (
+from committee.networks.training_arrays import (
     piecewise_linear,
     quantile_edges,
     relu_layer,

@@ -15,6 +15,7 @@ from committee import (
     Networks,
 )
 from committee.members import TrainingData
+from committee.networks import blocks
 from committee.networks.blocks import blocks_of, bytes_of_row, bytes_of_weights
 from committee.networks.early_stopping import MemberRows
 from committee.networks.layers import Layout
@@ -32,11 +33,12 @@ def weights(generator, seed=0, **options):
 
 
 @pytest.mark.parametrize("data", ["all", "bagging", "cross-splits", "mini-batches"])
-def test_members_do_not_depend_on_how_many_there_are_nor_on_blocks(data):
+def test_members_do_not_depend_on_how_many_there_are_nor_on_blocks(data, monkeypatch):
     """Bit for bit: other M, blocks of one or of all, one thread or two."""
     whole = weights(Networks(12, data=data, n_splits=4))
-    few = weights(Networks(5, data=data, n_splits=4, max_bytes=1))
     side_by_side = weights(Networks(12, data=data, n_splits=4), n_jobs=2)
+    monkeypatch.setattr(blocks, "_CACHE", 1)
+    few = weights(Networks(5, data=data, n_splits=4))
     np.testing.assert_array_equal(few, whole[:5])
     np.testing.assert_array_equal(side_by_side, whole)
     assert not np.array_equal(whole[0], whole[1])
@@ -64,18 +66,19 @@ def test_members_that_are_not_stopped_predict_the_rows_themselves(data):
         )
 
 
-def test_blocks_have_members_of_one_size_and_fit_into_the_memory():
+def test_blocks_have_members_of_one_size_and_fit_into_the_memory(monkeypatch):
     layout = Layout((10, 50, 1))
     kind = TrainingSettings(layout, "relu", 0.0, 200, 1e-3, 0.0, 1, None)
     seeds = [np.random.SeedSequence(m) for m in range(21)]
     rows = [MemberRows(np.arange(90 + m % 2), np.arange(9)) for m in range(21)]
-    blocks = blocks_of(kind, rows, seeds, max_bytes=400_000, n_jobs=None)
-    assert sorted(m for block in blocks for m in block.members) == list(range(21))
-    assert all(len({len(r.train) for r in block.rows}) == 1 for block in blocks)
+    assert len(blocks_of(kind, rows, seeds, n_jobs=2)) == 4
+    monkeypatch.setattr(blocks, "_MEMORY", 400_000)
+    found = blocks_of(kind, rows, seeds, n_jobs=None)
+    assert sorted(m for block in found for m in block.members) == list(range(21))
+    assert all(len({len(r.train) for r in block.rows}) == 1 for block in found)
     batch = 128  # there are no 200 rows, and those to be stopped on come in chunks
     of_member = batch * bytes_of_row(kind) + bytes_of_weights(kind) + 8 * 91 + 12 * 9
-    assert 1 < max(len(block.members) for block in blocks) <= 400_000 / of_member
-    assert len(blocks_of(kind, rows, seeds, max_bytes=2**28, n_jobs=2)) == 4
+    assert 1 < max(len(block.members) for block in found) <= 400_000 / of_member
 
 
 def test_a_committee_without_an_estimator_has_networks_of_its_own_kind():

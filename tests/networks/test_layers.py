@@ -3,8 +3,13 @@
 import numpy as np
 import pytest
 
-from committee.networks.layers import Layout, SeparateLayers, drop, initial_weights
-from committee.networks.shared_layers import SharedLayers
+from committee.networks.layers import (
+    Layout,
+    SeparateLayers,
+    SharedLayers,
+    drop,
+    initial_weights,
+)
 from committee.networks.training_arrays import CrossEntropy, SquaredError
 
 #: Central differences of step h err by h^2 and by eps / h: least at h = eps^(1/3).

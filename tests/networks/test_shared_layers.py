@@ -28,7 +28,7 @@ def test_adapters_fold_into_plain_weights():
 
 
 def test_members_start_with_one_matrix_and_signs_of_their_own():
-    from committee.networks.shared_layers import SharedLayers
+    from committee.networks.layers import SharedLayers
 
     randoms = [np.random.default_rng(m) for m in range(3)]
     layers = SharedLayers(Layout((8, 5, 4, 1)), randoms, "relu")

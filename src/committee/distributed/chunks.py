@@ -7,23 +7,31 @@ sum:  f(v_1) + ... + f(v_C)    in a tree; only the sums travel
 from __future__ import annotations
 
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import reduce
+from itertools import repeat
 from typing import Any
-
-from committee.distributed.workers import wait_for_workers_too, watched_client
+from weakref import WeakSet
 
 #: Sums that are added by one task.
 _FAN_IN = 8
+#: Seconds between two checks of the workers while results are awaited.
+_LOOK_EVERY = 5.0
+#: Seconds without a worker after which an error is raised.
+_PATIENCE = 300.0
+
+#: Clients that have had workers. Others may be queuing for their first ones.
+_served: WeakSet[Any] = WeakSet()
 
 
 class Chunks:
     """Delayed values, one for each chunk; None for a chunk without rows.
 
-    A worker that is lost takes its values with it; Dask makes them again from what
-    they were made of, by the same functions, and so to the last digit.
+    If a worker is lost, Dask computes its values again from the same inputs by the same
+    functions, so they are equal to the last digit.
 
     >>> import pytest
     >>> dask = pytest.importorskip("dask")
@@ -43,21 +51,27 @@ class Chunks:
     def map(self, function: Callable[..., Any], *args: Any) -> Chunks:
         """Return function(v_c, *args) for each chunk, not yet computed.
 
-        Of `args`, other `Chunks` give each call the value of its chunk; anything else
-        is sent once and shared by all calls.
+        For `args` that are `Chunks`, each call gets the value of its chunk. Other
+        arguments are sent once and shared by all calls.
         """
+        rows = self._with_args(args, shared)
+        return Chunks([deferred(_call, function, *row) for row in rows])
+
+    def _with_args(
+        self, args: tuple[Any, ...], prepared: Callable[[Any], Any]
+    ) -> Iterator[tuple[Any, ...]]:
+        """Return the value and the arguments of each chunk."""
         columns = [
-            arg.parts if isinstance(arg, Chunks) else [shared(arg)] * len(self)
+            arg.parts if isinstance(arg, Chunks) else repeat(prepared(arg), len(self))
             for arg in args
         ]
-        rows = zip(self.parts, *columns, strict=True)
-        return Chunks([deferred(_call, function, *row) for row in rows])
+        return zip(self.parts, *columns, strict=True)
 
     def kept(self, *, verbose: bool = False) -> Chunks:
         """Start computing the values, which then stay on their workers.
 
-        Dask's threads end their work here, with a progress bar if `verbose`; that of a
-        cluster only begins.
+        With Dask's threads the values are computed before this returns, with a progress
+        bar if `verbose`; on a cluster the computation only starts.
         """
         from dask import persist
         from dask.diagnostics import ProgressBar
@@ -102,10 +116,7 @@ class InMemory(Chunks):
 
     def map(self, function: Callable[..., Any], *args: Any) -> InMemory:
         """Return function(v_c, *args) for each chunk."""
-        columns = [
-            arg.parts if isinstance(arg, Chunks) else [arg] * len(self) for arg in args
-        ]
-        rows = zip(self.parts, *columns, strict=True)
+        rows = self._with_args(args, lambda arg: arg)
         return InMemory([_call(function, *row) for row in rows])
 
     def kept(self, *, verbose: bool = False) -> InMemory:
@@ -175,9 +186,10 @@ def _computed(*parts: Any) -> Any:
 
 @contextmanager
 def _scheduler() -> Iterator[None]:
-    """Turn the errors of a lost scheduler into one sentence.
+    """Raise one RuntimeError for all errors of a lost scheduler.
 
-    A graph may hold a large value: once, and so that no lost worker takes it along.
+    Warnings about large graphs are silenced: a large value is in the graph once, and must
+    be, so that it is not lost with a worker.
     """
     try:
         with warnings.catch_warnings():
@@ -187,16 +199,81 @@ def _scheduler() -> Iterator[None]:
         if _is_loss(error):
             raise RuntimeError(
                 "The Dask scheduler went away before the work was done. Connect to a "
-                "new one and fit again; EPPruner and ARDPruner with checkpoint=PATH go "
-                "on from their last sweep."
+                "new one and fit again; EPPruner and ARDPruner with checkpoint=PATH "
+                "continue from their last sweep."
             ) from error
         raise
 
 
 def _is_loss(error: Exception) -> bool:
-    """Whether the error means a lost scheduler, rather than lost tasks."""
+    """Return True if the error means a lost scheduler, rather than lost tasks."""
     names = {kind.__name__ for kind in type(error).__mro__}
     lost = {"CommClosedError", "CancelledError", "FutureCancelledError"}
     text = str(error).lower()
     gone = bool(names & lost) and "lost dependencies" not in text
     return gone or "client is not" in text
+
+
+def current_client() -> Any:
+    """Return the client that Dask computes with; None for threads or processes."""
+    from dask.base import get_scheduler
+
+    client = getattr(get_scheduler(), "__self__", None)
+    # An asynchronous client cannot be used here.
+    known = hasattr(client, "ncores") and not getattr(client, "asynchronous", True)
+    return client if known else None
+
+
+def watched_client() -> Any:
+    """Return the current client if its workers can be watched from here."""
+    client = current_client()
+    if client is None:
+        return None
+    from distributed import get_worker
+
+    try:
+        get_worker()
+    except ValueError:
+        return client
+    # Inside a task Dask has to leave the worker's thread while it waits.
+    return None
+
+
+def wait_for_workers_too(client: Any, futures: list[Any]) -> None:
+    """Wait for results, and restart missing workers of a local cluster.
+
+    A local cluster closes a worker for good if it is not back 15 s after it was lost
+    (`distributed.deploy.lost-worker-timeout`). If it was the last worker, the results
+    would never come; if there are others, they would take longer. Raise RuntimeError if
+    there has been no worker for `_PATIENCE` seconds.
+    """
+    from distributed import wait
+
+    seen = time.monotonic()
+    while True:
+        _start_missing(client.cluster)
+        if client not in _served and client.ncores():
+            _served.add(client)
+        try:
+            wait(futures, timeout=_LOOK_EVERY)
+            return
+        except TimeoutError:
+            if client.ncores():
+                seen = time.monotonic()
+            elif client in _served:
+                _check_patience(time.monotonic() - seen)
+
+
+def _start_missing(cluster: Any) -> None:
+    """Restart the closed workers of a local cluster."""
+    wanted = getattr(cluster, "worker_spec", ())
+    if len(getattr(cluster, "workers", ())) < len(wanted):
+        cluster.scale(len(wanted))
+
+
+def _check_patience(seconds: float) -> None:
+    if seconds > _PATIENCE:
+        raise RuntimeError(
+            f"All Dask workers were lost, and none has come back for {seconds:.0f} s: "
+            "see why they died (memory, as a rule), start new ones and fit again."
+        )

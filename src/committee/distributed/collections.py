@@ -18,7 +18,7 @@ _FRAMES = ("DataFrame", "Series", "Index")
 
 
 def is_dask(*collections: Any) -> bool:
-    """Whether one of the objects is a Dask collection, without importing Dask."""
+    """Return True if one of the objects is a Dask collection; does not import Dask."""
     return any(
         type(x).__module__.split(".")[0] in ("dask", "dask_expr")
         and hasattr(x, "__dask_graph__")
@@ -27,7 +27,7 @@ def is_dask(*collections: Any) -> bool:
 
 
 def is_frame(X: Any) -> bool:
-    """Whether a Dask collection has partitions of frames."""
+    """Return True if a Dask collection has partitions of frames."""
     return type(X).__name__ in _FRAMES
 
 
@@ -55,7 +55,7 @@ def check_lead(**columns: Any) -> None:
     lazy = " and ".join(name for name, other in others if is_dask(other))
     if lazy and not is_dask(lead):
         raise ValueError(
-            f"{lazy} is a Dask collection, but {first} is not: hand in {first} as one "
+            f"{lazy} is a Dask collection, but {first} is not: pass {first} as one "
             f"too, or compute() {lazy}."
         )
 
@@ -135,7 +135,7 @@ def columns_of(X: Any) -> Any:
     if X.ndim < 2:
         raise ValueError(
             f"Expected 2D array, got {X.ndim}D array instead: give X as rows and "
-            "columns, of one feature as one column."
+            "columns, with one column for a single feature."
         )
     if is_frame(X):
         import pandas as pd
@@ -153,8 +153,8 @@ def check_block(block: Any, columns: Any) -> None:
     names, expected = (list(getattr(part, "columns", [])) for part in (block, columns))
     if names != expected:
         raise ValueError(
-            f"The columns of X are {expected}, those of this chunk {names}: give all "
-            "chunks the same columns in the same order."
+            f"The columns of X are {expected}, and the columns of this chunk are {names}: "
+            "give all chunks the same columns in the same order."
         )
     if block.shape[1:] != columns.shape[1:]:
         raise ValueError(
@@ -181,7 +181,7 @@ def numbered(n_chunks: int) -> Chunks:
 
 @contextmanager
 def naming(number: int) -> Iterator[None]:
-    """Name the chunk in which an error happens."""
+    """Put the number of the chunk in front of the message of an error."""
     try:
         yield
     except (ValueError, TypeError) as error:
@@ -192,7 +192,7 @@ def naming(number: int) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _RowsOf:
-    """Calls a function of a block that has rows, and names it in errors."""
+    """Calls a function of a block with rows; errors name the chunk."""
 
     function: Callable[..., Any]
     tail: tuple[int, ...]
@@ -216,8 +216,8 @@ def _blocks(X: Any) -> Chunks:
     """Return the blocks of a Dask array, each with all columns."""
     if X.ndim > 1 and any(n > 1 for n in X.numblocks[1:]):
         X = X.rechunk(dict.fromkeys(range(1, X.ndim), -1))
-    # Fused graphs of one block, made twice for different needs, would have tasks of
-    # one name that do different things.
+    # With optimised graphs, two fused graphs of one block could hold different tasks of
+    # the same name.
     return Chunks(list(X.to_delayed(optimize_graph=False).ravel()))
 
 

@@ -23,18 +23,10 @@ from committee.distributed.collections import (
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
-def _no_axes(model: Any) -> tuple[int, ...]:
-    return ()
-
-
-def _floats(model: Any) -> Any:
-    return np.float64
-
-
 def lazy_rows(
     *,
-    tail: Callable[[Any], tuple[int, ...]] = _no_axes,
-    dtype: Callable[[Any], Any] = _floats,
+    tail: Callable[[Any], tuple[int, ...]] = lambda model: (),
+    dtype: Callable[[Any], Any] = lambda model: np.float64,
     check: bool = True,
 ) -> Callable[[_Method], _Method]:
     """Let a method (model, X) -> (N, *tail) take Dask collections as X.
@@ -43,9 +35,10 @@ def lazy_rows(
     that is sent once to every worker. Number and names of the columns are checked at the
     call, values with their block. `tail` and `dtype` are functions of a fitted model: the
     shape of the result behind the rows, and its data type. If the model has a method
-    `for_blocks`, its result is sent instead; of `Chunks`, each block gets its own value.
-    With `check=False`, for models that are not our estimators, the model is sent as it is
-    and nothing is checked at the call.
+    `for_blocks`, its result is sent instead; if that is `Chunks`, each block gets its
+    own value.
+    With `check=False`, for estimators of other libraries, the model is sent unchanged and
+    nothing is checked at the call.
 
     >>> import pytest
     >>> da = pytest.importorskip("dask.array")

@@ -1,4 +1,4 @@
-"""A member that looks at some of the columns only, or at all of them rotated."""
+"""Members that use some of the columns, or all of them rotated."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class OnColumns(OnFeatures):
 
 
 def bare_tree(member: Member) -> Any:
-    """Return a tree, or another member, without its choice of columns."""
+    """Return the tree, or other member, inside `OnColumns`."""
     return member.estimator if isinstance(member, OnColumns) else member
 
 

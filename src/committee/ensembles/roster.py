@@ -13,7 +13,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 
 from committee._typing import BoolArray, FloatArray, IntArray, Link, Member, Output
+from committee.ensembles.member_features import OnColumns, bare_tree
 from committee.ensembles.training_rows import Recognise, rows_of_committee
+
+_INSTEAD = (
+    "sklearn.inspection.permutation_importance takes any committee, and held-out rows."
+)
 
 
 def with_names(
@@ -202,3 +207,39 @@ def unseen_rows(seen: Sequence[IntArray], n_rows: int) -> BoolArray:
     for m, rows in enumerate(seen):
         mask[rows, m] = False
     return mask
+
+
+def feature_importances(roster: Roster, n_features: int) -> FloatArray:
+    """Return the weighted mean of the members' feature importances, with sum one.
+
+        i_j = sum_m |w_m| i_mj / sum_m |w_m|,    sum_j i_mj = 1
+
+    The importances of a tree without splits are zero. Raises AttributeError if a member
+    has no importances, or if members were trained on other columns than those of X.
+    """
+    if roster.transformer is not None:
+        raise AttributeError(
+            "Its members were trained on columns that a transformer made of X. "
+            + _INSTEAD
+        )
+    assert roster.weights is not None
+    total = np.zeros(n_features)
+    for member, w in zip(roster.members, roster.weights, strict=True):
+        total += abs(w) * _of_member(member, n_features)
+    return total / total.sum() if total.any() else total
+
+
+def _of_member(member: Member, n_features: int) -> FloatArray:
+    """Return the importances of one member for all columns, with sum one or zero."""
+    bare, columns = bare_tree(member), np.arange(n_features)
+    if isinstance(member, OnColumns):
+        columns = np.asarray(member.columns)
+    own = getattr(bare, "feature_importances_", None)
+    if own is None:
+        raise AttributeError(
+            f"A {type(bare).__name__} among its members has no feature_importances_. "
+            + _INSTEAD
+        )
+    spread = np.zeros(n_features)
+    np.add.at(spread, columns, np.asarray(own, dtype=np.float64))
+    return spread / spread.sum() if spread.any() else spread

@@ -206,10 +206,7 @@ class BatchedGenerator(Generator):
         data: TrainingData,
         *,
         size: int,
-        held_out: bool = True,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: bool = False,
+        **options: Unpack[GenerateOptions],
     ) -> Iterator[Generation]:
         """Train the members of `generate` lazily, `size` at a time."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
@@ -18,7 +18,7 @@ from committee._typing import (
     Member,
     Output,
 )
-from committee._validation import Interval, StrOptions
+from committee._validation import AT_LEAST_ONE, Interval, StrOptions
 from committee.linalg.soft_margin import SoftMargin, largest_soft_margin
 from committee.members.base import (
     BatchedGenerator,
@@ -36,6 +36,8 @@ from committee.predictions import predict_one
 _ROUNDING = 1e-12
 #: Number of consecutive members at chance level after which restarts end.
 _USELESS = 10
+#: By how much the edge of a new member must exceed the value of the linear programme.
+_LEAST_GAIN = 1e-6
 
 
 class AdaBoost(BatchedGenerator):
@@ -83,7 +85,7 @@ class AdaBoost(BatchedGenerator):
     #: cross-validated on twelve sets of 150 to 1,800 rows and 2 to 10 classes.
     default_depth: ClassVar[int | None] = 6
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_members": [Interval(Integral, 1, None, closed="left")],
+        "n_members": [AT_LEAST_ONE],
         "on_perfect": [StrOptions({"stop", "restart"})],
     }
     leaves_rows_out: ClassVar[bool] = False
@@ -96,7 +98,10 @@ class AdaBoost(BatchedGenerator):
         self, estimator: Member, data: TrainingData, **options: Unpack[GenerateOptions]
     ) -> Generation:
         """Train the members, one at a time; see `Generator.generate`."""
-        return with_shares(super().generate(estimator, data, **options))
+        generation = super().generate(estimator, data, **options)
+        assert generation.weights is not None
+        total = generation.weights.sum()
+        return replace(generation, weights=generation.weights / total)
 
     def batches(
         self,
@@ -107,15 +112,12 @@ class AdaBoost(BatchedGenerator):
         **options: Unpack[GenerateOptions],
     ) -> Iterator[Generation]:
         """Train the members of `generate` lazily, `size` at a time, with their a_t."""
-        self._validate_params()
-        refuse_regression(self, data)
-        random = check_random_state(options.get("random_state"))
+        seeds = _checked_seeds(self, data, options)
         verbose = options.get("verbose", False)
-        seeds = draw_seeds(random, self.n_members)
         state = _RowWeights(data, seeds, restarts=self.on_perfect == "restart")
         # A job is made after the weights of the previous one are known.
         jobs = (
-            (fit_and_check, estimator, data, state.P.copy(), seed)
+            (_fit_and_check, estimator, data, state.P.copy(), seed)
             for seed in state.seeds()
         )
         results = run_in_turn(jobs, self.n_members, label="boosting", verbose=verbose)
@@ -134,7 +136,7 @@ class AdaBoost(BatchedGenerator):
             yield Generation(members, weights=np.array(a))
 
     def _warn_of_an_early_end(self, state: _RowWeights) -> None:
-        """Warn, once, if there are fewer than `n_members` members, and say why."""
+        """Warn if there are fewer than `n_members` members, with the reason."""
         if state.reason and state.n_kept < self.n_members:
             warnings.warn(
                 f"AdaBoost stopped with {state.n_kept} of {self.n_members} members: "
@@ -143,19 +145,16 @@ class AdaBoost(BatchedGenerator):
             )
 
 
-def with_shares(generation: Generation) -> Generation:
-    """Return the generation with weights scaled to sum one."""
-    assert generation.weights is not None
-    return replace(generation, weights=generation.weights / generation.weights.sum())
-
-
-def refuse_regression(generator: Generator, data: TrainingData) -> None:
-    """Raise ValueError for targets that are numbers."""
+def _checked_seeds(generator: Any, data: TrainingData, options: Any) -> IntArray:
+    """Return a seed for each member; raise ValueError for targets that are numbers."""
+    generator._validate_params()
     if data.n_classes is None:
         raise ValueError(
             f"{type(generator).__name__} is defined for classification; use Bagging, "
             "CrossSplits, MiniBatches, RandomInits or Pool for regression."
         )
+    random = check_random_state(options.get("random_state"))
+    return draw_seeds(random, generator.n_members)
 
 
 class _RowWeights:
@@ -174,14 +173,13 @@ class _RowWeights:
         self.first_seeds = seeds
         self.random = np.random.RandomState(seeds[-1])
         self.n_kept = self.useless = 0
-        self.finished = False
-        #: Reason for the end of the sequence, and advice.
+        #: Reason for the end of the sequence, and advice; empty while it goes on.
         self.reason = ""
 
     def seeds(self) -> Iterator[int]:
         """Yield a seed for every member to train, including dropped ones."""
         drawn = iter(self.first_seeds.tolist())
-        while not self.finished and self.n_kept < len(self.first_seeds):
+        while not self.reason and self.n_kept < len(self.first_seeds):
             yield next(drawn, None) or int(draw_seeds(self.random, 1)[0])
 
     def update(self, wrong: Any) -> float | None:
@@ -207,7 +205,6 @@ class _RowWeights:
         elif self.restarts:
             self._restart()
         else:
-            self.finished = True
             self.reason = (
                 "the last one makes no error on its training rows, so that row weights "
                 "cannot change. Take a weaker estimator (a smaller max_depth, a larger "
@@ -222,7 +219,6 @@ class _RowWeights:
         if self.restarts and self.useless < _USELESS:
             self._restart()
             return None
-        self.finished = True
         self.reason = (
             f"the weighted error of the next one, {eps:.3g}, is not below chance level, "
             f"{1 - 1 / self.n_classes:.3g}. "
@@ -238,7 +234,7 @@ class _RowWeights:
         self.P = np.bincount(drawn, minlength=N) / N
 
 
-def fit_and_check(
+def _fit_and_check(
     estimator: Member, data: TrainingData, P: FloatArray, seed: int
 ) -> tuple[Member, Any]:
     """Train a member on weights of mean one; return it and the mask of its errors."""
@@ -274,9 +270,7 @@ class Arcing(BatchedGenerator):
     """
 
     output: ClassVar[Output] = "hard"
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_members": [Interval(Integral, 1, None, closed="left")]
-    }
+    _parameter_constraints: ClassVar[dict[str, Any]] = {"n_members": [AT_LEAST_ONE]}
 
     def __init__(self, n_members: int = 100) -> None:
         self.n_members = n_members
@@ -290,11 +284,8 @@ class Arcing(BatchedGenerator):
         **options: Unpack[GenerateOptions],
     ) -> Iterator[Generation]:
         """Train the members of `generate` lazily, `size` at a time."""
-        self._validate_params()
-        refuse_regression(self, data)
-        random = check_random_state(options.get("random_state"))
+        seeds = _checked_seeds(self, data, options)
         verbose = options.get("verbose", False)
-        seeds = draw_seeds(random, self.n_members)
         mistakes = np.zeros(len(data))
         jobs = (
             (_fit_and_vote, estimator, data, mistakes.copy(), int(seed))
@@ -330,35 +321,32 @@ def _fit_and_vote(
 
 
 class LPBoost(Generator):
-    """Train each member on the rows that hold the margin of the others down.
+    """Train each member on the rows that limit the margin of the others.
 
         max_{w, rho, xi}  rho - 1 / (nu N) sum_n xi_n
         S_nk w + xi_n >= rho,   xi >= 0,   sum w = 1,  w >= 0
 
     S_nkm = [m votes for y_n] - [m votes for k], for every wrong class k. The multipliers
-    u_nk of the constraints are the rows' weights for the next member, whose column enters
-    if its edge sum u_nk S_nk is above that of all members before, which is the value of
-    the programme. If it is not, no member that the learner finds can raise the soft
-    margin, and training ends (column generation). Members vote with the programme's
-    weights, many of them zero.
+    u_nk of the constraints are the row weights for the next member. Its column enters if
+    its edge, sum u_nk S_nk, exceeds the value of the linear programme, which is the
+    largest edge of all members before. If it does not, the learner finds no member that
+    raises the soft margin, and training ends (column generation). Members vote with the
+    weights of the programme, many of them zero.
 
-    With more than two classes the learner sees the sum of u_nk over the wrong classes, not
-    which of them a row is mistaken for: a weak one may find no column of a larger edge
-    though there is one, and training ends too early. Take a learner that can tell all
-    classes apart there.
+    With more than two classes the learner is trained on the sum of u_nk over the wrong
+    classes, so a weak learner may miss a column of a larger edge, and training then ends
+    too early. Take a learner that can separate all classes.
 
-    No rows are left out: any other combiner weighs the members on their own training
-    rows, which flatters them. Prefer a fraction as `weigh_on`, such as 0.25.
+    No rows are left out, so any other combiner weighs members on their own training
+    rows, on which their errors are too small. Set `weigh_on` to a fraction, such as 0.25.
 
     Parameters
     ----------
     n_members : int, default=100
-        Members at most.
+        Maximum number of members.
     nu : float, default=0.2
-        Share of the rows with the smallest margins that the programme looks at, in
-        (0, 1]; rows that are always wrong should be fewer.
-    tol : float, default=1e-6
-        By how much an edge must rise.
+        Share of the rows, those with the smallest margins, that determine the weights,
+        in (0, 1]. Take a larger share than that of rows that are always wrong.
 
     References
     ----------
@@ -381,27 +369,20 @@ class LPBoost(Generator):
     leaves_rows_out: ClassVar[bool] = False
     default_depth: ClassVar[int | None] = 6
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_members": [Interval(Integral, 1, None, closed="left")],
+        "n_members": [AT_LEAST_ONE],
         "nu": [Interval(Real, 0, 1, closed="right")],
-        "tol": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(
-        self, n_members: int = 100, *, nu: float = 0.2, tol: float = 1e-6
-    ) -> None:
+    def __init__(self, n_members: int = 100, *, nu: float = 0.2) -> None:
         self.n_members = n_members
         self.nu = nu
-        self.tol = tol
 
     def generate(
         self, estimator: Member, data: TrainingData, **options: Unpack[GenerateOptions]
     ) -> Generation:
         """Train the members, one at a time; see `Generator.generate`."""
-        self._validate_params()
-        refuse_regression(self, data)
-        random = check_random_state(options.get("random_state"))
+        seeds = _checked_seeds(self, data, options)
         verbose = options.get("verbose", False)
-        seeds = draw_seeds(random, self.n_members)
         programme = _Programme(data, self.nu)
         # A job is taken once the multipliers of the last programme are known.
         jobs = (
@@ -411,7 +392,7 @@ class LPBoost(Generator):
         members: list[Member] = []
         results = run_in_turn(jobs, self.n_members, label="boosting", verbose=verbose)
         for member, column in results:
-            if members and programme.edge(column) <= programme.value + self.tol:
+            if members and programme.edge(column) <= programme.value + _LEAST_GAIN:
                 break
             members.append(member)
             programme.add(column)

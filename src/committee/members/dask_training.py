@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import check_consistent_length
 
 from committee._typing import BoolArray, FloatArray, IntArray, Member, Output
-from committee._validation import check_sample_weight, n_rows, safe_indexing
+from committee._validation import check_sample_weight, n_rows
 from committee.distributed import (
     Chunks,
     blank_rows,
@@ -31,12 +32,11 @@ from committee.members.base import (
     Generator,
     Sample,
     TrainingData,
-    check_fraction,
     draw_seeds,
     split_off,
-    split_rows,
     take,
 )
+from committee.members.routing import checked_metadata
 from committee.members.training import (
     Configured,
     begin_on_chunks,
@@ -44,7 +44,6 @@ from committee.members.training import (
     run_on_chunks,
 )
 from committee.predictions import predict_all
-from committee.routing import checked_metadata
 
 
 class Facts(NamedTuple):
@@ -53,7 +52,7 @@ class Facts(NamedTuple):
     n_rows: int
     #: Classes of its rows; None for regression.
     labels: Any
-    #: Whether some row has a positive weight.
+    #: True if some row has a positive weight.
     counts: bool
 
 
@@ -69,7 +68,7 @@ class ChunkedData:
     facts: list[Facts]
     #: The classes of all chunks, (K,) and sorted; None for regression.
     labels: Any
-    #: Whether rows have weights.
+    #: True if rows have weights.
     weighted: bool
 
     in_memory: ClassVar[bool] = False
@@ -156,7 +155,7 @@ def chunked_data(
     """Return the rows of Dask collections, after one pass over the targets.
 
     `check_X` and `check_y` return a checked block, or raise ValueError;
-    `classes` is whether y holds labels.
+    `classes` is True if y holds labels.
     """
     columns = row_chunks(X=X, y=y, sample_weight=sample_weight)
     s, blocks = columns["sample_weight"], columns["X"]
@@ -220,10 +219,6 @@ def _training_data(
     with naming(number):
         check_same_rows(X=X, y=[] if targets is None else targets.y)
         return None if targets is None else replace(targets, X=check_X(X))
-
-
-#: Rows of a chunk to train on, and rows to weigh on.
-Cut = tuple[IntArray, IntArray]
 
 
 @dataclass(frozen=True)
@@ -312,16 +307,12 @@ def generate_in_chunks(
     With one chunk, members equal those of `generator.generate`. F, the mask, the targets
     and the row weights are lazy Dask arrays; X is None.
     """
-    cut = None
-    if not (weigh_on is None or isinstance(weigh_on, str)):
-        cut = _cut(rows, weigh_on, random_state)
-    assignment = _assigned(generator, rows, weigh_on, random_state)
-    data = rows.data if cut is None else rows.data.map(_to_train, cut)
-    chunks = Chunks([data.parts[c] for c in assignment.chunk])
+    assignment = _assigned(generator, rows, random_state)
+    chunks = Chunks([rows.data.parts[c] for c in assignment.chunk])
     begun = begin_on_chunks(_fit, estimator, chunks, assignment, verbose=verbose)
     results = run_on_chunks(begun, label="training", verbose=verbose)
-    members = [member for (member,) in results]
-    to_weigh_on = _to_weigh_on(rows, cut)
+    members = _members(results)
+    to_weigh_on = _to_weigh_on(rows)
     if weigh_on is None:
         return Generation(members), to_weigh_on
     M, K = len(members), rows.n_classes
@@ -330,9 +321,7 @@ def generate_in_chunks(
     # pass over the rows would take longer than their predictions.
     on_workers = begun.listed().map(_members).kept().parts[0]
     predict = Configured(_predict)
-    F = rows.lazily(
-        predict, tail, np.float64, rows.data, on_workers, generator.output, cut
-    )
+    F = rows.lazily(predict, tail, np.float64, rows.data, on_workers, generator.output)
     mask = None
     if weigh_on == "held-out":
         numbers = numbered(len(rows.data))
@@ -356,20 +345,12 @@ def assigned_chunks(sizes: IntArray, n_members: int) -> IntArray:
 def _assigned(
     generator: Any,
     rows: ChunkedData,
-    weigh_on: str | float | None,
     rng: np.random.RandomState,
 ) -> Assignment:
     """Assign the members to chunks, and draw all seeds."""
     generator._validate_params()
     counted = np.array([fact.counts for fact in rows.facts])
     sizes = np.where(counted, rows.sizes, 0)
-    if not (weigh_on is None or isinstance(weigh_on, str)):
-        sizes = sizes - np.ceil(weigh_on * sizes).astype(np.intp)
-        if not sizes.any():
-            raise ValueError(
-                f"weigh_on={weigh_on:g} leaves nothing to train on in any of the "
-                f"{len(sizes)} chunks: make larger partitions."
-            )
     chunk = assigned_chunks(sizes, generator.n_members)
     _check_assignment(rows, chunk, int(np.count_nonzero(sizes)))
     found, counts = np.unique(chunk, return_counts=True)
@@ -413,22 +394,13 @@ def _fit(
         return (fit_member(estimator, data, sample, int(assignment.seeds[member])),)
 
 
-def _members(results: list[tuple[Member]]) -> list[Member]:
+def _members(results: Iterable[tuple[Member]]) -> list[Member]:
     return [member for (member,) in results]
 
 
-def _predict(
-    data: TrainingData, members: list[Member], output: Output, cut: Cut | None
-) -> FloatArray:
-    """Return F of one chunk, zero on rows that are not for weighing."""
-    how: dict[str, Any] = {"classes": data.classes, "output": output}
-    if cut is None:
-        return predict_all(members, data.X, **how)
-    _, weighing = cut
-    part = predict_all(members, safe_indexing(data.X, weighing), **how)
-    F = np.zeros((len(data), *part.shape[1:]))
-    F[weighing] = part
-    return F
+def _predict(data: TrainingData, members: list[Member], output: Output) -> FloatArray:
+    """Return F of one chunk."""
+    return predict_all(members, data.X, classes=data.classes, output=output)
 
 
 def _left_out(targets: TrainingData, number: int, assignment: Assignment) -> BoolArray:
@@ -439,46 +411,11 @@ def _left_out(targets: TrainingData, number: int, assignment: Assignment) -> Boo
     return mask
 
 
-def _cut(rows: ChunkedData, fraction: float, rng: np.random.RandomState) -> Chunks:
-    """Split off a fraction of the rows of every chunk."""
-    check_fraction(fraction, int(rows.sizes.sum()))
-    seeds = draw_seeds(rng, len(rows.facts))
-    return rows.targets.map(_split, numbered(len(rows.facts)), fraction, seeds)
-
-
-def _split(targets: TrainingData, number: int, fraction: float, seeds: IntArray) -> Cut:
-    """Split the rows of a chunk; a chunk that is too small is for weighing only."""
-    if np.ceil(fraction * len(targets)) >= len(targets):
-        return np.arange(0), np.arange(len(targets))
-    return split_rows(targets, fraction, int(seeds[number]))
-
-
-def _to_train(data: TrainingData, cut: Cut) -> TrainingData:
-    train, _ = cut
-    return take(data, train)
-
-
-def _to_weigh_on(rows: ChunkedData, cut: Chunks | None) -> TrainingData:
-    """Return lazy targets and weights; rows that are not for weighing get weight 0."""
+def _to_weigh_on(rows: ChunkedData) -> TrainingData:
+    """Return lazy targets and row weights, without X."""
     dtype = np.float64 if rows.labels is None else np.intp
-    y = rows.lazily(_y, (), dtype, rows.targets)
+    y = rows.lazily(attrgetter("y"), (), dtype, rows.targets)
     s = None
-    if rows.weighted or cut is not None:
-        s = rows.lazily(_weight, (), np.float64, rows.targets, cut)
+    if rows.weighted:
+        s = rows.lazily(attrgetter("sample_weight"), (), np.float64, rows.targets)
     return TrainingData(None, y, rows.n_classes, s)
-
-
-def _y(targets: TrainingData) -> Any:
-    return targets.y
-
-
-def _weight(targets: TrainingData, cut: Cut | None) -> FloatArray:
-    s = targets.sample_weight
-    if s is None:
-        s = np.ones(len(targets))
-    if cut is None:
-        return s
-    full = np.zeros(len(targets))
-    _, weighing = cut
-    full[weighing] = s[weighing]
-    return full

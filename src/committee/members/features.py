@@ -2,56 +2,19 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterator
 from numbers import Integral, Real
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from committee._typing import Member
-from committee._validation import Interval
+from committee._validation import AT_LEAST_ONE, Interval
 from committee.ensembles.member_features import OnColumns, Rotated
-from committee.members.base import (
-    BatchedGenerator,
-    GenerateOptions,
-    Generation,
-    TrainingData,
-)
-from committee.members.pool import cross_fitted_batches
-
-_AT_LEAST_ONE = [Interval(Integral, 1, None, closed="left")]
+from committee.members.base import TrainingData
+from committee.members.pool import CrossFittedGenerator
 
 
-class _OtherFeatures(BatchedGenerator):
-    """A generator whose members train on all rows, each with its own features."""
-
-    n_members: int
-
-    @abstractmethod
-    def _wrapped(
-        self, estimator: Member, data: TrainingData, random: np.random.RandomState
-    ) -> list[Member]:
-        """Return the unfitted members."""
-
-    def batches(
-        self,
-        estimator: Member,
-        data: TrainingData,
-        *,
-        size: int,
-        **options: Unpack[GenerateOptions],
-    ) -> Iterator[Generation]:
-        """Train the members of `generate` lazily, `size` at a time."""
-        self._validate_params()
-        random = check_random_state(options.get("random_state"))
-        how: dict[str, Any] = {**options, "output": self.output, "random_state": random}
-        members = self._wrapped(estimator, data, random)
-        return cross_fitted_batches(members, data, size=size, **how)
-
-
-class RandomSubspaces(_OtherFeatures):
+class RandomSubspaces(CrossFittedGenerator):
     """Train every member on all rows, but on columns drawn at random (Ho 1998).
 
     f_m(x) = f(x[columns_m])
@@ -82,9 +45,9 @@ class RandomSubspaces(_OtherFeatures):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_members": _AT_LEAST_ONE,
+        "n_members": [AT_LEAST_ONE],
         "max_features": [
-            Interval(Integral, 1, None, closed="left"),
+            AT_LEAST_ONE,
             Interval(Real, 0, 1, closed="right"),
         ],
     }
@@ -93,7 +56,7 @@ class RandomSubspaces(_OtherFeatures):
         self.n_members = n_members
         self.max_features = max_features
 
-    def _wrapped(
+    def _unfitted(
         self, estimator: Member, data: TrainingData, random: np.random.RandomState
     ) -> list[Member]:
         p = data.X.shape[1]
@@ -107,7 +70,7 @@ class RandomSubspaces(_OtherFeatures):
         ]
 
 
-class Rotations(_OtherFeatures):
+class Rotations(CrossFittedGenerator):
     """Train every member on all rows, with the columns rotated by its own matrix.
 
     f_m(x) = f(x' R_m)
@@ -143,15 +106,15 @@ class Rotations(_OtherFeatures):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_members": _AT_LEAST_ONE,
-        "group_size": _AT_LEAST_ONE,
+        "n_members": [AT_LEAST_ONE],
+        "group_size": [AT_LEAST_ONE],
     }
 
     def __init__(self, n_members: int = 100, *, group_size: int = 3) -> None:
         self.n_members = n_members
         self.group_size = group_size
 
-    def _wrapped(
+    def _unfitted(
         self, estimator: Member, data: TrainingData, random: np.random.RandomState
     ) -> list[Member]:
         return [Rotated(estimator, self.group_size)] * self.n_members

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
@@ -10,10 +11,9 @@ from typing import Any, ClassVar, Self, Unpack
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from committee._typing import FloatArray, IntArray, Member, Output, RandomState
-from committee._validation import HasMethods, Interval, safe_indexing
+from committee._validation import AT_LEAST_ONE, HasMethods, Interval, safe_indexing
 from committee.ensembles.member_features import OnFeatures
 from committee.ensembles.roster import names_of
 from committee.members.base import (
@@ -25,6 +25,7 @@ from committee.members.base import (
     TrainingData,
     draw_seeds,
 )
+from committee.members.routing import params_of_split
 from committee.members.training import fit_member, run_parallel
 from committee.predictions import predict_one
 
@@ -41,7 +42,7 @@ def folds_of(cv: Any, data: TrainingData, rng: np.random.RandomState) -> list[Fo
         return _shuffled(int(cv), data, rng)
     pairs = cv
     if hasattr(cv, "split"):
-        pairs = cv.split(data.X, data.y, **_params_of_split(cv, data.fit_params))
+        pairs = cv.split(data.X, data.y, **params_of_split(cv, data.fit_params))
     folds = [(_row_numbers(a, data), _row_numbers(b, data)) for a, b in pairs]
     for i, (train, test) in enumerate(folds):
         if not len(train):
@@ -89,17 +90,6 @@ def _row_numbers(rows: Any, data: TrainingData) -> IntArray:
             f"{rows.min()} to {rows.max()}."
         )
     return np.unique(rows.astype(np.intp))
-
-
-def _params_of_split(splitter: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """Return the metadata that the splitter requests, such as groups."""
-    if not given:
-        return {}
-    to_split = MethodMapping().add(caller="fit", callee="split")
-    router = MetadataRouter(owner=splitter).add(
-        splitter=splitter, method_mapping=to_split
-    )
-    return dict(router.route_params(caller="fit", params=given).splitter.split)
 
 
 class Pool(Generator):
@@ -200,18 +190,52 @@ class Pool(Generator):
             )
         if not self.estimators:
             raise ValueError("The 'estimators' of a Pool must not be empty.")
-        names = self.names
-        generation = cross_fitted(
-            self.members,
-            data,
-            cv=self.n_splits if self.cv is None else self.cv,
-            output=self.output,
-            **options,
-        )
-        return replace(generation, names=names)
+        rng = check_random_state(options.pop("random_state", None))
+        seeds = draw_seeds(rng, self.n_members)
+        cv = self.n_splits if self.cv is None else self.cv
+        folds = folds_of(cv, data, rng) if options.pop("held_out", True) else []
+        how: dict[str, Any] = {**options, "output": self.output, "keep_seeds": True}
+        generation = cross_fitted(self.members, data, seeds, folds, **how)
+        return replace(generation, names=self.names)
 
 
-class RandomInits(BatchedGenerator):
+class CrossFittedGenerator(BatchedGenerator):
+    """Base class of generators whose members are trained on all rows, and cross-fitted.
+
+    A subclass writes `_unfitted`.
+    """
+
+    @abstractmethod
+    def _unfitted(
+        self, estimator: Member, data: TrainingData, random: np.random.RandomState
+    ) -> list[Member]:
+        """Return the members before training."""
+
+    def batches(
+        self,
+        estimator: Member,
+        data: TrainingData,
+        *,
+        size: int,
+        held_out: bool = True,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: bool = False,
+    ) -> Iterator[Generation]:
+        """Train the members of `generate` lazily, `size` at a time."""
+        self._validate_params()
+        random = check_random_state(random_state)
+        members = self._unfitted(estimator, data, random)
+        seeds = draw_seeds(random, len(members))
+        n_folds = max(2, min(5, len(data)))
+        folds = folds_of(n_folds, data, random) if held_out else []
+        how: Any = {"output": self.output, "n_jobs": n_jobs, "verbose": verbose}
+        for start in range(0, len(members), size):
+            some = slice(start, start + size)
+            yield cross_fitted(members[some], data, seeds[some], folds, **how)
+
+
+class RandomInits(CrossFittedGenerator):
     """Train every member on all rows; only its seed differs (chapter 4.3, 1).
 
     This helps if training itself is random, as for neural networks. No row is left out,
@@ -238,7 +262,7 @@ class RandomInits(BatchedGenerator):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_members": [Interval(Integral, 1, None, closed="left")],
+        "n_members": [AT_LEAST_ONE],
         "noise": [Interval(Real, 0, None, closed="left")],
     }
 
@@ -246,23 +270,11 @@ class RandomInits(BatchedGenerator):
         self.n_members = n_members
         self.noise = noise
 
-    def batches(
-        self,
-        estimator: Member,
-        data: TrainingData,
-        *,
-        size: int,
-        **options: Unpack[GenerateOptions],
-    ) -> Iterator[Generation]:
-        """Train the members of `generate` lazily, `size` at a time."""
-        self._validate_params()
+    def _unfitted(
+        self, estimator: Member, data: TrainingData, random: np.random.RandomState
+    ) -> list[Member]:
         member = WithNoise(estimator, self.noise) if self.noise else estimator
-        batches = cross_fitted_batches(
-            [member] * self.n_members, data, size=size, output=self.output, **options
-        )
-        for batch in batches:
-            # Noise is for training only: the fitted estimator itself predicts.
-            yield replace(batch, members=[_plain(member) for member in batch.members])
+        return [member] * self.n_members
 
 
 class WithNoise(OnFeatures):
@@ -285,79 +297,25 @@ class WithNoise(OnFeatures):
         return X
 
 
-def _plain(member: Member) -> Member:
-    return member.estimator if isinstance(member, WithNoise) else member
-
-
-def cross_fitted_batches(
-    estimators: Sequence[Member],
-    data: TrainingData,
-    *,
-    size: int,
-    output: Output,
-    random_state: RandomState = None,
-    **options: Any,
-) -> Iterator[Generation]:
-    """Yield `cross_fitted` members, `size` at a time, with the same five folds."""
-    random = check_random_state(random_state)
-    seeds = draw_seeds(random, len(estimators))
-    folds: list[Fold] = []
-    if options.get("held_out", True):
-        folds = folds_of(max(2, min(5, len(data))), data, random)
-    for start in range(0, len(estimators), size):
-        some = slice(start, start + size)
-        yield _cross_fitted(
-            estimators[some],
-            data,
-            seeds[some],
-            folds,
-            output=output,
-            keep_seeds=False,
-            **options,
-        )
-
-
 def cross_fitted(
-    estimators: Sequence[Member],
-    data: TrainingData,
-    *,
-    cv: Any,
-    output: Output,
-    held_out: bool = True,
-    n_jobs: int | None = None,
-    random_state: RandomState = None,
-    verbose: bool = False,
-) -> Generation:
-    """Fit every estimator on all rows, and make F by clones, fold by fold.
-
-        F[n, m] = prediction of row n by a clone of m trained without n's fold
-
-    Folds are the same for all members: see `folds_of`. Predictions of a row that several
-    folds test are averaged; rows that no fold tests are not in F. The mask is None,
-    because all of F is held out. Seeds set on estimators are kept.
-    """
-    rng = check_random_state(random_state)
-    seeds = draw_seeds(rng, len(estimators))
-    folds = folds_of(cv, data, rng) if held_out else []
-    how: Any = {"output": output, "keep_seeds": True, "held_out": held_out}
-    return _cross_fitted(
-        estimators, data, seeds, folds, n_jobs=n_jobs, verbose=verbose, **how
-    )
-
-
-def _cross_fitted(
     estimators: Sequence[Member],
     data: TrainingData,
     seeds: IntArray,
     folds: list[Fold],
     *,
     output: Output,
-    keep_seeds: bool,
-    held_out: bool = True,
+    keep_seeds: bool = False,
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> Generation:
-    """Fit every estimator with its seed: on all rows, and without each fold."""
+    """Fit every estimator on all rows, and make F by clones, fold by fold.
+
+        F[n, m] = prediction of row n by a clone of m trained without n's fold
+
+    Predictions of a row that several folds test are averaged; rows that no fold tests
+    are not in F. The mask is None, because all of F is held out. Without folds, F is
+    None. With `keep_seeds`, seeds set on estimators are kept.
+    """
     jobs = (
         (_fit_and_cross_fit, estimator, data, folds, int(seed), output, keep_seeds)
         for estimator, seed in zip(estimators, seeds, strict=True)
@@ -367,9 +325,11 @@ def _cross_fitted(
     for member, P in run_parallel(
         jobs, len(estimators), label="training", n_jobs=n_jobs, verbose=verbose
     ):
-        members.append(member)
+        # Noise is for training only: the fitted estimator itself predicts.
+        noisy = isinstance(member, WithNoise)
+        members.append(member.estimator if noisy else member)
         slabs.append(P)
-    if not held_out:
+    if not folds:
         return Generation(members)
     F = np.moveaxis(np.stack(slabs), 0, 1)
     times = times_tested(folds, len(data))

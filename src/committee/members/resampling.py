@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from committee._typing import FloatArray, IntArray, Member, Output, RandomState
-from committee._validation import Interval, safe_indexing
+from committee._validation import AT_LEAST_ONE, Interval, safe_indexing
 from committee.members.base import (
     BatchedGenerator,
     Generation,
@@ -21,9 +21,6 @@ from committee.members.base import (
 )
 from committee.members.training import fit_member, run_parallel
 from committee.predictions import predict_one
-
-_AT_LEAST_ONE = [Interval(Integral, 1, None, closed="left")]
-_AT_LEAST_TWO = [Interval(Integral, 2, None, closed="left")]
 
 
 class _Resampling(BatchedGenerator):
@@ -98,7 +95,7 @@ class Bagging(_Resampling):
     10
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {"n_members": _AT_LEAST_ONE}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {"n_members": [AT_LEAST_ONE]}
 
     def __init__(self, n_members: int = 100) -> None:
         self.n_members = n_members
@@ -122,8 +119,8 @@ class _Splitting(_Resampling):
     """A generator that splits the rows at random into parts, anew in each repeat."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_splits": _AT_LEAST_TWO,
-        "repeats": _AT_LEAST_ONE,
+        "n_splits": [Interval(Integral, 2, None, closed="left")],
+        "repeats": [AT_LEAST_ONE],
     }
 
     def __init__(self, n_splits: int = 10, repeats: int = 10) -> None:

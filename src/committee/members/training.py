@@ -11,21 +11,15 @@ import numpy as np
 from sklearn import config_context, get_config
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
-from sklearn.utils.metadata_routing import (
-    MetadataRouter,
-    MethodMapping,
-    get_routing_for_object,
-)
 from sklearn.utils.parallel import delayed
-from sklearn.utils.validation import has_fit_parameter
 
 from committee._parallel import results_of
 from committee._progress import track
 from committee._typing import Member
-from committee._validation import index_params, routing_enabled, safe_indexing
+from committee._validation import index_params, safe_indexing
 from committee.distributed import Chunks, numbered
-from committee.ensembles.member_features import OnFeatures
 from committee.members.base import Sample, TrainingData
+from committee.members.routing import params_of_fit, takes_sample_weight
 
 #: Results that are fetched from Dask by one call, which takes some 10 ms.
 _FETCHED_AT_ONCE = 20
@@ -88,11 +82,11 @@ def fit_member(
     """
     member = clone(estimator)
     set_random_states(member, seed, only_unset=keep_seeds)
-    rows, params = sample.rows, _routed(member, data.fit_params)
+    rows, params = sample.rows, params_of_fit(member, data.fit_params)
     if sample.weights is not None:
         if not np.any(sample.weights > 0):
             raise ValueError("None of its rows has a positive sample_weight.")
-        if _takes_sample_weight(member):
+        if takes_sample_weight(member):
             params["sample_weight"] = _spread(sample, len(data))
             rows = rows[sample.weights > 0]
         else:
@@ -240,32 +234,6 @@ def _portable(error: Exception) -> Exception:
     except Exception:  # noqa: BLE001 (whatever stops it, the text gets through)
         return RuntimeError(f"{type(error).__name__}: {error}")
     return error
-
-
-def _takes_sample_weight(member: Member) -> bool:
-    """Whether `fit` takes sample_weight, or with metadata routing requests it."""
-    member = _innermost(member)
-    if routing_enabled():
-        routing = get_routing_for_object(member)
-        return bool(routing.consumes("fit", ("sample_weight",)))
-    return bool(has_fit_parameter(member, "sample_weight"))
-
-
-def _routed(member: Member, params: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters that this member requests."""
-    if not params:
-        return {}
-    member = _innermost(member)
-    to_fit = MethodMapping().add(caller="fit", callee="fit")
-    router = MetadataRouter(owner=member).add(member=member, method_mapping=to_fit)
-    return dict(router.route_params(caller="fit", params=params).member.fit)
-
-
-def _innermost(member: Member) -> Member:
-    """Return the estimator inside wrappers that change features."""
-    while isinstance(member, OnFeatures):
-        member = member.estimator
-    return member
 
 
 def _spread(sample: Sample, n_rows: int) -> Any:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.utils.parallel import delayed
 
-from committee._parallel import results_of
 from committee._typing import IntArray
 from committee.networks.early_stopping import STOP_CHUNK, MemberRows
-from committee.networks.layers import SeparateLayers, Tensor, initial_weights
-from committee.networks.shared_layers import SharedLayers
+from committee.networks.layers import (
+    SeparateLayers,
+    SharedLayers,
+    Tensor,
+    initial_weights,
+)
 from committee.networks.training import Interruption, Report, TrainingSettings, train
 from committee.networks.training_arrays import TrainingArrays
 
@@ -22,6 +24,8 @@ from committee.networks.training_arrays import TrainingArrays
 #: need more calls of NumPy. With 1 MiB of L2 cache for each core, blocks of 16 to 100
 #: members with 50 units take the same time for a step, within a tenth.
 _CACHE = 4 * 2**20
+#: Bytes of these arrays and of the row numbers of all members of a block.
+_MEMORY = 2**28
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,6 @@ def blocks_of(
     rows: Sequence[MemberRows],
     seeds: Sequence[np.random.SeedSequence],
     *,
-    max_bytes: int,
     n_jobs: int | None,
 ) -> list[Block]:
     """Return blocks of members; all in a block have the same number of training rows."""
@@ -73,7 +76,7 @@ def blocks_of(
     batch = max(STOP_CHUNK, min(settings.batch_size, longest))
     step = batch * bytes_of_row(settings) + bytes_of_weights(settings)
     of_rows = max(8 * len(each.train) + 12 * len(each.stop) for each in rows)
-    most = max(1, min(_CACHE // step, max_bytes // (step + of_rows)))
+    most = max(1, min(_CACHE // step, _MEMORY // (step + of_rows)))
     counts = np.array([len(each.train) for each in rows])
     jobs = effective_n_jobs(n_jobs)
     blocks = []
@@ -132,23 +135,6 @@ def _trained(layers: Any, *args: Any) -> list[TrainedNetwork | None]:
     ]
 
 
-def train_blocks(
-    settings: TrainingSettings,
-    arrays: TrainingArrays,
-    blocks: Sequence[Block],
-    *,
-    n_jobs: int | None,
-    interruption: Interruption,
-    report: Report | None,
-) -> Iterator[list[TrainedNetwork | None]]:
-    """Yield the networks of all blocks, in order; blocks run in parallel threads."""
-    calls = (
-        delayed(train_block)(settings, arrays, block, interruption, report)
-        for block in blocks
-    )
-    return results_of(calls, n_jobs, prefer="threads")
-
-
 def train_jointly(
     settings: TrainingSettings,
     arrays: TrainingArrays,
@@ -156,14 +142,12 @@ def train_jointly(
     seeds: Sequence[np.random.SeedSequence],
     *,
     share: bool,
-    max_bytes: int,
     interruption: Interruption | None = None,
     report: Report | None = None,
 ) -> list[TrainedNetwork | None]:
     """Train M networks jointly on the same rows.
 
-    The loss of their mean prediction decides when to stop. If the arrays of a step
-    would exceed `max_bytes`, the gradient is summed over parts of the batch.
+    The loss of their mean prediction decides when to stop.
     """
     randoms = [np.random.default_rng(seed) for seed in seeds]
     layers: SeparateLayers | SharedLayers
@@ -172,26 +156,4 @@ def train_jointly(
         layers = SharedLayers(*given)
     else:
         layers = _separate_layers(settings, randoms)
-    at_once = rows_at_once(settings, len(seeds), share=share, max_bytes=max_bytes)
-    if at_once < settings.batch_size:
-        settings = replace(settings, rows_at_once=at_once)
     return _trained(layers, arrays, [rows], randoms, settings, interruption, report)
-
-
-def rows_at_once(
-    settings: TrainingSettings, n_members: int, *, share: bool, max_bytes: int
-) -> int:
-    """Return how many rows of a batch fit into `max_bytes`.
-
-    Raise ValueError if a chunk of validation rows, `STOP_CHUNK`, does not fit.
-    """
-    of_row = n_members * bytes_of_row(settings) * (2 if share else 1)
-    of_weights = bytes_of_weights(settings) * (1 if share else n_members)
-    n = (max_bytes - of_weights) // of_row
-    if n < STOP_CHUNK:
-        raise ValueError(
-            f"{n_members} jointly trained members need max_bytes of at least "
-            f"{of_weights + STOP_CHUNK * of_row}. Got {max_bytes}. Increase it, or take "
-            "fewer members or smaller layers."
-        )
-    return int(n)

@@ -95,33 +95,18 @@ def _sums(values: Tensor) -> Tensor:
     return np.stack([values.sum(axis=1), *halves])
 
 
-class _Least:
-    """The weights with the least loss, for each of U members or for all members jointly."""
-
-    def __init__(self, theta: Tensor, n_units: int) -> None:
-        self.theta = theta.copy()
-        self.losses = np.full(n_units, np.inf)
-
-    def update(self, units: IntArray, theta: Tensor, losses: Tensor) -> Any:
-        """Store better weights; return a mask of the running units that improved."""
-        better = losses < self.losses[units]
-        if len(self.losses) == 1:
-            if better[0]:
-                self.theta[...] = theta
-        else:
-            self.theta[units[better]] = theta[better]
-        self.losses[units[better]] = losses[better]
-        return better
-
-
 class BestEpochs:
-    """Weights of the best epochs, and the members that are still training."""
+    """Weights of the best epochs, and the members that are still training.
+
+    Each of U members has its own best epochs; with U = 1, all members share them.
+    """
 
     def __init__(self, theta: Tensor, n_units: int, patience: int | None) -> None:
         self.patience = np.inf if patience is None else patience
-        self.of_all = _Least(theta, n_units)
-        n_halves = 0 if patience is None else 2
-        self.of_halves = [_Least(theta, n_units) for _ in range(n_halves)]
+        n_sets = 1 if patience is None else 3
+        #: Weights with the least loss on all validation rows, and on each half of them.
+        self.theta = [theta.copy() for _ in range(n_sets)]
+        self.losses = np.full((n_sets, n_units), np.inf)
         #: Numbers of the members that are still training.
         self.running = np.arange(n_units)
         self.waited = np.zeros(n_units, dtype=np.intp)
@@ -133,10 +118,14 @@ class BestEpochs:
         Losses have shape (3, U): on all validation rows, and on their halves.
         """
         running = self.running
-        better = self.of_all.update(running, theta, losses[0])
-        for least, half in zip(self.of_halves, losses[1:], strict=True):
-            least.update(running, theta, half)
-        self.waited[running] = np.where(better, 0, self.waited[running] + 1)
+        better = losses < self.losses[:, running]
+        for best, improved in zip(self.theta, better, strict=True):
+            if len(self.n_epochs) > 1:
+                best[running[improved]] = theta[improved]
+            elif improved[0]:
+                best[...] = theta
+        self.losses[:, running] = np.where(better, losses, self.losses[:, running])
+        self.waited[running] = np.where(better[0], 0, self.waited[running] + 1)
         on = self.waited[running] < self.patience
         self.running = running[on]
         return on

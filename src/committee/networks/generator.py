@@ -11,10 +11,12 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.parallel import delayed
 
+from committee._parallel import results_of
 from committee._progress import bar_with_text
 from committee._typing import BoolArray, FloatArray, IntArray, Member, RandomState
-from committee._validation import Interval, StrOptions
+from committee._validation import AT_LEAST_ONE, Interval, StrOptions
 from committee.members.base import (
     BatchedGenerator,
     Generation,
@@ -26,7 +28,7 @@ from committee.members.resampling import Bagging, CrossSplits, MiniBatches
 from committee.networks.blocks import (
     TrainedNetwork,
     blocks_of,
-    train_blocks,
+    train_block,
     train_jointly,
 )
 from committee.networks.early_stopping import MemberRows, stopping_sample
@@ -79,10 +81,6 @@ class Networks(BatchedGenerator):
         and nu < 0 makes them disagree (negative correlation learning). At nu = -1 the
         squared error depends on the mean of the members only. All members train on the
         same rows, as with `share`.
-    max_bytes : int, default=2**28
-        Memory for the arrays of training in each job, in addition to X, y and the trained
-        members. It limits the number of members in a block, or with `share` or
-        `coupling` the number of rows processed at once.
 
     Examples
     --------
@@ -100,12 +98,11 @@ class Networks(BatchedGenerator):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_members": [Interval(Integral, 1, None, closed="left")],
+        "n_members": [AT_LEAST_ONE],
         "data": [StrOptions({"all", "bagging", "cross-splits", "mini-batches"})],
         "n_splits": [Interval(Integral, 2, None, closed="left")],
         "share": [StrOptions({"adapters"}), None],
         "coupling": [Interval(Real, -1, None, closed="left")],
-        "max_bytes": [Interval(Integral, 1, None, closed="left")],
     }
 
     def __init__(
@@ -116,18 +113,16 @@ class Networks(BatchedGenerator):
         n_splits: int = 10,
         share: str | None = None,
         coupling: float = 0.0,
-        max_bytes: int = 2**28,
     ) -> None:
         self.n_members = n_members
         self.data = data
         self.n_splits = n_splits
         self.share = share
         self.coupling = coupling
-        self.max_bytes = max_bytes
 
     @property
     def joint(self) -> bool:
-        """Whether members are trained jointly, on the same rows."""
+        """True if members are trained jointly, on the same rows."""
         return self.share is not None or self.coupling != 0.0
 
     def default_member(self, tree: Any) -> Member:
@@ -165,10 +160,9 @@ class Networks(BatchedGenerator):
             ]
             stopped = _interrupted(networks)
             if held_out:
-                F, mask = predict_held_out(
-                    *(members, [networks[i] for i in kept], [rows[i] for i in kept]),
-                    *(arrays, Z, data.empty_predictions()),
-                )
+                begun = [networks[i] for i in kept], [rows[i] for i in kept]
+                empty = data.empty_predictions()
+                F, mask = predict_held_out(members, *begun, arrays, Z, empty)
                 yield Generation(members, F, mask)
             else:
                 yield Generation(members)
@@ -220,13 +214,13 @@ class Networks(BatchedGenerator):
             return [
                 template.own_rows(counted, _random(root, m, _OF_ROWS)) for m in numbers
             ]
+        sampler = self._sampler()
         # The first seeds are the same for any number of members.
-        seeds = (
-            np.random.SeedSequence(root).generate_state(self.n_seeds()).astype(np.intp)
-        )
+        of_rows = np.random.SeedSequence(root)
+        seeds = of_rows.generate_state(sampler.n_seeds()).astype(np.intp)
         found = []
         for m in numbers:
-            sample = self.sample(int(m), data, seeds)
+            sample = sampler.sample(int(m), data, seeds)
             train, left_out = _train_and_left_out(sample, counted)
             random = _random(root, m, _OF_ROWS)
             stop = stopping_sample(left_out, len(train), random)
@@ -265,14 +259,15 @@ class Networks(BatchedGenerator):
             how: dict[str, Any] = {"interruption": interruption}
             how["report"] = report if verbose else None
             if self.joint:
-                how |= {"share": self.share is not None, "max_bytes": self.max_bytes}
+                how["share"] = self.share is not None
                 found = train_jointly(settings, arrays, rows[0], seeds, **how)
                 advance(len(rows), "")
                 return found
-            blocks = blocks_of(
-                settings, rows, seeds, max_bytes=self.max_bytes, n_jobs=n_jobs
+            blocks = blocks_of(settings, rows, seeds, n_jobs=n_jobs)
+            calls = (
+                delayed(train_block)(settings, arrays, block, **how) for block in blocks
             )
-            results = train_blocks(settings, arrays, blocks, n_jobs=n_jobs, **how)
+            results = results_of(calls, n_jobs, prefer="threads")
             for block, networks in zip(blocks, results, strict=True):
                 for m, network in zip(block.members, networks, strict=True):
                     found[m] = network
@@ -285,15 +280,6 @@ class Networks(BatchedGenerator):
             return Bagging(self.n_members)
         kind = CrossSplits if self.data == "cross-splits" else MiniBatches
         return kind(self.n_splits, -(-self.n_members // self.n_splits))
-
-    def sample(self, member: int, data: TrainingData, seeds: IntArray) -> Sample:
-        """Return the rows of one member, if `data` is not "all"."""
-        sample: Sample = self._sampler().sample(member, data, seeds)
-        return sample
-
-    def n_seeds(self) -> int:
-        """Return the number of seeds that `sample` needs."""
-        return int(self._sampler().n_seeds())
 
     @available_if(  # type: ignore[untyped-decorator]
         lambda self: self.data in ("bagging", "mini-batches") and not self.joint

@@ -15,20 +15,19 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from committee._typing import FloatArray, IntArray, RandomState
-from committee._validation import Interval, StrOptions
+from committee._validation import AT_LEAST_ONE, Interval, StrOptions
 from committee.networks.blocks import Block, TrainedNetwork, train_block
 from committee.networks.early_stopping import MemberRows, split_for_stopping
-from committee.networks.embeddings import (
+from committee.networks.layers import Layout
+from committee.networks.training import TrainingSettings
+from committee.networks.training_arrays import (
+    TrainingArrays,
     piecewise_linear,
     quantile_edges,
     relu_layer,
+    standardise,
 )
-from committee.networks.layers import Layout
-from committee.networks.training import TrainingSettings
-from committee.networks.training_arrays import TrainingArrays, standardise
 from committee.targets import ClassTargets, NumberTargets
-
-_AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 
 
 def outputs(
@@ -67,16 +66,15 @@ class Network(BaseEstimator):
     """Options, training and weights of networks for numbers and for classes."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "hidden_layer_sizes": ["array-like", _AT_LEAST_ONE],
+        "hidden_layer_sizes": ["array-like", AT_LEAST_ONE],
         "activation": [StrOptions({"relu", "tanh"})],
-        "embedding": [StrOptions({"piecewise-linear"}), None],
-        "n_bins": [_AT_LEAST_ONE],
+        "n_bins": [AT_LEAST_ONE, None],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "weight_decay": [Interval(Real, 0, None, closed="left")],
         "dropout": [Interval(Real, 0, 1, closed="left")],
-        "batch_size": [_AT_LEAST_ONE],
-        "max_epochs": [_AT_LEAST_ONE],
-        "patience": [_AT_LEAST_ONE, None],
+        "batch_size": [AT_LEAST_ONE],
+        "max_epochs": [AT_LEAST_ONE],
+        "patience": [AT_LEAST_ONE, None],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "random_state": ["random_state"],
     }
@@ -90,8 +88,7 @@ class Network(BaseEstimator):
         hidden_layer_sizes: int | Sequence[int] = (50, 50),
         *,
         activation: str = "relu",
-        embedding: str | None = None,
-        n_bins: int = 8,
+        n_bins: int | None = None,
         learning_rate: float = 0.01,
         weight_decay: float = 0.01,
         dropout: float = 0.0,
@@ -103,7 +100,6 @@ class Network(BaseEstimator):
     ) -> None:
         self.hidden_layer_sizes = hidden_layer_sizes
         self.activation = activation
-        self.embedding = embedding
         self.n_bins = n_bins
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
@@ -120,7 +116,7 @@ class Network(BaseEstimator):
         X = validate_data(self, X, dtype=np.float64, reset=reset)
         if reset:
             self.edges_ = None
-            if self.embedding is not None:
+            if self.n_bins is not None:
                 self.edges_ = quantile_edges(X, self.n_bins)
         return X if self.edges_ is None else piecewise_linear(X, self.edges_)
 
@@ -196,15 +192,32 @@ class Network(BaseEstimator):
         Returns
         -------
         network : MLPRegressor or MLPClassifier
-            An embedding becomes its first layer, of relu units.
+            Bins become its first layer, of relu units.
 
         Raises
         ------
         ValueError
-            If there is an embedding, and `activation` is not "relu".
+            If there are bins, and `activation` is not "relu".
         """
         check_is_fitted(self, "coefs_")
-        return _as_mlp(self)
+        coefs, intercepts = list(self.coefs_), list(self.intercepts_)
+        if self.edges_ is not None:
+            coefs, intercepts = _with_bins(self, coefs, intercepts)
+        hidden = tuple(W.shape[1] for W in coefs[:-1])
+        options = {"hidden_layer_sizes": hidden, "activation": self.activation}
+        if not is_classifier(self):
+            return _holding(
+                MLPRegressor(**options), self, coefs, intercepts, "identity"
+            )
+        model = MLPClassifier(**options)
+        model.classes_ = self.classes_
+        model._label_binarizer = LabelBinarizer().fit(self.classes_)
+        if len(self.classes_) > 2:
+            return _holding(model, self, coefs, intercepts, "softmax")
+        # One output for two classes: the difference of ours.
+        coefs[-1] = coefs[-1][:, 1:] - coefs[-1][:, :1]
+        intercepts[-1] = intercepts[-1][1:] - intercepts[-1][:1]
+        return _holding(model, self, coefs, intercepts, "logistic")
 
     _as_native = to_sklearn
 
@@ -226,11 +239,10 @@ class NetworkRegressor(NumberTargets, Network):
     hidden_layer_sizes : int or sequence of int, default=(50, 50)
     activation : {"relu", "tanh"}, default="relu"
         g.
-    embedding : {"piecewise-linear"} or None, default=None
-        Replace every column by up to `n_bins` numbers, one for each bin between
-        quantiles of the training rows: see `committee.networks.embeddings`.
-    n_bins : int, default=8
-        Maximum number of bins of a column.
+    n_bins : int or None, default=None
+        Replace every column by at most this many numbers, one for each bin between
+        quantiles of the training rows: the piecewise-linear embedding of
+        `committee.networks.training_arrays`.
     learning_rate : float, default=0.01
     weight_decay : float, default=0.01
         Every step subtracts learning_rate x weight_decay of the weights; intercepts do
@@ -251,7 +263,7 @@ class NetworkRegressor(NumberTargets, Network):
     coefs_ : list of arrays of shape (in, out)
     intercepts_ : list of arrays of shape (out,)
     edges_ : list of arrays, or None
-        Edges of the bins of every column, with an embedding.
+        Edges of the bins of every column, with `n_bins`.
     n_iter_ : int
         Number of epochs run.
     validation_loss_ : float
@@ -278,7 +290,7 @@ class NetworkClassifier(ClassTargets, Network):
 
     Parameters
     ----------
-    hidden_layer_sizes, activation, embedding, n_bins, learning_rate, weight_decay :
+    hidden_layer_sizes, activation, n_bins, learning_rate, weight_decay :
         As for `NetworkRegressor`.
     dropout, batch_size, max_epochs, patience, validation_fraction, random_state :
         As for `NetworkRegressor`.
@@ -306,35 +318,13 @@ class NetworkClassifier(ClassTargets, Network):
         return p
 
 
-def _as_mlp(network: Any) -> Any:
-    """Return an `MLPRegressor` or `MLPClassifier` with the weights of a network.
-
-    `MLPClassifier` has one output for two classes: the difference of our two.
-    """
-    coefs, intercepts = list(network.coefs_), list(network.intercepts_)
-    if network.edges_ is not None:
-        coefs, intercepts = _with_embedding(network, coefs, intercepts)
-    hidden = tuple(W.shape[1] for W in coefs[:-1])
-    options = {"hidden_layer_sizes": hidden, "activation": network.activation}
-    if not is_classifier(network):
-        return _holding(MLPRegressor(**options), network, coefs, intercepts, "identity")
-    model = MLPClassifier(**options)
-    model.classes_ = network.classes_
-    model._label_binarizer = LabelBinarizer().fit(network.classes_)
-    if len(network.classes_) > 2:
-        return _holding(model, network, coefs, intercepts, "softmax")
-    coefs[-1] = coefs[-1][:, 1:] - coefs[-1][:, :1]
-    intercepts[-1] = intercepts[-1][1:] - intercepts[-1][:1]
-    return _holding(model, network, coefs, intercepts, "logistic")
-
-
-def _with_embedding(
+def _with_bins(
     network: Any, coefs: list[FloatArray], intercepts: list[FloatArray]
 ) -> tuple[list[FloatArray], list[FloatArray]]:
-    """Return coefficients and intercepts with the embedding as the first layer."""
+    """Return coefficients and intercepts with the bins as the first layer."""
     if network.activation != "relu":
         raise ValueError(
-            "An embedding becomes a layer of relu units, and scikit-learn's networks "
+            "Bins become a layer of relu units, and scikit-learn's networks "
             'have one activation for all layers: train with activation="relu". Got '
             f"{network.activation!r}; committee.save can store this network."
         )

@@ -37,8 +37,6 @@ class TrainingSettings:
     #: None: no early stopping, all epochs are run.
     patience: int | None
     coupling: float = 0.0
-    #: Rows of a batch in memory at once; None: all.
-    rows_at_once: int | None = None
     #: False: rows were drawn in proportion to their weights, so the loss has none.
     weighted: bool = True
 
@@ -255,27 +253,8 @@ def _step(
     settings: TrainingSettings,
     adam: Adam,
 ) -> None:
-    """Change the weights by one batch of rows, whose numbers are (R, B)."""
+    """Change the weights by the mean gradient of one batch of rows, numbers (R, B)."""
     n = index.shape[1]
-    at_once = settings.rows_at_once or n
-    g = _gradient(layers, arrays, index[:, :at_once], n, randoms, settings)
-    if at_once < n:
-        g = g.copy()
-    for start in range(at_once, n, at_once):
-        part = index[:, start : start + at_once]
-        g += _gradient(layers, arrays, part, n, randoms, settings)
-    adam.update(layers.theta, g)
-
-
-def _gradient(
-    layers: Any,
-    arrays: TrainingArrays,
-    index: IntArray,
-    n: int,
-    randoms: list[np.random.Generator],
-    settings: TrainingSettings,
-) -> Tensor:
-    """Return the sum over these rows of the gradient of the loss, divided by n."""
     X = layers.buffers.take("X", (*index.shape, arrays.X.shape[1]))
     np.take(arrays.X, index, axis=0, out=X, mode="clip")
     out = layers.forward(X, randoms)
@@ -285,8 +264,7 @@ def _gradient(
         D *= 1.0 / n
     else:
         D *= (arrays.s[index] / n)[:, :, None]
-    g: Tensor = layers.backward(D)
-    return g
+    adam.update(layers.theta, layers.backward(D))
 
 
 def _checked(best: BestEpochs, last: Tensor | None, stopped: bool) -> Trained:
@@ -294,14 +272,13 @@ def _checked(best: BestEpochs, last: Tensor | None, stopped: bool) -> Trained:
 
     Raise ValueError if weights are not finite.
     """
-    theta = best.of_all.theta if last is None else last
-    losses = best.of_all.losses
-    losses = np.where(np.isfinite(losses), losses, np.nan)
+    theta = best.theta[0] if last is None else last
+    losses = np.where(np.isfinite(best.losses[0]), best.losses[0], np.nan)
     diverged = last is None and np.isnan(losses).any()
     if diverged or not np.isfinite(theta).all():
         raise ValueError(
             "The weights of a network overflowed during training. Take a smaller "
             "learning_rate."
         )
-    halves = [least.theta for least in best.of_halves]
+    halves = list(best.theta[1:])
     return Trained(theta, halves, best.n_epochs, losses, not stopped)

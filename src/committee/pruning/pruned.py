@@ -34,6 +34,7 @@ from committee.fit_checks import check_kind
 from committee.losses import measure_of
 from committee.members import Pool, TrainingData
 from committee.members.base import check_fraction, draw_seeds, split_rows
+from committee.members.routing import checked_metadata
 from committee.members.training import set_random_states
 from committee.pruning.assessment import keep_few
 from committee.pruning.refined_sizes import (
@@ -42,7 +43,6 @@ from committee.pruning.refined_sizes import (
     kept_of,
     refine_kept,
 )
-from committee.routing import checked_metadata
 from committee.targets import require_y
 
 #: The part of the rows that an ensemble is pruned on where it leaves none out itself.

@@ -39,7 +39,6 @@ from committee._progress import track
 from committee._typing import IntArray, Member
 from committee.members import Generation, MemberFitError, Pool, TrainingData
 from committee.members.base import GenerateOptions, Sample, draw_seeds, take
-from committee.members.pool import cross_fitted
 from committee.members.training import fit_member, set_random_states
 from committee.shell.encoding import TableEncoding, one_hot, scaling
 from committee.shell.messages import listed
@@ -335,14 +334,8 @@ class TimedPool(Pool):
         with warnings.catch_warnings(), _threads_for(data):
             # Some learners are meant to stop before they have converged.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            return cross_fitted(
-                [member],
-                data,
-                cv=self.n_splits,
-                output=self.output,
-                held_out=held_out,
-                random_state=seed,
-            )
+            pool = Pool([member], self.n_splits)
+            return pool.generate(None, data, held_out=held_out, random_state=seed)
 
 
 def _shuffled(n_rows: int) -> IntArray:
