@@ -82,7 +82,7 @@ def test_it_prints_as_a_table():
         "4 %",
         "below 4 %",
         "if no member was trained on these",
-        "each\nwas judged by members that it had not chosen.",
+        "each\nwas predicted by members that were chosen without it.",
     ):
         assert part in text
     assert max(map(len, text.splitlines())) < 90
