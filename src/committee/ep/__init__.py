@@ -16,7 +16,6 @@ from committee.ep.posterior import (
 )
 from committee.ep.probit_rows import ProbitRows, RecordedRows, SweptRows
 from committee.ep.sequence import PathStep, preferred
-from committee.ep.sites import Probit, Site, Truncation
 from committee.ep.targets import (
     Moments,
     TargetRows,
@@ -35,14 +34,11 @@ __all__ = [
     "Moments",
     "PathStep",
     "Posterior",
-    "Probit",
     "ProbitRows",
     "RecordedRows",
-    "Site",
     "SweptRows",
     "TargetRows",
     "Targets",
-    "Truncation",
     "classification_path",
     "classification_posterior",
     "error_moments",

@@ -23,12 +23,12 @@ from committee.ep.likelihood import GaussianLikelihood, Likelihood, ProbitLikeli
 from committee.ep.loo import LeaveOneOut, LooScore
 from committee.ep.probit_rows import Messages, ProbitRows, RowSites
 from committee.ep.sites import (
-    TRUNCATION,
     Normal,
     cavity,
     log_scale,
     moment_mismatch,
     normal,
+    tilted,
 )
 from committee.ep.targets import Targets, row_moments
 
@@ -179,13 +179,12 @@ def _sweep(
     q = normal(precision, h + nu)
     var = q.cov.diagonal()
     c_mean, c_var = cavity(q.mean, var, tau, nu)
-    log_z, rho, kappa, shrink = TRUNCATION.tilted(c_mean, c_var)
-    log_scales = float(log_scale(log_z, c_mean, c_var, tau, nu).sum())
+    term = tilted(c_mean, c_var, noise=0.0)
+    log_scales = float(log_scale(term.log_z, c_mean, c_var, tau, nu).sum())
     # Rounding can cancel c_mean + c_var rho to zero or below in the far tail.
-    weights = np.maximum(c_mean + c_var * rho, np.finfo(float).tiny)
-    mismatch = moment_mismatch(q.mean, var, weights, c_var * shrink)
-    fit = Truncated(q, tau, nu, log_scales, weights, mismatch)
-    return fit, kappa / shrink, (rho + c_mean * kappa) / shrink
+    weights = np.maximum(term.mean, np.finfo(float).tiny)
+    mismatch = moment_mismatch(q.mean, var, weights, term.var)
+    return Truncated(q, tau, nu, log_scales, weights, mismatch), *term.site
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ from committee._files import replaced_atomically
 from committee._typing import FloatArray, IntArray
 from committee.ep.arrays import float_blocks, row_blocks
 from committee.ep.loo import LeaveOneOut, ScoreSums, vote_loo
-from committee.ep.sites import PROBIT, Normal, cavity, log_scale, moment_mismatch
+from committee.ep.sites import Normal, cavity, log_scale, moment_mismatch, tilted
 
 
 class RowSites(NamedTuple):
@@ -275,18 +275,16 @@ def update_block(
     s2 = np.einsum("an,an->n", half, half)
     share = 1.0 if weight is None else np.minimum(weight, 1.0)
     c_mean, c_var = cavity(S_a @ q.mean, s2, share * sites.t, share * sites.u)
-    log_z, rho, kappa, shrink = PROBIT.tilted(c_mean, c_var)
-    log_s = log_scale(log_z, c_mean, c_var, sites.t, sites.u)
+    term = tilted(c_mean, c_var, noise=1.0)
+    log_s = log_scale(term.log_z, c_mean, c_var, sites.t, sites.u)
     # Equal to (mu, s2), except for weights below one, whose cavity keeps a share.
     grown = 1.0 + sites.t * c_var
     mismatch = moment_mismatch(
-        (c_mean + c_var * sites.u) / grown,
-        c_var / grown,
-        c_mean + c_var * rho,
-        c_var * shrink,
+        (c_mean + c_var * sites.u) / grown, c_var / grown, term.mean, term.var
     )
-    t = sites.t + step * (kappa / shrink - sites.t)
-    u = sites.u + step * ((rho + c_mean * kappa) / shrink - sites.u)
+    new_t, new_u = term.site
+    t = sites.t + step * (new_t - sites.t)
+    u = sites.u + step * (new_u - sites.u)
     # No active member votes here. A row on which others do keeps its site, which
     # measures what they could gain; one without any vote never has one.
     idle = (s2 == 0.0) & (sites.u == 0.0)
@@ -301,7 +299,7 @@ def update_block(
         float(log_s.sum() if weight is None else weight @ log_s),
         c_mean,
         c_var,
-        log_z,
+        term.log_z,
         mismatch,
     )
 
