@@ -2,7 +2,6 @@
 
 from committee.ep.chunked_rows import ChunkedProbitRows, ChunkedTargets
 from committee.ep.evidence import (
-    PRICE,
     classification_path,
     moments_path,
     regression_path,
@@ -15,7 +14,7 @@ from committee.ep.posterior import (
     regression_posterior,
 )
 from committee.ep.probit_rows import ProbitRows, RecordedRows, SweptRows
-from committee.ep.sequence import PathStep, preferred
+from committee.ep.sequence import PRICE, PathStep, preferred
 from committee.ep.targets import (
     Moments,
     TargetRows,

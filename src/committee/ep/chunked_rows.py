@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,13 +18,6 @@ from committee.ep.sites import Normal
 from committee.ep.targets import Moments, ProductSums, Targets, Units, product_sums
 
 _NO_ROWS = "F must have at least one row. Every chunk is empty."
-
-
-class _Swept(NamedTuple):
-    """The sites, which stay with a chunk after a sweep, and the sums, which leave it."""
-
-    sites: RowSites
-    sums: SweepSums | None
 
 
 class _Facts(NamedTuple):
@@ -81,16 +75,16 @@ class ChunkedProbitRows:
 
     def initial_sites(self) -> Chunks:
         """Return the sites of a posterior without weights, chunk by chunk."""
-        return self.chunks.map(_initial_sites).kept()
+        return self.chunks.map(ProbitRows.initial_sites).kept()
 
     def messages(self, sites: Chunks) -> Messages:
         """Return the messages while no member is active."""
-        total: Messages = self.chunks.sum(_messages, sites)
+        total: Messages = self.chunks.sum(ProbitRows.messages, sites)
         return total
 
     def products(self, sites: Chunks, members: IntArray) -> FloatArray:
         """Return the part of L among some members, from the present sites."""
-        total: FloatArray = self.chunks.sum(_member_products, sites, members)
+        total: FloatArray = self.chunks.sum(ProbitRows.products, sites, members)
         return total
 
     def sweep(
@@ -98,7 +92,7 @@ class ChunkedProbitRows:
     ) -> tuple[Chunks, SweepSums]:
         """Sweep over every chunk where it is; only q is sent there."""
         swept = self.chunks.map(_sweep, sites, active, _sent(q), step).kept()
-        return swept, swept.sum(_sums)
+        return swept.map(itemgetter(0)), swept.sum(itemgetter(1))
 
     def save(self, sites: Chunks, folder: Path) -> None:
         """Let every worker save the sites of its chunks."""
@@ -165,37 +159,22 @@ def _scaled(votes: ProbitRows, scale: FloatArray) -> ProbitRows:
     return ProbitRows(votes.S / scale, votes.weight, votes.group)
 
 
-def _initial_sites(votes: ProbitRows) -> _Swept:
-    return _Swept(votes.initial_sites(), None)
-
-
-def _messages(votes: ProbitRows, swept: _Swept) -> Messages:
-    return votes.messages(swept.sites)
-
-
-def _member_products(votes: ProbitRows, swept: _Swept, members: IntArray) -> FloatArray:
-    return votes.products(swept.sites, members)
-
-
 def _sweep(
-    votes: ProbitRows, swept: _Swept, active: IntArray, q: Normal, step: float
-) -> _Swept:
-    sites, sums = votes.sweep(swept.sites, active, q, step)
-    return _Swept(sites, sums._replace(rows=None))
+    votes: ProbitRows, sites: RowSites, active: IntArray, q: Normal, step: float
+) -> tuple[RowSites, SweepSums]:
+    """Return the sites, which stay with a chunk, and the sums, which leave it."""
+    swept, sums = votes.sweep(sites, active, q, step)
+    return swept, sums._replace(rows=None)
 
 
-def _sums(swept: _Swept) -> SweepSums | None:
-    return swept.sums
-
-
-def _save(number: int, swept: _Swept | None, folder: Path) -> int:
-    if swept is not None:
-        swept.sites.save(folder / f"{number:05d}.npz")
+def _save(number: int, sites: RowSites | None, folder: Path) -> int:
+    if sites is not None:
+        sites.save(folder / f"{number:05d}.npz")
     return 1
 
 
-def _load(votes: ProbitRows, number: int, folder: Path) -> _Swept:
-    return _Swept(RowSites.load(folder / f"{number:05d}.npz", len(votes.S)), None)
+def _load(votes: ProbitRows, number: int, folder: Path) -> RowSites:
+    return RowSites.load(folder / f"{number:05d}.npz", len(votes.S))
 
 
 def _products(rows: Targets, scale: FloatArray, y_scale: float) -> ProductSums:

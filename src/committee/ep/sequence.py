@@ -133,6 +133,10 @@ def preferred(
 
 Callback = Callable[[PathStep], object]
 
+#: Default of the log evidence that a member has to bring: half of the log 2
+#: that its prior gains by being one-sided. At 0 every member with u > 0 stays.
+PRICE = 0.5 * float(np.log(2.0))
+
 # Share of the committee that may enter, or leave, in one step.
 _SHARE = 0.25
 # Single moves that may fail in a row before the sequence ends.
@@ -340,34 +344,77 @@ class EvidenceSequence:
 
 
 def run(
-    sequence: EvidenceSequence,
+    likelihood: Likelihood,
     *,
-    max_iter: int,
-    tol: float,
-    callback: Callback | None,
+    sequence: str = "fast",
+    truncated: bool = True,
+    price: float | None = None,
+    max_members: int | None = None,
+    max_iter: int = 200,
+    tol: float = 1e-4,
+    callback: Callback | None = None,
     rule: Rule | None = None,
 ) -> Path:
     """Advance until J stands still, and return all steps.
 
-    Two steps in a row that raise J by less than `tol` per row are standing still.
-    With a `rule`, the step that it prefers is settled.
+    Parameters
+    ----------
+    likelihood : Likelihood
+    sequence : {"fast", "printed"}, default="fast"
+        Many moves at once that raise log Z less the price, or one at a time as Chen,
+        Tino and Yao print it, without a price (see `PrintedSequence`).
+    truncated : bool, default=True
+        False for ARD: no truncation, weights of any sign.
+    price : float, optional
+        Log evidence that a member has to bring. Default: `PRICE` with truncation and 0
+        without.
+    max_members : int, optional
+        The largest committee; the sequence fills it and goes on re-estimating.
+    max_iter : int, default=200
+        Most steps.
+    tol : float, default=1e-4
+        Two steps in a row that raise the objective by less than `tol` per row end
+        the sequence.
+    callback : callable, optional
+        Called with each PathStep as it is made.
+    rule : {"min-loo", "max-evidence", "max-density", "one-se"}, optional
+        Settle the step that this rule prefers: on the way moments agree to a
+        hundredth of a standard deviation only, and on separable rows not even that.
+
+    Returns
+    -------
+    Path
+        At least one step: if no member is worth its price, the best single one.
     """
-    track = _Track(sequence, callback)
-    state = sequence.start()
-    least = tol * sequence.likelihood.n_rows
+    if max_members is not None and max_members < 1:
+        raise ValueError(f"max_members must be at least 1. Got {max_members}.")
+    room = len(likelihood.unit) if max_members is None else max_members
+    least = tol * likelihood.n_rows
+    if sequence == "fast":
+        if price is None:
+            price = PRICE if truncated else 0.0
+        loop = EvidenceSequence(likelihood, truncated=truncated, price=price, room=room)
+    elif price is None and truncated:
+        loop = PrintedSequence(likelihood, room=room, least=least)
+    else:
+        raise ValueError(
+            "sequence='printed' has truncated weights and no price; leave out "
+            "'truncated' and 'price', or take sequence='fast'."
+        )
+    track, state = _Track(loop, callback), loop.start()
     slow, n_iter, converged = 0, 0, False
     while n_iter < max_iter and not converged:
         n_iter += 1
-        new = sequence.advance(state)
+        new = loop.advance(state)
         if new is None:
             converged = True
             break
-        slow = slow + 1 if sequence.stands_still(state, new, least) else 0
+        slow = slow + 1 if loop.stands_still(state, new, least) else 0
         converged = slow == 2
         state = new
         track.add(state)
     if not track.steps:
-        track.add(sequence.best_single(state))
+        track.add(loop.best_single(state))
     if rule is not None:
         track.settle(rule)
     return Path.of_steps(
