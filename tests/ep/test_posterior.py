@@ -251,14 +251,6 @@ def test_duplicated_members_share(rng):
     assert np.isfinite(posterior.cov).all()
 
 
-def test_warm_start_needs_fewer_sweeps(rng):
-    S = signed_rows(rng, N=100, M=5)
-    cold = classification_posterior(S, 1.0)
-    warm = classification_posterior(S, 1.1, start=cold)
-    assert warm.n_iter < classification_posterior(S, 1.1).n_iter
-    assert classification_posterior(S, 1.0, start=cold).n_iter <= 2
-
-
 def test_blocks_of_rows_do_not_matter(rng, monkeypatch):
     S = signed_rows(rng, N=500, M=3)
     F, y = regression_rows(rng, N=500, M=3)

@@ -154,6 +154,16 @@ def least(
     return int(tied[rank[tied].argmin()])
 
 
+def one_by_one(M: int, choose: Callable[[BoolArray, int], int]) -> IntArray:
+    """Return choose(free, 0), choose(free, 1), ..., each time of the free members."""
+    free = np.ones(M, dtype=bool)
+    order = np.empty(M, dtype=np.intp)
+    for u in range(M):
+        order[u] = k = choose(free, u)
+        free[k] = False
+    return order
+
+
 class Tally:
     """The votes of a changing set of members, which vote as equals.
 

@@ -77,6 +77,7 @@ class EvidencePruner(Combiner):
     verbose: bool
     checkpoint: str | PathLike[str] | None
     sequence: str = "fast"
+    votes: str = "posterior"
     pool: str
     path_: Path
     posterior_: PathStep
@@ -217,7 +218,7 @@ class EvidencePruner(Combiner):
 
     def _is_equal_vote(self) -> bool:
         """Return True if the weights are equal votes, not posterior means."""
-        return False
+        return self.votes == "equal"
 
 
 def _loo_measure(n_classes: int | None, sums_to_one: bool) -> str:
@@ -391,9 +392,6 @@ class EPPruner(EvidencePruner):
         self.tol = tol
         self.verbose = verbose
         self.checkpoint = checkpoint
-
-    def _is_equal_vote(self) -> bool:
-        return self.votes == "equal"
 
 
 class ARDPruner(EvidencePruner):

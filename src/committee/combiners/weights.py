@@ -182,8 +182,6 @@ class LeastSquares(Combiner):
         "solution": [StrOptions({"minimum-norm", "basic"})],
     }
     takes_chunks: ClassVar[bool] = True
-    #: Files of versions without this option have no value of their own.
-    solution: str = "minimum-norm"
 
     def __init__(self, *, solution: str = "minimum-norm") -> None:
         self.solution = solution

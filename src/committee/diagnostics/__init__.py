@@ -3,6 +3,7 @@
 from committee.diagnostics.agreement import (
     disagreement,
     double_fault,
+    margins,
     pairwise_kappa,
     q_statistic,
 )
@@ -10,7 +11,6 @@ from committee.diagnostics.correlation import error_correlation
 from committee.diagnostics.curves import expected_calibration_error
 from committee.diagnostics.decomposition import Ambiguity, ambiguity
 from committee.diagnostics.gate_usage import GateUsage, gate_usage
-from committee.diagnostics.margins import margins
 
 __all__ = [
     "Ambiguity",

@@ -60,18 +60,8 @@ class ChunkedProbitRows:
             chunks = chunks.map(_scaled, scale).kept()
         self.chunks = chunks
         self.unit = 1.0 / scale
+        self.n_members, self.n_rows = len(scale), float(facts.weight)
         self._count: int = facts.n_rows
-        self._weight: float = facts.weight
-
-    @property
-    def n_members(self) -> int:
-        """M."""
-        return len(self.unit)
-
-    @property
-    def n_rows(self) -> float:
-        """Return the total weight of the rows."""
-        return self._weight
 
     def initial_sites(self) -> Chunks:
         """Return the sites of a posterior without weights, chunk by chunk."""

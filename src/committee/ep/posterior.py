@@ -212,7 +212,7 @@ class Posterior:
     tau, nu : arrays of shape (M,)
         Sites of the truncations.
     row_sites : RowSites or None
-        Sites of the probit rows, for a warm start.
+        Sites of the probit rows; None for a regression.
     """
 
     mean: FloatArray
@@ -299,7 +299,6 @@ def classification_posterior(
     *,
     sample_weight: ArrayLike | None = None,
     group: int = 1,
-    start: Posterior | None = None,
     truncated: bool = True,
     tol: float = 1e-6,
     max_iter: int = 200,
@@ -318,8 +317,6 @@ def classification_posterior(
         Powers of the terms: a row of weight 2 counts as two equal rows.
     group : int
         Consecutive rows that make one case, K - 1 for K classes; they share a weight.
-    start : Posterior, optional
-        Take over the sites of an earlier posterior of the same rows and members.
     truncated : bool
         False drops [w_i > 0] and the factor 2.
     tol : float
@@ -349,12 +346,9 @@ def classification_posterior(
     M = S.shape[1]
     all_members = np.arange(M)
     sites = (np.zeros(M), np.zeros(M))
-    row_sites = None
-    if start is not None:
-        sites, row_sites = (start.tau * unit * unit, start.nu * unit), start.row_sites
     settings = Settings(truncated, tol, max_iter, inner_iter=20)
     with one_thread():
-        likelihood = ProbitLikelihood(ProbitRows(S, weight, group), sites=row_sites)
+        likelihood = ProbitLikelihood(ProbitRows(S, weight, group))
         likelihood.activate(all_members)
         fit = fit_posterior(likelihood, all_members, precision, sites, settings)
     rows = likelihood.last.rows

@@ -352,21 +352,12 @@ class RecordedRows:
 
     def __init__(self, rows: SweptRows, folder: str | os.PathLike[str]) -> None:
         self.rows = rows
+        self.n_members, self.n_rows = rows.n_members, rows.n_rows
         # Workers may have been started in another directory.
         self.folder = Path(folder).absolute()
         self.folder.mkdir(parents=True, exist_ok=True)
         self._n_records = 0
         self._released: set[int] = set()
-
-    @property
-    def n_members(self) -> int:
-        """M."""
-        return self.rows.n_members
-
-    @property
-    def n_rows(self) -> float:
-        """Return the total weight of the rows."""
-        return self.rows.n_rows
 
     def initial_sites(self) -> _Sites:
         """Return the sites of a posterior without weights."""
