@@ -46,7 +46,6 @@ COMBINERS = {
     "greedy": lambda: GreedyPruner(12),
     "greedy-bags": lambda: GreedyPruner(9, n_bags=3, n_initial=2, random_state=0),
     "cluster": lambda: ClusterPruner(3),
-    "k-means": lambda: ClusterPruner(3, method="k-means", random_state=0),
     "sdp": lambda: SDPPruner(3, random_state=0),
     "best": lambda: OrderPruner("best", 3),
     "random": lambda: OrderPruner("random", 3, random_state=0),

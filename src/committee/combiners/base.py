@@ -156,18 +156,6 @@ class Combiner(ABC, BaseEstimator):
         check_is_fitted(self)
         return np.flatnonzero(self.weights_)
 
-    @property
-    def normalized_weights_(self) -> FloatArray:
-        """The weights divided by their sum, for use as an average."""
-        check_is_fitted(self)
-        w = self.weights_
-        if abs(w.sum()) <= 1e-12 * np.abs(w).sum():
-            raise ValueError(
-                f"The weights sum to {w.sum():.3g} and cannot be scaled to sum one."
-            )
-        normalized: FloatArray = w / w.sum()
-        return normalized
-
     def probabilities(self, scores: FloatArray) -> FloatArray:
         """Turn combined scores into class probabilities.
 

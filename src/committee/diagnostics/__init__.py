@@ -9,8 +9,12 @@ from committee.diagnostics.agreement import (
 )
 from committee.diagnostics.correlation import error_correlation
 from committee.diagnostics.curves import expected_calibration_error
-from committee.diagnostics.decomposition import Ambiguity, ambiguity
-from committee.diagnostics.gate_usage import GateUsage, gate_usage
+from committee.diagnostics.decomposition import (
+    Ambiguity,
+    GateUsage,
+    ambiguity,
+    gate_usage,
+)
 
 __all__ = [
     "Ambiguity",

@@ -80,29 +80,19 @@ class PathStep:
         return len(self.active)
 
 
-def preferred(
-    steps: Sequence[PathStep],
-    rule: Rule = "min-loo",
-    *,
-    max_members: int | None = None,
-    within_se: float = 1.0,
-) -> PathStep:
+def preferred(steps: Sequence[PathStep], rule: Rule = "min-loo") -> PathStep:
     """Return the step that a rule prefers.
 
     "min-loo" takes the least leave-one-out error, the first of equals (Chen 3.6);
     "max-evidence" the largest log evidence; "max-density" the largest leave-one-out
     log density, the first of equals; "one-se" the smallest committee whose
-    error is within `within_se` standard errors of the least.
+    error is within one standard error of the least.
 
     Parameters
     ----------
     steps : sequence of PathStep
     rule : {"min-loo", "max-evidence", "max-density", "one-se"}
         What to prefer.
-    max_members : int, optional
-        Look only at committees of at most this size.
-    within_se : float
-        Width of "one-se".
 
     Returns
     -------
@@ -110,24 +100,16 @@ def preferred(
     """
     if rule not in get_args(Rule):
         raise ValueError(f"rule must be one of {get_args(Rule)}. Got {rule!r}.")
-    size = np.array([step.size for step in steps])
-    fits = np.ones(len(steps), bool) if max_members is None else size <= max_members
-    if not fits.any():
-        raise ValueError(
-            f"No committee on the path has at most {max_members} members; "
-            f"the smallest has {size.min():.0f}."
-        )
-    error = np.where(fits, [step.loo_error for step in steps], np.inf)
+    if rule == "max-evidence":
+        return steps[int(np.argmax([step.log_evidence for step in steps]))]
+    if rule == "max-density":
+        return steps[int(np.argmax([step.loo_density for step in steps]))]
+    error = np.array([step.loo_error for step in steps])
     least = int(error.argmin())
     if rule == "min-loo":
         return steps[least]
-    if rule == "max-evidence":
-        evidence = np.where(fits, [step.log_evidence for step in steps], -np.inf)
-        return steps[int(evidence.argmax())]
-    if rule == "max-density":
-        density = np.where(fits, [step.loo_density for step in steps], -np.inf)
-        return steps[int(density.argmax())]
-    near = error <= error[least] + within_se * steps[least].loo_se
+    size = np.array([step.size for step in steps])
+    near = error <= error[least] + steps[least].loo_se
     return steps[int(np.where(near, size, np.inf).argmin())]
 
 

@@ -60,10 +60,15 @@ class Mixture:
     gate: GateTree
 
     def log_joint(self, data: Data) -> FloatArray:
-        """Return log g_m(x_n) p(y_n | f_m(x_n)), (N, M)."""
+        """Return log g_m(x_n) p(y_n | f_m(x_n)), (N, M): Gaussians, or classes."""
         F = predict_all(self.experts, data.X, classes=data.classes)
         log_g = self.gate.log_weights(data.Z)
-        return log_g + log_densities(F, data.y, self.noise)
+        if self.noise is None:
+            p = F[np.arange(len(data.y)), :, data.y]
+            return log_g + np.log(np.maximum(p, _LEAST_PROBABILITY))
+        e = F - data.y[:, None]
+        log_p = -0.5 * (np.log(2.0 * np.pi * self.noise) + e * e / self.noise)
+        return np.asarray(log_g + log_p)
 
 
 @dataclass
@@ -81,16 +86,6 @@ class Trace:
     def best(self) -> float:
         """The largest likelihood, on held-out rows if there are any."""
         return max(self.held_out or self.fitted)
-
-
-def log_densities(F: FloatArray, y: Any, noise: FloatArray | None) -> FloatArray:
-    """Return log p(y_n | f_m(x_n)), (N, M): a Gaussian of variance `noise`, or classes."""
-    if noise is None:
-        p = F[np.arange(len(y)), :, y]
-        return np.log(np.maximum(p, _LEAST_PROBABILITY))
-    e = F - y[:, None]
-    log_p: FloatArray = -0.5 * (np.log(2.0 * np.pi * noise) + e * e / noise)
-    return log_p
 
 
 def maximise(
