@@ -100,7 +100,8 @@ def assert_same(found, expected):
                 rtol=1e-8,
                 atol=1e-10,
             )
-    if hasattr(expected, "_spread"):
+    assert (found._vote_share is None) == (expected._vote_share is None)
+    if expected._vote_share is not None:
         assert found._spread == pytest.approx(expected._spread, rel=1e-8)
         assert found._vote_share == pytest.approx(expected._vote_share, rel=1e-8)
 

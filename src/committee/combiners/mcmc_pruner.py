@@ -11,7 +11,6 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray, IntArray, RandomState
 from committee._validation import Interval, StrOptions
@@ -197,6 +196,7 @@ class MCMCPruner(Combiner):
         self.samples_, score = self._draw(rows, step, seed)
         self.loo_ = score.error
         self._check_chains()
+        self._vote_share = None
         if of_votes:
             self._spread = vote_spread(*vote_rows(votes), step)
             self._vote_share = voting_share(votes, step.weights)
@@ -265,14 +265,6 @@ class MCMCPruner(Combiner):
         self.ep_.weights_ = for_all(self.ep_.weights_, members, n_members)
         self.ep_._renumber(members, n_members)
         self.posterior_ = among(self.posterior_, members, n_members)
-
-    @property
-    def probit_scale_(self) -> float | None:
-        """Return h / sqrt(1 + v), as `EPPruner` does."""
-        check_is_fitted(self)
-        if self.ep_.likelihood_ != "probit":
-            return None
-        return float(self._vote_share / np.sqrt(1.0 + self._spread))
 
 
 class VoteDraws:

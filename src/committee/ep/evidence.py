@@ -13,13 +13,11 @@ from numpy.typing import ArrayLike
 
 from committee._parallel import one_thread
 from committee._typing import FloatArray
-from committee._validation import check_sample_weight
-from committee.ep.arrays import check_group, check_rows, check_targets, signed_scale
 from committee.ep.likelihood import GaussianLikelihood, ProbitLikelihood
 from committee.ep.loo import Loss
-from committee.ep.probit_rows import ProbitRows, SweptRows
+from committee.ep.probit_rows import SweptRows, checked_votes
 from committee.ep.sequence import run
-from committee.ep.targets import Moments, TargetRows, Targets, row_moments
+from committee.ep.targets import Moments, TargetRows, checked_targets, row_moments
 from committee.path import Path
 
 
@@ -63,11 +61,8 @@ def classification_path(
     >>> step.size <= 10, bool((step.weights >= 0).all())
     (True, True)
     """
-    S = check_rows(S, "S")
-    weight = check_sample_weight(sample_weight, S)
-    check_group(group, len(S))
-    S, scale = signed_scale(S)
-    return votes_path(ProbitRows(S, weight, group), unit=1.0 / scale, **options)
+    rows, unit = checked_votes(S, sample_weight, group)
+    return votes_path(rows, unit=unit, **options)
 
 
 def votes_path(
@@ -128,11 +123,9 @@ def regression_path(
     >>> preferred(regression_path(F, y).steps).active
     array([0, 1])
     """
-    F, y = check_targets(F, y)
-    weight = check_sample_weight(sample_weight, F)
+    rows = checked_targets(F, y, sample_weight, loss)
     with one_thread():
-        moments = row_moments(F, y, weight)
-    rows = Targets(F, y, weight, loss)
+        moments = row_moments(rows.F, rows.y, rows.weight)
     return moments_path(moments, rows=rows, noise=noise, **options)
 
 

@@ -10,18 +10,13 @@ from numpy.typing import ArrayLike
 
 from committee._parallel import one_thread
 from committee._typing import FloatArray, IntArray
-from committee._validation import check_sample_weight
 from committee.ep.arrays import (
-    check_group,
-    check_rows,
-    check_targets,
     in_units,
     inner_precision,
-    signed_scale,
 )
 from committee.ep.likelihood import GaussianLikelihood, Likelihood, ProbitLikelihood
 from committee.ep.loo import LeaveOneOut, LooScore
-from committee.ep.probit_rows import Messages, ProbitRows, RowSites
+from committee.ep.probit_rows import Messages, RowSites, checked_votes
 from committee.ep.sites import (
     Normal,
     cavity,
@@ -30,7 +25,7 @@ from committee.ep.sites import (
     normal,
     tilted,
 )
-from committee.ep.targets import Targets, row_moments
+from committee.ep.targets import checked_targets, row_moments
 
 # Damping that halves further would stall where moments cannot agree to rounding.
 _SMALLEST_STEP = 1.0 / 64.0
@@ -275,12 +270,11 @@ def regression_posterior(
     >>> regression_posterior(F, y, alpha=1.0, noise=0.1).mean.round(2)
     array([0.95, 0.22])
     """
-    F, y = check_targets(F, y)
-    weight = check_sample_weight(sample_weight, F)
-    rows, settings = Targets(F, y, weight), Settings(truncated, tol, 1, max_iter)
+    rows = checked_targets(F, y, sample_weight)
+    settings = Settings(truncated, tol, 1, max_iter)
     with one_thread():
-        moments = row_moments(F, y, weight)
-        unit, all_members = moments.unit, np.arange(F.shape[1])
+        moments = row_moments(rows.F, rows.y, rows.weight)
+        unit, all_members = moments.unit, np.arange(len(moments.g))
         precision = inner_precision(alpha, unit)
         scale = np.array([1.0 / moments.y_scale])
         scaled_noise = float(inner_precision(noise, scale)[0])
@@ -337,18 +331,13 @@ def classification_posterior(
     >>> posterior.mean.round(2), posterior.loo
     (array([1.18, 0.62]), 0.0)
     """
-    S = check_rows(S, "S")
-    weight = check_sample_weight(sample_weight, S)
-    check_group(group, len(S))
-    S, scale = signed_scale(S)
-    unit = 1.0 / scale
+    votes, unit = checked_votes(S, sample_weight, group)
     precision = inner_precision(alpha, unit)
-    M = S.shape[1]
-    all_members = np.arange(M)
-    sites = (np.zeros(M), np.zeros(M))
+    all_members = np.arange(len(unit))
+    sites = (np.zeros(len(unit)), np.zeros(len(unit)))
     settings = Settings(truncated, tol, max_iter, inner_iter=20)
     with one_thread():
-        likelihood = ProbitLikelihood(ProbitRows(S, weight, group))
+        likelihood = ProbitLikelihood(votes)
         likelihood.activate(all_members)
         fit = fit_posterior(likelihood, all_members, precision, sites, settings)
     rows = likelihood.last.rows

@@ -17,11 +17,14 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg.blas import dtrmm
+from sklearn.utils import check_array
 
 from committee._files import replaced_atomically
 from committee._typing import FloatArray, IntArray
-from committee.ep.arrays import float_blocks, row_blocks
+from committee._validation import check_sample_weight
+from committee.ep.arrays import float_blocks, row_blocks, signed_scale
 from committee.ep.loo import LeaveOneOut, ScoreSums, vote_loo
 from committee.ep.sites import Normal, cavity, log_scale, moment_mismatch, tilted
 
@@ -236,6 +239,21 @@ class ProbitRows:
 
     def _weight_of(self, rows: slice) -> FloatArray | None:
         return None if self.weight is None else self.weight[rows]
+
+
+def checked_votes(
+    S: ArrayLike, sample_weight: ArrayLike | None, group: int
+) -> tuple[ProbitRows, FloatArray]:
+    """Return signed rows with columns of moderate size, and the unit of their weights."""
+    votes = check_array(S, dtype=[np.float64, np.float32], input_name="S")
+    weight = check_sample_weight(sample_weight, votes)
+    if group < 1 or len(votes) % group:
+        raise ValueError(
+            f"group must divide the number of rows, {len(votes)}, into cases. Got "
+            f"{group}."
+        )
+    votes, scale = signed_scale(votes)
+    return ProbitRows(votes, weight, group), 1.0 / scale
 
 
 class RowUpdate(NamedTuple):
