@@ -3,10 +3,10 @@
     z_nmk = log clip(F_nmk, eps, 1),    p(k | x_n) = softmax_k( sum_m w_m z_nmk )
     L(w)  = -sum_n s_n log p(y_n | x_n) + lambda/2 ||w - 1/M||^2,    w >= 0
 
-L is convex. All that is asked of the rows is a few sums over them, at one point w after
+L is convex. The fit needs only a few sums over the rows, at one point w after
 the other: the log-likelihood, its gradient, and two matrices (M, M). The sum of the
-weights is an inverse temperature, and too large on the rows that made it: `loo_scores` are
-those of each row without it, on which a slope can be fitted.
+weights is an inverse temperature, and too large on the rows that made it: `loo_scores`
+returns the scores of each row without it, on which a slope can be fitted.
 """
 
 from __future__ import annotations

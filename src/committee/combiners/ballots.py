@@ -214,8 +214,7 @@ class Tally:
     def errors_with(self) -> FloatArray:
         """Return the error of the committee with each member added, (M,).
 
-        Rows without votes do not count. Only rows at the edge, those of
-        margin -1, 0 or 1, can change.
+        Rows without votes do not count. Only rows of margin -1, 0 or 1 can change.
         """
         b = self.ballots
         margin, voted = self.own - self.top, self.count > 0

@@ -39,9 +39,9 @@ class EMPruner(Combiner):
     and Yao, 2006). Members whose weight vanishes are dropped for good. The objective
     rises at every step, but it has many local maxima, among them any committee with
     too weak a start: other starts end in other committees, which is why `EPPruner`
-    was made. Try several, and compare them on rows that were not used. Members that
-    the rows cannot tell apart, as trees out of bag often are, do not all stay: those of
-    lower number do, and are no better than the others.
+    was made. Try several, and compare them on rows that were not used. Of
+    members that the rows cannot tell apart, such as trees out of bag, the ones of lower
+    number stay, although they are not better than the others.
 
     Parameters
     ----------

@@ -56,8 +56,8 @@ class MCMCPruner(Combiner):
     closed-form Hamiltonian paths that bounce off zero (see `committee.bayes.gibbs`).
 
     With loo="ep" the committee is the one that EP chooses, as a check of EP: the
-    difference of `weights_` and `ep_.weights_` is the error of EP, that of its early
-    stop, and that of the sampling: the standard deviation of a weight over
+    difference of `weights_` and `ep_.weights_` is the sum of the error of EP, the error
+    of its early stop, and the sampling error: the standard deviation of a weight over
     sqrt(`ess_`). With loo="draws" samples take the place of EP in the choice as well:
     each committee on the path is sampled, its leave-one-out error estimated by
     importance sampling, and the rule uses these errors.

@@ -71,7 +71,7 @@ def kl(votes: Votes, smoothing: float = 0.01) -> IntArray:
 
 
 def kl_rows(votes: Votes) -> IntArray:
-    """Add the member whose training weights diverge most from those of the chosen ones.
+    """Add the member whose training weights diverge most from the chosen members'.
 
         J_ij = sum_n (P_in - P_jn) log(P_in / P_jn)
 
@@ -163,7 +163,7 @@ class KappaErrorHullPruner(Combiner):
     pairs_ : array of shape (n, 2)
         The pairs on the hull, from the most diverse to the most accurate.
     support_ : array
-        The chosen members; the best one where there is no pair.
+        The chosen members; the best one without any pair.
 
     References
     ----------

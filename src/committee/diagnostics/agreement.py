@@ -1,4 +1,4 @@
-"""Votes for classes: how alike those of two members are, and the margins of the committee."""
+"""Votes for classes: agreement of pairs of members, and margins of the committee."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def in_units(x: ArrayLike, *factors: FloatArray | float) -> FloatArray:
 
 
 def inner_precision(alpha: ArrayLike, unit: FloatArray) -> FloatArray:
-    """Return the precisions of w as those of w / unit: alpha unit^2."""
+    """Return the precisions of w / unit: alpha unit^2."""
     given = np.broadcast_to(np.asarray(alpha, dtype=np.float64), unit.shape)
     if not (np.isfinite(given).all() and (given > 0.0).all()):
         raise ValueError("alpha and noise must be positive and finite.")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,25 +17,6 @@ from committee.ep.loo import LooScore, ScoreSums
 from committee.ep.probit_rows import Messages, ProbitRows, RowSites, SweepSums
 from committee.ep.sites import Normal
 from committee.ep.targets import Moments, ProductSums, Targets, Units, product_sums
-
-_NO_ROWS = "F must have at least one row. Every chunk is empty."
-
-
-class _Facts(NamedTuple):
-    """Number and total weight of rows, largest |entries| of the columns and of y."""
-
-    n_rows: int
-    weight: float
-    tops: FloatArray
-    y_top: float = 0.0
-
-    def plus(self, other: _Facts) -> _Facts:
-        return _Facts(
-            self.n_rows + other.n_rows,
-            self.weight + other.weight,
-            np.maximum(self.tops, other.tops),
-            max(self.y_top, other.y_top),
-        )
 
 
 class ChunkedProbitRows:
@@ -52,16 +34,14 @@ class ChunkedProbitRows:
 
     def __init__(self, chunks: Chunks) -> None:
         chunks = chunks.map(_compact).kept()
-        facts = chunks.sum(_vote_facts)
-        if facts is None:
-            raise ValueError(_NO_ROWS)
-        scale = moderate_scale(facts.tops)
+        n_rows, weight, tops = _facts(chunks, _vote_facts)
+        scale = moderate_scale(np.max(tops, axis=0))
         if (scale != 1.0).any():
             chunks = chunks.map(_scaled, scale).kept()
         self.chunks = chunks
         self.unit = 1.0 / scale
-        self.n_members, self.n_rows = len(scale), float(facts.weight)
-        self._count: int = facts.n_rows
+        self.n_members, self.n_rows = len(scale), float(sum(weight))
+        self._count: int = sum(n_rows)
 
     def initial_sites(self) -> Chunks:
         """Return the sites of a posterior without weights, chunk by chunk."""
@@ -111,11 +91,9 @@ class ChunkedTargets:
 
     def moments(self) -> Moments:
         """Return F'F, F'y and y'y, as `committee.ep.row_moments` does."""
-        facts = self.chunks.sum(_target_facts)
-        if facts is None:
-            raise ValueError(_NO_ROWS)
-        scale = power_of_two(facts.tops)
-        y_scale = float(power_of_two(np.asarray(facts.y_top)))
+        tops, y_tops = _facts(self.chunks, _target_facts)
+        scale = power_of_two(np.max(tops, axis=0))
+        y_scale = float(power_of_two(np.max(y_tops)))
         total: ProductSums = self.chunks.sum(_products, scale, y_scale)
         return total.moments(scale, y_scale)
 
@@ -136,13 +114,22 @@ def _compact(votes: ProbitRows) -> ProbitRows:
     return ProbitRows(compact(votes.S), votes.weight, votes.group)
 
 
-def _vote_facts(votes: ProbitRows) -> _Facts:
-    return _Facts(len(votes.S), votes.n_rows, column_tops(votes.S).astype(np.float64))
+def _facts(chunks: Chunks, facts_of: Callable[[Any], tuple[Any, ...]]) -> Any:
+    """Return each of the facts of the chunks with rows, as one tuple over these."""
+    found = [facts for facts in chunks.map(facts_of).values() if facts is not None]
+    if not found:
+        raise ValueError("F must have at least one row. Every chunk is empty.")
+    return zip(*found, strict=True)
 
 
-def _target_facts(rows: Targets) -> _Facts:
-    n = len(rows.y)
-    return _Facts(n, n, column_tops(rows.F), float(np.abs(rows.y).max()))
+def _vote_facts(votes: ProbitRows) -> tuple[int, float, FloatArray]:
+    """Return the number and weight of the rows, and the largest |entries| of columns."""
+    return len(votes.S), votes.n_rows, column_tops(votes.S).astype(np.float64)
+
+
+def _target_facts(rows: Targets) -> tuple[FloatArray, float]:
+    """Return the largest |entries| of the columns, and of y."""
+    return column_tops(rows.F), float(np.abs(rows.y).max())
 
 
 def _scaled(votes: ProbitRows, scale: FloatArray) -> ProbitRows:

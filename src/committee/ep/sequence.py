@@ -239,10 +239,6 @@ class EvidenceSequence:
             barred.extend(np.flatnonzero(alpha != state.alpha))
         return None
 
-    def stands_still(self, before: State, after: State, least: float) -> bool:
-        """Return whether a step has raised the objective by less than `least`."""
-        return after.objective - before.objective < least
-
     def record(self, state: State) -> PathStep:
         """Translate a committee to the units of F."""
         if state.fit is None:
@@ -376,8 +372,11 @@ def run(
         if price is None:
             price = PRICE if truncated else 0.0
         loop = EvidenceSequence(likelihood, truncated=truncated, price=price, room=room)
+        stands_still = least
     elif price is None and truncated:
         loop = PrintedSequence(likelihood, room=room, least=least)
+        # `advance` ends this sequence, and the evidence may fall.
+        stands_still = -np.inf
     else:
         raise ValueError(
             "sequence='printed' has truncated weights and no price; leave out "
@@ -391,7 +390,7 @@ def run(
         if new is None:
             converged = True
             break
-        slow = slow + 1 if loop.stands_still(state, new, least) else 0
+        slow = slow + 1 if new.objective - state.objective < stands_still else 0
         converged = slow == 2
         state = new
         track.add(state)
@@ -483,10 +482,6 @@ class PrintedSequence(EvidenceSequence):
         if state.fit is not None:
             self.likelihood.adapt(untruncated.normal, state.alpha[active])
         return self.fit(state, alpha)
-
-    def stands_still(self, before: State, after: State, least: float) -> bool:
-        """Return False: `advance` ends the sequence, and the evidence may fall."""
-        return False
 
     def _without_truncations(self, state: State) -> Truncated:
         """Return Sigma and mu, the posterior of weights of either sign."""

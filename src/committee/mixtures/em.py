@@ -28,6 +28,8 @@ _LEAST_PROBABILITY = 1e-9
 _LEAST_NOISE = 1e-6
 #: Share of equal responsibilities at the start, so that no expert begins without rows.
 _EQUAL_SHARE = 0.1
+#: Steps without a larger likelihood of held-out rows after which EM ends.
+_PATIENCE = 5
 
 
 @dataclass(frozen=True)
@@ -128,12 +130,11 @@ def run_em(
     max_iter: int,
     tol: float,
     held_out: Data | None = None,
-    patience: int = 5,
 ) -> Trace:
     """Return the trace of EM from responsibilities `start` (N, M).
 
     EM ends when a step gains less than `tol` per row. With `held_out` rows it ends when
-    their likelihood has not risen for `patience` steps. The trace has the best mixture.
+    their likelihood has not risen for five steps. The trace has the best mixture.
     """
     mixture = maximise(data, start, expert, gate)
     trace = Trace(mixture)
@@ -147,20 +148,17 @@ def run_em(
         seen = trace.held_out or trace.fitted
         if seen[-1] >= trace.best:
             trace.mixture = mixture
-        if _is_over(trace, tol * data.s.sum(), patience):
-            trace.converged = True
+        if held_out is None:
+            gain = np.diff(trace.fitted[-2:])
+            trace.converged = bool(np.any(gain < tol * data.s.sum()))
+        else:
+            n_since = len(trace.held_out) - 1 - int(np.argmax(trace.held_out))
+            trace.converged = n_since >= _PATIENCE
+        if trace.converged:
             break
         R = np.exp(joint - row[:, None])
         mixture = maximise(data, R, expert, mixture.gate, mixture)
     return trace
-
-
-def _is_over(trace: Trace, least: float, patience: int) -> bool:
-    """Return True if EM has converged, by the rule of `run_em`."""
-    if trace.held_out:
-        n_since = len(trace.held_out) - 1 - int(np.argmax(trace.held_out))
-        return n_since >= patience
-    return len(trace.fitted) > 1 and trace.fitted[-1] - trace.fitted[-2] < least
 
 
 def first_responsibilities(data: Data, n_experts: int, seed: int) -> FloatArray:

@@ -356,7 +356,7 @@ class MixtureOfExpertsRegressor(NumberTargets, BaseMixture):
         Penalty of the multinomial regression, on columns of variance one. EM subtracts
         gate_penalty |B|^2 / 2 from the log-likelihood, by default with 1.0. With
         assignment="hard" gate_penalty |B|^2 is added to the mean squared error in units
-        of that of equal weights, by default with the best of four penalties on folds of
+        of the error of equal weights, by default with the best of four penalties on folds of
         up to 5,000 rows in each round.
     n_restarts : int, default=None
         Number of runs, each from the cells of another k-means (EM), or from other random
