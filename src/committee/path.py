@@ -224,8 +224,8 @@ class Path:
         size the one of least own error is taken.
 
         Without limits this is not the committee that `prune` returned. That one is the
-        combiner's own choice, by its rule (as a rule fewer members, such as those of
-        least leave-one-out error); this asks how far the path is worth following.
+        combiner's own choice, by its rule (as a rule fewer members, such as the
+        committee of least leave-one-out error); this asks how far the path is worth following.
 
         Parameters
         ----------
@@ -248,16 +248,10 @@ class Path:
             The weights; for the path of a pruned committee a fitted committee, whose
             `path_` is this one, with errors by `scoring`.
         """
-        if scoring is not None:
-            return self._by(scoring).choose(
-                max_members=max_members,
-                max_bytes=max_bytes,
-                max_seconds=max_seconds,
-                within_se=within_se,
-            )
+        path = self if scoring is None else self._by(scoring)
         if not (within_se == 0 or _is_positive(within_se)):
             raise ValueError(f"within_se must be at least 0. Got {within_se!r}.")
-        fits = np.ones(len(self), dtype=bool)
+        fits = np.ones(len(path), dtype=bool)
         # Costs are measured on first use, so only those with a limit are looked at.
         for name, limit, costs in (
             ("max_members", max_members, "size"),
@@ -265,13 +259,13 @@ class Path:
             ("max_seconds", max_seconds, "seconds_per_row"),
         ):
             if limit is not None:
-                fits &= self._within(name, limit, getattr(self, costs), fits)
-        step = self._preferred(fits, within_se)
-        if not self.available[step]:
-            step = self._instead(step, fits & self.available, within_se)
-        if self.assessment is None:
-            return self.weights[step].copy()
-        return self.assessment.committee(step)
+                fits &= path._within(name, limit, getattr(path, costs), fits)
+        step = path._preferred(fits, within_se)
+        if not path.available[step]:
+            step = path._instead(step, fits & path.available, within_se)
+        if path.assessment is None:
+            return path.weights[step].copy()
+        return path.assessment.committee(step)
 
     def _by(self, scoring: str) -> Path:
         """Return the path with errors of another kind."""

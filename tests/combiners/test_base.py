@@ -47,15 +47,7 @@ def test_combine_is_the_weighted_sum_over_the_support(combiner, kind):
         atol=1e-15,
     )
     np.testing.assert_array_equal(fitted.support_, np.flatnonzero(w))
-    np.testing.assert_allclose(fitted.normalized_weights_, w / w.sum())
     assert fitted.n_features_in_ == 7
-
-
-def test_weights_that_sum_to_zero_cannot_be_normalized(regression_problem):
-    fitted = SimplexWeights().fit(*regression_problem)
-    fitted.weights_ = np.zeros(7)
-    with pytest.raises(ValueError, match="cannot be scaled to sum one"):
-        _ = fitted.normalized_weights_
 
 
 @every_kind

@@ -163,7 +163,6 @@ def test_nothing_breaks_a_search(regression, votes):
         fit_or_refuse(SDPPruner(3, max_iter=200, random_state=0), *case)
 
 
-methods = pytest.mark.parametrize("method", ["agglomerative", "k-means"])
 #: Cluster of each of nine members, in no order, and how wrong each of them is.
 GROUP = np.array([2, 0, 1, 0, 2, 1, 1, 0, 2])
 BLUR = np.array([0.3, 0.2, 0.1, 0.1, 0.2, 0.3, 0.2, 0.3, 0.1])
@@ -183,11 +182,10 @@ def known_clusters(kind):
     return np.eye(3)[(y[:, None] + wrong) % 3], y
 
 
-@methods
 @pytest.mark.parametrize("kind", ["regression", "multiclass"])
-def test_the_best_of_each_known_cluster(kind, method):
+def test_the_best_of_each_known_cluster(kind):
     F, y = known_clusters(kind)
-    pruner = ClusterPruner(3, method=method, random_state=0).fit(F, y)
+    pruner = ClusterPruner(3).fit(F, y)
     assert pruner.labels_.tolist() == [0, 1, 2, 1, 0, 2, 2, 1, 0]
     if kind == "regression":
         error = ((F - y[:, None]) ** 2).mean(axis=0)
@@ -198,28 +196,25 @@ def test_the_best_of_each_known_cluster(kind, method):
     np.testing.assert_allclose(pruner.weights_[best], 1 / 3)
 
 
-@methods
-def test_held_out_rows_find_the_same_clusters(method):
+def test_held_out_rows_find_the_same_clusters():
     F, y = known_clusters("regression")
     held_out = np.random.default_rng(1).random(F.shape) < 0.5
-    pruner = ClusterPruner(3, method=method, random_state=0)
+    pruner = ClusterPruner(3)
     pruner.fit(F, y, held_out=held_out)
     assert pruner.labels_.tolist() == [0, 1, 2, 1, 0, 2, 2, 1, 0]
 
 
-@methods
 @pytest.mark.parametrize("kind", KINDS)
-def test_as_many_clusters_as_members(kind, method):
+def test_as_many_clusters_as_members(kind):
     F, y = make_problem(kind)
     for n in (7, 25):
-        pruner = ClusterPruner(n, method=method).fit(F, y)
+        pruner = ClusterPruner(n).fit(F, y)
         np.testing.assert_allclose(pruner.weights_, 1 / 7)
         assert pruner.labels_.tolist() == list(range(7))
 
 
-@methods
 @pytest.mark.parametrize("kind", KINDS)
-def test_one_cluster_is_the_best_member(kind, method):
+def test_one_cluster_is_the_best_member(kind):
     F, y = make_problem(kind)
     if kind == "regression":
         best = ((F - y[:, None]) ** 2).mean(axis=0).argmin()
@@ -227,34 +222,15 @@ def test_one_cluster_is_the_best_member(kind, method):
         wrong = (F.argmax(axis=2) != y[:, None]).mean(axis=0)
         square = ((F - np.eye(F.shape[2])[y][:, None]) ** 2).sum(axis=(0, 2))
         best = np.lexsort((square, wrong))[0]
-    assert ClusterPruner(1, method=method).fit(F, y).support_.tolist() == [best]
+    assert ClusterPruner(1).fit(F, y).support_.tolist() == [best]
 
 
-@methods
-def test_twins_have_one_representative(method, multiclass_problem):
+def test_twins_have_one_representative(multiclass_problem):
     F, y = multiclass_problem
     F = np.repeat(F[:, :3], 3, axis=1)
-    pruner = ClusterPruner(3, method=method, random_state=0).fit(F, y)
+    pruner = ClusterPruner(3).fit(F, y)
     assert pruner.labels_.tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2]
     assert pruner.support_.tolist() == [0, 3, 6]
-
-
-def test_fewer_different_members_than_clusters(regression_problem):
-    F, y = regression_problem
-    pruner = ClusterPruner(4, method="k-means", random_state=0)
-    pruner.fit(np.repeat(F[:, :2], 3, axis=1), y)
-    assert pruner.support_.tolist() == [0, 3]
-
-
-def test_seeds(regression_problem):
-    F, y = make_problem("regression", M=30)
-    labels = [
-        ClusterPruner(5, method="k-means", random_state=1).fit(F, y).labels_.tolist()
-        for _ in range(2)
-    ]
-    assert labels[0] == labels[1]
-    held_out = make_held_out(M=30)
-    assert len(ClusterPruner(5).fit(F, y, held_out=held_out).support_) == 5
 
 
 @settings(max_examples=100)
@@ -267,10 +243,3 @@ def test_nothing_breaks_regression(case):
 @given(hostile_votes())
 def test_nothing_breaks_classification(case):
     fit_or_refuse(ClusterPruner(3), *case)
-
-
-@settings(max_examples=60)
-@given(hostile_regression(), hostile_votes())
-def test_nothing_breaks_k_means(regression, votes):
-    for case in (regression, votes):
-        fit_or_refuse(ClusterPruner(3, method="k-means", random_state=0), *case)

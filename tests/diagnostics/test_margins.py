@@ -37,7 +37,7 @@ def test_predictions_are_untouched_and_may_be_lists():
 
 
 def test_regression_has_no_margin(regression_problem):
-    with pytest.raises(ValueError, match="Margins are defined for classification"):
+    with pytest.raises(ValueError, match="margins are defined for classification"):
         margins(*regression_problem)
 
 

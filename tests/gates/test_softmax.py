@@ -67,7 +67,7 @@ def test_the_second_column_says_nothing():
     X, F, y = _piecewise()
     gate = SoftmaxGate(columns=[1]).fit(X, F, y)
     assert gate.gain_ == 0
-    static = SimplexWeights().fit(F, y).normalized_weights_
+    static = SimplexWeights().fit(F, y).weights_
     np.testing.assert_allclose(gate.weights(X), np.tile(static, (300, 1)))
 
 
@@ -81,7 +81,7 @@ def test_the_share_is_that_of_the_folds():
     problem = Votes(F / unit, y / unit, None, None)
     static, gated = np.zeros((100, 1)), np.zeros((4, 100, 1))
     for train, test in KFold(5, shuffle=True, random_state=0).split(Z):
-        w = SimplexWeights().fit(F[train], y[train]).normalized_weights_
+        w = SimplexWeights().fit(F[train], y[train]).weights_
         rows, B = GatedErrors.of(Z[train], problem.at(train), w), np.zeros((3, 3))
         E = (F[test] - y[test, None]) / unit
         static[test] = (E @ w)[:, None]

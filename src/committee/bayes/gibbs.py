@@ -26,18 +26,18 @@ above sqrt(S) times their mean are cut off there, so that no single draw decides
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import log_ndtr, logsumexp, ndtri
 from scipy.stats import rankdata
+from sklearn.utils import gen_batches
 
 from committee._parallel import one_thread
 from committee._typing import BoolArray, FloatArray, IntArray
-from committee.ep.arrays import in_units
-from committee.ep.loo import LeaveOneOut, Loss, vote_loo
+from committee.ep.loo import LeaveOneOut, Loss, target_loo, vote_loo
 from committee.ep.posterior import classification_posterior
 from committee.ep.sites import Normal, normal
 from committee.linalg import solve_nnqp
@@ -135,12 +135,17 @@ class _Guide:
 
     def log_density(self, w: FloatArray) -> FloatArray:
         """Return the log density at each chain, up to a constant."""
-        return np.asarray(w @ self.h - 0.5 * np.einsum("ci,ij,cj->c", w, self.P, w))
+        return _log_gaussian(w, self.P, self.h)
 
     def spread(self, n_chains: int, rng: np.random.Generator) -> FloatArray:
         """Return starts for the chains, spread wider than their draws will be."""
         steps = np.abs(rng.normal(size=(n_chains, len(self.mode))))
         return np.asarray(self.mode + 2.0 * steps * self.unit)
+
+
+def _log_gaussian(w: FloatArray, P: FloatArray, h: FloatArray) -> FloatArray:
+    """Return h'w - 1/2 w'Pw for each row of w."""
+    return np.asarray(w @ h - 0.5 * np.einsum("ci,ij,cj->c", w, P, w))
 
 
 class _Paths:
@@ -154,8 +159,7 @@ class _Paths:
 
     def log_density(self, w: FloatArray) -> FloatArray:
         """Return the log density of these weights at each chain, up to a constant."""
-        w = w[:, self.members]
-        return np.asarray(w @ self.h - 0.5 * np.einsum("ci,ij,cj->c", w, self.P, w))
+        return _log_gaussian(w[:, self.members], self.P, self.h)
 
     def propose(
         self, w: FloatArray, time: FloatArray, rng: np.random.Generator, learn: bool
@@ -371,17 +375,13 @@ def votes_left_out(
     weight: FloatArray | None = None,
     group: int = 1,
 ) -> LeaveOneOut:
-    """LooScore probit votes without each case, of `group` consecutive rows.
+    """Score probit votes without each case, of `group` consecutive rows.
 
     draws (n, a) are weights of the columns of S (N, a), the signed rows y_n F_n.
     """
-    mean, var, density = np.empty(len(S)), np.empty(len(S)), np.empty(len(S))
-    for rows in _blocks(len(draws), len(S), group):
-        z = draws @ S[rows].T
-        log_p = log_ndtr(z)
-        ratio = _ratios(log_p, weight, rows, group)
-        mean[rows], var[rows] = _moments(ratio, z)
-        density[rows] = logsumexp(log_p, b=ratio, axis=0)
+    mean, var, density = _left_out(
+        draws, S, lambda z, rows: log_ndtr(z), weight=weight, group=group
+    )
     return vote_loo(mean, var, density, weight, group)
 
 
@@ -395,36 +395,45 @@ def targets_left_out(
     weight: FloatArray | None = None,
     loss: Loss | None = None,
 ) -> LeaveOneOut:
-    """LooScore Gaussian rows, each left out.
+    """Score Gaussian rows, each left out.
 
     draws (n, a) are weights of the columns of F (N, a). All is in units of `y_scale`,
     the result is not; `loss` as in `residual_loo`.
     """
-    mean, var, density = np.empty(len(y)), np.empty(len(y)), np.empty(len(y))
-    for rows in _blocks(len(draws), len(y), 1):
-        z = draws @ F[rows].T
-        log_p = -0.5 * (np.log(2.0 * np.pi * noise) + (y[rows] - z) ** 2 / noise)
-        ratio = _ratios(log_p, weight, rows, 1)
-        mean[rows], var[rows] = _moments(ratio, z)
-        density[rows] = logsumexp(log_p, b=ratio, axis=0)
-    outside = in_units(mean, y_scale)
-    squares = in_units((y - mean) ** 2, y_scale, y_scale)
-    losses = squares if loss is None else loss(outside)
-    group = len(y) // len(losses)
-    return LeaveOneOut(
-        mean=outside,
-        var=in_units(var, y_scale, y_scale),
-        loss=losses,
-        log_density=(density - np.log(y_scale)).reshape(-1, group).sum(axis=1),
-        weight=None if weight is None else weight[::group],
+
+    def log_p(z: FloatArray, rows: slice) -> FloatArray:
+        e = y[rows] - z
+        return np.asarray(-0.5 * (np.log(2.0 * np.pi * noise) + e**2 / noise))
+
+    mean, var, density = _left_out(draws, F, log_p, weight=weight)
+    return target_loo(
+        y, y - mean, var, density, y_scale=y_scale, weight=weight, loss=loss
     )
 
 
-def _blocks(n_draws: int, n_rows: int, group: int) -> Iterator[slice]:
-    """Split rows into blocks of whole cases."""
-    size = group * max(1, _ELEMENTS // n_draws // group)
-    for start in range(0, n_rows, size):
-        yield slice(start, min(start + size, n_rows))
+def _left_out(
+    draws: FloatArray,
+    X: FloatArray,
+    log_p: Callable[[FloatArray, slice], FloatArray],
+    *,
+    weight: FloatArray | None,
+    group: int = 1,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return mean and variance of w'X_n, and log E p(y_n | w), without each row's case.
+
+    log_p(z, rows) returns log p(y_n | w_s), (n, rows), of z = w'X on some rows.
+    """
+    mean, var, density = np.empty(len(X)), np.empty(len(X)), np.empty(len(X))
+    # Blocks of whole cases.
+    size = group * max(1, _ELEMENTS // len(draws) // group)
+    for rows in gen_batches(len(X), size):
+        z = draws @ X[rows].T
+        terms = log_p(z, rows)
+        ratio = _ratios(terms, weight, rows, group)
+        mean[rows] = np.sum(ratio * z, axis=0)
+        var[rows] = np.sum(ratio * (z - mean[rows]) ** 2, axis=0)
+        density[rows] = logsumexp(terms, b=ratio, axis=0)
+    return mean, var, density
 
 
 def _ratios(
@@ -438,9 +447,3 @@ def _ratios(
     ratio = np.exp(log_r - log_r.max(axis=0))
     ratio = np.minimum(ratio, np.sqrt(n) * ratio.mean(axis=0))
     return np.repeat(ratio / ratio.sum(axis=0), group, axis=1)
-
-
-def _moments(ratio: FloatArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return mean and variance of each column of z under the weights."""
-    mean = np.sum(ratio * z, axis=0)
-    return mean, np.sum(ratio * (z - mean) ** 2, axis=0)

@@ -3,15 +3,16 @@
     z_nmk = log clip(F_nmk, eps, 1),    p(k | x_n) = softmax_k( sum_m w_m z_nmk )
     L(w)  = -sum_n s_n log p(y_n | x_n) + lambda/2 ||w - 1/M||^2,    w >= 0
 
-L is convex. All that is asked of the rows is a few sums over them, at one point w after
+L is convex. The fit needs only a few sums over the rows, at one point w after
 the other: the log-likelihood, its gradient, and two matrices (M, M). The sum of the
-weights is an inverse temperature, and too large on the rows that made it: `loo_scores` are
-those of each row without it, on which a slope can be fitted.
+weights is an inverse temperature, and too large on the rows that made it: `loo_scores`
+returns the scores of each row without it, on which a slope can be fitted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from operator import add
 from typing import NamedTuple
 
 import numpy as np
@@ -37,7 +38,7 @@ _TINY = np.finfo(np.float64).tiny
 
 
 class PoolSums(NamedTuple):
-    """PoolSums over rows at a point w, (M,), with r_n = z_n.,y_n - E_p z_n.
+    """Sums over rows at a point w, (M,), with r_n = z_n.,y_n - E_p z_n.
 
     Attributes
     ----------
@@ -61,13 +62,7 @@ class PoolSums(NamedTuple):
 
     def plus(self, other: PoolSums) -> PoolSums:
         """Return the sums over both sets of rows."""
-        return PoolSums(
-            self.weight + other.weight,
-            self.value + other.value,
-            self.gradient + other.gradient,
-            self.hessian + other.hessian,
-            self.scatter + other.scatter,
-        )
+        return PoolSums(*map(add, self, other))
 
     def towards(self, d: FloatArray) -> PoolSums:
         """Return the sums at w + d by the quadratic at w, J as it is."""
@@ -77,7 +72,7 @@ class PoolSums(NamedTuple):
 
 
 class Pooled(NamedTuple):
-    """What was found.
+    """Weights of a pool, and how they were shrunk.
 
     Attributes
     ----------

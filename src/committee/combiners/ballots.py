@@ -154,6 +154,16 @@ def least(
     return int(tied[rank[tied].argmin()])
 
 
+def one_by_one(M: int, choose: Callable[[BoolArray, int], int]) -> IntArray:
+    """Return choose(free, 0), choose(free, 1), ..., each time of the free members."""
+    free = np.ones(M, dtype=bool)
+    order = np.empty(M, dtype=np.intp)
+    for u in range(M):
+        order[u] = k = choose(free, u)
+        free[k] = False
+    return order
+
+
 class Tally:
     """The votes of a changing set of members, which vote as equals.
 
@@ -204,8 +214,7 @@ class Tally:
     def errors_with(self) -> FloatArray:
         """Return the error of the committee with each member added, (M,).
 
-        Rows without votes do not count. Only rows at the edge, those of
-        margin -1, 0 or 1, can change.
+        Rows without votes do not count. Only rows of margin -1, 0 or 1 can change.
         """
         b = self.ballots
         margin, voted = self.own - self.top, self.count > 0

@@ -65,6 +65,10 @@ class Combiner(ABC, BaseEstimator):
     #: Of the probabilities of a log pool.
     slope_: float
 
+    #: h and v of `probit_scale_`.
+    _vote_share: float | None = None
+    _spread: float = 0.0
+
     weights_: FloatArray
     #: Only of combiners that have one.
     path_: Any
@@ -156,18 +160,6 @@ class Combiner(ABC, BaseEstimator):
         check_is_fitted(self)
         return np.flatnonzero(self.weights_)
 
-    @property
-    def normalized_weights_(self) -> FloatArray:
-        """The weights divided by their sum, for use as an average."""
-        check_is_fitted(self)
-        w = self.weights_
-        if abs(w.sum()) <= 1e-12 * np.abs(w).sum():
-            raise ValueError(
-                f"The weights sum to {w.sum():.3g} and cannot be scaled to sum one."
-            )
-        normalized: FloatArray = w / w.sum()
-        return normalized
-
     def probabilities(self, scores: FloatArray) -> FloatArray:
         """Turn combined scores into class probabilities.
 
@@ -197,11 +189,16 @@ class Combiner(ABC, BaseEstimator):
 
     @property
     def probit_scale_(self) -> float | None:
-        """Return c where `probabilities` are p_k ~ prod_j Phi(c (s_k - s_j)).
+        """Return c of `probabilities`, h / sqrt(1 + v); None where these are shares.
 
-        None if the probabilities have another form.
+        v is the mean posterior variance of w'S, 0 without a posterior, and h the mean
+        share of the weights that votes on a row: 1 unless members were held out, when a
+        full vote is larger than the ones the weights were made for.
         """
-        return None
+        check_is_fitted(self)
+        if self._vote_share is None:
+            return None
+        return float(self._vote_share / np.sqrt(1.0 + self._spread))
 
     @lazy_rows(tail=_output_axes)
     def combine(self, F: Any) -> FloatArray:

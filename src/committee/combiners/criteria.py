@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from committee._typing import BoolArray, FloatArray, IntArray
-from committee.combiners.ballots import TIE, Ballots, Tally, least, places
+from committee.combiners.ballots import TIE, Ballots, Tally, least, one_by_one, places
 from committee.votes import Sums, Votes
 
 #: Numbers in a block of rows: 1 MB, which fits the cache.
@@ -153,7 +153,7 @@ def complementarity(votes: Votes) -> IntArray:
         watch.after(tally.add, k)
         return k
 
-    return _one_by_one(len(ballots.rank), add)
+    return one_by_one(len(ballots.rank), add)
 
 
 def concurrency(votes: Votes) -> IntArray:
@@ -185,7 +185,7 @@ def concurrency(votes: Votes) -> IntArray:
         watch.after(tally.remove, k)
         return k
 
-    return _one_by_one(M, remove)[::-1]
+    return one_by_one(M, remove)[::-1]
 
 
 def boosting_order(votes: Votes) -> IntArray:
@@ -220,7 +220,7 @@ def boosting_order(votes: Votes) -> IntArray:
         d = _reweighted(ballots, d, k, float(error[k]))
         return k
 
-    return _one_by_one(len(ballots.rank), add)
+    return one_by_one(len(ballots.rank), add)
 
 
 def specialty(votes: Votes) -> IntArray:
@@ -252,17 +252,7 @@ def specialty(votes: Votes) -> IntArray:
         uncovered = uncovered & (ballots.right[:, m] == 0)
         return m
 
-    return _one_by_one(len(ballots.rank), add)
-
-
-def _one_by_one(M: int, choose: Callable[[BoolArray, int], int]) -> IntArray:
-    """Return choose(free, 0), choose(free, 1), ..., each time of the free members."""
-    free = np.ones(M, dtype=bool)
-    order = np.empty(M, dtype=np.intp)
-    for u in range(M):
-        order[u] = k = choose(free, u)
-        free[k] = False
-    return order
+    return one_by_one(len(ballots.rank), add)
 
 
 # --- sums over rows --------------------------------------------------------------------
@@ -362,7 +352,7 @@ def _nearest(G: FloatArray, b: FloatArray, p: float, rank: IntArray) -> IntArray
         score = score + 2 * G[k]
         return k
 
-    return _one_by_one(M, add)
+    return one_by_one(M, add)
 
 
 def _share(

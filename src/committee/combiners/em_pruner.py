@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import cho_solve
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray, IntArray
 from committee._validation import Interval, StrOptions, check_weights
@@ -40,9 +39,9 @@ class EMPruner(Combiner):
     and Yao, 2006). Members whose weight vanishes are dropped for good. The objective
     rises at every step, but it has many local maxima, among them any committee with
     too weak a start: other starts end in other committees, which is why `EPPruner`
-    was made. Try several, and compare them on rows that were not used. Members that
-    the rows cannot tell apart, as trees out of bag often are, do not all stay: those of
-    lower number do, and are no better than the others.
+    was made. Try several, and compare them on rows that were not used. Of
+    members that the rows cannot tell apart, such as trees out of bag, the ones of lower
+    number stay, although they are not better than the others.
 
     Parameters
     ----------
@@ -142,7 +141,7 @@ class EMPruner(Combiner):
         return two_classes or self.likelihood == "probit" or self.pool == "log"
 
     def _weigh(self, votes: Votes) -> FloatArray:
-        self.floor_ = log_floor(self, votes)
+        self.floor_, self._vote_share = log_floor(self, votes), None
         self.likelihood_ = which_likelihood(self.likelihood, votes, self.floor_)
         options: dict[str, Any] = {
             "start": _check_start(self.start, self.n_features_in_, votes.numbers),
@@ -152,8 +151,9 @@ class EMPruner(Combiner):
         if self.likelihood_ == "probit":
             rows = signed_rows(in_logarithms(votes, self.floor_))
             w = self._keep(fit_probit(rows.S, sample_weight=rows.weight, **options))
-            self._vote_share = voting_share(votes, w)
-            if self.floor_ is not None:
+            if self.floor_ is None:
+                self._vote_share = voting_share(votes, w)
+            else:
                 active = np.flatnonzero(w)
                 known = active, w[active], _covariance(rows, active, w[active])
                 self.slope_ = loo_slope(votes, *known, self.floor_)
@@ -177,16 +177,6 @@ class EMPruner(Combiner):
                 stacklevel=4,
             )
         return fit.weights
-
-    @property
-    def probit_scale_(self) -> float | None:
-        """Return h of `probabilities`, None where these are shares.
-
-        h is the mean share of the weights that has a vote on a row.
-        """
-        check_is_fitted(self)
-        of_votes = self.likelihood_ == "probit" and self.floor_ is None
-        return self._vote_share if of_votes else None
 
 
 def _covariance(rows: ProbitRows, active: IntArray, w: FloatArray) -> FloatArray:

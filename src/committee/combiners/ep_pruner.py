@@ -10,7 +10,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from committee._progress import step_printer
 from committee._typing import FloatArray, IntArray
@@ -77,6 +76,7 @@ class EvidencePruner(Combiner):
     verbose: bool
     checkpoint: str | PathLike[str] | None
     sequence: str = "fast"
+    votes: str = "posterior"
     pool: str
     path_: Path
     posterior_: PathStep
@@ -102,18 +102,19 @@ class EvidencePruner(Combiner):
             "rule": self.rule,
         }
         warn_of_light_weights(votes)
-        self._spread, self._vote_share, self._sums_to_one = 0.0, 1.0, False
+        self._spread, self._vote_share, self._sums_to_one = 0.0, None, False
         if self.likelihood_ == "probit":
             rows, factor = vote_rows(votes, self.floor_)
             if self.checkpoint is not None:
                 rows = RecordedRows(rows, self.checkpoint)
             self._keep(votes_path(rows, unit=factor, **options), votes)
-            self._spread = vote_spread(rows, factor, self.posterior_)
-            self._vote_share = voting_share(votes, self.posterior_.weights)
+            step = self.posterior_
             if self.floor_ is not None:
-                step = self.posterior_
                 known = step.active, step.weights[step.active], step.cov
                 self.slope_ = loo_slope(votes, *known, self.floor_)
+            elif not self._is_equal_vote():
+                self._spread = vote_spread(rows, factor, step)
+                self._vote_share = voting_share(votes, step.weights)
         else:
             moments, unit, targets = gaussian_moments(votes)
             self._sums_to_one = targets is None
@@ -167,20 +168,6 @@ class EvidencePruner(Combiner):
         self.posterior_ = among(self.posterior_, members, n_members)
         self.inclusion_ = Inclusion(self.posterior_.strength, self.posterior_.gain)
 
-    @property
-    def probit_scale_(self) -> float | None:
-        """Return h / sqrt(1 + v) of `probabilities`, None where these are shares.
-
-        v is the mean posterior variance of w'S, and h the mean share of the weights that
-        votes on a row: 1 unless members were held out, when a full vote is larger than
-        the ones the weights were made for.
-        """
-        check_is_fitted(self)
-        of_votes = self.likelihood_ == "probit" and self.floor_ is None
-        if not of_votes or self._is_equal_vote():
-            return None
-        return float(self._vote_share / np.sqrt(1.0 + self._spread))
-
     def combine(self, F: Any, return_std: bool = False) -> Any:
         """Return the committee's output, sum_m w_m f_m.
 
@@ -217,7 +204,7 @@ class EvidencePruner(Combiner):
 
     def _is_equal_vote(self) -> bool:
         """Return True if the weights are equal votes, not posterior means."""
-        return False
+        return self.votes == "equal"
 
 
 def _loo_measure(n_classes: int | None, sums_to_one: bool) -> str:
@@ -391,9 +378,6 @@ class EPPruner(EvidencePruner):
         self.tol = tol
         self.verbose = verbose
         self.checkpoint = checkpoint
-
-    def _is_equal_vote(self) -> bool:
-        return self.votes == "equal"
 
 
 class ARDPruner(EvidencePruner):

@@ -138,27 +138,23 @@ class LogPool(Combiner):
 
 def _sums(votes: Votes, w: FloatArray, floor: float) -> PoolSums:
     check_probabilities(votes.F)
-    return row_sums(*_rows(votes), w, floor, **_counted(votes))
+    return row_sums(**_arrays(votes), w=w, floor=floor)
 
 
 def _left_out(votes: Votes, w: FloatArray, cov: FloatArray, floor: float) -> Sums:
-    F, y = _rows(votes)
-    scores, s = (
-        loo_scores(F, y, w, cov, floor, **_counted(votes)),
-        votes.row_weights,
-    )
-    if votes.held_out is None:
-        return slope_losses(scores, y, s)
-    voting = votes.held_out.any(axis=1)
-    return slope_losses(scores[voting], y[voting], s[voting])
+    arrays = _arrays(votes)
+    scores = loo_scores(**arrays, w=w, cov=cov, floor=floor)
+    rows = slice(None) if votes.held_out is None else votes.held_out.any(axis=1)
+    return slope_losses(scores[rows], arrays["y"][rows], votes.row_weights[rows])
 
 
-def _rows(votes: Votes) -> tuple[FloatArray, IntArray]:
-    return votes.F, np.asarray(votes.y, dtype=np.intp)
-
-
-def _counted(votes: Votes) -> dict[str, Any]:
-    return {"held_out": votes.held_out, "sample_weight": votes.sample_weight}
+def _arrays(votes: Votes) -> dict[str, Any]:
+    return {
+        "F": votes.F,
+        "y": np.asarray(votes.y, dtype=np.intp),
+        "held_out": votes.held_out,
+        "sample_weight": votes.sample_weight,
+    }
 
 
 #: By how much rounding may take a probability out of [0, 1].

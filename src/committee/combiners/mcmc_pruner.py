@@ -6,12 +6,11 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral
-from typing import Any, ClassVar, Protocol, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray, IntArray, RandomState
 from committee._validation import Interval, StrOptions
@@ -57,8 +56,8 @@ class MCMCPruner(Combiner):
     closed-form Hamiltonian paths that bounce off zero (see `committee.bayes.gibbs`).
 
     With loo="ep" the committee is the one that EP chooses, as a check of EP: the
-    difference of `weights_` and `ep_.weights_` is the error of EP, that of its early
-    stop, and that of the sampling: the standard deviation of a weight over
+    difference of `weights_` and `ep_.weights_` is the sum of the error of EP, the error
+    of its early stop, and the sampling error: the standard deviation of a weight over
     sqrt(`ess_`). With loo="draws" samples take the place of EP in the choice as well:
     each committee on the path is sampled, its leave-one-out error estimated by
     importance sampling, and the rule uses these errors.
@@ -190,20 +189,22 @@ class MCMCPruner(Combiner):
             held_out=votes.held_out,
             sample_weight=votes.sample_weight,
         )
-        rows = posterior_draws(votes, self.ep_.likelihood_)
+        of_votes = self.ep_.likelihood_ == "probit"
+        rows = VoteDraws(votes) if of_votes else TargetDraws(votes)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.posterior_ = step = self._choose(rows, seed)
         self.samples_, score = self._draw(rows, step, seed)
         self.loo_ = score.error
         self._check_chains()
-        if self.ep_.likelihood_ == "probit":
+        self._vote_share = None
+        if of_votes:
             self._spread = vote_spread(*vote_rows(votes), step)
             self._vote_share = voting_share(votes, step.weights)
         weights = np.zeros(votes.n_members)
         weights[step.active] = self.samples_.mean(axis=(0, 1))
         return scaled_to_one(weights) if self.ep_._sums_to_one else weights
 
-    def _choose(self, rows: PosteriorDraws, seed: int) -> PathStep:
+    def _choose(self, rows: VoteDraws | TargetDraws, seed: int) -> PathStep:
         """Return the committee to sample: EP's, or that which the draws prefer."""
         if self.loo == "ep":
             return self.ep_.posterior_
@@ -217,20 +218,33 @@ class MCMCPruner(Combiner):
         return steps[judged.index(preferred(judged, cast(Rule, self.rule)))]
 
     def _draw(
-        self, rows: PosteriorDraws, step: PathStep, seed: int, *, judging: bool = False
-    ) -> tuple[FloatArray, Any]:
-        """Return draws of the active weights and their scores; few for judging."""
+        self,
+        rows: VoteDraws | TargetDraws,
+        step: PathStep,
+        seed: int,
+        *,
+        judging: bool = False,
+    ) -> tuple[FloatArray, LooScore]:
+        """Return draws of the active weights and their scores; few for judging.
+
+        The random numbers belong to ranks, so that the order of F does not matter.
+        """
         n_samples, n_warmup = self.n_samples, self.n_warmup
         if judging:
             n_samples, n_warmup = max(4, n_samples // _JUDGING), n_warmup // _WARMING
-        return draw(
-            rows,
+        rank = np.argsort(-step.weights[step.active], kind="stable")
+        members = step.active[rank]
+        draws = rows.sample(
+            members,
             step,
+            step.alpha[rank],
             n_samples=n_samples,
             n_chains=self.n_chains,
             n_warmup=n_warmup,
             rng=np.random.default_rng(seed),
         )
+        score = rows.score(members, step, draws.reshape(-1, len(members)))
+        return in_units(draws, rows.unit[members])[:, :, np.argsort(rank)], score
 
     def _check_chains(self) -> None:
         """Measure how well the chains have mixed, and warn if they have not met."""
@@ -252,54 +266,12 @@ class MCMCPruner(Combiner):
         self.ep_._renumber(members, n_members)
         self.posterior_ = among(self.posterior_, members, n_members)
 
-    @property
-    def probit_scale_(self) -> float | None:
-        """Return h / sqrt(1 + v), as `EPPruner` does."""
-        check_is_fitted(self)
-        if self.ep_.likelihood_ != "probit":
-            return None
-        return float(self._vote_share / np.sqrt(1.0 + self._spread))
-
-
-class PosteriorDraws(Protocol):
-    """The rows of a likelihood, from which any committee's posterior can be drawn.
-
-    Draws (n_chains, n_samples, a) are in units of the rows, `unit` (M,) takes them to
-    weights of F.
-    """
-
-    unit: FloatArray
-
-    def sample(
-        self, members: IntArray, step: PathStep, alpha: FloatArray, **options: Any
-    ) -> FloatArray:
-        """Return draws of some members, with their alphas, and the noise of a step."""
-
-    def score(self, members: IntArray, step: PathStep, draws: FloatArray) -> LooScore:
-        """Return the leave-one-out scores of draws (n, a)."""
-
-
-def posterior_draws(votes: Votes, likelihood: str) -> PosteriorDraws:
-    """Return the draws for a likelihood."""
-    return (VoteDraws if likelihood == "probit" else TargetDraws)(votes)
-
-
-def draw(
-    rows: PosteriorDraws, step: PathStep, **options: Any
-) -> tuple[FloatArray, LooScore]:
-    """Return draws of the active weights of a step, and their leave-one-out scores.
-
-    The random numbers belong to ranks, so that the order of F does not matter.
-    """
-    rank = np.argsort(-step.weights[step.active], kind="stable")
-    members = step.active[rank]
-    draws = rows.sample(members, step, step.alpha[rank], **options)
-    score = rows.score(members, step, draws.reshape(-1, len(members)))
-    return in_units(draws, rows.unit[members])[:, :, np.argsort(rank)], score
-
 
 class VoteDraws:
-    """Probit votes."""
+    """Draws from the posterior of any committee under probit votes.
+
+    They are in units of the rows: times `unit` (M,) they are weights of F.
+    """
 
     def __init__(self, votes: Votes) -> None:
         self.rows = signed_rows(votes)
@@ -309,7 +281,7 @@ class VoteDraws:
     def sample(
         self, members: IntArray, step: PathStep, alpha: FloatArray, **options: Any
     ) -> FloatArray:
-        """Return draws of some members."""
+        """Return draws (n_chains, n_samples, a) of members with these alphas."""
         precision = inner_precision(alpha, self.unit[members])
         S, weight = self.S[:, members], self.rows.weight
         return sample_probit(S, precision, sample_weight=weight, **options)
@@ -323,7 +295,7 @@ class VoteDraws:
 
 
 class TargetDraws:
-    """Gaussian rows, or moments alone where members abstain."""
+    """The same under Gaussian rows, or moments alone where members abstain."""
 
     def __init__(self, votes: Votes) -> None:
         self.moments, self.error_unit, self.rows = gaussian_moments(votes)
@@ -342,18 +314,15 @@ class TargetDraws:
         """Return the scores of importance sampling, or generalised cross-validation."""
         noise = self._noise(step)
         if isinstance(self.rows, Targets):
-            F, y, weight, loss = (
-                getattr(self.rows, name) for name in ("F", "y", "weight", "loss")
-            )
             scale, y_scale = self.moments.units
             return targets_left_out(
                 draws,
-                F[:, members] / scale[members],
-                y / y_scale,
+                self.rows.F[:, members] / scale[members],
+                self.rows.y / y_scale,
                 noise,
                 y_scale=y_scale,
-                weight=weight,
-                loss=loss,
+                weight=self.rows.weight,
+                loss=self.rows.loss,
             ).score
         likelihood = GaussianLikelihood(self.moments, noise)
         likelihood.activate(members)

@@ -14,6 +14,7 @@ from committee.combiners.ballots import (
     equal_weights,
     grid,
     least,
+    one_by_one,
     votes_tags,
 )
 from committee.combiners.base import Combiner
@@ -70,7 +71,7 @@ def kl(votes: Votes, smoothing: float = 0.01) -> IntArray:
 
 
 def kl_rows(votes: Votes) -> IntArray:
-    """Add the member whose training weights diverge most from those of the chosen ones.
+    """Add the member whose training weights diverge most from the chosen members'.
 
         J_ij = sum_n (P_in - P_jn) log(P_in / P_jn)
 
@@ -103,20 +104,20 @@ def drep(votes: Votes, rho: float = 0.4) -> IntArray:
     ballots = Ballots(votes)
     # [same] - [different] = 2 [same] - 1, zero for pairs without a common row.
     diff = np.nan_to_num(2 * agreement(ballots).observed - 1)
-    M, rank, tally = len(diff), ballots.rank, Tally(ballots)
-    free = np.ones(M, dtype=bool)
-    order = np.empty(M, dtype=np.intp)
-    order[0] = rank.argmin()
-    total = np.zeros(M)
-    for u in range(1, M + 1):
-        k = int(order[u - 1])
-        free[k] = False
-        tally.add(k)
-        total += diff[k]
-        if u < M:
+    rank, tally, total = ballots.rank, Tally(ballots), np.zeros(len(diff))
+
+    def add(free: BoolArray, u: int) -> int:
+        nonlocal total
+        if u == 0:
+            k = int(rank.argmin())
+        else:
             candidates = _least_alike(total / u, rank, free, rho)
-            order[u] = least(tally.errors_with(), rank, candidates)
-    return order
+            k = least(tally.errors_with(), rank, candidates)
+        tally.add(k)
+        total = total + diff[k]
+        return k
+
+    return one_by_one(len(diff), add)
 
 
 def _least_alike(
@@ -132,16 +133,17 @@ def _least_alike(
 
 def _most_divergent(J: FloatArray, ballots: Ballots) -> IntArray:
     """Return the pair of largest J, then the members of largest sum over the chosen."""
-    M, rank = len(J), ballots.rank
-    free = np.ones(M, dtype=bool)
-    order = np.empty(M, dtype=np.intp)
+    rank = ballots.rank
     # Both members of the pair of largest J have this maximum: rank decides.
     total = J.max(axis=1)
-    for u in range(M):
+
+    def add(free: BoolArray, u: int) -> int:
+        nonlocal total
         k = least(-total, rank, free)
-        order[u], free[k] = k, False
         total = J[k] if u == 0 else total + J[k]
-    return order
+        return k
+
+    return one_by_one(len(J), add)
 
 
 class KappaErrorHullPruner(Combiner):
@@ -161,7 +163,7 @@ class KappaErrorHullPruner(Combiner):
     pairs_ : array of shape (n, 2)
         The pairs on the hull, from the most diverse to the most accurate.
     support_ : array
-        The chosen members; the best one where there is no pair.
+        The chosen members; the best one without any pair.
 
     References
     ----------

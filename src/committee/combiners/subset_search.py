@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.cluster import AgglomerativeClustering, KMeans
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.cluster import AgglomerativeClustering
 from sklearn.utils import check_random_state
 
 from committee._typing import FloatArray, IntArray, RandomState
@@ -330,14 +328,9 @@ class ClusterPruner(Combiner):
     Parameters
     ----------
     n_members : int, default=25
-        Number of clusters. All members are kept where there are no more than that;
-        fewer than that where k-means finds fewer different members.
-    method : {"agglomerative", "k-means"}, default="agglomerative"
-        "agglomerative" joins the two nearest clusters, by the mean distance of their
-        members, until `n_members` are left (Giacinto and Roli). "k-means" is that of
-        the members as points with these distances (Lazarevic and Obradovic).
-    random_state : int, RandomState instance or None, default=None
-        Starts of k-means.
+        Number of clusters. The two nearest clusters, by the mean distance of their
+        members, are joined until so many are left. All members are kept if there are no
+        more than that.
 
     Attributes
     ----------
@@ -352,8 +345,6 @@ class ClusterPruner(Combiner):
     ----------
     G. Giacinto, F. Roli, G. Fumera. Design of effective multiple classifier systems
     by clustering of classifiers. ICPR, 2000.
-    A. Lazarevic, Z. Obradovic. Effective pruning of neural network classifier
-    ensembles. IJCNN, 2001.
 
     Examples
     --------
@@ -366,24 +357,14 @@ class ClusterPruner(Combiner):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_members": [Interval(Integral, 1, None, closed="left")],
-        "method": [StrOptions({"agglomerative", "k-means"})],
-        "random_state": ["random_state"],
     }
 
     takes_chunks: ClassVar[bool] = True
     _by_member: ClassVar[dict[str, float]] = {"labels_": -1}
     labels_: IntArray
 
-    def __init__(
-        self,
-        n_members: int = 25,
-        *,
-        method: Literal["agglomerative", "k-means"] = "agglomerative",
-        random_state: RandomState = None,
-    ) -> None:
+    def __init__(self, n_members: int = 25) -> None:
         self.n_members = n_members
-        self.method = method
-        self.random_state = random_state
 
     def _weigh(self, votes: Votes) -> FloatArray:
         C, _ = votes.error_correlation()
@@ -405,22 +386,10 @@ class ClusterPruner(Combiner):
 
     def _cluster(self, C: FloatArray) -> IntArray:
         """Return a cluster number for each member."""
-        if self.method == "agglomerative":
-            d = np.diag(C)
-            D = np.sqrt(np.maximum(d[:, None] + d - 2 * C, 0.0))
-            np.fill_diagonal(D, 0.0)
-            tree = AgglomerativeClustering(
-                self.n_members, metric="precomputed", linkage="average"
-            )
-            return np.asarray(tree.fit_predict(D), dtype=np.intp)
-        values, vectors = np.linalg.eigh(C)
-        # Eigenvalues at the level of rounding would separate twins.
-        values[values < 1e-11 * values.max()] = 0.0
-        # Points whose scalar products are C, and whose distances are d.
-        points = np.round(vectors * np.sqrt(values), 9)
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
-        with warnings.catch_warnings():
-            # Fewer different members than clusters: fewer representatives.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            means = KMeans(self.n_members, n_init=10, random_state=seed).fit(points)
-        return np.asarray(means.labels_, dtype=np.intp)
+        d = np.diag(C)
+        D = np.sqrt(np.maximum(d[:, None] + d - 2 * C, 0.0))
+        np.fill_diagonal(D, 0.0)
+        tree = AgglomerativeClustering(
+            self.n_members, metric="precomputed", linkage="average"
+        )
+        return np.asarray(tree.fit_predict(D), dtype=np.intp)

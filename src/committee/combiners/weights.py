@@ -147,9 +147,9 @@ class LeastSquares(Combiner):
     minus 1/K, so that an abstention is zero; with two classes this is the
     regression of targets +-1 on signed votes.
 
-    With `held_out` there is no common set of rows to regress on. The objective
+    With `held_out` the members share no set of rows to regress on. The objective
     is then written with moments, y - F w = y (1 - sum w) - E w, taking the
-    errors to be equally correlated with y: the weights are those of
+    errors to be equally correlated with y: the weights are the
     `OptimalWeights` times the one factor that minimises the squared error. C is
     definite then, and both solutions are the same.
 
@@ -182,8 +182,6 @@ class LeastSquares(Combiner):
         "solution": [StrOptions({"minimum-norm", "basic"})],
     }
     takes_chunks: ClassVar[bool] = True
-    #: Files of versions without this option have no value of their own.
-    solution: str = "minimum-norm"
 
     def __init__(self, *, solution: str = "minimum-norm") -> None:
         self.solution = solution
@@ -238,7 +236,7 @@ def _held_out_scale(votes: Votes, J: float, unit: float) -> float:
     """Return S that minimises S^2 J + 2 S (S - 1) c + (S - 1)^2 y2.
 
     This is the mean of (y - S f_ens)^2 with f_ens = y + e: J the mean of e^2, in
-    squared units, c that of e y and y2 that of y^2 over all held-out entries.
+    squared units, c the mean of e y and y2 the mean of y^2 over held-out entries.
     """
     largest = max(unit, float(votes.aside(_largest_target).value))
     J *= (unit / largest) ** 2

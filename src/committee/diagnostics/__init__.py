@@ -3,14 +3,18 @@
 from committee.diagnostics.agreement import (
     disagreement,
     double_fault,
+    margins,
     pairwise_kappa,
     q_statistic,
 )
 from committee.diagnostics.correlation import error_correlation
 from committee.diagnostics.curves import expected_calibration_error
-from committee.diagnostics.decomposition import Ambiguity, ambiguity
-from committee.diagnostics.gate_usage import GateUsage, gate_usage
-from committee.diagnostics.margins import margins
+from committee.diagnostics.decomposition import (
+    Ambiguity,
+    GateUsage,
+    ambiguity,
+    gate_usage,
+)
 
 __all__ = [
     "Ambiguity",

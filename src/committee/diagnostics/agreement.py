@@ -1,4 +1,4 @@
-"""How alike the members vote, pair by pair, from matrix products alone."""
+"""Votes for classes: agreement of pairs of members, and margins of the committee."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from committee._typing import BoolArray, FloatArray, IntArray
+from committee._typing import BoolArray, FloatArray
 from committee._validation import (
     check_held_out,
     check_predictions,
     check_sample_weight,
     check_targets,
+    check_weights,
 )
+from committee.predictions import combine
 
 #: Numbers in a row block: 1 MB, for the cache.
 _BLOCK = 2**17
@@ -100,8 +102,8 @@ def disagreement(F: Any) -> FloatArray:
     >>> disagreement(np.eye(2)[votes]).tolist()
     [[0.0, 0.25], [0.25, 0.0]]
     """
-    choice, K = _choice(F)
-    D = 1.0 - count_agreement(choice, K).observed
+    F = _classified(F)
+    D = 1.0 - count_agreement(F.argmax(axis=2), F.shape[2]).observed
     D[np.diag_indices_from(D)] = 0.0
     return D
 
@@ -137,11 +139,9 @@ def pairwise_kappa(
     >>> pairwise_kappa(np.eye(2)[votes]).tolist()
     [[1.0, 0.5], [0.5, 1.0]]
     """
-    choice, K = _choice(F)
-    mask = check_held_out(held_out, (*choice.shape, K))
-    return count_agreement(
-        choice, K, mask, check_sample_weight(sample_weight, choice)
-    ).kappa
+    F = _classified(F)
+    mask, s = check_held_out(held_out, F.shape), check_sample_weight(sample_weight, F)
+    return count_agreement(F.argmax(axis=2), F.shape[2], mask, s).kappa
 
 
 def q_statistic(F: Any, y: Any) -> FloatArray:
@@ -211,6 +211,42 @@ def double_fault(F: Any, y: Any) -> FloatArray:
     return DF
 
 
+def margins(F: Any, y: Any, w: Any = None) -> FloatArray:
+    """Return each row's margin: the right class minus the best wrong one.
+
+        margin_n = s_n[y_n] - max_{k != y_n} s_n[k],    s = sum_m w_m F[:, m, :]
+
+    Positive where the committee is right. With weights that sum to one and
+    votes or probabilities in F, margins lie in [-1, 1].
+
+    Parameters
+    ----------
+    F : array of shape (N, M, K)
+    y : array of shape (N,)
+        Class codes 0..K-1.
+    w : array of shape (M,), optional
+        Default: equal weights.
+
+    Returns
+    -------
+    margins : array of shape (N,)
+
+    Examples
+    --------
+    >>> from committee import margins
+    >>> margins([[[0.75, 0.25], [0.25, 0.75], [0.0, 1.0]]], [1]).round(3).tolist()
+    [0.333]
+    """
+    F = _classified(F)
+    codes = check_targets(F, y).astype(np.intp)
+    scores = combine(F, check_weights(w, F.shape[1]))
+    rows = np.arange(len(scores))
+    right = scores[rows, codes]
+    scores[rows, codes] = -np.inf
+    best_wrong: FloatArray = scores.max(axis=1)
+    return right - best_wrong
+
+
 def vote_errors(
     F: Any, y: Any, *, held_out: Any = None, sample_weight: Any = None
 ) -> FloatArray:
@@ -225,20 +261,19 @@ def vote_errors(
     return error
 
 
-def _choice(F: Any) -> tuple[IntArray, int]:
-    """Return the class that each member votes for, (N, M), and how many there are."""
-    F = check_predictions(F)
+def _classified(predictions: Any) -> FloatArray:
+    """Return F (N, M, K); raise ValueError if it is one of a regression."""
+    F = check_predictions(predictions)
     if F.ndim != 3:
         raise ValueError(
-            "Votes are defined for classification: F of shape (N, M, K). Got shape "
-            f"{F.shape}; for regression use error_correlation or ambiguity."
+            "Votes and margins are defined for classification: F of shape (N, M, K). "
+            f"Got shape {F.shape}; for regression use error_correlation or ambiguity."
         )
-    return F.argmax(axis=2), F.shape[2]
+    return F
 
 
 def _correct(F: Any, y: Any) -> FloatArray:
     """Return 1 where a member's vote is right, 0 elsewhere, (N, M)."""
-    choice, K = _choice(F)
-    codes = check_targets(np.empty((*choice.shape, K)), y)
-    right: FloatArray = (choice == codes[:, None]).astype(np.float64)
+    F = _classified(F)
+    right: FloatArray = (F.argmax(axis=2) == check_targets(F, y)[:, None]).astype(float)
     return right

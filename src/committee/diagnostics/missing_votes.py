@@ -312,7 +312,7 @@ class FilledProbabilities:
 
             sum_k (f_nk - [y_n = k])^2 + s_nk^2 v_n
 
-        with f, s^2 and v of `FilledVotes`, s^2 that of the votes for each class; for two
+        with f, s^2 and v of `FilledVotes`, s^2 the variance of the votes for each class; for two
         classes half of it. Single rows may be below zero, where f varies too much.
         """
         votes, w = self.votes, w / w.sum()

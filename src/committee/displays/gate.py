@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 
 from committee._typing import FloatArray, IntArray
 from committee._validation import check_row_weights, column_names, safe_indexing
-from committee.diagnostics.gate_usage import GateUsage, gate_usage
+from committee.diagnostics import GateUsage, gate_usage
 from committee.displays.sources import core_of, gate_weights_of
 from committee.displays.style import (
     BLACK,

@@ -2,7 +2,6 @@
 
 from committee.ep.chunked_rows import ChunkedProbitRows, ChunkedTargets
 from committee.ep.evidence import (
-    PRICE,
     classification_path,
     moments_path,
     regression_path,
@@ -15,8 +14,7 @@ from committee.ep.posterior import (
     regression_posterior,
 )
 from committee.ep.probit_rows import ProbitRows, RecordedRows, SweptRows
-from committee.ep.sequence import PathStep, preferred
-from committee.ep.sites import Probit, Site, Truncation
+from committee.ep.sequence import PRICE, PathStep, preferred
 from committee.ep.targets import (
     Moments,
     TargetRows,
@@ -35,14 +33,11 @@ __all__ = [
     "Moments",
     "PathStep",
     "Posterior",
-    "Probit",
     "ProbitRows",
     "RecordedRows",
-    "Site",
     "SweptRows",
     "TargetRows",
     "Targets",
-    "Truncation",
     "classification_path",
     "classification_posterior",
     "error_moments",

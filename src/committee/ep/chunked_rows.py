@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,32 +17,6 @@ from committee.ep.loo import LooScore, ScoreSums
 from committee.ep.probit_rows import Messages, ProbitRows, RowSites, SweepSums
 from committee.ep.sites import Normal
 from committee.ep.targets import Moments, ProductSums, Targets, Units, product_sums
-
-_NO_ROWS = "F must have at least one row. Every chunk is empty."
-
-
-class _Swept(NamedTuple):
-    """The sites, which stay with a chunk after a sweep, and the sums, which leave it."""
-
-    sites: RowSites
-    sums: SweepSums | None
-
-
-class _Facts(NamedTuple):
-    """Number and total weight of rows, largest |entries| of the columns and of y."""
-
-    n_rows: int
-    weight: float
-    tops: FloatArray
-    y_top: float = 0.0
-
-    def plus(self, other: _Facts) -> _Facts:
-        return _Facts(
-            self.n_rows + other.n_rows,
-            self.weight + other.weight,
-            np.maximum(self.tops, other.tops),
-            max(self.y_top, other.y_top),
-        )
 
 
 class ChunkedProbitRows:
@@ -58,39 +34,27 @@ class ChunkedProbitRows:
 
     def __init__(self, chunks: Chunks) -> None:
         chunks = chunks.map(_compact).kept()
-        facts = chunks.sum(_vote_facts)
-        if facts is None:
-            raise ValueError(_NO_ROWS)
-        scale = moderate_scale(facts.tops)
+        n_rows, weight, tops = _facts(chunks, _vote_facts)
+        scale = moderate_scale(np.max(tops, axis=0))
         if (scale != 1.0).any():
             chunks = chunks.map(_scaled, scale).kept()
         self.chunks = chunks
         self.unit = 1.0 / scale
-        self._count: int = facts.n_rows
-        self._weight: float = facts.weight
-
-    @property
-    def n_members(self) -> int:
-        """M."""
-        return len(self.unit)
-
-    @property
-    def n_rows(self) -> float:
-        """Return the total weight of the rows."""
-        return self._weight
+        self.n_members, self.n_rows = len(scale), float(sum(weight))
+        self._count: int = sum(n_rows)
 
     def initial_sites(self) -> Chunks:
         """Return the sites of a posterior without weights, chunk by chunk."""
-        return self.chunks.map(_initial_sites).kept()
+        return self.chunks.map(ProbitRows.initial_sites).kept()
 
     def messages(self, sites: Chunks) -> Messages:
         """Return the messages while no member is active."""
-        total: Messages = self.chunks.sum(_messages, sites)
+        total: Messages = self.chunks.sum(ProbitRows.messages, sites)
         return total
 
     def products(self, sites: Chunks, members: IntArray) -> FloatArray:
         """Return the part of L among some members, from the present sites."""
-        total: FloatArray = self.chunks.sum(_member_products, sites, members)
+        total: FloatArray = self.chunks.sum(ProbitRows.products, sites, members)
         return total
 
     def sweep(
@@ -98,7 +62,7 @@ class ChunkedProbitRows:
     ) -> tuple[Chunks, SweepSums]:
         """Sweep over every chunk where it is; only q is sent there."""
         swept = self.chunks.map(_sweep, sites, active, _sent(q), step).kept()
-        return swept, swept.sum(_sums)
+        return swept.map(itemgetter(0)), swept.sum(itemgetter(1))
 
     def save(self, sites: Chunks, folder: Path) -> None:
         """Let every worker save the sites of its chunks."""
@@ -127,11 +91,9 @@ class ChunkedTargets:
 
     def moments(self) -> Moments:
         """Return F'F, F'y and y'y, as `committee.ep.row_moments` does."""
-        facts = self.chunks.sum(_target_facts)
-        if facts is None:
-            raise ValueError(_NO_ROWS)
-        scale = power_of_two(facts.tops)
-        y_scale = float(power_of_two(np.asarray(facts.y_top)))
+        tops, y_tops = _facts(self.chunks, _target_facts)
+        scale = power_of_two(np.max(tops, axis=0))
+        y_scale = float(power_of_two(np.max(y_tops)))
         total: ProductSums = self.chunks.sum(_products, scale, y_scale)
         return total.moments(scale, y_scale)
 
@@ -152,50 +114,44 @@ def _compact(votes: ProbitRows) -> ProbitRows:
     return ProbitRows(compact(votes.S), votes.weight, votes.group)
 
 
-def _vote_facts(votes: ProbitRows) -> _Facts:
-    return _Facts(len(votes.S), votes.n_rows, column_tops(votes.S).astype(np.float64))
+def _facts(chunks: Chunks, facts_of: Callable[[Any], tuple[Any, ...]]) -> Any:
+    """Return each of the facts of the chunks with rows, as one tuple over these."""
+    found = [facts for facts in chunks.map(facts_of).values() if facts is not None]
+    if not found:
+        raise ValueError("F must have at least one row. Every chunk is empty.")
+    return zip(*found, strict=True)
 
 
-def _target_facts(rows: Targets) -> _Facts:
-    n = len(rows.y)
-    return _Facts(n, n, column_tops(rows.F), float(np.abs(rows.y).max()))
+def _vote_facts(votes: ProbitRows) -> tuple[int, float, FloatArray]:
+    """Return the number and weight of the rows, and the largest |entries| of columns."""
+    return len(votes.S), votes.n_rows, column_tops(votes.S).astype(np.float64)
+
+
+def _target_facts(rows: Targets) -> tuple[FloatArray, float]:
+    """Return the largest |entries| of the columns, and of y."""
+    return column_tops(rows.F), float(np.abs(rows.y).max())
 
 
 def _scaled(votes: ProbitRows, scale: FloatArray) -> ProbitRows:
     return ProbitRows(votes.S / scale, votes.weight, votes.group)
 
 
-def _initial_sites(votes: ProbitRows) -> _Swept:
-    return _Swept(votes.initial_sites(), None)
-
-
-def _messages(votes: ProbitRows, swept: _Swept) -> Messages:
-    return votes.messages(swept.sites)
-
-
-def _member_products(votes: ProbitRows, swept: _Swept, members: IntArray) -> FloatArray:
-    return votes.products(swept.sites, members)
-
-
 def _sweep(
-    votes: ProbitRows, swept: _Swept, active: IntArray, q: Normal, step: float
-) -> _Swept:
-    sites, sums = votes.sweep(swept.sites, active, q, step)
-    return _Swept(sites, sums._replace(rows=None))
+    votes: ProbitRows, sites: RowSites, active: IntArray, q: Normal, step: float
+) -> tuple[RowSites, SweepSums]:
+    """Return the sites, which stay with a chunk, and the sums, which leave it."""
+    swept, sums = votes.sweep(sites, active, q, step)
+    return swept, sums._replace(rows=None)
 
 
-def _sums(swept: _Swept) -> SweepSums | None:
-    return swept.sums
-
-
-def _save(number: int, swept: _Swept | None, folder: Path) -> int:
-    if swept is not None:
-        swept.sites.save(folder / f"{number:05d}.npz")
+def _save(number: int, sites: RowSites | None, folder: Path) -> int:
+    if sites is not None:
+        sites.save(folder / f"{number:05d}.npz")
     return 1
 
 
-def _load(votes: ProbitRows, number: int, folder: Path) -> _Swept:
-    return _Swept(RowSites.load(folder / f"{number:05d}.npz", len(votes.S)), None)
+def _load(votes: ProbitRows, number: int, folder: Path) -> RowSites:
+    return RowSites.load(folder / f"{number:05d}.npz", len(votes.S))
 
 
 def _products(rows: Targets, scale: FloatArray, y_scale: float) -> ProductSums:

@@ -7,65 +7,18 @@ After Tipping and Faul (2003) and Chen 3.5, 3.6, with one objective throughout:
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict, Unpack
+from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from committee._parallel import one_thread
 from committee._typing import FloatArray
-from committee._validation import check_sample_weight
-from committee.ep.arrays import check_group, check_rows, check_targets, signed_scale
-from committee.ep.likelihood import GaussianLikelihood, Likelihood, ProbitLikelihood
+from committee.ep.likelihood import GaussianLikelihood, ProbitLikelihood
 from committee.ep.loo import Loss
-from committee.ep.probit_rows import ProbitRows, SweptRows
-from committee.ep.sequence import Callback, EvidenceSequence, PrintedSequence, Rule, run
-from committee.ep.targets import Moments, TargetRows, Targets, row_moments
+from committee.ep.probit_rows import SweptRows, checked_votes
+from committee.ep.sequence import run
+from committee.ep.targets import Moments, TargetRows, checked_targets, row_moments
 from committee.path import Path
-
-#: Default of the log evidence that a member has to bring: half of the log 2
-#: that its prior gains by being one-sided. At 0 every member with u > 0 stays.
-PRICE = 0.5 * float(np.log(2.0))
-
-
-Sequence = Literal["fast", "printed"]
-
-
-class SequenceOptions(TypedDict, total=False):
-    """SequenceOptions of the sequence.
-
-    Parameters
-    ----------
-    sequence : {"fast", "printed"}, default="fast"
-        Many moves at once that raise log Z less the price, or one at a time as Chen,
-        Tino and Yao print it, without a price (see `PrintedSequence`).
-    truncated : bool, default=True
-        False for ARD: no truncation, weights of any sign.
-    price : float, optional
-        Log evidence that a member has to bring; default: half of log 2 with truncation
-        and 0 without.
-    max_members : int, optional
-        The largest committee; the sequence fills it and goes on re-estimating.
-    max_iter : int, default=200
-        Most steps.
-    tol : float, default=1e-4
-        Two steps in a row that raise the objective by less than `tol` per row end
-        the sequence.
-    callback : callable, optional
-        Called with each PathStep as it is made.
-    rule : {"min-loo", "max-evidence", "max-density", "one-se"}, optional
-        Settle the step that this rule prefers: on the way moments agree to a
-        hundredth of a standard deviation only, and on separable rows not even that.
-    """
-
-    sequence: Sequence
-    truncated: bool
-    price: float | None
-    max_members: int | None
-    max_iter: int
-    tol: float
-    callback: Callback | None
-    rule: Rule | None
 
 
 def classification_path(
@@ -73,7 +26,7 @@ def classification_path(
     *,
     sample_weight: ArrayLike | None = None,
     group: int = 1,
-    **options: Unpack[SequenceOptions],
+    **options: Any,
 ) -> Path:
     """Raise log Z - price x size of probit votes, from no member upwards.
 
@@ -90,7 +43,7 @@ def classification_path(
         Consecutive rows that make one case and share its weight; the case is wrong
         if one of them is.
     **options
-        See `SequenceOptions`.
+        See `committee.ep.sequence.run`.
 
     Returns
     -------
@@ -108,18 +61,15 @@ def classification_path(
     >>> step.size <= 10, bool((step.weights >= 0).all())
     (True, True)
     """
-    S = check_rows(S, "S")
-    weight = check_sample_weight(sample_weight, S)
-    check_group(group, len(S))
-    S, scale = signed_scale(S)
-    return votes_path(ProbitRows(S, weight, group), unit=1.0 / scale, **options)
+    rows, unit = checked_votes(S, sample_weight, group)
+    return votes_path(rows, unit=unit, **options)
 
 
 def votes_path(
     rows: SweptRows,
     *,
     unit: FloatArray | None = None,
-    **options: Unpack[SequenceOptions],
+    **options: Any,
 ) -> Path:
     """Run `classification_path` on `ProbitRows`, `ChunkedProbitRows` or `RecordedRows`.
 
@@ -127,7 +77,7 @@ def votes_path(
     are reported.
     """
     with one_thread():
-        return _path(ProbitLikelihood(rows, unit=unit), options)
+        return run(ProbitLikelihood(rows, unit=unit), **options)
 
 
 def regression_path(
@@ -137,7 +87,7 @@ def regression_path(
     noise: float | None = None,
     sample_weight: ArrayLike | None = None,
     loss: Loss | None = None,
-    **options: Unpack[SequenceOptions],
+    **options: Any,
 ) -> Path:
     """Raise log Z - price x size under Gaussian noise, from no member upwards.
 
@@ -157,7 +107,7 @@ def regression_path(
         Maps the N leave-one-out predictions to the losses of the cases, N or N / K of
         them. Default: squared error.
     **options
-        See `SequenceOptions`.
+        See `committee.ep.sequence.run`.
 
     Returns
     -------
@@ -173,11 +123,9 @@ def regression_path(
     >>> preferred(regression_path(F, y).steps).active
     array([0, 1])
     """
-    F, y = check_targets(F, y)
-    weight = check_sample_weight(sample_weight, F)
+    rows = checked_targets(F, y, sample_weight, loss)
     with one_thread():
-        moments = row_moments(F, y, weight)
-    rows = Targets(F, y, weight, loss)
+        moments = row_moments(rows.F, rows.y, rows.weight)
     return moments_path(moments, rows=rows, noise=noise, **options)
 
 
@@ -186,7 +134,7 @@ def moments_path(
     *,
     rows: TargetRows | None = None,
     noise: float | None = None,
-    **options: Unpack[SequenceOptions],
+    **options: Any,
 ) -> Path:
     """Run `regression_path` from moments, whose G must be positive semi-definite.
 
@@ -200,35 +148,4 @@ def moments_path(
         truncated=options.get("truncated", True),
     )
     with one_thread():
-        return _path(likelihood, options)
-
-
-def _path(likelihood: Likelihood, options: SequenceOptions) -> Path:
-    most, tol = options.get("max_members"), options.get("tol", 1e-4)
-    if most is not None and most < 1:
-        raise ValueError(f"max_members must be at least 1. Got {most}.")
-    room = len(likelihood.unit) if most is None else most
-    return run(
-        _sequence(likelihood, options, room, tol),
-        max_iter=options.get("max_iter", 200),
-        tol=tol,
-        callback=options.get("callback"),
-        rule=options.get("rule"),
-    )
-
-
-def _sequence(
-    likelihood: Likelihood, options: SequenceOptions, room: int, tol: float
-) -> EvidenceSequence:
-    """Return the control loop that the options ask for."""
-    truncated, price = options.get("truncated", True), options.get("price")
-    if options.get("sequence", "fast") == "fast":
-        if price is None:
-            price = PRICE if truncated else 0.0
-        return EvidenceSequence(likelihood, truncated=truncated, price=price, room=room)
-    if price is not None or not truncated:
-        raise ValueError(
-            "sequence='printed' has truncated weights and no price; leave out "
-            "'truncated' and 'price', or take sequence='fast'."
-        )
-    return PrintedSequence(likelihood, room=room, least=tol * likelihood.n_rows)
+        return run(likelihood, **options)

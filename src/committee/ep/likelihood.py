@@ -87,7 +87,7 @@ class GaussianLikelihood:
         self.learn_noise = noise is None
         self.noise = _single_noise(moments, truncated) if noise is None else noise
         self.rows = rows
-        self.unit = moments.unit
+        self.unit, self.n_rows = moments.unit, moments.n
         self.active: IntArray = np.arange(0)
 
     @property
@@ -98,11 +98,6 @@ class GaussianLikelihood:
     @state.setter
     def state(self, state: Any) -> None:
         self.active, self.noise = state
-
-    @property
-    def n_rows(self) -> float:
-        """Return the total weight of the rows."""
-        return self.moments.n
 
     @property
     def noise_variance(self) -> float:
@@ -185,37 +180,32 @@ def _single_noise(moments: Moments, truncated: bool) -> float:
 class ProbitLikelihood:
     """p(y_n | w) = Phi(w'S_n) of signed rows S_n = y_n F_n, all updated at once.
 
-    `sites` are those to start with; `unit` is the factor from weights of S to the
-    weights that are reported.
+    `unit` is the factor from weights of S to the weights that are reported; `last` are the
+    sums of the last `absorb`.
     """
 
     exact: ClassVar[bool] = False
     #: The latent noise is one by definition.
     noise_variance = 1.0
 
-    def __init__(
-        self, rows: SweptRows, *, sites: Any = None, unit: FloatArray | None = None
-    ) -> None:
-        self.rows = rows
-        self.sites = rows.initial_sites() if sites is None else sites
+    last: SweepSums
+
+    def __init__(self, rows: SweptRows, *, unit: FloatArray | None = None) -> None:
+        self.rows, self.n_rows = rows, rows.n_rows
+        self.sites = rows.initial_sites()
         self.unit = np.ones(rows.n_members) if unit is None else unit
         self.active: IntArray = np.arange(0)
         self.messages = rows.messages(self.sites)
-        self._last: SweepSums | None = None
 
     @property
     def state(self) -> Any:
-        """Return sites, active members, their messages, and the last sweep."""
-        return self.sites, self.active, self.messages, self._last
+        """Return sites, active members, their messages, and the last sweep if any."""
+        last = getattr(self, "last", None)
+        return self.sites, self.active, self.messages, last
 
     @state.setter
     def state(self, state: Any) -> None:
-        self.sites, self.active, self.messages, self._last = state
-
-    @property
-    def n_rows(self) -> float:
-        """Return the total weight of the rows."""
-        return self.rows.n_rows
+        self.sites, self.active, self.messages, self.last = state
 
     def activate(self, active: IntArray) -> None:
         """Keep the columns of L that stay, and add columns for the new members.
@@ -235,16 +225,9 @@ class ProbitLikelihood:
 
     def absorb(self, q: Normal, step: float) -> float:
         """Run one parallel sweep over the rows."""
-        self.sites, self._last = self.rows.sweep(self.sites, self.active, q, step)
-        self.messages = self._last.messages
-        return self._last.mismatch
-
-    @property
-    def last(self) -> SweepSums:
-        """Return the sums of the last sweep."""
-        if self._last is None:
-            raise RuntimeError("absorb comes first.")
-        return self._last
+        self.sites, self.last = self.rows.sweep(self.sites, self.active, q, step)
+        self.messages = self.last.messages
+        return self.last.mismatch
 
     def log_scale(self) -> float:
         """Return sum_n s_n log s_n."""

@@ -116,7 +116,7 @@ def vote_loo(
     weight: FloatArray | None,
     group: int,
 ) -> LeaveOneOut:
-    """LooScore the cavities of signed rows; `group` consecutive rows are one case.
+    """Score the cavities of signed rows; `group` consecutive rows are one case.
 
     A row is wrong where c_mean < 0 and half wrong at a tie; a case is as wrong as the
     worst of its rows, and its log density is their sum of log Phi.
@@ -141,7 +141,7 @@ def residual_loo(
     weight: FloatArray | None = None,
     loss: Loss | None = None,
 ) -> LeaveOneOut:
-    """LooScore Gaussian rows by their leverage h_n = F_n'V F_n / noise.
+    """Score Gaussian rows by their leverage h_n = F_n'V F_n / noise.
 
     loo_n = y_n - (y_n - F_n'm) / (1 - h_n),   predictive variance noise / (1 - h_n)
 
@@ -154,6 +154,31 @@ def residual_loo(
     residual = (y - prediction) / kept
     spread = noise / kept
     log_density = -0.5 * (np.log(2.0 * np.pi * spread) + residual**2 / spread)
+    return target_loo(
+        y,
+        residual,
+        spread - noise,
+        log_density,
+        y_scale=y_scale,
+        weight=weight,
+        loss=loss,
+    )
+
+
+def target_loo(
+    y: FloatArray,
+    residual: FloatArray,
+    var: FloatArray,
+    log_density: FloatArray,
+    *,
+    y_scale: float = 1.0,
+    weight: FloatArray | None = None,
+    loss: Loss | None = None,
+) -> LeaveOneOut:
+    """Score Gaussian rows by y_n - loo_n, the variance and log density of loo_n.
+
+    Units and `loss` as in `residual_loo`.
+    """
     mean = in_units(y - residual, y_scale)
     if loss is None:
         case_loss = in_units(residual**2, y_scale, y_scale)
@@ -162,7 +187,7 @@ def residual_loo(
     group = len(y) // len(case_loss)
     return LeaveOneOut(
         mean=mean,
-        var=in_units(spread - noise, y_scale, y_scale),
+        var=in_units(var, y_scale, y_scale),
         loss=case_loss,
         log_density=(log_density - np.log(y_scale)).reshape(-1, group).sum(axis=1),
         weight=None if weight is None else weight[::group],

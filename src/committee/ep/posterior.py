@@ -10,27 +10,22 @@ from numpy.typing import ArrayLike
 
 from committee._parallel import one_thread
 from committee._typing import FloatArray, IntArray
-from committee._validation import check_sample_weight
 from committee.ep.arrays import (
-    check_group,
-    check_rows,
-    check_targets,
     in_units,
     inner_precision,
-    signed_scale,
 )
 from committee.ep.likelihood import GaussianLikelihood, Likelihood, ProbitLikelihood
 from committee.ep.loo import LeaveOneOut, LooScore
-from committee.ep.probit_rows import Messages, ProbitRows, RowSites
+from committee.ep.probit_rows import Messages, RowSites, checked_votes
 from committee.ep.sites import (
-    TRUNCATION,
     Normal,
     cavity,
     log_scale,
     moment_mismatch,
     normal,
+    tilted,
 )
-from committee.ep.targets import Targets, row_moments
+from committee.ep.targets import checked_targets, row_moments
 
 # Damping that halves further would stall where moments cannot agree to rounding.
 _SMALLEST_STEP = 1.0 / 64.0
@@ -179,13 +174,12 @@ def _sweep(
     q = normal(precision, h + nu)
     var = q.cov.diagonal()
     c_mean, c_var = cavity(q.mean, var, tau, nu)
-    log_z, rho, kappa, shrink = TRUNCATION.tilted(c_mean, c_var)
-    log_scales = float(log_scale(log_z, c_mean, c_var, tau, nu).sum())
+    term = tilted(c_mean, c_var, noise=0.0)
+    log_scales = float(log_scale(term.log_z, c_mean, c_var, tau, nu).sum())
     # Rounding can cancel c_mean + c_var rho to zero or below in the far tail.
-    weights = np.maximum(c_mean + c_var * rho, np.finfo(float).tiny)
-    mismatch = moment_mismatch(q.mean, var, weights, c_var * shrink)
-    fit = Truncated(q, tau, nu, log_scales, weights, mismatch)
-    return fit, kappa / shrink, (rho + c_mean * kappa) / shrink
+    weights = np.maximum(term.mean, np.finfo(float).tiny)
+    mismatch = moment_mismatch(q.mean, var, weights, term.var)
+    return Truncated(q, tau, nu, log_scales, weights, mismatch), *term.site
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +207,7 @@ class Posterior:
     tau, nu : arrays of shape (M,)
         Sites of the truncations.
     row_sites : RowSites or None
-        Sites of the probit rows, for a warm start.
+        Sites of the probit rows; None for a regression.
     """
 
     mean: FloatArray
@@ -276,12 +270,11 @@ def regression_posterior(
     >>> regression_posterior(F, y, alpha=1.0, noise=0.1).mean.round(2)
     array([0.95, 0.22])
     """
-    F, y = check_targets(F, y)
-    weight = check_sample_weight(sample_weight, F)
-    rows, settings = Targets(F, y, weight), Settings(truncated, tol, 1, max_iter)
+    rows = checked_targets(F, y, sample_weight)
+    settings = Settings(truncated, tol, 1, max_iter)
     with one_thread():
-        moments = row_moments(F, y, weight)
-        unit, all_members = moments.unit, np.arange(F.shape[1])
+        moments = row_moments(rows.F, rows.y, rows.weight)
+        unit, all_members = moments.unit, np.arange(len(moments.g))
         precision = inner_precision(alpha, unit)
         scale = np.array([1.0 / moments.y_scale])
         scaled_noise = float(inner_precision(noise, scale)[0])
@@ -300,7 +293,6 @@ def classification_posterior(
     *,
     sample_weight: ArrayLike | None = None,
     group: int = 1,
-    start: Posterior | None = None,
     truncated: bool = True,
     tol: float = 1e-6,
     max_iter: int = 200,
@@ -319,8 +311,6 @@ def classification_posterior(
         Powers of the terms: a row of weight 2 counts as two equal rows.
     group : int
         Consecutive rows that make one case, K - 1 for K classes; they share a weight.
-    start : Posterior, optional
-        Take over the sites of an earlier posterior of the same rows and members.
     truncated : bool
         False drops [w_i > 0] and the factor 2.
     tol : float
@@ -341,21 +331,13 @@ def classification_posterior(
     >>> posterior.mean.round(2), posterior.loo
     (array([1.18, 0.62]), 0.0)
     """
-    S = check_rows(S, "S")
-    weight = check_sample_weight(sample_weight, S)
-    check_group(group, len(S))
-    S, scale = signed_scale(S)
-    unit = 1.0 / scale
+    votes, unit = checked_votes(S, sample_weight, group)
     precision = inner_precision(alpha, unit)
-    M = S.shape[1]
-    all_members = np.arange(M)
-    sites = (np.zeros(M), np.zeros(M))
-    row_sites = None
-    if start is not None:
-        sites, row_sites = (start.tau * unit * unit, start.nu * unit), start.row_sites
+    all_members = np.arange(len(unit))
+    sites = (np.zeros(len(unit)), np.zeros(len(unit)))
     settings = Settings(truncated, tol, max_iter, inner_iter=20)
     with one_thread():
-        likelihood = ProbitLikelihood(ProbitRows(S, weight, group), sites=row_sites)
+        likelihood = ProbitLikelihood(votes)
         likelihood.activate(all_members)
         fit = fit_posterior(likelihood, all_members, precision, sites, settings)
     rows = likelihood.last.rows

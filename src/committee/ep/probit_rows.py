@@ -17,13 +17,16 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg.blas import dtrmm
+from sklearn.utils import check_array
 
 from committee._files import replaced_atomically
 from committee._typing import FloatArray, IntArray
-from committee.ep.arrays import float_blocks, row_blocks
+from committee._validation import check_sample_weight
+from committee.ep.arrays import float_blocks, row_blocks, signed_scale
 from committee.ep.loo import LeaveOneOut, ScoreSums, vote_loo
-from committee.ep.sites import PROBIT, Normal, cavity, log_scale, moment_mismatch
+from committee.ep.sites import Normal, cavity, log_scale, moment_mismatch, tilted
 
 
 class RowSites(NamedTuple):
@@ -238,6 +241,21 @@ class ProbitRows:
         return None if self.weight is None else self.weight[rows]
 
 
+def checked_votes(
+    S: ArrayLike, sample_weight: ArrayLike | None, group: int
+) -> tuple[ProbitRows, FloatArray]:
+    """Return signed rows with columns of moderate size, and the unit of their weights."""
+    votes = check_array(S, dtype=[np.float64, np.float32], input_name="S")
+    weight = check_sample_weight(sample_weight, votes)
+    if group < 1 or len(votes) % group:
+        raise ValueError(
+            f"group must divide the number of rows, {len(votes)}, into cases. Got "
+            f"{group}."
+        )
+    votes, scale = signed_scale(votes)
+    return ProbitRows(votes, weight, group), 1.0 / scale
+
+
 class RowUpdate(NamedTuple):
     """New sites and their messages; the other measures belong to the old sites."""
 
@@ -275,18 +293,16 @@ def update_block(
     s2 = np.einsum("an,an->n", half, half)
     share = 1.0 if weight is None else np.minimum(weight, 1.0)
     c_mean, c_var = cavity(S_a @ q.mean, s2, share * sites.t, share * sites.u)
-    log_z, rho, kappa, shrink = PROBIT.tilted(c_mean, c_var)
-    log_s = log_scale(log_z, c_mean, c_var, sites.t, sites.u)
+    term = tilted(c_mean, c_var, noise=1.0)
+    log_s = log_scale(term.log_z, c_mean, c_var, sites.t, sites.u)
     # Equal to (mu, s2), except for weights below one, whose cavity keeps a share.
     grown = 1.0 + sites.t * c_var
     mismatch = moment_mismatch(
-        (c_mean + c_var * sites.u) / grown,
-        c_var / grown,
-        c_mean + c_var * rho,
-        c_var * shrink,
+        (c_mean + c_var * sites.u) / grown, c_var / grown, term.mean, term.var
     )
-    t = sites.t + step * (kappa / shrink - sites.t)
-    u = sites.u + step * ((rho + c_mean * kappa) / shrink - sites.u)
+    new_t, new_u = term.site
+    t = sites.t + step * (new_t - sites.t)
+    u = sites.u + step * (new_u - sites.u)
     # No active member votes here. A row on which others do keeps its site, which
     # measures what they could gain; one without any vote never has one.
     idle = (s2 == 0.0) & (sites.u == 0.0)
@@ -301,7 +317,7 @@ def update_block(
         float(log_s.sum() if weight is None else weight @ log_s),
         c_mean,
         c_var,
-        log_z,
+        term.log_z,
         mismatch,
     )
 
@@ -354,21 +370,12 @@ class RecordedRows:
 
     def __init__(self, rows: SweptRows, folder: str | os.PathLike[str]) -> None:
         self.rows = rows
+        self.n_members, self.n_rows = rows.n_members, rows.n_rows
         # Workers may have been started in another directory.
         self.folder = Path(folder).absolute()
         self.folder.mkdir(parents=True, exist_ok=True)
         self._n_records = 0
         self._released: set[int] = set()
-
-    @property
-    def n_members(self) -> int:
-        """M."""
-        return self.rows.n_members
-
-    @property
-    def n_rows(self) -> float:
-        """Return the total weight of the rows."""
-        return self.rows.n_rows
 
     def initial_sites(self) -> _Sites:
         """Return the sites of a posterior without weights."""

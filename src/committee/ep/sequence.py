@@ -80,29 +80,19 @@ class PathStep:
         return len(self.active)
 
 
-def preferred(
-    steps: Sequence[PathStep],
-    rule: Rule = "min-loo",
-    *,
-    max_members: int | None = None,
-    within_se: float = 1.0,
-) -> PathStep:
+def preferred(steps: Sequence[PathStep], rule: Rule = "min-loo") -> PathStep:
     """Return the step that a rule prefers.
 
     "min-loo" takes the least leave-one-out error, the first of equals (Chen 3.6);
     "max-evidence" the largest log evidence; "max-density" the largest leave-one-out
     log density, the first of equals; "one-se" the smallest committee whose
-    error is within `within_se` standard errors of the least.
+    error is within one standard error of the least.
 
     Parameters
     ----------
     steps : sequence of PathStep
     rule : {"min-loo", "max-evidence", "max-density", "one-se"}
         What to prefer.
-    max_members : int, optional
-        Look only at committees of at most this size.
-    within_se : float
-        Width of "one-se".
 
     Returns
     -------
@@ -110,28 +100,24 @@ def preferred(
     """
     if rule not in get_args(Rule):
         raise ValueError(f"rule must be one of {get_args(Rule)}. Got {rule!r}.")
-    size = np.array([step.size for step in steps])
-    fits = np.ones(len(steps), bool) if max_members is None else size <= max_members
-    if not fits.any():
-        raise ValueError(
-            f"No committee on the path has at most {max_members} members; "
-            f"the smallest has {size.min():.0f}."
-        )
-    error = np.where(fits, [step.loo_error for step in steps], np.inf)
+    if rule == "max-evidence":
+        return steps[int(np.argmax([step.log_evidence for step in steps]))]
+    if rule == "max-density":
+        return steps[int(np.argmax([step.loo_density for step in steps]))]
+    error = np.array([step.loo_error for step in steps])
     least = int(error.argmin())
     if rule == "min-loo":
         return steps[least]
-    if rule == "max-evidence":
-        evidence = np.where(fits, [step.log_evidence for step in steps], -np.inf)
-        return steps[int(evidence.argmax())]
-    if rule == "max-density":
-        density = np.where(fits, [step.loo_density for step in steps], -np.inf)
-        return steps[int(density.argmax())]
-    near = error <= error[least] + within_se * steps[least].loo_se
+    size = np.array([step.size for step in steps])
+    near = error <= error[least] + steps[least].loo_se
     return steps[int(np.where(near, size, np.inf).argmin())]
 
 
 Callback = Callable[[PathStep], object]
+
+#: Default of the log evidence that a member has to bring: half of the log 2
+#: that its prior gains by being one-sided. At 0 every member with u > 0 stays.
+PRICE = 0.5 * float(np.log(2.0))
 
 # Share of the committee that may enter, or leave, in one step.
 _SHARE = 0.25
@@ -253,10 +239,6 @@ class EvidenceSequence:
             barred.extend(np.flatnonzero(alpha != state.alpha))
         return None
 
-    def stands_still(self, before: State, after: State, least: float) -> bool:
-        """Return whether a step has raised the objective by less than `least`."""
-        return after.objective - before.objective < least
-
     def record(self, state: State) -> PathStep:
         """Translate a committee to the units of F."""
         if state.fit is None:
@@ -340,34 +322,80 @@ class EvidenceSequence:
 
 
 def run(
-    sequence: EvidenceSequence,
+    likelihood: Likelihood,
     *,
-    max_iter: int,
-    tol: float,
-    callback: Callback | None,
+    sequence: str = "fast",
+    truncated: bool = True,
+    price: float | None = None,
+    max_members: int | None = None,
+    max_iter: int = 200,
+    tol: float = 1e-4,
+    callback: Callback | None = None,
     rule: Rule | None = None,
 ) -> Path:
     """Advance until J stands still, and return all steps.
 
-    Two steps in a row that raise J by less than `tol` per row are standing still.
-    With a `rule`, the step that it prefers is settled.
+    Parameters
+    ----------
+    likelihood : Likelihood
+    sequence : {"fast", "printed"}, default="fast"
+        Many moves at once that raise log Z less the price, or one at a time as Chen,
+        Tino and Yao print it, without a price (see `PrintedSequence`).
+    truncated : bool, default=True
+        False for ARD: no truncation, weights of any sign.
+    price : float, optional
+        Log evidence that a member has to bring. Default: `PRICE` with truncation and 0
+        without.
+    max_members : int, optional
+        The largest committee; the sequence fills it and goes on re-estimating.
+    max_iter : int, default=200
+        Most steps.
+    tol : float, default=1e-4
+        Two steps in a row that raise the objective by less than `tol` per row end
+        the sequence.
+    callback : callable, optional
+        Called with each PathStep as it is made.
+    rule : {"min-loo", "max-evidence", "max-density", "one-se"}, optional
+        Settle the step that this rule prefers: on the way moments agree to a
+        hundredth of a standard deviation only, and on separable rows not even that.
+
+    Returns
+    -------
+    Path
+        At least one step: if no member is worth its price, the best single one.
     """
-    track = _Track(sequence, callback)
-    state = sequence.start()
-    least = tol * sequence.likelihood.n_rows
+    if max_members is not None and max_members < 1:
+        raise ValueError(f"max_members must be at least 1. Got {max_members}.")
+    room = len(likelihood.unit) if max_members is None else max_members
+    least = tol * likelihood.n_rows
+    if sequence == "fast":
+        if price is None:
+            price = PRICE if truncated else 0.0
+        loop = EvidenceSequence(likelihood, truncated=truncated, price=price, room=room)
+        stands_still = least
+    elif price is None and truncated:
+        loop = PrintedSequence(likelihood, room=room, least=least)
+        # `advance` ends this sequence, and the evidence may fall.
+        stands_still = -np.inf
+    else:
+        raise ValueError(
+            "sequence='printed' has truncated weights and no price; leave out "
+            "'truncated' and 'price', or take sequence='fast'."
+        )
+    track, state = _Track(loop, callback), loop.start()
     slow, n_iter, converged = 0, 0, False
     while n_iter < max_iter and not converged:
         n_iter += 1
-        new = sequence.advance(state)
+        new = loop.advance(state)
         if new is None:
             converged = True
             break
-        slow = slow + 1 if sequence.stands_still(state, new, least) else 0
+        slow = slow + 1 if new.objective - state.objective < stands_still else 0
         converged = slow == 2
         state = new
         track.add(state)
     if not track.steps:
-        track.add(sequence.best_single(state))
+        track.add(loop.best_single(state))
     if rule is not None:
         track.settle(rule)
     return Path.of_steps(
@@ -454,10 +482,6 @@ class PrintedSequence(EvidenceSequence):
         if state.fit is not None:
             self.likelihood.adapt(untruncated.normal, state.alpha[active])
         return self.fit(state, alpha)
-
-    def stands_still(self, before: State, after: State, least: float) -> bool:
-        """Return False: `advance` ends the sequence, and the evidence may fall."""
-        return False
 
     def _without_truncations(self, state: State) -> Truncated:
         """Return Sigma and mu, the posterior of weights of either sign."""

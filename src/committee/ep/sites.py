@@ -3,13 +3,11 @@
 The scalar identities stay finite far out in the tails. They never divide by a
 variance, so a variance of zero (a row without votes) needs no special case.
 
-A site is known by the moments of its term under a Gaussian cavity. A new site needs
-only `log_term`; overriding `tilted` with closed formulas makes it fast.
+A site is known by the moments of its term under a Gaussian cavity (`tilted`).
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 import numpy as np
@@ -29,13 +27,6 @@ _TINY = float(np.finfo(np.float64).tiny)
 # The share of a marginal's precision that its cavity keeps at least. Smaller shares
 # are rounding: the site then holds all that is known about the projection.
 _LEAST_SHARE = 1e-13
-# Stage one looks for the mass of the tilted density on this grid of cavity standard
-# deviations; its spacing grows with the distance, out to terms in strong conflict.
-_GRID = np.sinh(np.linspace(-8.0, 8.0, 321))
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(96)
-_REFINEMENTS = 3
-# Everything below exp(-40) of the peak is left out of the integral.
-_DEPTH = 40.0
 
 
 class Normal(NamedTuple):
@@ -147,120 +138,50 @@ def moment_mismatch(
 class Tilted(NamedTuple):
     """Moments of term x cavity, as derivatives of log Z by the cavity mean.
 
-    rho = d log Z,  kappa = -d^2 log Z,  shrink = 1 - c_var kappa = var / c_var;
-    the tilted mean is c_mean + c_var rho, the tilted variance c_var shrink.
+    rho = d log Z,  kappa = -d^2 log Z,  shrink = 1 - c_var kappa = var / c_var
     """
 
+    c_mean: FloatArray
+    c_var: FloatArray
     log_z: FloatArray
     rho: FloatArray
     kappa: FloatArray
     shrink: FloatArray
 
+    @property
+    def site(self) -> tuple[FloatArray, FloatArray]:
+        """Return the site (tau, nu) that has these moments.
 
-class Site(ABC):
-    """A term of one projection x; moments by quadrature from `log_term`.
-
-    The term should be log-concave. Where it jumps to zero is given by `support`.
-    """
-
-    support: tuple[float, float] = (-np.inf, np.inf)
-
-    @abstractmethod
-    def log_term(self, x: FloatArray) -> FloatArray:
-        """Return the logarithm of the term at x; -inf is allowed."""
-
-    def tilted(self, c_mean: FloatArray, c_var: FloatArray) -> Tilted:
-        """Integrate the term against N(c_mean, c_var) by Gauss-Legendre quadrature.
-
-        The interval is the part of the support where the tilted density is not
-        negligible, found on a grid and then narrowed.
+        tau = kappa / shrink,  nu = (rho + c_mean kappa) / shrink
         """
-        sd = np.sqrt(c_var)
-        x = np.clip(c_mean[:, None] + sd[:, None] * _GRID, *self.support)
-        for _ in range(_REFINEMENTS):
-            low, high = _bracket(x, self._log_density(x, c_mean, sd))
-            x = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, 65)
-        half = 0.5 * (high - low)
-        x = 0.5 * (high + low)[:, None] + half[:, None] * _NODES
-        log_density = self._log_density(x, c_mean, sd)
-        peak = log_density.max(axis=1)
-        mass = np.exp(log_density - peak[:, None]) * _WEIGHTS
-        total = mass.sum(axis=1)
-        # Both moments about the cavity mean, in cavity standard deviations.
-        z = (x - c_mean[:, None]) / sd[:, None]
-        shift = (mass * z).sum(axis=1) / total
-        shrink = (mass * (z - shift[:, None]) ** 2).sum(axis=1) / total
-        log_z = peak + np.log(total * half / sd) - 0.5 * np.log(2.0 * np.pi)
-        return Tilted(log_z, shift / sd, (1.0 - shrink) / c_var, shrink)
+        nu = (self.rho + self.c_mean * self.kappa) / self.shrink
+        return self.kappa / self.shrink, nu
 
-    def _log_density(
-        self, x: FloatArray, c_mean: FloatArray, sd: FloatArray
-    ) -> FloatArray:
-        z = (x - c_mean[:, None]) / sd[:, None]
-        return np.asarray(self.log_term(x) - 0.5 * z * z)
+    @property
+    def mean(self) -> FloatArray:
+        """Return the tilted mean, c_mean + c_var rho."""
+        return self.c_mean + self.c_var * self.rho
 
-    def moments(
-        self, c_mean: FloatArray, c_var: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return log Z, mean and variance of term x N(c_mean, c_var)."""
-        log_z, rho, _, shrink = self.tilted(c_mean, c_var)
-        return log_z, c_mean + c_var * rho, c_var * shrink
-
-    def match(
-        self, c_mean: FloatArray, c_var: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return log Z and the site (tau, nu) that has the tilted moments.
-
-        tau = kappa / (1 - c_var kappa),  nu = (rho + c_mean kappa) / (1 - c_var kappa)
-        """
-        log_z, rho, kappa, shrink = self.tilted(c_mean, c_var)
-        return log_z, kappa / shrink, (rho + c_mean * kappa) / shrink
+    @property
+    def var(self) -> FloatArray:
+        """Return the tilted variance, c_var shrink."""
+        return self.c_var * self.shrink
 
 
-def _bracket(x: FloatArray, log_density: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the grid points just outside the part of each row that has mass."""
-    keep = log_density > log_density.max(axis=1)[:, None] - _DEPTH
-    last = x.shape[1] - 1
-    first = np.maximum(keep.argmax(axis=1) - 1, 0)
-    final = np.minimum(last - keep[:, ::-1].argmax(axis=1) + 1, last)
-    rows = np.arange(len(x))
-    return x[rows, first], x[rows, final]
-
-
-class Probit(Site):
-    """The term Phi(x / sqrt(noise)): a vote with unit latent noise.
+def tilted(c_mean: FloatArray, c_var: FloatArray, *, noise: float) -> Tilted:
+    """Return the moments of Phi(x / sqrt(noise)) N(x | c_mean, c_var).
 
     z = c_mean / sqrt(noise + c_var),  rho = r(z) / sqrt(noise + c_var)
     kappa = r (r + z) / (noise + c_var)
+
+    noise=1 is a vote with unit latent noise, noise=0 the truncation [x > 0].
     """
-
-    noise = 1.0
-
-    def log_term(self, x: FloatArray) -> FloatArray:
-        """Return log Phi(x)."""
-        return np.asarray(log_ndtr(x))
-
-    def tilted(self, c_mean: FloatArray, c_var: FloatArray) -> Tilted:
-        """Return the tilted moments in closed form."""
-        total = self.noise + c_var
-        scale = np.sqrt(total)
-        z = c_mean / scale
-        r = hazard(z)
-        variance = truncated_variance(z, r)
-        shrink = (self.noise + c_var * variance) / total
-        return Tilted(_log_phi(z, r), r / scale, (1.0 - variance) / total, shrink)
-
-
-class Truncation(Probit):
-    """The term [x > 0]: the limit of Probit without noise."""
-
-    support = (0.0, np.inf)
-    noise = 0.0
-
-    def log_term(self, x: FloatArray) -> FloatArray:
-        """Return 0 above zero and -inf below."""
-        return np.where(x >= 0.0, 0.0, -np.inf)
-
-
-PROBIT = Probit()
-TRUNCATION = Truncation()
+    total = noise + c_var
+    scale = np.sqrt(total)
+    z = c_mean / scale
+    r = hazard(z)
+    variance = truncated_variance(z, r)
+    shrink = (noise + c_var * variance) / total
+    return Tilted(
+        c_mean, c_var, _log_phi(z, r), r / scale, (1.0 - variance) / total, shrink
+    )

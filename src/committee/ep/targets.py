@@ -10,8 +10,14 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from committee._typing import FloatArray, IntArray
+from committee._validation import (
+    check_predictions,
+    check_sample_weight,
+    check_targets,
+)
 from committee.ep.arrays import column_tops, in_units, power_of_two, row_blocks
 from committee.ep.loo import LeaveOneOut, LooScore, Loss, residual_loo
 from committee.ep.sites import Normal
@@ -195,3 +201,15 @@ class Targets:
     ) -> LooScore:
         """Return the leave-one-out scores of a committee with posterior q."""
         return self.loo(active, q, noise, units).score
+
+
+def checked_targets(
+    F: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    loss: Loss | None = None,
+) -> Targets:
+    """Return finite predictions and targets of the same rows."""
+    F = check_predictions(F)
+    y = np.asarray(check_targets(F, y), dtype=np.float64)
+    return Targets(F, y, check_sample_weight(sample_weight, F), loss)

@@ -17,18 +17,15 @@ Three standard errors never lose. The price is the gain on sets where a gate is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import KFold
 
-from committee._typing import BoolArray, FloatArray, IntArray
+from committee._typing import BoolArray, FloatArray
 from committee.combiners import Combiner, SimplexWeights
 from committee.votes import Votes
 
-_N_FOLDS = 5
 #: Standard errors of its gain by which a share is shrunk.
 CLEAR = 3.0
 
@@ -87,35 +84,6 @@ def combined(E: FloatArray, G: FloatArray) -> FloatArray:
     G = np.broadcast_to(G, E.shape[:2])
     e: FloatArray = np.einsum("nm,nmk->nk", G, E)
     return e
-
-
-def best_on_folds(
-    votes: Votes,
-    static: Combiner | None,
-    n_candidates: int,
-    gates: Callable[[IntArray, IntArray, FloatArray], Iterable[FloatArray]],
-) -> tuple[int, float, float]:
-    """Return the candidate of least error on five folds, its share and its gain.
-
-    `gates(train, test, w)` yields, for each candidate, the weights (n, M) on the rows
-    `test` after a fit on the rows `train` with static weights w. The share is zero if
-    there are too few rows for folds, or only one member.
-    """
-    N, K, nothing = len(votes.F), votes.n_classes or 1, (0, 0.0, 0.0)
-    if N < 2 * _N_FOLDS or votes.n_members == 1:
-        return nothing
-    before, gated = np.zeros((N, K)), np.zeros((n_candidates, N, K))
-    for train, test in KFold(_N_FOLDS, shuffle=True, random_state=0).split(votes.F):
-        part, rest = votes.at(train), votes.at(test)
-        if part.held_out is not None and not part.held_out.any():
-            return nothing
-        w, E = static_weights(static, part), errors_of(rest)
-        before[test] = combined(E, present_shares(w, rest.held_out))
-        for i, G in enumerate(gates(train, test, w)):
-            gated[i, test] = combined(E, present_shares(G, rest.held_out))
-    losses = np.einsum("ink,ink,n->i", gated, gated, votes.row_weights)
-    best = int(np.argmin(losses))
-    return best, *gate_share(before, gated[best], votes.row_weights)
 
 
 def gate_share(

@@ -66,8 +66,6 @@ class NeighbourGate(Gate):
     static : combiner, default=None
         Learns the static weights w of "soft" on the same F, such as `Average()` for
         members of one bag. None: `SimplexWeights()`. Other methods ignore it.
-    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        Algorithm of scikit-learn's `NearestNeighbors`; all are exact.
 
     Attributes
     ----------
@@ -92,7 +90,6 @@ class NeighbourGate(Gate):
         "method": [StrOptions({"soft", "ola", "lca", "knora-e", "knora-u", "des-p"})],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "static": [Combiner, None],
-        "algorithm": [StrOptions({"auto", "ball_tree", "kd_tree", "brute"})],
     }
 
     gate_share_: float
@@ -104,13 +101,11 @@ class NeighbourGate(Gate):
         n_neighbors: int = 7,
         columns: Any = None,
         static: Combiner | None = None,
-        algorithm: str = "auto",
     ) -> None:
         self.method = method
         self.n_neighbors = n_neighbors
         self.columns = columns
         self.static = static
-        self.algorithm = algorithm
 
     def _learn(self, Z: FloatArray, votes: Votes) -> None:
         """Store the rows, and the loss or success of every member on each."""
@@ -136,7 +131,7 @@ class NeighbourGate(Gate):
         self._overall: FloatArray = (s * self._worth).sum(axis=0) / counted
         self._correct = self._worth > 0 if self.method == "knora-e" else None
         k = min(self.n_neighbors, len(Z))
-        self.neighbors_ = NearestNeighbors(n_neighbors=k, algorithm=self.algorithm)
+        self.neighbors_ = NearestNeighbors(n_neighbors=k)
         self.neighbors_.fit(Z)
         self.gate_share_ = 1.0
         if self.method == "soft":

@@ -10,18 +10,19 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import softmax
+from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from committee._typing import FloatArray, IntArray, RandomState
+from committee._typing import FloatArray, RandomState
 from committee._validation import Interval
 from committee.combiners import Combiner
 from committee.export.gated import LinearGate
 from committee.gates.base import Gate
 from committee.gates.gate_share import (
-    best_on_folds,
     combined,
     errors_of,
+    gate_share,
     in_units,
     present_shares,
     static_weights,
@@ -30,6 +31,7 @@ from committee.votes import Votes
 
 #: Penalties that are compared, in units of the squared error of the static weights.
 PENALTIES = (0.1, 0.01, 0.001, 0.0001)
+_N_FOLDS = 5
 #: Share of equal weights in the weights that the gate starts from: a member with static
 #: weight zero may still be the best one in some places.
 _EQUAL_SHARE = 0.1
@@ -122,22 +124,38 @@ class SoftmaxGate(Gate):
         rng, votes = check_random_state(self.random_state), in_units(votes)
         self.static_weights_ = static_weights(self.static, votes)
 
-        def gates(
-            train: IntArray, test: IntArray, w: FloatArray
-        ) -> Iterator[FloatArray]:
-            others = GatedErrors.of(Z[test], votes.at(test), w)
-            rows = GatedErrors.of(Z[train], votes.at(train), w)
-            return map(others.weights, self._path(rows, rng, len(PENALTIES)))
-
-        best, self.gate_share_, self.gain_ = best_on_folds(
-            votes, self.static, len(PENALTIES), gates
-        )
+        best, self.gate_share_, self.gain_ = self._on_folds(Z, votes, rng)
         self.penalty_, B = np.inf, np.zeros((votes.n_members, Z.shape[1] + 1))
         if self.gate_share_ > 0:
             self.penalty_ = PENALTIES[best]
             rows = GatedErrors.of(Z, votes, self.static_weights_)
             *_, B = self._path(rows, rng, best + 1)
         self.intercept_, self.coef_ = B[:, 0], B[:, 1:]
+
+    def _on_folds(
+        self, Z: FloatArray, votes: Votes, rng: np.random.RandomState
+    ) -> tuple[int, float, float]:
+        """Return the number of the best penalty on five folds, its share and its gain.
+
+        The share is zero if there are too few rows for folds, or only one member.
+        """
+        N, K, nothing = len(Z), votes.n_classes or 1, (0, 0.0, 0.0)
+        if N < 2 * _N_FOLDS or votes.n_members == 1:
+            return nothing
+        before, gated = np.zeros((N, K)), np.zeros((len(PENALTIES), N, K))
+        for train, test in KFold(_N_FOLDS, shuffle=True, random_state=0).split(Z):
+            part = votes.at(train)
+            if part.held_out is not None and not part.held_out.any():
+                return nothing
+            w = static_weights(self.static, part)
+            rows = GatedErrors.of(Z[train], part, w)
+            others = GatedErrors.of(Z[test], votes.at(test), w)
+            before[test] = combined(others.E, others.static)
+            for i, B in enumerate(self._path(rows, rng, len(PENALTIES))):
+                gated[i, test] = others.errors(B)
+        losses = np.einsum("ink,ink,n->i", gated, gated, votes.row_weights)
+        best = int(np.argmin(losses))
+        return best, *gate_share(before, gated[best], votes.row_weights)
 
     def _path(
         self, rows: GatedErrors, rng: np.random.RandomState, n_fits: int

@@ -28,6 +28,8 @@ _LEAST_PROBABILITY = 1e-9
 _LEAST_NOISE = 1e-6
 #: Share of equal responsibilities at the start, so that no expert begins without rows.
 _EQUAL_SHARE = 0.1
+#: Steps without a larger likelihood of held-out rows after which EM ends.
+_PATIENCE = 5
 
 
 @dataclass(frozen=True)
@@ -60,10 +62,15 @@ class Mixture:
     gate: GateTree
 
     def log_joint(self, data: Data) -> FloatArray:
-        """Return log g_m(x_n) p(y_n | f_m(x_n)), (N, M)."""
+        """Return log g_m(x_n) p(y_n | f_m(x_n)), (N, M): Gaussians, or classes."""
         F = predict_all(self.experts, data.X, classes=data.classes)
         log_g = self.gate.log_weights(data.Z)
-        return log_g + log_densities(F, data.y, self.noise)
+        if self.noise is None:
+            p = F[np.arange(len(data.y)), :, data.y]
+            return log_g + np.log(np.maximum(p, _LEAST_PROBABILITY))
+        e = F - data.y[:, None]
+        log_p = -0.5 * (np.log(2.0 * np.pi * self.noise) + e * e / self.noise)
+        return np.asarray(log_g + log_p)
 
 
 @dataclass
@@ -81,16 +88,6 @@ class Trace:
     def best(self) -> float:
         """The largest likelihood, on held-out rows if there are any."""
         return max(self.held_out or self.fitted)
-
-
-def log_densities(F: FloatArray, y: Any, noise: FloatArray | None) -> FloatArray:
-    """Return log p(y_n | f_m(x_n)), (N, M): a Gaussian of variance `noise`, or classes."""
-    if noise is None:
-        p = F[np.arange(len(y)), :, y]
-        return np.log(np.maximum(p, _LEAST_PROBABILITY))
-    e = F - y[:, None]
-    log_p: FloatArray = -0.5 * (np.log(2.0 * np.pi * noise) + e * e / noise)
-    return log_p
 
 
 def maximise(
@@ -133,12 +130,11 @@ def run_em(
     max_iter: int,
     tol: float,
     held_out: Data | None = None,
-    patience: int = 5,
 ) -> Trace:
     """Return the trace of EM from responsibilities `start` (N, M).
 
     EM ends when a step gains less than `tol` per row. With `held_out` rows it ends when
-    their likelihood has not risen for `patience` steps. The trace has the best mixture.
+    their likelihood has not risen for five steps. The trace has the best mixture.
     """
     mixture = maximise(data, start, expert, gate)
     trace = Trace(mixture)
@@ -152,20 +148,17 @@ def run_em(
         seen = trace.held_out or trace.fitted
         if seen[-1] >= trace.best:
             trace.mixture = mixture
-        if _is_over(trace, tol * data.s.sum(), patience):
-            trace.converged = True
+        if held_out is None:
+            gain = np.diff(trace.fitted[-2:])
+            trace.converged = bool(np.any(gain < tol * data.s.sum()))
+        else:
+            n_since = len(trace.held_out) - 1 - int(np.argmax(trace.held_out))
+            trace.converged = n_since >= _PATIENCE
+        if trace.converged:
             break
         R = np.exp(joint - row[:, None])
         mixture = maximise(data, R, expert, mixture.gate, mixture)
     return trace
-
-
-def _is_over(trace: Trace, least: float, patience: int) -> bool:
-    """Return True if EM has converged, by the rule of `run_em`."""
-    if trace.held_out:
-        n_since = len(trace.held_out) - 1 - int(np.argmax(trace.held_out))
-        return n_since >= patience
-    return len(trace.fitted) > 1 and trace.fitted[-1] - trace.fitted[-2] < least
 
 
 def first_responsibilities(data: Data, n_experts: int, seed: int) -> FloatArray:

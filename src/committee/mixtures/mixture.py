@@ -146,14 +146,18 @@ class BaseMixture(BaseEstimator):
                 "gate_penalty is for the multinomial regression, gate=None: set the "
                 f"penalty of {type(self.gate).__name__} itself."
             )
-        if not hard and self.gate is not None and not _takes_weights(self.gate):
+        if (
+            not hard
+            and self.gate is not None
+            and not has_fit_parameter(self.gate, "sample_weight")
+        ):
             raise ValueError(
                 "EM fits the gate on weighted rows: gate must take sample_weight in fit. "
                 f'{type(self.gate).__name__} does not: take assignment="hard" or another '
                 "classifier."
             )
         expert = self._expert()
-        if not hard and not _takes_weights(expert):
+        if not hard and not has_fit_parameter(expert, "sample_weight"):
             raise ValueError(
                 "EM fits experts on weighted rows: expert must take sample_weight in "
                 f'fit. {type(expert).__name__} does not: take assignment="hard" or '
@@ -352,7 +356,7 @@ class MixtureOfExpertsRegressor(NumberTargets, BaseMixture):
         Penalty of the multinomial regression, on columns of variance one. EM subtracts
         gate_penalty |B|^2 / 2 from the log-likelihood, by default with 1.0. With
         assignment="hard" gate_penalty |B|^2 is added to the mean squared error in units
-        of that of equal weights, by default with the best of four penalties on folds of
+        of the error of equal weights, by default with the best of four penalties on folds of
         up to 5,000 rows in each round.
     n_restarts : int, default=None
         Number of runs, each from the cells of another k-means (EM), or from other random
@@ -501,7 +505,3 @@ def _branching(n_experts: int, depth: int) -> int:
             f"depth={depth} n_experts may be {2**depth} or {3**depth}. Got {n_experts}."
         )
     return b
-
-
-def _takes_weights(estimator: Member) -> bool:
-    return bool(has_fit_parameter(estimator, "sample_weight"))

@@ -98,7 +98,7 @@ def assign_rows(G: FloatArray) -> list[IntArray]:
 
     Rows are assigned in the order of their largest weight, and no expert gets more than
     1.25 N / M. Then an expert with fewer than N / (4 M) rows, or fewer than six, takes
-    those of its largest weights from experts that have more.
+    the rows of its largest weights from experts that have more.
     """
     N, M = G.shape
     room = np.full(M, int(np.ceil(_MOST * N / M)))
