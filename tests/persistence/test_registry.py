@@ -21,16 +21,17 @@ def test_public_estimators_are_registered_and_trusted():
     for name in committee.__all__:
         kind = getattr(committee, name)
         expected = inspect.isclass(kind) and issubclass(kind, BaseEstimator)
-        assert (name in registry.types()) == expected
+        assert (name in registry.CLASSES) == expected
         assert is_trusted(f"{registry.__name__}.{name}") == expected
 
 
 def test_registered_are_classes_of_ours_that_keep_what_they_are_given():
-    for name, kind in registry.types().items():
+    for name in registry.CLASSES:
+        kind = getattr(registry, name)
         assert inspect.isclass(kind)
         assert kind.__module__.startswith("committee.")
         assert is_trusted(f"{kind.__module__}.{kind.__name__}")
-        assert getattr(registry, name) is kind
+        assert registry.public_name(kind) == f"committee.{name}"
 
 
 def test_a_moved_class_is_found_by_its_old_name(tmp_path, monkeypatch):
@@ -86,7 +87,7 @@ class Mine(LinearRegression):
         "committee.committee.BaseCommittee",
         "committee.base.BaseCommittee",
         "committee.Average",
-        "committee.persistence.registry.types",
+        "committee.persistence.registry.CLASSES",
         "committee.persistence.registry.json",
         "committee.persistence.registry.WeightsDisplay",
         "committee.persistence.registry.ModelFileError",
