@@ -138,7 +138,9 @@ def voting_classifier(
             )
         voting = "hard"
     else:
-        _check_probabilities(members, member_classes)
+        check_probabilities(
+            members, member_classes, "A vote by probabilities in scikit-learn"
+        )
         voting = "soft"
     model = VotingClassifier(
         _named(members, names),
@@ -164,20 +166,24 @@ def picked_columns(columns: IntArray, n_features: int) -> ColumnTransformer:
     return picked.fit(np.zeros((1, n_features)))
 
 
-def _check_probabilities(members: Sequence[Member], member_classes: Any) -> None:
-    """Refuse what scikit-learn cannot average: no probabilities, other classes."""
+def check_probabilities(
+    members: Sequence[Member], member_classes: Any, what: str
+) -> None:
+    """Raise ValueError unless all members return probabilities of all classes.
+
+    `what` begins the message: it names the model that needs them.
+    """
     for member in members:
         kind = type(member).__name__
         if not hasattr(member, "predict_proba"):
             raise ValueError(
-                "scikit-learn's VotingClassifier needs predict_proba of all members or "
-                f"of none. Got a {kind} without it among others; use committee.save "
-                "instead."
+                f"{what} needs members with predict_proba. Got a {kind} without it; use "
+                "committee.save instead."
             )
         if not np.array_equal(member.classes_, member_classes):
             raise ValueError(
-                "scikit-learn's VotingClassifier needs members that know all of the "
-                f"{len(member_classes)} classes. Got a {kind} that knows "
+                f"{what} needs members that were trained on all of the "
+                f"{len(member_classes)} classes. Got a {kind} with "
                 f"{len(member.classes_)}; use committee.save instead."
             )
 

@@ -226,7 +226,7 @@ def _has_curves(committee: Any) -> bool:
 
 def probit_scale(committee: Any) -> float | None:
     """Return c if p_k ~ prod_j Phi(c (s_k - s_j)) of the weighted means s, else None."""
-    if not is_classifier(committee) or "_slope" in committee.__dict__:
+    if not is_classifier(committee):
         return None
     link, combiner = committee.roster_.link, committee.combiner_
     if link not in ("combiner", "slope") or combiner is None:

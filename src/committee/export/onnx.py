@@ -18,7 +18,6 @@ from committee._install import how_to_install
 from committee.calibration import Calibration
 from committee.ensembles import trees_of
 from committee.ensembles.roster import kind_of_member
-from committee.export.gated import GatedSum, gated_sum, is_gated, register_gated
 from committee.export.native import (
     averaging,
     check_mean,
@@ -27,8 +26,11 @@ from committee.export.native import (
     probit_scale,
 )
 from committee.export.onnx_graph import (
+    GatedSum,
+    gated_sum,
+    is_gated,
     name_of_sums,
-    register_trees,
+    register_sums,
     write_calibration,
     write_logarithms,
     write_probit,
@@ -195,8 +197,7 @@ def _transformer(committee: Any) -> Any:
 
 def _converted(native: Any, inputs: list[tuple[str, Any]]) -> Any:
     """Return what skl2onnx makes of the model, or name what it could not read."""
-    register_trees()
-    register_gated()
+    register_sums()
     try:
         return _convert(native, inputs)
     except _REFUSALS as error:
@@ -320,10 +321,7 @@ def _write_links(model: Any, committee: Any) -> str:
 
 def _calibration(committee: Any) -> Calibration | None:
     """Return the calibration for means, where weights need not sum to one here."""
-    old = committee.__dict__.get("_slope")
     found: Calibration | None = committee.calibration_
-    if old is not None:  # of a file of an older version
-        return Calibration(old)
     if found is None or is_gated(committee):
         return found
     if found.floor is not None:

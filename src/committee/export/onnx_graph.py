@@ -1,49 +1,132 @@
-"""Sums of trees, and the step from sums to probabilities, as nodes of an ONNX graph."""
+"""Nodes of ONNX graphs: sums of trees, gated sums, and links from sums to probabilities.
+
+skl2onnx calls the converters of sums while it writes a graph; links are appended to a
+finished graph.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
+from sklearn.utils.validation import check_is_fitted
 
+from committee._typing import FloatArray, Member
 from committee.ensembles.trees import TreeSum, TreeSumClassifier, TreeSumRegressor
+from committee.ensembles.voting import check_probabilities, on_all_columns
+from committee.gates.base import LinearGate
 
 
-def register_trees() -> None:
-    """Register converters of sums of trees with skl2onnx."""
-    register(TreeSumClassifier, _write_classifier)
-    register(TreeSumRegressor, _write_regressor)
+class GatedSum(BaseEstimator):
+    """The estimator sum_m g_m(x) f_m(x) that skl2onnx writes."""
+
+    link = "identity"
+
+    def __init__(self, estimators_: list[Member], gate: LinearGate, classes_: Any):
+        self.estimators_ = estimators_
+        self.gate = gate
+        self.classes_ = classes_
+
+    @property
+    def named_estimators_(self) -> dict[str, Member]:
+        """The members by their numbers."""
+        return {f"member{m}": member for m, member in enumerate(self.estimators_)}
 
 
-def register(kind: type, write: Callable[[Any, Any, Any], None]) -> None:
-    """Register a converter for one of our classes with skl2onnx."""
+class GatedSumClassifier(ClassifierMixin, GatedSum):
+    """A gated sum of probabilities."""
+
+
+class GatedSumRegressor(RegressorMixin, GatedSum):
+    """A gated sum of numbers."""
+
+
+def is_gated(model: Any) -> bool:
+    """Return True if a committee, or a mixture, has weights that depend on x."""
+    return getattr(model, "gate_", None) is not None
+
+
+def gated_sum(model: Any) -> GatedSum:
+    """Return the estimator that skl2onnx writes for a gated committee or a mixture."""
+    check_is_fitted(model)
+    roster = model._as_roster()
+    if getattr(model, "transformer_", None) is not None:
+        raise ValueError(
+            "to_onnx writes gates that see the same columns as the members, and this "
+            "committee transforms columns before them: use committee.save."
+        )
+    if roster.output != "soft":
+        raise ValueError(
+            "to_onnx writes a gated sum of probabilities, and these members vote: use "
+            "committee.save."
+        )
+    members = [on_all_columns(m, model.n_features_in_) for m in roster.members]
+    if not is_classifier(model):
+        return GatedSumRegressor(members, _linear_form(model.gate_), None)
+    check_probabilities(members, roster.member_classes, "A gated sum in ONNX")
+    codes = np.arange(len(roster.member_classes))
+    return GatedSumClassifier(members, _linear_form(model.gate_), codes)
+
+
+def _linear_form(gate: Any) -> LinearGate:
+    """Return the coefficients of a gate; raise ValueError if it is not linear in x."""
+    if hasattr(gate, "linear_form"):
+        return gate.linear_form()  # type: ignore[no-any-return]
+    raise ValueError(
+        "to_onnx writes gates that are linear in x, such as SoftmaxGate. "
+        f"{type(gate).__name__} is not: use committee.save, or "
+        "committee.with_gate(SoftmaxGate(), X, y)."
+    )
+
+
+def register_sums() -> None:
+    """Register converters of sums of trees and of gated sums with skl2onnx."""
+    for kind in (TreeSumClassifier, TreeSumRegressor):
+        _register(kind, _write_trees)
+    for kind in (GatedSumClassifier, GatedSumRegressor):
+        _register(kind, _write_gated)
+
+
+def _register(kind: type, write_sum: Callable[..., None]) -> None:
+    """Register a converter for one of our classes, given the writer of its sum."""
     from skl2onnx import update_registered_converter
     from skl2onnx.common import shape_calculator
 
     name, how = f"Committee{kind.__name__}", {}
-    shapes = shape_calculator.calculate_linear_regressor_output_shapes
+    write, shapes = (
+        _write_regressor,
+        shape_calculator.calculate_linear_regressor_output_shapes,
+    )
     if issubclass(kind, ClassifierMixin):
-        shapes = shape_calculator.calculate_linear_classifier_output_shapes
+        write, shapes = (
+            _write_classifier,
+            shape_calculator.calculate_linear_classifier_output_shapes,
+        )
         how = {"options": {"zipmap": [True, False, "columns"], "nocl": [True, False]}}
-    update_registered_converter(kind, name, shapes, write, **how)
+    update_registered_converter(kind, name, shapes, partial(write, write_sum), **how)
 
 
-def _write_regressor(scope: Any, operator: Any, container: Any) -> None:
+def _write_regressor(
+    write_sum: Callable[..., None], scope: Any, operator: Any, container: Any
+) -> None:
     """Write s(x)."""
-    _write_sum(scope, operator, container, operator.outputs[0].full_name)
+    write_sum(scope, operator, container, operator.outputs[0].full_name)
 
 
-def _write_classifier(scope: Any, operator: Any, container: Any) -> None:
+def _write_classifier(
+    write_sum: Callable[..., None], scope: Any, operator: Any, container: Any
+) -> None:
     """Write link(s(x)) and the code of the largest."""
     label, probabilities = (output.full_name for output in operator.outputs)
     link = operator.raw_operator.link
     if link == "identity":
-        _write_sum(scope, operator, container, probabilities)
+        write_sum(scope, operator, container, probabilities)
     else:
         s = scope.get_unique_variable_name("s")
-        _write_sum(scope, operator, container, s)
+        write_sum(scope, operator, container, s)
         if link == "softmax":
             container.add_node("Softmax", s, probabilities, op_version=13, axis=1)
         else:
@@ -62,7 +145,7 @@ def _write_sigmoid(scope: Any, container: Any, s: str, probabilities: str) -> No
     container.add_node("Concat", [p0, p1], probabilities, op_version=13, axis=1)
 
 
-def _write_sum(scope: Any, operator: Any, container: Any, output: str) -> None:
+def _write_trees(scope: Any, operator: Any, container: Any, output: str) -> None:
     """Write base + sum_m h_m as one TreeEnsembleRegressor.
 
     TreeEnsembleClassifier is not used: for two classes its result depends on the signs
@@ -110,6 +193,86 @@ def tree_attributes(trees: TreeSum) -> dict[str, Any]:
         "aggregate_function": "SUM",
         "post_transform": "NONE",
     }
+
+
+def _write_gated(scope: Any, operator: Any, container: Any, output: str) -> None:
+    """Write every member beside its column of G, and add up their products."""
+    from skl2onnx import get_model_alias
+    from skl2onnx.common.data_types import FloatTensorType, Int64TensorType
+
+    model = operator.raw_operator
+    nodes = _Converter(scope, container)
+    G = _write_gate(nodes, operator.inputs[0].full_name, model.gate)
+    terms = []
+    for m, member in enumerate(model.estimators_):
+        inner = scope.declare_local_operator(get_model_alias(type(member)), member)
+        inner.inputs = operator.inputs
+        if model.classes_ is not None:
+            inner.outputs.append(
+                scope.declare_local_variable(f"label_{m}", Int64TensorType())
+            )
+        f = scope.declare_local_variable(f"f_{m}", FloatTensorType())
+        inner.outputs.append(f)
+        width = 1 if model.classes_ is None else len(model.classes_)
+        f_m = nodes.add("Reshape", f.onnx_name, nodes.integers([-1, width]))
+        g_m = nodes.add("Gather", G, nodes.integers([m]), axis=1)
+        terms.append(nodes.add("Mul", f_m, g_m))
+    container.add_node("Sum", terms, output, op_version=13)
+
+
+def _write_gate(nodes: _Converter, X: str, gate: LinearGate) -> str:
+    """Write G (N, M): in double precision as here, then as single."""
+    from onnx import TensorProto
+
+    x = nodes.add("Cast", X, to=TensorProto.DOUBLE)
+    x = nodes.add("Gather", x, nodes.integers(gate.columns), axis=1)
+    x = nodes.add("Sub", x, nodes.numbers(gate.centre))
+    z = nodes.add("Div", x, nodes.numbers(gate.scale))
+    h = None
+    for B, ways in gate.nodes:
+        logits = nodes.add("MatMul", z, nodes.numbers(B[:, 1:].T))
+        logits = nodes.add("Add", logits, nodes.numbers(B[:, 0]))
+        p = nodes.add("Softmax", logits, axis=1)
+        one = nodes.add("ReduceSum", p, nodes.integers([1]), keepdims=1)
+        p = nodes.add("Concat", p, one, axis=1)  # the way of members not below
+        p = nodes.add("Gather", p, nodes.integers(ways), axis=1)
+        h = p if h is None else nodes.add("Mul", h, p)
+    assert h is not None
+    moved = nodes.add("Mul", h, nodes.numbers(np.array([gate.share])))
+    kept = nodes.numbers((1.0 - gate.share) * gate.static)
+    return nodes.add("Cast", nodes.add("Add", moved, kept), to=TensorProto.FLOAT)
+
+
+class _Converter:
+    """Adds nodes and constants to a graph that skl2onnx is writing."""
+
+    def __init__(self, scope: Any, container: Any) -> None:
+        self._scope, self._container = scope, container
+
+    def add(self, kind: str, *inputs: str, **how: Any) -> str:
+        """Add a node; return the name of its output."""
+        output: str = self._scope.get_unique_variable_name(f"gate_{kind.lower()}")
+        self._container.add_node(kind, list(inputs), output, op_version=13, **how)
+        return output
+
+    def numbers(self, values: FloatArray) -> str:
+        """Add constants in double precision."""
+        from onnx import TensorProto
+
+        return self._constant(np.asarray(values, np.float64), TensorProto.DOUBLE)
+
+    def integers(self, values: Any) -> str:
+        """Add whole numbers."""
+        from onnx import TensorProto
+
+        return self._constant(np.asarray(values, np.int64), TensorProto.INT64)
+
+    def _constant(self, values: Any, kind: int) -> str:
+        name: str = self._scope.get_unique_variable_name("gate_constant")
+        self._container.add_initializer(
+            name, kind, list(values.shape), values.ravel().tolist()
+        )
+        return name
 
 
 #: Name of the least probability of a logarithmic pool.

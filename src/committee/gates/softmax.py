@@ -16,8 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from committee._typing import FloatArray, IntArray, RandomState
 from committee._validation import Interval
 from committee.combiners import Combiner
-from committee.export.gated import LinearGate
-from committee.gates.base import Gate
+from committee.gates.base import Gate, LinearGate
 from committee.gates.gate_share import (
     best_on_folds,
     combined,

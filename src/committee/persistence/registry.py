@@ -62,9 +62,7 @@ _NO_ESTIMATORS = {"CommitteeEnsembler", "MemberFitError", "ModelFileError"}
 CLASSES = _PARTS | {
     name: f"{module}.{name}"
     for name, module in committee._MODULE_OF.items()
-    if name[0].isupper()
-    and not name.endswith("Display")
-    and name not in _NO_ESTIMATORS
+    if name[0].isupper() and not name.endswith("Display") and name not in _NO_ESTIMATORS
 }
 _NAMES = {path.rpartition(".")[2]: name for name, path in CLASSES.items()}
 
