@@ -142,7 +142,9 @@ def test_a_folder_and_a_missing_file(tmp_path, reader):
 def test_an_archive_without_a_proper_model_is_explained(tmp_path, schema):
     path = tmp_path / "model.skops"
     path.write_bytes(archive_of(schema_json=schema))
-    with pytest.raises(ModelFileError, match="is cut short or damaged, or made for other versions"):
+    with pytest.raises(
+        ModelFileError, match="is cut short or damaged, or made for other versions"
+    ):
         load(path)
 
 
@@ -180,7 +182,7 @@ def test_an_entry_for_a_newer_zip_is_refused(tmp_path, reader):
     data = bytearray(archive_of(schema_json="{}"))
     data[data.index(b"PK\x01\x02") + 6] = 99  # version needed to extract
     (tmp_path / "model.skops").write_bytes(data)
-    with pytest.raises(ModelFileError, match="zip file version 9.9"):
+    with pytest.raises(ModelFileError, match="zip file version"):
         reader(tmp_path / "model.skops")
 
 

@@ -232,5 +232,5 @@ def test_weights_of_a_path_stay_inside_it(tmp_path, monkeypatch, index):
 
     monkeypatch.setattr(Path, "__getstate__", forged)
     skops.io.dump(model, tmp_path / "m.skops")
-    with pytest.raises(ModelFileError, match="is damaged"):
+    with pytest.raises(ModelFileError, match="damaged"):
         load(tmp_path / "m.skops")

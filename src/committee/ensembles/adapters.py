@@ -158,7 +158,7 @@ def _rows_of_model(model: Any, X: Any) -> Recognised | None:
 
 
 def leaves_rows_out(ensemble: Any) -> bool:
-    """Whether an unfitted ensemble will record the rows that each member left out."""
+    """Return True if an unfitted ensemble will record the rows that each member left out."""
     if isinstance(ensemble, Pipeline):
         return leaves_rows_out(ensemble.steps[-1][1])
     if hasattr(ensemble, "_leaves_rows_out"):

@@ -194,7 +194,7 @@ def tree_table(tree: Any, scale: float, target: int = 0) -> TreeTable:
 
 
 def is_tree(member: Member) -> bool:
-    """Whether the member is a tree, on all of the columns or on some."""
+    """Return True if the member is a tree, on all of the columns or on some."""
     return isinstance(bare_tree(member), BaseDecisionTree)
 
 

@@ -160,7 +160,7 @@ def rounds_roster(members: list[Any], stages: Stages, recognise: Recognise) -> R
 
 
 def are_alike(rounds: Sequence[Round]) -> bool:
-    """Whether all rounds have the layout of the first, so that one booster can hold them.
+    """Return True if all rounds have the layout of the first, so that one booster can hold them.
 
     Rounds of one booster do; a file could combine rounds of several.
     """

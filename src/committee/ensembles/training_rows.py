@@ -167,7 +167,7 @@ def log_p_of(counts: IntArray) -> float:
 
 
 def _was_weighted(tree: Member, sample: IntArray | None) -> bool:
-    """Whether the tree may have been trained with row weights, some of them zero."""
+    """Return True if the tree may have been trained with row weights, some of them zero."""
     nodes = bare_tree(tree).tree_
     drawn = nodes.n_node_samples[0] if sample is None else len(sample)
     return not np.isclose(nodes.weighted_n_node_samples[0], drawn)

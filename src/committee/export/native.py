@@ -214,7 +214,7 @@ def _check(committee: Any, logarithms: bool) -> None:
 
 
 def _has_curves(committee: Any) -> bool:
-    """Whether curves are added after the means; see `to_sklearn`."""
+    """Return True if curves are added after the means; see `to_sklearn`."""
     if committee.roster_.output == "scores":
         return False
     if hasattr(committee, "refined_"):

@@ -88,7 +88,7 @@ class CommitteeEnsembler:
 
     @property
     def linear(self) -> bool:
-        """Whether predictions are a weighted sum."""
+        """Return True if predictions are a weighted sum."""
         logs = getattr(self.combiner, "pool", "votes") == "log"
         return not (logs or isinstance(self.combiner, LogPool))
 

@@ -29,18 +29,16 @@ from sklearn.tree import BaseDecisionTree
 
 from committee.persistence.archive import ModelFileError
 from committee.persistence.array_checks import (
+    add_to_their_columns,
     are_support_vectors,
     counts_its_words,
     finds_its_neighbours,
     has_centres_of_its_width,
+    has_rounds_alike,
+    is_histogram,
     is_neighbour_tree,
     is_random_state,
     is_sparse,
-)
-from committee.persistence.tree_checks import (
-    add_to_their_columns,
-    has_rounds_alike,
-    is_histogram,
     is_tree,
     share_features,
     share_parts_of_features,
@@ -173,7 +171,7 @@ def _parts(
 
 
 def _is_a(name: str, value: Any) -> bool:
-    """Whether a value is of a class of scikit-learn that has no public name."""
+    """Return True if a value is of a class of scikit-learn that has no public name."""
     return f"{type(value).__module__}.{type(value).__name__}" == name
 
 
