@@ -177,7 +177,14 @@ def leaves_rows_out(ensemble: Any) -> bool:
 def trees_of(model: Any) -> TreeSum | None:
     """Return the trees of a fitted model; None if it does not consist of trees."""
     adapter = adapter_of(model)
-    return None if adapter is None or adapter.trees is None else adapter.trees(model)
+    if adapter is None or adapter.trees is None:
+        return None
+    if not hasattr(model, "fit"):
+        raise ValueError(
+            "ONNX needs a booster inside a classifier or regressor of its library, which "
+            f"has classes. Got a bare {type(model).__name__}."
+        )
+    return adapter.trees(model)
 
 
 def known_columns(ensemble: Any) -> dict[str, Any]:

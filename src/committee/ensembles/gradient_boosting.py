@@ -36,7 +36,7 @@ _LOSSES = Losses(
 
 
 def raw_predictions(model: Any, X: Any) -> FloatArray:
-    """Return what a booster of scikit-learn predicts before its link, (N, T)."""
+    """Return the predictions (N, T) of a booster of scikit-learn before its link."""
     raw: FloatArray = getattr(model, "decision_function", model.predict)(X)
     return raw.reshape(len(raw), -1)
 

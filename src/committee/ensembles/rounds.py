@@ -233,17 +233,18 @@ class Losses:
     #: Losses whose rounds add up to the prediction, but cannot be weighed anew.
     unweighable: AbstractSet[str] = frozenset({"quantile"})
 
-    def classes(self, model: Any, loss: str) -> Any:
+    def classes(self, model: Any, loss: str, n_classes: int = 0) -> Any:
         """Return the classes, or None for regression.
 
-        Raise ValueError for a loss whose rounds cannot be weighed. The classes of a
-        library's own Booster, which has no task, are `()`.
+        A library's own Booster has no labels: its classes are the codes of `n_classes`,
+        which may be 0 or 1 for two classes. Raise ValueError for a loss whose rounds
+        cannot be weighed.
         """
         bare = not hasattr(model, "fit")
         if loss in self.regression and (bare or is_regressor(model)):
             return None
         if loss in self.classification and (bare or is_classifier(model)):
-            return () if bare else model.classes_
+            return np.arange(max(2, n_classes)) if bare else model.classes_
         reason = "they add up to its predictions neither directly nor as log odds"
         if "quantile" in loss.lower():
             reason = "weights for the mean would not keep the quantile"

@@ -29,8 +29,8 @@ Recognised = Literal["same", "another order", "others"]
 #: Given X prepared for the members; returns None if it cannot be decided.
 Recognise = Callable[[Any], Recognised | None]
 #: Given X, yields for each tree the leaf of each row, (N,), and the number of training
-#: rows in each leaf.
-Leaves = Callable[[Any], Iterator[tuple[IntArray, IntArray]]]
+#: rows in each leaf, which may miss a whole number by rounding.
+Leaves = Callable[[Any], Iterator[tuple[IntArray, FloatArray]]]
 
 #: Probability with which other rows are taken for training rows, at most.
 IMPROBABLE = 1e-9
@@ -94,8 +94,9 @@ def rows_of_leaves(leaves: Leaves, X: Any) -> Recognised | None:
     trees that were trained on samples of the rows.
     """
     log_p = 0.0
-    for leaf, trained in islice(leaves(X), _ROUNDS):
-        here = np.bincount(leaf, minlength=len(trained))
+    for leaf, shares in islice(leaves(X), _ROUNDS):
+        trained = np.rint(shares).astype(np.intp)
+        here = np.bincount(leaf.astype(np.intp), minlength=len(trained))
         if not np.array_equal(here, trained):
             return None
         log_p += log_p_of(trained[trained > 0])

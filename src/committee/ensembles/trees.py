@@ -129,14 +129,6 @@ def rounded_down(threshold: Any) -> FloatArray:
     return down
 
 
-def refuse_bare(booster: Any, prefix: str) -> ValueError:
-    """Return the error for a library's own Booster, which has no labels."""
-    return ValueError(
-        f"ONNX needs a booster inside an {prefix}Classifier or {prefix}Regressor, which "
-        f"has classes. Got a bare {type(booster).__name__}."
-    )
-
-
 def refuse_categories(model: Any) -> ValueError:
     """Return the error for splits on categories, which tables do not have."""
     return ValueError(
