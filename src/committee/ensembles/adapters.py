@@ -1,7 +1,8 @@
 """The table of supported ensembles: one adapter for each kind.
 
-An adapter gives the roster of an ensemble, for `prune` and `member_predictions`, and its
-trees, for `to_onnx`. `to_sklearn` and `save` use the Round classes of boosters.
+An adapter has functions for the roster of an ensemble, used by `prune` and
+`member_predictions`, and for its trees, used by `to_onnx`. `to_sklearn` and `save` use the
+Round classes of boosters.
 """
 
 from __future__ import annotations
@@ -113,15 +114,15 @@ def roster_of(ensemble: Any) -> Roster:
             getattr(ensemble, "n_outputs_", 1) != 1 or isinstance(classes, list)
         ):
             raise ValueError(
-                f"The {kind} predicts several targets at once; prune one that was "
-                "trained on one of them."
+                f"The {kind} predicts several targets; prune one that was trained on "
+                "a single target."
             )
         roster = adapter.roster(ensemble)
         return roster if adapter.roster not in _OF_MODELS else _of_models(roster)
     if hasattr(ensemble, "refit"):
         check_is_fitted(ensemble)
         raise ValueError(
-            f"The {kind} has no best_estimator_: it was run with refit=False, or did "
+            f"The {kind} has no best_estimator_: it was fitted with refit=False, or did "
             "not finish."
         )
     came = f"an empty {kind}" if isinstance(ensemble, (list, tuple, Mapping)) else kind

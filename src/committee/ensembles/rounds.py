@@ -26,7 +26,7 @@ Stages = Callable[[Any], Iterator[FloatArray]]
 
 @dataclass(frozen=True)
 class Shared:
-    """Facts that are the same for all rounds of one booster."""
+    """Parameters that are the same for all rounds of one booster."""
 
     #: M, the number of rounds that the booster uses.
     n_rounds: int
@@ -132,7 +132,7 @@ class Round(ABC, BaseEstimator):
         return True
 
     def __sklearn_tags__(self) -> Any:
-        """Have the estimator type of the booster; allow any X that it takes."""
+        """Return the estimator type of the booster; NaN and sparse X are allowed."""
         tags = super().__sklearn_tags__()
         regression = self.shared.classes is None
         tags.estimator_type = "regressor" if regression else "classifier"
@@ -160,9 +160,9 @@ def rounds_roster(members: list[Any], stages: Stages, recognise: Recognise) -> R
 
 
 def are_alike(rounds: Sequence[Round]) -> bool:
-    """Return True if all rounds have the layout of the first, so that one booster can hold them.
+    """Return True if all rounds have the layout of the first: one booster can hold them.
 
-    Rounds of one booster do; a file could combine rounds of several.
+    This holds for rounds of one booster. A file could combine rounds of several.
     """
     parts = [(type(one), one.layout(one.model), one.shared.layout) for one in rounds]
     return all(part == parts[0] for part in parts[1:])
@@ -222,7 +222,7 @@ def rebuilt(members: Sequence[Member], weights: FloatArray) -> Rebuilt | None:
 
 @dataclass(frozen=True)
 class Losses:
-    """Losses of a library for which the meaning of the sum of rounds is known."""
+    """Losses of a library, by what the sum of rounds is."""
 
     #: Name of the library's option for the loss.
     option: str
@@ -230,7 +230,7 @@ class Losses:
     regression: AbstractSet[str]
     #: Losses whose rounds add up to log odds.
     classification: AbstractSet[str]
-    #: Losses whose rounds add up to the prediction, but cannot be weighed anew.
+    #: Losses whose rounds add up to the prediction, but cannot be weighed again.
     unweighable: AbstractSet[str] = frozenset({"quantile"})
 
     def classes(self, model: Any, loss: str, n_classes: int = 0) -> Any:

@@ -1,9 +1,9 @@
 """Recognise the rows that an ensemble was trained on.
 
-A tree records how many of its training rows came to each of its leaves, so rows that
-come to the leaves in just these numbers are its training rows: others would hardly do
-that. Our own committees keep a digest of some of their rows. Neither looks at y, and
-neither depends on weights of rows or classes.
+A tree records the number of its training rows in each leaf. Rows that reach the leaves in
+exactly these numbers are its training rows, because other rows are very unlikely to. Our
+own committees store a digest of some of their rows. Neither uses y, and neither depends
+on weights of rows or classes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Recognise = Callable[[Any], Recognised | None]
 #: rows in each leaf, which may miss a whole number by rounding.
 Leaves = Callable[[Any], Iterator[tuple[IntArray, FloatArray]]]
 
-#: Probability with which other rows are taken for training rows, at most.
+#: Largest probability with which other rows are taken for training rows.
 IMPROBABLE = 1e-9
 #: Maximum number of trees that are compared; tiny trees give little evidence each.
 _TREES = 100
@@ -82,7 +82,7 @@ def rows_of_trees(
             return "same"
         if min(evidence.values()) == np.inf:
             return None if _was_weighted(tree, sample) else "others"
-    # No tree contradicts it; but is that more than chance?
+    # No tree excludes training rows, but that may be chance.
     contained = evidence["another order"] < np.log(IMPROBABLE)
     return "another order" if contained else None
 

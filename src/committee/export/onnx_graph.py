@@ -55,8 +55,8 @@ def gated_sum(model: Any) -> GatedSum:
     roster = model._as_roster()
     if getattr(model, "transformer_", None) is not None:
         raise ValueError(
-            "to_onnx writes gates that see the same columns as the members, and this "
-            "committee transforms columns before them: use committee.save."
+            "to_onnx writes gates on the same columns as the members, and this committee "
+            "transforms columns for its members: use committee.save."
         )
     if roster.output != "soft":
         raise ValueError(
@@ -84,10 +84,10 @@ def _linear_form(gate: Any) -> LinearGate:
 
 def register_sums() -> None:
     """Register converters of sums of trees and of gated sums with skl2onnx."""
-    for kind in (TreeSumClassifier, TreeSumRegressor):
-        _register(kind, _write_trees)
-    for kind in (GatedSumClassifier, GatedSumRegressor):
-        _register(kind, _write_gated)
+    _register(TreeSumClassifier, _write_trees)
+    _register(TreeSumRegressor, _write_trees)
+    _register(GatedSumClassifier, _write_gated)
+    _register(GatedSumRegressor, _write_gated)
 
 
 def _register(kind: type, write_sum: Callable[..., None]) -> None:
@@ -137,7 +137,7 @@ def _write_classifier(
 
 
 def _write_sigmoid(scope: Any, container: Any, s: str, probabilities: str) -> None:
-    """Write [sigmoid(-s), sigmoid(s)]: one minus the other would lose digits."""
+    """Write [sigmoid(-s), sigmoid(s)]; 1 - sigmoid(s) would lose digits."""
     minus, p0, p1 = (scope.get_unique_variable_name(n) for n in ("minus", "p0", "p1"))
     container.add_node("Neg", s, minus, op_version=13)
     container.add_node("Sigmoid", minus, p0, op_version=13)
@@ -221,7 +221,7 @@ def _write_gated(scope: Any, operator: Any, container: Any, output: str) -> None
 
 
 def _write_gate(nodes: _Converter, X: str, gate: LinearGate) -> str:
-    """Write G (N, M): in double precision as here, then as single."""
+    """Write G (N, M): computed in double precision, then cast to single."""
     from onnx import TensorProto
 
     x = nodes.add("Cast", X, to=TensorProto.DOUBLE)
@@ -234,7 +234,7 @@ def _write_gate(nodes: _Converter, X: str, gate: LinearGate) -> str:
         logits = nodes.add("Add", logits, nodes.numbers(B[:, 0]))
         p = nodes.add("Softmax", logits, axis=1)
         one = nodes.add("ReduceSum", p, nodes.integers([1]), keepdims=1)
-        p = nodes.add("Concat", p, one, axis=1)  # the way of members not below
+        p = nodes.add("Concat", p, one, axis=1)  # for members not below this node
         p = nodes.add("Gather", p, nodes.integers(ways), axis=1)
         h = p if h is None else nodes.add("Mul", h, p)
     assert h is not None
@@ -279,8 +279,8 @@ class _Converter:
 _LEAST = "committee_floor"
 
 #: P of erfc(z) = t exp(-z^2 + P(t)), t = 1 / (1 + z / 2), for z >= 0, lowest power first;
-#: its relative error is at most 1.2e-7, in the tail too (Press et al., Numerical
-#: Recipes, section 6.2). ONNX has erf only, and 1 - erf has no digits left there.
+#: its relative error is at most 1.2e-7, also in the tail (Press et al., Numerical
+#: Recipes, section 6.2), where 1 - erf, which ONNX has, would have no correct digits.
 _ERFC = (
     *(-1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806),
     *(0.27886807, -1.13520398, 1.48851587, -0.82215223, 0.17087277),

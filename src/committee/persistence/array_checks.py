@@ -90,8 +90,8 @@ def add_to_their_columns(booster: Any) -> bool:
 def starts_in_its_columns(booster: Any) -> bool:
     """Return True if GradientBoosting* adds its trees to an array of shape (N, T).
 
-    The array comes from `init_`, which may be any estimator. It predicts here, so this is
-    for models whose parts have all been found sound.
+    The array comes from `init_`, which may be any estimator. It predicts here, so all
+    parts of the model must have passed the other checks.
     """
     if not hasattr(booster, "estimators_"):
         return True
@@ -110,7 +110,7 @@ def is_histogram(booster: Any) -> bool:
     preprocessor, categorical, in_fit = histogram_parts(booster)
     rounds, start = histogram_rounds(booster)
     return (
-        not in_fit  # or rows would be taken for bins, unchecked
+        not in_fit  # otherwise rows would be used as bins, unchecked
         and _keeps_columns(preprocessor, width)
         and categorical.shape == (width,)
         and len(start) == T == _n_columns(booster)
@@ -120,9 +120,9 @@ def is_histogram(booster: Any) -> bool:
 
 
 def has_rounds_alike(members: Any) -> bool:
-    """Return True if the rounds among the members of a committee make up one booster.
+    """Return True if the rounds among the members of a committee are of one booster.
 
-    Each may be sound by itself; the trees of all are given the rows of the first.
+    The rebuilt booster gives the trees of all rounds rows of the first round's width.
     """
     parts = members.flat if isinstance(members, np.ndarray) else members
     rounds = [member for member in parts if isinstance(member, Round)]
@@ -161,7 +161,7 @@ def _keeps_columns(preprocessor: Any, width: int) -> bool:
     taken = np.zeros(width, dtype=np.int64)
     for part, columns, numbers in transformed_columns(preprocessor):
         if isinstance(part, str):
-            continue  # the columns that nobody takes: there must be none
+            continue  # columns that no part takes; the sum below refuses them
         # A mask, and nothing that would become one: slices select, but are not one.
         is_mask = isinstance(columns, np.ndarray) and columns.dtype == bool
         if not (is_mask and _keeps_width(part)):
@@ -173,9 +173,9 @@ def _keeps_columns(preprocessor: Any, width: int) -> bool:
 
 
 def _keeps_width(part: Any) -> bool:
-    """Return True if a part returns as many columns as it is given.
+    """Return True if a part returns as many columns as it gets.
 
-    Numbers are taken along through a partial of `check_array`.
+    Columns of numbers pass through a partial of `check_array`.
     """
     checks = isinstance(part, FunctionTransformer) and isinstance(
         part.func, functools.partial
@@ -208,7 +208,7 @@ def _depth(inner: BoolArray, left: IntArray, right: IntArray) -> int:
 def is_neighbour_tree(tree: Any) -> bool:
     """Return True if the nodes of a KDTree or BallTree split its points down to leaves.
 
-    Node i has children 2i + 1 and 2i + 2, and the nodes of the last level none.
+    Node i has children 2i + 1 and 2i + 2; nodes of the last level have none.
     """
     points, order, nodes, bounds, _, n_levels, n_nodes, *_ = tree.__getstate__()
     metric, weight = tree.__getstate__()[11:]
@@ -236,7 +236,7 @@ def is_neighbour_tree(tree: Any) -> bool:
 
 
 def _are_weights(weight: Any, N: int) -> bool:
-    """Return True if there is a finite number for each of N points, none negative."""
+    """Return True if each of N points has a finite weight that is not negative."""
     return weight.shape == (N,) and bool(np.all(np.isfinite(weight) & (weight >= 0)))
 
 
@@ -253,7 +253,7 @@ def finds_its_neighbours(model: Any) -> bool:
 
 
 def _are_targets(model: Any, targets: Any, N: int) -> bool:
-    """Return True if there is a target for each of N points; of a classifier, a class."""
+    """Return True if each of N points has a target; for a classifier, a class code."""
     if len(targets) != N or not is_classifier(model):
         return len(targets) == N
     several = isinstance(model.classes_, list)
@@ -290,9 +290,9 @@ def are_support_vectors(model: Any) -> bool:
 
 
 def _are_vectors(model: Any, n: int) -> bool:
-    """Return True if there are n vectors of the width of X.
+    """Return True if the model has n vectors of the width of X.
 
-    Of a precomputed kernel their numbers take their place.
+    With a precomputed kernel it has the numbers of rows instead of vectors.
     """
     width = model.n_features_in_
     if model.kernel == "precomputed":
