@@ -140,7 +140,7 @@ def _stages(model: Any, shared: Shared, X: Any) -> Iterator[FloatArray]:
 
 def _rows_in_leaves(
     model: Any, trees: list[dict[str, Any]], X: Any
-) -> Iterator[tuple[IntArray, FloatArray]]:
+) -> Iterator[tuple[IntArray, Any]]:
     """Yield the leaf of each row, and the rows that trained each leaf, by tree.
 
     Yields nothing for trees that are not symmetric: their leaves have no order in JSON.

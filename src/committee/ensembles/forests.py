@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -91,18 +91,12 @@ class DrawnRows:
 
 def forest_roster(forest: Any) -> Roster:
     """Return the trees; they predict class codes and were trained on arrays."""
-    members, drawn = forest.estimators_, DrawnRows(forest)
-    return Roster(
-        list(members),
-        equal_weights(len(members)),
-        **coded_classes(forest),
-        arrays=True,
-        held_out=drawn.held_out if forest.bootstrap else None,
-        left_out=drawn.left_out if forest.bootstrap else None,
-        oob_prediction=_oob_prediction(forest),
-        recognise=partial(
-            drawn.recognise if forest.bootstrap else rows_of_trees, members
-        ),
+    members, drawn = list(forest.estimators_), DrawnRows(forest)
+    return _roster_of_samples(
+        drawn,
+        members,
+        leaves_rows_out=forest.bootstrap,
+        recognise=drawn.recognise if forest.bootstrap else rows_of_trees,
         no_oob_reason=(
             "Its trees were trained on all rows (bootstrap=False). Give rows that it "
             "was not trained on, without oob, or train with bootstrap=True."
@@ -119,23 +113,41 @@ def bagging_roster(bagging: Any) -> Roster:
             bagging.estimators_, bagging.estimators_features_, strict=True
         )
     ]
-    leaves_rows_out = bagging.bootstrap or len(set(drawn.samples()[0])) < getattr(
-        bagging, "_n_samples", np.inf
-    )
-    return Roster(
+    return _roster_of_samples(
+        drawn,
         members,
-        equal_weights(len(members)),
-        **coded_classes(bagging),
-        arrays=True,
-        held_out=drawn.held_out if leaves_rows_out else None,
-        left_out=drawn.left_out if leaves_rows_out else None,
-        oob_prediction=_oob_prediction(bagging),
-        recognise=partial(drawn.recognise, members),
+        leaves_rows_out=bagging.bootstrap
+        or len(set(drawn.samples()[0])) < getattr(bagging, "_n_samples", np.inf),
+        recognise=drawn.recognise,
         no_oob_reason=(
             "Its members were trained on all rows (bootstrap=False, max_samples=1.0). "
             "Give rows that it was not trained on, without oob, or train with "
             "bootstrap=True."
         ),
+    )
+
+
+def _roster_of_samples(
+    drawn: DrawnRows,
+    members: list[Any],
+    *,
+    leaves_rows_out: bool,
+    recognise: Callable[..., Any],
+    no_oob_reason: str,
+) -> Roster:
+    """Return the roster of members that were trained on samples of the rows."""
+    ensemble = drawn.ensemble
+    oob = "oob_prediction_" if is_regressor(ensemble) else "oob_decision_function_"
+    return Roster(
+        members,
+        equal_weights(len(members)),
+        **coded_classes(ensemble),
+        arrays=True,
+        held_out=drawn.held_out if leaves_rows_out else None,
+        left_out=drawn.left_out if leaves_rows_out else None,
+        oob_prediction=getattr(ensemble, oob, None),
+        recognise=partial(recognise, members),
+        no_oob_reason=no_oob_reason,
     )
 
 
@@ -167,12 +179,6 @@ def coded_classes(ensemble: Any) -> dict[str, Any]:
         return {}
     classes = ensemble.classes_
     return {"classes": classes, "member_classes": np.arange(len(classes))}
-
-
-def _oob_prediction(ensemble: Any) -> Any:
-    """Return the out-of-bag predictions of an ensemble that was fitted with them."""
-    name = "oob_prediction_" if is_regressor(ensemble) else "oob_decision_function_"
-    return getattr(ensemble, name, None)
 
 
 def forest_trees(model: Any) -> TreeSum:

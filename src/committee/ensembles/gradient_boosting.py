@@ -216,7 +216,7 @@ def hist_roster(model: Any) -> Roster:
     )
 
 
-def _rows_in_leaves(model: Any, X: Any) -> Iterator[tuple[IntArray, FloatArray]]:
+def _rows_in_leaves(model: Any, X: Any) -> Iterator[tuple[IntArray, Any]]:
     """Yield the leaf of each row, and the rows that trained each leaf, by predictor.
 
     Leaves are identified by their values, because a predictor returns nothing else.

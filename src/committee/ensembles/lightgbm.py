@@ -201,7 +201,7 @@ def _stages(booster: Any, shared: Shared, X: Any) -> Iterator[FloatArray]:
         yield shared.raw(h - start if m == 0 else h)
 
 
-def _rows_in_leaves(booster: Any, X: Any) -> Iterator[tuple[IntArray, FloatArray]]:
+def _rows_in_leaves(booster: Any, X: Any) -> Iterator[tuple[IntArray, Any]]:
     """Yield the leaf of each row, and the rows that trained each leaf, by tree."""
     trees = _trees(booster.model_to_string())
     reached = booster.predict(X, pred_leaf=True).reshape(-1, len(trees))

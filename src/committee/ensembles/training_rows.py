@@ -30,7 +30,7 @@ Recognised = Literal["same", "another order", "others"]
 Recognise = Callable[[Any], Recognised | None]
 #: Given X, yields for each tree the leaf of each row, (N,), and the number of training
 #: rows in each leaf, which may miss a whole number by rounding.
-Leaves = Callable[[Any], Iterator[tuple[IntArray, FloatArray]]]
+Leaves = Callable[[Any], Iterator[tuple[IntArray, Any]]]
 
 #: Largest probability with which other rows are taken for training rows.
 IMPROBABLE = 1e-9

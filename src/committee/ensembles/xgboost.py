@@ -208,7 +208,7 @@ def _stages(booster: Any, shared: Shared, X: Any) -> Iterator[FloatArray]:
 
 def _rows_in_leaves(
     booster: Any, shared: Shared, X: Any
-) -> Iterator[tuple[IntArray, FloatArray]]:
+) -> Iterator[tuple[IntArray, Any]]:
     """Yield the leaf of each row, and the rows that trained each leaf, by tree.
 
     XGBoost records sums of second derivatives instead of rows. In the first round each

@@ -6,24 +6,15 @@ that scikit-learn fits are correct; a damaged or hostile file can hold any index
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator
+from fnmatch import fnmatchcase
 from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 from scipy.sparse import sparray, spmatrix
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    IsolationForest,
-    RandomForestClassifier,
-    RandomForestRegressor,
-    RandomTreesEmbedding,
-)
+from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
 from sklearn.neighbors import BallTree, KDTree
 from sklearn.tree import BaseDecisionTree
 
@@ -48,28 +39,10 @@ from committee.persistence.array_checks import (
 #: Types that a file holds by name only, without contents from the file.
 NAMED = (type, FunctionType, ModuleType, type(np.mean))
 
-#: Ensembles that pass rows to the trees of their members without the members' checks.
-_FORESTS = (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-    RandomTreesEmbedding,
-)
 _BOOSTERS = (GradientBoostingClassifier, GradientBoostingRegressor)
-_HISTOGRAMS = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
-#: Containers of members.
-_LISTS = (list, tuple, np.ndarray)
 
 #: Checks of instances of some classes, and the text of the error.
 _CHECKS: tuple[tuple[Any, Callable[[Any], bool], str], ...] = (
-    (
-        _HISTOGRAMS,
-        is_histogram,
-        "has nodes that point out of its trees or its features",
-    ),
     ((KDTree, BallTree), is_neighbour_tree, "points out of its points"),
     (
         (np.random.RandomState, np.random.Generator, np.random.BitGenerator),
@@ -77,32 +50,57 @@ _CHECKS: tuple[tuple[Any, Callable[[Any], bool], str], ...] = (
         "stands outside its numbers",
     ),
     ((spmatrix, sparray), is_sparse, "has indices that point out of it"),
-    (_LISTS, has_rounds_alike, "has rounds that fit no one booster"),
+    (
+        (list, tuple, np.ndarray),
+        has_rounds_alike,
+        "has rounds that fit no one booster",
+    ),
 )
 
-#: Checks of estimators by name of the class, so that none is imported needlessly.
-_CHECKS_BY_NAME: dict[str, tuple[Callable[[Any], bool], str]] = {
-    **dict.fromkeys(
-        (
-            *("KNeighborsClassifier", "KNeighborsRegressor", "KNeighborsTransformer"),
-            *("RadiusNeighborsClassifier", "RadiusNeighborsRegressor"),
-            *("RadiusNeighborsTransformer", "NearestNeighbors", "LocalOutlierFactor"),
-        ),
-        (finds_its_neighbours, "has points or targets of another number than its own"),
+#: Checks of estimators by names of their classes, so that none is imported needlessly.
+#: * is any ending. Forests and boosters pass rows to their trees without the trees' checks.
+_CHECKS_OF_ESTIMATORS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
+    (
+        "RandomForest* ExtraTrees* RandomTreesEmbedding GradientBoosting*",
+        share_features,
+        "has trees for another number of features than its own",
     ),
-    **dict.fromkeys(
-        ("SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"),
-        (are_support_vectors, "has arrays that do not fit its support vectors"),
+    (
+        "IsolationForest",
+        share_parts_of_features,
+        "has trees for another number of features than its own",
     ),
-    **dict.fromkeys(
-        ("KMeans", "MiniBatchKMeans", "BisectingKMeans"),
-        (has_centres_of_its_width, "has centres of another width than its own"),
+    (
+        "GradientBoosting*",
+        add_to_their_columns,
+        "has another number of trees in a round than it has columns for",
     ),
-    **dict.fromkeys(
-        ("CountVectorizer", "DictVectorizer"),
-        (counts_its_words, "has words in columns that it does not have"),
+    (
+        "HistGradientBoosting*",
+        is_histogram,
+        "has nodes that point out of its trees or its features",
     ),
-}
+    (
+        "KNeighbors* RadiusNeighbors* NearestNeighbors LocalOutlierFactor",
+        finds_its_neighbours,
+        "has points or targets of another number than its own",
+    ),
+    (
+        "SVC SVR NuSVC NuSVR OneClassSVM",
+        are_support_vectors,
+        "has arrays that do not fit its support vectors",
+    ),
+    (
+        "KMeans MiniBatchKMeans BisectingKMeans",
+        has_centres_of_its_width,
+        "has centres of another width than its own",
+    ),
+    (
+        "CountVectorizer DictVectorizer",
+        counts_its_words,
+        "has words in columns that it does not have",
+    ),
+)
 
 
 def attributes(value: Any) -> dict[str, Any]:
@@ -183,8 +181,6 @@ def _problem(value: Any) -> str | None:
         return None
     if any(_is_a("sklearn.tree._tree.Tree", part) for _, part in _parts("", value)):
         return "holds the nodes of a decision tree without the tree"
-    if isinstance(value, (*_FORESTS, IsolationForest)):
-        return _forest_problem(value)
     for is_sound, wrong in _checks_of(value):
         if not is_sound(value):
             return wrong
@@ -197,15 +193,15 @@ def _checks_of(value: Any) -> Iterator[tuple[Callable[[Any], bool], str]]:
         if isinstance(value, kinds):
             yield is_sound, wrong
     for kind in type(value).__mro__:
-        if kind.__name__ in _CHECKS_BY_NAME and kind.__module__[:8] == "sklearn.":
-            yield _CHECKS_BY_NAME[kind.__name__]
+        if kind.__module__.startswith("sklearn."):
+            yield from _checks_of_name(kind.__name__)
 
 
-def _forest_problem(forest: Any) -> str | None:
-    """Describe the problem of a forest whose trees predict without their own checks."""
-    whole = not isinstance(forest, IsolationForest)
-    if not (share_features if whole else share_parts_of_features)(forest):
-        return "has trees for another number of features than its own"
-    if isinstance(forest, _BOOSTERS) and not add_to_their_columns(forest):
-        return "has another number of trees in a round than it has columns for"
-    return None
+@functools.cache
+def _checks_of_name(name: str) -> list[tuple[Callable[[Any], bool], str]]:
+    """Return the checks of a class of scikit-learn, each with the text of its error."""
+    return [
+        (is_sound, wrong)
+        for names, is_sound, wrong in _CHECKS_OF_ESTIMATORS
+        if any(fnmatchcase(name, pattern) for pattern in names.split())
+    ]
