@@ -27,9 +27,9 @@ from committee.export.native import (
 )
 from committee.export.onnx_graph import (
     GatedSum,
+    Links,
     gated_sum,
     is_gated,
-    name_of_sums,
     register_sums,
     write_calibration,
     write_logarithms,
@@ -113,6 +113,8 @@ def to_onnx(
         native = gated_sum(committee)
     else:
         native = averaging(committee, logarithms=True)
+    if getattr(committee, "transformer_", None) is None:
+        X = None
     labels = _labels(committee) if is_classifier(committee) else None
     model = _written(committee, native, labels, X, isinstance(native, Pipeline))
     if path is not None:
@@ -126,7 +128,7 @@ def _written(committee: Any, native: Any, labels: Any, X: Any, double: bool) -> 
     model = _converted(_writable(native), _inputs(committee, X, double))
     if labels is not None:
         model = _with_labels(model, labels, committee)
-    _fix_inputs(model, single=X is None or _transformer(committee) is None)
+    _fix_inputs(model, single=X is None)
     _drop_unused(model)
     problem = _problem(model)
     if problem is None:
@@ -174,7 +176,7 @@ def _inputs(committee: Any, X: Any, double: bool) -> list[tuple[str, Any]]:
     )
 
     number = DoubleTensorType if double else FloatTensorType
-    if X is None or _transformer(committee) is None:
+    if X is None:
         return [("X", number([None, committee.n_features_in_]))]
     if not hasattr(X, "columns"):
         raise TypeError(
@@ -186,11 +188,6 @@ def _inputs(committee: Any, X: Any, double: bool) -> list[tuple[str, Any]]:
         (name, kinds.get(np.asarray(X[name]).dtype.kind, StringTensorType)([None, 1]))
         for name in X.columns
     ]
-
-
-def _transformer(committee: Any) -> Any:
-    """Return the transformer of X before the members; None without one."""
-    return getattr(committee, "transformer_", None)
 
 
 def _converted(native: Any, inputs: list[tuple[str, Any]]) -> Any:
@@ -271,50 +268,52 @@ def _writable_votes(native: Any) -> Any:
 
 def _with_labels(model: Any, labels: Any, committee: Any) -> Any:
     """Return the model with its link, and labels looked up at the largest mean."""
-    from onnx import TensorProto, helper, numpy_helper
+    from onnx import TensorProto, helper
     from skl2onnx.helpers.onnx_helper import select_model_inputs_outputs
 
     model = select_model_inputs_outputs(model, outputs=["probabilities"])
-    largest = _write_links(model, committee)
-    graph = model.graph
+    floor = None
+    if hasattr(committee, "roster_") and not is_gated(committee):
+        floor = committee.roster_.floor  # a gate weighs probabilities, not logarithms
+    if floor is not None:
+        write_logarithms(model, floor)
+    nodes = Links(model)
+    p, decides = _write_links(nodes, committee, floor)
+    nodes.add("Identity", p, output="probabilities")
+    code = nodes.add("ArgMax", decides, axis=1, keepdims=0)
+    nodes.add("Gather", nodes.constant(labels, labels.dtype), code, output="label")
     kind = TensorProto.STRING if labels.dtype == object else TensorProto.INT64
-    graph.initializer.append(numpy_helper.from_array(labels, "committee_labels"))
-    graph.node.append(
-        helper.make_node("ArgMax", [largest], ["committee_code"], axis=1, keepdims=0)
+    shape = [None, len(labels)]
+    del model.graph.output[:]
+    model.graph.output.extend(
+        [
+            helper.make_tensor_value_info("label", kind, [None]),
+            helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, shape),
+        ]
     )
-    graph.node.append(
-        helper.make_node("Gather", ["committee_labels", "committee_code"], ["label"])
-    )
-    probabilities = helper.make_tensor_value_info(
-        "probabilities", TensorProto.FLOAT, [None, len(labels)]
-    )
-    del graph.output[:]
-    graph.output.append(helper.make_tensor_value_info("label", kind, [None]))
-    graph.output.append(probabilities)
     return model
 
 
-def _write_links(model: Any, committee: Any) -> str:
-    """Write the link from sums to probabilities; return the output that decides."""
-    if not hasattr(committee, "roster_"):  # a mixture or a network: as they are
-        return "probabilities"
-    calibration, floor = _calibration(committee), committee.roster_.floor
-    if is_gated(committee):  # a gate weighs probabilities
-        floor = None
+def _write_links(nodes: Links, committee: Any, floor: float | None) -> tuple[str, str]:
+    """Write the link from sums to probabilities.
+
+    Returns the names of the probabilities, and of the values whose largest decides.
+    """
+    s = p = nodes.sums
+    if not hasattr(committee, "roster_"):  # a mixture or a network has no link
+        return p, p
     if floor is not None:
-        write_logarithms(model, floor)
-    sums, before = name_of_sums(model), len(model.graph.node)
-    if floor is not None:
-        write_softmax(model, pool_scale(committee))
+        p = write_softmax(nodes, s, pool_scale(committee))
     elif (scale := probit_scale(committee)) is not None:
-        write_probit(model, scale)
+        p = write_probit(nodes, s, scale)
     elif hasattr(committee, "refined_"):  # leaves may hold values below zero
-        write_shares(model)
+        p = write_shares(nodes, s)
+    calibration = _calibration(committee)
     if calibration is not None:
-        write_calibration(model, calibration, sums)
+        p = write_calibration(nodes, s, p, calibration)
     # Probabilities in single precision may be equal where sums differ.
-    decides = calibration is None or calibration.keeps_order
-    return sums if decides and len(model.graph.node) > before else "probabilities"
+    decides = s if calibration is None or calibration.keeps_order else p
+    return p, decides
 
 
 def _calibration(committee: Any) -> Calibration | None:

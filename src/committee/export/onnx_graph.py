@@ -278,20 +278,6 @@ class _Converter:
 #: Name of the least probability of a logarithmic pool.
 _LEAST = "committee_floor"
 
-#: P of erfc(z) = t exp(-z^2 + P(t)), t = 1 / (1 + z / 2), for z >= 0, lowest power first;
-#: its relative error is at most 1.2e-7, also in the tail (Press et al., Numerical
-#: Recipes, section 6.2), where 1 - erf, which ONNX has, would have no correct digits.
-_ERFC = (
-    *(-1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806),
-    *(0.27886807, -1.13520398, 1.48851587, -0.82215223, 0.17087277),
-)
-
-
-def write_softmax(model: Any, scale: float) -> None:
-    """Append p = softmax(c s) to a model whose "probabilities" are sums s."""
-    nodes = _Nodes(model)
-    _softmax(nodes, nodes.add("Mul", nodes.before, nodes.constant(scale)))
-
 
 def write_logarithms(model: Any, floor: float) -> None:
     """Replace sum_m w_m p_m by sum_m w_m log clip(p_m, floor, 1) in a model.
@@ -320,75 +306,13 @@ def write_logarithms(model: Any, floor: float) -> None:
     graph.node.extend(order)
 
 
-def write_calibration(model: Any, calibration: Any, sums: str) -> None:
-    """Append p ~ exp(t z + a), with z = log clip(p, eps, 1) of "probabilities", or sums."""
-    nodes = _Nodes(model)
-    z = sums
-    if calibration.floor is not None:
-        least = nodes.constant(calibration.floor)
-        z = nodes.add("Log", nodes.add("Max", nodes.before, least))
-    z = nodes.add("Mul", z, nodes.constant(calibration.slope))
-    if calibration.offset is not None:
-        z = nodes.add("Add", z, nodes.constant(calibration.offset))
-    _softmax(nodes, z)
+class Links:
+    """Nodes appended to a model, whose output "probabilities" is renamed to `sums`."""
 
-
-def write_shares(model: Any) -> None:
-    """Append p = max(s, 0) / sum_k max(s_k, 0) to a model of means s with sum one."""
-    nodes = _Nodes(model)
-    p = nodes.add("Relu", nodes.before)
-    total = nodes.add("ReduceSum", p, nodes.axes(1), keepdims=1)
-    nodes.add("Div", p, total, output="probabilities")
-
-
-def write_probit(model: Any, scale: float) -> None:
-    """Append p_k ~ prod_j Phi(c (s_k - s_j)), with sum one, to a model of means s."""
-    nodes = _Nodes(model)
-    own, others = (
-        nodes.add("Unsqueeze", nodes.before, nodes.axes(axis)) for axis in (2, 1)
-    )
-    z = nodes.add("Mul", nodes.add("Sub", own, others), nodes.constant(scale))
-    _softmax(
-        nodes, nodes.add("ReduceSum", _log_ndtr(nodes, z), nodes.axes(2), keepdims=0)
-    )
-
-
-def name_of_sums(model: Any) -> str:
-    """Return the name that "probabilities" gets when the next link is appended."""
-    return f"committee_link_{_depth(model)}_before"
-
-
-def _log_ndtr(nodes: _Nodes, z: str) -> str:
-    """Write log Phi(z): with q = Phi(-|z|) it is log q below zero, log(1 - q) above."""
-    one, half = nodes.constant(1.0), nodes.constant(0.5)
-    u = nodes.add("Mul", nodes.add("Abs", z), nodes.constant(np.sqrt(0.5)))
-    t = nodes.add("Div", one, nodes.add("Add", one, nodes.add("Mul", half, u)))
-    P = nodes.constant(_ERFC[-1])
-    for coefficient in _ERFC[-2::-1]:
-        P = nodes.add("Add", nodes.add("Mul", P, t), nodes.constant(coefficient))
-    P = nodes.add("Sub", P, nodes.add("Mul", u, u))
-    log_q = nodes.add("Add", P, nodes.add("Log", nodes.add("Mul", half, t)))
-    log_p = nodes.add("Log", nodes.add("Sub", one, nodes.add("Exp", log_q)))
-    below = nodes.add("Less", z, nodes.constant(0.0))
-    return nodes.add("Where", below, log_q, log_p)
-
-
-def _softmax(nodes: _Nodes, scores: str) -> None:
-    nodes.add("Softmax", scores, output="probabilities", axis=1)
-
-
-def _depth(model: Any) -> int:
-    """Return the number of links appended so far."""
-    names = {name for node in model.graph.node for name in node.output}
-    return sum(name.endswith("_before") for name in names)
-
-
-class _Nodes:
-    """Nodes appended to a model; its "probabilities" are renamed to `before`."""
+    sums = "committee_sums"
 
     def __init__(self, model: Any) -> None:
-        self._graph, self._n, self._link = model.graph, 0, _depth(model)
-        self.before = name_of_sums(model)
+        self._graph, self._n = model.graph, 0
         for node in self._graph.node:
             node.input[:] = [self._renamed(name) for name in node.input]
             node.output[:] = [self._renamed(name) for name in node.output]
@@ -403,24 +327,77 @@ class _Nodes:
         self._graph.node.append(helper.make_node(kind, inputs, [output], **how))
         return output
 
-    def constant(self, value: Any) -> str:
-        """Add a number, or an array of them, in single precision."""
-        return self._kept(np.array(value, dtype=np.float32))
-
-    def axes(self, axis: int) -> str:
-        """Add the number of an axis as a constant."""
-        return self._kept(np.array([axis], dtype=np.int64))
-
-    def _kept(self, value: Any) -> str:
+    def constant(self, value: Any, dtype: Any = np.float32) -> str:
+        """Add a number, or an array of them; return its name."""
         from onnx import numpy_helper
 
         name = self._name()
-        self._graph.initializer.append(numpy_helper.from_array(value, name))
+        self._graph.initializer.append(
+            numpy_helper.from_array(np.array(value, dtype=dtype), name)
+        )
         return name
 
     def _name(self) -> str:
         self._n += 1
-        return f"committee_link_{self._link}_{self._n}"
+        return f"committee_link_{self._n}"
 
     def _renamed(self, name: str) -> str:
-        return self.before if name == "probabilities" else name
+        return self.sums if name == "probabilities" else name
+
+
+def write_softmax(nodes: Links, s: str, scale: Any) -> str:
+    """Write p = softmax(c s); return its name."""
+    return nodes.add("Softmax", nodes.add("Mul", s, nodes.constant(scale)), axis=1)
+
+
+def write_calibration(nodes: Links, s: str, p: str, calibration: Any) -> str:
+    """Write softmax(t z + a), with z = log clip(p, eps, 1), or z = s; return its name."""
+    z = s
+    if calibration.floor is not None:
+        z = nodes.add("Log", nodes.add("Max", p, nodes.constant(calibration.floor)))
+    z = nodes.add("Mul", z, nodes.constant(calibration.slope))
+    if calibration.offset is not None:
+        z = nodes.add("Add", z, nodes.constant(calibration.offset))
+    return nodes.add("Softmax", z, axis=1)
+
+
+def write_shares(nodes: Links, s: str) -> str:
+    """Write p = max(s, 0) / sum_k max(s_k, 0) of means s with sum one; return its name."""
+    p = nodes.add("Relu", s)
+    total = nodes.add("ReduceSum", p, nodes.constant([1], np.int64), keepdims=1)
+    return nodes.add("Div", p, total)
+
+
+def write_probit(nodes: Links, s: str, scale: float) -> str:
+    """Write p_k ~ prod_j Phi(c (s_k - s_j)), with sum one, of means s; return its name."""
+    own = nodes.add("Unsqueeze", s, nodes.constant([2], np.int64))
+    others = nodes.add("Unsqueeze", s, nodes.constant([1], np.int64))
+    z = nodes.add("Mul", nodes.add("Sub", own, others), nodes.constant(scale))
+    log_p = nodes.add(
+        "ReduceSum", _log_ndtr(nodes, z), nodes.constant([2], np.int64), keepdims=0
+    )
+    return nodes.add("Softmax", log_p, axis=1)
+
+
+#: P of erfc(z) = t exp(-z^2 + P(t)), t = 1 / (1 + z / 2), for z >= 0, lowest power first;
+#: its relative error is at most 1.2e-7, also in the tail (Press et al., Numerical
+#: Recipes, section 6.2), where 1 - erf, which ONNX has, would have no correct digits.
+_ERFC = (
+    *(-1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806),
+    *(0.27886807, -1.13520398, 1.48851587, -0.82215223, 0.17087277),
+)
+
+
+def _log_ndtr(nodes: Links, z: str) -> str:
+    """Write log Phi(z): with q = Phi(-|z|) it is log q below zero, log(1 - q) above."""
+    one, half = nodes.constant(1.0), nodes.constant(0.5)
+    u = nodes.add("Mul", nodes.add("Abs", z), nodes.constant(np.sqrt(0.5)))
+    t = nodes.add("Div", one, nodes.add("Add", one, nodes.add("Mul", half, u)))
+    P = nodes.constant(_ERFC[-1])
+    for coefficient in _ERFC[-2::-1]:
+        P = nodes.add("Add", nodes.add("Mul", P, t), nodes.constant(coefficient))
+    P = nodes.add("Sub", P, nodes.add("Mul", u, u))
+    log_q = nodes.add("Add", P, nodes.add("Log", nodes.add("Mul", half, t)))
+    log_p = nodes.add("Log", nodes.add("Sub", one, nodes.add("Exp", log_q)))
+    below = nodes.add("Less", z, nodes.constant(0.0))
+    return nodes.add("Where", below, log_q, log_p)
