@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -95,12 +95,9 @@ def forest_roster(forest: Any) -> Roster:
     return _roster_of_samples(
         drawn,
         members,
-        leaves_rows_out=forest.bootstrap,
-        recognise=drawn.recognise if forest.bootstrap else rows_of_trees,
-        no_oob_reason=(
-            "Its trees were trained on all rows (bootstrap=False). Give rows that it "
-            "was not trained on, without oob, or train with bootstrap=True."
-        ),
+        forest.bootstrap,
+        "Its trees were trained on all rows (bootstrap=False). Give rows that it was not "
+        "trained on, without oob, or train with bootstrap=True.",
     )
 
 
@@ -116,24 +113,15 @@ def bagging_roster(bagging: Any) -> Roster:
     return _roster_of_samples(
         drawn,
         members,
-        leaves_rows_out=bagging.bootstrap
+        bagging.bootstrap
         or len(set(drawn.samples()[0])) < getattr(bagging, "_n_samples", np.inf),
-        recognise=drawn.recognise,
-        no_oob_reason=(
-            "Its members were trained on all rows (bootstrap=False, max_samples=1.0). "
-            "Give rows that it was not trained on, without oob, or train with "
-            "bootstrap=True."
-        ),
+        "Its members were trained on all rows (bootstrap=False, max_samples=1.0). Give "
+        "rows that it was not trained on, without oob, or train with bootstrap=True.",
     )
 
 
 def _roster_of_samples(
-    drawn: DrawnRows,
-    members: list[Any],
-    *,
-    leaves_rows_out: bool,
-    recognise: Callable[..., Any],
-    no_oob_reason: str,
+    drawn: DrawnRows, members: list[Any], leaves_rows_out: bool, no_oob_reason: str
 ) -> Roster:
     """Return the roster of members that were trained on samples of the rows."""
     ensemble = drawn.ensemble
@@ -146,7 +134,9 @@ def _roster_of_samples(
         held_out=drawn.held_out if leaves_rows_out else None,
         left_out=drawn.left_out if leaves_rows_out else None,
         oob_prediction=getattr(ensemble, oob, None),
-        recognise=partial(recognise, members),
+        recognise=partial(
+            drawn.recognise if leaves_rows_out else rows_of_trees, members
+        ),
         no_oob_reason=no_oob_reason,
     )
 
