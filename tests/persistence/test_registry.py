@@ -3,6 +3,8 @@
 import inspect
 import io
 import json
+import subprocess
+import sys
 import zipfile
 
 import numpy as np
@@ -54,6 +56,21 @@ def test_a_file_of_skops_alone_may_hold_a_committee(tmp_path):
     model = CommitteeRegressor(generator=Bagging(3)).fit([[0.0], [1.0]], [0.0, 1.0])
     skops.io.dump(model, tmp_path / "m.skops")
     assert load(tmp_path / "m.skops").predict([[0.0]]) == model.predict([[0.0]])
+
+
+def test_a_file_imports_the_classes_that_it_names_only(tmp_path):
+    model = CommitteeRegressor(generator=Bagging(3)).fit([[0.0], [1.0]], [0.0, 1.0])
+    save(model, tmp_path / "m.skops")
+    code = (
+        "import sys; from committee.persistence import load, registry;"
+        "print([registry.is_trusted(n) for n in ('committee.cells.X', 'a.LSSVMRegressor')]);"
+        "load(sys.argv[1]);"
+        "print([n for n in ('base', 'cells', 'coupled', 'mixtures', 'networks')"
+        " if 'committee.' + n in sys.modules])"
+    )
+    arguments = [sys.executable, "-c", code, str(tmp_path / "m.skops")]
+    found = subprocess.run(arguments, capture_output=True, text=True, check=True)
+    assert found.stdout.splitlines() == ["[False, False]", "['base']"]
 
 
 def test_the_registry_holds_nothing_else():

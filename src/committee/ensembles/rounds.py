@@ -44,10 +44,8 @@ class Shared:
     @property
     def layout(self) -> tuple[Any, ...]:
         """M, start and classes, for comparison."""
-        lists = (
-            None if a is None else np.asarray(a) for a in (self.start, self.classes)
-        )
-        return (self.n_rounds, *(a if a is None else a.tolist() for a in lists))
+        lists = (np.asarray(a).tolist() for a in (self.start, self.classes))
+        return (self.n_rounds, *lists)
 
     def raw(self, h: Any) -> FloatArray:
         """Return start + M h, (N, T), for a constant start."""
