@@ -43,17 +43,17 @@ _BOOSTERS = (GradientBoostingClassifier, GradientBoostingRegressor)
 
 #: Checks of instances of some classes, and the text of the error.
 _CHECKS: tuple[tuple[Any, Callable[[Any], bool], str], ...] = (
-    ((KDTree, BallTree), is_neighbour_tree, "points out of its points"),
+    ((KDTree, BallTree), is_neighbour_tree, "has nodes that point outside its points"),
     (
         (np.random.RandomState, np.random.Generator, np.random.BitGenerator),
         is_random_state,
-        "stands outside its numbers",
+        "has a position outside its block of numbers",
     ),
-    ((spmatrix, sparray), is_sparse, "has indices that point out of it"),
+    ((spmatrix, sparray), is_sparse, "has indices outside its shape"),
     (
         (list, tuple, np.ndarray),
         has_rounds_alike,
-        "has rounds that fit no one booster",
+        "has rounds of more than one booster",
     ),
 )
 
@@ -63,27 +63,27 @@ _CHECKS_OF_ESTIMATORS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     (
         "RandomForest* ExtraTrees* RandomTreesEmbedding GradientBoosting*",
         share_features,
-        "has trees for another number of features than its own",
+        "has trees that do not fit its features",
     ),
     (
         "IsolationForest",
         share_parts_of_features,
-        "has trees for another number of features than its own",
+        "has trees that do not fit its features",
     ),
     (
         "GradientBoosting*",
         add_to_their_columns,
-        "has another number of trees in a round than it has columns for",
+        "has trees in a round that do not fit its columns",
     ),
     (
         "HistGradientBoosting*",
         is_histogram,
-        "has nodes that point out of its trees or its features",
+        "has nodes that point outside its trees or its features",
     ),
     (
         "KNeighbors* RadiusNeighbors* NearestNeighbors LocalOutlierFactor",
         finds_its_neighbours,
-        "has points or targets of another number than its own",
+        "has points, targets and features that do not match",
     ),
     (
         "SVC SVR NuSVC NuSVR OneClassSVM",
@@ -93,12 +93,12 @@ _CHECKS_OF_ESTIMATORS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     (
         "KMeans MiniBatchKMeans BisectingKMeans",
         has_centres_of_its_width,
-        "has centres of another width than its own",
+        "has centres that do not fit its features",
     ),
     (
         "CountVectorizer DictVectorizer",
         counts_its_words,
-        "has words in columns that it does not have",
+        "has words with invalid columns",
     ),
 )
 
@@ -147,9 +147,7 @@ def _check_starts(model: Any, checked: set[int]) -> None:
 
 def _refusal(place: str, problem: str) -> ModelFileError:
     """Return the error for a problem at a place of the model."""
-    return ModelFileError(
-        f"{place} {problem}: the file is damaged, or was made to do harm."
-    )
+    return ModelFileError(f"{place} {problem}: the file is damaged or malicious.")
 
 
 def _parts(
@@ -177,7 +175,7 @@ def _problem(value: Any) -> str | None:
     """Describe the problem of a value; None if there is none."""
     if isinstance(value, BaseDecisionTree):
         if hasattr(value, "tree_") and not is_tree(value.tree_, value.n_features_in_):
-            return "has nodes that point out of its tree or its features"
+            return "has nodes that point outside its tree or its features"
         return None
     if any(_is_a("sklearn.tree._tree.Tree", part) for _, part in _parts("", value)):
         return "holds the nodes of a decision tree without the tree"
