@@ -95,18 +95,16 @@ def _register(kind: type, write_sum: Callable[..., None]) -> None:
     from skl2onnx import update_registered_converter
     from skl2onnx.common import shape_calculator
 
-    name, how = f"Committee{kind.__name__}", {}
-    write, shapes = (
-        _write_regressor,
-        shape_calculator.calculate_linear_regressor_output_shapes,
-    )
+    name = f"Committee{kind.__name__}"
     if issubclass(kind, ClassifierMixin):
-        write, shapes = (
-            _write_classifier,
-            shape_calculator.calculate_linear_classifier_output_shapes,
-        )
-        how = {"options": {"zipmap": [True, False, "columns"], "nocl": [True, False]}}
-    update_registered_converter(kind, name, shapes, partial(write, write_sum), **how)
+        shapes = shape_calculator.calculate_linear_classifier_output_shapes
+        write = partial(_write_classifier, write_sum)
+        options = {"zipmap": [True, False, "columns"], "nocl": [True, False]}
+        update_registered_converter(kind, name, shapes, write, options=options)
+    else:
+        shapes = shape_calculator.calculate_linear_regressor_output_shapes
+        write = partial(_write_regressor, write_sum)
+        update_registered_converter(kind, name, shapes, write)
 
 
 def _write_regressor(
