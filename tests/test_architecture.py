@@ -19,11 +19,12 @@ LAYERS = {
         losses probabilities path calibration ep bayes cells
         refining
     """,
-    "members -> F, and back to models": """
-        targets ensembles deviations predictions export
+    "members -> F": """
+        targets ensembles predictions
     """,
-    "generate, weigh, look": """
+    "generate, weigh, look, and back to models": """
         diagnostics training_sets votes members networks combiners gates weighing
+        export
     """,
     "predictions of rows that chose nothing": "uncertainty held_out",
     "committees, coupled machines, mixtures": """

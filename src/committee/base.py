@@ -46,13 +46,11 @@ from committee.members import Bagging, Generation, Generator, Pool, TrainingData
 from committee.members.base import split_off
 from committee.members.dask_training import ChunkedData, generate_members, training_data
 from committee.members.routing import router_of
-from committee.path import Path
+from committee.path import WHOLE_PATH, Path
 from committee.predictions import combined, predict_members, weighted_by_row
 from committee.votes import Votes, packed, unpacked
 from committee.weighing import grow, weigh
 
-#: Set by `save` on its own copy to keep all members of the path.
-WHOLE_PATH = "_whole_path"
 #: Attributes that a copy does not keep: a rebuilt booster, rows, marks.
 _NOT_COPIED = ("_whole", "_refined", WHOLE_PATH)
 #: Attributes that depend on the weights, which a gate replaces.

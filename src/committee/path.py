@@ -18,6 +18,9 @@ from scipy.sparse import csr_array
 from committee._format import byte_size, count, figures, text_table
 from committee._typing import BoolArray, FloatArray, IntArray
 
+#: Attribute of a committee that `save` sets on its own copy to keep the whole path.
+WHOLE_PATH = "_whole_path"
+
 
 class PathSource(Protocol):
     """Results about the committees of a path beyond their weights.

@@ -212,7 +212,7 @@ def test_pruning_a_log_pool_compares_with_the_log_pool(fitted, rows):
 def test_a_native_model_is_refused_in_one_sentence(fitted, rows):
     small = prune(fitted, *rows[2:], combiner=LogPool())
     for pool in (fitted, small):
-        with pytest.raises(ValueError, match="adds up their logarithms") as refused:
+        with pytest.raises(ValueError, match="sums their logarithms") as refused:
             to_sklearn(pool)
         assert ". " not in str(refused.value)
 

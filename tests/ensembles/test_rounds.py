@@ -10,7 +10,7 @@ from sklearn.linear_model import Ridge
 from sklearn.utils.validation import check_is_fitted
 
 from committee.ensembles import rebuild, rebuilt, roster_of
-from committee.persistence.tree_checks import has_rounds_alike
+from committee.persistence.array_checks import has_rounds_alike
 from tests.reference.boosters import (
     BOOSTERS,
     LIBRARIES,

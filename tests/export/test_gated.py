@@ -130,7 +130,7 @@ def test_what_has_no_linear_gate_is_refused_in_words():
     votes = CommitteeClassifier(
         generator=Pool([SVC(), KNeighborsClassifier()]), gate=SoftmaxGate()
     ).fit(X3, LABELS)
-    with pytest.raises(ValueError, match="Got a SVC that does not"):
+    with pytest.raises(ValueError, match="Got a SVC without it"):
         to_onnx(votes)
     piped = make_pipeline(StandardScaler(), RandomForestClassifier(5, random_state=0))
     small = prune(piped.fit(X3[::2], y3[::2]), X3[1::2], y3[1::2], combiner="average")

@@ -154,5 +154,5 @@ def test_wrong_use_is_said(rng):
         with pytest.raises(ValueError, match="labels must be class codes"):
             made.fit(P, wrong)
     made.fit(P, y)
-    with pytest.raises(ValueError, match=r"predictions of 5 models.*Got 4"):
+    with pytest.raises(ValueError, match=r"predictions of the 5 models.*Got 4"):
         made.predict_proba(P[:4])

@@ -19,7 +19,7 @@ def test_labels_become_codes_also_where_files_hold_them_as_text():
     assert known.codes(["x", "10", 2]).tolist() == [2, 0, 1]
     assert known.codes(np.array([10, 2])).tolist() == [0, 1]
     assert known.codes(np.array([10.0, 2.0])).tolist() == [0, 1]
-    with pytest.raises(ValueError, match=r"the label '7'.*of 10, 2, x"):
+    with pytest.raises(ValueError, match=r"the label '7'.*classes 10, 2, x"):
         known.codes([2, 7])
     with pytest.raises(ValueError, match="give y to the combiner as it is"):
         Predictions(["a"], np.zeros((2, 1))).codes([1, 2])
@@ -55,8 +55,11 @@ def test_rows_of_nan_are_rows_without_a_vote(rng):
         ([[0.5, np.nan], [0.5, 0.5]], "b has rows that are infinite, or NaN for some"),
         ([[np.inf, 0.0], [0.5, 0.5]], "b has rows that are infinite"),
         (np.full((2, 2), np.nan), "b has no predictions"),
-        ([[0.5, 0.5], [-2.0, 3.0]], r"b has \[-2.0, 3.0\] in row 1.*take a softmax"),
-        ([[50.0, 50.0], [0.5, 0.5]], "b has .* in row 0, which are no probabilities"),
+        ([[0.5, 0.5], [-2.0, 3.0]], r"b has \[-2.0, 3.0\] in row 1.*Apply a softmax"),
+        (
+            [[50.0, 50.0], [0.5, 0.5]],
+            "b has .* in row 0. Probabilities of classes must",
+        ),
         (np.zeros((3, 2)), r"b has predictions of shape \(3, 2\), a of shape \(2, 2\)"),
         (np.zeros((2, 3)), r"b has predictions of shape \(2, 3\), a"),
     ],
@@ -195,7 +198,7 @@ def test_numbers_are_those_of_a_regression(tmp_path, rng):
     assert known.F.shape == (50, 2)
     assert known.classes is None
     assert EPPruner().fit(known.F, y).weights_.argmax() == 0
-    with pytest.raises(ValueError, match="no probabilities of classes"):
+    with pytest.raises(ValueError, match="Probabilities of classes"):
         read_predictions(tmp_path, classes=[0, 1])
     other = tmp_path / "classes"
     other.mkdir()

@@ -168,11 +168,11 @@ def _predict_frame(model):
 
 TEXTS = ["aa bb cc", "dd ee ff"]
 ENTRIES = [{"a": 1.0, "b": 2.0}, {"b": 3.0, "c": 1.0}]
-ROUNDS = "rounds that fit no one booster"
-POINTS = "points out of its points"
-NODES = "nodes that point out of its trees"
-NUMBERS = "stands outside its numbers"
-TARGETS = "points or targets of another number"
+ROUNDS = "rounds of more than one booster"
+POINTS = "has nodes that point outside its points"
+NODES = "nodes that point outside its trees"
+NUMBERS = "has a position outside its block of numbers"
+TARGETS = "points, targets and features that do not match"
 VECTORS = "do not fit its support vectors"
 
 #: What files with categories need: who reads one has looked at these.
@@ -303,16 +303,16 @@ FORGERIES = {
             KMeans(3, n_init=1).fit(X), cluster_centers_=np.zeros((3, 1))
         ),
         predict,
-        "centres of another width",
+        "centres that do not fit its features",
     ),
     "a word beyond the last": (
         lambda: _words(CountVectorizer(), TEXTS),
         lambda model: model.predict(TEXTS),
-        "words in columns that it does not have",
+        "words with invalid columns",
     ),
     "a key beyond the last": (
         lambda: _words(DictVectorizer(), ENTRIES),
         lambda model: model.predict(ENTRIES),
-        "words in columns that it does not have",
+        "words with invalid columns",
     ),
 }

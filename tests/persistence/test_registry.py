@@ -3,6 +3,8 @@
 import inspect
 import io
 import json
+import subprocess
+import sys
 import zipfile
 
 import numpy as np
@@ -21,16 +23,17 @@ def test_public_estimators_are_registered_and_trusted():
     for name in committee.__all__:
         kind = getattr(committee, name)
         expected = inspect.isclass(kind) and issubclass(kind, BaseEstimator)
-        assert (name in registry.types()) == expected
+        assert (name in registry.CLASSES) == expected
         assert is_trusted(f"{registry.__name__}.{name}") == expected
 
 
 def test_registered_are_classes_of_ours_that_keep_what_they_are_given():
-    for name, kind in registry.types().items():
+    for name in registry.CLASSES:
+        kind = getattr(registry, name)
         assert inspect.isclass(kind)
         assert kind.__module__.startswith("committee.")
         assert is_trusted(f"{kind.__module__}.{kind.__name__}")
-        assert getattr(registry, name) is kind
+        assert registry.public_name(kind) == f"committee.{name}"
 
 
 def test_a_moved_class_is_found_by_its_old_name(tmp_path, monkeypatch):
@@ -53,6 +56,21 @@ def test_a_file_of_skops_alone_may_hold_a_committee(tmp_path):
     model = CommitteeRegressor(generator=Bagging(3)).fit([[0.0], [1.0]], [0.0, 1.0])
     skops.io.dump(model, tmp_path / "m.skops")
     assert load(tmp_path / "m.skops").predict([[0.0]]) == model.predict([[0.0]])
+
+
+def test_a_file_imports_the_classes_that_it_names_only(tmp_path):
+    model = CommitteeRegressor(generator=Bagging(3)).fit([[0.0], [1.0]], [0.0, 1.0])
+    save(model, tmp_path / "m.skops")
+    code = (
+        "import sys; from committee.persistence import load, registry;"
+        "print([registry.is_trusted(n) for n in ('committee.cells.X', 'a.LSSVMRegressor')]);"
+        "load(sys.argv[1]);"
+        "print([n for n in ('base', 'cells', 'coupled', 'mixtures', 'networks')"
+        " if 'committee.' + n in sys.modules])"
+    )
+    arguments = [sys.executable, "-c", code, str(tmp_path / "m.skops")]
+    found = subprocess.run(arguments, capture_output=True, text=True, check=True)
+    assert found.stdout.splitlines() == ["[False, False]", "['base']"]
 
 
 def test_the_registry_holds_nothing_else():
@@ -86,7 +104,7 @@ class Mine(LinearRegression):
         "committee.committee.BaseCommittee",
         "committee.base.BaseCommittee",
         "committee.Average",
-        "committee.persistence.registry.types",
+        "committee.persistence.registry.CLASSES",
         "committee.persistence.registry.json",
         "committee.persistence.registry.WeightsDisplay",
         "committee.persistence.registry.ModelFileError",

@@ -1,7 +1,8 @@
 """The table of supported ensembles: one adapter for each kind.
 
-An adapter gives the roster of an ensemble, for `prune` and `member_predictions`, and its
-trees, for `to_onnx`. `to_sklearn` and `save` use the Round classes of boosters.
+An adapter has functions for the roster of an ensemble, used by `prune` and
+`member_predictions`, and for its trees, used by `to_onnx`. `to_sklearn` and `save` use the
+Round classes of boosters.
 """
 
 from __future__ import annotations
@@ -113,15 +114,15 @@ def roster_of(ensemble: Any) -> Roster:
             getattr(ensemble, "n_outputs_", 1) != 1 or isinstance(classes, list)
         ):
             raise ValueError(
-                f"The {kind} predicts several targets at once; prune one that was "
-                "trained on one of them."
+                f"The {kind} predicts several targets; prune one that was trained on "
+                "a single target."
             )
         roster = adapter.roster(ensemble)
         return roster if adapter.roster not in _OF_MODELS else _of_models(roster)
     if hasattr(ensemble, "refit"):
         check_is_fitted(ensemble)
         raise ValueError(
-            f"The {kind} has no best_estimator_: it was run with refit=False, or did "
+            f"The {kind} has no best_estimator_: it was fitted with refit=False, or did "
             "not finish."
         )
     came = f"an empty {kind}" if isinstance(ensemble, (list, tuple, Mapping)) else kind
@@ -158,7 +159,7 @@ def _rows_of_model(model: Any, X: Any) -> Recognised | None:
 
 
 def leaves_rows_out(ensemble: Any) -> bool:
-    """Whether an unfitted ensemble will record the rows that each member left out."""
+    """Return True if an unfitted ensemble will record the rows that each member left out."""
     if isinstance(ensemble, Pipeline):
         return leaves_rows_out(ensemble.steps[-1][1])
     if hasattr(ensemble, "_leaves_rows_out"):
@@ -177,7 +178,14 @@ def leaves_rows_out(ensemble: Any) -> bool:
 def trees_of(model: Any) -> TreeSum | None:
     """Return the trees of a fitted model; None if it does not consist of trees."""
     adapter = adapter_of(model)
-    return None if adapter is None or adapter.trees is None else adapter.trees(model)
+    if adapter is None or adapter.trees is None:
+        return None
+    if not hasattr(model, "fit"):
+        raise ValueError(
+            "ONNX needs a booster inside a classifier or regressor of its library, which "
+            f"has classes. Got a bare {type(model).__name__}."
+        )
+    return adapter.trees(model)
 
 
 def known_columns(ensemble: Any) -> dict[str, Any]:

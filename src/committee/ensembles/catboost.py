@@ -1,6 +1,6 @@
 """CatBoost: its rounds, their booster, its trees.
 
-The library is imported only where one of its models is at hand. Its models are changed
+The library is imported only in functions that get one of its models. Models are changed
 in their JSON form, which CatBoost reads and writes as a file.
 """
 
@@ -40,7 +40,7 @@ class CatBoostRound(Round):
 
     @staticmethod
     def predict_raw(model: Any, X: Any) -> Any:
-        """Return what a model predicts before its link."""
+        """Return the predictions of a model before its link."""
         return model.predict(X, prediction_type="RawFormulaVal")
 
     @staticmethod
@@ -51,17 +51,17 @@ class CatBoostRound(Round):
 
     @staticmethod
     def rebuild(rounds: Sequence[Round], w: FloatArray) -> Any:
-        """Sum the weighted models, and set what the sum starts from."""
+        """Sum the weighted models, and set the start of the sum."""
         from catboost import sum_models
 
         shared = rounds[0].shared
         models = [member.model for member in rounds]
         document = _document(sum_models(models, weights=list(shared.n_rounds * w)))
-        # The sum keeps the metadata of every model under a name of its own.
+        # The sum has the metadata of every model under a separate name.
         document["model_info"] = _metadata(_document(models[0]))
         document["scale_and_bias"] = [1, list(w.sum() * np.asarray(shared.start))]
         booster = _loaded(type(models[0]), document)
-        # To read a file is to forget the settings; the pickle protocol keeps them.
+        # A model read from a file has no settings; the pickle protocol can set them.
         state = {**booster.__getstate__(), **shared.wrapper.get_params()}
         model = type(booster)()
         model.__setstate__(state)
@@ -116,10 +116,10 @@ def catboost_trees(model: Any) -> TreeSum:
 
 
 def catboost_columns(model: Any) -> dict[str, Any]:
-    """Return the number of columns, and the names of a frame's.
+    """Return the number of columns, and the column names of a frame.
 
-    CatBoost names the columns of an array by their numbers, and does not know how many
-    there are once a model was read from a file or a pickle.
+    CatBoost names the columns of an array by their numbers. A model that was read from a
+    file or a pickle has no attribute with their number.
     """
     names = model.feature_names_
     columns: dict[str, Any] = {"n_features_in_": len(names)}
@@ -129,7 +129,7 @@ def catboost_columns(model: Any) -> dict[str, Any]:
 
 
 def _stages(model: Any, shared: Shared, X: Any) -> Iterator[FloatArray]:
-    """Send the rows down all trees at once, and look up the leaves."""
+    """Yield start + M h_m of each round, from one call that finds all leaves."""
     T = len(np.asarray(shared.start))
     values = model.get_scale_and_bias()[0] * model.get_leaf_values().reshape(-1, T)
     ends = np.cumsum(model.get_tree_leaf_counts())
@@ -140,15 +140,15 @@ def _stages(model: Any, shared: Shared, X: Any) -> Iterator[FloatArray]:
 
 def _rows_in_leaves(
     model: Any, trees: list[dict[str, Any]], X: Any
-) -> Iterator[tuple[IntArray, IntArray]]:
+) -> Iterator[tuple[IntArray, Any]]:
     """Yield the leaf of each row, and the rows that trained each leaf, by tree.
 
-    Of trees that are not symmetric nothing is told: their leaves have no order in JSON.
+    Yields nothing for trees that are not symmetric: their leaves have no order in JSON.
     """
     weights = [tree["leaf_weights"] for tree in trees if "leaf_weights" in tree]
     if len(weights) == len(trees):
         for leaf, trained in zip(model.calc_leaf_indexes(X).T, weights, strict=True):
-            yield leaf.astype(np.intp), np.rint(trained).astype(np.intp)
+            yield leaf, np.asarray(trained)
 
 
 def _document(model: Any) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def _loaded(kind: type, document: dict[str, Any]) -> Any:
 
 
 def _cut(document: dict[str, Any], trees: str, tree: Any) -> dict[str, Any]:
-    """Return the JSON of one tree, with the borders that it uses."""
+    """Return the JSON of a model of one tree, with the borders that it uses."""
     borders = sorted({(s["float_feature_index"], s["border"]) for s in _splits(tree)})
     for split in _splits(tree):
         place = split["float_feature_index"], split["border"]
@@ -220,7 +220,7 @@ def _symmetric_node(
     """Return a node of a tree that has one split for each level.
 
     Bit i of a leaf's number is [x > border] of split i. A place is the number of bits
-    that are still open, and the leaf that those above make.
+    that are not decided yet, and the leaf number of the others.
     """
     n_open, leaf = place
     if n_open == 0:

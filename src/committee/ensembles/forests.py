@@ -29,13 +29,13 @@ from committee.ensembles.trees import (
     with_values,
 )
 
-#: Entries of a mask that are found only for those who ask for out-of-bag votes: the rows
-#: that were drawn take eight bytes each.
+#: Largest mask of left-out rows that is computed without being asked for: a row that was
+#: drawn takes eight bytes.
 _MANY = 50_000_000
-#: Drawn rows of all members together that are kept.
+#: Largest number of drawn rows, of all members together, that is stored.
 _FEW = 5_000_000
 
-#: Settings that trees and forests share, and that mean the same in both.
+#: Parameters with the same meaning in trees and forests.
 _SETTINGS = (
     *("criterion", "max_depth", "min_samples_split", "min_samples_leaf"),
     *("min_weight_fraction_leaf", "max_features", "max_leaf_nodes"),
@@ -46,8 +46,7 @@ _SETTINGS = (
 class DrawnRows:
     """The rows that each member of an ensemble was trained on.
 
-    scikit-learn draws them again on every request; the samples of a small ensemble are
-    drawn once.
+    scikit-learn draws them again on every request. Those of a small ensemble are stored.
     """
 
     def __init__(self, ensemble: Any) -> None:
@@ -91,28 +90,19 @@ class DrawnRows:
 
 
 def forest_roster(forest: Any) -> Roster:
-    """Trees predict codes and were trained on arrays, whatever the labels and X."""
-    members, drawn = forest.estimators_, DrawnRows(forest)
-    return Roster(
-        list(members),
-        equal_weights(len(members)),
-        **coded_classes(forest),
-        arrays=True,
-        held_out=drawn.held_out if forest.bootstrap else None,
-        left_out=drawn.left_out if forest.bootstrap else None,
-        oob_prediction=_oob_prediction(forest),
-        recognise=partial(
-            drawn.recognise if forest.bootstrap else rows_of_trees, members
-        ),
-        no_oob_reason=(
-            "Its trees have seen all rows (bootstrap=False). Give rows that it was "
-            "not trained on, without oob, or train with bootstrap=True."
-        ),
+    """Return the trees; they predict class codes and were trained on arrays."""
+    members, drawn = list(forest.estimators_), DrawnRows(forest)
+    return _roster_of_samples(
+        drawn,
+        members,
+        forest.bootstrap,
+        "Its trees were trained on all rows (bootstrap=False). Give rows that it was not "
+        "trained on, without oob, or train with bootstrap=True.",
     )
 
 
 def bagging_roster(bagging: Any) -> Roster:
-    """Members predict codes, each from its own columns."""
+    """Return the members, which predict class codes, each from its own columns."""
     everything, drawn = np.arange(bagging.n_features_in_), DrawnRows(bagging)
     members = [
         member if np.array_equal(columns, everything) else OnColumns(member, columns)
@@ -120,28 +110,42 @@ def bagging_roster(bagging: Any) -> Roster:
             bagging.estimators_, bagging.estimators_features_, strict=True
         )
     ]
-    leaves_rows_out = bagging.bootstrap or len(set(drawn.samples()[0])) < getattr(
-        bagging, "_n_samples", np.inf
+    return _roster_of_samples(
+        drawn,
+        members,
+        bagging.bootstrap
+        or len(set(drawn.samples()[0])) < getattr(bagging, "_n_samples", np.inf),
+        "Its members were trained on all rows (bootstrap=False, max_samples=1.0). Give "
+        "rows that it was not trained on, without oob, or train with bootstrap=True.",
     )
+
+
+def _roster_of_samples(
+    drawn: DrawnRows, members: list[Any], leaves_rows_out: bool, no_oob_reason: str
+) -> Roster:
+    """Return the roster of members that were trained on samples of the rows."""
+    ensemble = drawn.ensemble
+    oob = "oob_prediction_" if is_regressor(ensemble) else "oob_decision_function_"
     return Roster(
         members,
         equal_weights(len(members)),
-        **coded_classes(bagging),
+        **coded_classes(ensemble),
         arrays=True,
         held_out=drawn.held_out if leaves_rows_out else None,
         left_out=drawn.left_out if leaves_rows_out else None,
-        oob_prediction=_oob_prediction(bagging),
-        recognise=partial(drawn.recognise, members),
-        no_oob_reason=(
-            "Its members have seen all rows (bootstrap=False, max_samples=1.0). Give "
-            "rows that it was not trained on, without oob, or train with "
-            "bootstrap=True."
+        oob_prediction=getattr(ensemble, oob, None),
+        recognise=partial(
+            drawn.recognise if leaves_rows_out else rows_of_trees, members
         ),
+        no_oob_reason=no_oob_reason,
     )
 
 
 def adaboost_roster(boosted: Any) -> Roster:
-    """Members predict labels; classifiers vote by weight, regressors by a median."""
+    """Return the members, which predict labels.
+
+    Classifiers have weights. Regressors have none: their prediction is a median.
+    """
     members, classes = list(boosted.estimators_), getattr(boosted, "classes_", None)
     own = np.asarray(boosted.estimator_weights_[: len(members)], dtype=np.float64)
     return Roster(
@@ -167,12 +171,6 @@ def coded_classes(ensemble: Any) -> dict[str, Any]:
     return {"classes": classes, "member_classes": np.arange(len(classes))}
 
 
-def _oob_prediction(ensemble: Any) -> Any:
-    """Return the out-of-bag predictions of an ensemble that was fitted with them."""
-    name = "oob_prediction_" if is_regressor(ensemble) else "oob_decision_function_"
-    return getattr(ensemble, name, None)
-
-
 def forest_trees(model: Any) -> TreeSum:
     """Return a tree, or the mean of a forest, as tables of nodes."""
     trees = getattr(model, "estimators_", [model])
@@ -194,7 +192,7 @@ def tree_table(tree: Any, scale: float, target: int = 0) -> TreeTable:
 
 
 def is_tree(member: Member) -> bool:
-    """Whether the member is a tree, on all of the columns or on some."""
+    """Return True if the member is a tree, on all of the columns or on some."""
     return isinstance(bare_tree(member), BaseDecisionTree)
 
 
@@ -205,7 +203,7 @@ def regression_forest(
 
         v_m <- k w_m v_m,   as a forest divides by its k trees
 
-    Trees may look at some of the columns only.
+    Trees may be on some of the columns.
     """
     k = len(members)
     trees = [
@@ -229,14 +227,15 @@ def classification_forest(
 
         v_m <- a_m p_m + (1 - a_m) e_0,    a_m = k w_m / sum w
 
-    p_m is a node's class probabilities, or its one vote. As the a_m have mean one,
-    the terms in e_0, the first class, cancel in the forest's mean. They are there
-    because many tools (SHAP, treelite, skl2onnx) scale the leaves of a classifier
-    to sum one, which would undo weights that are merely multiplied in; to e_0 and no
-    other, because onnxruntime wants the other class of two not to be negative.
+    p_m is a node's class probabilities, or its one vote. The a_m have mean one, so the
+    terms in e_0, the first class, cancel in the forest's mean. They keep the sum of each
+    leaf at one: many tools (SHAP, treelite, skl2onnx) scale the leaves of a classifier
+    to that sum, which would undo weights that only multiply the leaves. The first class
+    gets the terms because onnxruntime needs the second of two classes not to be
+    negative.
 
-    Trees may look at some of the columns only, and know some of the classes only. The
-    weights (k,) are not negative.
+    Trees may be on some of the columns and have some of the classes. The weights (k,) are
+    not negative.
     """
     K = len(classes)
     w = np.asarray(weights, dtype=np.float64)
@@ -256,7 +255,7 @@ def classification_forest(
 
 
 def _forest(kind: type, trees: list[Any]) -> Any:
-    """Return a fitted forest of these trees, set up as they are."""
+    """Return a fitted forest of these trees, with the parameters of the first."""
     params = trees[0].get_params(deep=False)
     forest = kind(len(trees), **{name: params[name] for name in _SETTINGS})
     forest.estimators_ = trees

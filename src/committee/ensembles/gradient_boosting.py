@@ -36,7 +36,7 @@ _LOSSES = Losses(
 
 
 def raw_predictions(model: Any, X: Any) -> FloatArray:
-    """Return what a booster of scikit-learn predicts before its link, (N, T)."""
+    """Return the predictions (N, T) of a booster of scikit-learn before its link."""
     raw: FloatArray = getattr(model, "decision_function", model.predict)(X)
     return raw.reshape(len(raw), -1)
 
@@ -59,7 +59,7 @@ class GradientRound(Round):
 
     @staticmethod
     def rebuild(rounds: Sequence[Round], w: FloatArray) -> Any:
-        """Scale copies of the trees; `init_` and the learning rate stay."""
+        """Scale copies of the trees, with the same `init_` and learning rate."""
         first, shared = rounds[0].model, rounds[0].shared
         surplus = w.sum() - 1.0
         if shared.start is None and abs(surplus) > 1e-12:
@@ -69,7 +69,7 @@ class GradientRound(Round):
                 "instead."
             )
         trees = np.vstack([member.model.estimators_ for member in rounds])
-        # What the weights add to the start goes into the leaves of the first round.
+        # The change of the start goes into the leaves of the first round.
         shift = np.zeros(trees.shape)
         if shared.start is not None:
             shift[0] = surplus * shared.start / first.learning_rate
@@ -139,14 +139,14 @@ def _cut(model: Any, m: int) -> Any:
 
 
 def _start(model: Any, X: Any) -> FloatArray:
-    """Return start(x), of shape (N, T): a model that learned nothing from its trees."""
+    """Return start(x), of shape (N, T), by a copy with learning rate zero."""
     unlearned = _cut(model, 0)
     unlearned.learning_rate = 0.0
     return raw_predictions(unlearned, X)
 
 
 def _constant_start(model: Any) -> FloatArray | None:
-    """Return the start that is the same for all x, of shape (T,), if it is."""
+    """Return the start (T,) if it is the same for all x, otherwise None."""
     if not isinstance(model.init_, (str, DummyClassifier, DummyRegressor)):
         return None
     nameless = copy.copy(model)
@@ -171,7 +171,7 @@ _HIST_LOSSES = Losses(
 
 
 class HistGradientRound(Round):
-    """A round of HistGradientBoosting*, cut down to start at zero."""
+    """A round of HistGradientBoosting*; the start of `model` is zero."""
 
     predict_raw = staticmethod(raw_predictions)
 
@@ -184,7 +184,7 @@ class HistGradientRound(Round):
 
     @staticmethod
     def rebuild(rounds: Sequence[Round], w: FloatArray) -> Any:
-        """Scale copies of the predictors; the start is a number that can be set."""
+        """Scale copies of the predictors, and set the start."""
         shared = rounds[0].shared
         scaled = [
             [
@@ -212,14 +212,14 @@ def hist_roster(model: Any) -> Roster:
     return rounds_roster(
         members,
         partial(staged, model, start, M),
-        partial(rows_of_leaves, partial(_leaves, model)),
+        partial(rows_of_leaves, partial(_rows_in_leaves, model)),
     )
 
 
-def _leaves(model: Any, X: Any) -> Iterator[tuple[IntArray, IntArray]]:
+def _rows_in_leaves(model: Any, X: Any) -> Iterator[tuple[IntArray, Any]]:
     """Yield the leaf of each row, and the rows that trained each leaf, by predictor.
 
-    Leaves are known by their values, since a predictor returns nothing else.
+    Leaves are identified by their values, because a predictor returns nothing else.
     """
     rounds, start = histogram_rounds(model)
     for one in rounds:
@@ -229,7 +229,7 @@ def _leaves(model: Any, X: Any) -> Iterator[tuple[IntArray, IntArray]]:
         for predictor, value in zip(one, values.T, strict=True):
             leaves = predictor.nodes[predictor.nodes["is_leaf"].astype(bool)]
             known, at = np.unique(leaves["value"], return_inverse=True)
-            trained = np.bincount(at, leaves["count"]).astype(np.intp)
+            trained = np.bincount(at, leaves["count"])
             yield np.searchsorted(known, value).clip(max=len(known) - 1), trained
 
 

@@ -1,6 +1,6 @@
 """LightGBM: its rounds, their booster, its trees.
 
-The library is imported only where one of its models is at hand.
+The library is imported only in functions that get one of its models.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from committee.ensembles.trees import (
     TreeSum,
     make_sum,
     nested_table,
-    refuse_bare,
     refuse_categories,
 )
 
@@ -38,7 +37,7 @@ class LightGBMRound(Round):
 
     @staticmethod
     def predict_raw(model: Any, X: Any) -> Any:
-        """Return what a model predicts before its link."""
+        """Return the predictions of a model before its link."""
         return model.predict(X, raw_score=True)
 
     @staticmethod
@@ -76,7 +75,7 @@ def lightgbm_roster(model: Any) -> Roster:
     M = booster.current_iteration()
     if booster.best_iteration > 0:
         M = min(M, booster.best_iteration)
-    # LightGBM adds the start of boosting to the first trees: their mean, as a rule.
+    # LightGBM adds the start to the first trees, whose means are usually the start.
     start = np.array([_mean_leaf(tree) for tree in _trees(text)])
     shared = Shared(M, start, classes, slope, _wrapper(model))
     members = [LightGBMRound(_cut(booster, m, start), shared) for m in range(M)]
@@ -89,8 +88,6 @@ def lightgbm_roster(model: Any) -> Roster:
 
 def lightgbm_trees(model: Any) -> TreeSum:
     """Return the trees of an LGBMClassifier or LGBMRegressor as tables of nodes."""
-    if not hasattr(model, "booster_"):
-        raise refuse_bare(model, "LGBM")
     dump = model.booster_.dump_model()
     objective, *options = dump.get("objective", "a function").split()
     plain = not dump["average_output"] and "sqrt" not in options
@@ -104,9 +101,10 @@ def lightgbm_trees(model: Any) -> TreeSum:
 
 
 def _link(model: Any, text: str) -> tuple[Any, float]:
-    """Return the classes and the slope, or refuse the model.
+    """Return the classes, None for regression, and the slope of the log odds.
 
-    The text of a model has the names that parameters have after all aliases.
+    Raises ValueError for sums of anything but trees. The text of a model has the names
+    of parameters with all aliases resolved.
     """
     boosting = _line(text, "[boosting: ").rstrip("]") or "gbdt"
     if boosting != "gbdt":
@@ -115,12 +113,9 @@ def _link(model: Any, text: str) -> tuple[Any, float]:
         raise refusal(model, "linear_tree", True, "their leaves are not numbers")
     objective = _line(text, "objective=")
     name, *options = objective.split() or ["a function"]
-    classes = _LOSSES.classes(model, objective if "sqrt" in options else name)
-    if classes is None:
-        return None, 1.0
-    if not hasattr(model, "booster_"):
-        classes = np.arange(max(2, int(_line(text, "num_class="))))
-    return classes, _sigmoid_slope(options)
+    loss = objective if "sqrt" in options else name
+    n_classes = int(_line(text, "num_class="))
+    return _LOSSES.classes(model, loss, n_classes), _sigmoid_slope(options)
 
 
 def _sigmoid_slope(options: list[str]) -> float:
@@ -135,7 +130,7 @@ def _line(text: str, key: str) -> str:
 
 
 def _trees(text: str) -> list[str]:
-    """Return the texts of the trees of a model, without their first lines."""
+    """Return the text of each tree of a model, without its first line."""
     body = text[text.index("\nTree=") : text.index("end of trees")]
     return re.split(r"^Tree=\d+\n", body, flags=re.MULTILINE)[1:]
 
@@ -143,7 +138,7 @@ def _trees(text: str) -> list[str]:
 def _with_trees(text: str, trees: list[str]) -> str:
     """Return the text of a model with other trees.
 
-    Without the line of their sizes they are read one after the other.
+    The line `tree_sizes` is left out, so that LightGBM reads one tree after the other.
     """
     head, _, rest = text.partition("tree_sizes=")
     numbered = "".join(f"Tree={i}\n{tree}" for i, tree in enumerate(trees))
@@ -179,12 +174,12 @@ def _cut(booster: Any, m: int, start: FloatArray) -> Any:
     if m == 0:
         text = _with_trees(text, _changed(text, 1.0, -start))
     one = Booster(model_str=text)
-    one.params = {}  # what training was like: not needed, larger than a small tree
+    one.params = {}  # parameters of training: not needed, larger than a small tree
     return one
 
 
 def _wrapper(model: Any) -> Any:
-    """Return the estimator without its booster, None for a bare booster."""
+    """Return a copy of the estimator without its booster; None for a bare booster."""
     if not hasattr(model, "booster_"):
         return None
     wrapper = copy.copy(model)
@@ -194,7 +189,7 @@ def _wrapper(model: Any) -> Any:
 
 
 def _stages(booster: Any, shared: Shared, X: Any) -> Iterator[FloatArray]:
-    """Send the rows down all trees at once, and look up the leaves."""
+    """Yield start + M h_m of each round, from one call that finds all leaves."""
     M, start = shared.n_rounds, np.asarray(shared.start)
     values = [_leaves(t) for t in _trees(booster.model_to_string(num_iteration=M))]
     reached = booster.predict(X, pred_leaf=True, num_iteration=M)
@@ -206,16 +201,16 @@ def _stages(booster: Any, shared: Shared, X: Any) -> Iterator[FloatArray]:
         yield shared.raw(h - start if m == 0 else h)
 
 
-def _rows_in_leaves(booster: Any, X: Any) -> Iterator[tuple[IntArray, IntArray]]:
+def _rows_in_leaves(booster: Any, X: Any) -> Iterator[tuple[IntArray, Any]]:
     """Yield the leaf of each row, and the rows that trained each leaf, by tree."""
     trees = _trees(booster.model_to_string())
     reached = booster.predict(X, pred_leaf=True).reshape(-1, len(trees))
     for tree, leaf in zip(trees, reached.T, strict=True):
-        yield leaf.astype(np.intp), _leaves(tree, "leaf_count").astype(np.intp)
+        yield leaf, _leaves(tree, "leaf_count")
 
 
 def _node(model: Any, node: dict[str, Any]) -> Node:
-    """Return a node of LightGBM's dump, or refuse what ONNX does not have."""
+    """Return a node of LightGBM's dump; raise ValueError if ONNX has no such node."""
     if "leaf_coeff" in node:
         raise ValueError("ONNX has no linear trees. Train with linear_tree=False.")
     if "leaf_value" in node:
@@ -226,7 +221,7 @@ def _node(model: Any, node: dict[str, Any]) -> Node:
         raise ValueError(
             "ONNX has no zeros that count as missing. Train with zero_as_missing=False."
         )
-    # Where no row was missing in training, LightGBM takes NaN for zero.
+    # If no value was missing in training, LightGBM reads NaN as zero.
     seen_missing = node["missing_type"] == "NaN"
     return Node(
         children=(node["left_child"], node["right_child"]),

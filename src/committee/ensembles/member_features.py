@@ -1,4 +1,4 @@
-"""Members that use some of the columns, or all of them rotated."""
+"""Members on some of the columns, or on all columns rotated."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from committee._typing import FloatArray, IntArray, Member, RandomState
 from committee._validation import safe_indexing
 
-#: Share of the rows of a group that its principal directions are taken from.
+#: Share of the rows from which the principal directions of a group are computed.
 _SHARE = 0.75
 
 
@@ -51,11 +51,11 @@ class OnFeatures(MetaEstimatorMixin, BaseEstimator):
         return self.estimator.classes_
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Hold a fitted estimator from the start."""
+        """Return True: the estimator is fitted."""
         return True
 
     def __sklearn_tags__(self) -> Any:
-        """Be what the estimator is."""
+        """Return the tags of the estimator."""
         return self.estimator.__sklearn_tags__()
 
 
@@ -76,15 +76,15 @@ class OnColumns(OnFeatures):
 
 
 def bare_tree(member: Member) -> Any:
-    """Return the tree, or other member, inside `OnColumns`."""
+    """Return the estimator inside an OnColumns, or the member itself."""
     return member.estimator if isinstance(member, OnColumns) else member
 
 
 class Rotated(OnFeatures):
-    """An estimator on X R, with R a rotation of its own.
+    """An estimator that is trained on X R, with a random rotation R.
 
     The columns are split at random into groups of `group_size`. The block of R for a group
-    is the orthogonal matrix of its principal directions, all of them, on a bootstrap
+    is the orthogonal matrix of all its principal directions, computed from a bootstrap
     sample of three quarters of the rows of some classes.
 
     Parameters
@@ -112,7 +112,7 @@ class Rotated(OnFeatures):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, **fit_params: Any) -> Self:
-        """Find the rotation and train the estimator behind it."""
+        """Draw the rotation and train the estimator on the rotated rows."""
         random = check_random_state(self.random_state)
         A = check_array(X)
         codes = np.unique(y, return_inverse=True)[1] if self._of_classes else None
@@ -147,7 +147,7 @@ def _directions(
 
 
 def _block_rotation(groups: list[IntArray], blocks: list[FloatArray]) -> csr_array:
-    """Return R, whose block of each group of columns is given."""
+    """Return R (p, p), given the columns of each group and its block."""
     row = np.concatenate([np.repeat(g, len(g)) for g in groups])
     column = np.concatenate([np.tile(g, len(g)) for g in groups])
     values = np.concatenate([block.ravel() for block in blocks])

@@ -26,7 +26,7 @@ Stages = Callable[[Any], Iterator[FloatArray]]
 
 @dataclass(frozen=True)
 class Shared:
-    """Facts that are the same for all rounds of one booster."""
+    """Parameters that are the same for all rounds of one booster."""
 
     #: M, the number of rounds that the booster uses.
     n_rounds: int
@@ -44,10 +44,8 @@ class Shared:
     @property
     def layout(self) -> tuple[Any, ...]:
         """M, start and classes, for comparison."""
-        lists = (
-            None if a is None else np.asarray(a) for a in (self.start, self.classes)
-        )
-        return (self.n_rounds, *(a if a is None else a.tolist() for a in lists))
+        lists = (np.asarray(a).tolist() for a in (self.start, self.classes))
+        return (self.n_rounds, *lists)
 
     def raw(self, h: Any) -> FloatArray:
         """Return start + M h, (N, T), for a constant start."""
@@ -132,7 +130,7 @@ class Round(ABC, BaseEstimator):
         return True
 
     def __sklearn_tags__(self) -> Any:
-        """Have the estimator type of the booster; allow any X that it takes."""
+        """Return the estimator type of the booster; NaN and sparse X are allowed."""
         tags = super().__sklearn_tags__()
         regression = self.shared.classes is None
         tags.estimator_type = "regressor" if regression else "classifier"
@@ -160,9 +158,9 @@ def rounds_roster(members: list[Any], stages: Stages, recognise: Recognise) -> R
 
 
 def are_alike(rounds: Sequence[Round]) -> bool:
-    """Whether all rounds have the layout of the first, so that one booster can hold them.
+    """Return True if all rounds have the layout of the first: one booster can hold them.
 
-    Rounds of one booster do; a file could combine rounds of several.
+    This holds for rounds of one booster. A file could combine rounds of several.
     """
     parts = [(type(one), one.layout(one.model), one.shared.layout) for one in rounds]
     return all(part == parts[0] for part in parts[1:])
@@ -222,7 +220,7 @@ def rebuilt(members: Sequence[Member], weights: FloatArray) -> Rebuilt | None:
 
 @dataclass(frozen=True)
 class Losses:
-    """Losses of a library for which the meaning of the sum of rounds is known."""
+    """Losses of a library, by what the sum of rounds is."""
 
     #: Name of the library's option for the loss.
     option: str
@@ -230,20 +228,21 @@ class Losses:
     regression: AbstractSet[str]
     #: Losses whose rounds add up to log odds.
     classification: AbstractSet[str]
-    #: Losses whose rounds add up to the prediction, but cannot be weighed anew.
+    #: Losses whose rounds add up to the prediction, but cannot be weighed again.
     unweighable: AbstractSet[str] = frozenset({"quantile"})
 
-    def classes(self, model: Any, loss: str) -> Any:
+    def classes(self, model: Any, loss: str, n_classes: int = 0) -> Any:
         """Return the classes, or None for regression.
 
-        Raise ValueError for a loss whose rounds cannot be weighed. The classes of a
-        library's own Booster, which has no task, are `()`.
+        A library's own Booster has no labels: its classes are the codes of `n_classes`,
+        which may be 0 or 1 for two classes. Raise ValueError for a loss whose rounds
+        cannot be weighed.
         """
         bare = not hasattr(model, "fit")
         if loss in self.regression and (bare or is_regressor(model)):
             return None
         if loss in self.classification and (bare or is_classifier(model)):
-            return () if bare else model.classes_
+            return np.arange(max(2, n_classes)) if bare else model.classes_
         reason = "they add up to its predictions neither directly nor as log odds"
         if "quantile" in loss.lower():
             reason = "weights for the mean would not keep the quantile"

@@ -1,9 +1,9 @@
 """Recognise the rows that an ensemble was trained on.
 
-A tree records how many of its training rows came to each of its leaves, so rows that
-come to the leaves in just these numbers are its training rows: others would hardly do
-that. Our own committees keep a digest of some of their rows. Neither looks at y, and
-neither depends on weights of rows or classes.
+A tree records the number of its training rows in each leaf. Rows that reach the leaves in
+exactly these numbers are its training rows, because other rows are very unlikely to. Our
+own committees store a digest of some of their rows. Neither uses y, and neither depends
+on weights of rows or classes.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ Recognised = Literal["same", "another order", "others"]
 #: Given X prepared for the members; returns None if it cannot be decided.
 Recognise = Callable[[Any], Recognised | None]
 #: Given X, yields for each tree the leaf of each row, (N,), and the number of training
-#: rows in each leaf.
-Leaves = Callable[[Any], Iterator[tuple[IntArray, IntArray]]]
+#: rows in each leaf, which may miss a whole number by rounding.
+Leaves = Callable[[Any], Iterator[tuple[IntArray, Any]]]
 
-#: Probability with which other rows are taken for training rows, at most.
+#: Largest probability with which other rows are taken for training rows.
 IMPROBABLE = 1e-9
 #: Maximum number of trees that are compared; tiny trees give little evidence each.
 _TREES = 100
@@ -82,7 +82,7 @@ def rows_of_trees(
             return "same"
         if min(evidence.values()) == np.inf:
             return None if _was_weighted(tree, sample) else "others"
-    # No tree contradicts it; but is that more than chance?
+    # No tree excludes training rows, but that may be chance.
     contained = evidence["another order"] < np.log(IMPROBABLE)
     return "another order" if contained else None
 
@@ -94,8 +94,9 @@ def rows_of_leaves(leaves: Leaves, X: Any) -> Recognised | None:
     trees that were trained on samples of the rows.
     """
     log_p = 0.0
-    for leaf, trained in islice(leaves(X), _ROUNDS):
-        here = np.bincount(leaf, minlength=len(trained))
+    for leaf, shares in islice(leaves(X), _ROUNDS):
+        trained = np.rint(shares).astype(np.intp)
+        here = np.bincount(leaf.astype(np.intp), minlength=len(trained))
         if not np.array_equal(here, trained):
             return None
         log_p += log_p_of(trained[trained > 0])
@@ -167,7 +168,7 @@ def log_p_of(counts: IntArray) -> float:
 
 
 def _was_weighted(tree: Member, sample: IntArray | None) -> bool:
-    """Whether the tree may have been trained with row weights, some of them zero."""
+    """Return True if the tree may have been trained with row weights, some of them zero."""
     nodes = bare_tree(tree).tree_
     drawn = nodes.n_node_samples[0] if sample is None else len(sample)
     return not np.isclose(nodes.weighted_n_node_samples[0], drawn)

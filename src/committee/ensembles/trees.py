@@ -56,11 +56,11 @@ class TreeSum(BaseEstimator):
 
 
 class TreeSumClassifier(ClassifierMixin, TreeSum):
-    """A sum of trees with labels and probabilities."""
+    """A sum of trees for classes."""
 
 
 class TreeSumRegressor(RegressorMixin, TreeSum):
-    """A sum of trees with one number."""
+    """A sum of trees for one number."""
 
 
 def make_sum(
@@ -71,7 +71,7 @@ def make_sum(
     slope: float | None = None,
     n_features: int | None = None,
 ) -> TreeSum:
-    """Return the sum of these trees; `slope` turns sums into log odds, if given."""
+    """Return the sum of these trees; default of `slope`, which makes log odds: no link."""
     n = int(model.n_features_in_ if n_features is None else n_features)
     base = np.asarray(base, dtype=np.float64)
     if not is_classifier(model):
@@ -129,16 +129,8 @@ def rounded_down(threshold: Any) -> FloatArray:
     return down
 
 
-def refuse_bare(booster: Any, prefix: str) -> ValueError:
-    """Return the error for a library's own Booster, which has no labels."""
-    return ValueError(
-        f"ONNX needs a booster inside an {prefix}Classifier or {prefix}Regressor, which "
-        f"has classes. Got a bare {type(booster).__name__}."
-    )
-
-
 def refuse_categories(model: Any) -> ValueError:
-    """Return the error for splits on categories, which tables do not have."""
+    """Return the error for splits on categories, which a table cannot hold."""
     return ValueError(
         f"ONNX has no splits on categories. Got a {type(model).__name__} with "
         "categorical features; encode them in a pipeline instead."

@@ -28,7 +28,7 @@ _ALL_ROWS = (
 
 
 def voting_roster(voting: Any) -> Roster:
-    """Members predict codes, by probabilities or by votes."""
+    """Return the members, which predict probabilities of class codes, or codes."""
     members = list(voting.estimators_)
     weights = equal_weights(len(members))
     if voting.weights is not None:
@@ -46,7 +46,7 @@ def voting_roster(voting: Any) -> Roster:
 
 
 def stacking_roster(stacking: Any) -> Roster:
-    """Return the first layer; estimators that came fitted may predict labels."""
+    """Return the first layer; estimators that were fitted before may predict labels."""
     members = list(stacking.estimators_)
     how = coded_classes(stacking)
     if stacking.cv == "prefit" and how:
@@ -56,12 +56,12 @@ def stacking_roster(stacking: Any) -> Roster:
 
 
 def _names_within(ensemble: Any) -> list[str]:
-    """Return the names of those that were not dropped."""
+    """Return the names of the estimators that were not dropped."""
     return [name for name, e in ensemble.estimators if not isinstance(e, str)]
 
 
 def list_roster(members: list[Any], names: list[str] | None = None) -> Roster:
-    """Return fitted estimators of one task as equals that predict labels."""
+    """Return fitted estimators of one task, which predict labels, with equal weights."""
     for member in members:
         if not hasattr(member, "__sklearn_tags__"):
             raise TypeError(
@@ -71,7 +71,7 @@ def list_roster(members: list[Any], names: list[str] | None = None) -> Roster:
     classify = is_classifier(members[0])
     if any(is_classifier(member) != classify for member in members):
         raise ValueError(
-            "An ensemble is made of classifiers or of regressors. Got both kinds."
+            "A list must hold classifiers only or regressors only. Got both."
         )
     for member in members:
         check_is_fitted(member, "classes_" if classify else None)
@@ -83,7 +83,7 @@ def list_roster(members: list[Any], names: list[str] | None = None) -> Roster:
         classes,
         no_oob_reason=(
             "A list does not record which rows each member was trained on. Give rows "
-            "that none of them has seen, without oob."
+            "that none of them was trained on, without oob."
         ),
         names=names,
     )
@@ -98,11 +98,11 @@ def voting_regressor(
 ) -> Any:
     """Return scikit-learn's regressor with sum_m w_m f_m.
 
-    Where the weights sum to one this is their mean; otherwise a linear second layer
-    on top of the members, with the weights for coefficients.
+    If the weights sum to one it is a VotingRegressor; otherwise a StackingRegressor whose
+    second layer is linear, with the weights as coefficients.
     """
     w = np.asarray(weights, dtype=np.float64)
-    # np.average divides by the sum of the weights: harmless only if it is one.
+    # np.average divides by the sum of the weights, so this sum must be one.
     if abs(w.sum() - 1) < 1e-14 * len(w):
         return _holding(VotingRegressor(_named(members, names), weights=w))
     layer = LinearRegression(fit_intercept=False)
@@ -124,9 +124,8 @@ def voting_classifier(
 ) -> VotingClassifier:
     """Return scikit-learn's classifier with sum_m w_m p_m / sum w.
 
-    Members without probabilities vote: then scikit-learn's model has no
-    `predict_proba` either, and gives the committee's labels only. The weights (k,) are
-    not negative.
+    If no member has probabilities, members vote, and scikit-learn's model has the
+    committee's labels but no `predict_proba`. The weights (k,) are not negative.
     """
     probable = any(hasattr(member, "predict_proba") for member in members)
     if output == "hard" or not probable:
@@ -138,7 +137,9 @@ def voting_classifier(
             )
         voting = "hard"
     else:
-        _check_probabilities(members, member_classes)
+        check_probabilities(
+            members, member_classes, "A vote by probabilities in scikit-learn"
+        )
         voting = "soft"
     model = VotingClassifier(
         _named(members, names),
@@ -164,25 +165,29 @@ def picked_columns(columns: IntArray, n_features: int) -> ColumnTransformer:
     return picked.fit(np.zeros((1, n_features)))
 
 
-def _check_probabilities(members: Sequence[Member], member_classes: Any) -> None:
-    """Refuse what scikit-learn cannot average: no probabilities, other classes."""
+def check_probabilities(
+    members: Sequence[Member], member_classes: Any, what: str
+) -> None:
+    """Raise ValueError unless all members return probabilities of all classes.
+
+    `what` begins the message: it names the model that needs them.
+    """
     for member in members:
         kind = type(member).__name__
         if not hasattr(member, "predict_proba"):
             raise ValueError(
-                "scikit-learn's VotingClassifier needs predict_proba of all members or "
-                f"of none. Got a {kind} without it among others; use committee.save "
-                "instead."
+                f"{what} needs members with predict_proba. Got a {kind} without it; use "
+                "committee.save instead."
             )
         if not np.array_equal(member.classes_, member_classes):
             raise ValueError(
-                "scikit-learn's VotingClassifier needs members that know all of the "
-                f"{len(member_classes)} classes. Got a {kind} that knows "
+                f"{what} needs members that were trained on all of the "
+                f"{len(member_classes)} classes. Got a {kind} with "
                 f"{len(member.classes_)}; use committee.save instead."
             )
 
 
-#: Parameters of voting and stacking, which no member may be called.
+#: Parameters of voting and stacking: members cannot have these names.
 _TAKEN = frozenset(
     name
     for kind in (VotingClassifier, VotingRegressor, StackingRegressor)
@@ -193,14 +198,14 @@ _TAKEN = frozenset(
 def _named(
     members: Sequence[Member], names: list[str] | None
 ) -> list[tuple[str, Member]]:
-    """Return the members with their names, or with some that scikit-learn allows."""
+    """Return members with their names, or numbered if scikit-learn forbids a name."""
     if names is None or any(name in _TAKEN or "__" in name for name in names):
         names = [f"member{m}" for m in range(len(members))]
     return list(zip(names, members, strict=True))
 
 
 def _holding(model: Any) -> Any:
-    """Return the model as if it had fitted the members itself."""
+    """Return the model with the attributes of one that has fitted its members."""
     model.estimators_ = [member for _, member in model.estimators]
     model.named_estimators_ = Bunch(**dict(model.estimators))
     return model

@@ -1,6 +1,6 @@
 """XGBoost: its rounds, their booster, its trees.
 
-The library is imported only where one of its models is at hand.
+The library is imported only in functions that get one of its models.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from committee.ensembles.trees import (
     TreeSum,
     TreeTable,
     make_sum,
-    refuse_bare,
     refuse_categories,
 )
 
@@ -39,7 +38,7 @@ class XGBoostRound(Round):
 
     @staticmethod
     def predict_raw(model: Any, X: Any) -> Any:
-        """Return what a model predicts before its link."""
+        """Return the predictions of a model before its link."""
         rows = X if hasattr(model, "get_booster") else _matrix(model, X)
         return model.predict(rows, output_margin=True)
 
@@ -91,7 +90,7 @@ def xgboost_roster(model: Any) -> Roster:
     """Return slices of one round."""
     wrapped = hasattr(model, "get_booster")
     booster = model.get_booster() if wrapped else model
-    classes = _classes(model, json.loads(booster.save_config())["learner"], wrapped)
+    classes = _classes(model, json.loads(booster.save_config())["learner"])
     M = booster.num_boosted_rounds()
     if wrapped and booster.attr("best_iteration") is not None:
         M = min(M, model.best_iteration + 1)
@@ -109,8 +108,6 @@ def xgboost_roster(model: Any) -> Roster:
 
 def xgboost_trees(model: Any) -> TreeSum:
     """Return the trees of an XGBClassifier or XGBRegressor as tables of nodes."""
-    if not hasattr(model, "get_booster"):
-        raise refuse_bare(model, "XGB")
     booster = model.get_booster()
     if booster.attr("best_iteration") is not None:
         booster = booster[: model.best_iteration + 1]
@@ -125,8 +122,8 @@ def xgboost_trees(model: Any) -> TreeSum:
     return make_sum(model, tables, _start(booster), slope=1.0)
 
 
-def _classes(model: Any, learner: dict[str, Any], wrapped: bool) -> Any:
-    """Return the classes, or refuse the model."""
+def _classes(model: Any, learner: dict[str, Any]) -> Any:
+    """Return the classes, None for regression; raise for other sums than of trees."""
     kind = learner["gradient_booster"]["name"]
     if kind != "gbtree":
         raise refusal(model, "booster", kind, "they are not plain sums of trees")
@@ -134,16 +131,14 @@ def _classes(model: Any, learner: dict[str, Any], wrapped: bool) -> Any:
     strategy = learner["learner_train_param"].get("multi_strategy")
     if int(sizes.get("num_target", 1)) > 1 or strategy == "multi_output_tree":
         raise refusal(model, "multi_strategy", strategy, "they have several outputs")
-    classes = _LOSSES.classes(model, learner["objective"]["name"])
-    if classes is None or wrapped:
-        return classes
-    return np.arange(max(2, int(sizes["num_class"])))
+    loss = learner["objective"]["name"]
+    return _LOSSES.classes(model, loss, int(sizes["num_class"]))
 
 
 def _slices(booster: Any, M: int) -> Iterator[Any]:
-    """Yield boosters of one round, which know the same categories.
+    """Yield boosters of one round, with the categories of the whole booster.
 
-    Slices forget the names of categories, and would take those of a frame for codes.
+    A slice has no names of categories, and would read those of a frame as codes.
     """
     from xgboost import Booster
 
@@ -172,7 +167,7 @@ def _trees_of(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _as_bytes(document: dict[str, Any]) -> bytearray:
-    """Return JSON as XGBoost loads it."""
+    """Return JSON in the type that XGBoost loads."""
     return bytearray(json.dumps(document).encode())
 
 
@@ -190,7 +185,7 @@ def _matrix(booster: Any, X: Any, missing: float = np.nan) -> Any:
 
 
 def _start(booster: Any) -> FloatArray:
-    """Return what the base score adds to the margin, of shape (T,)."""
+    """Return the part of the margin that comes from the base score, of shape (T,)."""
     row = np.zeros((1, booster.num_features()), dtype=np.float32)
     margin = partial(booster[0:1].inplace_predict, row, predict_type="margin")
     whole = margin()
@@ -213,11 +208,11 @@ def _stages(booster: Any, shared: Shared, X: Any) -> Iterator[FloatArray]:
 
 def _rows_in_leaves(
     booster: Any, shared: Shared, X: Any
-) -> Iterator[tuple[IntArray, IntArray]]:
+) -> Iterator[tuple[IntArray, Any]]:
     """Yield the leaf of each row, and the rows that trained each leaf, by tree.
 
-    XGBoost records sums of second derivatives instead of rows. In the first round these
-    are the same for all rows, as a rule: their shares are those of the rows.
+    XGBoost records sums of second derivatives instead of rows. In the first round each
+    row usually has the same one, so that a leaf's share of the sum is its share of rows.
     """
     rows = _matrix(booster, X, getattr(shared.wrapper, "missing", np.nan))
     reached = booster.predict(rows, pred_leaf=True, iteration_range=(0, 1))
@@ -225,15 +220,13 @@ def _rows_in_leaves(
     for tree, leaf in zip(trees, reached.reshape(len(reached), -1).T, strict=True):
         is_leaf = np.array(tree["left_children"]) < 0
         share = np.where(is_leaf, tree["sum_hessian"], 0.0)
-        trained = np.rint(len(leaf) * share / share.sum())
-        yield leaf.astype(np.intp), trained.astype(np.intp)
+        yield leaf, len(leaf) * share / share.sum()
 
 
 def _change_leaves(tree: dict[str, Any], factor: float, shift: float) -> None:
-    """Let an XGBoost tree predict factor * h + shift, in place.
+    """Change an XGBoost tree in place, so that it predicts factor * h + shift.
 
-    Leaves are nodes without children; they keep their value where other nodes keep
-    the threshold.
+    Leaves are nodes without children. Their value is in the list of thresholds.
     """
     tree["base_weights"] = [factor * v + shift for v in tree["base_weights"]]
     tree["split_conditions"] = [
@@ -245,7 +238,7 @@ def _change_leaves(tree: dict[str, Any], factor: float, shift: float) -> None:
 
 
 def _table(tree: dict[str, Any], target: int) -> TreeTable:
-    """Return the table of a tree; a leaf keeps its value where others split."""
+    """Return the table of a tree; the list of thresholds has the values of leaves."""
     left = np.array(tree["left_children"], dtype=np.intp)
     conditions = np.array(tree["split_conditions"], dtype=np.float64)
     return TreeTable(

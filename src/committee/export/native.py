@@ -39,40 +39,42 @@ def to_sklearn(committee: Any) -> Any:
 
     Trees become a forest, with the weights folded into its leaves, so that tools
     for forests (SHAP, treelite, skl2onnx) can be used. Rounds of a booster become
-    a booster of its own kind, other members a voting ensemble. What transforms X
-    before the members becomes a pipeline around the model.
+    a booster of the same class, other members a voting ensemble. A transformer of X
+    becomes a pipeline around the model.
 
     Parameters
     ----------
     committee : CommitteeClassifier or CommitteeRegressor
-        Fitted; as a rule made by `prune`. Or a single `NetworkRegressor` or
+        Fitted, usually made by `prune`. Or a single `NetworkRegressor` or
         `NetworkClassifier`, which becomes scikit-learn's own.
 
     Returns
     -------
     model : fitted estimator
-        `RandomForest*` or `ExtraTrees*` for trees; `GradientBoosting*`,
-        `HistGradientBoosting*`, LightGBM's, XGBoost's or CatBoost's for rounds;
-        `VotingClassifier`, `VotingRegressor` or `StackingRegressor` for others; or a
-        `Pipeline` that ends in one of these. Members that only vote, and are no trees,
-        give a `VotingClassifier` without `predict_proba`. Where a fitted committee has a
-        `calibration`, or two classes the probits of `EPPruner`, that model is the
-        `estimator` of a `CalibratedClassifierCV`, whose curves are right within 1e-6;
-        likewise that of refined trees, unless refined with `calibration=None`. The
-        forest or vote of a pruned committee stays a plain one, for tools that read
-        forests, and has no place for its calibration: its probabilities are the weighted
-        means of the members', and its classes those of the votes. `to_onnx` and `save`
-        keep it.
+        - Trees: `RandomForest*` or `ExtraTrees*`.
+        - Rounds: `GradientBoosting*`, `HistGradientBoosting*`, or the booster of LightGBM,
+          XGBoost or CatBoost.
+        - Other members: `VotingClassifier`, `VotingRegressor` or `StackingRegressor`. If
+          the members are classifiers without probabilities, so is the model.
+        - Members behind a transformer: a `Pipeline` that ends in one of these.
 
-        The plain forest of refined trees of classes has the committee's decisions. Its
-        `predict_proba` are means of refitted leaves, which sum to one but may be a little
-        below zero or above one; the committee's own are cut there. With a calibration
-        that forest is `model.estimator.estimator`.
+        If a committee was fitted with `calibration`, or with `EPPruner` for two classes,
+        the model is the `estimator` of a `CalibratedClassifierCV`, whose curves are right
+        within 1e-6. The same holds for refined trees with a calibration.
+
+        The forest or vote of a pruned committee is a plain one, for tools that read
+        forests, without the calibration: its probabilities are the weighted means of the
+        members' probabilities. `to_onnx` and `save` keep the calibration.
+
+        The plain forest of refined trees (`model.estimator.estimator` if calibrated) has
+        the committee's decisions. Its `predict_proba` are means of refitted leaves: they
+        sum to one but may be slightly below zero or above one, where the committee's own
+        probabilities are clipped.
 
     Raises
     ------
     ValueError
-        If there is no native model with the same predictions.
+        If no native model has the same predictions.
 
     Examples
     --------
@@ -106,14 +108,15 @@ def to_sklearn(committee: Any) -> Any:
 
 
 def native_of_network(model: Any) -> Any:
-    """Return scikit-learn's network for one of ours, and None for anything else."""
+    """Return scikit-learn's network for one of ours; None for other models."""
     return model._as_native() if hasattr(model, "_as_native") else None
 
 
 def averaging(committee: Any, *, logarithms: bool = False) -> Any:
     """Return the native model of the weighted means, before any link.
 
-    Of a logarithmic pool, where it is allowed, it is a vote: the logarithms are missing.
+    With `logarithms`, a logarithmic pool is allowed: its model is a vote, without the
+    logarithms.
     """
     _check(committee, logarithms)
     support = np.flatnonzero(committee.weights_)
@@ -152,7 +155,7 @@ def _native(committee: Any, members: list[Member], w: FloatArray) -> Any:
 def _voting(
     committee: Any, members: list[Member], w: FloatArray, how: dict[str, Any]
 ) -> Any:
-    """Return a voting ensemble, behind a step that makes frames arrays if needed."""
+    """Return a voting ensemble, behind a step that turns frames into arrays if needed."""
     members = [native_of_network(member) or member for member in members]
     if any(isinstance(member, OnColumns) for member in members):
         n_features = _width(committee, members)
@@ -193,13 +196,13 @@ def _check(committee: Any, logarithms: bool) -> None:
     w = committee.weights_
     if not np.any(w):
         raise ValueError(
-            "All members of this committee have weight zero: there is nothing to export."
+            "All members of this committee have weight zero: no model can be exported."
         )
     if not is_classifier(committee) or committee.roster_.output == "scores":
         return
     if _adds_logarithms(committee) and not logarithms:
         raise ValueError(
-            "A native model averages probabilities, and this committee adds up their "
+            "A native model averages probabilities, and this committee sums their "
             "logarithms: use to_onnx or committee.save, or fit or prune with a combiner "
             "that averages, such as SimplexWeights or EPPruner."
         )
@@ -214,7 +217,7 @@ def _check(committee: Any, logarithms: bool) -> None:
 
 
 def _has_curves(committee: Any) -> bool:
-    """Whether curves are added after the means; see `to_sklearn`."""
+    """Return True if probabilities are curves of the means; see `to_sklearn`."""
     if committee.roster_.output == "scores":
         return False
     if hasattr(committee, "refined_"):
@@ -226,7 +229,7 @@ def _has_curves(committee: Any) -> bool:
 
 def probit_scale(committee: Any) -> float | None:
     """Return c if p_k ~ prod_j Phi(c (s_k - s_j)) of the weighted means s, else None."""
-    if not is_classifier(committee) or "_slope" in committee.__dict__:
+    if not is_classifier(committee):
         return None
     link, combiner = committee.roster_.link, committee.combiner_
     if link not in ("combiner", "slope") or combiner is None:
@@ -265,7 +268,7 @@ def check_mean(committee: Any) -> None:
 
 
 def _width(committee: Any, members: list[Member]) -> int:
-    """Return the number of columns of X, of which each member takes some."""
+    """Return the number of columns of X, transformed for the members."""
     if committee.transformer_ is None:
         return int(committee.n_features_in_)
     for member in members:
@@ -281,7 +284,7 @@ def _names(committee: Any) -> Any:
     return getattr(committee, "feature_names_in_", None)
 
 
-#: Largest error of a line between two points of a curve; rounds of adding points.
+#: Largest error of a piecewise linear curve; largest number of rounds of adding points.
 _ERROR, _MOST_ROUNDS = 1e-6, 30
 
 
@@ -317,7 +320,7 @@ def _curves(committee: Any) -> list[IsotonicRegression]:
 
 
 def _ends(committee: Any) -> tuple[float, float]:
-    """Return the least and largest possible mean, beyond [0, 1] for refined leaves only."""
+    """Return the least and largest possible mean; only refined leaves exceed [0, 1]."""
     if not hasattr(committee, "refined_"):
         return 0.0, 1.0
     values = [tree.tree_.value for tree in committee.members_]
@@ -341,7 +344,7 @@ def _of_class(committee: Any, k: int, total: float, s: FloatArray) -> FloatArray
 def _curve(
     p: Callable[[FloatArray], FloatArray], ends: tuple[float, float]
 ) -> IsotonicRegression:
-    """Return p(s) as lines between points, with more points where it curves."""
+    """Return p(s) as a piecewise linear function that is right within _ERROR."""
     s = np.union1d(np.linspace(0.0, 1.0, 65), ends)
     for _ in range(_MOST_ROUNDS):
         middle = (s[1:] + s[:-1]) / 2

@@ -18,7 +18,6 @@ from committee._install import how_to_install
 from committee.calibration import Calibration
 from committee.ensembles import trees_of
 from committee.ensembles.roster import kind_of_member
-from committee.export.gated import GatedSum, gated_sum, is_gated, register_gated
 from committee.export.native import (
     averaging,
     check_mean,
@@ -27,8 +26,11 @@ from committee.export.native import (
     probit_scale,
 )
 from committee.export.onnx_graph import (
-    name_of_sums,
-    register_trees,
+    GatedSum,
+    Links,
+    gated_sum,
+    is_gated,
+    register_sums,
     write_calibration,
     write_logarithms,
     write_probit,
@@ -36,9 +38,9 @@ from committee.export.onnx_graph import (
     write_softmax,
 )
 
-#: Operators that onnxruntime 1.19 and all later ones know.
+#: Versions of operators that onnxruntime 1.19 and later supports.
 _OPSETS = {"": 18, "ai.onnx.ml": 3}
-#: What skl2onnx raises where it has no counterpart of something.
+#: Exceptions of skl2onnx for parts that it cannot write.
 _REFUSALS = (RuntimeError, NotImplementedError, AssertionError, KeyError, TypeError)
 
 
@@ -53,32 +55,30 @@ def to_onnx(
         onnx(x) = sum_m w_m f_m(x),   x in single precision
 
     With a `SoftmaxGate`, and for mixtures whose gates are multinomial regressions, the
-    weights are g_m(x), and the gate is in the graph.
-
-    What turns the weighted means of a classifier into probabilities goes into the graph
-    as well: the calibration, the probit of `EPPruner`, the logarithms of `LogPool`.
+    weights are g_m(x), and the gate is in the graph. The graph also has the calibration
+    of a classifier, the probit of `EPPruner` and the logarithms of `LogPool`.
 
     The input is "X", of shape (N, n_features) and in single precision, or with `X` one
-    for each column. The outputs are "label" and "probabilities", of shape (N,) and
-    (N, K), or for regression "variable", of shape (N, 1).
+    input for each column. The outputs are "label" (N,) and "probabilities" (N, K), or
+    "variable" (N, 1) for regression.
 
-    Trees are compared with thresholds rounded down, so that for x in single precision
-    every row takes the branch that it takes here, and outputs differ by rounding only.
-    Behind a pipeline this holds for the same numbers given in double precision: here
-    it would scale single precision in single precision, and rows near a threshold
-    may take the other branch.
+    Thresholds of trees are rounded down, so that every row of x in single precision
+    takes the same branch as in the committee. Outputs differ by rounding only. Behind a
+    pipeline, compare with the committee on the same numbers in double precision: in
+    single precision scikit-learn's transformers round, and rows near a threshold may
+    take the other branch.
 
     Parameters
     ----------
     committee : CommitteeClassifier or CommitteeRegressor, mixture, or single network
-        Fitted, and one for which `to_sklearn` has a native model, a logarithmic pool, or
-        with a gate that is linear in x.
+        Fitted. `to_sklearn` must have a native model of it, or it must be a logarithmic
+        pool or have a gate that is linear in x.
     path : path, optional
-        Where to write the model. The file is replaced as a whole or not at all.
+        File for the model. It is replaced as a whole or not at all.
     X : frame, optional
-        Some rows of what the committee takes, for one that begins with a pipeline:
-        every column becomes an input of its own, by its name, with the type of
-        its values. Needed where text is encoded or columns are picked by name.
+        Some rows, for a committee that begins with a pipeline: every column becomes an
+        input with its name and type. Needed if the pipeline encodes text or picks columns
+        by name.
 
     Returns
     -------
@@ -87,9 +87,9 @@ def to_onnx(
     Raises
     ------
     ImportError
-        Without skl2onnx; the error says how to install it.
+        If skl2onnx is not installed.
     ValueError
-        If there is no native model, or a part of it has no counterpart in ONNX.
+        If the committee has no native model, or ONNX has no counterpart of a part of it.
 
     Examples
     --------
@@ -113,6 +113,8 @@ def to_onnx(
         native = gated_sum(committee)
     else:
         native = averaging(committee, logarithms=True)
+    if getattr(committee, "transformer_", None) is None:
+        X = None
     labels = _labels(committee) if is_classifier(committee) else None
     model = _written(committee, native, labels, X, isinstance(native, Pipeline))
     if path is not None:
@@ -122,11 +124,11 @@ def to_onnx(
 
 
 def _written(committee: Any, native: Any, labels: Any, X: Any, double: bool) -> Any:
-    """Return the model; its pipeline works in double where onnxruntime can."""
+    """Return the model; its pipeline works in double precision if onnxruntime can."""
     model = _converted(_writable(native), _inputs(committee, X, double))
     if labels is not None:
         model = _with_labels(model, labels, committee)
-    _fix_inputs(model, single=X is None or _transformer(committee) is None)
+    _fix_inputs(model, single=X is None)
     _drop_unused(model)
     problem = _problem(model)
     if problem is None:
@@ -150,7 +152,7 @@ def _problem(model: Any) -> str | None:
 
 
 def _labels(committee: Any) -> Any:
-    """Return the labels as ONNX can hold them: text, or whole numbers."""
+    """Return the labels as text or whole numbers, the types that ONNX has."""
     classes = np.asarray(committee.classes_)
     if classes.dtype.kind in "iub":
         return classes.astype(np.int64)
@@ -159,7 +161,7 @@ def _labels(committee: Any) -> Any:
     if all(isinstance(label, str) for label in classes.tolist()):
         return classes.astype(object)
     raise ValueError(
-        "ONNX knows labels that are text or whole numbers. Got labels such as "
+        "Labels in ONNX are text or whole numbers. Got labels such as "
         f"{classes.tolist()[0]!r}; train on codes or on text."
     )
 
@@ -174,7 +176,7 @@ def _inputs(committee: Any, X: Any, double: bool) -> list[tuple[str, Any]]:
     )
 
     number = DoubleTensorType if double else FloatTensorType
-    if X is None or _transformer(committee) is None:
+    if X is None:
         return [("X", number([None, committee.n_features_in_]))]
     if not hasattr(X, "columns"):
         raise TypeError(
@@ -188,22 +190,16 @@ def _inputs(committee: Any, X: Any, double: bool) -> list[tuple[str, Any]]:
     ]
 
 
-def _transformer(committee: Any) -> Any:
-    """Return what a pipeline does to X before the members, None without one."""
-    return getattr(committee, "transformer_", None)
-
-
 def _converted(native: Any, inputs: list[tuple[str, Any]]) -> Any:
-    """Return what skl2onnx makes of the model, or name what it could not read."""
-    register_trees()
-    register_gated()
+    """Return the model of skl2onnx; raise ValueError that names the part it refuses."""
+    register_sums()
     try:
         return _convert(native, inputs)
     except _REFUSALS as error:
         why = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ValueError(
-            f"skl2onnx could not write {_culprit(native)}, and there is no other way to "
-            f"ONNX: make the committee without it, or use committee.save. It says: {why}"
+            f"skl2onnx could not write {_culprit(native)}: make the committee without it, "
+            f"or use committee.save. The error of skl2onnx: {why}"
         ) from error
 
 
@@ -217,7 +213,7 @@ def _convert(native: Any, inputs: list[tuple[str, Any]]) -> Any:
 
 
 def _culprit(native: Any) -> str:
-    """Return the member that cannot be written, or that it is something else."""
+    """Describe the member that cannot be written, or another part."""
     from skl2onnx.common.data_types import FloatTensorType
 
     core = native.steps[-1][1] if isinstance(native, Pipeline) else native
@@ -231,10 +227,10 @@ def _culprit(native: Any) -> str:
 
 
 def _writable(native: Any) -> Any:
-    """Return the native model with its trees, and its ensemble, as skl2onnx takes them.
+    """Return the native model with its trees and members as skl2onnx can write them.
 
-    What comes before the model in a pipeline works in double precision, as it does
-    here; the model itself takes single precision, as trees do.
+    The steps of a pipeline before the model work in double precision, as in scikit-learn;
+    the model takes single precision, as trees do.
     """
     if isinstance(native, Pipeline):
         from skl2onnx.sklapi import CastTransformer
@@ -251,7 +247,7 @@ def _writable(native: Any) -> Any:
 
 
 def _writable_votes(native: Any) -> Any:
-    """Return a copy with members as tables, that skl2onnx gets right."""
+    """Return a copy of a vote, with trees as tables and classes as codes."""
     if getattr(native, "voting", "soft") == "hard" and not all(
         hasattr(member, "predict_proba") for member in native.estimators_
     ):
@@ -272,58 +268,57 @@ def _writable_votes(native: Any) -> Any:
 
 def _with_labels(model: Any, labels: Any, committee: Any) -> Any:
     """Return the model with its link, and labels looked up at the largest mean."""
-    from onnx import TensorProto, helper, numpy_helper
+    from onnx import TensorProto, helper
     from skl2onnx.helpers.onnx_helper import select_model_inputs_outputs
 
     model = select_model_inputs_outputs(model, outputs=["probabilities"])
-    largest = _write_links(model, committee)
-    graph = model.graph
+    floor = None
+    if hasattr(committee, "roster_") and not is_gated(committee):
+        floor = committee.roster_.floor  # a gate weighs probabilities, not logarithms
+    if floor is not None:
+        write_logarithms(model, floor)
+    nodes = Links(model)
+    p, decides = _write_links(nodes, committee, floor)
+    nodes.add("Identity", p, output="probabilities")
+    code = nodes.add("ArgMax", decides, axis=1, keepdims=0)
+    nodes.add("Gather", nodes.constant(labels, labels.dtype), code, output="label")
     kind = TensorProto.STRING if labels.dtype == object else TensorProto.INT64
-    graph.initializer.append(numpy_helper.from_array(labels, "committee_labels"))
-    graph.node.append(
-        helper.make_node("ArgMax", [largest], ["committee_code"], axis=1, keepdims=0)
+    shape = [None, len(labels)]
+    del model.graph.output[:]
+    model.graph.output.extend(
+        [
+            helper.make_tensor_value_info("label", kind, [None]),
+            helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, shape),
+        ]
     )
-    graph.node.append(
-        helper.make_node("Gather", ["committee_labels", "committee_code"], ["label"])
-    )
-    probabilities = helper.make_tensor_value_info(
-        "probabilities", TensorProto.FLOAT, [None, len(labels)]
-    )
-    del graph.output[:]
-    graph.output.append(helper.make_tensor_value_info("label", kind, [None]))
-    graph.output.append(probabilities)
     return model
 
 
-def _write_links(model: Any, committee: Any) -> str:
-    """Write what makes probabilities of sums; return the name of what is largest."""
-    if not hasattr(committee, "roster_"):  # a mixture or a network: as they are
-        return "probabilities"
-    calibration, floor = _calibration(committee), committee.roster_.floor
-    if is_gated(committee):  # a gate weighs probabilities
-        floor = None
+def _write_links(nodes: Links, committee: Any, floor: float | None) -> tuple[str, str]:
+    """Write the link from sums to probabilities.
+
+    Returns the names of the probabilities, and of the values whose largest decides.
+    """
+    s = p = nodes.sums
+    if not hasattr(committee, "roster_"):  # a mixture or a network has no link
+        return p, p
     if floor is not None:
-        write_logarithms(model, floor)
-    sums, before = name_of_sums(model), len(model.graph.node)
-    if floor is not None:
-        write_softmax(model, pool_scale(committee))
+        p = write_softmax(nodes, s, pool_scale(committee))
     elif (scale := probit_scale(committee)) is not None:
-        write_probit(model, scale)
+        p = write_probit(nodes, s, scale)
     elif hasattr(committee, "refined_"):  # leaves may hold values below zero
-        write_shares(model)
+        p = write_shares(nodes, s)
+    calibration = _calibration(committee)
     if calibration is not None:
-        write_calibration(model, calibration, sums)
-    # Sums decide exactly, where single precision may make equals of probabilities.
-    decides = calibration is None or calibration.keeps_order
-    return sums if decides and len(model.graph.node) > before else "probabilities"
+        p = write_calibration(nodes, s, p, calibration)
+    # Probabilities in single precision may be equal where sums differ.
+    decides = s if calibration is None or calibration.keeps_order else p
+    return p, decides
 
 
 def _calibration(committee: Any) -> Calibration | None:
-    """Return the calibration for means, where weights need not sum to one here."""
-    old = committee.__dict__.get("_slope")
+    """Return the calibration for means; the committee's is for sums with its weights."""
     found: Calibration | None = committee.calibration_
-    if old is not None:  # of a file of an older version
-        return Calibration(old)
     if found is None or is_gated(committee):
         return found
     if found.floor is not None:
@@ -333,7 +328,7 @@ def _calibration(committee: Any) -> Calibration | None:
 
 
 def _fix_inputs(model: Any, single: bool) -> None:
-    """Let numbers come in one type, whichever precision the graph works in."""
+    """Give all numeric inputs one type, and cast them to the types of the graph."""
     from onnx import TensorProto, helper
 
     wanted = TensorProto.FLOAT if single else TensorProto.DOUBLE
@@ -352,7 +347,7 @@ def _fix_inputs(model: Any, single: bool) -> None:
 
 
 def _drop_unused(model: Any) -> None:
-    """Remove constants that no node reads: onnxruntime warns about them."""
+    """Remove constants that no node uses: onnxruntime warns about them."""
     read = {name for node in model.graph.node for name in node.input}
     kept = [c for c in model.graph.initializer if c.name in read]
     del model.graph.initializer[:]

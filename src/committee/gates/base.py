@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from committee._typing import FloatArray
+from committee._typing import FloatArray, IntArray
 from committee._validation import (
     check_columns,
     check_held_out,
@@ -212,3 +214,19 @@ def _usable(X: FloatArray, votes: Votes) -> tuple[FloatArray, Votes]:
             "members have not seen."
         )
     return X[use], votes.at(use)
+
+
+@dataclass(frozen=True)
+class LinearGate:
+    """g(x) = (1 - share) w + share h(x), h a product of softmaxes of B z.
+
+    z = (1, (x - centre) / scale) of some columns. A node is B (b, 1 + d) and, for each of
+    the M members, the number of its branch there; b if the member is not below the node.
+    """
+
+    columns: IntArray
+    centre: FloatArray
+    scale: FloatArray
+    nodes: Sequence[tuple[FloatArray, IntArray]]
+    static: FloatArray
+    share: float

@@ -17,8 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from committee._typing import FloatArray, RandomState
 from committee._validation import Interval
 from committee.combiners import Combiner
-from committee.export.gated import LinearGate
-from committee.gates.base import Gate
+from committee.gates.base import Gate, LinearGate
 from committee.gates.gate_share import (
     combined,
     errors_of,

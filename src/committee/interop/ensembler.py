@@ -88,7 +88,7 @@ class CommitteeEnsembler:
 
     @property
     def linear(self) -> bool:
-        """Whether predictions are a weighted sum."""
+        """Return True if predictions are a weighted sum."""
         logs = getattr(self.combiner, "pool", "votes") == "log"
         return not (logs or isinstance(self.combiner, LogPool))
 
@@ -149,8 +149,8 @@ class CommitteeEnsembler:
         w = np.asarray(self.weights_, dtype=np.float64)
         if F.shape[1] != len(w):
             raise ValueError(
-                f"There must be predictions of {len(w)} models, those of the fit in "
-                f"their order. Got {F.shape[1]}."
+                f"There must be predictions of the {len(w)} models of fit, in their "
+                f"order. Got {F.shape[1]}."
             )
         output = combine(pooled_terms(F, self.combiner_.floor_), w)
         if output.ndim == 1:

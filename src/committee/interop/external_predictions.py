@@ -13,7 +13,8 @@ import numpy as np
 from committee._install import how_to_install
 from committee._typing import BoolArray, FloatArray, IntArray
 
-#: What probabilities may miss one by: files may be in half precision, or hold few digits.
+#: Largest difference of a sum of probabilities from one: files may be in half precision,
+#: or hold few digits.
 _ROUNDING = 0.01
 
 
@@ -60,8 +61,8 @@ class Predictions:
         if np.any(codes < 0):
             unknown = str(np.asarray(y)[codes < 0][0])
             raise ValueError(
-                f"y has the label {unknown!r}, for which there are no predictions: "
-                f"these are of {', '.join(code_of)}."
+                f"y has the label {unknown!r}, but predictions have the classes "
+                f"{', '.join(code_of)} only."
             )
         return codes
 
@@ -87,8 +88,8 @@ def assembled(
 ) -> Predictions:
     """Return predictions (N,) or (N, K) by name as one F; raise if they do not match.
 
-    With two classes, numbers (N,) are the probabilities of the second. A row of NaN means
-    that there is no prediction.
+    With two classes, numbers (N,) are the probabilities of the second. A row of NaN is a
+    row without a prediction.
     """
     first, like = next(iter(found.items()))
     if classes is not None and len(classes) == 2:
@@ -153,9 +154,9 @@ def _check_probabilities(
     if len(broken):
         row, m = broken[0]
         raise ValueError(
-            f"{where}{names[m]} has {F[row, m].tolist()} in row {row}, which are no "
-            "probabilities of classes: these are between 0 and 1 and sum to one. Of "
-            "scores or log-odds take a softmax first."
+            f"{where}{names[m]} has {F[row, m].tolist()} in row {row}. Probabilities "
+            "of classes must be between 0 and 1 and sum to one. Apply a softmax to scores "
+            "or log-odds first."
         )
 
 

@@ -23,7 +23,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from committee._typing import FloatArray, IntArray, Member
-from committee.export.gated import LinearGate
+from committee.gates.base import LinearGate
 from committee.gates.softmax import GatedErrors
 
 #: Smallest share that a classifier gives a child: the likelihood stays finite, and EM can

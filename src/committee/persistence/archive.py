@@ -6,15 +6,13 @@ import datetime
 import io
 import json
 import os
-import pickletools
 import platform
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZipFile
 
 import numpy as np
 import sklearn
@@ -29,6 +27,7 @@ from committee.persistence.registry import public_name
 SCHEMA = "schema.json"
 
 _ZIP = b"PK\x03\x04"
+#: First bytes of pickles, and of files that joblib compressed.
 _PICKLES = {
     b"\x80": "a pickle, or a joblib file",
     b"\x1f\x8b": "compressed by gzip, as joblib files are",
@@ -41,8 +40,6 @@ _PICKLES = {
     b"]\x00\x00": "compressed by lzma, as joblib files are",
     b"\x04\x22\x4d\x18": "compressed by lz4, as joblib files are",
 }
-#: This many valid opcodes in a row are not a coincidence.
-_MANY = 1000
 
 
 class ModelFileError(ValueError):
@@ -76,19 +73,9 @@ def read_archive(path: str | os.PathLike[str]) -> bytes:
         raise ModelFileError(f"{path} is a folder; a model is one file.")
     data = Path(path).read_bytes()
     if not data.startswith(_ZIP):
-        raise ModelFileError(f"{path} {_what_it_is(data)}")
-    try:
-        with explained(path, but=(BadZipFile, NotImplementedError)):
-            names = ZipFile(io.BytesIO(data)).namelist()
-    except BadZipFile as error:
-        raise ModelFileError(
-            f"{path} is cut short or damaged ({error}): copy or save it again."
-        ) from error
-    except NotImplementedError as error:
-        raise ModelFileError(
-            f"{path} needs a newer version of zip than there is here ({error}): files "
-            "of committee.save do not, so it is damaged, or was not written by it."
-        ) from error
+        raise ModelFileError(f"{path} {_described(data)}")
+    with explained(path):
+        names = ZipFile(io.BytesIO(data)).namelist()
     if SCHEMA not in names:
         raise ModelFileError(
             f"{path} is a zip archive without a model in it: there is no {SCHEMA}. "
@@ -98,24 +85,21 @@ def read_archive(path: str | os.PathLike[str]) -> bytes:
 
 
 def read_member(data: bytes, name: str) -> bytes | None:
-    """Return one file of the archive; None if there is no file of that name."""
+    """Return one file of the archive; None if it does not contain that name."""
     with ZipFile(io.BytesIO(data)) as archive:
         return archive.read(name) if name in archive.namelist() else None
 
 
 @contextmanager
-def explained(
-    path: str | os.PathLike[str], but: tuple[type[Exception], ...] = ()
-) -> Iterator[None]:
-    """Turn exceptions of a broken archive, except those in `but`, into ModelFileError.
+def explained(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn the exceptions of a broken archive into ModelFileError.
 
     A broken archive can raise any exception, in zipfile, json, NumPy, skops or the
     classes of the model.
     """
-    passed: tuple[type[Exception], ...] = (ModelFileError, *but)
     try:
         yield
-    except passed:
+    except ModelFileError:
         raise
     except ImportError as error:
         raise ModelFileError(
@@ -123,46 +107,25 @@ def explained(
         ) from error
     except Exception as error:
         raise ModelFileError(
-            f"{path} is damaged, or made for other versions of its classes: "
-            f"{type(error).__name__}: {error}"
+            f"{path} is cut short or damaged, or made for other versions of its "
+            f"classes: {type(error).__name__}: {error}"
         ) from error
 
 
-def _what_it_is(data: bytes) -> str:
+def _described(data: bytes) -> str:
     """Describe a file that is not a zip archive."""
     if not data:
         return "is empty."
-    kinds = [kind for mark, kind in _PICKLES.items() if data.startswith(mark)]
-    if not kinds and _is_old_pickle(data):
-        kinds = [_PICKLES[b"\x80"]]
-    if kinds:
-        return (
-            f"is {kinds[0]}. Reading one can run any code that was put into it, so it "
-            "is refused unread: load it with the library that wrote it, where you "
-            "trust it, and write it again with committee.save."
-        )
+    for mark, kind in _PICKLES.items():
+        if data.startswith(mark):
+            return (
+                f"is {kind}. Reading one can run any code that was put into it, so it "
+                "is refused unread: load it with the library that wrote it, where you "
+                "trust it, and write it again with committee.save."
+            )
     return (
         f"is not a model file of committee.save or skops.io.dump: it begins with "
         f"{data[:12]!r}."
-    )
-
-
-def _is_old_pickle(data: bytes) -> bool:
-    """Whether this is a pickle of protocol 0 or 1, which have no magic number.
-
-    Opcodes are read, not run. They must import something and, in a short file, be
-    consistent: nothing is taken from an empty stack.
-    """
-    try:
-        opcodes = list(islice(pickletools.genops(data), _MANY))
-        if len(opcodes) < _MANY:
-            pickletools.dis(data.rstrip(), out=io.StringIO())
-    except (ValueError, IndexError):
-        return False
-    last, _, end = opcodes[-1]
-    whole = last.name == "STOP" and end == len(data.rstrip()) - 1
-    return (whole or len(opcodes) == _MANY) and any(
-        opcode.name in ("GLOBAL", "INST") for opcode, _, _ in opcodes
     )
 
 
@@ -173,15 +136,6 @@ FORMAT = 3
 MEMBER = "committee.json"
 
 
-_JSON_NAMES: dict[type, str] = {
-    str: "text",
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-    list: "a list",
-    dict: "an object",
-    type(None): "null",
-}
 _NULL = type(None)
 #: Allowed types of each entry of a description; `format` is checked separately.
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -270,9 +224,8 @@ def description_of(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
         value = description.get(name)
         if name in description and type(value) not in kinds:
             raise ModelFileError(
-                f"{path} is damaged: in {MEMBER} {name!r} must be "
-                f"{' or '.join(_JSON_NAMES[kind] for kind in kinds)}. Got "
-                f"{_JSON_NAMES.get(type(value), 'another type')}."
+                f"{path} is damaged: in {MEMBER} {name!r} must be of type "
+                f"{' or '.join(kind.__name__ for kind in kinds)}. Got {value!r}."
             )
     return description
 

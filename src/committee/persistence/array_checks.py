@@ -1,19 +1,34 @@
-"""Checks of arrays from a file that compiled code indexes without bounds checks.
+"""Checks of fitted parts from a file, whose arrays compiled code indexes without checks.
 
-Each function returns whether the arrays of one kind of object fit together.
+Each function returns whether the arrays of one kind of object fit together: children and
+features of trees, columns of sums, neighbours, support vectors, sparse matrices.
 """
 
 from __future__ import annotations
 
+import functools
+import warnings
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import is_classifier
+from sklearn.compose import ColumnTransformer
 from sklearn.neighbors import KDTree
+from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
+from sklearn.tree import BaseDecisionTree
+from sklearn.utils import check_array
 
-from committee._typing import IntArray
-from committee._validation import libsvm_parts, neighbour_points
+from committee._typing import BoolArray, IntArray
+from committee._validation import (
+    gradient_start,
+    histogram_parts,
+    histogram_rounds,
+    libsvm_parts,
+    neighbour_points,
+    transformed_columns,
+)
+from committee.ensembles.rounds import Round, are_alike
 
 #: Bit generators that make numbers in blocks: the key of the position in their state,
 #: and the size of a block.
@@ -21,14 +36,179 @@ _PLACES = {"MT19937": ("pos", 624), "Philox": ("buffer_pos", 4)}
 
 
 def lie_within(index: IntArray, size: int) -> bool:
-    """Whether all indices point into an array of this size."""
+    """Return True if all indices point into an array of this size."""
     return bool(np.all((index >= 0) & (index < size)))
 
 
-def is_neighbour_tree(tree: Any) -> bool:
-    """Whether the nodes of a KDTree or BallTree split its points down to leaves.
+def is_tree(tree: Any, width: int) -> bool:
+    """Return True if all nodes of a decision tree lead forward and stay inside it."""
+    # A tree's arrays have the length of its node_count, whatever it holds: check first.
+    if tree.n_features != width or not 0 < tree.node_count <= tree.capacity:
+        return False
+    inner = tree.children_left != -1
+    return (
+        _lead_forward(inner, tree.children_left, tree.children_right)
+        and lie_within(tree.feature[inner], width)
+        and _depth(inner, tree.children_left, tree.children_right) <= tree.max_depth
+    )
 
-    Node i has children 2i + 1 and 2i + 2, and the nodes of the last level none.
+
+def share_features(forest: Any) -> bool:
+    """Return True if the trees of a forest have its number of columns."""
+    members = np.ravel(getattr(forest, "estimators_", []))
+    return all(tree.n_features_in_ == forest.n_features_in_ for tree in members)
+
+
+def share_parts_of_features(forest: Any) -> bool:
+    """Return True if the trees of a forest have the columns selected for each of them.
+
+    Columns must be numbers: a mask could select fewer columns than it has entries.
+    """
+    parts = map(np.asarray, getattr(forest, "estimators_features_", []))
+    trees = getattr(forest, "estimators_", [])
+    return all(
+        part.ndim == 1
+        and part.dtype.kind in "iu"
+        and tree.n_features_in_ == len(part) <= forest.n_features_in_
+        for tree, part in zip(trees, parts, strict=True)
+    )
+
+
+def add_to_their_columns(booster: Any) -> bool:
+    """Return True if GradientBoosting* has T trees of one number in each round."""
+    trees = np.asarray(getattr(booster, "estimators_", np.empty((0, 0))))
+    if trees.size == 0:
+        return not hasattr(booster, "estimators_")
+    T = booster.n_trees_per_iteration_
+    return (
+        trees.shape[1:] == (T,) == (_n_columns(booster),)
+        and all(isinstance(tree, BaseDecisionTree) for tree in trees.flat)
+        and all(tree.tree_.value.shape[1:] == (1, 1) for tree in trees.flat)
+    )
+
+
+def starts_in_its_columns(booster: Any) -> bool:
+    """Return True if GradientBoosting* adds its trees to an array of shape (N, T).
+
+    The array comes from `init_`, which may be any estimator. It predicts here, so all
+    parts of the model must have passed the other checks.
+    """
+    if not hasattr(booster, "estimators_"):
+        return True
+    width, T = booster.n_features_in_, booster.n_trees_per_iteration_
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        starts = [gradient_start(booster, np.zeros((N, width), "f4")) for N in (1, 2)]
+    return [start.shape for start in starts] == [(1, T), (2, T)]
+
+
+def is_histogram(booster: Any) -> bool:
+    """Return True if all indices of HistGradientBoosting* stay inside its arrays."""
+    if not hasattr(booster, "n_trees_per_iteration_"):
+        return True
+    width, T = booster.n_features_in_, booster.n_trees_per_iteration_
+    preprocessor, categorical, in_fit = histogram_parts(booster)
+    rounds, start = histogram_rounds(booster)
+    return (
+        not in_fit  # otherwise rows would be used as bins, unchecked
+        and _keeps_columns(preprocessor, width)
+        and categorical.shape == (width,)
+        and len(start) == T == _n_columns(booster)
+        and all(len(one) == T for one in rounds)
+        and all(_is_predictor(tree, categorical) for one in rounds for tree in one)
+    )
+
+
+def has_rounds_alike(members: Any) -> bool:
+    """Return True if the rounds among the members of a committee are of one booster.
+
+    The rebuilt booster gives the trees of all rounds rows of the first round's width.
+    """
+    parts = members.flat if isinstance(members, np.ndarray) else members
+    rounds = [member for member in parts if isinstance(member, Round)]
+    return are_alike(rounds)
+
+
+def _n_columns(booster: Any) -> int:
+    """Return T: one, or K for more than two classes."""
+    K = len(booster.classes_) if is_classifier(booster) else 1
+    return K if K > 2 else 1
+
+
+def _is_predictor(tree: Any, categorical: BoolArray) -> bool:
+    """Return True if a tree of histogram gradient boosting stays inside its arrays."""
+    nodes = tree.nodes
+    inner = nodes["is_leaf"] == 0
+    by_set = nodes[inner & (nodes["is_categorical"] != 0)]
+    sets = tree.raw_left_cat_bitsets
+    return bool(
+        len(nodes)
+        and _lead_forward(inner, nodes["left"], nodes["right"])
+        and lie_within(nodes["feature_idx"][inner], len(categorical))
+        and lie_within(by_set["bitset_idx"], len(sets))
+        # Known categories are kept for categorical features only.
+        and np.all(categorical[by_set["feature_idx"]])
+        and (not len(by_set) or sets.shape[1:] == (8,))
+    )
+
+
+def _keeps_columns(preprocessor: Any, width: int) -> bool:
+    """Return True if the encoder of categories returns every column once."""
+    if preprocessor is None:
+        return True
+    if not isinstance(preprocessor, ColumnTransformer):
+        return False
+    taken = np.zeros(width, dtype=np.int64)
+    for part, columns, numbers in transformed_columns(preprocessor):
+        if isinstance(part, str):
+            continue  # columns that no part takes; the sum below refuses them
+        # A mask, and nothing that would become one: slices select, but are not one.
+        is_mask = isinstance(columns, np.ndarray) and columns.dtype == bool
+        if not (is_mask and _keeps_width(part)):
+            return False
+        if list(numbers) != np.flatnonzero(columns).tolist():
+            return False
+        taken += columns
+    return preprocessor.n_features_in_ == width and bool(np.all(taken == 1))
+
+
+def _keeps_width(part: Any) -> bool:
+    """Return True if a part returns as many columns as it gets.
+
+    Columns of numbers pass through a partial of `check_array`.
+    """
+    checks = isinstance(part, FunctionTransformer) and isinstance(
+        part.func, functools.partial
+    )
+    return isinstance(part, OrdinalEncoder) or (
+        checks and part.func.func is check_array and not part.func.args
+    )
+
+
+def _lead_forward(inner: BoolArray, left: IntArray, right: IntArray) -> bool:
+    """Return True if the children of inner nodes exist, come later, and have one parent."""
+    here = np.flatnonzero(inner)
+    children = np.stack([left[inner], right[inner]]).astype(np.int64)
+    return bool(
+        np.all(children > here)
+        and np.all(children < len(inner))
+        and len(np.unique(children)) == children.size
+    )
+
+
+def _depth(inner: BoolArray, left: IntArray, right: IntArray) -> int:
+    """Return the depth of a tree whose children lead forward."""
+    level, depth = np.flatnonzero(inner[:1]), 0
+    while len(level):
+        level = np.concatenate([left[level], right[level]])
+        level, depth = level[inner[level]], depth + 1
+    return depth
+
+
+def is_neighbour_tree(tree: Any) -> bool:
+    """Return True if the nodes of a KDTree or BallTree split its points down to leaves.
+
+    Node i has children 2i + 1 and 2i + 2; nodes of the last level have none.
     """
     points, order, nodes, bounds, _, n_levels, n_nodes, *_ = tree.__getstate__()
     metric, weight = tree.__getstate__()[11:]
@@ -56,12 +236,12 @@ def is_neighbour_tree(tree: Any) -> bool:
 
 
 def _are_weights(weight: Any, N: int) -> bool:
-    """Whether there is a finite number for each of N points, none negative."""
+    """Return True if each of N points has a finite weight that is not negative."""
     return weight.shape == (N,) and bool(np.all(np.isfinite(weight) & (weight >= 0)))
 
 
 def finds_its_neighbours(model: Any) -> bool:
-    """Whether an estimator of neighbours has points of its width, and their targets."""
+    """Return True if an estimator of neighbours has points of its width, and their targets."""
     points, tree, targets = neighbour_points(model)
     if points is None:
         return True
@@ -73,7 +253,7 @@ def finds_its_neighbours(model: Any) -> bool:
 
 
 def _are_targets(model: Any, targets: Any, N: int) -> bool:
-    """Whether there is a target for each of N points; of a classifier, a class."""
+    """Return True if each of N points has a target; for a classifier, a class code."""
     if len(targets) != N or not is_classifier(model):
         return len(targets) == N
     several = isinstance(model.classes_, list)
@@ -87,7 +267,7 @@ def _are_targets(model: Any, targets: Any, N: int) -> bool:
 
 
 def are_support_vectors(model: Any) -> bool:
-    """Whether the arrays of libsvm have the sizes that it assumes.
+    """Return True if the arrays of libsvm have the sizes that it assumes.
 
     With n vectors and K classes (2 in a regression) these are coefficients (K - 1, n)
     and K (K - 1) / 2 intercepts, and for probabilities as many slopes.
@@ -110,9 +290,9 @@ def are_support_vectors(model: Any) -> bool:
 
 
 def _are_vectors(model: Any, n: int) -> bool:
-    """Whether there are n vectors of the width of X.
+    """Return True if the model has n vectors of the width of X.
 
-    Of a precomputed kernel their numbers take their place.
+    With a precomputed kernel it has the numbers of rows instead of vectors.
     """
     width = model.n_features_in_
     if model.kernel == "precomputed":
@@ -122,7 +302,7 @@ def _are_vectors(model: Any, n: int) -> bool:
 
 
 def has_centres_of_its_width(model: Any) -> bool:
-    """Whether the centres of KMeans have as many columns as it takes."""
+    """Return True if the centres of KMeans have as many columns as it takes."""
     centres = getattr(model, "cluster_centers_", None)
     return centres is None or (
         centres.ndim == 2 and centres.shape[1] == model.n_features_in_
@@ -130,13 +310,13 @@ def has_centres_of_its_width(model: Any) -> bool:
 
 
 def counts_its_words(vectoriser: Any) -> bool:
-    """Whether words or keys have valid columns."""
+    """Return True if words or keys have valid columns."""
     columns = list(getattr(vectoriser, "vocabulary_", {}).values())
     return sorted(columns) == list(range(len(columns)))
 
 
 def is_random_state(state: Any) -> bool:
-    """Whether a random state has a position inside its block of numbers."""
+    """Return True if a random state has a position inside its block of numbers."""
     if isinstance(state, np.random.RandomState):
         inside: Any = state.get_state(legacy=False)
     else:
@@ -147,7 +327,7 @@ def is_random_state(state: Any) -> bool:
 
 
 def is_sparse(matrix: Any) -> bool:
-    """Whether all indices of a sparse matrix are valid."""
+    """Return True if all indices of a sparse matrix are valid."""
     if matrix.format not in ("csr", "csc"):
         return False
     try:

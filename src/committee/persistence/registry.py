@@ -1,25 +1,22 @@
 """The types that a model file may hold, and the names of this library's classes in it.
 
-A file names this module and a name of `types`, never the module in which the class
-happens to be defined, so that code may move. This module stays where it is. An
-estimator is registered by being public; parts of fitted models have a line below, of
-which only the right side may change.
+A file names this module and a key of `CLASSES`, never the module that defines the class,
+so that code may move. This module stays where it is. Public estimators are registered by
+being public; parts of fitted models have a line below, of which only the right side may
+change. A class is imported when a file uses its name.
 
-skops calls or fills in whatever carries a trusted name. A name is trusted only if that is
-harmless whatever the file holds: classes that store what they are given, and functions of
+skops calls or fills in every type with a trusted name. A name is trusted only if that is
+harmless whatever the file holds: classes that store their arguments, and functions of
 arrays. skops itself trusts NumPy's arrays and scikit-learn's public estimators; the list
 below adds the parts of these.
 """
 
 from __future__ import annotations
 
-import functools
 import importlib
 import json
 from collections.abc import Iterable
 from typing import Any
-
-from sklearn.base import BaseEstimator
 
 import committee
 
@@ -58,63 +55,55 @@ _PARTS = {
 }
 
 
-@functools.cache
-def types() -> dict[str, type]:
-    """Return the classes of this library that a file may hold, by their names in files."""
-    # Displays are imported on first use, and are not part of models.
-    kinds = [n for n in committee.__all__ if n[0].isupper() and n[-7:] != "Display"]
-    public = {name: getattr(committee, name) for name in kinds}
-    registered = {
-        name: kind for name, kind in public.items() if issubclass(kind, BaseEstimator)
-    }
-    for name, path in _PARTS.items():
-        module, _, attribute = path.rpartition(".")
-        found = importlib.import_module(f"committee.{module}")
-        registered[name] = getattr(found, attribute)
-    return registered
+#: Public classes that are not estimators; displays are none either.
+_NO_ESTIMATORS = {"CommitteeEnsembler", "MemberFitError", "ModelFileError"}
 
-
-@functools.cache
-def trusted_names() -> frozenset[str]:
-    """Return all names of registered classes, in our files and in files of skops."""
-    return frozenset(
-        {f"{__name__}.{name}" for name in types()} | _names_of_classes().keys()
-    )
-
-
-def public_name(kind: type) -> str:
-    """Return the public name of a class, such as `committee.Average`."""
-    name = _names_of_classes().get(_full_name(kind))
-    return f"committee.{name}" if name else _full_name(kind)
-
-
-def with_registered_names(schema: bytes) -> str:
-    """Return the schema of skops with names of this registry."""
-    names = _names_of_classes()
-
-    def renamed(node: dict[str, Any]) -> dict[str, Any]:
-        name = names.get(f"{node.get('__module__')}.{node.get('__class__')}")
-        return node | {"__module__": __name__, "__class__": name} if name else node
-
-    return json.dumps(json.loads(schema, object_hook=renamed))
+#: Registered classes: the name in files, and where `committee` has the class.
+CLASSES = _PARTS | {
+    name: f"{module}.{name}"
+    for name, module in committee._MODULE_OF.items()
+    if name[0].isupper() and not name.endswith("Display") and name not in _NO_ESTIMATORS
+}
+_NAMES = {path.rpartition(".")[2]: name for name, path in CLASSES.items()}
 
 
 def __getattr__(name: str) -> type:
     """Return a registered class: skops reads it as an attribute of this module."""
-    try:
-        return types()[name]
-    except KeyError:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    if name not in CLASSES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, _, attribute = CLASSES[name].rpartition(".")
+    kind: type = getattr(importlib.import_module(f"committee.{module}"), attribute)
+    return kind
 
 
-@functools.cache
-def _names_of_classes() -> dict[str, str]:
-    """Return the name in files of every class, by module and name."""
-    return {_full_name(kind): name for name, kind in types().items()}
+def _registered(module: str, attribute: str) -> str | None:
+    """Return the name in files of a class; None if it is not registered.
+
+    Imports nothing but the registered class of that name, if there is one.
+    """
+    name = _NAMES.get(attribute)
+    if name is None or not module.startswith("committee."):
+        return None
+    return name if __getattr__(name).__module__ == module else None
 
 
-def _full_name(kind: type) -> str:
-    return f"{kind.__module__}.{kind.__qualname__}"
+def public_name(kind: type) -> str:
+    """Return the public name of a class, such as `committee.Average`."""
+    name = _registered(kind.__module__, kind.__qualname__)
+    return f"committee.{name}" if name else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def with_registered_names(schema: bytes) -> str:
+    """Return the schema of skops with names of this registry."""
+
+    def renamed(node: dict[str, Any]) -> dict[str, Any]:
+        module, attribute = node.get("__module__"), node.get("__class__")
+        if not (isinstance(module, str) and isinstance(attribute, str)):
+            return node
+        name = _registered(module, attribute)
+        return node | {"__module__": __name__, "__class__": name} if name else node
+
+    return json.dumps(json.loads(schema, object_hook=renamed))
 
 
 _KERNELS = (
@@ -159,8 +148,11 @@ _FOREIGN = frozenset(
 
 
 def is_trusted(name: str) -> bool:
-    """Whether a file may hold this type, by module and name, without `trusted`."""
-    return name in _FOREIGN or name in trusted_names()
+    """Return True if a file may hold this type, by module and name, without `trusted`."""
+    module, _, attribute = name.rpartition(".")
+    if module == __name__:
+        return attribute in CLASSES
+    return name in _FOREIGN or _registered(module, attribute) is not None
 
 
 def type_names(trusted: Iterable[str | type]) -> set[str]:

@@ -19,7 +19,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from committee._files import replaced_atomically
-from committee.base import WHOLE_PATH
+from committee.path import WHOLE_PATH
 from committee.persistence.archive import (
     MEMBER,
     SCHEMA,

@@ -6,41 +6,30 @@ that scikit-learn fits are correct; a damaged or hostile file can hold any index
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator
+from fnmatch import fnmatchcase
 from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 from scipy.sparse import sparray, spmatrix
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    IsolationForest,
-    RandomForestClassifier,
-    RandomForestRegressor,
-    RandomTreesEmbedding,
-)
+from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
 from sklearn.neighbors import BallTree, KDTree
 from sklearn.tree import BaseDecisionTree
 
 from committee.persistence.archive import ModelFileError
 from committee.persistence.array_checks import (
+    add_to_their_columns,
     are_support_vectors,
     counts_its_words,
     finds_its_neighbours,
     has_centres_of_its_width,
+    has_rounds_alike,
+    is_histogram,
     is_neighbour_tree,
     is_random_state,
     is_sparse,
-)
-from committee.persistence.tree_checks import (
-    add_to_their_columns,
-    has_rounds_alike,
-    is_histogram,
     is_tree,
     share_features,
     share_parts_of_features,
@@ -50,61 +39,68 @@ from committee.persistence.tree_checks import (
 #: Types that a file holds by name only, without contents from the file.
 NAMED = (type, FunctionType, ModuleType, type(np.mean))
 
-#: Ensembles that pass rows to the trees of their members without the members' checks.
-_FORESTS = (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-    RandomTreesEmbedding,
-)
 _BOOSTERS = (GradientBoostingClassifier, GradientBoostingRegressor)
-_HISTOGRAMS = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
-#: Containers of members.
-_LISTS = (list, tuple, np.ndarray)
 
 #: Checks of instances of some classes, and the text of the error.
 _CHECKS: tuple[tuple[Any, Callable[[Any], bool], str], ...] = (
-    (
-        _HISTOGRAMS,
-        is_histogram,
-        "has nodes that point out of its trees or its features",
-    ),
-    ((KDTree, BallTree), is_neighbour_tree, "points out of its points"),
+    ((KDTree, BallTree), is_neighbour_tree, "has nodes that point outside its points"),
     (
         (np.random.RandomState, np.random.Generator, np.random.BitGenerator),
         is_random_state,
-        "stands outside its numbers",
+        "has a position outside its block of numbers",
     ),
-    ((spmatrix, sparray), is_sparse, "has indices that point out of it"),
-    (_LISTS, has_rounds_alike, "has rounds that fit no one booster"),
+    ((spmatrix, sparray), is_sparse, "has indices outside its shape"),
+    (
+        (list, tuple, np.ndarray),
+        has_rounds_alike,
+        "has rounds of more than one booster",
+    ),
 )
 
-#: Checks of estimators by name of the class, so that none is imported needlessly.
-_CHECKS_BY_NAME: dict[str, tuple[Callable[[Any], bool], str]] = {
-    **dict.fromkeys(
-        (
-            *("KNeighborsClassifier", "KNeighborsRegressor", "KNeighborsTransformer"),
-            *("RadiusNeighborsClassifier", "RadiusNeighborsRegressor"),
-            *("RadiusNeighborsTransformer", "NearestNeighbors", "LocalOutlierFactor"),
-        ),
-        (finds_its_neighbours, "has points or targets of another number than its own"),
+#: Checks of estimators by names of their classes, so that none is imported needlessly.
+#: * is any ending. Forests and boosters pass rows to their trees without the trees' checks.
+_CHECKS_OF_ESTIMATORS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
+    (
+        "RandomForest* ExtraTrees* RandomTreesEmbedding GradientBoosting*",
+        share_features,
+        "has trees that do not fit its features",
     ),
-    **dict.fromkeys(
-        ("SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"),
-        (are_support_vectors, "has arrays that do not fit its support vectors"),
+    (
+        "IsolationForest",
+        share_parts_of_features,
+        "has trees that do not fit its features",
     ),
-    **dict.fromkeys(
-        ("KMeans", "MiniBatchKMeans", "BisectingKMeans"),
-        (has_centres_of_its_width, "has centres of another width than its own"),
+    (
+        "GradientBoosting*",
+        add_to_their_columns,
+        "has trees in a round that do not fit its columns",
     ),
-    **dict.fromkeys(
-        ("CountVectorizer", "DictVectorizer"),
-        (counts_its_words, "has words in columns that it does not have"),
+    (
+        "HistGradientBoosting*",
+        is_histogram,
+        "has nodes that point outside its trees or its features",
     ),
-}
+    (
+        "KNeighbors* RadiusNeighbors* NearestNeighbors LocalOutlierFactor",
+        finds_its_neighbours,
+        "has points, targets and features that do not match",
+    ),
+    (
+        "SVC SVR NuSVC NuSVR OneClassSVM",
+        are_support_vectors,
+        "has arrays that do not fit its support vectors",
+    ),
+    (
+        "KMeans MiniBatchKMeans BisectingKMeans",
+        has_centres_of_its_width,
+        "has centres that do not fit its features",
+    ),
+    (
+        "CountVectorizer DictVectorizer",
+        counts_its_words,
+        "has words with invalid columns",
+    ),
+)
 
 
 def attributes(value: Any) -> dict[str, Any]:
@@ -151,9 +147,7 @@ def _check_starts(model: Any, checked: set[int]) -> None:
 
 def _refusal(place: str, problem: str) -> ModelFileError:
     """Return the error for a problem at a place of the model."""
-    return ModelFileError(
-        f"{place} {problem}: the file is damaged, or was made to do harm."
-    )
+    return ModelFileError(f"{place} {problem}: the file is damaged or malicious.")
 
 
 def _parts(
@@ -173,7 +167,7 @@ def _parts(
 
 
 def _is_a(name: str, value: Any) -> bool:
-    """Whether a value is of a class of scikit-learn that has no public name."""
+    """Return True if a value is of a class of scikit-learn that has no public name."""
     return f"{type(value).__module__}.{type(value).__name__}" == name
 
 
@@ -181,12 +175,10 @@ def _problem(value: Any) -> str | None:
     """Describe the problem of a value; None if there is none."""
     if isinstance(value, BaseDecisionTree):
         if hasattr(value, "tree_") and not is_tree(value.tree_, value.n_features_in_):
-            return "has nodes that point out of its tree or its features"
+            return "has nodes that point outside its tree or its features"
         return None
     if any(_is_a("sklearn.tree._tree.Tree", part) for _, part in _parts("", value)):
         return "holds the nodes of a decision tree without the tree"
-    if isinstance(value, (*_FORESTS, IsolationForest)):
-        return _forest_problem(value)
     for is_sound, wrong in _checks_of(value):
         if not is_sound(value):
             return wrong
@@ -199,15 +191,15 @@ def _checks_of(value: Any) -> Iterator[tuple[Callable[[Any], bool], str]]:
         if isinstance(value, kinds):
             yield is_sound, wrong
     for kind in type(value).__mro__:
-        if kind.__name__ in _CHECKS_BY_NAME and kind.__module__[:8] == "sklearn.":
-            yield _CHECKS_BY_NAME[kind.__name__]
+        if kind.__module__.startswith("sklearn."):
+            yield from _checks_of_name(kind.__name__)
 
 
-def _forest_problem(forest: Any) -> str | None:
-    """Describe the problem of a forest whose trees predict without their own checks."""
-    whole = not isinstance(forest, IsolationForest)
-    if not (share_features if whole else share_parts_of_features)(forest):
-        return "has trees for another number of features than its own"
-    if isinstance(forest, _BOOSTERS) and not add_to_their_columns(forest):
-        return "has another number of trees in a round than it has columns for"
-    return None
+@functools.cache
+def _checks_of_name(name: str) -> list[tuple[Callable[[Any], bool], str]]:
+    """Return the checks of a class of scikit-learn, each with the text of its error."""
+    return [
+        (is_sound, wrong)
+        for names, is_sound, wrong in _CHECKS_OF_ESTIMATORS
+        if any(fnmatchcase(name, pattern) for pattern in names.split())
+    ]

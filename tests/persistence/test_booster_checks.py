@@ -21,7 +21,7 @@ from committee.persistence.soundness import check_sound
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 4))
 CODES = np.arange(90) % 3
-COLUMNS = "another number of trees in a round than it has columns for"
+COLUMNS = "trees in a round that do not fit its columns"
 START = "an init_ without a column for each tree"
 
 
@@ -238,7 +238,7 @@ def with_an_encoder_of_more(model):
 def test_histogram_boosters_are_looked_into(model, change):
     model = model()
     change(model)
-    with pytest.raises(ModelFileError, match="has nodes that point out of its trees"):
+    with pytest.raises(ModelFileError, match="has nodes that point outside its trees"):
         check_sound(model)
 
 
@@ -247,5 +247,5 @@ def test_an_isolation_forest_hands_out_as_many_columns_as_its_trees_take():
     kept = model.estimators_features_[1]
     for columns in (kept[:1], np.array([True, False, False, False])[:2], [kept]):
         model.estimators_features_[1] = columns
-        with pytest.raises(ModelFileError, match="another number of features"):
+        with pytest.raises(ModelFileError, match="do not fit its features"):
             check_sound(model)
