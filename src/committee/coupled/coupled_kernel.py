@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -26,7 +25,6 @@ from committee.coupled.expansion import (
     KernelMember,
     collapse,
     evaluate,
-    in_blocks,
     member_outputs,
     outputs_of,
 )
@@ -34,11 +32,12 @@ from committee.coupled.gram import GramBlocks, Layout, threads_for
 from committee.coupled.kernel_machine import (
     RIDGE_CONSTRAINTS,
     KernelRegressorMixin,
+    MemberMachine,
 )
-from committee.coupled.rows import Rows, memory_rows, regression_rows
+from committee.coupled.rows import Rows
 from committee.coupled.second_layer import fit_weights, needs_rows, unseen_rows
 from committee.coupled.system import solve_coupled
-from committee.distributed import computed, lazy_rows, refuse_dask
+from committee.distributed import computed
 from committee.kernels import Kernel, check_size, make_kernel
 
 
@@ -53,12 +52,7 @@ class Plan(NamedTuple):
     weighing: IntArray
 
 
-def _member_axes(model: Any) -> tuple[int, ...]:
-    one_row = np.zeros((1, len(model.members_), model._n_targets))
-    return model._member_view(one_row).shape[1:]  # type: ignore[no-any-return]
-
-
-class CoupledKernel(BaseEstimator):
+class CoupledKernel(MemberMachine):
     """Two layers: submodels that are trained together, and their weights."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -86,6 +80,7 @@ class CoupledKernel(BaseEstimator):
     }
     #: Whether the slope of a classifier needs the members' outputs.
     _has_slope: ClassVar[bool] = False
+    _fitted_attribute = "weights_"
 
     kernel_: Kernel
     subsets_: list[IntArray]
@@ -148,26 +143,18 @@ class CoupledKernel(BaseEstimator):
         return np.flatnonzero(self.weights_)
 
     @property
+    def _n_members(self) -> int:
+        """M."""
+        return len(self.members_)
+
+    @property
     def _n_targets(self) -> int:
         """T."""
         return int(self.dual_coef_.shape[1])
 
-    @abstractmethod
     def _predictions(self, outputs: FloatArray) -> FloatArray:
-        """Return F of the submodels' outputs, (N, M, T)."""
-
-    def _member_view(self, outputs: FloatArray) -> FloatArray:
-        """Return F as `member_predictions` does."""
-        return self._predictions(outputs)
-
-    def _refuse_chunks(self, *collections: Any) -> None:
-        name = type(self).__name__
-        refuse_dask(
-            f"{name} needs all rows in one place: take "
-            f"{name.replace('Coupled', 'Cell')} for Dask collections, or compute() as "
-            "many rows as fit.",
-            *collections,
-        )
+        """Return F for combiners, of the submodels' outputs (N, M, T)."""
+        return self._member_view(outputs)
 
     def _prepare(
         self,
@@ -178,8 +165,6 @@ class CoupledKernel(BaseEstimator):
         keep: bool = False,
     ) -> Plan:
         """Draw everything that alpha and the coupling do not change."""
-        # A fit that fails must not leave the weights of the one before.
-        self.__dict__.pop("weights_", None)
         X_coupling = self._check_coupling(X_coupling)
         rng = check_random_state(self.random_state)
         counted = table.counted()
@@ -296,8 +281,10 @@ class CoupledKernel(BaseEstimator):
         targets = weighed.y.reshape(-1)
         return fit_weights(self.combiner_, F, targets, self.n_members, unseen, weight)
 
-    def _outputs(self, X: FloatArray, wanted: IntArray) -> FloatArray:
-        """Return the outputs of the wanted members, (N, len(wanted), T)."""
+    def _outputs(self, X: FloatArray, wanted: IntArray | None = None) -> FloatArray:
+        """Return the outputs of the wanted members, default all, (N, len(wanted), T)."""
+        if wanted is None:
+            wanted = np.arange(self._n_members)
         return member_outputs(self.members_, X, self.subsets_, self._fitted, wanted)
 
     def _values(self, X: Any) -> FloatArray:
@@ -305,36 +292,6 @@ class CoupledKernel(BaseEstimator):
         X = self._check_X(X)
         points = self.members_[0].X[self.dual_rows_]
         return evaluate(self.kernel_, X, points, self.dual_coef_)
-
-    def _check_X(self, X: Any) -> FloatArray:
-        """Return the rows to predict, once fitted."""
-        check_is_fitted(self, "weights_")
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        check_size(X, "X")
-        return X  # type: ignore[no-any-return]
-
-    @lazy_rows(tail=_member_axes)
-    def member_predictions(self, X: Any, *, n_jobs: int | None = None) -> FloatArray:
-        """Return F, the predictions of every member.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, n_features), or a Dask array or frame
-            For a Dask collection the result is a lazy Dask array.
-        n_jobs : int, optional
-            Not used: BLAS runs the threads.
-
-        Returns
-        -------
-        F : array of shape (N, M) or (N, M, K)
-            For several targets (N, M, T).
-        """
-        X, wanted = self._check_X(X), np.arange(len(self.subsets_))
-        return in_blocks(
-            X,
-            len(wanted) * self._n_targets,
-            lambda rows: self._member_view(self._outputs(rows, wanted)),
-        )
 
 
 class CoupledKernelRegressor(KernelRegressorMixin, CoupledKernel):
@@ -478,9 +435,7 @@ class CoupledKernelRegressor(KernelRegressorMixin, CoupledKernel):
         -------
         self
         """
-        self._refuse_chunks(X, y, sample_weight)
-        rows = memory_rows(self, regression_rows, X, y, sample_weight)
-        self._vector = rows.vector
+        rows = self._target_rows(X, y, sample_weight)
         self._train(self._prepare(rows, X_coupling, subsets))
         return self
 
@@ -488,6 +443,3 @@ class CoupledKernelRegressor(KernelRegressorMixin, CoupledKernel):
         """Return (N T, M): every target is a row of its own."""
         # (N, M, T) -> (N, T, M) -> (N T, M)
         return np.moveaxis(outputs, 1, 2).reshape(-1, outputs.shape[1])
-
-    def _member_view(self, outputs: FloatArray) -> FloatArray:
-        return outputs[:, :, 0] if self._vector else outputs

@@ -15,12 +15,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from committee._progress import track
 from committee._typing import FloatArray, IntArray
 from committee.coupled.coupled_kernel import CoupledKernel
-from committee.coupled.rows import (
-    Rows,
-    label_rows,
-    memory_rows,
-    regression_rows,
-)
+from committee.coupled.rows import Rows
 from committee.coupled.second_layer import needs_rows
 from committee.coupled.system import leave_one_out
 from committee.distributed import refuse_dask
@@ -194,13 +189,11 @@ def _check_options(
         )
 
 
-def _check(estimator: CoupledKernel, X: Any, y: Any, sample_weight: Any) -> Rows:
+def _check(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
     """Return the rows as the estimator's own `fit` would see them."""
     estimator._validate_params()
-    if is_classifier(estimator):
-        rows = memory_rows(estimator, label_rows, X, y, sample_weight)
-        return rows.coded(rows.classes())
-    return memory_rows(estimator, regression_rows, X, y, sample_weight)
+    rows: Rows = estimator._target_rows(X, y, sample_weight)
+    return rows
 
 
 def _model(estimator: CoupledKernel, data: Rows, **params: Any) -> CoupledKernel:
@@ -265,8 +258,7 @@ def _cv_errors(
             except np.linalg.LinAlgError:
                 yield np.nan, 1.0
                 continue
-            f = model._scores if is_classifier(model) else model._values
-            yield _error(f(held_out.X), held_out)
+            yield _error(model._scores(held_out.X), held_out)
 
 
 def _error(f: FloatArray, data: Rows) -> tuple[float, float]:
