@@ -14,11 +14,10 @@ from committee.coupled.cg import CoupledOperator, solve_cg
 from committee.coupled.gram import GramBlocks, threads_for
 from committee.linalg import (
     NotPositiveDefiniteError,
-    solve_block_chain,
-    solve_block_ring,
+    solve_blocks,
+    solve_blocks_indefinite,
 )
 from committee.linalg.blocks import Block
-from committee.linalg.indefinite import solve_block_indefinite
 
 #: Beyond this condition fewer than three digits of the coefficients are right.
 _MAX_CONDITION = 1e-3 / float(np.finfo(np.float64).eps)
@@ -122,10 +121,9 @@ def solve_coupled(
                 return CoupledSolution(
                     *solve_cg(gram, Y, alpha, coupling, tol=tol, max_iter=max_iter)
                 )
-            ring = gram.layout.topology == "ring"
-            solve = solve_block_ring if ring else solve_block_chain
             block = system_block(gram, alpha, coupling)
-            return CoupledSolution(solve(block, RightSides(gram, Y)).x)
+            ring = gram.layout.topology == "ring"
+            return CoupledSolution(solve_blocks(block, RightSides(gram, Y), ring=ring))
     except NotPositiveDefiniteError as error:
         limit = None
         # Only now: the limit takes a singular value decomposition of every block.
@@ -151,7 +149,7 @@ def _stationary(
         f"Give another coupling; from {limit:.6g} on the problem has a minimum."
     )
     try:
-        coef, condition = solve_block_indefinite(block, RightSides(gram, Y), ring=ring)
+        coef, condition = solve_blocks_indefinite(block, RightSides(gram, Y), ring=ring)
     except np.linalg.LinAlgError as error:
         raise np.linalg.LinAlgError(near.format("singular")) from error
     if not condition < _MAX_CONDITION:
@@ -180,7 +178,7 @@ def solve_uncoupled(
         def block(_i: int, _k: int, j: int = j) -> FloatArray:
             return gram.diagonal(j, alpha, 0.0)
 
-        coef += solve_block_chain(block, [gram.right_side(j, Y)]).x
+        coef += solve_blocks(block, [gram.right_side(j, Y)])
     return coef
 
 
