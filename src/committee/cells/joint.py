@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
-from scipy.sparse.linalg import LinearOperator, eigsh
-from sklearn.exceptions import ConvergenceWarning
 
 from committee._typing import FloatArray, IntArray
 from committee.cells.borders import BorderPoints
 from committee.cells.machine import Border
-from committee.linalg import NotPositiveDefiniteError, conjugate_gradient
+from committee.linalg import (
+    NotPositiveDefiniteError,
+    conjugate_gradient,
+    largest_eigenvalue,
+)
 
 
 class JointSolution(NamedTuple):
@@ -114,15 +115,8 @@ class JointSystem:
             self.preconditioner(c),
             tol=tol,
             max_iter=max_iter,
+            advice=", or lower the coupling",
         )
-        if residual > tol:
-            warnings.warn(
-                f"The conjugate gradient stopped after max_iter={max_iter} iterations at "
-                f"a relative residual of {residual:.3g}, above tol={tol:g}: raise "
-                "max_iter, or lower the coupling.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
         return JointSolution(tension, n_iter, residual, residual <= tol)
 
     def preconditioner(self, c: float) -> Callable[[FloatArray], FloatArray]:
@@ -167,18 +161,8 @@ class JointSystem:
 
         I + nu / alpha S > 0   <=>   nu > -alpha / lambda_max(S)
         """
-        n = len(self.difference)
-        operator = LinearOperator(
-            (n, n),
-            matvec=lambda v: self.product(v.reshape(-1, 1))[:, 0],
-            dtype=np.float64,
-        )
-        if n < 3:  # Lanczos needs room for its vectors
-            largest = np.linalg.eigvalsh(self.product(np.eye(n)))[-1]
-        else:
-            start = np.random.default_rng(0).standard_normal(n)
-            largest = eigsh(operator, 1, which="LA", v0=start, tol=1e-10)[0][0]
-        return -self.alpha / float(largest) if largest > 0 else -np.inf
+        largest = largest_eigenvalue(self.product, len(self.difference))
+        return -self.alpha / largest if largest > 0 else -np.inf
 
 
 class OwnBlocks:

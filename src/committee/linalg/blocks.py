@@ -18,7 +18,7 @@ from scipy.sparse import block_array, csr_array
 from scipy.sparse.linalg import LinearOperator, norm, onenormest, splu
 
 from committee._typing import FloatArray
-from committee.linalg.cholesky import NotPositiveDefiniteError
+from committee.linalg.definite import NotPositiveDefiniteError
 
 #: Returns A_ij, i >= j; of a diagonal block only the lower triangle is read.
 Block = Callable[[int, int], FloatArray]
