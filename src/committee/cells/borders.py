@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -91,24 +92,18 @@ def _descend(tree: CellTree, X: FloatArray, nodes: IntArray) -> IntArray:
 
 
 class GroupBorders(NamedTuple):
-    """The border points of a group.
+    """The border points of the cells of a group.
 
     Attributes
     ----------
     points : BorderPoints
-        Cells have numbers of the group: its own from 0 on, then those outside.
+        Cells are numbered from the first of the group; others lie outside 0, 1, ...
     numbers : array of shape (P,)
-        Of the points among those of all groups, increasing.
-    cells : array
-        The numbers of these cells among those of all groups.
-    n_own : int
-        Cells of the group.
+        Of these points among those of all groups, increasing.
     """
 
     points: BorderPoints
     numbers: IntArray
-    cells: IntArray
-    n_own: int
 
 
 def borders_of_groups(borders: BorderPoints, firsts: IntArray) -> list[GroupBorders]:
@@ -116,34 +111,11 @@ def borders_of_groups(borders: BorderPoints, firsts: IntArray) -> list[GroupBord
 
     A point between two groups is in both.
     """
-    ends = np.stack([borders.owner, borders.other])
-    groups = np.searchsorted(firsts, ends, side="right") - 1
-    # A point inside a group counts once.
-    twice = groups[0] == groups[1]
-    numbers = np.concatenate([np.arange(len(twice)), np.flatnonzero(~twice)])
-    home = np.concatenate([groups[0], groups[1][~twice]])
-    order = np.lexsort((numbers, home))
-    cuts = np.searchsorted(home[order], np.arange(len(firsts)))
-    return [
-        _group_borders(borders, numbers[order[start:stop]], int(first), int(end))
-        for start, stop, first, end in zip(
-            cuts[:-1], cuts[1:], firsts[:-1], firsts[1:], strict=True
-        )
-    ]
-
-
-def _group_borders(
-    borders: BorderPoints, numbers: IntArray, first: int, end: int
-) -> GroupBorders:
-    owner, other = borders.owner[numbers], borders.other[numbers]
-    met = np.union1d(owner, other)
-    outside = met[(met < first) | (met >= end)]
-    cells = np.concatenate([np.arange(first, end), outside])
-    n_own = end - first
-
-    def renumbered(c: IntArray) -> IntArray:
-        beyond = n_own + np.searchsorted(outside, c)
-        return np.where((c >= first) & (c < end), c - first, beyond)
-
-    points = BorderPoints(borders.points[numbers], renumbered(owner), renumbered(other))
-    return GroupBorders(points, numbers, cells, n_own)
+    found = []
+    for first, end in itertools.pairwise(firsts.tolist()):
+        ends = np.stack([borders.owner, borders.other])
+        numbers = np.flatnonzero(((ends >= first) & (ends < end)).any(axis=0))
+        owner, other = ends[:, numbers] - first
+        points = BorderPoints(borders.points[numbers], owner, other)
+        found.append(GroupBorders(points, numbers))
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -58,9 +58,6 @@ class JointSystem:
     borders : sequence of Border or None
         One for each cell.
     alpha : float
-    outside : sequence of Border, optional
-        Cells with the numbers that follow, of which only S is known, and only between
-        points of the same two cells: they complete blocks, and are in no product.
     """
 
     def __init__(
@@ -68,15 +65,13 @@ class JointSystem:
         points: BorderPoints,
         borders: Sequence[Border | None],
         alpha: float,
-        outside: Sequence[Border] = (),
     ) -> None:
         self.points, self.alpha = points, alpha
         self.of_cell: list[tuple[IntArray, FloatArray]] = []
         self.S: list[FloatArray] = []
         T = next((b.values.shape[1] for b in borders if b is not None), 0)
         self.difference: FloatArray = np.zeros((len(points.owner), T))
-        self.n_own = len(borders)
-        for c, border in enumerate([*borders, *outside]):
+        for c, border in enumerate(borders):
             numbers, sign = points.of_cell(c)
             self.of_cell.append((numbers, sign))
             if border is None:
@@ -88,8 +83,7 @@ class JointSystem:
     def product(self, v: FloatArray) -> FloatArray:
         """Return S v."""
         total = np.zeros_like(v)
-        own = slice(self.n_own)
-        for (numbers, _), S in zip(self.of_cell[own], self.S[own], strict=True):
+        for (numbers, _), S in zip(self.of_cell, self.S, strict=True):
             total[numbers] += S @ v[numbers]
         return total
 
@@ -121,13 +115,19 @@ class JointSystem:
 
     def preconditioner(self, c: float) -> Callable[[FloatArray], FloatArray]:
         """Return the solution by blocks of I + c S, the points that one cell owns."""
-        return OwnBlocks(
-            [
-                (own, cho_factor(self._block(own, c), lower=True, check_finite=False))
-                for numbers, sign in self.of_cell[: self.n_own]
-                if len(own := numbers[sign > 0])
-            ]
-        )
+        blocks = [
+            (own, cho_factor(self._block(own, c), lower=True, check_finite=False))
+            for numbers, sign in self.of_cell
+            if len(own := numbers[sign > 0])
+        ]
+
+        def solve(r: FloatArray) -> FloatArray:
+            z = np.zeros_like(r)
+            for own, factor in blocks:
+                z[own] = cho_solve(factor, r[own], check_finite=False)
+            return z
+
+        return solve
 
     def precision(self, cell: int, coupling: float) -> FloatArray:
         """Return G, (b, b): what agreement on its own borders takes off V_i.
@@ -163,20 +163,6 @@ class JointSystem:
         """
         largest = largest_eigenvalue(self.product, len(self.difference))
         return -self.alpha / largest if largest > 0 else -np.inf
-
-
-class OwnBlocks:
-    """A block diagonal matrix, factorised: points and the factor of their block."""
-
-    def __init__(self, blocks: list[tuple[IntArray, Any]]) -> None:
-        self.blocks = blocks
-
-    def __call__(self, r: FloatArray) -> FloatArray:
-        """Return the solution for r; zero for points that no block has."""
-        z = np.zeros_like(r)
-        for own, factor in self.blocks:
-            z[own] = cho_solve(factor, r[own], check_finite=False)
-        return z
 
 
 def coupled_coef(

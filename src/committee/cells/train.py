@@ -17,12 +17,7 @@ from committee._typing import FloatArray, IntArray
 from committee.cells import groups
 from committee.cells.borders import BorderPoints, GroupBorders, borders_of_groups
 from committee.cells.choose import CellOptions, Part, part_cells, settled
-from committee.cells.joint import JointSolution
-from committee.cells.joint_of_groups import (
-    ExchangedJoint,
-    GatheredJoint,
-    joint_system,
-)
+from committee.cells.joint import JointSolution, JointSystem
 from committee.cells.loo import LeftOut, own_weights, target_errors
 from committee.cells.machine import Factor
 from committee.cells.model import CellModel, PartitionedModel
@@ -198,7 +193,8 @@ class _Fitted(NamedTuple):
         couplings = tuple(o.couplings) if len(self.points.owner) else (0.0,)
         if not any(self.looked):
             couplings = couplings[:1]  # nothing can be chosen
-        system = joint_system(self.solved, self.points, self.borders, alpha)
+        own = _flat(self.solved.map(groups.borders_alone).values())
+        system = JointSystem(self.points, own, alpha)
         joints = [system.solve(nu, tol=o.tol, max_iter=o.max_iter) for nu in couplings]
         models = self._side_by_side(couplings, joints)
         data = self._data()
@@ -206,7 +202,7 @@ class _Fitted(NamedTuple):
         f = np.split(models.predict(data.X, o.n_jobs), len(couplings), axis=1)
         found = []
         for i, nu in enumerate(couplings):
-            precisions = system.precisions(self.looked, nu)
+            precisions = self._precisions(system, self.looked, nu)
             left_out = self._left_out(models.parts, i, precisions, data.X, f[i])
             squares = np.mean((data.Y - left_out.f) ** 2, axis=1)
             error = np.average(squares, weights=data.s) if len(squares) else np.nan
@@ -240,17 +236,30 @@ class _Fitted(NamedTuple):
 
     def _variance(
         self,
-        system: GatheredJoint | ExchangedJoint,
+        system: JointSystem,
         coupling: float,
         whole: PartitionedModel | None,
     ) -> PartitionedVariance:
         """Return the variances; those of groups on workers are still to be computed."""
         *energy, n = self.solved.sum(groups.energy)
         scale, alpha = np.array(energy) / n, self.machine.alpha
-        every = [list(range(group.n_own)) if coupling else [] for group in self.borders]
-        precisions = system.precisions(every, coupling)
+        n_cells = np.diff(self.layout.firsts).tolist()
+        every = [list(range(n)) if coupling else [] for n in n_cells]
+        precisions = self._precisions(system, every, coupling)
         parts = self.solved.map(groups.variance, precisions, alpha, scale)
         return PartitionedVariance(scale, alpha * scale, parts, whole)
+
+    def _precisions(
+        self, system: JointSystem, cells: list[list[int]], coupling: float
+    ) -> Chunks:
+        """Return G of some cells of each group, given by their numbers in it."""
+        firsts = self.layout.firsts[:-1].tolist()
+        return self.solved.each(
+            [
+                [system.precision(first + c, coupling) for c in own]
+                for first, own in zip(firsts, cells, strict=True)
+            ]
+        )
 
     def _side_by_side(
         self, couplings: Sequence[float], joints: Sequence[JointSolution]
