@@ -1,7 +1,7 @@
 import numpy as np
 
 from committee.cells import border_points, grow_tree
-from committee.cells.borders import borders_of_groups
+from committee.cells.joint import borders_of_groups
 
 
 def test_points_lie_where_two_cells_meet(rng):

@@ -5,8 +5,8 @@ import pytest
 from committee import CellKernelClassifier, CellKernelRegressor, load, save
 from committee.cells import CellOptions, train_cells
 from committee.cells.row_chunks import RowChunks
+from committee.cells.train import train_around_trend
 from committee.cells.trend import fit_trend
-from committee.cells.with_trend import train_around_trend
 
 
 def everywhere(n, seed):

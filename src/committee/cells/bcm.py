@@ -16,9 +16,8 @@ from committee._parallel import one_thread, results_of
 from committee._typing import FloatArray, IntArray
 from committee.cells.choose import CellOptions, Part, parts_of, settled
 from committee.cells.groups import merged
-from committee.cells.loo import LeftOut
 from committee.cells.machine import CellFit, Factor, row_blocks, solve_cell
-from committee.cells.train import looked_cells
+from committee.cells.train import LeftOut, looked_cells
 from committee.kernels import Kernel
 
 #: The least variance of an expert, relative to that of the prior: rounding is all that is

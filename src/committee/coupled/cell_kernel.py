@@ -18,8 +18,8 @@ from committee.cells.choose import COUPLINGS
 from committee.cells.metric import learn_metric
 from committee.cells.model import PartitionedModel, base_of
 from committee.cells.row_chunks import RowChunks
+from committee.cells.train import train_around_trend
 from committee.cells.variance import PartitionedVariance
-from committee.cells.with_trend import train_around_trend
 from committee.coupled.kernel_machine import CHOSEN_CONSTRAINTS
 from committee.coupled.local_kernel import (
     LocalClassifierMixin,
