@@ -31,7 +31,7 @@ def assert_same(found, expected):
     np.testing.assert_allclose(one.offset, two.offset, rtol=1e-12)
     _assert_same_variance(found.variance.gathered(), expected.variance)
     assert found.joint.n_iter == expected.joint.n_iter
-    for one, two in zip(found.looked, expected.looked, strict=True):
+    for one, two in zip(found.measured, expected.measured, strict=True):
         np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(found.left_out.f, expected.left_out.f, atol=1e-7)
     np.testing.assert_allclose(

@@ -67,16 +67,13 @@ def outline(grown: Grown) -> tuple[CellTree, list[int]]:
 
 def parts(grown: Grown, cells: list[int], offset: FloatArray) -> list[Part]:
     """Return a part of each of some cells, to choose the kernel on."""
-    X, Y, s = grown.rows
-    rows = [grown.cells[c] for c in cells]
-    return [part_of(X[cell], Y[cell] - offset, s[cell]) for cell in rows]
+    rows = grown.rows._replace(Y=grown.rows.Y - offset)
+    return [part_of(rows.take(grown.cells[c])) for c in cells]
 
 
 def first_cell(grown: Grown, max_cell: int) -> Part:
     """Return the rows of the first cell."""
-    X, Y, s = grown.rows
-    cell = grown.cells[0]
-    return merged(Part(X[cell], Y[cell], s[cell]), max_cell)
+    return merged(grown.rows.take(grown.cells[0]), max_cell)
 
 
 def own_borders(
@@ -87,16 +84,13 @@ def own_borders(
 
 
 def solve(
-    grown: Grown, borders: GroupBorders, looked: list[int], machine: Machine
+    grown: Grown, borders: GroupBorders, measured: list[int], machine: Machine
 ) -> Solved:
-    """Fit every cell of a group by itself; `looked` are those of leave-one-out."""
+    """Fit every cell of a group by itself; `measured` are those of leave-one-out."""
     kernel, alpha, offset, width, options, _ = machine
-    X, Y, s = grown.rows
-    rows = [
-        merged(Part(X[cell], Y[cell] - offset, s[cell]), options.max_cell)
-        for cell in grown.cells
-    ]
-    fits = solve_cells(kernel, alpha, rows, borders.points, looked, options)
+    centred = grown.rows._replace(Y=grown.rows.Y - offset)
+    rows = [merged(centred.take(cell), options.max_cell) for cell in grown.cells]
+    fits = solve_cells(kernel, alpha, rows, borders.points, measured, options)
     model = packed(kernel, grown.tree, width, rows, fits, np.zeros_like(offset))
     # The model has the rows already: one copy will do.
     rows = [part._replace(X=model.points[model.part(c)]) for c, part in enumerate(rows)]
@@ -168,7 +162,7 @@ def own_effects(
     solved: Solved,
     models: CellModel,
     i: int,
-    looked: list[int],
+    measured: list[int],
     precisions: list[FloatArray],
     alpha: float,
 ) -> list[tuple[FloatArray, FloatArray]]:
@@ -190,7 +184,7 @@ def own_effects(
     models : CellModel
         Models side by side, of which number i has the coefficients a.
     i : int
-    looked : list of int
+    measured : list of int
         The cells.
     precisions : list of arrays of shape (b, b)
         G of each of these cells.
@@ -202,7 +196,7 @@ def own_effects(
         Of shapes (n, T) and (n,) for each cell.
     """
     found = []
-    for c, G in zip(looked, precisions, strict=True):
+    for c, G in zip(measured, precisions, strict=True):
         fit, ridge = solved.fits[c], alpha / solved.rows[c].s
         T = fit.coef.shape[1]
         a = models.coef[models.part(c)][: len(ridge), i * T : (i + 1) * T]
@@ -230,11 +224,11 @@ def solve_cells(
     alpha: float,
     rows: list[Part],
     borders: BorderPoints,
-    looked: list[int],
+    measured: list[int],
     o: CellOptions,
 ) -> list[CellFit]:
     """Return the fits of all cells, each by itself."""
-    chosen = set(looked)
+    chosen = set(measured)
     with one_thread():
         calls = (
             delayed(solve_cell)(

@@ -1,4 +1,4 @@
-"""The kernel machine of one cell: its coefficients, and what its borders need to know."""
+"""The kernel machine of one cell: its coefficients, and its values on border points."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RCOND = 1e-5
 
 
 class Border(NamedTuple):
-    """What a cell's machine, before any coupling, says of its border points B.
+    """Values of a cell's machine on its border points B, before any coupling.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class CellFit(NamedTuple):
 
     @property
     def precisions(self) -> FloatArray:
-        """(A^-1)_nn, (n,), of a fit that was asked for them."""
+        """(A^-1)_nn, (n,), of a fit with `leave_one_out`."""
         assert self.inverse_diagonal is not None
         return self.inverse_diagonal
 

@@ -49,7 +49,7 @@ def _learned(
 ) -> FloatArray | None:
     rows = np.random.default_rng(0).permutation(len(X))[:_ROWS]
     s = np.ones(len(X)) if s is None else s
-    whole = Part(X[rows], Y[rows] - np.average(Y, axis=0, weights=s), s[rows])
+    whole = Part(X, Y - np.average(Y, axis=0, weights=s), s).take(rows)
     kernel, alpha, error = _judged(whole, options)
     best, R = None, np.eye(X.shape[1])
     for _ in range(_ROUNDS):
@@ -76,13 +76,7 @@ def _judged(part: Part, o: CellOptions) -> tuple[Kernel, float, float]:
         Part(*(values[i * _PART_ROWS : (i + 1) * _PART_ROWS] for values in part))
         for i in range(n)
     ]
-    tried = choose_kernel(
-        part.X,
-        parts,
-        kernel=o.kernel,
-        alpha=o.alpha,
-        n_jobs=o.n_jobs,
-    )
+    tried = choose_kernel(part.X, parts, replace(o, gamma=None))
     best = preferred(tried)
     return best.kernel, best.alpha, tried[0].error
 

@@ -80,7 +80,7 @@ class RowChunks:
                 cuts[:-1], cuts[1:], self.starts[:-1], strict=True
             )
         ]
-        pieces = self.chunks.map(taken, self.chunks.each(numbers)).values()
+        pieces = self.chunks.map(Part.take, self.chunks.each(numbers)).values()
         return stacked([piece for piece in pieces if piece is not None])
 
     def mean(self) -> FloatArray:
@@ -173,11 +173,6 @@ def graft(top: CellTree, parts: Sequence[CellTree]) -> CellTree:
     )
 
 
-def taken(part: Part, rows: IntArray) -> Part:
-    """Return some rows of a part."""
-    return Part(part.X[rows], part.Y[rows], part.s[rows])
-
-
 def stacked(parts: Sequence[Part]) -> Part:
     """Return the rows of all parts in one piece."""
     if len(parts) == 1:
@@ -198,7 +193,7 @@ def _pieces(part: Part, top: CellTree) -> list[Part]:
     group = top.cell_of(part.X)
     order = np.argsort(group, kind="stable")
     cuts = np.searchsorted(group[order], np.arange(top.n_cells + 1))
-    return [taken(part, order[cuts[g] : cuts[g + 1]]) for g in range(top.n_cells)]
+    return [part.take(order[cuts[g] : cuts[g + 1]]) for g in range(top.n_cells)]
 
 
 def _counts(pieces: list[Part]) -> list[int]:

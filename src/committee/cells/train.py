@@ -37,7 +37,7 @@ from committee.cells.joint import (
 )
 from committee.cells.machine import Factor
 from committee.cells.model import CellModel, PartitionedModel
-from committee.cells.row_chunks import RowChunks, graft, shuffled, stacked, taken
+from committee.cells.row_chunks import RowChunks, graft, shuffled, stacked
 from committee.cells.tree import WIDTH_ROWS, CellTree, border_width, grow_tree
 from committee.cells.trend import FittedTrend, fit_trend
 from committee.cells.variance import CellVariance, PartitionedVariance
@@ -80,7 +80,7 @@ class CellTraining:
         Mean squared error of leave-one-out by the couplings that were tried.
     borders : BorderPoints
     joint : JointSolution
-    looked : Part
+    measured : Part
         The rows of the cells of leave-one-out, cell after cell.
     left_out : LeftOut
         Their predictions by the ensemble without them, in their order.
@@ -97,7 +97,7 @@ class CellTraining:
     errors: dict[float, float]
     borders: BorderPoints
     joint: JointSolution
-    looked: Part
+    measured: Part
     left_out: LeftOut
     variance: PartitionedVariance | CellVariance
     cells: list[IntArray] | None
@@ -110,7 +110,7 @@ class CellTraining:
         return replace(self, model=model, variance=variance)
 
 
-class Layout:
+class GroupedCells:
     """The cells of all groups: their tree, their sizes, the first cell of each group."""
 
     def __init__(self, top: CellTree | None, grown: Chunks) -> None:
@@ -169,7 +169,7 @@ def _trained(rows: RowChunks, o: CellOptions) -> CellTraining:
     top, parts = shuffled(rows, o.max_cell)
     centre = None if top is None else top.centre
     grown = parts.map(groups.grow, o.max_cell, centre).kept()
-    layout = Layout(top, grown)
+    layout = GroupedCells(top, grown)
     kernel, alpha = settled(scale_rows, layout.parts(grown, offset), o)
     width = border_width(layout.tree, width_rows)
     first = type(grown)(grown.parts[:1]).map(groups.first_cell, o.max_cell).values()[0]
@@ -177,7 +177,7 @@ def _trained(rows: RowChunks, o: CellOptions) -> CellTraining:
     o = with_precision(o, kernel, alpha, first)
     points = layout.border_points(grown, o.n_coupling if any(o.couplings) else 0)
     borders = borders_of_groups(points, layout.firsts)
-    looked = layout.in_groups(looked_cells(layout.sizes, o.max_cell))
+    measured = layout.in_groups(measured_cells(layout.sizes, o.max_cell))
     cells = None
     if isinstance(grown, InMemory):
         cells = grown.values()[0].cells
@@ -185,14 +185,14 @@ def _trained(rows: RowChunks, o: CellOptions) -> CellTraining:
         o = replace(o, n_jobs=None)
     machine = groups.Machine(kernel, alpha, offset, width, o, reduce)
     solved = grown.map(
-        groups.solve, grown.each(borders), grown.each(looked), machine
+        groups.solve, grown.each(borders), grown.each(measured), machine
     ).kept()
     del grown, parts, rows  # what is solved has the rows
-    fitted = _Fitted(layout, solved, points, borders, looked, machine)
+    fitted = _Fitted(layout, solved, points, borders, measured, machine)
     return CellTraining(**fitted.coupled(), alpha=alpha, borders=points, cells=cells)
 
 
-def looked_cells(sizes: Sequence[int], max_cell: int) -> list[int]:
+def measured_cells(sizes: Sequence[int], max_cell: int) -> list[int]:
     """Return the cells of leave-one-out: all, or some at equal steps."""
     usual = [c for c, size in enumerate(sizes) if size <= max_cell]
     n = sum(sizes[c] for c in usual)
@@ -215,20 +215,20 @@ def with_precision(
 
 
 class _Fitted(NamedTuple):
-    """Cells that are fitted, each by itself; `looked` are the cells of leave-one-out."""
+    """Cells that are fitted, each by itself; `measured` are the cells of leave-one-out."""
 
-    layout: Layout
+    layout: GroupedCells
     solved: Chunks
     points: BorderPoints
     borders: list[GroupBorders]
-    looked: list[list[int]]
+    measured: list[list[int]]
     machine: groups.Machine
 
     def coupled(self) -> dict[str, Any]:
         """Return the cells with the best coupling, as `CellTraining` has it."""
         o, alpha = self.machine.options, self.machine.alpha
         couplings = tuple(o.couplings) if len(self.points.owner) else (0.0,)
-        if not any(self.looked):
+        if not any(self.measured):
             couplings = couplings[:1]  # nothing can be chosen
         own = _flat(self.solved.map(groups.borders_alone).values())
         system = JointSystem(self.points, own, alpha)
@@ -239,7 +239,7 @@ class _Fitted(NamedTuple):
         f = np.split(models.predict(data.X, o.n_jobs), len(couplings), axis=1)
         found = []
         for i, nu in enumerate(couplings):
-            precisions = self._precisions(system, self.looked, nu)
+            precisions = self._precisions(system, self.measured, nu)
             left_out = self._left_out(models.parts, i, precisions, data.X, f[i])
             squares = np.mean((data.Y - left_out.f) ** 2, axis=1)
             error = np.average(squares, weights=data.s) if len(squares) else np.nan
@@ -256,7 +256,7 @@ class _Fitted(NamedTuple):
             "coupling": couplings[best],
             "errors": dict(zip(couplings, (error for error, _ in found), strict=True)),
             "joint": joints[best],
-            "looked": data,
+            "measured": data,
             "left_out": found[best][1],
             "variance": self._variance(
                 system, couplings[best], None if model is whole else whole
@@ -328,7 +328,7 @@ class _Fitted(NamedTuple):
         d, T = len(self.layout.tree.centre), len(offset)
         empty = Part(np.empty((0, d)), np.empty((0, T)), np.empty(0))
         found = self.solved.map(
-            groups.whole_cells, self.solved.each(self.looked)
+            groups.whole_cells, self.solved.each(self.measured)
         ).values()
         X, Y, s = stacked([empty, *_flat(found)])
         return Part(X, Y + offset, s)
@@ -344,14 +344,14 @@ class _Fitted(NamedTuple):
             groups.own_effects,
             models,
             i,
-            self.solved.each(self.looked),
+            self.solved.each(self.measured),
             precisions,
             alpha,
         )
         moved, variance = zip(*_flat(effects.values()), strict=True)
         cells = [
             c + first
-            for first, group in zip(self.layout.firsts, self.looked, strict=False)
+            for first, group in zip(self.layout.firsts, self.measured, strict=False)
             for c in group
         ]
         owner = np.repeat(cells, [len(part) for part in moved])
@@ -402,19 +402,19 @@ def train_around_trend(
         return train(rows, options)
     t = found.trend
     fitted = train(rows.without(t), options)
-    looked = fitted.looked._replace(Y=fitted.looked.Y + t(fitted.looked.X))
-    left_out, errors = _without_own(found, fitted, looked)
+    measured = fitted.measured._replace(Y=fitted.measured.Y + t(fitted.measured.X))
+    left_out, errors = _without_own(found, fitted, measured)
     return replace(
         fitted,
         model=replace(fitted.model, trend=t),
-        looked=looked,
+        measured=measured,
         left_out=left_out,
         errors=errors,
     )
 
 
 def _without_own(
-    found: FittedTrend, fitted: CellTraining, looked: Part
+    found: FittedTrend, fitted: CellTraining, measured: Part
 ) -> tuple[LeftOut, dict[float, float]]:
     """Return leave-one-out predictions with the trend, and errors by the couplings.
 
@@ -426,15 +426,15 @@ def _without_own(
     left_out = fitted.left_out
     if not len(left_out.f):
         return left_out, fitted.errors
-    seen = looked.Y - found.trend(looked.X) - left_out.f
-    residual = seen / (1.0 - found.leverage(looked.X, looked.s))[:, None]
+    seen = measured.Y - found.trend(measured.X) - left_out.f
+    residual = seen / (1.0 - found.leverage(measured.X, measured.s))[:, None]
     before, now = (
-        float(np.average(np.mean(e**2, axis=1), weights=looked.s))
+        float(np.average(np.mean(e**2, axis=1), weights=measured.s))
         for e in (seen, residual)
     )
     more = now / before if before > 0 else 1.0
     errors = {nu: more * error for nu, error in fitted.errors.items()}
-    return left_out._replace(f=looked.Y - residual), errors
+    return left_out._replace(f=measured.Y - residual), errors
 
 
 def _chosen(
@@ -456,11 +456,11 @@ def _chosen(
         cells = grow_tree(sample.X, o.max_cell)[1]
         alone = _centred(sample, sample.Y)
         around = _centred(sample, sample.Y - found.trend(sample.X))
-        kernel, alpha = settled(sample.X, parts_of(*alone, cells), o)
+        kernel, alpha = settled(sample.X, parts_of(alone, cells), o)
         worth = _falls(found, alone, around, cells, kernel, alpha, o)
         whole = len(sample.X) == n_rows  # parts of a sample are not as dense as cells
         if worth and whole:
-            kernel, alpha = settled(sample.X, parts_of(*around, cells), o)
+            kernel, alpha = settled(sample.X, parts_of(around, cells), o)
     if whole:
         o = replace(o, kernel=kernel.name, gamma=kernel.gamma, alpha=alpha)
     return found if worth else None, o
@@ -484,7 +484,7 @@ def _falls(
     First on parts of cells, which cost a thousandth of the cells: a trend that does not
     help few neighbours does not help many. Then on rows of whole cells.
     """
-    parts, rest = parts_of(*alone, cells), parts_of(*around, cells)
+    parts, rest = parts_of(alone, cells), parts_of(around, cells)
     factors = [_factor(found, part) for part in rest]
     few = slice(None, None, max(1, len(rest) // FEW))
     gammas = _GAMMAS if o.gamma is None and has_gamma(kernel.name) else (1.0,)
@@ -501,9 +501,9 @@ def _falls(
     (after,) = loo_errors(rest, k, [a], factors)
     if not after < _WORTH * before:
         return False
-    looked = [cells[c] for c in looked_cells([len(c) for c in cells], o.max_cell)]
-    many = [taken(around, rows) for rows in looked]
-    before = _halves_error(kernel, alpha, [taken(alone, rows) for rows in looked])
+    measured = [cells[c] for c in measured_cells([len(c) for c in cells], o.max_cell)]
+    many = [around.take(rows) for rows in measured]
+    before = _halves_error(kernel, alpha, [alone.take(rows) for rows in measured])
     after = _halves_error(k, a, many, [_factor(found, part) for part in many])
     return after < _WORTH * before
 
@@ -531,7 +531,7 @@ def _halves_error(
     total, precision = 0.0, "auto"
     for number, cell in enumerate(cells):
         order = np.random.default_rng(0).permutation(len(cell.X))
-        X, Y, s = taken(cell, order)
+        X, Y, s = cell.take(order)
         factor = Factor(kernel, X, alpha / s, precision)
         # Cells are alike: none need try single precision in vain.
         precision = "auto" if factor.single else "double"

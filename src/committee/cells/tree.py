@@ -21,7 +21,7 @@ WIDTH_ROWS, _WIDTH_STEPS = 5000, 12
 
 
 class Shares(NamedTuple):
-    """Which cells are asked about which rows, in the order of the cells.
+    """The cells that predict each row, and their weights, in the order of the cells.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class CellTree:
         return cells
 
     def shares(self, X: FloatArray, width: float) -> Shares:
-        """Return the cells to ask about each row, with weights continuous in x.
+        """Return the cells that predict each row, with weights continuous in x.
 
             c_k(x) = h((v_k'x - t_k) / width)          to the right, 1 - c_k to the left
 
@@ -206,23 +206,23 @@ def grow_tree(
     return tree, cells
 
 
-def border_width(tree: CellTree, X: FloatArray, asked: float = 2.0) -> float:
-    """Return the width at which the rows of X ask `asked` cells on average.
+def border_width(tree: CellTree, X: FloatArray, per_row: float = 2.0) -> float:
+    """Return the width at which the rows of X have `per_row` cells on average.
 
     Found by bisection of its logarithm, to one per cent. One length serves all
     splits: wherever two cells meet, cells of about the same size do.
     """
-    if tree.n_cells == 1 or asked <= 1.0:
+    if tree.n_cells == 1 or per_row <= 1.0:
         return 0.0
     if len(X) > WIDTH_ROWS:
         X = X[np.linspace(0, len(X) - 1, WIDTH_ROWS).astype(np.intp)]
-    asked = min(asked, (1.0 + tree.n_cells) / 2)
+    per_row = min(per_row, (1.0 + tree.n_cells) / 2)
     root = np.zeros(len(X), dtype=np.intp)
     distance = float(np.abs(tree.beyond(X, root)).max())
     low, high = 1e-6 * distance, distance
     for _ in range(_WIDTH_STEPS):
         middle = float(np.sqrt(low * high))
-        if len(tree.shares(X, middle).rows) < asked * len(X):
+        if len(tree.shares(X, middle).rows) < per_row * len(X):
             low = middle
         else:
             high = middle

@@ -211,8 +211,8 @@ class CellKernel(LocalKernel):
         del without.cells_
         if isinstance(parts := self.__dict__.get("_variance"), PartitionedVariance):
             without._variance = replace(parts, parts=None, whole=None)
-        return model.answers(rows).map(
-            _with_answers, without, model.n_cells, model.offset
+        return model.predict_blocks(rows).map(
+            _with_predictions, without, model.n_cells, model.offset
         )
 
     def __getstate__(self) -> Any:
@@ -404,7 +404,7 @@ class CellKernelClassifier(LocalClassifierMixin, CellKernel):
 
 
 @dataclass(frozen=True, eq=False)
-class Answered:
+class PredictedBlock:
     """A model of one block of rows, whose predictions are known."""
 
     f: FloatArray
@@ -435,7 +435,9 @@ def _as_array(
     return X if turn is None else X @ turn
 
 
-def _with_answers(f: FloatArray, without: Any, n_cells: int, offset: FloatArray) -> Any:
+def _with_predictions(
+    f: FloatArray, without: Any, n_cells: int, offset: FloatArray
+) -> Any:
     model = copy.copy(without)
-    model.cells_ = Answered(f, n_cells, offset)
+    model.cells_ = PredictedBlock(f, n_cells, offset)
     return model

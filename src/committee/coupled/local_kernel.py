@@ -160,7 +160,7 @@ class LocalRegressorMixin(KeepsHeldOutRows, KernelRegressorMixin):
         """Store variances, and the residuals for intervals."""
         self.__dict__.pop("_held_out_rows", None)
         self._variance = training.variance
-        Y, (f, variance) = training.looked.Y, training.left_out
+        Y, (f, variance) = training.measured.Y, training.left_out
         if len(f) and not self._target_shape:
             residual = np.abs(Y[:, 0] - f[:, 0])
             spread = np.sqrt(training.variance.scale[0] * variance)
@@ -178,7 +178,7 @@ class LocalClassifierMixin(SetMixin, KernelClassifierMixin):
         """
         self.__dict__.pop("_held_out_rows", None)
         f = training.left_out.f
-        codes, s = codes_of(training.looked.Y), training.looked.s
+        codes, s = codes_of(training.measured.Y), training.measured.s
         if len(f):
             self.slope_ = fit_slope(both_sides(f), codes, s)
         else:
