@@ -8,7 +8,7 @@ import numpy as np
 
 from committee._typing import FloatArray, RandomState
 from committee._validation import StrOptions, fit_context
-from committee.coupled.coupled_kernel import CoupledKernel, Plan
+from committee.coupled.coupled_kernel import CoupledKernel, Plan, unseen_rows
 from committee.coupled.expansion import in_blocks
 from committee.coupled.kernel_machine import (
     KernelClassifierMixin,
@@ -16,7 +16,6 @@ from committee.coupled.kernel_machine import (
     score_axes,
 )
 from committee.coupled.rows import Rows
-from committee.coupled.second_layer import unseen_rows
 from committee.coupled.system import leave_one_out
 from committee.distributed import lazy_rows
 from committee.probabilities import fit_slope

@@ -14,9 +14,8 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from committee._progress import track
 from committee._typing import FloatArray, IntArray
-from committee.coupled.coupled_kernel import CoupledKernel
+from committee.coupled.coupled_kernel import CoupledKernel, needs_rows
 from committee.coupled.rows import Rows
-from committee.coupled.second_layer import needs_rows
 from committee.coupled.system import leave_one_out
 from committee.distributed import refuse_dask
 from committee.kernels import SCALED, make_kernel
