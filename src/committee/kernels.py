@@ -40,11 +40,11 @@ GramFunction = Callable[[FloatArray, FloatArray], Any]
 
 
 class GramKernel(Protocol):
-    """What machines need of a kernel."""
+    """A kernel, as machines use it."""
 
     @property
     def of_distances(self) -> bool:
-        """Whether it looks at differences of points only, by a distance."""
+        """True if k(x, z) depends on the distance of x and z alone."""
 
     def __call__(self, X: FloatArray, Z: FloatArray, /) -> FloatArray:
         """Return k(X, Z), (n, m)."""
@@ -99,7 +99,7 @@ class Kernel:
 
     @property
     def of_distances(self) -> bool:
-        """Whether it looks at differences of points only, by a distance."""
+        """True if k(x, z) depends on the distance of x and z alone."""
         return isinstance(self.name, str) and self.name in _OF_DISTANCES
 
     def __call__(self, X: FloatArray, Z: FloatArray) -> FloatArray:

@@ -23,10 +23,10 @@ from committee.kernels import Kernel
 #: The least variance of an expert, relative to that of the prior: rounding is all that is
 #: below. And the least of all, where a kernel has k(x, x) = 0.
 LEAST, _TINY = 1e-12, 1e-100
-#: Rows of D_1, relative to those of the largest expert: on nine generated sets that are
-#: in no table as many as an expert were no better, at twice the price.
+#: Rows of D_1, relative to the rows of the largest expert. On nine generated sets as many as
+#: an expert has were no better, at twice the price.
 SHARED = 0.3
-#: Every expert is asked about a row that is left out, so fewer rows than of cells.
+#: Every expert predicts a row that is left out, so fewer rows than of cells.
 _LOO_ROWS = 1000
 
 

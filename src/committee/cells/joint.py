@@ -149,7 +149,7 @@ class JointSolution(NamedTuple):
 
 
 class JointSystem:
-    """What cells that are fitted alone owe to each other on their borders.
+    """The system that couples cells, fitted alone before, at their border points.
 
         min  sum_i [ sum_n (y_n - f_i(x_n))^2 alpha / r_n + alpha ||f_i||^2 ]
              + nu sum_p ( f_i(b_p) - f_j(b_p) )^2,      i = owner, j = other of p

@@ -125,7 +125,7 @@ class Factor:
 
     @property
     def single(self) -> bool:
-        """Whether single precision was good enough."""
+        """True where single precision was good enough."""
         return bool(self.dtype == np.float32)
 
     def points(self, X: FloatArray, dtype: Any = None) -> FloatArray:
@@ -171,7 +171,7 @@ class Factor:
 def lower_gram(kernel: GramKernel, X: FloatArray) -> FloatArray:
     """Return k(X, X) in Fortran's order; above the blocks of its diagonal are zeros.
 
-    The lower triangle is all that a Cholesky factor looks at.
+    A Cholesky factor reads the lower triangle only.
     """
     K = np.zeros((len(X), len(X)), dtype=X.dtype, order="F")
     for panel in _panels(len(X)):
@@ -203,7 +203,7 @@ def solve_cell(
     precision: str = "auto",
     leave_one_out: bool = False,
 ) -> CellFit:
-    """Fit one cell, and look at its border points.
+    """Fit one cell, and predict at its border points.
 
         min_f  sum_n (y_n - f(x_n))^2 / r_n + ||f||^2,    f(x) = a'k(X, x),  A a = y
 

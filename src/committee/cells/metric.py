@@ -13,7 +13,7 @@ from committee.cells.choose import CellOptions, Part, choose_kernel, preferred
 from committee.cells.machine import solve_cell
 from committee.kernels import Kernel
 
-#: Rows of the machine whose gradients are taken, and of the parts that judge a metric.
+#: Rows of the machine whose gradients are taken, and of the parts that measure the error of a metric.
 _ROWS, _PART_ROWS, _PARTS = 2000, 256, 4
 _ROUNDS = 2
 #: The least weight of a direction, relative to the largest.
@@ -23,7 +23,7 @@ _FLOOR = 1e-3
 def learn_metric(
     X: FloatArray, Y: FloatArray, s: FloatArray | None, options: CellOptions
 ) -> FloatArray | None:
-    """Return R, (d, d): kernels and splits that look at X R have the metric M = R R'.
+    """Return R, (d, d): kernels and splits of X R have the metric M = R R'.
 
         M <- mean_n grad f(x_n) grad f(x_n)',    scaled to largest entry 1
 

@@ -48,9 +48,9 @@ from committee.kernels import KERNEL_ROWS, Kernel
 _LOO_ROWS = 5000
 #: A trend is taken where the error falls to this, or further: it costs a third of the fit.
 _WORTH = 0.98
-#: Of gamma and of the ridge, relative to those of cells alone: tried around a trend.
+#: Of gamma and of the ridge, relative to their values for cells alone: tried around a trend.
 _GAMMAS, _ALPHAS = (0.3, 1.0, 3.0, 10.0), (1.0, 10.0, 100.0, 1e4)
-#: Of fewer rows than these there is no trend unless it is asked for.
+#: With fewer rows trend=None fits no trend.
 _LEAST_ROWS = 1000
 
 
@@ -323,7 +323,7 @@ class _Fitted(NamedTuple):
         )
 
     def _data(self) -> Part:
-        """Return the rows of the cells to look at, with their targets as given."""
+        """Return the rows of the measured cells, with their targets as given."""
         offset = self.machine.offset
         d, T = len(self.layout.tree.centre), len(offset)
         empty = Part(np.empty((0, d)), np.empty((0, T)), np.empty(0))

@@ -10,7 +10,7 @@ from scipy.linalg import eigh
 
 from committee._typing import BoolArray, FloatArray, IntArray
 
-#: The direction of a split is that of at most so many rows, at equal steps.
+#: Rows, at equal steps, that decide the direction of a split.
 _DIRECTION_ROWS = 2000
 #: Projections that differ by less, relative to their range, are equal but for rounding.
 _TIE = 1e-12

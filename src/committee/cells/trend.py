@@ -32,7 +32,7 @@ _MOST = 0.99
 
 @dataclass(frozen=True, eq=False)
 class Trend:
-    """What cells are fitted around: t(x) = coef' k(U, x).
+    """A function around which cells are fitted: t(x) = coef' k(U, x).
 
     Attributes
     ----------
@@ -174,7 +174,7 @@ def _error(candidate: tuple[float, Kernel, float]) -> float:
 
 
 def _root(kernel: Kernel, U: FloatArray) -> FloatArray:
-    """Return L, a little larger than that of k(U, U) so that it is definite."""
+    """Return L of k(U, U) with a little added to its diagonal, so that it is definite."""
     K = kernel(U, U)
     K[np.diag_indices_from(K)] += _JITTER * np.trace(K)
     L: FloatArray = cholesky(K, lower=True)

@@ -27,7 +27,6 @@ from committee.coupled.expansion import (
     collapse,
     evaluate,
     member_outputs,
-    outputs_of,
 )
 from committee.coupled.gram import GramBlocks, Layout, threads_for
 from committee.coupled.kernel_machine import (
@@ -232,12 +231,6 @@ class CoupledKernel(MemberMachine):
             allow_indefinite=self.allow_indefinite,
         )
         self.n_iter_, self.converged_ = solution.n_iter, solution.converged
-        F = outputs = None
-        if weighs or self._has_slope:
-            with threads_for(len(self.subsets_[0])):
-                coef = dict(enumerate(solution.coef))
-                outputs = outputs_of(plan.gram, coef, weighed.X)
-                F = self._predictions(outputs) if weighs else None
         vector = weighed.y.ndim == 1 and weighed.Y.shape[1] == 1
         self.members_ = [
             KernelMember(
@@ -248,7 +241,12 @@ class CoupledKernel(MemberMachine):
             )
             for j, a in enumerate(solution.coef)
         ]
+        F = outputs = None
         with threads_for(len(self.subsets_[0])):
+            if weighs or self._has_slope:
+                outputs = self._outputs(weighed.X)
+            if weighs:
+                F = self._predictions(outputs)  # type: ignore[arg-type]
             self.weights_ = self._weigh(F, weighed, plan.weighing)
         self.dual_rows_, self.dual_coef_ = collapse(self.members_, self.weights_)
         return weighed, outputs
@@ -272,16 +270,41 @@ class CoupledKernel(MemberMachine):
         return points  # type: ignore[no-any-return]
 
     def _weigh(self, F: FloatArray | None, weighed: Rows, rows: IntArray) -> FloatArray:
-        """Fit the second layer on F of the rows to weigh on; return the weights."""
+        """Fit the second layer; return the weights, (M,).
+
+        Parameters
+        ----------
+        F : array of shape (N, M), (N T, M) or (N, M, K), or None
+            Predictions for the rows to weigh on; None where `needs_rows` is False.
+        weighed : Rows
+            These N rows.
+        rows : array of shape (N,)
+            Their numbers.
+        """
         combiner = as_combiner(self.combiner, self.random_state)
         self.combiner_ = None if combiner is None else clone(combiner)
-        repeats = 1 if F is None else len(F) // len(rows)  # a row of F for each target
+        if F is None:
+            if self.combiner_ is None:
+                return np.ones(1)
+            # Only M matters to a combiner that needs no rows.
+            one_row = np.zeros((1, self.n_members))
+            return self.combiner_.fit(one_row, [0.0]).weights_  # type: ignore[no-any-return]
+        repeats = len(F) // len(rows)  # a row of F for each target
         unseen = None
         if self.weigh_on == "held-out" and self.n_members > 1:
             unseen = np.repeat(unseen_rows(rows, self.subsets_), repeats, axis=0)
         weight = None if weighed.s is None else np.repeat(weighed.s, repeats)
         targets = weighed.y.reshape(-1)
-        return fit_weights(self.combiner_, F, targets, self.n_members, unseen, weight)
+        if self.combiner_ is None:
+            correlation, _ = scaled_error_correlation(F, targets, unseen, weight)
+            return solve_simplex(correlation)
+        self.combiner_.fit(F, targets, held_out=unseen, sample_weight=weight)
+        if getattr(self.combiner_, "floor_", None) is not None:
+            raise ValueError(
+                "A coupled ensemble adds up what its members predict, and a log pool "
+                "their logarithms: take a combiner that averages, such as SimplexWeights."
+            )
+        return self.combiner_.weights_  # type: ignore[no-any-return]
 
     def _outputs(self, X: FloatArray, wanted: IntArray | None = None) -> FloatArray:
         """Return the outputs of the wanted members, default all, (N, len(wanted), T)."""
@@ -312,46 +335,6 @@ def unseen_rows(rows: IntArray, subsets: Sequence[IntArray]) -> BoolArray:
         owner[subset] = j
     unseen: BoolArray = owner[rows][:, None] != np.arange(len(subsets))
     return unseen
-
-
-def fit_weights(
-    combiner: Any,
-    F: FloatArray | None,
-    targets: Any,
-    n_members: int,
-    unseen: BoolArray | None = None,
-    sample_weight: FloatArray | None = None,
-) -> FloatArray:
-    """Return the weights w, (M,), and fit the combiner.
-
-    Parameters
-    ----------
-    combiner : combiner or None
-        None solves for the weights of least squared error on the simplex.
-    F : array of shape (N, M) or (N, M, K), or None
-        None where `needs_rows` is False.
-    targets : array of shape (N,)
-    n_members : int
-        M.
-    unseen : bool array of shape (N, M), optional
-        Count a member's prediction only where this is True.
-    sample_weight : array of shape (N,), optional
-    """
-    if F is None:
-        if combiner is None:
-            return np.ones(1)
-        # Only M matters to a combiner that needs no rows.
-        return combiner.fit(np.zeros((1, n_members)), [0.0]).weights_  # type: ignore[no-any-return]
-    if combiner is None:
-        C, _ = scaled_error_correlation(F, targets, unseen, sample_weight)
-        return solve_simplex(C)
-    combiner.fit(F, targets, held_out=unseen, sample_weight=sample_weight)
-    if getattr(combiner, "floor_", None) is not None:
-        raise ValueError(
-            "A coupled ensemble adds up what its members predict, and a log pool their "
-            "logarithms: take a combiner that averages, such as SimplexWeights."
-        )
-    return combiner.weights_  # type: ignore[no-any-return]
 
 
 class CoupledKernelRegressor(KernelRegressorMixin, CoupledKernel):

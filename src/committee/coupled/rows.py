@@ -147,7 +147,7 @@ def warn_of_copies(X: FloatArray, Y: FloatArray) -> None:
         f"{N - points:,} of {N:,} rows are copies of others, in X and y. Leave-one-out "
         "predicts a row from its copy: the ridge that it chooses is too small, and "
         "errors and intervals look better than they are. Drop the copies; "
-        "sample_weight may say how often a row occurs.",
+        "sample_weight may be the number of times that a row occurs.",
         UserWarning,
         stacklevel=2,
     )

@@ -52,23 +52,6 @@ class SearchResult:
     error: FloatArray
 
 
-def best_of(estimator: Any, grid: FloatArray, error: FloatArray) -> SearchResult:
-    """Return all candidates, (n, 3), with their errors, and an estimator of the best."""
-    if not np.any(np.isfinite(error)):
-        raise ValueError("No candidate has a positive definite system: raise alphas.")
-    best = int(np.nanargmin(error))
-    params = dict(zip(("gamma", "alpha", "coupling"), grid[best].tolist(), strict=True))
-    return SearchResult(
-        estimator=clone(estimator).set_params(**params),
-        best_params=params,
-        best_error=float(error[best]),
-        gamma=grid[:, 0],
-        alpha=grid[:, 1],
-        coupling=grid[:, 2],
-        error=error,
-    )
-
-
 def search_coupled(
     estimator: CoupledKernel,
     X: Any,
@@ -157,7 +140,19 @@ def search_coupled(
     totals = parts.reshape(len(gammas), repeats, len(rest), 2).sum(axis=1)
     error: FloatArray = (totals[..., 0] / totals[..., 1]).reshape(-1)
     grid = np.array([(g, a, c) for g in gammas for a, c in rest], dtype=np.float64)
-    return best_of(given, grid, error)
+    if not np.any(np.isfinite(error)):
+        raise ValueError("No candidate has a positive definite system: raise alphas.")
+    best = int(np.nanargmin(error))
+    params = dict(zip(("gamma", "alpha", "coupling"), grid[best].tolist(), strict=True))
+    return SearchResult(
+        estimator=clone(given).set_params(**params),
+        best_params=params,
+        best_error=float(error[best]),
+        gamma=grid[:, 0],
+        alpha=grid[:, 1],
+        coupling=grid[:, 2],
+        error=error,
+    )
 
 
 def _check_options(
@@ -196,7 +191,7 @@ def _check(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
 
 
 def _model(estimator: CoupledKernel, data: Rows, **params: Any) -> CoupledKernel:
-    """Return a clone that knows its columns and classes, but no rows."""
+    """Return a clone with columns and classes set, as if it had checked rows."""
     model: CoupledKernel = clone(estimator).set_params(**params)
     model.n_features_in_ = data.X.shape[1]
     if is_classifier(model):

@@ -149,7 +149,7 @@ def solve_coupled(
 def _stationary(
     gram: GramBlocks, Y: FloatArray, alpha: float, nu: float, limit: float
 ) -> CoupledSolution:
-    """Solve the equations where they are not those of a minimum, and say so."""
+    """Solve the equations where their solution is not a minimum; warn, with the limit."""
     ring = gram.layout.topology == "ring"
     block = system_block(gram, alpha, nu)
     near = (
@@ -327,7 +327,7 @@ class _InverseRoot:
 
         v / sqrt(alpha) + V (1 / sqrt(d^2 + alpha) - 1 / sqrt(alpha)) V'v,    K = U d V'
 
-    A factor of K'K + alpha I would know alpha only up to the rounding of K'K.
+    In a factor of K'K + alpha I, alpha is lost below the rounding of K'K.
     """
 
     def __init__(self, K: FloatArray, alpha: float) -> None:
