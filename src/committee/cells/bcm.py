@@ -18,7 +18,7 @@ from committee.cells.choose import CellOptions, Part, parts_of, settled
 from committee.cells.groups import merged
 from committee.cells.machine import CellFit, Factor, row_blocks, solve_cell
 from committee.cells.train import LeftOut, measured_cells
-from committee.kernels import Kernel
+from committee.kernels import Kernel, equal_steps
 
 #: The least variance of an expert, relative to that of the prior: rounding is all that is
 #: below. And the least of all, where a kernel has k(x, x) = 0.
@@ -376,7 +376,7 @@ def _left_out(
     if not measured:
         return LeftOut(np.empty((0, T)), np.empty(0)), np.empty(0, np.intp)
     n = sum(len(groups[i]) for i in measured)
-    some = np.linspace(0, n - 1, min(n, _LOO_ROWS)).astype(np.intp)
+    some = equal_steps(n, _LOO_ROWS)
 
     def of_looked(arrays: list[FloatArray]) -> FloatArray:
         return np.concatenate([arrays[i] for i in measured])[some]

@@ -14,7 +14,14 @@ from sklearn.utils.parallel import delayed
 from committee._parallel import one_thread, results_of
 from committee._typing import FloatArray, IntArray
 from committee.cells.tree import grow_tree
-from committee.kernels import SCALED, GramFunction, Kernel, make_kernel, median_gamma
+from committee.kernels import (
+    SCALED,
+    GramFunction,
+    Kernel,
+    equal_steps,
+    make_kernel,
+    median_gamma,
+)
 
 #: A part of at most so many rows is taken from each of so many cells: parts are as
 #: dense as their cells, and cost a thousandth.
@@ -82,8 +89,7 @@ def parts_of(rows: Part, cells: Sequence[IntArray]) -> list[Part]:
 
 def part_cells(n_cells: int) -> list[int]:
     """Return the cells that parts are taken from, at equal steps."""
-    steps = np.linspace(0, n_cells - 1, min(_PARTS, n_cells)).astype(np.intp)
-    return np.unique(steps).tolist()  # type: ignore[no-any-return]
+    return equal_steps(n_cells, _PARTS).tolist()  # type: ignore[no-any-return]
 
 
 def part_of(cell: Part) -> Part:

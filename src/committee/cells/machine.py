@@ -139,15 +139,8 @@ class Factor:
         x: FloatArray = potrs(self.L, B.astype(self.dtype), lower=1)[0]
         return x.astype(np.float64)
 
-    def half_solve(self, B: FloatArray) -> FloatArray:
-        """Return L^-1 B, whose columns' products are those of B'A^-1 B."""
-        return self._half(B, transposed=False)
-
-    def other_half(self, W: FloatArray) -> FloatArray:
-        """Return L'^-1 W, which is A^-1 B for the W of `half_solve`."""
-        return self._half(W, transposed=True)
-
-    def _half(self, B: FloatArray, *, transposed: bool) -> FloatArray:
+    def half_solve(self, B: FloatArray, *, transposed: bool = False) -> FloatArray:
+        """Return L^-1 B, or L'^-1 B; B'A^-1 B is the product of W = L^-1 B with itself."""
         (trtrs,) = get_lapack_funcs(("trtrs",), (self.L,))
         B = B.astype(self.dtype, copy=False)
         x: FloatArray = trtrs(self.L, B, lower=1, trans=int(transposed))[0]
@@ -243,7 +236,7 @@ def solve_cell(
         border = Border(
             cross.T.astype(np.float64) @ a,
             kernel(points, points) - W.T @ W,
-            factor.other_half(half),
+            factor.half_solve(half, transposed=True),
         )
     return CellFit(
         a,

@@ -18,6 +18,7 @@ from committee.cells.choose import SAMPLE_ROWS, Part
 from committee.cells.tree import CellTree, grow_tree
 from committee.cells.trend import Trend
 from committee.distributed import Chunks, InMemory, deferred
+from committee.kernels import equal_steps
 
 #: Rows of a group, as a rule: some twenty cells, which take a few seconds to fit.
 _GROUP_ROWS = 2**15
@@ -68,7 +69,7 @@ class RowChunks:
     def some(self, n: int) -> Part:
         """Return n rows at equal steps, or all there are, in one place."""
         if n < self.n_rows:
-            return self.take(np.linspace(0, self.n_rows - 1, n).astype(np.intp))
+            return self.take(equal_steps(self.n_rows, n))
         return stacked([part for part in self.chunks.values() if part is not None])
 
     def take(self, rows: IntArray) -> Part:

@@ -42,7 +42,7 @@ from committee.cells.tree import WIDTH_ROWS, CellTree, border_width, grow_tree
 from committee.cells.trend import FittedTrend, fit_trend
 from committee.cells.variance import CellVariance, PartitionedVariance
 from committee.distributed import Chunks, InMemory
-from committee.kernels import KERNEL_ROWS, Kernel
+from committee.kernels import KERNEL_ROWS, Kernel, equal_steps
 
 #: Leave-one-out is computed for cells, at equal steps, of so many rows together.
 _LOO_ROWS = 5000
@@ -197,9 +197,7 @@ def measured_cells(sizes: Sequence[int], max_cell: int) -> list[int]:
     usual = [c for c, size in enumerate(sizes) if size <= max_cell]
     n = sum(sizes[c] for c in usual)
     some = max(1, len(usual) * _LOO_ROWS // max(n, 1))
-    if not usual or some >= len(usual):
-        return usual
-    return [usual[i] for i in np.linspace(0, len(usual) - 1, some).astype(np.intp)]
+    return [usual[i] for i in equal_steps(len(usual), some)]
 
 
 def with_precision(

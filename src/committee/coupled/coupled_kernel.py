@@ -19,7 +19,6 @@ from committee.coupled.draws import (
     draw_coupling,
     draw_subsets,
     draw_weighing,
-    kernel_rows,
     split_rows,
 )
 from committee.coupled.expansion import (
@@ -177,7 +176,7 @@ class CoupledKernel(MemberMachine):
         rows, split_off = split_rows(counted, self.weigh_on, self.n_members, rng)
         self.kernel_ = make_kernel(
             self.kernel,
-            table.take(kernel_rows(rows)).X,
+            table.X[rows],
             gamma=self.gamma,
             degree=self.degree,
             coef0=self.coef0,

@@ -82,11 +82,6 @@ class Rows(NamedTuple):
         """Return the numbers of rows with a positive weight."""
         return np.arange(len(self.X)) if self.s is None else np.flatnonzero(self.s)
 
-    def box(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return the least and the largest value of each column over some rows."""
-        X = self.X[rows]
-        return X.min(axis=0), X.max(axis=0)
-
 
 def regression_rows(X: Any, y: Any, s: Any, estimator: Any = None) -> Rows:
     """Return checked rows with numbers as targets; s has been checked."""
