@@ -123,7 +123,7 @@ def draw_coupling(
             'give at most that many, or coupling_set="box".'
         )
     drawn = np.sort(rng.choice(len(rows), size=n, replace=False))
-    return table.X[rows[drawn]]  # type: ignore[no-any-return]
+    return table.X[rows[drawn]]
 
 
 def draw_weighing(
