@@ -7,7 +7,7 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 from sklearn.base import BaseEstimator
 
 from committee import Average, CoupledKernelClassifier, CoupledKernelRegressor
-from committee.cells.choose import Part, choose_kernel, preferred
+from committee.cells.choose import CellOptions, Part, choose_kernel, preferred
 from committee.kernels import Kernel, make_kernel
 
 #: The kernels of both sides.
@@ -90,7 +90,7 @@ def chosen_ridge(X, Y):
         Part(X[rows], Y[rows] - Y.mean(axis=0), np.ones(len(rows)))
         for rows in np.array_split(order[:3000], 4)
     ]
-    best = preferred(choose_kernel(X, parts))
+    best = preferred(choose_kernel(X, parts, CellOptions(1000)))
     return best.kernel, best.alpha
 
 

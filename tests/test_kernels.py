@@ -14,6 +14,7 @@ from committee.kernels import (
     KERNELS,
     Kernel,
     check_size,
+    equal_steps,
     make_kernel,
     median_gamma,
     warn_of_scales,
@@ -156,3 +157,14 @@ def test_columns_of_unlike_scales_are_warned_of():
 def test_numbers_without_squares_are_refused():
     with pytest.raises(ValueError, match=r"^y must have no number above 1e\+150"):
         check_size(np.array([0.0, -1e200]), "y")
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 1000, 1001, 3456])
+def test_rows_at_equal_steps_give_the_width_of_all(n):
+    rows = equal_steps(n, 1000)
+    assert len(rows) == min(n, 1000)
+    assert len(set(rows.tolist())) == len(rows)
+    if n > 1:
+        assert (rows[0], rows[-1]) == (0, n - 1)
+        X = np.random.default_rng(0).normal(size=(n, 2))
+        assert median_gamma(X[rows]) == median_gamma(X)

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn.metrics.pairwise import laplacian_kernel, manhattan_distances
 
-from committee._typing import FloatArray
+from committee._typing import FloatArray, IntArray
 
 #: The kernels that have a name.
 KERNELS = (
@@ -40,11 +40,11 @@ GramFunction = Callable[[FloatArray, FloatArray], Any]
 
 
 class GramKernel(Protocol):
-    """What machines need of a kernel."""
+    """A kernel, as machines use it."""
 
     @property
     def of_distances(self) -> bool:
-        """Whether it looks at differences of points only, by a distance."""
+        """True if k(x, z) depends on the distance of x and z alone."""
 
     def __call__(self, X: FloatArray, Z: FloatArray, /) -> FloatArray:
         """Return k(X, Z), (n, m)."""
@@ -99,7 +99,7 @@ class Kernel:
 
     @property
     def of_distances(self) -> bool:
-        """Whether it looks at differences of points only, by a distance."""
+        """True if k(x, z) depends on the distance of x and z alone."""
         return isinstance(self.name, str) and self.name in _OF_DISTANCES
 
     def __call__(self, X: FloatArray, Z: FloatArray) -> FloatArray:
@@ -179,6 +179,13 @@ def make_kernel(
     return Kernel(kernel, float(gamma), degree, coef0)
 
 
+def equal_steps(n_rows: int, n: int) -> IntArray:
+    """Return n row numbers at equal steps, or all of fewer rows."""
+    if n_rows <= n:
+        return np.arange(n_rows)
+    return np.linspace(0, n_rows - 1, n).astype(np.intp)
+
+
 def check_size(A: FloatArray, name: str) -> None:
     """Refuse numbers whose squares are not: distances and sums of squares need them."""
     largest = float(max(A.max(initial=0.0), -A.min(initial=0.0)))
@@ -193,8 +200,7 @@ def warn_of_scales(X: FloatArray, kernel: str | GramFunction | None) -> None:
     """Warn where distances would be those of one column; None is a kernel of distances."""
     if kernel is not None and kernel not in _OF_DISTANCES:
         return
-    if len(X) > KERNEL_ROWS:
-        X = X[np.linspace(0, len(X) - 1, KERNEL_ROWS).astype(np.intp)]
+    X = X[equal_steps(len(X), KERNEL_ROWS)]
     spread = np.ptp(X, axis=0)
     some = np.flatnonzero(spread)
     if not len(some):
@@ -221,8 +227,7 @@ def median_gamma(X: FloatArray, kernel: str = "rbf") -> float:
     Repeated rows, at distance zero, do not count; of more than 1000 rows, 1000 at
     equal steps are taken.
     """
-    if len(X) > KERNEL_ROWS:
-        X = X[np.linspace(0, len(X) - 1, KERNEL_ROWS).astype(np.intp)]
+    X = X[equal_steps(len(X), KERNEL_ROWS)]
     D = manhattan_distances(X) if kernel == "laplacian" else _squares(X, X)[0]
     D = D[np.tri(len(X), k=-1, dtype=bool)]
     # Rounding of ||x||^2 + ||z||^2 - 2 x'z is all that is between repeated rows.

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from committee._typing import FloatArray, IntArray
 from committee._validation import check_sample_weight, fit_context
-from committee.distributed import ScoreMixin, lazy_rows
+from committee.distributed import computed, lazy_rows
 
 #: Types of None and of the missing values of pandas, which may not be installed.
 _MISSING = {"NoneType", "NAType", "NaTType"}
@@ -64,8 +65,8 @@ def at_least_two(classes: Any) -> Any:
     return classes
 
 
-class _Targets(ScoreMixin):
-    """Training steps of estimators of classes and of numbers.
+class _Targets:
+    """Training steps and score of estimators of classes and of numbers.
 
     A subclass, or a later class in its order of bases, has the methods below, which take
     rows in memory.
@@ -81,6 +82,26 @@ class _Targets(ScoreMixin):
     _fit: Callable[..., Self]
     #: X -> scores of the rows, (N, K) of classes or (N, T) of targets.
     _scores: Callable[[Any], FloatArray]
+
+    predict: Callable[[Any], Any]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of a classifier, or R^2 of a regressor.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features), or a Dask array or frame
+        y : array-like of shape (N,) or (N, T), or a Dask collection
+        sample_weight : array-like of shape (N,), default=None, or a Dask collection
+
+        Returns
+        -------
+        float
+            Accuracy, or R^2, averaged over targets.
+        """
+        predicted, y, s = computed(self.predict(X), y, sample_weight)
+        measure = accuracy_score if is_classifier(self) else r2_score
+        return float(measure(y, predicted, sample_weight=s))
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -31,7 +31,7 @@ def assert_same(found, expected):
     np.testing.assert_allclose(one.offset, two.offset, rtol=1e-12)
     _assert_same_variance(found.variance.gathered(), expected.variance)
     assert found.joint.n_iter == expected.joint.n_iter
-    for one, two in zip(found.looked, expected.looked, strict=True):
+    for one, two in zip(found.measured, expected.measured, strict=True):
         np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(found.left_out.f, expected.left_out.f, atol=1e-7)
     np.testing.assert_allclose(
@@ -46,16 +46,12 @@ def _assert_same_variance(one, two):
         np.testing.assert_allclose(G, expected, rtol=1e-7, atol=1e-9)
 
 
-@pytest.mark.parametrize("gathered_bytes", [0, 2**28], ids=["exchanged", "gathered"])
 @pytest.mark.parametrize(
     "couplings",
     [(0.0, 1.0, 10.0), (0.0,), (-0.001,)],
     ids=["chosen", "none", "negative"],
 )
-def test_the_training_of_memory(couplings, gathered_bytes, monkeypatch):
-    monkeypatch.setattr(
-        "committee.cells.joint_of_groups._GATHERED_BYTES", gathered_bytes
-    )
+def test_the_training_of_memory(couplings):
     part, o = surface(), options(couplings=couplings)
     assert_same(train(in_chunks(part), o), train_cells(*part, o))
 
@@ -76,11 +72,7 @@ def test_everything_is_chosen_as_in_memory():
     assert_same(found, train_cells(*part, o))
 
 
-@pytest.mark.parametrize("gathered_bytes", [0, 2**28], ids=["exchanged", "gathered"])
-def test_a_coupling_without_a_minimum_states_the_limit(gathered_bytes, monkeypatch):
-    monkeypatch.setattr(
-        "committee.cells.joint_of_groups._GATHERED_BYTES", gathered_bytes
-    )
+def test_a_coupling_without_a_minimum_states_the_limit():
     part, o = surface(T=1), options(couplings=(-100.0,))
     with pytest.raises(
         NotPositiveDefiniteError, match=r"must be above -0\.1"

@@ -34,7 +34,7 @@ def test_rows_are_predicted_as_by_the_ensemble_without_them(max_cell, rng):
     )
     rows = np.concatenate(training.cells)
     brute = [left_out_by_brute_force(training, X, Y, n) for n in rows]
-    np.testing.assert_allclose(training.looked.X, X[rows])
+    np.testing.assert_allclose(training.measured.X, X[rows])
     np.testing.assert_allclose(training.left_out.f, brute, atol=1e-10)
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from committee.cells import CellOptions, train_cells
-from committee.cells.model import groups
+from committee.cells.model import by_cell
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_threads_change_nothing(training, rng):
 
 def test_no_more_cells_are_asked_than_have_a_share(training, rng):
     shares = training.model.tree.shares(rng.normal(size=(1, 2)), training.model.width)
-    assert len(list(groups(shares))) < training.model.tree.n_cells
+    assert len(list(by_cell(shares))) < training.model.tree.n_cells
 
 
 def test_no_rows_have_no_predictions(training):

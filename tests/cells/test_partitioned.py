@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from committee.cells.model import questions
+from committee.cells.model import rows_of_groups
 from committee.cells.train import train
 from committee.distributed import each
 from tests.cells.chunks import in_chunks, options, surface
@@ -25,7 +25,7 @@ def test_groups_predict_as_the_whole(model):
     expected = model.gathered().predict(X)
     np.testing.assert_allclose(model.predict(X), expected, rtol=1e-12, atol=1e-12)
     bounds = [(0, 0), (0, 1), (1, 300)]
-    answers = model.answers(each([X[a:b] for a, b in bounds])).values()
+    answers = model.predict_blocks(each([X[a:b] for a, b in bounds])).values()
     for f, (a, b) in zip(answers, bounds, strict=True):
         np.testing.assert_allclose(f, expected[a:b], rtol=1e-12, atol=1e-12)
 
@@ -33,13 +33,13 @@ def test_groups_predict_as_the_whole(model):
 def test_a_group_is_asked_about_the_rows_of_its_cells_only(model):
     X = surface(n=300, seed=1).X
     shares = model.tree.shares(X, model.width)
-    asked = questions(X, model.tree, model.width, model.firsts)
-    assert sum(len(question.shares.rows) for question in asked) == len(shares.rows)
-    assert max(len(question.X) for question in asked) < len(X)
-    for g, question in enumerate(asked):
-        cells = question.shares.cells + model.firsts[g]
+    asked = rows_of_groups(X, model.tree, model.width, model.firsts)
+    assert sum(len(own.shares.rows) for own in asked) == len(shares.rows)
+    assert max(len(own.X) for own in asked) < len(X)
+    for g, own in enumerate(asked):
+        cells = own.shares.cells + model.firsts[g]
         assert np.all(cells < model.firsts[g + 1])
-        np.testing.assert_array_equal(question.X, X[question.numbers])
+        np.testing.assert_array_equal(own.X, X[own.numbers])
 
 
 def test_the_size_is_that_of_points_and_coefficients(model):

@@ -61,7 +61,7 @@ def test_the_coupling_has_the_least_leave_one_out_error(rng):
             None,
             CellOptions(50, couplings=COUPLINGS if nu is None else (nu,), **GIVEN),
         )
-        e = np.mean((training.left_out.f - training.looked.Y) ** 2)
+        e = np.mean((training.left_out.f - training.measured.Y) ** 2)
         errors[nu] = e
         if nu is None:
             chosen = training.coupling

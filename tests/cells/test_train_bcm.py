@@ -76,7 +76,7 @@ def test_leave_one_out_is_that_of_fits_without_the_row(method):
     D, *own = parts_of(fitted)
     offset = Y.mean(axis=0)
     rows = np.sort(np.concatenate(own))
-    np.testing.assert_array_equal(fitted.looked.X, X[rows])
+    np.testing.assert_array_equal(fitted.measured.X, X[rows])
     for at, n in list(enumerate(rows.tolist()))[::7]:
         parts = [D, *(part[part != n] for part in own)]
         mean, variance = precision_committee(

@@ -5,8 +5,8 @@ import pytest
 from committee import CellKernelClassifier, CellKernelRegressor, load, save
 from committee.cells import CellOptions, train_cells
 from committee.cells.row_chunks import RowChunks
+from committee.cells.train import train_around_trend
 from committee.cells.trend import fit_trend
-from committee.cells.with_trend import train_around_trend
 
 
 def everywhere(n, seed):
@@ -48,10 +48,10 @@ def test_cells_are_fitted_to_what_the_trend_leaves():
     np.testing.assert_allclose(
         both.model.predict(new), t(new) + cells.model.predict(new), atol=1e-12
     )
-    looked = both.looked
-    residual = looked.Y - t(looked.X) - cells.left_out.f
-    residual /= (1 - found.leverage(looked.X, looked.s))[:, None]
-    np.testing.assert_allclose(looked.Y - both.left_out.f, residual, atol=1e-12)
+    measured = both.measured
+    residual = measured.Y - t(measured.X) - cells.left_out.f
+    residual /= (1 - found.leverage(measured.X, measured.s))[:, None]
+    np.testing.assert_allclose(measured.Y - both.left_out.f, residual, atol=1e-12)
     assert both.errors[1.0] == pytest.approx(np.mean(residual**2))
 
 

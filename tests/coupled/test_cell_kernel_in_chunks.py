@@ -7,7 +7,6 @@ import pytest
 
 from committee import CellKernelClassifier, CellKernelRegressor, load, save
 from committee.cells import CellModel
-from committee.cells.joint_of_groups import ExchangedJoint
 from committee.cells.model import PartitionedModel
 from tests.coupled.test_chunked_rows import GIVEN, N, holes, labels, spread, waves
 from tests.distributed.test_cluster import deadly_rows, kill_a_worker
@@ -170,13 +169,7 @@ def test_a_second_fit_in_memory_leaves_nothing_of_the_first(where):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("gathered_bytes", [0, 2**28], ids=["exchanged", "gathered"])
-def test_worker_processes_give_the_answers_of_memory(
-    two_workers, where, gathered_bytes, monkeypatch
-):
-    monkeypatch.setattr(
-        "committee.cells.joint_of_groups._GATHERED_BYTES", gathered_bytes
-    )
+def test_worker_processes_give_the_answers_of_memory(two_workers, where):
     for kind, (X, y) in problems():
         expected = kind(**GIVEN).fit(X, y).predict(X)
         found = kind(**GIVEN).fit(spread(X, (40, 0, 77, 13)), spread(y, 60))
@@ -196,26 +189,6 @@ def test_a_worker_killed_while_rows_are_read(two_workers, where, tmp_path):
     assert mark.exists()
     expected = CellKernelRegressor(**GIVEN).fit(X, y).predict(X)
     np.testing.assert_allclose(found, expected, atol=1e-8)
-
-
-@pytest.mark.slow
-def test_a_worker_killed_in_the_middle_of_the_iterations(two_workers, monkeypatch):
-    monkeypatch.setattr("committee.cells.row_chunks._GROUP_ROWS", 40)
-    monkeypatch.setattr("committee.cells.joint_of_groups._GATHERED_BYTES", 0)
-    product, calls = ExchangedJoint.product, []
-
-    def deadly(self, v):
-        calls.append(v)
-        if len(calls) == 3:
-            kill_a_worker(two_workers)
-        return product(self, v)
-
-    monkeypatch.setattr(ExchangedJoint, "product", deadly)
-    X, y = waves()
-    model = CellKernelRegressor(**GIVEN).fit(spread(X, 30), spread(y, 30))
-    assert len(calls) > 3
-    expected = CellKernelRegressor(**GIVEN).fit(X, y)
-    np.testing.assert_allclose(model.predict(X), expected.predict(X), atol=1e-8)
 
 
 @pytest.mark.slow

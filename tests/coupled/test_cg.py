@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from committee.coupled.cg import CoupledOperator, solve_cg
+from committee.coupled.system import CoupledOperator, solve_cg
 from tests.coupled.test_system import both
 
 

@@ -6,11 +6,9 @@ from committee.coupled.draws import (
     draw_coupling,
     draw_subsets,
     draw_weighing,
-    kernel_rows,
     split_rows,
 )
 from committee.coupled.rows import Rows
-from committee.kernels import median_gamma
 
 ROWS = np.arange(10, 33)
 
@@ -46,14 +44,6 @@ def test_coupling_points():
     assert len(draw_coupling(table, rows, 10, "train", rng())) == 10
     box = draw_coupling(table, rows, 100, "box", rng())
     assert np.all((box >= X[2]) & (box <= X[11]))
-
-
-@pytest.mark.parametrize("n", [7, 1000, 1001, 3456])
-def test_rows_that_decide_a_kernel_give_the_width_of_all(n):
-    X = np.random.default_rng(0).normal(size=(n, 2))
-    rows = kernel_rows(np.arange(n))
-    assert len(rows) <= 1000
-    assert median_gamma(X[rows]) == median_gamma(X)
 
 
 def test_weighing_rows():

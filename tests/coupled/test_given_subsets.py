@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from committee import CoupledKernelClassifier, CoupledKernelRegressor
-from committee.coupled.second_layer import unseen_rows
+from committee.coupled.coupled_kernel import unseen_rows
 from committee.kernels import Kernel
 from tests.reference.coupled import DenseCoupled
 

@@ -110,6 +110,6 @@ def test_dask_collections_are_refused(kind, lazy):
     model = {"Regressor": LSSVMRegressor, "Classifier": LSSVMClassifier}[kind]()
     with pytest.raises(
         ValueError,
-        match=rf"^LSSVM{kind} solves .* compute\(\) .* or take CellKernel{kind}\.",
+        match=rf"^LSSVM{kind} needs .*: take CellKernel{kind} .* or compute\(\)",
     ):
         model.fit(*data)

@@ -21,13 +21,10 @@ def test_rows_that_are_taken(weighted):
         assert two is None or np.array_equal(one, two[some])
 
 
-def test_rows_that_count_and_the_box_of_some():
+def test_rows_that_count():
     rows = some_rows()
     np.testing.assert_array_equal(rows.counted(), np.flatnonzero(rows.s > 0))
     np.testing.assert_array_equal(some_rows(weighted=False).counted(), np.arange(12))
-    low, high = rows.box(np.array([1, 4]))
-    np.testing.assert_array_equal(low, np.minimum(rows.X[1], rows.X[4]))
-    np.testing.assert_array_equal(high, np.maximum(rows.X[1], rows.X[4]))
 
 
 @pytest.mark.parametrize("kind", [CoupledKernelClassifier, LSSVMClassifier])

@@ -5,15 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from committee.linalg import (
-    NotPositiveDefiniteError,
-    solve_block_chain,
-    solve_block_ring,
-)
-from committee.linalg.blocks import Column, LastRow, right_solve, row_times
+from committee.linalg import NotPositiveDefiniteError, solve_blocks
+from committee.linalg.blocks import Column, LastRow, right_solve
 
-SOLVERS = {"chain": solve_block_chain, "ring": solve_block_ring}
-shapes = pytest.mark.parametrize("shape", SOLVERS)
+shapes = pytest.mark.parametrize("shape", ["chain", "ring"])
 sizes = st.lists(st.integers(1, 5), min_size=1, max_size=8)
 seeds = st.integers(0, 2**32 - 1)
 
@@ -41,21 +36,18 @@ def solve(shape, A, rows, b, requested=None):
             requested.append((i, j))
         return A[rows[i], rows[j]].copy(order="F")
 
-    return SOLVERS[shape](block, [b[r] for r in rows])
+    return solve_blocks(block, [b[r] for r in rows], ring=shape == "ring")
 
 
 @shapes
 @given(sizes=sizes, seed=seeds)
 def test_is_the_dense_solution(shape, sizes, seed):
     A, rows, b = problem(sizes, shape, seed)
-    solution = solve(shape, A, rows, b)
+    x = solve(shape, A, rows, b)
     # Diagonally dominant: the condition number is below 1e3.
     np.testing.assert_allclose(
-        np.concatenate(solution.x), np.linalg.solve(A, b), rtol=1e-10, atol=1e-12
+        np.concatenate(x), np.linalg.solve(A, b), rtol=1e-10, atol=1e-12
     )
-    sign, expected = np.linalg.slogdet(A)
-    assert sign == 1
-    np.testing.assert_allclose(solution.log_determinant, expected, rtol=1e-12)
 
 
 @shapes
@@ -81,24 +73,14 @@ def test_the_upper_triangle_of_a_diagonal_block_is_not_read(shape, sizes, seed):
     for r in rows:
         spoiled[r, r] = np.where(np.tri(r.stop - r.start, dtype=bool), A[r, r], 1e9)
     for x, y in zip(
-        solve(shape, spoiled, rows, b).x, solve(shape, A, rows, b).x, strict=True
+        solve(shape, spoiled, rows, b), solve(shape, A, rows, b), strict=True
     ):
         np.testing.assert_array_equal(x, y)
 
 
-@shapes
-def test_vectors_come_out_as_vectors(shape):
-    A, rows, b = problem([2, 3, 1, 4], shape, 0, T=1)
-    x = solve(shape, A, rows, b[:, 0]).x
-    assert [v.shape for v in x] == [(2,), (3,), (1,), (4,)]
-    np.testing.assert_allclose(np.concatenate(x), np.linalg.solve(A, b[:, 0]))
-
-
 def test_a_ring_of_two_blocks_has_one_edge():
     A, rows, b = problem([2, 3], "ring", 0)
-    for x, y in zip(
-        solve("ring", A, rows, b).x, solve("chain", A, rows, b).x, strict=True
-    ):
+    for x, y in zip(solve("ring", A, rows, b), solve("chain", A, rows, b), strict=True):
         np.testing.assert_array_equal(x, y)
 
 
@@ -128,13 +110,10 @@ def test_a_long_ring_loses_nothing_of_its_corner(pivot, rng):
     for j in range(50):
         turn = np.linalg.qr(rng.normal(size=(4, 4)))[0]
         A[rows[j], rows[j - 1]], A[rows[j - 1], rows[j]] = turn, turn.T
-    solution = solve("ring", A, rows, b)
+    x = solve("ring", A, rows, b)
     # The condition number is below 4 / 0.001.
     np.testing.assert_allclose(
-        np.concatenate(solution.x), np.linalg.solve(A, b), rtol=1e-9, atol=1e-9
-    )
-    np.testing.assert_allclose(
-        solution.log_determinant, np.linalg.slogdet(A)[1], rtol=1e-12
+        np.concatenate(x), np.linalg.solve(A, b), rtol=1e-9, atol=1e-9
     )
 
 
@@ -142,9 +121,11 @@ def test_a_long_ring_loses_nothing_of_its_corner(pivot, rng):
 def test_blocks_of_whole_numbers_and_views_are_blocks_too(shape):
     A, rows, b = problem([40] * 4, shape, 0)
     A = np.rint(A)
-    x = SOLVERS[shape](
-        lambda i, j: A[rows[i], rows[j]].astype(int).T.T, [b[r] for r in rows]
-    ).x
+    x = solve_blocks(
+        lambda i, j: A[rows[i], rows[j]].astype(int).T.T,
+        [b[r] for r in rows],
+        ring=shape == "ring",
+    )
     np.testing.assert_allclose(np.concatenate(x), np.linalg.solve(A, b), rtol=1e-9)
 
 
@@ -193,7 +174,7 @@ def test_is_the_last_row_of_the_dense_factor(q):
     np.testing.assert_allclose(ZZ, Z @ Z.T, rtol=0, atol=atol)
     np.testing.assert_allclose(zZ, (Z @ z[: (q - 2) * n]).T, rtol=0, atol=10 * atol)
     x = np.ones((2, n))
-    products = np.hstack(row_times(x, row.V, row.W))
+    products = np.hstack(row.times(x))
     np.testing.assert_allclose(products, x @ Z, rtol=0, atol=10 * atol)
     before = factor[rows[-2], rows[-3]]
     np.testing.assert_allclose(

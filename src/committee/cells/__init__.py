@@ -1,12 +1,10 @@
 """Kernel machines in cells, coupled at their borders: functions of arrays."""
 
-from committee.cells.borders import BorderPoints, border_points
 from committee.cells.choose import CellOptions, choose_kernel
-from committee.cells.joint import JointSystem
-from committee.cells.loo import LeftOut
+from committee.cells.joint import BorderPoints, JointSystem, border_points
 from committee.cells.machine import Border, CellFit, solve_cell
 from committee.cells.model import CellModel
-from committee.cells.train import CellTraining, train_cells
+from committee.cells.train import CellTraining, LeftOut, train_cells
 from committee.cells.tree import CellTree, Shares, border_width, grow_tree
 from committee.cells.variance import CellVariance
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils.parallel import delayed
@@ -16,18 +16,17 @@ from committee._parallel import one_thread, results_of
 from committee._typing import FloatArray, IntArray
 from committee.cells.choose import CellOptions, Part, parts_of, settled
 from committee.cells.groups import merged
-from committee.cells.loo import LeftOut
 from committee.cells.machine import CellFit, Factor, row_blocks, solve_cell
-from committee.cells.train import looked_cells
-from committee.kernels import Kernel
+from committee.cells.train import LeftOut, measured_cells
+from committee.kernels import Kernel, equal_steps
 
 #: The least variance of an expert, relative to that of the prior: rounding is all that is
 #: below. And the least of all, where a kernel has k(x, x) = 0.
 LEAST, _TINY = 1e-12, 1e-100
-#: Rows of D_1, relative to those of the largest expert: on nine generated sets that are
-#: in no table as many as an expert were no better, at twice the price.
+#: Rows of D_1, relative to the rows of the largest expert. On nine generated sets as many as
+#: an expert has were no better, at twice the price.
 SHARED = 0.3
-#: Every expert is asked about a row that is left out, so fewer rows than of cells.
+#: Every expert predicts a row that is left out, so fewer rows than of cells.
 _LOO_ROWS = 1000
 
 
@@ -131,8 +130,6 @@ class CommitteeMachine:
     ridge: FloatArray
     starts: IntArray
     offset: FloatArray
-    #: As `CellModel` has it: experts share rows instead.
-    trend: ClassVar[None] = None
 
     @property
     def n_cells(self) -> int:
@@ -237,7 +234,7 @@ class CommitteeTraining:
         D_1 and D_i of each expert.
     alpha, error : float
         The ridge, and the mean squared error of leave-one-out.
-    looked : Part
+    measured : Part
         Rows of leave-one-out.
     left_out : LeftOut
         Their predictions by the committee without them, in their order.
@@ -249,7 +246,7 @@ class CommitteeTraining:
     subsets: list[IntArray]
     alpha: float
     error: float
-    looked: Part
+    measured: Part
     left_out: LeftOut
     variance: CommitteeVariance
 
@@ -285,17 +282,17 @@ def train_committee(
         used = np.concatenate(subsets)
         offset: FloatArray = np.average(Y[used], axis=0, weights=s[used])
         whole = Part(X, Y - offset, s)
-        kernel, alpha = settled(X, parts_of(*whole, subsets), options)
+        kernel, alpha = settled(X, parts_of(whole, subsets), options)
         D = _drawn(subsets, options.max_cell, method, rng)
         groups = [np.setdiff1d(rows, D, assume_unique=True) for rows in subsets]
         groups = [rows for rows in groups if len(rows)]
-        parts = [merged(_rows(whole, rows), options.max_cell) for rows in groups]
-        shared = _rows(whole, D)
+        parts = [merged(whole.take(rows), options.max_cell) for rows in groups]
+        shared = whole.take(D)
         first = GivenRows(kernel, shared.X, alpha / shared.s)
         a, energy = first.solve(shared.Y)
         parts = [part._replace(Y=part.Y - first.mean(part.X, a)) for part in parts]
-        looked = looked_cells([len(rows) for rows in groups], options.max_cell)
-        fits = _solved(first, parts, alpha, looked, options.n_jobs)
+        measured = measured_cells([len(rows) for rows in groups], options.max_cell)
+        fits = _solved(first, parts, alpha, measured, options.n_jobs)
         model = CommitteeMachine(
             kernel,
             method,
@@ -306,11 +303,11 @@ def train_committee(
             offset,
         )
         left_out, numbers = _left_out(
-            model, first, groups, parts, fits, looked, options.n_jobs
+            model, first, groups, parts, fits, measured, options.n_jobs
         )
-        looked_rows = Part(X[numbers], Y[numbers], s[numbers])
-        squares = np.mean((looked_rows.Y - left_out.f) ** 2, axis=1)
-        error = np.average(squares, weights=looked_rows.s) if looked else np.nan
+        measured_rows = Part(X, Y, s).take(numbers)
+        squares = np.mean((measured_rows.Y - left_out.f) ** 2, axis=1)
+        error = np.average(squares, weights=measured_rows.s) if measured else np.nan
         scale = np.sum([energy, *(fit.energy for fit in fits)], axis=0)
         scale = scale / len(model.points)
         return CommitteeTraining(
@@ -318,7 +315,7 @@ def train_committee(
             [np.sort(np.concatenate([D, rows])) for rows in groups],
             alpha,
             float(error),
-            looked_rows,
+            measured_rows,
             left_out,
             CommitteeVariance(scale, alpha * scale),
         )
@@ -336,15 +333,11 @@ def _drawn(
     return np.sort(rows[: min(n, len(rows) - 1)])
 
 
-def _rows(whole: Part, rows: IntArray) -> Part:
-    return Part(whole.X[rows], whole.Y[rows], whole.s[rows])
-
-
 def _solved(
     first: GivenRows,
     parts: list[Part],
     alpha: float,
-    looked: list[int],
+    measured: list[int],
     n_jobs: int | None,
 ) -> list[CellFit]:
     """Return the fits of all experts to the residuals of the first."""
@@ -355,7 +348,7 @@ def _solved(
             part.Y,
             alpha / part.s,
             precision="double",
-            leave_one_out=i in looked,
+            leave_one_out=i in measured,
         )
         for i, part in enumerate(parts)
     )
@@ -368,7 +361,7 @@ def _left_out(
     groups: list[IntArray],
     parts: list[Part],
     fits: list[CellFit],
-    looked: list[int],
+    measured: list[int],
     n_jobs: int | None,
 ) -> tuple[LeftOut, IntArray]:
     """Predict rows of some experts without their own targets, exactly.
@@ -380,20 +373,20 @@ def _left_out(
     of the rows.
     """
     T = len(model.offset)
-    if not looked:
+    if not measured:
         return LeftOut(np.empty((0, T)), np.empty(0)), np.empty(0, np.intp)
-    n = sum(len(groups[i]) for i in looked)
-    some = np.linspace(0, n - 1, min(n, _LOO_ROWS)).astype(np.intp)
+    n = sum(len(groups[i]) for i in measured)
+    some = equal_steps(n, _LOO_ROWS)
 
     def of_looked(arrays: list[FloatArray]) -> FloatArray:
-        return np.concatenate([arrays[i] for i in looked])[some]
+        return np.concatenate([arrays[i] for i in measured])[some]
 
-    rows = np.concatenate([groups[i] for i in looked])[some]
-    owner = np.repeat(looked, [len(groups[i]) for i in looked])[some]
+    rows = np.concatenate([groups[i] for i in measured])[some]
+    owner = np.repeat(measured, [len(groups[i]) for i in measured])[some]
     X, residual = of_looked([part.X for part in parts]), of_looked([p.Y for p in parts])
-    B = np.concatenate([fits[i].precisions for i in looked])[some]
+    B = np.concatenate([fits[i].precisions for i in measured])[some]
     a = of_looked([fit.coef for fit in fits])
-    ridge = np.concatenate([model.ridge[model.part(i + 1)] for i in looked])[some]
+    ridge = np.concatenate([model.ridge[model.part(i + 1)] for i in measured])[some]
     first = model.first(X, given)
     # A row that no other is near is as unknown to its expert as to the first.
     variance = np.clip(1.0 / B - ridge, LEAST * first.variance, first.variance)

@@ -14,7 +14,14 @@ from sklearn.utils.parallel import delayed
 from committee._parallel import one_thread, results_of
 from committee._typing import FloatArray, IntArray
 from committee.cells.tree import grow_tree
-from committee.kernels import SCALED, GramFunction, Kernel, make_kernel, median_gamma
+from committee.kernels import (
+    SCALED,
+    GramFunction,
+    Kernel,
+    equal_steps,
+    make_kernel,
+    median_gamma,
+)
 
 #: A part of at most so many rows is taken from each of so many cells: parts are as
 #: dense as their cells, and cost a thousandth.
@@ -64,32 +71,31 @@ class Candidate(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Rows of one cell: X (n, d), Y (n, T), sample weights (n,)."""
+    """Some of the rows: X (n, d), Y (n, T), sample weights (n,)."""
 
     X: FloatArray
     Y: FloatArray
     s: FloatArray
 
+    def take(self, rows: IntArray) -> Part:
+        """Return the rows of the given numbers."""
+        return Part(self.X[rows], self.Y[rows], self.s[rows])
 
-def parts_of(
-    X: FloatArray, Y: FloatArray, s: FloatArray, cells: Sequence[IntArray]
-) -> list[Part]:
+
+def parts_of(rows: Part, cells: Sequence[IntArray]) -> list[Part]:
     """Return a part of each of some cells, at equal steps among them."""
-    some = [cells[c] for c in part_cells(len(cells))]
-    return [part_of(X[rows], Y[rows], s[rows]) for rows in some]
+    return [part_of(rows.take(cells[c])) for c in part_cells(len(cells))]
 
 
 def part_cells(n_cells: int) -> list[int]:
     """Return the cells that parts are taken from, at equal steps."""
-    steps = np.linspace(0, n_cells - 1, min(_PARTS, n_cells)).astype(np.intp)
-    return np.unique(steps).tolist()  # type: ignore[no-any-return]
+    return equal_steps(n_cells, _PARTS).tolist()  # type: ignore[no-any-return]
 
 
-def part_of(X: FloatArray, Y: FloatArray, s: FloatArray) -> Part:
+def part_of(cell: Part) -> Part:
     """Return a part of the rows of one cell."""
-    inner = grow_tree(X, _PART_ROWS)[1]
-    rows = inner[len(inner) // 2][:_PART_ROWS]
-    return Part(X[rows], Y[rows], s[rows])
+    inner = grow_tree(cell.X, _PART_ROWS)[1]
+    return cell.take(inner[len(inner) // 2][:_PART_ROWS])
 
 
 def loo_errors(
@@ -143,15 +149,7 @@ def lower_inverse(L: FloatArray) -> FloatArray:
 
 
 def choose_kernel(
-    X: FloatArray,
-    parts: Sequence[Part],
-    *,
-    kernel: str | GramFunction | None = None,
-    gamma: float | None = None,
-    alpha: float | None = None,
-    degree: float = 3,
-    coef0: float = 1.0,
-    n_jobs: int | None = None,
+    X: FloatArray, parts: Sequence[Part], o: CellOptions
 ) -> list[Candidate]:
     """Return the candidates that were tried on all parts, the best first.
 
@@ -163,10 +161,9 @@ def choose_kernel(
     X : array of shape (N, d)
         All rows, for the scale of gamma.
     parts : sequence of Part
-    kernel, gamma, alpha, degree, coef0 :
-        As for `Kernel`, and the ridge.
-    n_jobs : int, optional
+    o : CellOptions
     """
+    kernel, gamma, alpha = o.kernel, o.gamma, o.alpha
     unit = np.concatenate([part.s for part in parts]).mean()
     alphas = [unit * a for a in _ALPHAS] if alpha is None else (alpha,)
     kernels: list[Kernel] = []
@@ -176,12 +173,12 @@ def choose_kernel(
         given = gamma
         if square is not None:
             given = square if name == "rbf" else square**0.5
-        middle = make_kernel(name, X, gamma=given, degree=degree, coef0=coef0)
+        middle = make_kernel(name, X, gamma=given, degree=o.degree, coef0=o.coef0)
         steps = _GAMMAS if gamma is None and has_gamma(name) else (1.0,)
         kernels += [replace(middle, gamma=middle.gamma * step) for step in steps]
     few = parts[:: max(1, len(parts) // FEW)]
-    finalists = _tried(few, [(k, alphas) for k in kernels], n_jobs)[:_FINALISTS]
-    tried = _tried(parts, [(k, (a,)) for k, a, _ in finalists], n_jobs)
+    finalists = _tried(few, [(k, alphas) for k in kernels], o.n_jobs)[:_FINALISTS]
+    tried = _tried(parts, [(k, (a,)) for k, a, _ in finalists], o.n_jobs)
     k, a, _ = tried[0]
     gammas = _FINE if gamma is None and has_gamma(k.name) else (1.0,)
     ridges = _FINE if alpha is None else (1.0,)
@@ -192,7 +189,7 @@ def choose_kernel(
         )
         for wide in gammas
     ]
-    tried += _tried(parts, fine, n_jobs)
+    tried += _tried(parts, fine, o.n_jobs)
     return sorted(tried, key=lambda candidate: candidate.error)
 
 
@@ -202,16 +199,7 @@ def settled(
     """Return the kernel and the ridge, given or chosen on parts of some cells."""
     if o.kernel is not None and o.gamma is not None and o.alpha is not None:
         return Kernel(o.kernel, o.gamma, o.degree, o.coef0), o.alpha
-    tried = choose_kernel(
-        X,
-        parts,
-        kernel=o.kernel,
-        gamma=o.gamma,
-        alpha=o.alpha,
-        degree=o.degree,
-        coef0=o.coef0,
-        n_jobs=o.n_jobs,
-    )
+    tried = choose_kernel(X, parts, o)
     if not np.isfinite(tried[0].error):
         raise np.linalg.LinAlgError(
             "No ridge that was tried makes the kernel matrix of a cell positive "

@@ -1,20 +1,132 @@
-"""Cells coupled at their borders: a system in the border points alone."""
+"""Cells coupled at their borders: points on the borders, and a system in these alone."""
 
 from __future__ import annotations
 
-import warnings
+import itertools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
-from scipy.sparse.linalg import LinearOperator, eigsh
-from sklearn.exceptions import ConvergenceWarning
 
 from committee._typing import FloatArray, IntArray
-from committee.cells.borders import BorderPoints
 from committee.cells.machine import Border
-from committee.linalg import NotPositiveDefiniteError, conjugate_gradient
+from committee.cells.tree import CellTree
+from committee.linalg import (
+    NotPositiveDefiniteError,
+    conjugate_gradient,
+    largest_eigenvalue,
+)
+
+
+class BorderPoints(NamedTuple):
+    """Points that lie on the border of two cells.
+
+    Attributes
+    ----------
+    points : array of shape (P, d)
+    owner, other : arrays of shape (P,)
+        The cell of the row that the point comes from, and that behind the border.
+    """
+
+    points: FloatArray
+    owner: IntArray
+    other: IntArray
+
+    def of_cell(self, c: int) -> tuple[IntArray, FloatArray]:
+        """Return the numbers of a cell's points, and +1 where it owns them, else -1."""
+        own, far = np.flatnonzero(self.owner == c), np.flatnonzero(self.other == c)
+        sign = np.repeat([1.0, -1.0], [len(own), len(far)])
+        return np.concatenate([own, far]), sign
+
+
+def nearest_split(tree: CellTree, X: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return the split on its way down that each row is nearest to, and v'x - t."""
+    nearest = np.zeros(len(X), dtype=np.intp)
+    distance = np.full(len(X), np.inf)
+    nodes = np.zeros(len(X), dtype=np.intp)
+    rows = np.arange(len(X) if len(tree.thresholds) else 0)
+    while len(rows):
+        at = nodes[rows]
+        along = tree.beyond(X[rows], at)
+        nearer = np.abs(along) < np.abs(distance[rows])
+        nearest[rows[nearer]], distance[rows[nearer]] = at[nearer], along[nearer]
+        nodes[rows] = tree.children[at, (along > 0).astype(np.intp)]
+        rows = rows[nodes[rows] >= 0]
+    return nearest, distance
+
+
+def border_points(
+    tree: CellTree,
+    X: FloatArray,
+    cells: list[IntArray],
+    per_cell: int,
+    first: int = 0,
+) -> BorderPoints:
+    """Return points on the borders: the `per_cell` rows of each cell nearest to one.
+
+        b = x - (v'x - t) v
+
+    with the nearest split on the way to x: no other split is crossed, so b is on the
+    border of the cell of x. The cells are those of the tree from number `first` on.
+    """
+    found: list[BorderPoints] = [
+        BorderPoints(
+            np.empty((0, X.shape[1])), np.empty(0, np.intp), np.empty(0, np.intp)
+        )
+    ]
+    if tree.n_cells > 1:
+        for c, rows in enumerate(cells, first):
+            split, along = nearest_split(tree, X[rows])
+            near = np.argsort(np.abs(along), kind="stable")[:per_cell]
+            split, along = split[near], along[near]
+            b = X[rows[near]] - along[:, None] * tree.directions[split]
+            behind = tree.children[split, (along <= 0).astype(np.intp)]
+            other = _descend(tree, b, behind)
+            found.append(BorderPoints(b, np.full(len(b), c), other))
+    return BorderPoints(*(np.concatenate(part) for part in zip(*found, strict=True)))
+
+
+def _descend(tree: CellTree, X: FloatArray, nodes: IntArray) -> IntArray:
+    """Return the cells in which rows arrive that start at given nodes."""
+    nodes = nodes.copy()
+    rows = np.flatnonzero(nodes >= 0)
+    while len(rows):
+        at = nodes[rows]
+        right = tree.beyond(X[rows], at) > 0
+        nodes[rows] = tree.children[at, right.astype(np.intp)]
+        rows = rows[nodes[rows] >= 0]
+    return -1 - nodes
+
+
+class GroupBorders(NamedTuple):
+    """The border points of the cells of a group.
+
+    Attributes
+    ----------
+    points : BorderPoints
+        Cells are numbered from the first of the group; others lie outside 0, 1, ...
+    numbers : array of shape (P,)
+        Of these points among those of all groups, increasing.
+    """
+
+    points: BorderPoints
+    numbers: IntArray
+
+
+def borders_of_groups(borders: BorderPoints, firsts: IntArray) -> list[GroupBorders]:
+    """Return the points of every group; `firsts` are its first cells, and their number.
+
+    A point between two groups is in both.
+    """
+    found = []
+    for first, end in itertools.pairwise(firsts.tolist()):
+        ends = np.stack([borders.owner, borders.other])
+        numbers = np.flatnonzero(((ends >= first) & (ends < end)).any(axis=0))
+        owner, other = ends[:, numbers] - first
+        points = BorderPoints(borders.points[numbers], owner, other)
+        found.append(GroupBorders(points, numbers))
+    return found
 
 
 class JointSolution(NamedTuple):
@@ -37,7 +149,7 @@ class JointSolution(NamedTuple):
 
 
 class JointSystem:
-    """What cells that are fitted alone owe to each other on their borders.
+    """The system that couples cells, fitted alone before, at their border points.
 
         min  sum_i [ sum_n (y_n - f_i(x_n))^2 alpha / r_n + alpha ||f_i||^2 ]
              + nu sum_p ( f_i(b_p) - f_j(b_p) )^2,      i = owner, j = other of p
@@ -57,9 +169,6 @@ class JointSystem:
     borders : sequence of Border or None
         One for each cell.
     alpha : float
-    outside : sequence of Border, optional
-        Cells with the numbers that follow, of which only S is known, and only between
-        points of the same two cells: they complete blocks, and are in no product.
     """
 
     def __init__(
@@ -67,15 +176,13 @@ class JointSystem:
         points: BorderPoints,
         borders: Sequence[Border | None],
         alpha: float,
-        outside: Sequence[Border] = (),
     ) -> None:
         self.points, self.alpha = points, alpha
         self.of_cell: list[tuple[IntArray, FloatArray]] = []
         self.S: list[FloatArray] = []
         T = next((b.values.shape[1] for b in borders if b is not None), 0)
         self.difference: FloatArray = np.zeros((len(points.owner), T))
-        self.n_own = len(borders)
-        for c, border in enumerate([*borders, *outside]):
+        for c, border in enumerate(borders):
             numbers, sign = points.of_cell(c)
             self.of_cell.append((numbers, sign))
             if border is None:
@@ -87,8 +194,7 @@ class JointSystem:
     def product(self, v: FloatArray) -> FloatArray:
         """Return S v."""
         total = np.zeros_like(v)
-        own = slice(self.n_own)
-        for (numbers, _), S in zip(self.of_cell[own], self.S[own], strict=True):
+        for (numbers, _), S in zip(self.of_cell, self.S, strict=True):
             total[numbers] += S @ v[numbers]
         return total
 
@@ -114,26 +220,25 @@ class JointSystem:
             self.preconditioner(c),
             tol=tol,
             max_iter=max_iter,
+            advice=", or lower the coupling",
         )
-        if residual > tol:
-            warnings.warn(
-                f"The conjugate gradient stopped after max_iter={max_iter} iterations at "
-                f"a relative residual of {residual:.3g}, above tol={tol:g}: raise "
-                "max_iter, or lower the coupling.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
         return JointSolution(tension, n_iter, residual, residual <= tol)
 
     def preconditioner(self, c: float) -> Callable[[FloatArray], FloatArray]:
         """Return the solution by blocks of I + c S, the points that one cell owns."""
-        return OwnBlocks(
-            [
-                (own, cho_factor(self._block(own, c), lower=True, check_finite=False))
-                for numbers, sign in self.of_cell[: self.n_own]
-                if len(own := numbers[sign > 0])
-            ]
-        )
+        blocks = [
+            (own, cho_factor(self._block(own, c), lower=True, check_finite=False))
+            for numbers, sign in self.of_cell
+            if len(own := numbers[sign > 0])
+        ]
+
+        def solve(r: FloatArray) -> FloatArray:
+            z = np.zeros_like(r)
+            for own, factor in blocks:
+                z[own] = cho_solve(factor, r[own], check_finite=False)
+            return z
+
+        return solve
 
     def precision(self, cell: int, coupling: float) -> FloatArray:
         """Return G, (b, b): what agreement on its own borders takes off V_i.
@@ -167,32 +272,8 @@ class JointSystem:
 
         I + nu / alpha S > 0   <=>   nu > -alpha / lambda_max(S)
         """
-        n = len(self.difference)
-        operator = LinearOperator(
-            (n, n),
-            matvec=lambda v: self.product(v.reshape(-1, 1))[:, 0],
-            dtype=np.float64,
-        )
-        if n < 3:  # Lanczos needs room for its vectors
-            largest = np.linalg.eigvalsh(self.product(np.eye(n)))[-1]
-        else:
-            start = np.random.default_rng(0).standard_normal(n)
-            largest = eigsh(operator, 1, which="LA", v0=start, tol=1e-10)[0][0]
-        return -self.alpha / float(largest) if largest > 0 else -np.inf
-
-
-class OwnBlocks:
-    """A block diagonal matrix, factorised: points and the factor of their block."""
-
-    def __init__(self, blocks: list[tuple[IntArray, Any]]) -> None:
-        self.blocks = blocks
-
-    def __call__(self, r: FloatArray) -> FloatArray:
-        """Return the solution for r; zero for points that no block has."""
-        z = np.zeros_like(r)
-        for own, factor in self.blocks:
-            z[own] = cho_solve(factor, r[own], check_finite=False)
-        return z
+        largest = largest_eigenvalue(self.product, len(self.difference))
+        return -self.alpha / largest if largest > 0 else -np.inf
 
 
 def coupled_coef(

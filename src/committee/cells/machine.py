@@ -1,4 +1,4 @@
-"""The kernel machine of one cell: its coefficients, and what its borders need to know."""
+"""The kernel machine of one cell: its coefficients, and its values on border points."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RCOND = 1e-5
 
 
 class Border(NamedTuple):
-    """What a cell's machine, before any coupling, says of its border points B.
+    """Values of a cell's machine on its border points B, before any coupling.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class CellFit(NamedTuple):
 
     @property
     def precisions(self) -> FloatArray:
-        """(A^-1)_nn, (n,), of a fit that was asked for them."""
+        """(A^-1)_nn, (n,), of a fit with `leave_one_out`."""
         assert self.inverse_diagonal is not None
         return self.inverse_diagonal
 
@@ -125,7 +125,7 @@ class Factor:
 
     @property
     def single(self) -> bool:
-        """Whether single precision was good enough."""
+        """True where single precision was good enough."""
         return bool(self.dtype == np.float32)
 
     def points(self, X: FloatArray, dtype: Any = None) -> FloatArray:
@@ -139,15 +139,8 @@ class Factor:
         x: FloatArray = potrs(self.L, B.astype(self.dtype), lower=1)[0]
         return x.astype(np.float64)
 
-    def half_solve(self, B: FloatArray) -> FloatArray:
-        """Return L^-1 B, whose columns' products are those of B'A^-1 B."""
-        return self._half(B, transposed=False)
-
-    def other_half(self, W: FloatArray) -> FloatArray:
-        """Return L'^-1 W, which is A^-1 B for the W of `half_solve`."""
-        return self._half(W, transposed=True)
-
-    def _half(self, B: FloatArray, *, transposed: bool) -> FloatArray:
+    def half_solve(self, B: FloatArray, *, transposed: bool = False) -> FloatArray:
+        """Return L^-1 B, or L'^-1 B; B'A^-1 B is the product of W = L^-1 B with itself."""
         (trtrs,) = get_lapack_funcs(("trtrs",), (self.L,))
         B = B.astype(self.dtype, copy=False)
         x: FloatArray = trtrs(self.L, B, lower=1, trans=int(transposed))[0]
@@ -171,7 +164,7 @@ class Factor:
 def lower_gram(kernel: GramKernel, X: FloatArray) -> FloatArray:
     """Return k(X, X) in Fortran's order; above the blocks of its diagonal are zeros.
 
-    The lower triangle is all that a Cholesky factor looks at.
+    A Cholesky factor reads the lower triangle only.
     """
     K = np.zeros((len(X), len(X)), dtype=X.dtype, order="F")
     for panel in _panels(len(X)):
@@ -203,7 +196,7 @@ def solve_cell(
     precision: str = "auto",
     leave_one_out: bool = False,
 ) -> CellFit:
-    """Fit one cell, and look at its border points.
+    """Fit one cell, and predict at its border points.
 
         min_f  sum_n (y_n - f(x_n))^2 / r_n + ||f||^2,    f(x) = a'k(X, x),  A a = y
 
@@ -243,7 +236,7 @@ def solve_cell(
         border = Border(
             cross.T.astype(np.float64) @ a,
             kernel(points, points) - W.T @ W,
-            factor.other_half(half),
+            factor.half_solve(half, transposed=True),
         )
     return CellFit(
         a,

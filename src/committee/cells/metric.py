@@ -13,7 +13,7 @@ from committee.cells.choose import CellOptions, Part, choose_kernel, preferred
 from committee.cells.machine import solve_cell
 from committee.kernels import Kernel
 
-#: Rows of the machine whose gradients are taken, and of the parts that judge a metric.
+#: Rows of the machine whose gradients are taken, and of the parts that measure the error of a metric.
 _ROWS, _PART_ROWS, _PARTS = 2000, 256, 4
 _ROUNDS = 2
 #: The least weight of a direction, relative to the largest.
@@ -23,7 +23,7 @@ _FLOOR = 1e-3
 def learn_metric(
     X: FloatArray, Y: FloatArray, s: FloatArray | None, options: CellOptions
 ) -> FloatArray | None:
-    """Return R, (d, d): kernels and splits that look at X R have the metric M = R R'.
+    """Return R, (d, d): kernels and splits of X R have the metric M = R R'.
 
         M <- mean_n grad f(x_n) grad f(x_n)',    scaled to largest entry 1
 
@@ -49,7 +49,7 @@ def _learned(
 ) -> FloatArray | None:
     rows = np.random.default_rng(0).permutation(len(X))[:_ROWS]
     s = np.ones(len(X)) if s is None else s
-    whole = Part(X[rows], Y[rows] - np.average(Y, axis=0, weights=s), s[rows])
+    whole = Part(X, Y - np.average(Y, axis=0, weights=s), s).take(rows)
     kernel, alpha, error = _judged(whole, options)
     best, R = None, np.eye(X.shape[1])
     for _ in range(_ROUNDS):
@@ -76,13 +76,7 @@ def _judged(part: Part, o: CellOptions) -> tuple[Kernel, float, float]:
         Part(*(values[i * _PART_ROWS : (i + 1) * _PART_ROWS] for values in part))
         for i in range(n)
     ]
-    tried = choose_kernel(
-        part.X,
-        parts,
-        kernel=o.kernel,
-        alpha=o.alpha,
-        n_jobs=o.n_jobs,
-    )
+    tried = choose_kernel(part.X, parts, replace(o, gamma=None))
     best = preferred(tried)
     return best.kernel, best.alpha, tried[0].error
 

@@ -95,12 +95,12 @@ class CellModel:
             values = results_of(
                 (
                     delayed(self.cell_values)(c, X[rows])
-                    for c, rows, _ in groups(shares)
+                    for c, rows, _ in by_cell(shares)
                 ),
                 n_jobs,
                 prefer="threads",
             )
-            for (_, rows, w), f_c in zip(groups(shares), values, strict=True):
+            for (_, rows, w), f_c in zip(by_cell(shares), values, strict=True):
                 f[rows] += w[:, None] * f_c
         return f
 
@@ -111,7 +111,7 @@ def base_of(X: FloatArray, offset: FloatArray, trend: Trend | None) -> FloatArra
     return f if trend is None else f + trend(X)
 
 
-def groups(shares: Shares) -> Iterator[tuple[int, IntArray, FloatArray]]:
+def by_cell(shares: Shares) -> Iterator[tuple[int, IntArray, FloatArray]]:
     """Yield the number of each cell in the shares, its rows and their weights."""
     edges = np.flatnonzero(np.diff(shares.cells)) + 1
     bounds = [0, *edges.tolist(), len(shares.cells)]
@@ -124,7 +124,7 @@ def groups(shares: Shares) -> Iterator[tuple[int, IntArray, FloatArray]]:
             )
 
 
-class Question(NamedTuple):
+class RowsOfGroup(NamedTuple):
     """Rows for the cells of one group, and the share of each cell in them.
 
     Attributes
@@ -175,37 +175,35 @@ class PartitionedModel:
         """
         f = base_of(X, self.offset, self.trend)
         threads = n_jobs if isinstance(self.parts, InMemory) else None
-        for numbers, found in self.asked(X, answer, threads):
+        for numbers, found in self.on_groups(X, weighted_values, threads):
             f[numbers] += found
         return f
 
-    def asked(
+    def on_groups(
         self, X: FloatArray, function: Callable[..., FloatArray], *args: Any
     ) -> Iterator[tuple[IntArray, FloatArray]]:
-        """Yield numbers of rows and function(part, question, *args) of each group.
+        """Yield numbers of rows and function(part, rows, *args) of each group.
 
         Of `args`, `Chunks` give each group its own value.
         """
-        every = questions(X, self.tree, self.width, self.firsts)
+        every = rows_of_groups(X, self.tree, self.width, self.firsts)
         found = self.parts.map(function, self.parts.each(every), *args).values()
-        for question, values in zip(every, found, strict=True):
-            yield question.numbers, values
+        for rows, values in zip(every, found, strict=True):
+            yield rows.numbers, values
 
-    def answers(self, blocks: Chunks) -> Chunks:
+    def predict_blocks(self, blocks: Chunks) -> Chunks:
         """Return f of every block of rows, not yet computed.
 
-        A block sends each group the rows that ask it, and no others.
+        A block sends each group the rows in which its cells have a share, and no others.
         """
-        asked = blocks.map(questions, self.tree, self.width, self.firsts)
+        sent = blocks.map(rows_of_groups, self.tree, self.width, self.firsts)
         found = []
-        for X, questions_of_X in zip(blocks.parts, asked.parts, strict=True):
-            answers = [
-                deferred(answer, part, deferred(_asked_of, questions_of_X, g))
+        for X, rows in zip(blocks.parts, sent.parts, strict=True):
+            values = [
+                deferred(weighted_values, part, deferred(_item, rows, g))
                 for g, part in enumerate(self.parts.parts)
             ]
-            found.append(
-                deferred(_added, X, self.offset, self.trend, questions_of_X, *answers)
-            )
+            found.append(deferred(_added, X, self.offset, self.trend, rows, *values))
         return Chunks(found)
 
     def gathered(self) -> CellModel:
@@ -234,9 +232,9 @@ class PartitionedModel:
         return int(self.parts.sum(_n_bytes))
 
 
-def questions(
+def rows_of_groups(
     X: FloatArray, tree: CellTree, width: float, firsts: IntArray
-) -> list[Question]:
+) -> list[RowsOfGroup]:
     """Return for each group the rows in which one of its cells has a share."""
     shares = tree.shares(X, width)
     cuts = np.searchsorted(shares.cells, firsts)
@@ -245,31 +243,31 @@ def questions(
         numbers, at = np.unique(shares.rows[start:stop], return_inverse=True)
         cells = shares.cells[start:stop] - first
         own = Shares(at, cells, shares.weights[start:stop])
-        found.append(Question(X[numbers], numbers, own))
+        found.append(RowsOfGroup(X[numbers], numbers, own))
     return found
 
 
-def answer(
-    part: CellModel, question: Question, n_jobs: int | None = None
+def weighted_values(
+    part: CellModel, rows: RowsOfGroup, n_jobs: int | None = None
 ) -> FloatArray:
     """Return sum_c g_c(x) f_c(x), (n, T), over the cells of one group."""
-    return part.weighted(question.X, question.shares, n_jobs)
+    return part.weighted(rows.X, rows.shares, n_jobs)
 
 
-def _asked_of(asked: list[Question], g: int) -> Question:
-    return asked[g]
+def _item(rows: list[RowsOfGroup], g: int) -> RowsOfGroup:
+    return rows[g]
 
 
 def _added(
     X: FloatArray,
     offset: FloatArray,
     trend: Trend | None,
-    asked: list[Question],
-    *answers: FloatArray,
+    sent: list[RowsOfGroup],
+    *values: FloatArray,
 ) -> FloatArray:
     f = base_of(X, offset, trend)
-    for question, found in zip(asked, answers, strict=True):
-        f[question.numbers] += found
+    for rows, found in zip(sent, values, strict=True):
+        f[rows.numbers] += found
     return f
 
 

@@ -82,7 +82,7 @@ def _reduced_cell(
     n = len(rows.X)
     if n < _LEAST_POINTS:
         return points, coef
-    # What the equations of the cell say of its rows: f(x_n) = y_n - r_n a_n.
+    # The equations of the cell give f on its rows: f(x_n) = y_n - r_n a_n.
     f = rows.Y - (alpha / rows.s)[:, None] * coef[:n]
     if n < len(points):
         f = np.concatenate([f, model.cell_values(c, points[n:])])
@@ -103,7 +103,7 @@ def reduced_set(
 
     over all points p, with U drawn from the first `n_rows`, as few as keep the root mean
     square difference of each target below its tolerance: a reduced set (Burges 1996).
-    Rows drawn at random were as good as those of a pivoted Cholesky factor on nine
+    Rows drawn at random were as good as the pivots of a Cholesky factor on nine
     generated sets.
 
     Parameters
@@ -154,7 +154,7 @@ def _fitted(K: FloatArray, K_U: FloatArray, f: FloatArray) -> FloatArray | None:
 
         b = L'^-1 c,   Z'Z c = Z'f,   Z = K L'^-1,   L L' = k(U, U)
 
-    The condition of Z'Z is that of k(U, U), and not its square as that of K'K.
+    Z'Z has the condition of k(U, U), and K'K its square.
     """
     K_U[np.diag_indices_from(K_U)] += _JITTER * np.trace(K_U)
     try:

@@ -18,6 +18,7 @@ from committee.cells.choose import SAMPLE_ROWS, Part
 from committee.cells.tree import CellTree, grow_tree
 from committee.cells.trend import Trend
 from committee.distributed import Chunks, InMemory, deferred
+from committee.kernels import equal_steps
 
 #: Rows of a group, as a rule: some twenty cells, which take a few seconds to fit.
 _GROUP_ROWS = 2**15
@@ -68,7 +69,7 @@ class RowChunks:
     def some(self, n: int) -> Part:
         """Return n rows at equal steps, or all there are, in one place."""
         if n < self.n_rows:
-            return self.take(np.linspace(0, self.n_rows - 1, n).astype(np.intp))
+            return self.take(equal_steps(self.n_rows, n))
         return stacked([part for part in self.chunks.values() if part is not None])
 
     def take(self, rows: IntArray) -> Part:
@@ -80,7 +81,7 @@ class RowChunks:
                 cuts[:-1], cuts[1:], self.starts[:-1], strict=True
             )
         ]
-        pieces = self.chunks.map(taken, self.chunks.each(numbers)).values()
+        pieces = self.chunks.map(Part.take, self.chunks.each(numbers)).values()
         return stacked([piece for piece in pieces if piece is not None])
 
     def mean(self) -> FloatArray:
@@ -173,11 +174,6 @@ def graft(top: CellTree, parts: Sequence[CellTree]) -> CellTree:
     )
 
 
-def taken(part: Part, rows: IntArray) -> Part:
-    """Return some rows of a part."""
-    return Part(part.X[rows], part.Y[rows], part.s[rows])
-
-
 def stacked(parts: Sequence[Part]) -> Part:
     """Return the rows of all parts in one piece."""
     if len(parts) == 1:
@@ -198,7 +194,7 @@ def _pieces(part: Part, top: CellTree) -> list[Part]:
     group = top.cell_of(part.X)
     order = np.argsort(group, kind="stable")
     cuts = np.searchsorted(group[order], np.arange(top.n_cells + 1))
-    return [taken(part, order[cuts[g] : cuts[g + 1]]) for g in range(top.n_cells)]
+    return [part.take(order[cuts[g] : cuts[g + 1]]) for g in range(top.n_cells)]
 
 
 def _counts(pieces: list[Part]) -> list[int]:

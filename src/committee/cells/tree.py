@@ -9,8 +9,9 @@ import numpy as np
 from scipy.linalg import eigh
 
 from committee._typing import BoolArray, FloatArray, IntArray
+from committee.kernels import equal_steps
 
-#: The direction of a split is that of at most so many rows, at equal steps.
+#: Rows, at equal steps, that decide the direction of a split.
 _DIRECTION_ROWS = 2000
 #: Projections that differ by less, relative to their range, are equal but for rounding.
 _TIE = 1e-12
@@ -21,7 +22,7 @@ WIDTH_ROWS, _WIDTH_STEPS = 5000, 12
 
 
 class Shares(NamedTuple):
-    """Which cells are asked about which rows, in the order of the cells.
+    """The cells that predict each row, and their weights, in the order of the cells.
 
     Attributes
     ----------
@@ -82,7 +83,7 @@ class CellTree:
         return cells
 
     def shares(self, X: FloatArray, width: float) -> Shares:
-        """Return the cells to ask about each row, with weights continuous in x.
+        """Return the cells that predict each row, with weights continuous in x.
 
             c_k(x) = h((v_k'x - t_k) / width)          to the right, 1 - c_k to the left
 
@@ -111,18 +112,6 @@ class CellTree:
         along = np.einsum("nd,nd->n", X, self.directions[splits])
         return along - self.thresholds[splits]  # type: ignore[no-any-return]
 
-    def _step(
-        self,
-        rows: IntArray,
-        nodes: IntArray,
-        weights: FloatArray,
-        share: FloatArray,
-        side: int,
-    ) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return the rows that go to one side, where they are then, and their weights."""
-        go = share > 0
-        return rows[go], self.children[nodes[go], side], weights[go] * share[go]
-
     def _block_shares(self, X: FloatArray, width: float, first: int) -> Shares:
         rows = np.arange(len(X))
         nodes = np.full(len(X), 0 if len(self.thresholds) else -1)
@@ -135,10 +124,11 @@ class CellTree:
                 break
             rows, nodes, weights = rows[~done], nodes[~done], weights[~done]
             right = _ramp(self._beyond(X[rows], nodes), width)
-            steps = [
-                self._step(rows, nodes, weights, share, side)
-                for side, share in enumerate((1.0 - right, right))
-            ]
+            steps = []
+            for side, share in enumerate((1.0 - right, right)):
+                go = share > 0
+                below = self.children[nodes[go], side]
+                steps.append((rows[go], below, weights[go] * share[go]))
             rows, nodes, weights = (
                 np.concatenate(part) for part in zip(*steps, strict=True)
             )
@@ -206,23 +196,22 @@ def grow_tree(
     return tree, cells
 
 
-def border_width(tree: CellTree, X: FloatArray, asked: float = 2.0) -> float:
-    """Return the width at which the rows of X ask `asked` cells on average.
+def border_width(tree: CellTree, X: FloatArray, per_row: float = 2.0) -> float:
+    """Return the width at which the rows of X have `per_row` cells on average.
 
     Found by bisection of its logarithm, to one per cent. One length serves all
     splits: wherever two cells meet, cells of about the same size do.
     """
-    if tree.n_cells == 1 or asked <= 1.0:
+    if tree.n_cells == 1 or per_row <= 1.0:
         return 0.0
-    if len(X) > WIDTH_ROWS:
-        X = X[np.linspace(0, len(X) - 1, WIDTH_ROWS).astype(np.intp)]
-    asked = min(asked, (1.0 + tree.n_cells) / 2)
+    X = X[equal_steps(len(X), WIDTH_ROWS)]
+    per_row = min(per_row, (1.0 + tree.n_cells) / 2)
     root = np.zeros(len(X), dtype=np.intp)
     distance = float(np.abs(tree.beyond(X, root)).max())
     low, high = 1e-6 * distance, distance
     for _ in range(_WIDTH_STEPS):
         middle = float(np.sqrt(low * high))
-        if len(tree.shares(X, middle).rows) < asked * len(X):
+        if len(tree.shares(X, middle).rows) < per_row * len(X):
             low = middle
         else:
             high = middle
@@ -256,8 +245,7 @@ def _principal_direction(X: FloatArray) -> FloatArray:
     """Return the direction in which X varies most, its largest entry positive."""
     if X.shape[1] == 1:
         return np.ones(1)
-    if len(X) > _DIRECTION_ROWS:
-        X = X[np.linspace(0, len(X) - 1, _DIRECTION_ROWS).astype(np.intp)]
+    X = X[equal_steps(len(X), _DIRECTION_ROWS)]
     X = X - X.mean(axis=0)
     largest = np.abs(X).max()
     if largest > 0:

@@ -11,7 +11,7 @@ from scipy.linalg.blas import dsyrk
 
 from committee._typing import FloatArray, IntArray
 from committee.cells.machine import row_blocks
-from committee.kernels import Kernel, median_gamma
+from committee.kernels import Kernel, equal_steps, median_gamma
 
 #: Points of a trend, at the most, and rows, at equal steps, that fit it.
 _POINTS, _ROWS = 300, 20_000
@@ -32,7 +32,7 @@ _MOST = 0.99
 
 @dataclass(frozen=True, eq=False)
 class Trend:
-    """What cells are fitted around: t(x) = coef' k(U, x).
+    """A function around which cells are fitted: t(x) = coef' k(U, x).
 
     Attributes
     ----------
@@ -120,9 +120,8 @@ def fit_trend(X: FloatArray, Y: FloatArray, s: FloatArray) -> FittedTrend:
     order = np.random.default_rng(0).permutation(len(X))
     kernel, alpha = _chosen(X, Y, s, order[:_FEW_ROWS])
     U = X[order[: min(_POINTS, max(1, len(X) // ROWS_PER_POINT))]]
-    if len(X) > _ROWS:
-        some = np.linspace(0, len(X) - 1, _ROWS).astype(np.intp)
-        X, Y, s = X[some], Y[some], s[some]
+    some = equal_steps(len(X), _ROWS)
+    X, Y, s = X[some], Y[some], s[some]
     L, root = _root(kernel, U), np.sqrt(s)
     Z = _features(kernel, U, L, X)
     reach = 1.0 - np.einsum("nm,nm->n", Z, Z).min()
@@ -174,7 +173,7 @@ def _error(candidate: tuple[float, Kernel, float]) -> float:
 
 
 def _root(kernel: Kernel, U: FloatArray) -> FloatArray:
-    """Return L, a little larger than that of k(U, U) so that it is definite."""
+    """Return L of k(U, U) with a little added to its diagonal, so that it is definite."""
     K = kernel(U, U)
     K[np.diag_indices_from(K)] += _JITTER * np.trace(K)
     L: FloatArray = cholesky(K, lower=True)

@@ -11,7 +11,7 @@ from sklearn.utils.parallel import delayed
 from committee._parallel import one_thread, results_of
 from committee._typing import FloatArray
 from committee.cells.machine import Factor, row_blocks
-from committee.cells.model import CellModel, PartitionedModel, Question, groups
+from committee.cells.model import CellModel, PartitionedModel, RowsOfGroup, by_cell
 from committee.cells.tree import Shares
 from committee.cells.trend import Trend
 from committee.distributed import Chunks
@@ -52,7 +52,7 @@ class CellVariance:
 
         S is that of sum_c g_c f_c where cells agree, and not too small where they do not.
         v_t is the variance of the trend over the rows, beyond these and zero among them.
-        Each cell that is asked is factorised again.
+        Each cell with a share in a row is factorised again.
         """
         shares = model.tree.shares(X, model.width)
         spread = self.spread(model, X, shares, n_jobs)
@@ -67,12 +67,12 @@ class CellVariance:
             found = results_of(
                 (
                     delayed(self._variance)(model, c, X[rows])
-                    for c, rows, _ in groups(shares)
+                    for c, rows, _ in by_cell(shares)
                 ),
                 n_jobs,
                 prefer="threads",
             )
-            for (_, rows, g), V in zip(groups(shares), found, strict=True):
+            for (_, rows, g), V in zip(by_cell(shares), found, strict=True):
                 s[rows] += g * np.sqrt(np.maximum(V, 0.0))
         return s
 
@@ -142,7 +142,7 @@ class PartitionedVariance:
                 "call gather() first."
             )
         s = np.zeros(len(X))
-        for numbers, found in (self.whole or model).asked(X, _spread, self.parts):
+        for numbers, found in (self.whole or model).on_groups(X, _spread, self.parts):
             s[numbers] += found
         return std_of(s, X, self.scale, model.trend)
 
@@ -158,8 +158,8 @@ class PartitionedVariance:
 
 def _spread(
     part: CellModel,
-    question: Question,
+    rows: RowsOfGroup,
     variance: CellVariance,
     n_jobs: int | None = None,
 ) -> FloatArray:
-    return variance.spread(part, question.X, question.shares, n_jobs)
+    return variance.spread(part, rows.X, rows.shares, n_jobs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -24,12 +23,8 @@ from committee.coupled.local_kernel import (
 )
 from committee.coupled.rows import (
     Rows,
-    label_rows,
-    memory_rows,
-    regression_rows,
     warn_of_copies,
 )
-from committee.distributed import refuse_dask
 from committee.targets import at_least_two
 
 
@@ -78,19 +73,6 @@ class BayesianCommittee(LocalKernel):
     @property
     def _machine(self) -> Any:
         return self.experts_
-
-    def _checked(self, check: Callable[..., Rows], X: Any, y: Any, s: Any) -> Rows:
-        """Return checked rows."""
-        # A fit that fails must not leave the model of the one before.
-        self.__dict__.pop("loo_error_", None)
-        name = type(self).__name__
-        refuse_dask(
-            f"{name} needs all rows in one place, since every expert predicts every row: "
-            f"take {name.replace('BayesianCommittee', 'CellKernel')} for Dask "
-            "collections, or compute() as many rows as fit.",
-            *(X, y, s),
-        )
-        return memory_rows(self, check, X, y, s)
 
     def _train(self, rows: Rows, subsets: Any) -> CommitteeTraining:
         """Fit the experts to rows with targets."""
@@ -241,8 +223,7 @@ class BayesianCommitteeRegressor(LocalRegressorMixin, BayesianCommittee):
         -------
         self
         """
-        rows = self._checked(regression_rows, X, y, sample_weight)
-        self._vector = rows.vector
+        rows = self._target_rows(X, y, sample_weight)
         self._keep(self._train(rows, subsets))
         return self
 
@@ -299,11 +280,9 @@ class BayesianCommitteeClassifier(LocalClassifierMixin, BayesianCommittee):
         -------
         self
         """
-        rows = self._checked(label_rows, X, y, sample_weight)
-        self.classes_ = rows.classes()
-        coded = rows.coded(self.classes_)
-        training = self._train(coded, subsets)
-        used = np.unique(coded.y[np.concatenate(self.subsets_)])
+        rows = self._target_rows(X, y, sample_weight)
+        training = self._train(rows, subsets)
+        used = np.unique(rows.y[np.concatenate(self.subsets_)])
         at_least_two(self.classes_[used])
-        self._keep(training, coded.chunks())
+        self._keep(training, rows.chunks())
         return self

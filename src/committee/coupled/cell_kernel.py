@@ -18,9 +18,8 @@ from committee.cells.choose import COUPLINGS
 from committee.cells.metric import learn_metric
 from committee.cells.model import PartitionedModel, base_of
 from committee.cells.row_chunks import RowChunks
+from committee.cells.train import train_around_trend
 from committee.cells.variance import PartitionedVariance
-from committee.cells.with_trend import train_around_trend
-from committee.coupled.chunked_rows import rows_of
 from committee.coupled.kernel_machine import CHOSEN_CONSTRAINTS
 from committee.coupled.local_kernel import (
     LocalClassifierMixin,
@@ -29,11 +28,10 @@ from committee.coupled.local_kernel import (
 )
 from committee.coupled.rows import (
     Rows,
-    label_rows,
-    regression_rows,
+    chunked_rows,
     warn_of_copies,
 )
-from committee.distributed import check_block, naming, numbered, own_blocks
+from committee.distributed import check_block, is_dask, naming, numbered, own_blocks
 from committee.kernels import warn_of_scales
 
 #: Rows of Dask collections from which unlike scales of columns are found.
@@ -108,9 +106,10 @@ class CellKernel(LocalKernel):
 
     def _checked(self, check: Callable[..., Rows], X: Any, y: Any, s: Any) -> Any:
         """Return checked rows, in memory or in chunks."""
-        # A fit that fails must not leave the model of the one before.
-        self.__dict__.pop("loo_error_", None)
-        return rows_of(self, check, X, y, s)
+        if not is_dask(X, y, s):
+            return super()._checked(check, X, y, s)
+        self.__dict__.pop(self._fitted_attribute, None)
+        return chunked_rows(self, check, X, y, s)
 
     def _train(self, rows: RowChunks, numbers: Any) -> CellTraining:
         """Fit the cells; `numbers` of the rows, None for rows of Dask collections."""
@@ -212,8 +211,8 @@ class CellKernel(LocalKernel):
         del without.cells_
         if isinstance(parts := self.__dict__.get("_variance"), PartitionedVariance):
             without._variance = replace(parts, parts=None, whole=None)
-        return model.answers(rows).map(
-            _with_answers, without, model.n_cells, model.offset
+        return model.predict_blocks(rows).map(
+            _with_predictions, without, model.n_cells, model.offset
         )
 
     def __getstate__(self) -> Any:
@@ -342,8 +341,7 @@ class CellKernelRegressor(LocalRegressorMixin, CellKernel):
         -------
         self
         """
-        rows = self._checked(regression_rows, X, y, sample_weight)
-        self._vector = rows.vector
+        rows = self._target_rows(X, y, sample_weight)
         self._keep(self._train(rows.chunks(), rows.numbers()))
         return self
 
@@ -399,15 +397,14 @@ class CellKernelClassifier(LocalClassifierMixin, CellKernel):
         -------
         self
         """
-        rows = self._checked(label_rows, X, y, sample_weight)
-        self.classes_ = rows.classes()
-        chunks = rows.coded(self.classes_).chunks()
+        rows = self._target_rows(X, y, sample_weight)
+        chunks = rows.chunks()
         self._keep(self._train(chunks, rows.numbers()), chunks)
         return self
 
 
 @dataclass(frozen=True, eq=False)
-class Answered:
+class PredictedBlock:
     """A model of one block of rows, whose predictions are known."""
 
     f: FloatArray
@@ -438,7 +435,9 @@ def _as_array(
     return X if turn is None else X @ turn
 
 
-def _with_answers(f: FloatArray, without: Any, n_cells: int, offset: FloatArray) -> Any:
+def _with_predictions(
+    f: FloatArray, without: Any, n_cells: int, offset: FloatArray
+) -> Any:
     model = copy.copy(without)
-    model.cells_ = Answered(f, n_cells, offset)
+    model.cells_ = PredictedBlock(f, n_cells, offset)
     return model

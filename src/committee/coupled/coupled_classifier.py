@@ -8,15 +8,14 @@ import numpy as np
 
 from committee._typing import FloatArray, RandomState
 from committee._validation import StrOptions, fit_context
-from committee.coupled.coupled_kernel import CoupledKernel, Plan
+from committee.coupled.coupled_kernel import CoupledKernel, Plan, unseen_rows
 from committee.coupled.expansion import in_blocks
 from committee.coupled.kernel_machine import (
     KernelClassifierMixin,
     both_sides,
     score_axes,
 )
-from committee.coupled.rows import Rows, label_rows, memory_rows
-from committee.coupled.second_layer import unseen_rows
+from committee.coupled.rows import Rows
 from committee.coupled.system import leave_one_out
 from committee.distributed import lazy_rows
 from committee.probabilities import fit_slope
@@ -155,13 +154,10 @@ class CoupledKernelClassifier(KernelClassifierMixin, CoupledKernel):
         -------
         self
         """
-        self._refuse_chunks(X, y, sample_weight)
-        rows = memory_rows(self, label_rows, X, y, sample_weight)
-        self.classes_ = rows.classes()
-        coded = rows.coded(self.classes_)
-        plan = self._prepare(coded, X_coupling, subsets)
+        rows = self._target_rows(X, y, sample_weight)
+        plan = self._prepare(rows, X_coupling, subsets)
         if subsets is not None:
-            used = np.unique(coded.y[np.concatenate(self.subsets_)])
+            used = np.unique(rows.y[np.concatenate(self.subsets_)])
             at_least_two(self.classes_[used])
         weighed, outputs = self._train(plan)
         assert outputs is not None
@@ -169,21 +165,8 @@ class CoupledKernelClassifier(KernelClassifierMixin, CoupledKernel):
         self.slope_ = fit_slope(scores, rows.y, rows.s)
         return self
 
-    @lazy_rows(tail=score_axes)
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return the scores s_k; for two classes sum_j w_j sign f_j, or sum_j w_j f_j.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, n_features), or a Dask array or frame
-
-        Returns
-        -------
-        s : array of shape (N,) or (N, K)
-        """
-        s = self._scores(X)
-        if len(self.classes_) > 2:
-            return s
+    def _of_second(self, s: FloatArray) -> FloatArray:
+        """Return sum_j w_j sign f_j, or for soft voting sum_j w_j f_j."""
         return s[:, 1] - s[:, 0] if self.voting == "hard" else s[:, 1]
 
     @lazy_rows(tail=_member_score_axes)
@@ -200,18 +183,14 @@ class CoupledKernelClassifier(KernelClassifierMixin, CoupledKernel):
         -------
         f : array of shape (N, M) or (N, M, K)
         """
-        X, wanted = self._check_X(X), np.arange(len(self.members_))
-        f = in_blocks(
-            X,
-            len(wanted) * self._n_targets,
-            lambda rows: self._outputs(rows, wanted),
-        )
+        X = self._check_X(X)
+        f = in_blocks(X, self._n_members * self._n_targets, self._outputs)
         return f[:, :, 0] if len(self.classes_) == 2 else f
 
     def _scores(self, X: Any) -> FloatArray:
         """Return s_k of all rows; soft votes come from the collapsed expansion."""
         if self.voting == "soft":
-            return both_sides(self._values(X))
+            return super()._scores(X)
         X = self._check_X(X)
         support = self.support_members_
         w = self.weights_[support]
@@ -250,7 +229,7 @@ class CoupledKernelClassifier(KernelClassifierMixin, CoupledKernel):
         """Return s_k of outputs (N, M, K) with weights (N, M)."""
         return _votes(f, w) if self.voting == "hard" else np.einsum("nm,nmk->nk", w, f)
 
-    def _predictions(self, outputs: FloatArray) -> FloatArray:
+    def _member_view(self, outputs: FloatArray) -> FloatArray:
         """Return (N, M, K): one-hot votes, or (1 + f) / 2."""
         f = both_sides(outputs)
         if self.voting == "soft":

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from committee._typing import FloatArray, IntArray, RandomState
+from committee._typing import BoolArray, FloatArray, IntArray, RandomState
 from committee._validation import HasMethods, Interval, StrOptions, fit_context
 from committee.combiner_names import as_combiner
 from committee.coupled.draws import (
@@ -19,27 +19,26 @@ from committee.coupled.draws import (
     draw_coupling,
     draw_subsets,
     draw_weighing,
-    kernel_rows,
     split_rows,
 )
 from committee.coupled.expansion import (
     KernelMember,
     collapse,
     evaluate,
-    in_blocks,
     member_outputs,
-    outputs_of,
 )
 from committee.coupled.gram import GramBlocks, Layout, threads_for
 from committee.coupled.kernel_machine import (
     RIDGE_CONSTRAINTS,
     KernelRegressorMixin,
+    MemberMachine,
 )
-from committee.coupled.rows import Rows, memory_rows, regression_rows
-from committee.coupled.second_layer import fit_weights, needs_rows, unseen_rows
+from committee.coupled.rows import Rows
 from committee.coupled.system import solve_coupled
-from committee.distributed import computed, lazy_rows, refuse_dask
+from committee.diagnostics.correlation import scaled_error_correlation
+from committee.distributed import computed
 from committee.kernels import Kernel, check_size, make_kernel
+from committee.linalg import solve_simplex
 
 
 class Plan(NamedTuple):
@@ -53,12 +52,7 @@ class Plan(NamedTuple):
     weighing: IntArray
 
 
-def _member_axes(model: Any) -> tuple[int, ...]:
-    one_row = np.zeros((1, len(model.members_), model._n_targets))
-    return model._member_view(one_row).shape[1:]  # type: ignore[no-any-return]
-
-
-class CoupledKernel(BaseEstimator):
+class CoupledKernel(MemberMachine):
     """Two layers: submodels that are trained together, and their weights."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -86,6 +80,7 @@ class CoupledKernel(BaseEstimator):
     }
     #: Whether the slope of a classifier needs the members' outputs.
     _has_slope: ClassVar[bool] = False
+    _fitted_attribute = "weights_"
 
     kernel_: Kernel
     subsets_: list[IntArray]
@@ -148,26 +143,18 @@ class CoupledKernel(BaseEstimator):
         return np.flatnonzero(self.weights_)
 
     @property
+    def _n_members(self) -> int:
+        """M."""
+        return len(self.members_)
+
+    @property
     def _n_targets(self) -> int:
         """T."""
         return int(self.dual_coef_.shape[1])
 
-    @abstractmethod
     def _predictions(self, outputs: FloatArray) -> FloatArray:
-        """Return F of the submodels' outputs, (N, M, T)."""
-
-    def _member_view(self, outputs: FloatArray) -> FloatArray:
-        """Return F as `member_predictions` does."""
-        return self._predictions(outputs)
-
-    def _refuse_chunks(self, *collections: Any) -> None:
-        name = type(self).__name__
-        refuse_dask(
-            f"{name} needs all rows in one place: take "
-            f"{name.replace('Coupled', 'Cell')} for Dask collections, or compute() as "
-            "many rows as fit.",
-            *collections,
-        )
+        """Return F for combiners, of the submodels' outputs (N, M, T)."""
+        return self._member_view(outputs)
 
     def _prepare(
         self,
@@ -178,8 +165,6 @@ class CoupledKernel(BaseEstimator):
         keep: bool = False,
     ) -> Plan:
         """Draw everything that alpha and the coupling do not change."""
-        # A fit that fails must not leave the weights of the one before.
-        self.__dict__.pop("weights_", None)
         X_coupling = self._check_coupling(X_coupling)
         rng = check_random_state(self.random_state)
         counted = table.counted()
@@ -191,7 +176,7 @@ class CoupledKernel(BaseEstimator):
         rows, split_off = split_rows(counted, self.weigh_on, self.n_members, rng)
         self.kernel_ = make_kernel(
             self.kernel,
-            table.take(kernel_rows(rows)).X,
+            table.X[rows],
             gamma=self.gamma,
             degree=self.degree,
             coef0=self.coef0,
@@ -245,12 +230,6 @@ class CoupledKernel(BaseEstimator):
             allow_indefinite=self.allow_indefinite,
         )
         self.n_iter_, self.converged_ = solution.n_iter, solution.converged
-        F = outputs = None
-        if weighs or self._has_slope:
-            with threads_for(len(self.subsets_[0])):
-                coef = dict(enumerate(solution.coef))
-                outputs = outputs_of(plan.gram, coef, weighed.X)
-                F = self._predictions(outputs) if weighs else None
         vector = weighed.y.ndim == 1 and weighed.Y.shape[1] == 1
         self.members_ = [
             KernelMember(
@@ -261,7 +240,12 @@ class CoupledKernel(BaseEstimator):
             )
             for j, a in enumerate(solution.coef)
         ]
+        F = outputs = None
         with threads_for(len(self.subsets_[0])):
+            if weighs or self._has_slope:
+                outputs = self._outputs(weighed.X)
+            if weighs:
+                F = self._predictions(outputs)  # type: ignore[arg-type]
             self.weights_ = self._weigh(F, weighed, plan.weighing)
         self.dual_rows_, self.dual_coef_ = collapse(self.members_, self.weights_)
         return weighed, outputs
@@ -285,19 +269,46 @@ class CoupledKernel(BaseEstimator):
         return points  # type: ignore[no-any-return]
 
     def _weigh(self, F: FloatArray | None, weighed: Rows, rows: IntArray) -> FloatArray:
-        """Fit the second layer on F of the rows to weigh on; return the weights."""
+        """Fit the second layer; return the weights, (M,).
+
+        Parameters
+        ----------
+        F : array of shape (N, M), (N T, M) or (N, M, K), or None
+            Predictions for the rows to weigh on; None where `needs_rows` is False.
+        weighed : Rows
+            These N rows.
+        rows : array of shape (N,)
+            Their numbers.
+        """
         combiner = as_combiner(self.combiner, self.random_state)
         self.combiner_ = None if combiner is None else clone(combiner)
-        repeats = 1 if F is None else len(F) // len(rows)  # a row of F for each target
+        if F is None:
+            if self.combiner_ is None:
+                return np.ones(1)
+            # Only M matters to a combiner that needs no rows.
+            one_row = np.zeros((1, self.n_members))
+            return self.combiner_.fit(one_row, [0.0]).weights_  # type: ignore[no-any-return]
+        repeats = len(F) // len(rows)  # a row of F for each target
         unseen = None
         if self.weigh_on == "held-out" and self.n_members > 1:
             unseen = np.repeat(unseen_rows(rows, self.subsets_), repeats, axis=0)
         weight = None if weighed.s is None else np.repeat(weighed.s, repeats)
         targets = weighed.y.reshape(-1)
-        return fit_weights(self.combiner_, F, targets, self.n_members, unseen, weight)
+        if self.combiner_ is None:
+            correlation, _ = scaled_error_correlation(F, targets, unseen, weight)
+            return solve_simplex(correlation)
+        self.combiner_.fit(F, targets, held_out=unseen, sample_weight=weight)
+        if getattr(self.combiner_, "floor_", None) is not None:
+            raise ValueError(
+                "A coupled ensemble adds up what its members predict, and a log pool "
+                "their logarithms: take a combiner that averages, such as SimplexWeights."
+            )
+        return self.combiner_.weights_  # type: ignore[no-any-return]
 
-    def _outputs(self, X: FloatArray, wanted: IntArray) -> FloatArray:
-        """Return the outputs of the wanted members, (N, len(wanted), T)."""
+    def _outputs(self, X: FloatArray, wanted: IntArray | None = None) -> FloatArray:
+        """Return the outputs of the wanted members, default all, (N, len(wanted), T)."""
+        if wanted is None:
+            wanted = np.arange(self._n_members)
         return member_outputs(self.members_, X, self.subsets_, self._fitted, wanted)
 
     def _values(self, X: Any) -> FloatArray:
@@ -306,35 +317,23 @@ class CoupledKernel(BaseEstimator):
         points = self.members_[0].X[self.dual_rows_]
         return evaluate(self.kernel_, X, points, self.dual_coef_)
 
-    def _check_X(self, X: Any) -> FloatArray:
-        """Return the rows to predict, once fitted."""
-        check_is_fitted(self, "weights_")
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        check_size(X, "X")
-        return X  # type: ignore[no-any-return]
 
-    @lazy_rows(tail=_member_axes)
-    def member_predictions(self, X: Any, *, n_jobs: int | None = None) -> FloatArray:
-        """Return F, the predictions of every member.
+def needs_rows(combiner: Any, n_members: int) -> bool:
+    """Return whether the weights depend on predictions."""
+    combiner = as_combiner(combiner)
+    if combiner is None:
+        return n_members > 1
+    return bool(getattr(combiner, "needs_rows", True))
 
-        Parameters
-        ----------
-        X : array-like of shape (N, n_features), or a Dask array or frame
-            For a Dask collection the result is a lazy Dask array.
-        n_jobs : int, optional
-            Not used: BLAS runs the threads.
 
-        Returns
-        -------
-        F : array of shape (N, M) or (N, M, K)
-            For several targets (N, M, T).
-        """
-        X, wanted = self._check_X(X), np.arange(len(self.subsets_))
-        return in_blocks(
-            X,
-            len(wanted) * self._n_targets,
-            lambda rows: self._member_view(self._outputs(rows, wanted)),
-        )
+def unseen_rows(rows: IntArray, subsets: Sequence[IntArray]) -> BoolArray:
+    """Return (n, M): True where the member was not trained on the row."""
+    last = max(int(subset[-1]) for subset in (rows, *subsets))
+    owner = np.full(last + 1, -1)  # -1: rows that were split off
+    for j, subset in enumerate(subsets):
+        owner[subset] = j
+    unseen: BoolArray = owner[rows][:, None] != np.arange(len(subsets))
+    return unseen
 
 
 class CoupledKernelRegressor(KernelRegressorMixin, CoupledKernel):
@@ -478,9 +477,7 @@ class CoupledKernelRegressor(KernelRegressorMixin, CoupledKernel):
         -------
         self
         """
-        self._refuse_chunks(X, y, sample_weight)
-        rows = memory_rows(self, regression_rows, X, y, sample_weight)
-        self._vector = rows.vector
+        rows = self._target_rows(X, y, sample_weight)
         self._train(self._prepare(rows, X_coupling, subsets))
         return self
 
@@ -488,6 +485,3 @@ class CoupledKernelRegressor(KernelRegressorMixin, CoupledKernel):
         """Return (N T, M): every target is a row of its own."""
         # (N, M, T) -> (N, T, M) -> (N T, M)
         return np.moveaxis(outputs, 1, 2).reshape(-1, outputs.shape[1])
-
-    def _member_view(self, outputs: FloatArray) -> FloatArray:
-        return outputs[:, :, 0] if self._vector else outputs

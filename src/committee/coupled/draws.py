@@ -9,17 +9,9 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee.coupled.rows import Rows
-from committee.kernels import KERNEL_ROWS
 
 #: Rows that weigh the members by default, and at least so many per member.
 _WEIGHING_ROWS, _ROWS_PER_MEMBER = 1000, 2
-
-
-def kernel_rows(rows: IntArray) -> IntArray:
-    """Return the rows that decide the width of a kernel: 1000 at equal steps."""
-    if len(rows) <= KERNEL_ROWS:
-        return rows
-    return rows[np.linspace(0, len(rows) - 1, KERNEL_ROWS).astype(np.intp)]
 
 
 def split_rows(
@@ -122,7 +114,8 @@ def draw_coupling(
     whole = isinstance(n_coupling, Integral)
     n = int(n_coupling) if whole else max(1, round(n_coupling * len(rows)))
     if coupling_set == "box":
-        low, high = table.box(rows)
+        X = table.X[rows]
+        low, high = X.min(axis=0), X.max(axis=0)
         return rng.uniform(low, high, size=(n, len(low)))
     if n > len(rows):
         raise ValueError(
@@ -130,7 +123,7 @@ def draw_coupling(
             'give at most that many, or coupling_set="box".'
         )
     drawn = np.sort(rng.choice(len(rows), size=n, replace=False))
-    return table.take(rows[drawn]).X
+    return table.X[rows[drawn]]
 
 
 def draw_weighing(

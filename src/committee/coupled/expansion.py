@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from committee._typing import FloatArray, IntArray
-from committee.coupled.gram import GramBlocks, Layout
+from committee.coupled.gram import Layout
 from committee.kernels import Kernel
 
 #: Entries of the largest array of member outputs while predicting: 32 MB.
@@ -71,7 +71,7 @@ def evaluate(
 
 
 def member_outputs(
-    members: Sequence[KernelMember] | Mapping[int, KernelMember],
+    members: Sequence[KernelMember],
     X: FloatArray,
     subsets: Sequence[IntArray],
     layout: Layout,
@@ -99,20 +99,6 @@ def member_outputs(
         for position, (at, _) in enumerate(parts):
             f[:, at] += values[:, position * T : (position + 1) * T]
     return f
-
-
-def outputs_of(
-    gram: GramBlocks, coef: Mapping[int, FloatArray], X: FloatArray
-) -> FloatArray:
-    """Return the outputs of some submodels on the rows of X, (N, len(coef), T).
-
-    `coef` has a_j, (m_j, T), by the numbers of the submodels.
-    """
-    members = {
-        j: KernelMember(gram.kernel, gram.X, gram.support_rows(j), a)
-        for j, a in coef.items()
-    }
-    return member_outputs(members, X, gram.subsets, gram.layout, list(coef))
 
 
 def collapse(

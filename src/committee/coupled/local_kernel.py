@@ -10,23 +10,21 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray, IntArray
 from committee.cells.bcm import CommitteeTraining
 from committee.cells.row_chunks import RowChunks
 from committee.cells.train import CellTraining
-from committee.coupled.expansion import in_blocks
 from committee.coupled.kernel_machine import (
     KernelClassifierMixin,
     KernelRegressorMixin,
+    MemberMachine,
     both_sides,
-    target_axes,
 )
 from committee.coupled.rows import codes_of
 from committee.distributed import lazy_rows
-from committee.kernels import Kernel, check_size
+from committee.kernels import Kernel
 from committee.probabilities import fit_slope, slope_probabilities
 from committee.uncertainty.intervals import constant_interval, rank, scaled_interval
 from committee.uncertainty.mixins import KeepsHeldOutRows, SetMixin
@@ -36,13 +34,10 @@ _METHODS = ("scaled", "constant")
 Training = CellTraining | CommitteeTraining
 
 
-def _member_axes(model: Any) -> tuple[int, ...]:
-    one_row = np.zeros((1, model._machine.n_cells, model._n_targets))
-    return model._member_view(one_row).shape[1:]  # type: ignore[no-any-return]
+class LocalKernel(MemberMachine):
+    """Base of estimators whose members have weights that depend on x."""
 
-
-class LocalKernel(BaseEstimator):
-    """Base of estimators whose parts have weights that depend on x."""
+    _fitted_attribute = "loo_error_"
 
     n_jobs: int | None
     _turn: FloatArray | None
@@ -56,13 +51,10 @@ class LocalKernel(BaseEstimator):
     def _machine(self) -> Any:
         """The fitted model, with `predict`, `n_cells` and `offset`."""
 
-    @abstractmethod
-    def _outputs(self, X: FloatArray) -> FloatArray:
-        """Return the outputs of every part on rows of the metric, (N, M, T)."""
-
-    @abstractmethod
-    def _member_view(self, outputs: FloatArray) -> FloatArray:
-        """Return F of the outputs, (N, M, T)."""
+    @property
+    def _n_members(self) -> int:
+        """M."""
+        return int(self._machine.n_cells)
 
     @property
     def _n_targets(self) -> int:
@@ -82,31 +74,9 @@ class LocalKernel(BaseEstimator):
 
     def _check_X(self, X: Any) -> FloatArray:
         """Return the rows to predict, X R in the metric R R', once fitted."""
-        check_is_fitted(self, "loo_error_")
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        check_size(X, "X")
+        X = super()._check_X(X)
         turned: FloatArray = X if self._turn is None else X @ self._turn
         return turned
-
-    @lazy_rows(tail=_member_axes)
-    def member_predictions(self, X: Any, *, n_jobs: int | None = None) -> FloatArray:
-        """Return F, the predictions of every member for every row.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, n_features), or a Dask array or frame
-            For a Dask collection the result is a lazy Dask array.
-        n_jobs : int, optional
-            Not used.
-
-        Returns
-        -------
-        F : array of shape (N, M), (N, M, T) or (N, M, K)
-            For classes (1 + f) / 2.
-        """
-        X = self._check_X(X)
-        width = self._machine.n_cells * self._n_targets
-        return in_blocks(X, width, lambda rows: self._member_view(self._outputs(rows)))
 
 
 class LocalRegressorMixin(KeepsHeldOutRows, KernelRegressorMixin):
@@ -135,19 +105,19 @@ class LocalRegressorMixin(KeepsHeldOutRows, KernelRegressorMixin):
         f: FloatArray = super().predict(X)
         return (f, self._std(X)) if return_std else f
 
-    @lazy_rows(tail=target_axes)
+    @lazy_rows(tail=lambda model: model._target_shape)
     def _std(self, X: Any) -> FloatArray:
         """Return the standard deviation of f, shaped like predictions."""
         model: Any = self
         X = model._check_X(X)
         s: FloatArray = self._variance.std(model._machine, X, model.n_jobs)
-        return s[:, 0] if self._vector else s
+        return s.reshape(len(s), *self._target_shape)
 
     @property
     def noise_(self) -> Any:
         """The variance of a target around f, or an array of one for each target."""
         noise = self._variance.noise
-        return float(noise[0]) if self._vector else noise
+        return noise if self._target_shape else float(noise[0])
 
     def predict_interval(
         self, X: Any, coverage: float = 0.9, *, method: str = "scaled"
@@ -172,7 +142,7 @@ class LocalRegressorMixin(KeepsHeldOutRows, KernelRegressorMixin):
             Lower and upper ends.
         """
         check_is_fitted(self, "loo_error_")
-        if not self._vector:
+        if self._target_shape:
             raise ValueError("predict_interval is for one target: fit y of shape (N,).")
         known = self._check_asked("predict_interval", coverage, method, _METHODS)
         rank(len(known.residual), coverage)  # raises for too few rows, before any work
@@ -190,14 +160,11 @@ class LocalRegressorMixin(KeepsHeldOutRows, KernelRegressorMixin):
         """Store variances, and the residuals for intervals."""
         self.__dict__.pop("_held_out_rows", None)
         self._variance = training.variance
-        Y, (f, variance) = training.looked.Y, training.left_out
-        if self._vector and len(f):
+        Y, (f, variance) = training.measured.Y, training.left_out
+        if len(f) and not self._target_shape:
             residual = np.abs(Y[:, 0] - f[:, 0])
             spread = np.sqrt(training.variance.scale[0] * variance)
             self._held_out_rows = HeldOutResiduals(residual, spread)
-
-    def _member_view(self, outputs: FloatArray) -> FloatArray:
-        return outputs[:, :, 0] if self._vector else outputs
 
 
 class LocalClassifierMixin(SetMixin, KernelClassifierMixin):
@@ -211,7 +178,7 @@ class LocalClassifierMixin(SetMixin, KernelClassifierMixin):
         """
         self.__dict__.pop("_held_out_rows", None)
         f = training.left_out.f
-        codes, s = codes_of(training.looked.Y), training.looked.s
+        codes, s = codes_of(training.measured.Y), training.measured.s
         if len(f):
             self.slope_ = fit_slope(both_sides(f), codes, s)
         else:

@@ -8,8 +8,6 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg import solve as dense_solve
 from scipy.linalg.lapack import dpotri
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from committee._typing import FloatArray
 from committee._validation import fit_context
@@ -18,11 +16,11 @@ from committee.coupled.gram import threads_for
 from committee.coupled.kernel_machine import (
     RIDGE_CONSTRAINTS,
     KernelClassifierMixin,
+    KernelMachine,
     KernelRegressorMixin,
     both_sides,
 )
-from committee.coupled.rows import Rows, label_rows, memory_rows, regression_rows
-from committee.distributed import refuse_dask
+from committee.coupled.rows import Rows
 from committee.kernels import Kernel, make_kernel
 from committee.probabilities import fit_slope
 
@@ -72,10 +70,11 @@ def solve_lssvm(
     return a, b, Y - a / diagonal
 
 
-class LSSVM(BaseEstimator):
+class LSSVM(KernelMachine):
     """Base of the regressor and the classifier."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = RIDGE_CONSTRAINTS
+    _fitted_attribute = "dual_coef_"
 
     kernel_: Kernel
     dual_coef_: FloatArray
@@ -96,14 +95,9 @@ class LSSVM(BaseEstimator):
         self.coef0 = coef0
         self.alpha = alpha
 
-    @property
-    def _n_targets(self) -> int:
-        """T."""
-        return int(self.dual_coef_.shape[1])
-
-    def _fit(self, rows: Rows, *, leave_one_out: bool) -> FloatArray | None:
-        """Solve for the targets; return leave-one-out values of the rows that count."""
-        X, _, Y, s = rows.take(rows.counted())
+    def _solve(self, rows: Rows, *, leave_one_out: bool) -> FloatArray | None:
+        """Solve for the targets of the rows; return their leave-one-out values."""
+        X, _, Y, s = rows
         self.kernel_ = make_kernel(
             self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0
         )
@@ -117,19 +111,9 @@ class LSSVM(BaseEstimator):
         self.dual_coef_, self.intercept_ = a, b
         return loo
 
-    def _refuse_chunks(self, *collections: Any) -> None:
-        """Refuse Dask collections."""
-        name = type(self).__name__
-        refuse_dask(
-            f"{name} solves one system of all rows in memory: compute() the Dask "
-            f"collections first, or take {name.replace('LSSVM', 'CellKernel')}.",
-            *collections,
-        )
-
     def _values(self, X: Any) -> FloatArray:
         """Return k(X, X_fit) a + b, (N, T)."""
-        check_is_fitted(self, "dual_coef_")
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = self._check_X(X)
         return evaluate(self.kernel_, X, self._X, self.dual_coef_) + self.intercept_
 
 
@@ -183,10 +167,8 @@ class LSSVMRegressor(KernelRegressorMixin, LSSVM):
         -------
         self
         """
-        self._refuse_chunks(X, y, sample_weight)
-        rows = memory_rows(self, regression_rows, X, y, sample_weight)
-        self._vector = rows.vector
-        self._fit(rows, leave_one_out=False)
+        rows = self._target_rows(X, y, sample_weight)
+        self._solve(rows.take(rows.counted()), leave_one_out=False)
         return self
 
 
@@ -236,12 +218,9 @@ class LSSVMClassifier(KernelClassifierMixin, LSSVM):
         -------
         self
         """
-        self._refuse_chunks(X, y, sample_weight)
-        rows = memory_rows(self, label_rows, X, y, sample_weight)
-        self.classes_ = rows.classes()
-        rows = rows.coded(self.classes_)
-        loo = self._fit(rows, leave_one_out=True)
+        rows = self._target_rows(X, y, sample_weight)
+        rows = rows.take(rows.counted())
+        loo = self._solve(rows, leave_one_out=True)
         assert loo is not None
-        counted = rows.take(rows.counted())
-        self.slope_ = fit_slope(both_sides(loo), counted.y, counted.s)
+        self.slope_ = fit_slope(both_sides(loo), rows.y, rows.s)
         return self

@@ -14,14 +14,8 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from committee._progress import track
 from committee._typing import FloatArray, IntArray
-from committee.coupled.coupled_kernel import CoupledKernel
-from committee.coupled.rows import (
-    Rows,
-    label_rows,
-    memory_rows,
-    regression_rows,
-)
-from committee.coupled.second_layer import needs_rows
+from committee.coupled.coupled_kernel import CoupledKernel, needs_rows
+from committee.coupled.rows import Rows
 from committee.coupled.system import leave_one_out
 from committee.distributed import refuse_dask
 from committee.kernels import SCALED, make_kernel
@@ -56,23 +50,6 @@ class SearchResult:
     alpha: FloatArray
     coupling: FloatArray
     error: FloatArray
-
-
-def best_of(estimator: Any, grid: FloatArray, error: FloatArray) -> SearchResult:
-    """Return all candidates, (n, 3), with their errors, and an estimator of the best."""
-    if not np.any(np.isfinite(error)):
-        raise ValueError("No candidate has a positive definite system: raise alphas.")
-    best = int(np.nanargmin(error))
-    params = dict(zip(("gamma", "alpha", "coupling"), grid[best].tolist(), strict=True))
-    return SearchResult(
-        estimator=clone(estimator).set_params(**params),
-        best_params=params,
-        best_error=float(error[best]),
-        gamma=grid[:, 0],
-        alpha=grid[:, 1],
-        coupling=grid[:, 2],
-        error=error,
-    )
 
 
 def search_coupled(
@@ -163,7 +140,19 @@ def search_coupled(
     totals = parts.reshape(len(gammas), repeats, len(rest), 2).sum(axis=1)
     error: FloatArray = (totals[..., 0] / totals[..., 1]).reshape(-1)
     grid = np.array([(g, a, c) for g in gammas for a, c in rest], dtype=np.float64)
-    return best_of(given, grid, error)
+    if not np.any(np.isfinite(error)):
+        raise ValueError("No candidate has a positive definite system: raise alphas.")
+    best = int(np.nanargmin(error))
+    params = dict(zip(("gamma", "alpha", "coupling"), grid[best].tolist(), strict=True))
+    return SearchResult(
+        estimator=clone(given).set_params(**params),
+        best_params=params,
+        best_error=float(error[best]),
+        gamma=grid[:, 0],
+        alpha=grid[:, 1],
+        coupling=grid[:, 2],
+        error=error,
+    )
 
 
 def _check_options(
@@ -194,17 +183,15 @@ def _check_options(
         )
 
 
-def _check(estimator: CoupledKernel, X: Any, y: Any, sample_weight: Any) -> Rows:
+def _check(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
     """Return the rows as the estimator's own `fit` would see them."""
     estimator._validate_params()
-    if is_classifier(estimator):
-        rows = memory_rows(estimator, label_rows, X, y, sample_weight)
-        return rows.coded(rows.classes())
-    return memory_rows(estimator, regression_rows, X, y, sample_weight)
+    rows: Rows = estimator._target_rows(X, y, sample_weight)
+    return rows
 
 
 def _model(estimator: CoupledKernel, data: Rows, **params: Any) -> CoupledKernel:
-    """Return a clone that knows its columns and classes, but no rows."""
+    """Return a clone with columns and classes set, as if it had checked rows."""
     model: CoupledKernel = clone(estimator).set_params(**params)
     model.n_features_in_ = data.X.shape[1]
     if is_classifier(model):
@@ -265,8 +252,7 @@ def _cv_errors(
             except np.linalg.LinAlgError:
                 yield np.nan, 1.0
                 continue
-            f = model._scores if is_classifier(model) else model._values
-            yield _error(f(held_out.X), held_out)
+            yield _error(model._scores(held_out.X), held_out)
 
 
 def _error(f: FloatArray, data: Rows) -> tuple[float, float]:

@@ -22,12 +22,11 @@ from committee.distributed.collections import (
     refuse_dask,
     row_chunks,
 )
-from committee.distributed.lazy import ScoreMixin, lazy_rows
+from committee.distributed.lazy import lazy_rows
 
 __all__ = [
     "Chunks",
     "InMemory",
-    "ScoreMixin",
     "aligned",
     "blank_rows",
     "check_block",

@@ -8,14 +8,11 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from sklearn.base import is_classifier
-from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from committee.distributed.collections import (
     check_block,
     columns_of,
-    computed,
     is_dask,
     map_rows,
 )
@@ -66,28 +63,6 @@ def lazy_rows(
         return cast(_Method, on_rows)
 
     return decorate
-
-
-class ScoreMixin:
-    """`score` of rows in memory or in Dask collections."""
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy of a classifier, or R^2 of a regressor.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, n_features), or a Dask array or frame
-        y : array-like of shape (N,) or (N, T), or a Dask collection
-        sample_weight : array-like of shape (N,), optional, or a Dask collection
-
-        Returns
-        -------
-        float
-            Accuracy, or R^2, averaged over targets.
-        """
-        predicted, y, s = computed(self.predict(X), y, sample_weight)  # type: ignore[attr-defined]
-        measure = accuracy_score if is_classifier(self) else r2_score
-        return float(measure(y, predicted, sample_weight=s))
 
 
 def _checked(model: Any, X: Any) -> tuple[Any, Any]:

@@ -15,7 +15,7 @@ from scipy.linalg.lapack import dpotrf, dtrtri
 from scipy.special import erfcx, log_ndtr
 
 from committee._typing import FloatArray
-from committee.linalg.cholesky import jittered_cholesky
+from committee.linalg.definite import jittered_cholesky
 
 # Below this argument r (r + z) is taken from the continued fraction: the direct
 # product loses z**4 units in the last place.

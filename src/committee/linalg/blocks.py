@@ -1,4 +1,4 @@
-"""Block Cholesky factors of chains and rings of symmetric positive definite blocks.
+"""Chains and rings of symmetric blocks: by block Cholesky, or by LU if indefinite.
 
 A chain is block tridiagonal; a ring has one more block, in the corner, which couples
 the last block row with the first. Blocks are requested one at a time, in the order of
@@ -7,17 +7,21 @@ the elimination, and belong to the solver from then on: it overwrites them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigvalsh, qr
 from scipy.linalg.blas import dgemm, dsyrk, dtrsm
 from scipy.linalg.lapack import dpotrf
+from scipy.sparse import block_array, csr_array
+from scipy.sparse.linalg import LinearOperator, norm, onenormest, splu
 
 from committee._typing import FloatArray
-from committee.linalg.cholesky import NotPositiveDefiniteError
+from committee.linalg.definite import NotPositiveDefiniteError
+
+#: Returns A_ij, i >= j; of a diagonal block only the lower triangle is read.
+Block = Callable[[int, int], FloatArray]
 
 #: Up to this size a triangle is solved in one call. OpenBLAS solves with a triangle of
 #: 240 rows at a quarter of the speed of its products, so larger ones are halved.
@@ -77,6 +81,11 @@ class LastRow:
         """Return -Z_{q-3} P_{q-3}', which A_{q-1,q-2} has to take up."""
         return self.V[-1] @ self.rest
 
+    def times(self, x: FloatArray) -> list[FloatArray]:
+        """Return x' Z_j, (T, n_j), of all columns, for x' of shape (T, n_{q-1})."""
+        inside = [x @ basis for basis in self.V]
+        return [inside[number] @ W_j for number, W_j in self.W]
+
     def sums(self) -> tuple[FloatArray, FloatArray]:
         """Return sum_j Z_j Z_j' and sum_j z_j' Z_j', (n_{q-1}, n_{q-1}) and (T, n_{q-1})."""
         V, lower = self.V[-1], np.tril(self.WW)
@@ -95,15 +104,101 @@ class LastRow:
         self.WW, self.zW = np.zeros((r, r), order="F"), np.zeros((1, r))
 
 
-def row_times(
-    x: FloatArray, V: list[FloatArray], W: list[tuple[int, FloatArray]]
+def solve_blocks(
+    block: Block, rhs: Sequence[FloatArray], *, ring: bool = False
 ) -> list[FloatArray]:
-    """Return x' Z_j, (T, n_j), of all columns, for x' of shape (T, n_{q-1}).
+    """Solve a symmetric positive definite block tridiagonal system.
 
-    Z_j = V W_j as a `LastRow` keeps them: W has pairs, which V and W_j.
+        A_{j,j-1} x_{j-1} + A_jj x_j + A_{j+1,j}' x_{j+1} = b_j,    A_{0,-1} = A_{q,q-1} = 0
+
+        L_j L_j' = A_jj - P_{j-1} P_{j-1}',    P_j = A_{j+1,j} L_j^-T
+
+    Two blocks, L_j and P_j, are kept for each j until the way back. The right-hand
+    sides are one more row of the matrix, z_j' = (b_j' - z_{j-1}' P_{j-1}') L_j^-T.
+
+    In a ring indices are modulo q. Each block but the last then leaves a block Z_j in
+    the last row of the factor, which the corner starts and A_{q-1,q-2} ends:
+
+        Z_j = (C_j - Z_{j-1} P_{j-1}') L_j^-T
+        C_0 = A_{q-1,0},    C_{q-2} = A_{q-1,q-2},    C_j = 0 between
+        L_{q-1} L_{q-1}' = A_{q-1,q-1} - sum_j Z_j Z_j'
+
+    Z_j fades along the ring, some directions sooner than others. Those that have fallen
+    below the rounding of the corner are dropped, and a ring costs little more than a
+    chain. One or two blocks are solved as a chain.
+
+    Parameters
+    ----------
+    block : callable (i, j) -> array of shape (n_i, n_j)
+        Each block is requested once: of a ring first the corner, (q - 1, 0), then
+        (0, 0), (1, 0), (1, 1), (2, 1), ... The solver may overwrite what it gets.
+    rhs : sequence of q arrays of shape (n_j, T)
+        Item j is read once, after A_jj was requested.
+    ring : bool, default=False
+
+    Returns
+    -------
+    x : list of q arrays of shape (n_j, T)
+
+    Raises
+    ------
+    NotPositiveDefiniteError
+        Names the block whose pivot is not positive definite, and by how much.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee.linalg import solve_blocks
+    >>> def second_difference(i, j):
+    ...     return np.array([[2.0 if i == j else -1.0]])
+    >>> x = solve_blocks(second_difference, [np.ones((1, 1))] * 3)
+    >>> [round(float(x_j[0, 0]), 12) for x_j in x]
+    [1.5, 2.0, 1.5]
     """
-    inside = [x @ basis for basis in V]
-    return [inside[number] @ W_j for number, W_j in W]
+    last = len(rhs) - 1
+    row = LastRow(block(last, 0)) if ring and last > 1 else None
+    columns = _eliminate(block, rhs, row)
+    after = dtrsm(1.0, columns[last].L, columns[last].z, side=1, lower=1)
+    fill = [] if row is None else row.times(after)
+    x = [after]
+    # L'x = z:    x_j' = (z_j' - x_{j+1}' P_j - x_{q-1}' Z_j) L_j^-1
+    for j in reversed(range(last)):
+        L, P, z = columns[j]
+        b = z - x[-1] @ P
+        if j < len(fill):
+            b -= fill[j]
+        x.append(dtrsm(1.0, L, b, side=1, lower=1))
+    return [x_j.T for x_j in reversed(x)]
+
+
+def _eliminate(
+    block: Block, rhs: Sequence[FloatArray], row: LastRow | None
+) -> list[Column]:
+    """Return the columns of the factor, requesting each block when its turn comes."""
+    last = len(rhs) - 1
+    columns: list[Column] = []
+    for j in range(last + 1):
+        # BLAS overwrites only what is in Fortran order; else it works on a copy.
+        pivot = np.asfortranarray(block(j, j), dtype=np.float64)
+        b = np.array(rhs[j].T, dtype=np.float64, order="F")
+        if row is not None and j == last:
+            ZZ, zZ = row.sums()
+            pivot -= ZZ
+            b -= zZ
+        if columns:
+            _, P, z = columns[-1]
+            pivot = dsyrk(-1.0, P, 1.0, pivot, lower=1, overwrite_c=1)
+            b = dgemm(-1.0, z, P, 1.0, b, trans_b=1, overwrite_c=1)
+        L = _factor(pivot, j)
+        below = np.zeros((0, len(L)), order="F")
+        if j < last:
+            below = np.asfortranarray(block(j + 1, j), dtype=np.float64)
+        if row is not None and j == last - 1:
+            below += row.beside_diagonal()
+        columns.append(Column(L, right_solve(L, below), right_solve(L, b)))
+        if row is not None and j < last - 1:
+            row.eliminate(columns[j])
+    return columns
 
 
 def right_solve(L: FloatArray, B: FloatArray) -> FloatArray:
@@ -124,206 +219,6 @@ def right_solve(L: FloatArray, B: FloatArray) -> FloatArray:
     return B
 
 
-#: Returns A_ij, i >= j; of a diagonal block only the lower triangle is read.
-Block = Callable[[int, int], FloatArray]
-
-
-@dataclass(frozen=True)
-class BlockSolution:
-    """The solution of A x = b, cut as the blocks are.
-
-    Attributes
-    ----------
-    x : list of arrays, like the right-hand sides
-    log_determinant : float
-        log |A|.
-    """
-
-    x: list[FloatArray]
-    log_determinant: float
-
-
-def solve_block_chain(block: Block, rhs: Sequence[FloatArray]) -> BlockSolution:
-    """Solve a symmetric positive definite block tridiagonal system.
-
-        A_{j,j-1} x_{j-1} + A_jj x_j + A_{j+1,j}' x_{j+1} = b_j,    A_{0,-1} = A_{q,q-1} = 0
-
-        L_j L_j' = A_jj - P_{j-1} P_{j-1}',    P_j = A_{j+1,j} L_j^-T
-
-    Two blocks, L_j and P_j, are kept for each j until the way back. The right-hand
-    sides are one more row of the matrix, z_j' = (b_j' - z_{j-1}' P_{j-1}') L_j^-T.
-
-    Parameters
-    ----------
-    block : callable (i, j) -> array of shape (n_i, n_j)
-        A_jj and A_{j+1,j}, each requested once: (0, 0), (1, 0), (1, 1), (2, 1), ...
-        The solver may overwrite what it gets.
-    rhs : sequence of q arrays of shape (n_j,) or (n_j, T)
-        Item j is read once, after A_jj was requested.
-
-    Returns
-    -------
-    BlockSolution
-
-    Raises
-    ------
-    NotPositiveDefiniteError
-        Names the block whose pivot is not positive definite, and by how much.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from committee.linalg import solve_block_chain
-    >>> def second_difference(i, j):
-    ...     return np.array([[2.0 if i == j else -1.0]])
-    >>> solution = solve_block_chain(second_difference, [np.ones(1)] * 3)
-    >>> [round(float(x[0]), 12) for x in solution.x]
-    [1.5, 2.0, 1.5]
-    >>> round(float(np.exp(solution.log_determinant)), 12)
-    4.0
-    """
-    rows = _Rows(rhs)
-    columns = list(eliminate(block, rows.read, range(len(rhs))))
-    x = go_back(columns, np.zeros((len(columns[-1].z), 0)))
-    return BlockSolution(rows.shaped(x), log_determinant(columns))
-
-
-def solve_block_ring(block: Block, rhs: Sequence[FloatArray]) -> BlockSolution:
-    """Solve a symmetric positive definite block tridiagonal system with a corner.
-
-        A_{j,j-1} x_{j-1} + A_jj x_j + A_{j+1,j}' x_{j+1} = b_j,    indices modulo q
-
-    The blocks but the last are eliminated as a chain. Each leaves a block Z_j in the
-    last row of the factor, which the corner starts and A_{q-1,q-2} ends:
-
-        Z_j = (C_j - Z_{j-1} P_{j-1}') L_j^-T
-        C_0 = A_{q-1,0},    C_{q-2} = A_{q-1,q-2},    C_j = 0 between
-        L_{q-1} L_{q-1}' = A_{q-1,q-1} - sum_j Z_j Z_j'
-
-    Three blocks, L_j, P_j and Z_j, are kept for each j until the way back. Z_j fades
-    along the ring, some directions sooner than others; those that have fallen below
-    the rounding of the corner itself are dropped, and a ring costs little more than
-    a chain. One or two blocks are solved as a chain.
-
-    Parameters
-    ----------
-    block : callable (i, j) -> array of shape (n_i, n_j)
-        As for `solve_block_chain`, after the corner, (q - 1, 0).
-    rhs : sequence of q arrays of shape (n_j,) or (n_j, T)
-
-    Returns
-    -------
-    BlockSolution
-
-    Raises
-    ------
-    NotPositiveDefiniteError
-        Names the block whose pivot is not positive definite, and by how much.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from committee.linalg import solve_block_ring
-    >>> def circulant(i, j):
-    ...     return np.array([[3.0 if i == j else -1.0]])
-    >>> solution = solve_block_ring(circulant, [np.ones(1)] * 5)
-    >>> [round(float(x[0]), 12) for x in solution.x]
-    [1.0, 1.0, 1.0, 1.0, 1.0]
-    """
-    last = len(rhs) - 1
-    if last < 2:
-        return solve_block_chain(block, rhs)
-    rows = _Rows(rhs)
-    row = LastRow(block(last, 0))
-
-    # A chain, but for what the corner has left in its last row by the time it is read.
-    def reached(i: int, j: int) -> FloatArray:
-        A = block(i, j)
-        if i < last:
-            return A
-        return A - row.sums()[0] if j == last else A + row.beside_diagonal()
-
-    def right_side(j: int) -> FloatArray:
-        b = rows.read(j)
-        return b - row.sums()[1] if j == last else b
-
-    columns = []
-    chain = eliminate(reached, right_side, range(last + 1))
-    for j, column in enumerate(chain):
-        columns.append(column)
-        if j < last - 1:
-            row.eliminate(column)
-    x_last = dtrsm(1.0, columns[-1].L, columns[-1].z, side=1, lower=1)
-    x = go_back(columns[:-1], x_last, row_times(x_last, row.V, row.W))
-    return BlockSolution(rows.shaped([*x, x_last]), log_determinant(columns))
-
-
-class _Rows:
-    """Right-hand sides as rows b' of our own; what comes out is shaped like them."""
-
-    def __init__(self, rhs: Sequence[FloatArray]) -> None:
-        self.rhs = rhs
-        self.vectors = False
-
-    def read(self, j: int) -> FloatArray:
-        """Return b_j' as a new (T, n_j) matrix in Fortran order."""
-        b = np.asarray(self.rhs[j], dtype=np.float64)
-        self.vectors = b.ndim == 1
-        return np.array(b[None, :] if self.vectors else b.T, order="F")
-
-    def shaped(self, x: list[FloatArray]) -> list[FloatArray]:
-        """Return vectors where vectors came in."""
-        return [x_j[0] for x_j in x] if self.vectors else [x_j.T for x_j in x]
-
-
-def eliminate(
-    block: Block,
-    right_side: Callable[[int], FloatArray],
-    blocks: range,
-) -> Iterator[Column]:
-    """Yield the columns of a chain's factor, requesting each block when its turn comes.
-
-    `right_side(j)` is b_j', (T, n_j), and is overwritten.
-    """
-    before: Column | None = None
-    for j in blocks:
-        # BLAS overwrites only what is in Fortran order; else it works on a copy.
-        pivot = np.asfortranarray(block(j, j), dtype=np.float64)
-        b = right_side(j)
-        if before is not None:
-            pivot = dsyrk(-1.0, before.P, 1.0, pivot, lower=1, overwrite_c=1)
-            b = dgemm(-1.0, before.z, before.P, 1.0, b, trans_b=1, overwrite_c=1)
-        L = _factor(pivot, j)
-        z = right_solve(L, b)
-        P = np.zeros((0, len(L)))
-        if j < blocks[-1]:
-            below = np.asfortranarray(block(j + 1, j), dtype=np.float64)
-            P = right_solve(L, below)
-        before = Column(L, P, z)
-        yield before
-
-
-def go_back(
-    columns: Sequence[Column], after: FloatArray, fill: Sequence[FloatArray] = ()
-) -> list[FloatArray]:
-    """Return x', of L'x = z, from the last block to the first.
-
-        x_j' = (z_j' - x_{j+1}' P_j - x_s' Z_j) L_j^-1
-
-    `after`, (T, n), is x' of the block after the last, without columns where there is
-    none; `fill` has x_s' Z_j of the first columns, for a block s elsewhere.
-    """
-    x = []
-    for j in reversed(range(len(columns))):
-        L, P, z = columns[j]
-        b = z - after @ P
-        if j < len(fill):
-            b -= fill[j]
-        after = dtrsm(1.0, L, b, side=1, lower=1)
-        x.append(after)
-    return x[::-1]
-
-
 def _factor(pivot: FloatArray, j: int) -> FloatArray:
     """Return the lower Cholesky factor, or raise with how indefinite block j is."""
     diagonal = np.diag(pivot)
@@ -341,6 +236,54 @@ def _factor(pivot: FloatArray, j: int) -> FloatArray:
     )
 
 
-def log_determinant(columns: Sequence[Column]) -> float:
-    """Return log |L L'|."""
-    return 2.0 * sum(float(np.log(np.diag(column.L)).sum()) for column in columns)
+def solve_blocks_indefinite(
+    block: Block, rhs: Sequence[FloatArray], *, ring: bool = False
+) -> tuple[list[FloatArray], float]:
+    """Solve a symmetric block tridiagonal system that need not be definite.
+
+    By the sparse LU factors of SuperLU, whose partial pivoting exchanges rows also
+    between blocks: a matrix may have singular blocks though the whole is not. Time is
+    O(q m^3) and memory O(q m^2) for q blocks of m rows.
+
+    Parameters
+    ----------
+    block, rhs, ring :
+        As for `solve_blocks`.
+
+    Returns
+    -------
+    x : list of q arrays of shape (n_j, T)
+    condition : float
+        An estimate from below of ||A||_1 ||A^-1||_1, as a rule within a factor of
+        three: about log10(condition) digits of x are lost.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        For a singular matrix.
+    """
+    q = len(rhs)
+    edges = [(j + 1, j) for j in range(q - 1)]
+    if ring and q > 2:
+        edges.append((q - 1, 0))
+    lower: list[list[csr_array | None]] = [[None] * q for _ in range(q)]
+    for j in range(q):
+        lower[j][j] = csr_array(np.tril(block(j, j)))
+    for i, j in edges:
+        lower[i][j] = csr_array(block(i, j))
+    below = block_array(lower, format="csc")
+    A = below + below.T
+    A.setdiag(below.diagonal())
+    try:
+        # Neighbours are beside each other already: another order has larger factors.
+        factor = splu(A, permc_spec="NATURAL")
+    except RuntimeError as error:
+        raise np.linalg.LinAlgError("The matrix is singular.") from error
+    x = factor.solve(np.concatenate(list(rhs)))
+    cuts = np.cumsum([len(b) for b in rhs])[:-1]
+    inverse = LinearOperator(
+        A.shape, matvec=factor.solve, rmatvec=factor.solve, dtype=np.float64
+    )
+    # One column: with more, SciPy draws from NumPy's global generator.
+    condition = float(norm(A, 1)) * float(onenormest(inverse, t=1))
+    return np.split(x, cuts), condition

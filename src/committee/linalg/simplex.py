@@ -18,7 +18,7 @@ import numpy as np
 from scipy.linalg import cho_solve
 
 from committee._typing import BoolArray, FloatArray
-from committee.linalg.cholesky import jittered_cholesky
+from committee.linalg.definite import jittered_cholesky
 
 #: Relative ridge that makes the minimiser unique: equal members share equally.
 _RIDGE = 1e-10

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 
-from committee.linalg.indefinite import solve_block_indefinite
+from committee.linalg import solve_blocks_indefinite
 from tests.linalg.test_blocks import problem, seeds, sizes
 
 shapes = pytest.mark.parametrize("shape", ["chain", "ring"])
@@ -15,7 +15,7 @@ def solve(shape, A, rows, b, requested=None):
         A_ij = A[rows[i], rows[j]].copy(order="F")
         return np.tril(A_ij) if i == j else A_ij
 
-    x, condition = solve_block_indefinite(
+    x, condition = solve_blocks_indefinite(
         block, [b[r] for r in rows], ring=shape == "ring"
     )
     return np.concatenate(x), condition

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.linalg import cholesky
 
 from committee.linalg import NotPositiveDefiniteError, jittered_cholesky
-from committee.linalg.cholesky import MAX_JITTER
+from committee.linalg.definite import MAX_JITTER
 
 EPS = np.finfo(np.float64).eps
 
