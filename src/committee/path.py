@@ -65,16 +65,16 @@ class PathSource(Protocol):
         """Return the committee of a step."""
 
     def calibration(self, support: IntArray) -> Any:
-        """Return what calibrates the probabilities of the committee of these members."""
+        """Return the calibration of the committee with these members."""
 
     def summary(self, committee: Any) -> Any:
-        """Return what pruning cost and gained."""
+        """Return errors and costs before and after pruning."""
 
     def kept(self, committee: Any, whole: bool) -> PathSource:
         """Return what a copy of a committee keeps of this."""
 
     def bind(self, committee: Any) -> None:
-        """Learn which committee a copy came with."""
+        """Use the members of this committee."""
 
 
 #: Standard errors by which a smaller committee must be better to be preferred: three,
@@ -122,7 +122,7 @@ class Path:
         Cross-fitted by `prune`: on rows that were not used for the choice. The combiner's
         own otherwise, and where there were too few rows for folds.
     measure : str
-        What `error` is.
+        Name of the error.
     n_bytes, seconds_per_row : array of shape (S,) or None
         What the members of each step cost; None on a combiner's own path.
 
@@ -171,9 +171,9 @@ class Path:
 
     @property
     def available(self) -> BoolArray:
-        """The steps that `choose` can hand out.
+        """True for each step that `choose` can return, (S,).
 
-        All, but in a copy or a file those whose members are in it.
+        In a copy or a file these are the steps whose members are stored.
         """
         here = True if self.assessment is None else self.assessment.available
         return np.broadcast_to(here, len(self))
@@ -217,18 +217,18 @@ class Path:
         within_se: float = 0.0,
         scoring: str | None = None,
     ) -> Any:
-        """Return the committee to use within the limits: as a rule the largest.
+        """Return a committee within the limits, usually the largest.
 
             d_k = error_k - error_r,   s_k its standard error,   r the largest size
 
-        Members of one kind are the better the more there are, and neighbouring sizes
-        differ by less than the noise. So r is taken, unless a smaller size is clearly
-        better, d_k < -3 s_k: then the best of these. Of several committees of one
-        size the one of least own error is taken.
+        More members of one kind are usually better, and neighbouring sizes differ by less
+        than the noise. So r is returned, unless a smaller size is clearly better,
+        d_k < -3 s_k: then the best of these. Of several committees of one size, the one
+        of least own error is returned.
 
-        Without limits this is not the committee that `prune` returned. That one is the
-        combiner's own choice, by its rule (as a rule fewer members, such as the
-        committee of least leave-one-out error); this asks how far the path is worth following.
+        `prune` returns the combiner's own choice, by its rule, which usually has fewer
+        members (for example those of least leave-one-out error). Without limits this
+        method returns the largest size instead, unless a smaller one is clearly better.
 
         Parameters
         ----------
@@ -239,8 +239,8 @@ class Path:
             Of its members for one row, as measured on up to 1,000 rows. Only on the
             path of a pruned committee.
         within_se : float, default=0
-            Give up members as long as the error stays within so many of its standard
-            errors: a smaller size that passes below one that fails was lucky.
+            Give up members while the error stays within this number of its standard
+            errors. Sizes below the first one that fails are not considered.
         scoring : str, optional
             Error to choose by, such as "neg_log_loss" for probabilities. Default: the
             error of `prune`. Only on the path of a pruned committee.
@@ -300,8 +300,8 @@ class Path:
             raise ValueError(f"{name} must be a positive number. Got {limit!r}.")
         if cost is None:
             raise ValueError(
-                f"{name} needs the members themselves: it is for the path_ of a "
-                "committee that prune() returned. A combiner's path takes max_members."
+                f"{name} works only with the path_ of a committee that prune() returned. "
+                "A combiner's path takes max_members."
             )
         within = cost <= limit
         if not (fits & within).any():
@@ -312,10 +312,10 @@ class Path:
         return within
 
     def _instead(self, step: int, fits: Any, within_se: float) -> int:
-        """Return the step to take where that which was preferred was left behind."""
+        """Return another step if the preferred one is not in this copy."""
         missing = (
-            f"The committee of {count(int(self.size[step]), 'member')} that these limits "
-            "choose has members that are not in this copy"
+            f"These limits choose {count(int(self.size[step]), 'member')}, and this copy "
+            "does not store all of them"
         )
         remedy = (
             "Use the committee that prune() returned, or "
@@ -323,11 +323,13 @@ class Path:
         )
         if not fits.any():
             sizes = ", ".join(map(str, np.unique(self.size[self.available])))
-            held = f"it holds those of {sizes} members" if sizes else "it holds none"
+            held = f"it stores committees of {sizes} members"
+            held = held if sizes else "it stores no committee"
             raise ValueError(f"{missing}; {held}. {remedy}")
         other = self._preferred(fits, within_se)
         warnings.warn(
-            f"{missing}: got that of {count(int(self.size[other]), 'member')}. {remedy}",
+            f"{missing}. The committee of {count(int(self.size[other]), 'member')} is "
+            f"returned instead. {remedy}",
             stacklevel=3,
         )
         return other

@@ -36,8 +36,19 @@ def labels_of(y: Any) -> Any:
 
 
 def numbers_of(y: Any) -> FloatArray:
-    """Return y as a 1-D array of finite numbers."""
-    return _finite(y).astype(np.float64)  # type: ignore[no-any-return]
+    """Return y as a 1-D array of finite numbers. Raises ValueError for labels."""
+    return as_numbers(_finite(y))
+
+
+def as_numbers(y: Any) -> FloatArray:
+    """Return y in double precision. Raises ValueError if it holds labels."""
+    try:
+        return np.asarray(y).astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "A regressor needs numbers as y. Got values such as "
+            f"{np.asarray(y)[:3].tolist()}."
+        ) from None
 
 
 def _finite(y: Any) -> Any:
@@ -82,7 +93,6 @@ class _Targets:
     _fit: Callable[..., Self]
     #: X -> scores of the rows, (N, K) of classes or (N, T) of targets.
     _scores: Callable[[Any], FloatArray]
-
     predict: Callable[[Any], Any]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

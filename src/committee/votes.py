@@ -44,6 +44,7 @@ from committee.distributed import (
     row_chunks,
 )
 from committee.ensembles import Roster
+from committee.targets import as_numbers
 
 _Rows = TypeVar("_Rows")
 _Kept = TypeVar("_Kept")
@@ -308,13 +309,7 @@ def checked_rows(
 
 def _numbers(y: Any) -> FloatArray:
     """Return the targets of a regression."""
-    try:
-        y = np.asarray(y, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(
-            "The ensemble predicts numbers, but y holds values such as "
-            f"{y[:3].tolist()}."
-        ) from None
+    y = as_numbers(y)
     assert_all_finite(y, input_name="y")
     return np.asarray(y)
 

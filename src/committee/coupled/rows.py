@@ -26,7 +26,7 @@ from committee.distributed import (
     row_chunks,
 )
 from committee.kernels import check_size, warn_of_scales
-from committee.targets import at_least_two, without_missing
+from committee.targets import as_numbers, at_least_two, without_missing
 
 #: The share of copies among the rows from which on they are worth a warning.
 _COPIES = 0.1
@@ -85,10 +85,8 @@ class Rows(NamedTuple):
 
 def regression_rows(X: Any, y: Any, s: Any, estimator: Any = None) -> Rows:
     """Return checked rows with numbers as targets; s has been checked."""
-    X, y = check_X_y(
-        X, y, dtype=np.float64, multi_output=True, y_numeric=True, estimator=estimator
-    )
-    y = y.astype(np.float64)
+    X, y = check_X_y(X, y, dtype=np.float64, multi_output=True, estimator=estimator)
+    y = as_numbers(y)
     check_size(X, "X")
     check_size(y, "y")
     return Rows(X, y, y.reshape(len(y), -1), s)

@@ -14,6 +14,7 @@ from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from committee._parallel import one_thread
 from committee._typing import FloatArray, RandomState
 from committee._validation import Interval
 from committee.combiners import Combiner
@@ -272,9 +273,11 @@ class GatedErrors:
             value, gradient = self.objective(b.reshape(B.shape), penalty, v)
             return value, gradient.ravel()
 
-        found = minimize(
-            flat, B.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 200}
-        )
+        # Threads wait for each other at every small product.
+        with one_thread():
+            found = minimize(
+                flat, B.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 200}
+            )
         return found.x.reshape(B.shape)  # type: ignore[no-any-return]
 
 

@@ -1,6 +1,11 @@
 """Linear algebra on plain arrays: factors, quadratic programmes, least squares."""
 
-from committee.linalg.blocks import solve_blocks, solve_blocks_indefinite
+from committee.linalg.blocks import (
+    solve_block_chain,
+    solve_block_ring,
+    solve_blocks,
+    solve_blocks_indefinite,
+)
 from committee.linalg.definite import (
     NotPositiveDefiniteError,
     conjugate_gradient,
@@ -14,6 +19,8 @@ __all__ = [
     "conjugate_gradient",
     "jittered_cholesky",
     "largest_eigenvalue",
+    "solve_block_chain",
+    "solve_block_ring",
     "solve_blocks",
     "solve_blocks_indefinite",
     "solve_nnqp",

@@ -236,6 +236,16 @@ def _factor(pivot: FloatArray, j: int) -> FloatArray:
     )
 
 
+def solve_block_chain(block: Block, rhs: Sequence[FloatArray]) -> list[FloatArray]:
+    """Solve a chain of blocks: `solve_blocks` with `ring=False`."""
+    return solve_blocks(block, rhs)
+
+
+def solve_block_ring(block: Block, rhs: Sequence[FloatArray]) -> list[FloatArray]:
+    """Solve a ring of blocks: `solve_blocks` with `ring=True`."""
+    return solve_blocks(block, rhs, ring=True)
+
+
 def solve_blocks_indefinite(
     block: Block, rhs: Sequence[FloatArray], *, ring: bool = False
 ) -> tuple[list[FloatArray], float]:

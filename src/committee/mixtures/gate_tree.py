@@ -22,6 +22,7 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import has_fit_parameter
 
+from committee._parallel import one_thread
 from committee._typing import FloatArray, IntArray, Member
 from committee.gates.base import LinearGate
 from committee.gates.softmax import GatedErrors
@@ -212,7 +213,10 @@ def fit_multinomial(
         return float(value) / total, gradient.ravel() / total
 
     options = {"maxiter": 500, "ftol": 1e-13, "gtol": 1e-8}
-    found = minimize(objective, B.ravel(), jac=True, method="L-BFGS-B", options=options)
+    with one_thread():  # threads wait for each other at every small product
+        found = minimize(
+            objective, B.ravel(), jac=True, method="L-BFGS-B", options=options
+        )
     if found.fun > objective(B.ravel())[0]:
         return B
     fitted: FloatArray = found.x.reshape(B.shape)
