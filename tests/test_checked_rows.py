@@ -21,10 +21,10 @@ def test_labels_become_positions():
 @pytest.mark.parametrize(
     ("classes", "y", "message"),
     [
-        (["no", "yes"], ["yes", "maybe"], "label 'maybe', which the ensemble does not"),
-        ([0, 1], ["0", "1"], "label '0', which the ensemble does not"),
+        (["no", "yes"], ["yes", "maybe"], "label 'maybe', which is not a class"),
+        ([0, 1], ["0", "1"], "label '0', which is not a class"),
         ([0, 1], [0.0, np.nan], "label nan"),
-        (None, ["a", "b"], "predicts numbers, but y holds"),
+        (None, ["a", "b"], "needs numbers as y"),
         (None, [0.0, np.nan], "contains NaN"),
         (None, [0.0, 1.0, 2.0], "inconsistent numbers of samples"),
     ],

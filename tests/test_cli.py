@@ -287,7 +287,7 @@ def test_a_hostile_pickle_does_not_run(words, folder):
 def test_debug_shows_where(folder):
     result = runner.invoke(app, ["inspect", "short.skops", "--debug"])
     assert result.exit_code == 1
-    assert "committee.persistence.archive.ModelFileError" in result.stderr
+    assert "committee.persistence.file_format.ModelFileError" in result.stderr
 
 
 TRAIN_OVER = ("train", "grades.csv", "--target", "grade", "--members", "4")

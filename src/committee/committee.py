@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from committee._typing import FloatArray, Member, RandomState
 from committee._validation import StrOptions, fit_context
-from committee.base import BaseCommittee
+from committee.base_committee import BaseCommittee
 from committee.calibration import METHODS, Calibration
 from committee.combiners import Combiner
 from committee.ensembles import Roster

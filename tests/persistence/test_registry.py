@@ -65,12 +65,12 @@ def test_a_file_imports_the_classes_that_it_names_only(tmp_path):
         "import sys; from committee.persistence import load, registry;"
         "print([registry.is_trusted(n) for n in ('committee.cells.X', 'a.LSSVMRegressor')]);"
         "load(sys.argv[1]);"
-        "print([n for n in ('base', 'cells', 'coupled', 'mixtures', 'networks')"
+        "print([n for n in ('base_committee', 'cells', 'coupled', 'mixtures', 'networks')"
         " if 'committee.' + n in sys.modules])"
     )
     arguments = [sys.executable, "-c", code, str(tmp_path / "m.skops")]
     found = subprocess.run(arguments, capture_output=True, text=True, check=True)
-    assert found.stdout.splitlines() == ["[False, False]", "['base']"]
+    assert found.stdout.splitlines() == ["[False, False]", "['base_committee']"]
 
 
 def test_the_registry_holds_nothing_else():
@@ -98,11 +98,11 @@ class Mine(LinearRegression):
         "operator.methodcaller",
         "functools.partial",
         "committee.persistence.save_load.load",
-        "committee.persistence.archive.ModelFileError",
+        "committee.persistence.file_format.ModelFileError",
         "committee.predictions.combine",
         "committee.committee.np",
         "committee.committee.BaseCommittee",
-        "committee.base.BaseCommittee",
+        "committee.base_committee.BaseCommittee",
         "committee.Average",
         "committee.persistence.registry.CLASSES",
         "committee.persistence.registry.json",

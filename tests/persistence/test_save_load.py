@@ -68,7 +68,7 @@ from committee import (
 )
 from committee.combiners import Combiner
 from committee.persistence import registry
-from committee.persistence.archive import SCHEMA
+from committee.persistence.file_format import SCHEMA
 
 # Files of other libraries' types say so when they are written; one test is about that.
 pytestmark = pytest.mark.filterwarnings("ignore:.*is written, and holds types")

@@ -155,7 +155,9 @@ def test_a_limit_that_needs_others_names_the_sizes_that_there_are(tmp_path):
     assert large.n_members_ == 20
     other = pickle.loads(pickle.dumps(small))
     other.path_.assessment.scale[:8] = np.nan
-    with pytest.raises(ValueError, match=r"holds those of 9 members.*whole_path=True"):
+    with pytest.raises(
+        ValueError, match=r"stores committees of 9 members.*whole_path=True"
+    ):
         other.path_.choose(max_members=3)
 
 

@@ -1,6 +1,6 @@
 """Relatives of Expectation Propagation: EM, and samples of the exact posterior."""
 
-from committee.bayes.em import EMFit, fit_gaussian, fit_probit
+from committee.bayes.fit_em import EMFit, fit_gaussian, fit_probit
 from committee.bayes.gibbs import (
     effective_sample_size,
     sample_probit,

@@ -14,7 +14,7 @@ from committee._typing import FloatArray, IntArray, RandomState
 from committee._validation import Interval, StrOptions
 from committee.combiners.ballots import TIE
 from committee.combiners.base import Combiner
-from committee.combiners.objectives import RowScore, row_score
+from committee.combiners.greedy_scores import RowScore, row_score
 from committee.path import Path
 from committee.votes import Votes, in_squared_units
 

@@ -11,7 +11,7 @@ from scipy.special import log_ndtr, log_softmax, softmax
 
 from committee._typing import FloatArray, IntArray
 from committee._validation import Interval, StrOptions
-from committee.bayes.log_pool import PoolSums, fit_log_pool, loo_scores, row_sums
+from committee.bayes.fit_log_pool import PoolSums, fit_log_pool, loo_scores, row_sums
 from committee.combiners.ballots import votes_tags
 from committee.combiners.base import Combiner
 from committee.probabilities import pooled_terms

@@ -34,8 +34,8 @@ from committee.combiners.likelihoods import (
 )
 from committee.ep import LooScore, PathStep, Targets, preferred
 from committee.ep.arrays import in_units, inner_precision, signed_scale
+from committee.ep.evidence_loop import Rule
 from committee.ep.likelihood import GaussianLikelihood
-from committee.ep.sequence import Rule
 from committee.ep.sites import Normal
 from committee.votes import Votes, in_squared_units
 

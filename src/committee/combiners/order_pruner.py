@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from committee._typing import BoolArray, FloatArray, IntArray, RandomState
 from committee._validation import Interval, StrOptions
-from committee.combiners import criteria, pairwise
+from committee.combiners import order_criteria, pairwise
 from committee.combiners.ballots import (
     TIE,
     Ballots,
@@ -29,19 +29,19 @@ Criterion = Callable[[Votes], Any]
 
 #: Criteria by name. Further arguments of the functions have the values of their authors.
 CRITERIA: dict[str, Criterion] = {
-    "best": criteria.best,
-    "orientation": criteria.orientation,
-    "contribution": criteria.contribution,
-    "correlation": criteria.correlation,
+    "best": order_criteria.best,
+    "orientation": order_criteria.orientation,
+    "contribution": order_criteria.contribution,
+    "correlation": order_criteria.correlation,
     "kappa": pairwise.kappa,
     "kl": pairwise.kl,
-    "margin-distance": criteria.margin_distance,
+    "margin-distance": order_criteria.margin_distance,
     "kl-rows": pairwise.kl_rows,
     "drep": pairwise.drep,
-    "complementarity": criteria.complementarity,
-    "concurrency": criteria.concurrency,
-    "boosting-order": criteria.boosting_order,
-    "specialty": criteria.specialty,
+    "complementarity": order_criteria.complementarity,
+    "concurrency": order_criteria.concurrency,
+    "boosting-order": order_criteria.boosting_order,
+    "specialty": order_criteria.specialty,
 }
 #: Those that also order members of a regression.
 _OF_NUMBERS = ("best", "random")
@@ -109,7 +109,7 @@ class OrderPruner(OrderedPruner):
 
         A callable takes `committee.votes.Votes` and returns integers (M,), the members
         from best to worst, or floats (M,), a score for each member, largest best. The
-        named criteria are functions of `committee.combiners.criteria` and `pairwise`,
+        named criteria are functions of `committee.combiners.order_criteria` and `pairwise`,
         with equations and references. `functools.partial(margin_distance, p=0.1)`
         changes an argument.
     n_members : int, default=25

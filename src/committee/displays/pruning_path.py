@@ -10,7 +10,7 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee._validation import check_predictions, check_targets
-from committee.combiners.objectives import row_score
+from committee.combiners.greedy_scores import row_score
 from committee.displays.sources import (
     all_predictions_of,
     combiner_of,

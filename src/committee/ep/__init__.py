@@ -7,15 +7,8 @@ from committee.ep.evidence import (
     regression_path,
     votes_path,
 )
-from committee.ep.loo import LeaveOneOut, LooScore
-from committee.ep.posterior import (
-    Posterior,
-    classification_posterior,
-    regression_posterior,
-)
-from committee.ep.probit_rows import ProbitRows, RecordedRows, SweptRows
-from committee.ep.sequence import PRICE, PathStep, preferred
-from committee.ep.targets import (
+from committee.ep.evidence_loop import PRICE, PathStep, preferred
+from committee.ep.gaussian_rows import (
     Moments,
     TargetRows,
     Targets,
@@ -23,6 +16,13 @@ from committee.ep.targets import (
     given_moments,
     row_moments,
 )
+from committee.ep.loo import LeaveOneOut, LooScore
+from committee.ep.posterior import (
+    Posterior,
+    classification_posterior,
+    regression_posterior,
+)
+from committee.ep.probit_rows import ProbitRows, RecordedRows, SweptRows
 
 __all__ = [
     "PRICE",

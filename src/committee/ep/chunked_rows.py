@@ -13,10 +13,16 @@ from committee._typing import FloatArray, IntArray
 from committee.distributed.chunks import Chunks
 from committee.distributed.collections import numbered
 from committee.ep.arrays import column_tops, compact, moderate_scale, power_of_two
+from committee.ep.gaussian_rows import (
+    Moments,
+    ProductSums,
+    Targets,
+    Units,
+    product_sums,
+)
 from committee.ep.loo import LooScore, ScoreSums
 from committee.ep.probit_rows import Messages, ProbitRows, RowSites, SweepSums
 from committee.ep.sites import Normal
-from committee.ep.targets import Moments, ProductSums, Targets, Units, product_sums
 
 
 class ChunkedProbitRows:

@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike
 
 from committee._parallel import one_thread
 from committee._typing import FloatArray
+from committee.ep.evidence_loop import run
+from committee.ep.gaussian_rows import Moments, TargetRows, checked_targets, row_moments
 from committee.ep.likelihood import GaussianLikelihood, ProbitLikelihood
 from committee.ep.loo import Loss
 from committee.ep.probit_rows import SweptRows, checked_votes
-from committee.ep.sequence import run
-from committee.ep.targets import Moments, TargetRows, checked_targets, row_moments
 from committee.path import Path
 
 
@@ -43,7 +43,7 @@ def classification_path(
         Consecutive rows that make one case and share its weight; the case is wrong
         if one of them is.
     **options
-        See `committee.ep.sequence.run`.
+        See `committee.ep.evidence_loop.run`.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def regression_path(
         Maps the N leave-one-out predictions to the losses of the cases, N or N / K of
         them. Default: squared error.
     **options
-        See `committee.ep.sequence.run`.
+        See `committee.ep.evidence_loop.run`.
 
     Returns
     -------

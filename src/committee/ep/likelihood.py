@@ -14,10 +14,10 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee.ep.arrays import in_units
+from committee.ep.gaussian_rows import Moments, TargetRows
 from committee.ep.loo import LooScore
 from committee.ep.probit_rows import Messages, SweepSums, SweptRows
 from committee.ep.sites import Normal
-from committee.ep.targets import Moments, TargetRows
 
 # Noise below this share of the mean square of y is rounding of the moments.
 _LEAST_NOISE = 1e-10

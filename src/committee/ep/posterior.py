@@ -14,6 +14,7 @@ from committee.ep.arrays import (
     in_units,
     inner_precision,
 )
+from committee.ep.gaussian_rows import checked_targets, row_moments
 from committee.ep.likelihood import GaussianLikelihood, Likelihood, ProbitLikelihood
 from committee.ep.loo import LeaveOneOut, LooScore
 from committee.ep.probit_rows import Messages, RowSites, checked_votes
@@ -25,7 +26,6 @@ from committee.ep.sites import (
     normal,
     tilted,
 )
-from committee.ep.targets import checked_targets, row_moments
 
 # Damping that halves further would stall where moments cannot agree to rounding.
 _SMALLEST_STEP = 1.0 / 64.0

@@ -43,7 +43,7 @@ _PARTS = {
     "LightGBMRound": "ensembles.lightgbm.LightGBMRound",
     "OnColumns": "ensembles.member_features.OnColumns",
     "Path": "path.Path",
-    "PathStep": "ep.sequence.PathStep",
+    "PathStep": "ep.evidence_loop.PathStep",
     "RefinedSize": "pruning.summary.RefinedSize",
     "Refinement": "pruning.summary.Refinement",
     "Roster": "ensembles.roster.Roster",

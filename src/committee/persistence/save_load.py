@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from committee._files import replaced_atomically
 from committee.path import WHOLE_PATH
-from committee.persistence.archive import (
+from committee.persistence.file_format import (
     MEMBER,
     SCHEMA,
     ModelFileError,

@@ -18,7 +18,6 @@ from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegress
 from sklearn.neighbors import BallTree, KDTree
 from sklearn.tree import BaseDecisionTree
 
-from committee.persistence.archive import ModelFileError
 from committee.persistence.array_checks import (
     add_to_their_columns,
     are_support_vectors,
@@ -35,6 +34,7 @@ from committee.persistence.array_checks import (
     share_parts_of_features,
     starts_in_its_columns,
 )
+from committee.persistence.file_format import ModelFileError
 
 #: Types that a file holds by name only, without contents from the file.
 NAMED = (type, FunctionType, ModuleType, type(np.mean))

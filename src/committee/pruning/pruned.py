@@ -24,7 +24,7 @@ from committee._validation import (
     routing_enabled,
     safe_indexing,
 )
-from committee.base import BaseCommittee
+from committee.base_committee import BaseCommittee
 from committee.calibration import METHODS
 from committee.combiners import Combiner
 from committee.committee import CommitteeClassifier, CommitteeRegressor

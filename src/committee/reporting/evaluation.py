@@ -11,7 +11,7 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee._validation import label_codes
-from committee.base import BaseCommittee
+from committee.base_committee import BaseCommittee
 from committee.diagnostics import error_correlation
 from committee.displays.sources import core_of, gate_weights_of, known_members
 from committee.ensembles import Roster, roster_of

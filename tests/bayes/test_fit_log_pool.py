@@ -3,7 +3,7 @@ import pytest
 from scipy.optimize import approx_fprime, minimize
 from scipy.special import log_softmax
 
-from committee.bayes.log_pool import (
+from committee.bayes.fit_log_pool import (
     SHRINKAGES,
     fit_log_pool,
     loo,

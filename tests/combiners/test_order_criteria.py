@@ -8,7 +8,7 @@ from hypothesis import given
 from sklearn.metrics import matthews_corrcoef
 
 from committee import OrderPruner
-from committee.combiners.criteria import margin_distance
+from committee.combiners.order_criteria import margin_distance
 from tests.reference import pruners as plain
 from tests.reference.hostile import votes
 from tests.reference.problems import make_held_out, make_problem

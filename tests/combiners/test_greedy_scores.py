@@ -17,8 +17,8 @@ from sklearn.metrics import (
 )
 
 from committee import GreedyPruner
-from committee.combiners import objectives
-from committee.combiners.objectives import row_score
+from committee.combiners import greedy_scores
+from committee.combiners.greedy_scores import row_score
 from committee.votes import Votes
 from tests.reference import search
 from tests.reference.problems import KINDS, make_held_out, make_problem
@@ -193,7 +193,7 @@ def test_the_area_is_that_of_scikit_learn(rows, weighted):
     p = np.stack([3 - score, score], axis=1) / 3
     y = (k > 0).astype(int)
     weight = s.astype(float) if weighted else None
-    found = objectives.roc_auc(Votes(p[:, None], y, None, weight), "roc_auc")
+    found = greedy_scores.roc_auc(Votes(p[:, None], y, None, weight), "roc_auc")
     assert found is not None
     slabs, area = found
     expected = roc_auc_score(y, p[:, 1], sample_weight=weight)
@@ -203,7 +203,7 @@ def test_the_area_is_that_of_scikit_learn(rows, weighted):
 @pytest.mark.parametrize("known", [{}, {"held_out": make_held_out()}])
 def test_fast_scores_do_not_go_through_scikit_learn(monkeypatch, known):
     """Its checks for every candidate took a hundred times as long as the area."""
-    monkeypatch.setattr(objectives, "get_scorer", None)
+    monkeypatch.setattr(greedy_scores, "get_scorer", None)
     for kind, name in (
         ("binary", "roc_auc"),
         ("multiclass", "roc_auc_ovr"),

@@ -31,7 +31,12 @@ from committee import (
     save,
 )
 from committee.persistence import read_metadata
-from committee.persistence.archive import FORMAT, explained, read_archive, read_member
+from committee.persistence.file_format import (
+    FORMAT,
+    explained,
+    read_archive,
+    read_member,
+)
 
 readers = pytest.mark.parametrize("reader", [load, read_metadata])
 

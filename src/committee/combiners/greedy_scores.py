@@ -27,8 +27,8 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import get_scorer, log_loss, make_scorer
 
 from committee._typing import BoolArray, FloatArray, IntArray
-from committee.combiners.areas import Areas, Race, area_slabs
 from committee.combiners.likelihoods import signed_rows
+from committee.combiners.roc_areas import Areas, Race, area_slabs
 from committee.losses import LEAST
 from committee.probabilities import as_probabilities
 from committee.votes import Votes

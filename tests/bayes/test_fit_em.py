@@ -11,7 +11,7 @@ from scipy.optimize import approx_fprime, minimize, nnls
 from scipy.special import log_ndtr
 
 from committee.bayes import fit_gaussian, fit_probit
-from committee.bayes.em import Gaussian, Probit
+from committee.bayes.fit_em import Gaussian, Probit
 from committee.ep import error_moments, row_moments
 from committee.ep.sites import hazard
 from committee.linalg import solve_nnqp

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from committee import GreedyPruner
-from committee.combiners import areas
-from committee.combiners.objectives import row_score
+from committee.combiners import roc_areas
+from committee.combiners.greedy_scores import row_score
 from committee.votes import Votes
 
 
@@ -29,16 +29,16 @@ def test_who_leads_the_race_is_picked_as_without_it(K, weighted, monkeypatch):
     scoring = "roc_auc_ovr" if K > 2 else "roc_auc"
     raced = GreedyPruner(8, scoring=scoring).fit(F, y, **known)
     looked_at = []
-    near = areas.Race.near
+    near = roc_areas.Race.near
     monkeypatch.setattr(
-        areas.Race, "near", lambda *a: looked_at.append(near(*a)) or looked_at[-1]
+        roc_areas.Race, "near", lambda *a: looked_at.append(near(*a)) or looked_at[-1]
     )
     bagged = GreedyPruner(8, scoring=scoring, n_bags=2, random_state=0).fit(
         F, y, **known
     )
     assert len(looked_at) == 16
     assert max(map(len, looked_at)) <= 4
-    monkeypatch.setattr(areas, "_MANY", 10**6)
+    monkeypatch.setattr(roc_areas, "_MANY", 10**6)
     plain = GreedyPruner(8, scoring=scoring).fit(F, y, **known)
     np.testing.assert_array_equal(raced.order_, plain.order_)
     np.testing.assert_array_equal(raced.path_.error, plain.path_.error)
@@ -57,7 +57,7 @@ def test_batches_have_the_areas_of_their_rows():
     T = np.vstack([T, T.sum(axis=0)])
     for b in (0, 7):
         rows = race.rows[b]
-        exact = areas.Areas(y[rows], np.arange(3), None)
+        exact = roc_areas.Areas(y[rows], np.arange(3), None)
         expected = [exact(slab[:, rows] + T[:, rows]) for slab in score.slabs]
         found = race._areas(b, np.arange(12), T[:, rows])
         # p is rounded to 23 bits: of 500 rows a few pairs may tie, half a pair each.

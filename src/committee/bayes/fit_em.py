@@ -26,8 +26,8 @@ from scipy.special import log_ndtr
 from committee._parallel import one_thread
 from committee._typing import FloatArray, IntArray
 from committee.ep.arrays import in_units, signed_scale
+from committee.ep.gaussian_rows import Moments
 from committee.ep.sites import hazard, truncated_variance
-from committee.ep.targets import Moments
 from committee.linalg import solve_nnqp
 
 #: Where to begin: weights of all members, or the name of a rule.
