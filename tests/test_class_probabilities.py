@@ -183,7 +183,7 @@ def test_what_cannot_be_calibrated_is_refused():
     ):
         prune(forest, X_new, y_new, calibration="isotonic")
     booster = GradientBoostingClassifier(n_estimators=3).fit(X, y)
-    with pytest.raises(ValueError, match="rounds of a booster"):
+    with pytest.raises(ValueError, match="Rounds of a booster"):
         prune(booster, X_new, y_new, calibration="vector")
     assert prune(booster, X_new, y_new).calibration_ is None
 

@@ -13,7 +13,7 @@ from committee import (
     CommitteeClassifier,
     ModelFileError,
     OptimalWeights,
-    base,
+    base_committee,
     load,
     prune,
     save,
@@ -65,7 +65,7 @@ def test_a_mask_of_another_size_is_refused(bag, tmp_path, monkeypatch):
     small = packed(np.eye(3, dtype=bool))
     for shape in ((10**6, 10**6), (-1, -3), (3, 9)):
         monkeypatch.setattr(
-            base, "packed", lambda _, shape=shape: {**small, "shape": shape}
+            base_committee, "packed", lambda _, shape=shape: {**small, "shape": shape}
         )
         skops.io.dump(bag, tmp_path / "m.skops")
         with pytest.raises(ModelFileError, match="does not have 16 bits"):

@@ -19,7 +19,7 @@ from committee import (
     Pool,
 )
 from committee.combiners import Combiner
-from committee.shell.options import PRESETS
+from committee.shell.presets import PRESETS
 from committee.shell.table_model import read_model
 from tests.shell.conftest import in_files, make_table, refused, run
 
@@ -184,8 +184,8 @@ def test_without_time_one_learner_is_trained_and_the_others_are_named(folder):
 
 
 def test_rows_put_aside_weigh_the_learners_of_a_large_table(folder, monkeypatch):
-    monkeypatch.setattr("committee.shell.presets._CROSS_FITTED", 100)
-    monkeypatch.setattr("committee.shell.presets._MOST_ROWS", {"network": 100})
+    monkeypatch.setattr("committee.shell.learners._CROSS_FITTED", 100)
+    monkeypatch.setattr("committee.shell.learners._MOST_ROWS", {"network": 100})
     monkeypatch.setitem(PRESETS, "fast", ("shallow-boosting", "linear", "network"))
     words = ("--target", "price", "-o", "m.skops")
     result = run("train", "prices.csv", *words)

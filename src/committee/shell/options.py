@@ -19,6 +19,7 @@ from typer import Argument, BadParameter, Option
 from committee._format import close_to
 from committee.combiner_names import COMBINERS
 from committee.shell.messages import Messages, UsageError
+from committee.shell.presets import MINUTES, PRESETS
 
 CLASSIFICATION, REGRESSION = TASKS = ("classification", "regression")
 
@@ -42,12 +43,6 @@ GENERATORS = {
 }
 #: Different learners instead of many members of one estimator; see `presets.py`.
 POOL = "pool"
-
-#: Learners of each preset, the most valuable first.
-_FAST = ("boosting", "shallow-boosting", "extra-trees", "linear", "network")
-PRESETS = {"fast": _FAST, "best": (*_FAST, "neighbours", "plain-boosting", "forest")}
-#: Default time budget of each preset, in minutes.
-MINUTES = {"fast": 10.0, "best": 60.0}
 
 #: Scorers of scikit-learn, for classification or for regression.
 SCORES = {

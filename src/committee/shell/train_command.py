@@ -17,9 +17,7 @@ from committee.shell.options import (
     CLASSIFICATION,
     GENERATORS,
     MEASURES,
-    MINUTES,
     POOL,
-    PRESETS,
     TASKS,
     Train,
     check_on_dask,
@@ -28,6 +26,7 @@ from committee.shell.options import (
     make_estimator,
     make_generator,
 )
+from committee.shell.presets import MINUTES, PRESETS
 from committee.shell.schema import TableLook, asked_columns, split_target
 from committee.shell.table_model import TableModel, source_name, write_model
 from committee.shell.tables import check_output, input_files, read_table
@@ -141,7 +140,7 @@ def _fit_in_memory(options: Train, files: list[str], start: float) -> _Fit:
         if encoding.n_classes is not None:
             committee.calibration = "slope"
     if options.generator == POOL:
-        from committee.shell.presets import fit_pool
+        from committee.shell.learners import fit_pool
 
         fit_pool(committee, X, y, encoding, options, start)
     else:

@@ -11,20 +11,20 @@ from sklearn.tree import DecisionTreeClassifier
 
 from committee import CommitteeClassifier, SimplexWeights
 from committee.members import TrainingData
-from committee.shell import presets
-from committee.shell.options import MINUTES, PRESETS
-from committee.shell.presets import TableSize, TimedPool, fit_time, learners
+from committee.shell import learners
+from committee.shell.learners import TableSize, TimedPool, fit_time, learners_of
+from committee.shell.presets import MINUTES, PRESETS
 
 
 def settings(problem, name, preset="best"):
     """Return the parameters of a learner."""
-    return dict(learners(preset, problem)[0])[name].get_params()
+    return dict(learners_of(preset, problem)[0])[name].get_params()
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_learners_are_of_the_task_and_have_the_names_of_the_preset(preset):
     for rarest, is_right in ((30, is_classifier), (None, is_regressor)):
-        taken, left_out = learners(preset, TableSize(1000, rarest, codes=[]))
+        taken, left_out = learners_of(preset, TableSize(1000, rarest, codes=[]))
         assert tuple(name for name, _ in taken) == PRESETS[preset]
         assert all(is_right(learner) for _, learner in taken)
         assert left_out == []
@@ -32,7 +32,7 @@ def test_learners_are_of_the_task_and_have_the_names_of_the_preset(preset):
 
 
 def test_neighbours_and_networks_leave_large_tables_to_the_others():
-    taken, left_out = learners("best", TableSize(2_000_000, None, codes=[]))
+    taken, left_out = learners_of("best", TableSize(2_000_000, None, codes=[]))
     assert set(left_out) == {"neighbours", "network"}
     assert "boosting" in dict(taken)
 
@@ -69,7 +69,7 @@ def test_codes_are_no_sizes_to_linear_learners(rng):
     X[::7, 0] = np.nan
     score = {}
     for codes in ([], [1]):
-        taken, _ = learners("fast", TableSize(300, 100, codes))
+        taken, _ = learners_of("fast", TableSize(300, 100, codes))
         score[len(codes)] = dict(taken)["linear"].fit(X, y).score(X, y)
     assert score[1] == 1
     assert score[0] < 0.7
@@ -95,7 +95,7 @@ def foresee(monkeypatch):
     def set_seconds(tree, linear, bayes):
         kinds = {DecisionTreeClassifier: tree, LogisticRegression: linear}
         monkeypatch.setattr(
-            presets,
+            learners,
             "fit_time",
             lambda learner, data: (0.0, kinds.get(type(learner), bayes) / len(data)),
         )
@@ -136,7 +136,7 @@ def test_the_first_gets_fewer_rows_of_a_large_table(rows, foresee, monkeypatch):
     """Half of 600,000 seconds is enough for 20 of 60 rows; 10 are the fewest."""
     foresee(tree=9e5, linear=9e5, bayes=9e5)
     for fewest, n in ((10, 20), (30, 30)):
-        monkeypatch.setattr(presets, "_FEWEST", fewest)
+        monkeypatch.setattr(learners, "_FEWEST", fewest)
         pool = TimedPool(LEARNERS, deadline=time.monotonic() + 6.01e5)
         made = pool.generate(None, rows, held_out=False, random_state=7)
         assert pool.shortened == {"tree": n}
@@ -155,14 +155,14 @@ def test_who_cannot_learn_from_the_rows_is_named(rows):
 
 
 def test_seconds_are_foreseen_by_a_straight_line(rng, monkeypatch):
-    monkeypatch.setattr(presets, "_QUICK", 0)
-    monkeypatch.setattr(presets, "_seconds", lambda _, data: 2.0 + 0.5 * len(data))
+    monkeypatch.setattr(learners, "_QUICK", 0)
+    monkeypatch.setattr(learners, "_seconds", lambda _, data: 2.0 + 0.5 * len(data))
     data = TrainingData(rng.normal(size=(1600, 2)), rng.normal(size=1600), None)
     assert fit_time(None, data) == pytest.approx((2.0, 0.5))
 
 
 def test_a_part_of_the_rows_that_says_nothing_says_nothing(monkeypatch, rows):
-    monkeypatch.setattr(presets, "_QUICK", 0)
+    monkeypatch.setattr(learners, "_QUICK", 0)
     nothing = TrainingData(np.full((60, 4), np.nan), rows.y, 2)
     assert fit_time(LogisticRegression(), nothing) == (0.0, 0.0)
     start, by_row = fit_time(LogisticRegression(), rows)

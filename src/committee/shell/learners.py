@@ -1,0 +1,428 @@
+"""The learners of a preset: their settings, and training them within a time limit.
+
+Settings depend on the number of rows. They, and the learners of each preset, were chosen
+on generated tables, on scikit-learn's own and on five of Raetsch's; `python -m benchmarks
+shell` reports none of these.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, Unpack
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits
+
+from committee._progress import track
+from committee._typing import IntArray, Member
+from committee.members import Generation, MemberFitError, Pool, TrainingData
+from committee.members.base import GenerateOptions, Sample, draw_seeds, take
+from committee.members.training import fit_member, set_random_states
+from committee.shell.encoding import TableEncoding, one_hot, scaling
+from committee.shell.messages import listed
+from committee.shell.options import Train
+from committee.shell.presets import PRESETS
+
+#: Above so many rows boosting puts some aside and stops early. So do networks, which get
+#: a penalty below. Both only if the rarest class has enough rows.
+_STOPS_EARLY, _FREE_NETWORK, _RAREST = 10_000, 3_000, 20
+#: Rows that a tree of a forest draws at most.
+_DRAWN = 20_000
+#: Learners are cross-fitted up to so many rows; above, some rows are put aside to weigh
+#: on: this share, and at most this number.
+_CROSS_FITTED, _ASIDE, _MOST_ASIDE = 100_000, 0.1, 50_000
+#: Folds of the cross-fit.
+_FOLDS = 5
+#: Rows up to which a learner takes part; the others have no limit.
+_MOST_ROWS = {"neighbours": 20_000, "network": 20_000}
+
+#: A learner is timed on this share of the rows and on half of it, at most on so many.
+_PART, _TIMED = 1 / 8, 40_000
+#: Rows that the first learner gets even if time is up.
+_FEWEST = 10_000
+#: Size of a table (rows x columns x classes) up to which learners are not timed, and up
+#: to which they get one thread.
+_QUICK, _ONE_THREAD = 200_000, 2_000_000
+
+
+# --- which learners ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TableSize:
+    """Facts about a table that the settings of the learners depend on.
+
+    Attributes
+    ----------
+    n_rows : int
+    rarest : int or None
+        Rows of the rarest class; None for regression.
+    codes : list of int
+        Columns with category codes, whose order has no meaning.
+    n_jobs : int
+        Trees of a forest that grow in parallel.
+    """
+
+    n_rows: int
+    rarest: int | None
+    codes: list[int]
+    n_jobs: int = 1
+
+    def of_kind(self, classifier: type, regressor: type, **settings: Any) -> Any:
+        """Return the classifier or the regressor with some settings."""
+        return (regressor if self.rarest is None else classifier)(**settings)
+
+    def stops_early(self, most: int) -> bool:
+        """Return True above so many rows, if every class has enough to put some aside."""
+        return self.n_rows > most and (self.rarest is None or self.rarest >= _RAREST)
+
+    @property
+    def weigh_on(self) -> str | float:
+        """Rows to weigh members on: cross-fitted ones, or a share put aside."""
+        if self.n_rows <= _CROSS_FITTED:
+            return "held-out"
+        return min(_ASIDE, _MOST_ASIDE / self.n_rows)
+
+
+def learners_of(
+    preset: str, table: TableSize
+) -> tuple[list[tuple[str, Any]], list[str]]:
+    """Return (name, learner) pairs of a preset, and the names skipped for many rows.
+
+    Examples
+    --------
+    >>> from committee.shell.learners import TableSize, learners_of
+    >>> taken, skipped = learners_of("fast", TableSize(30_000, rarest=None, codes=[]))
+    >>> [name for name, _ in taken], skipped
+    (['boosting', 'shallow-boosting', 'extra-trees', 'linear'], ['network'])
+    """
+    names = PRESETS[preset]
+    skipped = [n for n in names if table.n_rows > _MOST_ROWS.get(n, table.n_rows)]
+    return [(n, _LEARNERS[n](table)) for n in names if n not in skipped], skipped
+
+
+def _boosting(table: TableSize) -> Any:
+    if not table.stops_early(_STOPS_EARLY):
+        settings = {"learning_rate": 0.05, "max_iter": 200, "max_leaf_nodes": 15}
+    else:
+        settings = {"learning_rate": 0.1, "max_iter": 500, "max_leaf_nodes": 63}
+    return _boosted(table, **settings, l2_regularization=1.0, max_features=0.5)
+
+
+def _boosted(table: TableSize, **settings: Any) -> Any:
+    return table.of_kind(
+        HistGradientBoostingClassifier,
+        HistGradientBoostingRegressor,
+        early_stopping=table.stops_early(_STOPS_EARLY),
+        **settings,
+    )
+
+
+def _forest(table: TableSize, *kinds: type, bootstrap: bool = False) -> Any:
+    """Return a forest; on many rows its trees are fewer, and draw some of the rows."""
+    many = table.n_rows > _DRAWN
+    return table.of_kind(
+        *kinds,
+        n_estimators=100 if many else 200,
+        max_samples=_DRAWN / table.n_rows if many else None,
+        bootstrap=bootstrap or many,
+        n_jobs=table.n_jobs,
+    )
+
+
+def _linear(table: TableSize) -> Any:
+    settings = {} if table.rarest is None else {"max_iter": 300}
+    return _scaled(table, table.of_kind(LogisticRegression, Ridge, **settings))
+
+
+def _neighbours(table: TableSize) -> Any:
+    learner = table.of_kind(
+        KNeighborsClassifier,
+        KNeighborsRegressor,
+        n_neighbors=15,
+        weights="distance",
+        n_jobs=table.n_jobs,
+    )
+    return _scaled(table, learner)
+
+
+def _network(table: TableSize) -> Any:
+    settings: dict[str, Any] = {"alpha": 1.0, "max_iter": 100}
+    if table.stops_early(_FREE_NETWORK):
+        settings = {"early_stopping": True, "max_iter": 200, "n_iter_no_change": 15}
+    settings |= {"hidden_layer_sizes": (64,), "learning_rate_init": 3e-3}
+    scaled = _scaled(table, table.of_kind(MLPClassifier, MLPRegressor, **settings))
+    if table.rarest is not None:
+        return scaled
+    return TransformedTargetRegressor(scaled, transformer=StandardScaler())
+
+
+def _scaled(table: TableSize, learner: Any) -> Any:
+    """Return a pipeline without gaps, with unit variances and a column for each code."""
+    steps = scaling()
+    if table.codes:
+        parts = [("codes", one_hot(), table.codes)]
+        steps.insert(0, ColumnTransformer(parts, remainder="passthrough"))
+    return make_pipeline(*steps, learner)
+
+
+_LEARNERS: dict[str, Callable[[TableSize], Any]] = {
+    "boosting": _boosting,
+    "shallow-boosting": partial(_boosted, max_leaf_nodes=4, max_features=0.5),
+    "plain-boosting": _boosted,
+    "forest": lambda table: _forest(
+        table, RandomForestClassifier, RandomForestRegressor, bootstrap=True
+    ),
+    "extra-trees": lambda table: _forest(
+        table, ExtraTreesClassifier, ExtraTreesRegressor
+    ),
+    "linear": _linear,
+    "neighbours": _neighbours,
+    "network": _network,
+}
+
+
+# --- in time ----------------------------------------------------------------------------
+
+
+def fit_time(learner: Member, data: TrainingData) -> tuple[float, float]:
+    """Time a learner on n and on n / 2 rows.
+
+    Returns
+    -------
+    start, by_row : float
+        A fit on n rows takes about start + by_row n seconds. Both are zero for a small
+        table.
+    """
+    if _size(data) <= _QUICK:
+        return 0.0, 0.0
+    n, order = min(int(len(data) * _PART), _TIMED), _shuffled(len(data))
+    try:
+        with _threads_for(data):
+            half, whole = (
+                _seconds(learner, take(data, order[:size])) for size in (n // 2, n)
+            )
+    except ValueError:  # few rows may lack what all have, such as a second class
+        return 0.0, 0.0
+    by_row = max(whole - half, 0.0) / (n - n // 2)
+    return whole - by_row * n, by_row
+
+
+class TimedPool(Pool):
+    """A `Pool` whose learners are trained in turn, the most valuable first.
+
+    A learner is timed on n rows (an eighth of all, 40,000 at most) and on half of them.
+    It is skipped if the straight line through both times exceeds the time that is left:
+
+        fits (t_n + (N - n) (t_n - t_{n/2}) / (n / 2)) > time that is left
+
+    The first learner is always trained. If rows were put aside to weigh on, it gets as
+    many of the others as half of the time suffices for. Seeds and folds do not depend on
+    which learners are skipped.
+
+    Parameters
+    ----------
+    estimators : list of (name, estimator) pairs
+    n_splits : int, default=5
+    deadline : float, default=inf
+        Time to finish, on the clock of `time.monotonic`.
+
+    Attributes
+    ----------
+    trained : list of str
+        Learners trained by the last `generate`, in the order of its members.
+    too_slow : list of str
+        Learners that were skipped.
+    shortened : dict of int
+        Rows of a learner that could not be trained on all of them in time.
+    failed : dict of str
+        Errors of learners that could not be trained on these rows.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **Pool._parameter_constraints,
+        "deadline": [float],
+    }
+
+    trained: list[str]
+    too_slow: list[str]
+    shortened: dict[str, int]
+    failed: dict[str, str]
+
+    def __init__(
+        self,
+        estimators: Sequence[Any],
+        n_splits: int = 5,
+        deadline: float = float("inf"),
+    ) -> None:
+        super().__init__(estimators, n_splits)
+        self.deadline = deadline
+
+    def generate(
+        self, estimator: Member, data: TrainingData, **options: Unpack[GenerateOptions]
+    ) -> Generation:
+        """Train the learners in turn; see `Generator.generate`."""
+        self.trained, self.too_slow, self.shortened, self.failed = [], [], {}, {}
+        M, held_out = self.n_members, options.get("held_out", True)
+        rng = check_random_state(options.get("random_state"))
+        # The last seed is for the folds.
+        *seeds, seed = draw_seeds(rng, M + 1).tolist()
+        fits = self.n_splits + 1 if held_out else 1
+        done: list[Generation] = []
+        turns = list(zip(self.names, self.members, seeds, strict=True))
+        verbose = options.get("verbose", False)
+        for name, learner, own_seed in track(turns, M, "training", verbose):
+            rows, (start, by_row) = data, fit_time(learner, data)
+            needed = fits * (start + by_row * len(data))
+            if time.monotonic() + needed > self.deadline:
+                if done:
+                    self.too_slow.append(name)
+                    continue
+                if not held_out:
+                    rows = self._fewer(name, data, start, by_row)
+            member = clone(learner)
+            set_random_states(member, own_seed, only_unset=True)
+            try:
+                made = self._cross_fitted(member, rows, seed, held_out)
+            except MemberFitError as error:
+                self.failed[name] = str(error.__cause__)
+                continue
+            self.trained.append(name)
+            done.append(made)
+        if not done:
+            reasons = "; ".join(f"{name}: {why}" for name, why in self.failed.items())
+            raise ValueError(f"No learner could be trained on these rows. {reasons}")
+        F = [part.F for part in done if part.F is not None]
+        members = [member for part in done for member in part.members]
+        return Generation(
+            members, np.concatenate(F, axis=1) if F else None, names=list(self.trained)
+        )
+
+    def _fewer(
+        self, name: str, data: TrainingData, start: float, by_row: float
+    ) -> TrainingData:
+        """Return as many rows as half of the remaining time suffices for."""
+        half = (self.deadline - time.monotonic()) / 2
+        n = max(int((half - start) / by_row), _FEWEST) if by_row else len(data)
+        if n >= len(data):
+            return data
+        self.shortened[name] = n
+        return take(data, np.sort(_shuffled(len(data))[:n]))
+
+    def _cross_fitted(
+        self, member: Member, data: TrainingData, seed: int, held_out: bool
+    ) -> Generation:
+        with warnings.catch_warnings(), _threads_for(data):
+            # Some learners are meant to stop before they have converged.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            pool = Pool([member], self.n_splits)
+            return pool.generate(None, data, held_out=held_out, random_state=seed)
+
+
+def _shuffled(n_rows: int) -> IntArray:
+    """Return the row numbers in an order that is always the same."""
+    return np.random.RandomState(0).permutation(n_rows)
+
+
+def _size(data: TrainingData) -> int:
+    return len(data) * int(data.X.shape[1]) * (data.n_classes or 1)
+
+
+def _threads_for(data: TrainingData) -> AbstractContextManager[Any]:
+    """Return a context that limits OpenMP to one thread, unless the table is large.
+
+    Threads wait for each other at every node of a tree. On a busy machine that took a
+    hundred times the time of one thread for 178 rows, and four times for 32,000.
+    """
+    limits: AbstractContextManager[Any] = threadpool_limits(
+        limits=1 if _size(data) <= _ONE_THREAD else None, user_api="openmp"
+    )
+    return limits
+
+
+def _seconds(learner: Member, data: TrainingData) -> float:
+    """Return the seconds to fit some rows and to predict a fifth of them."""
+    rows = np.arange(len(data))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        start = time.perf_counter()
+        member = fit_member(learner, data, Sample.of(rows, data), 0, keep_seeds=True)
+        member.predict(data.X[: len(rows) // 5 + 1])
+        return time.perf_counter() - start
+
+
+# --- as a committee ---------------------------------------------------------------------
+
+
+def fit_pool(
+    committee: Any,
+    X: Any,
+    y: Any,
+    encoding: TableEncoding,
+    options: Train,
+    start: float,
+) -> None:
+    """Fit a committee of the learners of a preset, with notes about those skipped.
+
+    Parameters
+    ----------
+    committee : CommitteeClassifier or CommitteeRegressor
+        Without a generator.
+    X, y
+        From the encoding.
+    encoding : TableEncoding
+    options : Train
+    start : float
+        Start of the command on the clock of `time.monotonic`.
+    """
+    note, minutes = options.messages.note, f"{options.minutes or 0.0:g} minutes"
+    classes = encoding.n_classes is not None
+    rarest = int(np.unique(y, return_counts=True)[1].min()) if classes else None
+    table = TableSize(len(y), rarest, encoding.codes, options.jobs)
+    taken, too_many = learners_of(str(options.preset), table)
+    if too_many:
+        note(f"{len(y):,} rows are too many for {listed(too_many)}: left out.")
+    deadline = start + 60.0 * (options.minutes or 0.0)
+    pool = TimedPool(taken, max(2, min(_FOLDS, len(y))), deadline)
+    committee.set_params(generator=pool, weigh_on=table.weigh_on).fit(X, y)
+    if pool.too_slow:
+        note(
+            f"{listed(pool.too_slow)} left out, which would have taken more than the "
+            f"{minutes}; give more with --minutes. Without a time limit the same seed "
+            "gives the same model."
+        )
+    for name, n_rows in pool.shortened.items():
+        note(
+            f"{name!r} was trained on {n_rows:,} rows, drawn at random: more would have "
+            f"taken longer than the {minutes}; give more with --minutes."
+        )
+    for name, reason in pool.failed.items():
+        note(f"{name!r} left out: it could not be trained on these rows. {reason}")
+    # The file holds a plain pool, without a number of jobs.
+    kept = [(name, learner) for name, learner in taken if name in pool.trained]
+    for member in [*committee.members_, *(learner for _, learner in kept)]:
+        jobs = [n for n in member.get_params() if n.split("__")[-1] == "n_jobs"]
+        member.set_params(**dict.fromkeys(jobs))
+    committee.set_params(generator=Pool(kept, pool.n_splits))
