@@ -183,7 +183,7 @@ def with_rows(roster: Roster, mask: BoolArray | None, known: str | None) -> Rost
         left_out=None if mask is None else lambda: mask,
         recognise=partial(rows_of_committee, roster.members, mask, known),
         no_oob_reason=(
-            "It did not record the rows that its members left out. A committee records "
+            "The committee did not record which rows its members left out. It records "
             "them if it was fitted in memory with a combiner and "
             'weigh_on="held-out"; a pruned committee does not. Give rows that it was not '
             "trained on, without oob."

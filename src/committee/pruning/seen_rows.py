@@ -90,8 +90,8 @@ def settle_oob(oob: Oob, roster: Roster, X: Any) -> tuple[bool | None, str]:
         if rows in ("same", "another order"):
             raise ValueError(
                 f"{_BY_HEART} {roster.no_oob_reason} A CommitteeClassifier or "
-                "CommitteeRegressor weighs members on rows that they did not see by "
-                f"itself, cross-fitted those of a Pool. {_GO_ON}"
+                "CommitteeRegressor weighs members on held-out rows, and cross-fits the "
+                f"members of a Pool. {_GO_ON}"
             )
         return False, ""
     if rows in ("others", "another order") and roster.held_out is not None:
