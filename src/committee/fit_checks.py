@@ -1,4 +1,4 @@
-"""Checks of `fit` of a committee, before any work."""
+"""Which generators, gates and options of a committee go together, checked by `fit`."""
 
 from __future__ import annotations
 

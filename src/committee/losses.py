@@ -1,4 +1,4 @@
-"""Losses and scores: values by row, weighted means, standard errors, paired differences.
+"""Losses by row, weighted means and standard errors; the names of `scoring`.
 
 An error is the weighted mean of a loss by row. Row i adds psi_i / N to a score, to first
 order (the infinitesimal jackknife, or delta method), so that over one set of rows

@@ -1,4 +1,4 @@
-"""Checks of targets, and the two mixins of estimators: for classes and for numbers."""
+"""From y to codes, from scores to labels: the mixins of classifiers and regressors."""
 
 from __future__ import annotations
 

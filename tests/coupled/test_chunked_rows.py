@@ -143,7 +143,7 @@ BAD = {
     ),
     "words": (
         lambda X, y: (spread(X, 30), spread(np.full(N, "word"), 30)),
-        r"^Chunk \d: could not convert string to float",
+        r"^Chunk \d: A regressor needs numbers as y",
     ),
     "no y": (lambda X, y: (spread(X, 30), None), r"requires y to be passed"),
 }

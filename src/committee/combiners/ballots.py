@@ -1,4 +1,4 @@
-"""Ballots: the class that each member votes for, the tally of a set, and ties."""
+"""Hard votes while members are chosen: errors, the tally of a set, ties as one half."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recognise the rows that an ensemble was trained on.
+"""Recognise training rows by the counts in leaves, or by a stored digest.
 
 A tree records the number of its training rows in each leaf. Rows that reach the leaves in
 exactly these numbers are its training rows, because other rows are very unlikely to. Our

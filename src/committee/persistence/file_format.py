@@ -1,4 +1,4 @@
-"""A model file: a zip archive with a description that is readable without the model."""
+"""A model file: a zip archive with a readable description, and the check of versions."""
 
 from __future__ import annotations
 

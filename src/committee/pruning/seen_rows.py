@@ -1,4 +1,4 @@
-"""Detect rows that the ensemble was trained on, and decide on out-of-bag votes.
+"""`prune` on rows that the ensemble was trained on: out-of-bag votes, or an error.
 
 Members make no errors on rows that they have memorised. Weights learned on such rows keep
 one member and ruin the ensemble silently.

@@ -1,5 +1,4 @@
-# ruff: noqa: RUF009 (the functions in defaults make dataclass fields)
-"""Arguments of each command: a record of options, and the names to choose from.
+"""The options of every command: a record of each, with defaults and help texts.
 
 A command NAME is a record here and the function NAME of `NAME_command.py`. Help and shell
 completion are made from the records; nothing here imports a learner until it is made.

@@ -1,4 +1,4 @@
-"""Intervals for regression from held-out rows.
+"""Intervals for regression by quantiles of stored residuals.
 
 Functions of arrays. n held-out rows have residuals R_i; with F on new rows they become
 intervals that cover a share c of all targets, for any distribution of the data, if new

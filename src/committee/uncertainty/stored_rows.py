@@ -1,4 +1,4 @@
-"""Residuals and scores of held-out rows that a committee stores for intervals and sets.
+"""Held-out residuals and scores that a committee stores for intervals and sets.
 
 Weights that were learned on a row make its residual too small. So each row is predicted
 by weights of a fold without it, and by members that were not trained on it. No row of X
