@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from numbers import Integral
 from typing import Any, ClassVar
@@ -70,9 +71,9 @@ class OrderedPruner(Combiner):
     order_: IntArray
     path_: Path
 
+    @abstractmethod
     def _order(self, votes: Votes) -> IntArray:
         """Return member numbers, best first."""
-        raise NotImplementedError
 
     def _weigh(self, votes: Votes) -> FloatArray:
         self.order_ = self._order(votes)
