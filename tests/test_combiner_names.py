@@ -57,7 +57,12 @@ def test_prune_and_coupled_estimators_take_names():
 
 @pytest.mark.parametrize(
     ("name", "meant"),
-    [("epp", "ep"), ("EPPruner", "ep"), ("least_squares", "least-squares")],
+    [
+        ("epp", "ep"),
+        ("EPPruner", "ep"),
+        ("KappaPruner", "kappa"),
+        ("least_squares", "least-squares"),
+    ],
 )
 def test_a_wrong_name_is_answered_by_the_right_ones_before_any_work(name, meant):
     X, y = data()

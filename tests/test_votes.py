@@ -190,7 +190,7 @@ def test_twins_in_regression_go_by_number(rng):
 def test_votes_are_asked_for_in_chunks_too(regression_problem):
     F, y = regression_problem
     for name in VOTES:
-        with pytest.raises(ValueError, match=r"is defined on votes.*shape \(N, 7\)"):
+        with pytest.raises(ValueError, match=r"needs the votes.*shape \(N, 7\)"):
             COMBINERS[name]().fit(spread(F, 10), da.from_array(y, 10))
 
 

@@ -101,7 +101,8 @@ def _known(name: str) -> str:
     # Class names and underscores are the most likely mistakes.
     by_class = {kind.lower(): short for short, kind in COMBINERS.items()}
     by_class["orderpruner"] = "orientation"
-    near = by_class.get(name.lower())
+    bare = name.lower().removesuffix("pruner").replace("_", "-")
+    near = by_class.get(name.lower()) or (bare if bare in COMBINERS else None)
     meant = f" Did you mean {near!r}?" if near else ""
     raise ValueError(
         "combiner must be a combiner, such as EPPruner(), or one of the names "

@@ -237,7 +237,7 @@ def _of_member(member: Member, n_features: int) -> FloatArray:
     own = getattr(bare, "feature_importances_", None)
     if own is None:
         raise AttributeError(
-            f"A {type(bare).__name__} among its members has no feature_importances_. "
+            f"Members of the kind {type(bare).__name__} have no feature_importances_. "
             + _INSTEAD
         )
     spread = np.zeros(n_features)
