@@ -290,10 +290,6 @@ class Path:
         if self.assessment is not None:
             self.assessment.bind(committee)
 
-    def without_steps(self, **changes: Any) -> Path:
-        """Return the path with other fields, and without the covariances of EP."""
-        return replace(self, steps=(), **changes)
-
     def _within(self, name: str, limit: Any, cost: Any, fits: Any) -> Any:
         """Return the steps that keep to a limit, of those that fit so far."""
         if not _is_positive(limit):

@@ -77,9 +77,10 @@ class Assessment:
     @cached_property
     def _path(self) -> Path:
         """The combiner's own path, or its only point, with this assessment."""
-        own = getattr(self.combiner, "path_", None)
+        own: Path | None = getattr(self.combiner, "path_", None)
         if own is not None:
-            return own.without_steps(assessment=self)  # type: ignore[no-any-return]
+            # Without the covariances of EP at every step.
+            return replace(own, steps=(), assessment=self)
         w = self.combiner.weights_
         unknown = np.full(1, np.nan)
         return Path(
