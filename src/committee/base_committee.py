@@ -196,14 +196,14 @@ class BaseCommittee(BaseEstimator):
         return predict_members(self.roster_, self._prepared(X), n_jobs=n_jobs)
 
     def _scores(self, X: Any) -> FloatArray:
-        """Return sum_m w_m f_m, or with a gate sum_m g_m(x) f_m."""
+        """Return b + sum_m w_m f_m, or with a gate sum_m g_m(x) f_m."""
         check_is_fitted(self)
         if self.gate_ is not None:
             F = self._member_predictions(X, self.n_jobs)
             return weighted_by_row(F, self.gate_.weights(X, F))
         X, whole = self._prepared(X), self._rebuilt()
         if whole is not None:
-            return whole(X)
+            return whole(X) + self.roster_.offset
         return combined(self.roster_, X, n_jobs=self.n_jobs)
 
     def _rebuilt(self) -> Rebuilt | None:
@@ -294,7 +294,7 @@ class BaseCommittee(BaseEstimator):
         made = copy.copy(self)
         for name in _OF_WEIGHTS:
             made.__dict__.pop(name, None)
-        made.roster_ = replace(self.roster_, link="mean")
+        made.roster_ = replace(self.roster_, link="mean", floor=None, offset=0.0)
         F = made._member_predictions(X, made.n_jobs)
         made._fit_gate(gate, X, Votes(F, y, mask, sample_weight))
         return made
@@ -414,8 +414,9 @@ class BaseCommittee(BaseEstimator):
             rows.classes,
             output=self._generator().output,
             link="combiner" if self.gate is None else "mean",
-            # A gate weighs probabilities, also after a log pool.
+            # A gate weighs probabilities, also after a log pool, and adds nothing.
             floor=None if combiner is None or self.gate else combiner.floor_,
+            offset=0.0 if combiner is None or self.gate else combiner.offset,
             # Column names are checked before; trees take one array for all.
             arrays=all(isinstance(m, BaseDecisionTree) for m in members),
             names=generation.names,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from committee._typing import FloatArray, Member, RandomState
@@ -106,6 +107,8 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
     calibration_ : Calibration or None
     slope_ : float or None
         Slope of the calibration, if all classes have the same.
+    offsets_ : array of shape (K,) or None
+        What a log pool adds to its weighted sums; see `LogPool`.
 
     Examples
     --------
@@ -220,6 +223,12 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
         return self.path_.assessment.calibration(self.support_)  # type: ignore[no-any-return,union-attr]
 
     @property
+    def offsets_(self) -> FloatArray | None:
+        """What a log pool adds to the weighted sums, (K,), in units of `weights_`."""
+        offset = self._fitted_roster().offset
+        return None if np.ndim(offset) == 0 else np.asarray(offset)
+
+    @property
     def slope_(self) -> float | None:
         """Slope of the calibration, if it has one slope for all classes."""
         found = self.calibration_
@@ -299,6 +308,8 @@ class CommitteeRegressor(IntervalMixin, NumberTargets, BaseCommittee):
     members_, member_names_, weights_, n_members_, support_, held_out_, combiner_, gate_, \
     n_features_in_, feature_names_in_ :
         As for `CommitteeClassifier`.
+    intercept_ : float
+        What the combiner adds to the weighted sum, 0 for most.
 
     Examples
     --------
@@ -317,6 +328,11 @@ class CommitteeRegressor(IntervalMixin, NumberTargets, BaseCommittee):
     """
 
     _default_estimator = DecisionTreeRegressor
+
+    @property
+    def intercept_(self) -> float:
+        """What is added to the weighted sum of the members."""
+        return float(self._fitted_roster().offset)
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:

@@ -92,7 +92,7 @@ class HeldOutPredictions:
 
     @classmethod
     def of_weights(cls, votes: Votes, filled: FilledVotes, w: FloatArray) -> Self:
-        """Return the predictions of fixed weights (M,)."""
+        """Return the predictions of fixed weights (M,), and of the offset of `filled`."""
         output = filled.output(w)
         return cls(
             votes,
@@ -231,6 +231,13 @@ class _Fold(NamedTuple):
     combiner: Combiner
 
 
+class _Point(NamedTuple):
+    """The weights (M,) of a committee, and what it adds to their sums."""
+
+    weights: FloatArray
+    offset: FloatArray | float
+
+
 class CrossFit:
     """Committees of every size, each evaluated on the fold that did not choose it.
 
@@ -275,16 +282,22 @@ class CrossFit:
         self._folds = [
             _Fold(test, *_fitted(combiner, votes.at(train))) for train, test in splits
         ]
-        self.own = self._predicted([fold.combiner.weights_ for fold in self._folds])
+        self.own = self._predicted([_chosen(fold.combiner) for fold in self._folds])
 
     @cached_property
     def by_size(self) -> dict[int, HeldOutPredictions]:
         """Predictions of the committees of up to 25 sizes."""
-        paths = [_path(fold.combiner) for fold in self._folds]
-        most = max((np.count_nonzero(W, axis=1).max() for W, _ in paths), default=0)
-        sizes = np.unique(np.geomspace(1, max(most, 1), _SIZES).astype(int))
+        combiners = [fold.combiner for fold in self._folds]
+        paths = [getattr(combiner, "path_", None) for combiner in combiners]
+        counts = [
+            len(combiner.support_) if path is None else path.size.max()
+            for combiner, path in zip(combiners, paths, strict=True)
+        ]
+        sizes = np.unique(np.geomspace(1, max([*counts, 1]), _SIZES).astype(int))
         return {
-            int(size): self._predicted([_largest(*p, size) for p in paths])
+            int(size): self._predicted(
+                [_of_size(combiner, int(size)) for combiner in combiners]
+            )
             for size in sizes
             if self._folds
         }
@@ -299,14 +312,18 @@ class CrossFit:
         below = [known for known in self.by_size if known <= size]
         return self.by_size[max(below, default=min(self.by_size))]
 
-    def _predicted(self, weights: list[FloatArray]) -> HeldOutPredictions:
+    def _predicted(self, points: list[_Point]) -> HeldOutPredictions:
         """Assemble the predictions of one committee for each fold."""
         N, K = len(self.filled.F), self.filled.F.shape[2:]
+        offset = np.zeros((N, *K))
+        for fold, (w, b) in zip(self._folds, points, strict=True):
+            offset[fold.test] = b / share_unit(w) if K else b
+        filled = self.filled.plus(offset)
         values: Any = np.zeros(N, dtype=np.intp if K else np.float64)
         losses, variance = np.zeros((2, N))
         output, p = np.zeros((2, N, *K))
-        for (test, baseline, combiner), w in zip(self._folds, weights, strict=True):
-            part, shares = self.filled.take(test), as_shares(w) if K else w
+        for (test, baseline, combiner), (w, _) in zip(self._folds, points, strict=True):
+            part, shares = filled.take(test), as_shares(w) if K else w
             output[test], losses[test] = part.output(shares), part.losses(shares)
             values[test] = np.where(part.counted, decided(output[test]), baseline)
             if K:
@@ -321,9 +338,9 @@ class CrossFit:
             variance=variance if K else None,
             p=p if K else None,
             folds=[
-                (fold.test, w) for fold, w in zip(self._folds, weights, strict=True)
+                (fold.test, w) for fold, (w, _) in zip(self._folds, points, strict=True)
             ],
-            filled=self.filled,
+            filled=filled,
             method=self.method,
             log_pool=self.log_pool,
             scores=self.scores,
@@ -361,21 +378,22 @@ def _fitted(combiner: Combiner, votes: Votes) -> tuple[float, Combiner]:
     return votes.baseline(), fitted
 
 
-def _path(combiner: Combiner) -> tuple[FloatArray, FloatArray]:
-    """Return weights (S, M) and errors (S,) of a combiner's path, or its only point."""
+def _chosen(combiner: Combiner) -> _Point:
+    return _Point(combiner.weights_, combiner.offset)
+
+
+def _of_size(combiner: Combiner, size: int) -> _Point:
+    """Return the largest committee of a path up to a size, the best of equals.
+
+    The smallest if there is none; without a path the combiner's own.
+    """
     path = getattr(combiner, "path_", None)
     if path is None:
-        return combiner.weights_[None], np.zeros(1)
-    return path.weights, path.own_error
-
-
-def _largest(W: FloatArray, error: FloatArray, size: int) -> FloatArray:
-    """Return the largest committee up to a size, the best of equals; or the smallest."""
-    sizes = np.count_nonzero(W, axis=1)
-    most = max(sizes[sizes <= size], default=sizes.min())
-    equals = np.where(sizes == most, np.nan_to_num(error, nan=0.0), np.inf)
-    best: FloatArray = W[int(equals.argmin())]
-    return best
+        return _chosen(combiner)
+    most = max(path.size[path.size <= size], default=path.size.min())
+    error = np.nan_to_num(path.own_error, nan=0.0)
+    best = int(np.where(path.size == most, error, np.inf).argmin())
+    return _Point(path.weights[best], path.offset(best))
 
 
 def as_shares(w: FloatArray) -> FloatArray:
@@ -401,6 +419,7 @@ def of_committee(
         if own is None or votes.n_classes is None:
             return own
         return own.in_units(share_unit(w))
+    # A combiner that needs no rows has weights only.
     found = HeldOutPredictions.of_weights(votes, votes.filled, w)
     if votes.n_classes is None:
         return found

@@ -113,6 +113,8 @@ class Path:
         Given by `prune`.
     floor : float, optional
         Of committees that weigh log clip(F, floor, 1), see `LogPool`.
+    offsets : array of shape (S,) or (S, K), optional
+        What the committees add to their weighted sums, where that is not zero.
 
     Attributes
     ----------
@@ -152,6 +154,7 @@ class Path:
     converged: bool = True
     assessment: PathSource | None = None
     floor: float | None = None
+    offsets: FloatArray | None = None
     size: IntArray = field(init=False)
 
     def __post_init__(self) -> None:
@@ -182,6 +185,10 @@ class Path:
     def members(self) -> list[IntArray]:
         """Member numbers at each step."""
         return [np.flatnonzero(w) for w in self.weights]
+
+    def offset(self, step: int) -> Any:
+        """Return what the committee of a step adds to its weighted sums."""
+        return 0.0 if self.offsets is None else self.offsets[step]
 
     @property
     def error(self) -> FloatArray:
@@ -248,8 +255,9 @@ class Path:
         Returns
         -------
         chosen : array of shape (M,), or committee
-            The weights; for the path of a pruned committee a fitted committee, whose
-            `path_` is this one, with errors by `scoring`.
+            The weights, without the offset of the step; for the path of a pruned
+            committee a fitted committee, whose `path_` is this one, with errors by
+            `scoring`.
         """
         path = self if scoring is None else self._by(scoring)
         if not (within_se == 0 or _is_positive(within_se)):

@@ -248,10 +248,10 @@ def vote_counts(w: FloatArray) -> tuple[FloatArray, float]:
 
 
 def combined(roster: Roster, X: Any, *, n_jobs: int | None = None) -> FloatArray:
-    """Return sum_m w_m f_m, one member at a time; X is prepared for the members.
+    """Return b + sum_m w_m f_m, one member at a time; X is prepared for the members.
 
-    The result equals `combine(F, w)`, without F in memory. A logarithmic pool sums
-    log-probabilities.
+    The result equals `combine(F, w)` and the offset b of the roster, without F in
+    memory. A logarithmic pool sums log-probabilities.
     """
     assert roster.weights is not None
     support = np.flatnonzero(roster.weights)
@@ -262,7 +262,7 @@ def combined(roster: Roster, X: Any, *, n_jobs: int | None = None) -> FloatArray
     for count, P in zip(counts, stream, strict=True):
         P = pooled_terms(P, roster.floor)
         total += P if count == 1 else count * P
-    return total * unit
+    return total * unit + roster.offset
 
 
 def in_columns_of(classes: Any, P: FloatArray, own: Any) -> FloatArray:

@@ -64,6 +64,10 @@ class Combiner(ABC, BaseEstimator):
     floor_: float | None = None
     #: Of the probabilities of a log pool.
     slope_: float
+    #: b_k, which `combine` adds to the weighted sums of a log pool, (K,); None without.
+    offsets_: FloatArray | None = None
+    #: b, which `combine` adds to the weighted sums of a regression.
+    intercept_: float = 0.0
 
     #: h and v of `probit_scale_`.
     _vote_share: float | None = None
@@ -155,6 +159,11 @@ class Combiner(ABC, BaseEstimator):
         """Return the weights, (M,)."""
 
     @property
+    def offset(self) -> FloatArray | float:
+        """What is added to the weighted sums: `offsets_` or `intercept_`."""
+        return self.intercept_ if self.offsets_ is None else self.offsets_
+
+    @property
     def support_(self) -> IntArray:
         """Members with a nonzero weight."""
         check_is_fitted(self)
@@ -202,7 +211,10 @@ class Combiner(ABC, BaseEstimator):
 
     @lazy_rows(tail=_output_axes)
     def combine(self, F: Any) -> FloatArray:
-        """Return the committee's output, sum_m w_m f_m, or for `LogPool` of logarithms.
+        """Return the committee's output, b + sum_m w_m f_m.
+
+        b are the `offsets_` or the `intercept_`, zero for most combiners. A log pool
+        sums the logarithms of f_m.
 
         Parameters
         ----------
@@ -224,7 +236,7 @@ class Combiner(ABC, BaseEstimator):
                 f"This {type(self).__name__} was fitted on F of shape {fitted}. "
                 f"Got shape {F.shape}."
             )
-        return combine(pooled_terms(F, self.floor_), self.weights_)
+        return combine(pooled_terms(F, self.floor_), self.weights_) + self.offset
 
     def check_members(self, F: Any) -> None:
         """Raise ValueError if F has other members than the fit, by name or number.

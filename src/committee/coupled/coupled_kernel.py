@@ -303,6 +303,12 @@ class CoupledKernel(MemberMachine):
                 "A coupled ensemble adds up what its members predict, and a log pool "
                 "their logarithms: take a combiner that averages, such as SimplexWeights."
             )
+        if np.any(self.combiner_.offset):
+            raise ValueError(
+                "A coupled ensemble is a weighted sum of its members, and "
+                f"{type(self.combiner_).__name__} adds an intercept: take a combiner "
+                "without one, such as SimplexWeights."
+            )
         return self.combiner_.weights_  # type: ignore[no-any-return]
 
     def _outputs(self, X: FloatArray, wanted: IntArray | None = None) -> FloatArray:

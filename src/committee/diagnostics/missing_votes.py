@@ -44,8 +44,8 @@ class FilledVotes:
 
         h_n = {m : held_out[n, m]},   H_n = |h_n|
         mu_n, s_n^2 : mean and variance of F[n, m] over m in h_n
-        f_n = sum_{m in h_n} w_m F[n, m] + a_n mu_n,   a_n = sum_{m not in h_n} w_m
-        v_n = sum_{m not in h_n} w_m^2 - (a_n^2 + 2 a_n b_n) / H_n,   b_n = sum_{h_n} w_m
+        f_n = b_n + sum_{m in h_n} w_m F[n, m] + a_n mu_n,   a_n = sum_{m not in h_n} w_m
+        v_n = sum_{m not in h_n} w_m^2 - (a_n^2 + 2 a_n c_n) / H_n,   c_n = sum_{h_n} w_m
 
     If members vote on a row independently, the output of all members on row n is
     Normal(f_n, s_n^2 v_n). The second term of v_n is the noise that f_n already has,
@@ -66,6 +66,8 @@ class FilledVotes:
         F[n, m, k]. Rows with one vote take the mean over the other rows.
     n_votes : array of shape (N,)
         H_n.
+    offset : float, or array of shape (N,) or (N, K)
+        b_n, which a committee adds to its weighted sums.
     """
 
     F: FloatArray
@@ -74,6 +76,7 @@ class FilledVotes:
     mean: FloatArray
     variance: FloatArray
     n_votes: IntArray
+    offset: Any = 0.0
 
     @classmethod
     def of(
@@ -101,7 +104,13 @@ class FilledVotes:
             mean=self.mean[rows],
             variance=self.variance[rows],
             n_votes=self.n_votes[rows],
+            offset=self.offset[rows] if np.ndim(self.offset) else self.offset,
         )
+
+    def plus(self, offset: FloatArray | float) -> Self:
+        """Return the votes of a committee with offset b, for each row or for all."""
+        by_row = np.broadcast_to(offset, self.mean.shape) if np.any(offset) else 0.0
+        return replace(self, offset=by_row)
 
     @property
     def counted(self) -> BoolArray:
@@ -111,12 +120,12 @@ class FilledVotes:
     def output(self, w: FloatArray) -> FloatArray:
         """Return f, the outputs of weights (M,), of shape (N,) or (N, K)."""
         if self.held_out is None:
-            return weighted_sum(self.F, w)
+            return np.asarray(weighted_sum(self.F, w) + self.offset)
         members = np.flatnonzero(w)
         voting = w[members] * self.held_out[:, members]
         filled = (w.sum() - voting.sum(axis=1)).reshape(-1, *[1] * (self.F.ndim - 2))
         present = np.einsum("nm...,nm->n...", self.F[:, members], voting)
-        return np.asarray(present + filled * self.mean)
+        return np.asarray(present + filled * self.mean + self.offset)
 
     def drawn(
         self, w: FloatArray, members: IntArray, rng: np.random.Generator
@@ -185,10 +194,10 @@ class FilledVotes:
             return np.zeros(len(self.F))
         members = np.flatnonzero(w)
         voting = self.held_out[:, members].astype(np.float64)
-        b = voting @ w[members]
-        a = w.sum() - b
+        c = voting @ w[members]
+        a = w.sum() - c
         missing = (w**2).sum() - voting @ w[members] ** 2
-        known = (a**2 + 2 * a * b) / np.maximum(self.n_votes, 1)
+        known = (a**2 + 2 * a * c) / np.maximum(self.n_votes, 1)
         # With all votes v is zero up to rounding.
         return np.asarray(np.where(voting.all(axis=1), 0.0, missing - known))
 

@@ -386,7 +386,8 @@ def _errors(
         for p in _predicted(path, steps, F, members):
             yield mean_and_se(measure.losses(p, y, ones), s)[0]
         return
-    for output in _outputs(F, W):
+    for step, sums in zip(steps, _outputs(F, W), strict=True):
+        output = sums + path.offset(step)
         if output.ndim > 1 and "squared" in path.measure:
             losses = ((output - np.eye(output.shape[1])[y]) ** 2).sum(axis=1)
         else:
@@ -402,12 +403,14 @@ def _predicted(
     for step in steps:
         if F.ndim == 2:
             at = np.flatnonzero(path.weights[step, members])
-            yield weighted_sum(F[:, at], path.weights[step, members[at]])
+            w = path.weights[step, members[at]]
+            yield weighted_sum(F[:, at], w) + path.offset(step)
         elif available[step]:
             # The committee itself turns sums into probabilities.
             made = path.assessment.committee(step)  # type: ignore[union-attr]
             at = np.searchsorted(members, made.support_)
-            yield made._probabilities(weighted_sum(F[:, at], made.weights_))
+            sums = weighted_sum(F[:, at], made.weights_)
+            yield made._probabilities(sums + made.roster_.offset)
         else:
             yield np.full((len(F), F.shape[2]), np.nan)
 

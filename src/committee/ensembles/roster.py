@@ -102,6 +102,8 @@ class Roster:
     link: Link = "mean"
     #: A logarithmic pool combines log clip(f_m, floor, 1); None: f_m is combined.
     floor: float | None = None
+    #: What is added to the weighted sums: a number, or one for each class.
+    offset: FloatArray | float = 0.0
     #: A fitted transformer that is applied to X once, before all members.
     transformer: Any = None
     #: Whether the members were trained on plain arrays, whatever X was.

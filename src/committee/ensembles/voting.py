@@ -94,19 +94,22 @@ def _all_classes(members: Sequence[Member]) -> Any:
 
 
 def voting_regressor(
-    members: Sequence[Member], weights: FloatArray, names: list[str] | None = None
+    members: Sequence[Member],
+    weights: FloatArray,
+    names: list[str] | None = None,
+    intercept: float = 0.0,
 ) -> Any:
-    """Return scikit-learn's regressor with sum_m w_m f_m.
+    """Return scikit-learn's regressor with b + sum_m w_m f_m.
 
-    If the weights sum to one it is a VotingRegressor; otherwise a StackingRegressor whose
-    second layer is linear, with the weights as coefficients.
+    If the weights sum to one it is a VotingRegressor; otherwise, or with an intercept b,
+    a StackingRegressor whose second layer is linear, with the weights as coefficients.
     """
     w = np.asarray(weights, dtype=np.float64)
     # np.average divides by the sum of the weights, so this sum must be one.
-    if abs(w.sum() - 1) < 1e-14 * len(w):
+    if abs(w.sum() - 1) < 1e-14 * len(w) and intercept == 0:
         return _holding(VotingRegressor(_named(members, names), weights=w))
     layer = LinearRegression(fit_intercept=False)
-    layer.coef_, layer.intercept_, layer.n_features_in_ = w, 0.0, len(w)
+    layer.coef_, layer.intercept_, layer.n_features_in_ = w, intercept, len(w)
     model = StackingRegressor(_named(members, names), layer, cv="prefit")
     model.final_estimator_ = layer
     model.stack_method_ = ["predict"] * len(w)

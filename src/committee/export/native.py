@@ -132,6 +132,12 @@ def averaging(committee: Any, *, logarithms: bool = False) -> Any:
 def _native(committee: Any, members: list[Member], w: FloatArray) -> Any:
     """Return the model behind the transformer."""
     if isinstance(members[0], Round):
+        if np.any(committee.roster_.offset):
+            raise ValueError(
+                "A booster of these rounds has their own start, and "
+                f"{type(committee.combiner_).__name__} adds an intercept: use "
+                "committee.save, or a combiner without one, such as SimplexWeights."
+            )
         return rebuild(members, w)
     how: dict[str, Any] = {}
     if is_classifier(committee):
@@ -140,7 +146,9 @@ def _native(committee: Any, members: list[Member], w: FloatArray) -> Any:
             "member_classes": committee.roster_.member_classes,
             "output": committee.roster_.output,
         }
-    if not all(is_tree(member) for member in members) or _adds_logarithms(committee):
+    # A forest of trees has no room for a constant.
+    sums_only = _adds_logarithms(committee) or np.any(committee.roster_.offset)
+    if sums_only or not all(is_tree(member) for member in members):
         return _voting(committee, members, w, how)
     n_features = _width(committee, members)
     if how:
@@ -163,8 +171,12 @@ def _voting(
     called = committee.roster_.names
     if called is not None:
         called = [called[m] for m in np.flatnonzero(committee.weights_)]
-    make = voting_classifier if how else voting_regressor
-    voting = make(members, w, names=called, **how)
+    voting: Any
+    if how:
+        voting = voting_classifier(members, w, names=called, **how)
+    else:
+        intercept = committee.roster_.offset
+        voting = voting_regressor(members, w, called, intercept)
     if (names := _names(committee)) is None:
         return voting
     if not committee.roster_.arrays:

@@ -303,6 +303,9 @@ def _write_links(nodes: Links, committee: Any, floor: float | None) -> tuple[str
     if not hasattr(committee, "roster_"):  # a mixture or a network has no link
         return p, p
     if floor is not None:
+        offset = committee.roster_.offset / committee.weights_.sum()
+        if np.any(offset):
+            s = nodes.add("Add", s, nodes.constant(offset))
         p = write_softmax(nodes, s, pool_scale(committee))
     elif (scale := probit_scale(committee)) is not None:
         p = write_probit(nodes, s, scale)

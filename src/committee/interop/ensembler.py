@@ -153,6 +153,8 @@ class CommitteeEnsembler:
                 f"order. Got {F.shape[1]}."
             )
         output = combine(pooled_terms(F, self.combiner_.floor_), w)
+        if not self.linear or F.ndim == 2:
+            output = output + self.combiner_.offset
         if output.ndim == 1:
             return np.asarray(output)
         # A weighted sum is returned unchanged, without the link of the combiner.

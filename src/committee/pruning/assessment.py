@@ -90,6 +90,7 @@ class Assessment:
             "error",
             assessment=self,
             floor=self.combiner.floor_,
+            offsets=np.asarray(self.combiner.offset)[None],
         )
 
     # --- committees ------------------------------------------------------------------
@@ -97,27 +98,27 @@ class Assessment:
     def committee(self, step: int) -> Any:
         """Return the committee of a step of the path."""
         self.check_rows()
-        return self.assemble(self._path.weights[step])
+        return self.assemble(self._path.weights[step], self._path.offset(step))
 
-    def assemble(self, w: FloatArray) -> Any:
-        """Return the committee of weights (M,).
+    def assemble(self, w: FloatArray, offset: FloatArray | float = 0.0) -> Any:
+        """Return the committee of weights (M,), which adds an offset to their sums.
 
         The weights of a classifier are shares of a vote where none is negative. Those of
         a booster's rounds are scaled to the least log-loss, since its scores are not
         shares.
         """
         made, members = copy.copy(self.data.template), np.flatnonzero(w)
+        made.combiner_ = at_weights(self.combiner, w, offset)
         if not len(members):  # no member has a weight: as after `fit`, all stay
             members = np.arange(len(w))
         kept = w[members]
         if made.roster_.link == "softmax" and self._of_classes:
             kept = kept * self._slope(members, kept)
         elif self._of_classes:
-            kept = as_shares(kept)
+            kept, offset = as_shares(kept), offset / share_unit(kept)
         only = made.roster_.only(members, kept)
-        made.roster_ = replace(only, floor=self.combiner.floor_)
+        made.roster_ = replace(only, floor=self.combiner.floor_, offset=offset)
         made.support_ = members
-        made.combiner_ = at_weights(self.combiner, w)
         made.path_ = self._path
         return made
 
@@ -167,10 +168,13 @@ class Assessment:
             support, np.flatnonzero(w) if w.any() else np.arange(len(w))
         )
 
-    def _as_weighed(self, w: FloatArray) -> HeldOutPredictions:
+    def _as_weighed(
+        self, w: FloatArray, offset: FloatArray | float
+    ) -> HeldOutPredictions:
         """Return the predictions of weights (M,) on the rows that chose them."""
         crossfit = self.crossfit
-        found = HeldOutPredictions.of_weights(self.data.votes, crossfit.filled, w)
+        filled = crossfit.filled.plus(offset)
+        found = HeldOutPredictions.of_weights(self.data.votes, filled, w)
         if not self._of_classes:
             return found
         unit = share_unit(self.combiner.weights_) / share_unit(w)
@@ -204,6 +208,7 @@ class Assessment:
         if roster.floor != self.combiner.floor_:
             terms = pooled_terms(votes.F, roster.floor)
             filled = FilledVotes.of(terms, votes.y, votes.held_out)
+        filled = filled.plus(roster.offset)
         found = HeldOutPredictions.of_weights(votes, filled, roster.weights)
         if not self._of_classes:
             return found
@@ -337,7 +342,7 @@ class Assessment:
         support, data = committee.support_, self.data
         w = np.zeros(len(data.roster))
         w[support] = committee.weights_
-        as_weighed = self._as_weighed(w)
+        as_weighed = self._as_weighed(w, committee.roster_.offset)
         after = self._held_out(support) if self._has_folds else as_weighed
         return Summary(
             **compared_errors(self._before, after, as_weighed, self.measure),
@@ -442,7 +447,8 @@ def keep_few(
     if roster.names is not None:
         # The columns of F have names, also those of members that are left out.
         fitted.member_names_ = roster.names
-    small = Assessment(data, fitted, measure).assemble(fitted.weights_)
+    found = Assessment(data, fitted, measure)
+    small = found.assemble(fitted.weights_, fitted.offset)
     if getattr(made, "calibration", None) == "vector":
         _ = small.calibration_  # it changes decisions, and `predict` must not fit it
     return small
@@ -472,7 +478,7 @@ def learn(made: Any, ensemble: Any, roster: Roster, X: Any, combiner: Combiner) 
     link: Link = "softmax" if roster.output == "scores" else "slope"
     if link == "slope" and not combiner.needs_rows:
         link = "mean"  # nothing is chosen: it is the ensemble
-    made.roster_ = replace(roster, link=link, floor=None)
+    made.roster_ = replace(roster, link=link, floor=None, offset=0.0)
     made.held_out_ = None
     if hasattr(ensemble, "_digest"):
         made._digest = ensemble._digest

@@ -110,7 +110,7 @@ class KeptPath:
     def committee(self, step: int) -> Any:
         """Return the committee of a step."""
         owner = self._owner
-        w = owner.path_.weights[step]
+        w, offset = owner.path_.weights[step], owner.path_.offset(step)
         support = np.flatnonzero(w)
         everyone = self.members_by_number
         made = copy.copy(owner)
@@ -121,9 +121,10 @@ class KeptPath:
             members=[everyone[m] for m in support.tolist()],
             names=_names(owner, support),
             weights=self.scale[step] * w[support],
+            offset=self.scale[step] * offset,
         )
         made.support_ = support
-        made.combiner_ = at_weights(owner.combiner_, w)
+        made.combiner_ = at_weights(owner.combiner_, w, offset)
         return made
 
     def calibration(self, support: IntArray) -> Calibration | None:
@@ -205,13 +206,17 @@ def _names(owner: Any, support: IntArray) -> list[str] | None:
     return [owner.combiner_.member_names_[m] for m in support]
 
 
-def at_weights(combiner: Any, w: FloatArray) -> Any:
+def at_weights(combiner: Any, w: FloatArray, offset: FloatArray | float) -> Any:
     """Return a fitted combiner as it would be at another point of its path."""
     moved = copy.copy(combiner)
     # The committee has the path, without a covariance at every step.
     moved.__dict__.pop("path_", None)
     if not np.array_equal(w, combiner.weights_):
         moved.weights_ = w.copy()
+        if moved.offsets_ is not None:
+            moved.offsets_ = np.array(offset)
+        elif moved.intercept_:
+            moved.intercept_ = float(offset)
         for name in OF_ONE_POINT:
             moved.__dict__.pop(name, None)
     return moved

@@ -365,7 +365,7 @@ def assembled(
             tree.classes_ = np.asarray(roster.member_classes)
             tree.n_classes_ = len(tree.classes_)
         trees.append(tree)
-    made.roster_ = replace(roster, members=trees)
+    made.roster_ = replace(roster, members=trees, floor=None, offset=0.0)
     made.support_, made.combiner_ = members, None
     return made
 

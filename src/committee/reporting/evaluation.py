@@ -378,6 +378,8 @@ class _Sums:
         own, equal, whole = (
             total * unit for total, (_, unit) in zip(sums, counted, strict=True)
         )
+        own += roster.offset
+        whole += 0.0 if before is None else before.offset
         errors = errors if K else np.sqrt(errors)
         return cls(own, equal, best, whole, errors, drawn, slabs)
 

@@ -119,10 +119,12 @@ class IntervalMixin(KeepsHeldOutRows):
             f = self.predict(X)  # type: ignore[attr-defined]
             return constant_interval(f, known.residual, coverage)
         F, w = self.member_predictions(X), self.weights_  # type: ignore[attr-defined]
+        b: float = self.roster_.offset  # type: ignore[attr-defined]
         if method == "jackknife+":
             R, mask = known.unseen(w)
-            return jackknife_plus_interval(F, w, R, mask, coverage)
-        f, s = weighted_sum(F, w), member_spread(F, w)
+            interval: FloatArray = b + jackknife_plus_interval(F, w, R, mask, coverage)
+            return interval
+        f, s = b + weighted_sum(F, w), member_spread(F, w)
         return scaled_interval(f, s, known.residual, known.spread, coverage)
 
 

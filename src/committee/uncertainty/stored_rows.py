@@ -82,7 +82,7 @@ class HeldOutResiduals:
             spread[rows] = member_spread(drawn, w[members])
             v[rows], squares[rows] = part.open_share(w), w @ w
             if part.held_out is not None:
-                left_out[rows] = _mean_of_unseen(
+                left_out[rows] = part.offset + _mean_of_unseen(
                     part.F[:, members], w[members], part.held_out[:, members]
                 )
         rows = _some(np.isfinite(f) & votes.counted, sample_weight, rng)
