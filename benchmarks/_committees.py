@@ -166,9 +166,7 @@ def variants(cell: Cell) -> Iterator[Result]:
     path = classification_path(S)
     yield from _both(cell, "max loo density", _densest(path))
     for k in (10, 20):
-        w = preferred(
-            classification_path(S, max_members=k).steps, "max-evidence"
-        ).weights
+        w = path.weights[path.step_within(k)]
         yield from _both(cell, f"max_members={k}", w)
     for rule in ("min-loo", "max-evidence"):
         yield from _other_weights(cell, S, rule, preferred(path.steps, rule).weights)
@@ -288,9 +286,7 @@ def _more_candidates(cell, sign):
     choices = {
         "min-loo": preferred(path.steps, "min-loo").weights,
         "max-evidence": preferred(path.steps, "max-evidence").weights,
-        "max_members=20": preferred(
-            classification_path(S, max_members=20).steps, "max-evidence"
-        ).weights,
+        "max_members=20": path.weights[path.step_within(20)],
     }
     for rule, w in choices.items():
         error, size = vote_error(S_test @ w, y_test), np.count_nonzero(w)

@@ -66,7 +66,7 @@ def test_the_gate_sees_held_out_rows_only():
 
 
 def test_the_combiner_chooses_and_the_gate_weighs_what_it_kept():
-    committee = _iris(NeighbourGate(), combiner=EPPruner())
+    committee = _iris(NeighbourGate(), combiner=EPPruner(max_members=6))
     assert 0 < committee.n_members_ < 12
     assert committee.gate_.n_members_ == committee.n_members_
     assert committee.gate_weights(X3).shape == (150, committee.n_members_)

@@ -52,7 +52,7 @@ def test_of_one_size_the_least_error_is_taken():
     at = int(np.flatnonzero((path.weights == path.choose()).all(axis=1))[0])
     assert path.size.tolist() == [1, 2, 2, 2]
     assert at in (1, 2, 3)
-    assert path._preferred(np.ones(4, bool), 0.0) == 2
+    assert path.step_within(4) == 2
 
 
 def test_infinite_errors_and_unknown_ones():

@@ -230,8 +230,9 @@ class Path:
 
         More members of one kind are usually better, and neighbouring sizes differ by less
         than the noise. So r is returned, unless a smaller size is clearly better,
-        d_k < -3 s_k: then the best of these. Of several committees of one size, the one
-        of least own error is returned.
+        d_k < -3 s_k: then the best of these. These errors are leave-one-out, where the
+        combiner has them and `scoring` is not given, else held-out. Of several committees
+        of one size, the one of least own error is returned.
 
         `prune` returns the combiner's own choice, by its rule, which usually has fewer
         members (for example those of least leave-one-out error). Without limits this
@@ -271,12 +272,22 @@ class Path:
         ):
             if limit is not None:
                 fits &= path._within(name, limit, getattr(path, costs), fits)
-        step = path._preferred(fits, within_se)
+        by_loo = scoring is None and self._has_loo
+        step = path._preferred(fits, within_se, by_loo)
         if not path.available[step]:
-            step = path._instead(step, fits & path.available, within_se)
+            step = path._instead(step, fits & path.available, within_se, by_loo)
         if path.assessment is None:
             return path.weights[step].copy()
         return path.assessment.committee(step)
+
+    def step_within(self, max_members: int) -> int:
+        """Return the step that `choose(max_members=...)` takes."""
+        return self._preferred(self.size <= max_members, 0.0, self._has_loo)
+
+    @property
+    def _has_loo(self) -> bool:
+        """Whether the combiner's own errors are leave-one-out ones."""
+        return not np.isnan(self.own_error_se).any()
 
     def _by(self, scoring: str) -> Path:
         """Return the path with errors of another kind."""
@@ -315,7 +326,7 @@ class Path:
             )
         return within
 
-    def _instead(self, step: int, fits: Any, within_se: float) -> int:
+    def _instead(self, step: int, fits: Any, within_se: float, by_loo: bool) -> int:
         """Return another step if the preferred one is not in this copy."""
         missing = (
             f"These limits choose {count(int(self.size[step]), 'member')}, and this copy "
@@ -330,7 +341,7 @@ class Path:
             held = f"it stores committees of {sizes} members"
             held = held if sizes else "it stores no committee"
             raise ValueError(f"{missing}; {held}. {remedy}")
-        other = self._preferred(fits, within_se)
+        other = self._preferred(fits, within_se, by_loo)
         warnings.warn(
             f"{missing}. The committee of {count(int(self.size[other]), 'member')} is "
             f"returned instead. {remedy}",
@@ -338,15 +349,16 @@ class Path:
         )
         return other
 
-    def _preferred(self, fits: Any, within_se: float) -> int:
+    def _preferred(self, fits: Any, within_se: float, by_loo: bool) -> int:
         """Return the step to take, of those that keep to the limits."""
         order = self._one_for_each_size(fits)
-        clear = np.flatnonzero(self._clearly_better(order))
-        error, best = self.error[order], len(order) - 1
+        clear = np.flatnonzero(self._clearly_better(order, by_loo))
+        best = len(order) - 1
         if len(clear):
+            error = (self.own_error if by_loo else self.error)[order]
             best = int(clear[error[clear] == error[clear].min()][-1])
         if within_se > 0:
-            se = np.nan_to_num(self.error_se[order])
+            error, se = self.error[order], np.nan_to_num(self.error_se[order])
             too_far = error[:best] > error[best] + within_se * se[best]
             best = int(np.flatnonzero([True, *too_far])[-1])
         return int(order[best])
@@ -360,13 +372,16 @@ class Path:
         last = np.append(np.diff(self.size[order]) > 0, True)
         return np.asarray(order[last])
 
-    def _clearly_better(self, order: IntArray) -> BoolArray:
+    def _clearly_better(self, order: IntArray, by_loo: bool) -> BoolArray:
         """Return d_k < -3 s_k; on the same rows where the losses are known."""
-        source = self.assessment
+        source = None if by_loo else self.assessment
         paired = None if source is None else source.clearly_better(order)
         if paired is not None:
             return paired
-        error, se = self.error[order], np.nan_to_num(self.error_se[order])
+        error, se = (
+            (self.own_error, self.own_error_se) if by_loo else self._errors()[:2]
+        )
+        error, se = error[order], np.nan_to_num(se[order])
         with np.errstate(invalid="ignore"):
             gap = np.nan_to_num(error - error[-1])
         return np.asarray(gap < -CLEARLY * np.hypot(se, se[-1]))

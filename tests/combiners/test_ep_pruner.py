@@ -81,7 +81,11 @@ def test_other_points_of_the_path_need_no_new_fit():
 @pytest.mark.parametrize("kind", KINDS)
 def test_at_most_max_members(pruner, kind):
     F, y = many_members(kind)
-    assert len(pruner(max_members=3).fit(F, y).support_) <= 3
+    few = pruner(max_members=3).fit(F, y)
+    assert 0 < len(few.support_) <= 3
+    # The path is the same as without a limit, and so is the choice from it.
+    w = pruner().fit(F, y).path_.choose(max_members=3)
+    np.testing.assert_array_equal(few.weights_, w)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -284,9 +284,6 @@ def test_callback_and_limits(rng):
     short = classification_path(S, max_iter=3)
     assert len(short) == short.n_iter == 3
     assert not short.converged
-    assert classification_path(S, max_members=5).size.max() == 5
-    with pytest.raises(ValueError, match="max_members must be at least 1"):
-        classification_path(S, max_members=0)
 
 
 def test_price_makes_committees_smaller(rng):

@@ -122,7 +122,6 @@ def test_order_and_units_do_not_matter(rng):
 
 def test_limits_are_kept(rng):
     S = votes(rng, M=30)
-    assert printed(S, max_members=4).size.max() == 4
     short = printed(S, max_iter=3)
     assert (len(short), short.converged) == (3, False)
     for options in ({"price": 1.0}, {"truncated": False}):

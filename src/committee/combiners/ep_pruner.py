@@ -95,7 +95,6 @@ class EvidencePruner(Combiner):
         options: dict[str, Any] = {
             "sequence": self.sequence,
             "truncated": self._truncated,
-            "max_members": self.max_members,
             "max_iter": self.max_iter,
             "tol": self.tol,
             "callback": step_printer() if self.verbose else None,
@@ -129,6 +128,8 @@ class EvidencePruner(Combiner):
     def _keep(self, path: Path, votes: Votes) -> None:
         """Choose a point on the path and store what is known there."""
         step = preferred(path.steps, self.rule)
+        if self.max_members is not None:
+            step = path.steps[path.step_within(self.max_members)]
         self.posterior_ = step
         self.loo_measure_ = _loo_measure(votes.n_classes, self._sums_to_one)
         of_votes = self.likelihood_ == "probit"
@@ -266,7 +267,8 @@ class EPPruner(EvidencePruner):
     Parameters
     ----------
     max_members : int, optional
-        Members at most.
+        Members at most. The committee is then the one that
+        `path_.choose(max_members=...)` returns, not the one of `rule`.
     rule : {"min-loo", "max-evidence", "max-density", "one-se"}, default="min-loo"
         Which point of the path to take: the least leave-one-out error, the largest
         evidence, the largest leave-one-out log density (for probabilities), or the
@@ -391,7 +393,7 @@ class ARDPruner(EvidencePruner):
     Parameters
     ----------
     max_members : int, optional
-        Members at most.
+        As in `EPPruner`.
     rule : str, default="max-evidence"
         Which point of the path to take, as in `EPPruner`.
     likelihood : {"auto", "probit", "gaussian"}, default="auto"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, cast
@@ -208,7 +207,8 @@ class MCMCPruner(Combiner):
         """Return the committee to sample: EP's, or that which the draws prefer."""
         if self.loo == "ep":
             return self.ep_.posterior_
-        steps: Sequence[PathStep] = self.ep_.path_.steps
+        most = self.max_members or len(rows.unit)
+        steps = [step for step in self.ep_.path_.steps if step.size <= most]
         scores = [self._draw(rows, step, seed, judging=True)[1] for step in steps]
         self.path_loo_ = np.array([score.error for score in scores])
         judged = [

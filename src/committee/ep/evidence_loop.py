@@ -119,8 +119,9 @@ Callback = Callable[[PathStep], object]
 #: that its prior gains by being one-sided. At 0 every member with u > 0 stays.
 PRICE = 0.5 * float(np.log(2.0))
 
-# Share of the committee that may enter, or leave, in one step.
-_SHARE = 0.25
+# Share of the committee that may enter, or leave, in one step: up to 20 members the path
+# has every size.
+_SHARE = 0.1
 # Single moves that may fail in a row before the sequence ends.
 _PATIENCE = 3
 # Between two steps the moments need to agree only roughly: the evidence is
@@ -161,12 +162,11 @@ class EvidenceSequence:
     """The control loop over one likelihood."""
 
     def __init__(
-        self, likelihood: Likelihood, *, truncated: bool, price: float, room: int
+        self, likelihood: Likelihood, *, truncated: bool, price: float
     ) -> None:
         self.likelihood = likelihood
         self.truncated = truncated
         self.price = price
-        self.room = room
         self.settings = Settings(truncated, _STEP_TOL, _STEP_SWEEPS, _STEP_INNER)
 
     def start(self) -> State:
@@ -224,15 +224,13 @@ class EvidenceSequence:
             state.alpha, state.r, state.u, price=self.price, truncated=self.truncated
         )
         for share in (_SHARE, 0.0):
-            alpha = choose_moves(state.alpha, moves, share=share, room=self.room)
+            alpha = choose_moves(state.alpha, moves, share=share)
             new = self.attempt(state, alpha, adapt=True)
             if new is not None:
                 return new
         barred: list[int] = []
         for _ in range(_PATIENCE):
-            alpha = single_move(
-                state.alpha, moves, barred=np.array(barred, np.intp), room=self.room
-            )
+            alpha = single_move(state.alpha, moves, barred=np.array(barred, np.intp))
             new = self.attempt(state, alpha, adapt=False)
             if new is not None:
                 return new
@@ -327,7 +325,6 @@ def run(
     sequence: str = "fast",
     truncated: bool = True,
     price: float | None = None,
-    max_members: int | None = None,
     max_iter: int = 200,
     tol: float = 1e-4,
     callback: Callback | None = None,
@@ -346,8 +343,6 @@ def run(
     price : float, optional
         Log evidence that a member has to bring. Default: `PRICE` with truncation and 0
         without.
-    max_members : int, optional
-        The largest committee; the sequence fills it and goes on re-estimating.
     max_iter : int, default=200
         Most steps.
     tol : float, default=1e-4
@@ -364,17 +359,14 @@ def run(
     Path
         At least one step: if no member is worth its price, the best single one.
     """
-    if max_members is not None and max_members < 1:
-        raise ValueError(f"max_members must be at least 1. Got {max_members}.")
-    room = len(likelihood.unit) if max_members is None else max_members
     least = tol * likelihood.n_rows
     if sequence == "fast":
         if price is None:
             price = PRICE if truncated else 0.0
-        loop = EvidenceSequence(likelihood, truncated=truncated, price=price, room=room)
+        loop = EvidenceSequence(likelihood, truncated=truncated, price=price)
         stands_still = least
     elif price is None and truncated:
-        loop = PrintedSequence(likelihood, room=room, least=least)
+        loop = PrintedSequence(likelihood, least=least)
         # `advance` ends this sequence, and the evidence may fall.
         stands_still = -np.inf
     else:
@@ -461,8 +453,8 @@ class PrintedSequence(EvidenceSequence):
     `least`. The noise is MacKay's for Sigma and mu, after every move.
     """
 
-    def __init__(self, likelihood: Likelihood, *, room: int, least: float) -> None:
-        super().__init__(likelihood, truncated=True, price=0.0, room=room)
+    def __init__(self, likelihood: Likelihood, *, least: float) -> None:
+        super().__init__(likelihood, truncated=True, price=0.0)
         self.settings = SETTLED
         self.least = least
 
@@ -474,9 +466,7 @@ class PrintedSequence(EvidenceSequence):
             untruncated = self._without_truncations(state)
             r, u = member_messages(messages, active, state.alpha[active], untruncated)
         moves = best_moves(state.alpha, r, u, price=0.0, truncated=False)
-        alpha = single_move(
-            state.alpha, moves, barred=_last_one(state, moves.alpha), room=self.room
-        )
+        alpha = single_move(state.alpha, moves, barred=_last_one(state, moves.alpha))
         if moves.promise[alpha != state.alpha].sum() <= self.least:
             return None
         if state.fit is not None:

@@ -149,20 +149,16 @@ def _worth(
     return worth
 
 
-def choose_moves(
-    alpha: FloatArray, moves: Moves, *, share: float, room: int
-) -> FloatArray:
+def choose_moves(alpha: FloatArray, moves: Moves, *, share: float) -> FloatArray:
     """Return the alphas after all re-estimates and the best entries and exits.
 
     At most `share` of the committee, and at least one member, may enter, and as many
-    may leave; those that enter must promise at least a quarter of the best. There
-    is `room` for so many members in all.
+    may leave; those that enter must promise at least a quarter of the best.
     """
     inside, wanted = np.isfinite(alpha), np.isfinite(moves.alpha)
     limit = max(1, int(share * inside.sum()))
     leaving = _most_promising(moves.promise, inside & ~wanted, limit)
-    free = max(room - int(inside.sum()) + len(leaving), 0)
-    entering = _most_promising(moves.promise, ~inside & wanted, min(limit, free))
+    entering = _most_promising(moves.promise, ~inside & wanted, limit)
     first = moves.promise[entering].max(initial=0.0)
     entering = entering[moves.promise[entering] >= 0.25 * first]
     result = np.where(inside & wanted, moves.alpha, alpha)
@@ -171,15 +167,10 @@ def choose_moves(
     return np.asarray(result)
 
 
-def single_move(
-    alpha: FloatArray, moves: Moves, *, barred: IntArray, room: int
-) -> FloatArray:
+def single_move(alpha: FloatArray, moves: Moves, *, barred: IntArray) -> FloatArray:
     """Return the alphas after the one move that promises most."""
     promise = moves.promise.copy()
     promise[barred] = 0.0
-    inside = np.isfinite(alpha)
-    if inside.sum() >= room:
-        promise[~inside] = 0.0
     best = int(ranked(promise)[0])
     result = alpha.copy()
     if promise[best] > 0.0:
