@@ -5,6 +5,7 @@ from __future__ import annotations
 #: The packages of each extra of pyproject.toml. pip finds these names whether or not this
 #: library was installed from an index; the name of an extra would need an index.
 EXTRAS = {
+    "autogluon": ("'autogluon.tabular[lightgbm,xgboost,catboost]'",),
     "dask": ("'dask[array,dataframe]'", "distributed"),
     "onnx": ("skl2onnx", "onnxruntime"),
     "plot": ("matplotlib",),

@@ -7,7 +7,14 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
 
-from committee import ARDPruner, Average, CommitteeEnsembler, EPPruner, LogPool
+from committee import (
+    ARDPruner,
+    Average,
+    CommitteeEnsembler,
+    EPPruner,
+    GreedyPruner,
+    LogPool,
+)
 
 
 def task(kind, rng, N=300, M=5):
@@ -87,12 +94,14 @@ def test_classes_in_both_places(kind, combiner, rng):
 
 def test_regression_in_both_places(rng):
     P, y = task("regression", rng)
-    made, f, labels = as_tabarena_does(CommitteeEnsembler, {}, "regression", P, y)
+    made, f, labels = as_tabarena_does(
+        CommitteeEnsembler, {"combiner": "ep"}, "regression", P, y
+    )
     assert labels is not None
     np.testing.assert_allclose(f, made.weights_ @ P)
     np.testing.assert_allclose(labels, f)
     assert np.mean((f - y) ** 2) <= np.mean((P[0] - y) ** 2)
-    also, _ = as_autogluon_does(CommitteeEnsembler, "regression", P, y)
+    also, _ = as_autogluon_does(CommitteeEnsembler, "regression", P, y, combiner="ep")
     np.testing.assert_allclose(also, f)
 
 
@@ -156,3 +165,58 @@ def test_wrong_use_is_said(rng):
     made.fit(P, y)
     with pytest.raises(ValueError, match=r"predictions of the 5 models.*Got 4"):
         made.predict_proba(P[:4])
+
+
+class TrueClass:
+    """TabArena's fast log-loss: what it makes of predictions, and how it is marked."""
+
+    post_problem_type = "binary"
+
+    @staticmethod
+    def preprocess_bulk(y, P):
+        if P.ndim == 2:
+            return y, np.where(y == 1, P, 1 - P).astype(np.float32)
+        return y, P[:, np.arange(len(y)), y].astype(np.float32)
+
+
+@pytest.mark.parametrize("kind", ["binary", "multiclass"])
+@pytest.mark.parametrize(
+    "combiner",
+    [GreedyPruner(scoring="neg_log_loss"), "simplex", EPPruner(pool="votes")],
+)
+def test_weighted_sums_take_probabilities_of_the_true_class(kind, combiner, rng):
+    """Of two classes they are the same problem, so the weights are the same."""
+    P, y = task(kind, rng)
+    made = CommitteeEnsembler(
+        problem_type="binary", metric=TrueClass(), combiner=combiner
+    )
+    labels, Q = TrueClass.preprocess_bulk(y, P)
+    p = made.fit(predictions=Q, labels=labels).predict_proba(Q)
+    np.testing.assert_allclose(p, np.tensordot(made.weights_, Q, axes=1), rtol=1e-6)
+    assert -np.log(p).mean() <= -np.log(Q).mean(axis=1).min()
+    # Another metric may be measured on the predictions themselves.
+    full = made.predict_proba(P)
+    np.testing.assert_allclose(
+        full, np.tensordot(made.weights_, P, axes=1), rtol=1e-6, atol=1e-9
+    )
+    assert np.mean(made.predict(P, problem_type=kind) == y) > 0.5
+    if kind == "binary":
+        plain = CommitteeEnsembler(problem_type="binary", combiner=combiner).fit(P, y)
+        np.testing.assert_allclose(made.weights_, plain.weights_, atol=1e-6)
+
+
+def test_a_pool_of_logarithms_refuses_probabilities_of_the_true_class(rng):
+    P, y = task("binary", rng)
+    made = CommitteeEnsembler(problem_type="binary", metric=TrueClass())
+    assert not made.linear  # so that TabArena refuses it, before this
+    with pytest.raises(ValueError, match="use_fast_metrics=False"):
+        made.fit(*TrueClass.preprocess_bulk(y, P)[::-1])
+
+
+@pytest.mark.parametrize("kind", ["binary", "multiclass", "regression"])
+def test_one_setting_spans_all_tasks(kind, rng):
+    P, y = task(kind, rng)
+    made, p, labels = as_tabarena_does(CommitteeEnsembler, {}, kind, P, y)
+    assert made.linear is (kind == "regression")
+    assert p.shape == P.shape[1:]
+    assert len(labels) == len(y)

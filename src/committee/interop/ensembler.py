@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.combiner_names import as_combiner
-from committee.combiners import LogPool
+from committee.combiners import LogPool, SimplexWeights
 from committee.predictions import combine
 from committee.probabilities import as_probabilities, pooled_terms
 
@@ -24,18 +24,24 @@ class CommitteeEnsembler:
     It has the interface of AutoGluon's `EnsembleSelection` and TabArena's
     `AbstractEnsembler`, without importing either package. In TabArena, pass the class:
 
-        EnsembleScorer(..., ensembler_cls=CommitteeEnsembler,
-                       ensembler_kwargs={"combiner": "log-pool"}, use_fast_metrics=False)
+        EnsembleScorer(..., ensembler_cls=CommitteeEnsembler, use_fast_metrics=False)
 
-    and in AutoGluon `GreedyWeightedEnsembleModel(model_base=CommitteeEnsembler, ...)`.
+    To add a committee to an AutoGluon predictor, call `add_committee`.
+
+    TabArena's fast metrics replace the predictions by the probabilities of the true
+    class, which only weighted sums can combine. Combiners that return a weighted sum,
+    such as "greedy", take them. For all others `linear` is False, and TabArena raises
+    ValueError.
 
     Parameters
     ----------
     problem_type : {"binary", "multiclass", "regression"}
-    metric : object, optional
-        Ignored; a combiner has its own objective.
-    combiner : combiner or str, default="ep"
-        Such as "log-pool", "greedy", or `EPPruner(pool="log", rule="max-density")`.
+    metric : object, default=None
+        A combiner has its own objective. The metric only tells whether predictions are
+        probabilities of the true class: then it has the attribute `post_problem_type`.
+    combiner : combiner or str, default="auto"
+        For example "ep" or `GreedyPruner(scoring="neg_log_loss")`. "auto" is `LogPool()`
+        for classes and `SimplexWeights()` for regression.
     ensemble_size, subsample_size, quantile_levels, random_state : optional
         Ignored; AutoGluon always passes them.
 
@@ -73,7 +79,7 @@ class CommitteeEnsembler:
         *,
         problem_type: str,
         metric: Any = None,
-        combiner: Any = "ep",
+        combiner: Any = "auto",
         ensemble_size: int | None = None,
         subsample_size: int | None = None,
         quantile_levels: Any = None,
@@ -84,13 +90,22 @@ class CommitteeEnsembler:
                 f"problem_type must be one of {', '.join(_TASKS)}. Got {problem_type!r}."
             )
         self.problem_type, self.metric = problem_type, metric
+        if combiner == "auto":
+            numbers = problem_type == "regression"
+            combiner = SimplexWeights() if numbers else LogPool()
         self.combiner = as_combiner(combiner)
+        # The attribute by which TabArena marks metrics of transformed predictions.
+        self._true_class = getattr(metric, "post_problem_type", None) is not None
 
     @property
     def linear(self) -> bool:
-        """Return True if predictions are a weighted sum."""
-        logs = getattr(self.combiner, "pool", "votes") == "log"
-        return not (logs or isinstance(self.combiner, LogPool))
+        """True if predictions are a weighted sum; before `fit` only if this is certain."""
+        if hasattr(self, "combiner_"):
+            return self.combiner_.floor_ is None
+        if self.problem_type == "regression":
+            return True
+        pool = getattr(self.combiner, "pool", "votes")
+        return pool == "votes" and not isinstance(self.combiner, LogPool)
 
     def fit(
         self,
@@ -115,7 +130,10 @@ class CommitteeEnsembler:
         """
         F = self._matrix(predictions)
         y = np.asarray(labels)
-        if F.ndim == 3:
+        if self._true_class:
+            self._check_linear()
+            y = np.ones(len(y), dtype=np.intp)
+        elif F.ndim == 3:
             y = _codes(y)
         known = {} if sample_weight is None else {"sample_weight": sample_weight}
         self.combiner_ = clone(self.combiner).fit(F, y, **known)
@@ -160,7 +178,7 @@ class CommitteeEnsembler:
         # A weighted sum is returned unchanged, without the link of the combiner.
         linked = as_probabilities if self.linear else self.combiner_.probabilities
         p = linked(output)
-        return np.asarray(p[:, 1] if self.problem_type == "binary" else p)
+        return np.asarray(p[:, 1] if len(np.shape(X[0])) == 1 else p)
 
     def predict(self, X: Sequence[Any], problem_type: str | None = None) -> Any:
         """Return class codes, or numbers.
@@ -191,6 +209,14 @@ class CommitteeEnsembler:
         if not hasattr(self, "weights_"):
             raise NotFittedError(
                 "This CommitteeEnsembler is not fitted yet: call fit(predictions, labels)."
+            )
+
+    def _check_linear(self) -> None:
+        if not self.linear:
+            raise ValueError(
+                f"{type(self.combiner).__name__} pools the logarithms of all classes, and "
+                "this metric has only the probability of the true class: pass "
+                "use_fast_metrics=False to TabArena's EnsembleScorer."
             )
 
     def _matrix(self, predictions: Sequence[Any]) -> FloatArray:

@@ -1,8 +1,8 @@
-"""Predictions of members that other tools trained: from files, or from AutoGluon."""
+"""Predictions of members that other tools trained, read from files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -32,6 +32,9 @@ class Predictions:
         Labels of the last axis; None for regression.
     held_out : bool array of shape (N, M) or None
         True where a member has a prediction; None if everywhere.
+    y : array of shape (N,) or None
+        Targets of the rows, as the `fit` of a combiner takes them: numbers, or class
+        codes 0..K-1. None if they are not known.
 
     Examples
     --------
@@ -46,6 +49,7 @@ class Predictions:
     F: FloatArray
     classes: Any = None
     held_out: BoolArray | None = None
+    y: Any = None
 
     def codes(self, y: Any) -> IntArray:
         """Return class codes 0..K-1 of labels y, for the `fit` of a combiner.
@@ -325,69 +329,3 @@ def _order(columns: Any, labels: Any, path: Path) -> list[int]:
             f"{', '.join(wanted)}: one column for each, named by it, is expected."
         )
     return [place[label] for label in wanted]
-
-
-#: Prefix of the ensembles that AutoGluon weighs itself, on the same rows.
-_WEIGHED = "WeightedEnsemble"
-
-
-def predictor_predictions(
-    predictor: Any, data: Any = None, *, models: Sequence[str] | None = None
-) -> Predictions:
-    """Return the predictions of the models of an AutoGluon `TabularPredictor`.
-
-    Without `data`, they are predictions to weigh the models on: out-of-fold predictions
-    of the training rows if the predictor was fitted with bagging, otherwise predictions
-    of its validation rows. With `data`, they are predictions to combine.
-
-    AutoGluon is not imported. Any object works that has `problem_type`, `model_names()`,
-    `predict_proba_multi(data, models=...)`, `class_labels` and, for regression,
-    `predict_multi(data, models=...)`.
-
-    Parameters
-    ----------
-    predictor : TabularPredictor
-        Fitted, for classification or regression.
-    data : frame, optional
-        Rows to predict.
-    models : sequence of str, optional
-        Default: all models except AutoGluon's `WeightedEnsemble_L*`, whose weights were
-        learned from the same predictions.
-
-    Returns
-    -------
-    predictions : Predictions
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from committee import predictor_predictions
-    >>> class Predictor:  # the part of TabularPredictor that is used
-    ...     problem_type, class_labels = "binary", ["no", "yes"]
-    ...     def model_names(self):
-    ...         return ["LightGBM", "WeightedEnsemble_L2"]
-    ...     def predict_proba_multi(self, data=None, models=None):
-    ...         return {name: np.array([[0.2, 0.8], [0.7, 0.3]]) for name in models}
-    >>> known = predictor_predictions(Predictor())
-    >>> known.names, known.codes(["yes", "no"]).tolist()
-    (['LightGBM'], [1, 0])
-    """
-    kind = getattr(predictor, "problem_type", None)
-    if kind not in ("binary", "multiclass", "regression"):
-        raise ValueError(
-            "predictor must be fitted, with the problem_type 'binary', 'multiclass' or "
-            f"'regression'. Got {kind!r}."
-        )
-    if models is None:
-        every = checked_names(predictor.model_names())
-        models = [name for name in every if not name.startswith(_WEIGHED)]
-    names = checked_names(models)
-    if not names:
-        raise ValueError("predictor has no models but its own weighted ensembles.")
-    ask = predictor.predict_multi if kind == "regression" else None
-    ask = predictor.predict_proba_multi if ask is None else ask
-    # A copy: AutoGluon may add models to the list, and to its result.
-    answer = ask(data, models=list(names))
-    classes = None if kind == "regression" else np.asarray(predictor.class_labels)
-    found = {name: np.asarray(answer[name], dtype=np.float64) for name in names}
-    return assembled(found, classes)

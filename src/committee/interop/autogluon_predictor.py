@@ -1,0 +1,219 @@
+"""AutoGluon: the predictions of a predictor's models, and committees inside a predictor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from committee._install import how_to_install
+from committee.interop.ensembler import CommitteeEnsembler
+from committee.interop.external_predictions import (
+    Predictions,
+    assembled,
+    checked_names,
+)
+
+#: Prefixes of ensembles whose weights were learned from the same predictions.
+_WEIGHED = ("WeightedEnsemble", "CommitteeEnsemble")
+
+
+def predictor_predictions(
+    predictor: Any, data: Any = None, *, models: Sequence[str] | None = None
+) -> Predictions:
+    """Return the predictions of the models of an AutoGluon `TabularPredictor`.
+
+    Without `data`, they are predictions to weigh the models on, with their targets `y`:
+    out-of-fold predictions of the training rows if the predictor was fitted with bagging,
+    otherwise predictions of its validation rows. With `data`, they are predictions to
+    combine.
+
+    AutoGluon is not imported. Any object works that has `problem_type`, `model_names()`,
+    `predict_proba_multi(data, models=...)`, `class_labels` and, for regression,
+    `predict_multi(data, models=...)`.
+
+    Parameters
+    ----------
+    predictor : TabularPredictor
+        Fitted, for classification or regression.
+    data : frame, default=None
+        Rows to predict.
+    models : sequence of str, default=None
+        None takes all models except weighted ensembles, AutoGluon's own and those of
+        `add_committee`, and except the copies that `refit_full` made. A model that cannot
+        predict new rows, because its fold models were not saved, predicts `data` by
+        its refitted copy.
+
+    Returns
+    -------
+    predictions : Predictions
+        `y` is None with `data`, and for predictors without `load_data_internal`.
+
+    Raises
+    ------
+    ValueError
+        If a model cannot predict `data` and has no refitted copy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee import predictor_predictions
+    >>> class Predictor:  # the part of TabularPredictor that is used
+    ...     problem_type, class_labels = "binary", ["no", "yes"]
+    ...     def model_names(self):
+    ...         return ["LightGBM", "WeightedEnsemble_L2"]
+    ...     def predict_proba_multi(self, data=None, models=None):
+    ...         return {name: np.array([[0.2, 0.8], [0.7, 0.3]]) for name in models}
+    >>> known = predictor_predictions(Predictor())
+    >>> known.names, known.codes(["yes", "no"]).tolist()
+    (['LightGBM'], [1, 0])
+    """
+    kind = getattr(predictor, "problem_type", None)
+    if kind not in ("binary", "multiclass", "regression"):
+        raise ValueError(
+            "predictor must be fitted, with the problem_type 'binary', 'multiclass' or "
+            f"'regression'. Got {kind!r}."
+        )
+    names = base_models(predictor) if models is None else checked_names(models)
+    if not names:
+        raise ValueError("predictor has no models but its own weighted ensembles.")
+    asked = dict(zip(names, names, strict=True))
+    if data is not None:
+        asked = {name: _that_predicts(predictor, name) for name in names}
+    predict = (
+        predictor.predict_multi
+        if kind == "regression"
+        else predictor.predict_proba_multi
+    )
+    # A copy: AutoGluon may add models to the list, and to its result.
+    answer = predict(data, models=list(asked.values()))
+    classes = None if kind == "regression" else np.asarray(predictor.class_labels)
+    found = {
+        name: np.asarray(answer[own], dtype=np.float64) for name, own in asked.items()
+    }
+    made = assembled(found, classes)
+    if data is not None or not hasattr(predictor, "load_data_internal"):
+        return made
+    rows = "train" if predictor._trainer.bagged_mode else "val"
+    _, y = predictor.load_data_internal(rows, return_X=False)
+    return replace(made, y=np.asarray(y))
+
+
+def base_models(predictor: Any) -> list[str]:
+    """Return the names of models that are no weighted ensembles and no refitted copies."""
+    copies = set(_refitted(predictor).values())
+    return [
+        name
+        for name in checked_names(predictor.model_names())
+        if name not in copies and not name.startswith(_WEIGHED)
+    ]
+
+
+def _refitted(predictor: Any) -> dict[str, str]:
+    """Return the copy that `refit_full` made of each model, by name."""
+    known = getattr(predictor, "model_refit_map", None)
+    return {} if known is None else dict(known())
+
+
+def _that_predicts(predictor: Any, name: str) -> str:
+    """Return the model, or its refitted copy, that can predict new rows."""
+    if not hasattr(predictor, "model_refit_map"):
+        return name
+    able = set(predictor.model_names(can_infer=True))
+    for one in (name, _refitted(predictor).get(name)):
+        if one in able:
+            return str(one)
+    raise ValueError(
+        f"{name} cannot predict new rows: its fold models were not saved. Call "
+        "predictor.refit_full(), or fit with save_bag_folds=True, or leave it out of "
+        "models."
+    )
+
+
+def add_committee(
+    predictor: Any,
+    combiner: Any = "auto",
+    *,
+    models: Sequence[str] | None = None,
+    name_suffix: str = "",
+) -> str:
+    """Add a committee of the trained models to an AutoGluon `TabularPredictor`.
+
+    The combiner is fitted on the predictions that AutoGluon's own weighted ensemble is
+    fitted on: out-of-fold predictions of the training rows if the predictor was fitted
+    with bagging, otherwise predictions of its validation rows. The committee is then a
+    model of the predictor: `leaderboard`, `predict(data, model=name)`, `save`, `load` and
+    `refit_full` include it.
+
+    Parameters
+    ----------
+    predictor : TabularPredictor
+        Fitted with `cache_data=True`, AutoGluon's default.
+    combiner : combiner or str, default="auto"
+        See `CommitteeEnsembler`.
+    models : sequence of str, default=None
+        Models that may get a weight. None takes all models except weighted ensembles
+        and refitted copies.
+    name_suffix : str, default=""
+        End of the name of the new model.
+
+    Returns
+    -------
+    name : str
+        Name of the new model. If its validation score is the best, it is
+        `predictor.model_best`.
+
+    Raises
+    ------
+    ImportError
+        If `autogluon.tabular` is not installed.
+    RuntimeError
+        If AutoGluon could not train the model.
+
+    Examples
+    --------
+    >>> from committee.interop import add_committee
+    >>> name = add_committee(predictor)  # doctest: +SKIP
+    >>> predictor.predict(data, model=name)  # doctest: +SKIP
+    """
+    try:
+        from committee.interop.autogluon_model import CommitteeEnsembleModel
+    except ImportError as error:
+        raise ImportError(
+            "add_committee needs a fitted predictor of autogluon.tabular: "
+            f"{how_to_install('autogluon')}"
+        ) from error
+    # AutoGluon catches errors of training, so a wrong combiner is refused before.
+    CommitteeEnsembler(problem_type=predictor.problem_type, combiner=combiner)
+    names = base_models(predictor) if models is None else checked_names(models)
+    trainer = predictor._trainer
+    bagged = trainer.bagged_mode
+    X, y = (
+        (trainer.load_X(), trainer.load_y())
+        if bagged
+        else (trainer.load_X_val(), trainer.load_y_val())
+    )
+    inputs = trainer.get_inputs_to_stacker(
+        X=X, base_models=names, fit=bagged, use_orig_features=False, use_val_cache=True
+    )
+    before = set(predictor.model_names())
+    added = trainer.generate_weighted_ensemble(
+        X=inputs,
+        y=y,
+        level=1 + max(trainer.get_model_level(name) for name in names),
+        stack_name="aux1",
+        base_model_names=names,
+        name_suffix=name_suffix,
+        child_cls=CommitteeEnsembleModel,
+        child_hyperparameters={"combiner": combiner},
+    )
+    new = [str(name) for name in added if name not in before]
+    if not new:
+        raise RuntimeError(
+            "AutoGluon could not train the committee; its log has the reason: call "
+            "predictor.set_verbosity(2) and try again."
+        )
+    predictor.save(silent=True)
+    return new[0]

@@ -1,0 +1,133 @@
+"""Against AutoGluon's answers, as they were recorded from autogluon.tabular 1.6.3."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from committee import EPPruner, predictor_predictions
+from committee.interop import add_committee
+
+
+class Predictor:
+    """What AutoGluon's answers look like: frames by name, and what they depend on."""
+
+    class_labels = ("no", "yes")
+
+    def __init__(self, problem_type, answers):
+        self.problem_type, self.answers = problem_type, answers
+
+    def model_names(self):
+        return [*self.answers, "WeightedEnsemble_L2"]
+
+    def predict_proba_multi(self, data=None, models=None):
+        assert "WeightedEnsemble_L2" not in models
+        models.append("ancestor")
+        step = slice(None) if data is None else slice(data)
+        return {name: values[step] for name, values in self.answers.items()}
+
+    predict_multi = predict_proba_multi
+
+
+def test_models_of_a_classifier(rng):
+    pd = pytest.importorskip("pandas")
+    p = rng.random((30, 3))
+    answers = {
+        name: pd.DataFrame({"no": 1 - p[:, m], "yes": p[:, m]}, index=range(7, 37))
+        for m, name in enumerate(("LightGBM", "KNN", "RandomForest"))
+    }
+    predictor = Predictor("binary", answers)
+    known = predictor_predictions(predictor)
+    assert known.names == ["LightGBM", "KNN", "RandomForest"]
+    np.testing.assert_allclose(known.F[:, :, 1], p)
+    y = known.codes(np.where(p[:, 1] > 0.5, "yes", "no"))
+    w = EPPruner().fit(known.F, y).weights_
+    assert next(iter(known.by_name(w))) == "KNN"
+    some = predictor_predictions(predictor, 10, models=["KNN"])
+    np.testing.assert_allclose(some.F[:, 0, 1], p[:10, 1])
+
+
+def test_models_of_a_regression(rng):
+    values = rng.normal(size=20)
+    predictor = Predictor("regression", {"a": values, "b": values + 1})
+    known = predictor_predictions(predictor)
+    assert known.classes is None
+    np.testing.assert_array_equal(known.F, np.column_stack([values, values + 1]))
+
+
+def test_what_is_no_predictor_of_a_known_kind(rng):
+    with pytest.raises(ValueError, match="Got 'quantile'"):
+        predictor_predictions(Predictor("quantile", {}))
+    with pytest.raises(ValueError, match="Got None"):
+        predictor_predictions(object())
+    with pytest.raises(ValueError, match="no models but its own weighted"):
+        predictor_predictions(Predictor("binary", {}))
+
+
+class Refitted(Predictor):
+    """A predictor after `refit_full`, whose fold models were not saved.
+
+    Its recorded answers: every model is listed beside its copy, out of fold a copy has
+    the predictions of its parent, and only copies predict new rows.
+    """
+
+    bagged = True
+
+    @property
+    def _trainer(self):
+        return type("Trainer", (), {"bagged_mode": self.bagged})
+
+    def model_names(self, can_infer=False):
+        copies = [f"{name}_FULL" for name in self.answers]
+        own = ["WeightedEnsemble_L2", "CommitteeEnsemble_L2_ep"]
+        known = [*self.answers, *own, *copies, "CommitteeEnsemble_L2_ep_FULL"]
+        return copies if can_infer else known
+
+    def model_refit_map(self):
+        return {name: f"{name}_FULL" for name in self.answers}
+
+    def predict_proba_multi(self, data=None, models=None):
+        if data is not None and any(not name.endswith("_FULL") for name in models):
+            raise AttributeError("'NoneType' object has no attribute 'predict'")
+        return {name: self.answers[name.removesuffix("_FULL")] for name in models}
+
+    def load_data_internal(self, data, return_X):
+        assert data == ("train" if self.bagged else "val")
+        assert not return_X
+        return None, self.y
+
+
+def refitted(rng, **attributes):
+    answers = {"a": rng.random(20), "b": rng.random(20)}
+    made = Refitted("binary", answers)
+    made.y = rng.integers(0, 2, 20)
+    vars(made).update(attributes)
+    return made
+
+
+def test_copies_and_ensembles_are_no_members(rng):
+    assert predictor_predictions(refitted(rng)).names == ["a", "b"]
+
+
+def test_a_copy_predicts_new_rows_for_a_model_without_folds(rng):
+    predictor = refitted(rng)
+    known = predictor_predictions(predictor, 20)
+    assert known.names == ["a", "b"]
+    np.testing.assert_array_equal(known.F[:, 0, 1], predictor.answers["a"])
+    predictor.model_refit_map = dict
+    with pytest.raises(ValueError, match=r"a cannot predict new rows.*refit_full"):
+        predictor_predictions(predictor, 20)
+
+
+@pytest.mark.parametrize("bagged", [True, False])
+def test_targets_come_with_the_rows_they_belong_to(rng, bagged):
+    predictor = refitted(rng, bagged=bagged)
+    np.testing.assert_array_equal(predictor_predictions(predictor).y, predictor.y)
+    assert predictor_predictions(predictor, 20).y is None
+
+
+def test_without_autogluon_the_package_to_install_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "autogluon.core.models", None)
+    monkeypatch.delitem(sys.modules, "committee.interop.autogluon_model", raising=False)
+    with pytest.raises(ImportError, match=r"pip install 'autogluon.tabular"):
+        add_committee(Predictor("binary", {}))
