@@ -208,7 +208,8 @@ class MCMCPruner(Combiner):
         if self.loo == "ep":
             return self.ep_.posterior_
         most = self.max_members or len(rows.unit)
-        steps = [step for step in self.ep_.path_.steps if step.size <= most]
+        path: tuple[PathStep, ...] = self.ep_.path_.steps
+        steps = [step for step in path if step.size <= most]
         scores = [self._draw(rows, step, seed, judging=True)[1] for step in steps]
         self.path_loo_ = np.array([score.error for score in scores])
         judged = [
