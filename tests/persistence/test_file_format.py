@@ -33,10 +33,13 @@ from committee import (
 from committee.persistence import read_metadata
 from committee.persistence.file_format import (
     FORMAT,
+    MEMBER,
+    SCHEMA,
     explained,
     read_archive,
     read_member,
 )
+from tests.persistence.archives import array_of, as_file, opened, written
 
 readers = pytest.mark.parametrize("reader", [load, read_metadata])
 
@@ -214,19 +217,10 @@ def path(tmp_path):
 
 
 def described_again(path, **changes):
-    """Write the file again with another description."""
-    data = path.read_bytes()
-    buffer = io.BytesIO()
-    with (
-        zipfile.ZipFile(io.BytesIO(data)) as old,
-        zipfile.ZipFile(buffer, "w") as new,
-    ):
-        for name in old.namelist():
-            content = old.read(name)
-            if name == "committee.json":
-                content = json.dumps({**json.loads(content), **changes}).encode()
-            new.writestr(name, content)
-    path.write_bytes(buffer.getvalue())
+    """Write the file again with another description, and its digest."""
+    members = opened(path)
+    description = {**json.loads(members[MEMBER]), **changes}
+    written({**members, MEMBER: json.dumps(description).encode()}, path)
 
 
 def fitted():
@@ -356,3 +350,58 @@ def test_a_description_of_the_wrong_types_is_refused(path, name, value, kind):
     for reader in (load, read_metadata):
         with pytest.raises(ModelFileError, match=f"'{name}' must be {kind}"):
             reader(path)
+
+
+def test_a_file_that_changed_since_it_was_saved_is_refused(path):
+    """One number, one name or one entry of the description is enough."""
+    save(fitted(), path)
+    whole = opened(path)
+    (array, *_) = (name for name in whole if name.endswith(".npy"))
+    other = array_of(whole[array])[::-1]
+    schema = whole[SCHEMA].replace(b"min_samples_leaf", b"min_samples_sheaf")
+    described = whole[MEMBER].replace(b'"maybe"', b'"may be"')
+    changed = {array: as_file(other), SCHEMA: schema, MEMBER: described}
+    for name, content in changed.items():
+        assert content != whole[name]
+        written({**whole, name: content}, path, sign=False)
+        with pytest.raises(ModelFileError, match="has changed since it was saved"):
+            load(path)
+    for more_or_less in (
+        {**whole, "more.txt": b""},
+        {name: content for name, content in whole.items() if name != array},
+        {**whole, MEMBER: re.sub(rb',\s*"sha256": "\w+"', b"", whole[MEMBER])},
+    ):
+        written(more_or_less, path, sign=False)
+        with pytest.raises(ModelFileError, match="has changed since it was saved"):
+            load(path)
+
+
+def test_a_file_that_was_only_packed_anew_is_read(path):
+    """Order and compression of the archive are no content."""
+    save(fitted(), path, metadata={3: "a number as key", "ü": [1.5, None]})
+    content = dict(reversed(opened(path).items()))
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+        for name, member in content.items():
+            archive.writestr(name, member)
+    assert load(path).n_members_ == 2
+
+
+@readers
+@pytest.mark.parametrize("name", [MEMBER, SCHEMA])
+def test_a_run_of_spaces_is_not_read(path, reader, name):
+    """Compressed to a thousandth, it would take the memory that it wants."""
+    save(fitted(), path)
+    whole = opened(path)
+    written({**whole, name: whole[name] + b" " * 2**25}, path, sign=False)
+    if (reader, name) == (read_metadata, SCHEMA):
+        assert reader(path)["n_members"] == 2  # the schema is not read
+        return
+    with pytest.raises(ModelFileError, match=rf"{name} has 33,\d+,\d+ bytes, which"):
+        reader(path)
+
+
+def test_save_refuses_metadata_that_load_would_refuse(path):
+    path.write_bytes(b"old")
+    with pytest.raises(ModelFileError, match=r"committee.json has .* bytes, which"):
+        save(fitted(), path, metadata={"spaces": " " * 2**25})
+    assert path.read_bytes() == b"old"

@@ -86,25 +86,27 @@ def test_a_tree_that_leaves_its_nodes_is_refused(tmp_path, kind):
     path = tmp_path / "model.skops"
     skops.io.dump([tree_with(BAD_TREES[kind])], path)
     with pytest.raises(
-        ModelFileError, match=r"list\[0\] has nodes that point outside its tree"
+        ModelFileError, match=r"list\[0\].tree_ has nodes that point outside its tree"
     ):
         load(path)
 
 
-def test_a_member_of_a_committee_is_looked_into():
+def test_a_member_of_a_committee_is_looked_into(tmp_path):
     model = CommitteeClassifier(generator=Bagging(3), random_state=0).fit(X, Y)
     model.members_[1] = tree_with(BAD_TREES["a loop"])
-    with pytest.raises(
-        ModelFileError, match=r"Classifier\.roster_.members\[1\] has nodes"
-    ):
-        check_sound(model)
+    skops.io.dump(model, tmp_path / "m.skops")
+    place = r"Classifier\.roster_.members\[1\].tree_ has nodes"
+    with pytest.raises(ModelFileError, match=place):
+        load(tmp_path / "m.skops")
+    with pytest.raises(ModelFileError, match=f"cannot be saved.*{place}"):
+        save(model, tmp_path / "m.skops")
 
 
 def test_a_tree_for_more_features_than_its_owner_takes_is_refused():
     wide = DecisionTreeClassifier(random_state=0).fit(np.c_[X, X], Y)
     alone = DecisionTreeClassifier(random_state=0).fit(X, Y)
     alone.tree_ = wide.tree_
-    with pytest.raises(ModelFileError, match="outside its tree or its features"):
+    with pytest.raises(ModelFileError, match="another number of features"):
         check_sound(alone)
     forest = RandomForestClassifier(n_estimators=2).fit(X, Y)
     forest.estimators_[1] = wide
@@ -205,10 +207,10 @@ def test_the_walk_meets_everything_once_and_says_where():
 
 def test_nothing_hides_behind_a_name():
     """Instances that claim to be functions are looked into all the same."""
-    model = tree_with(BAD_TREES["a loop"])
     holder = DecisionTreeClassifier()
-    holder.__dict__.update({"__name__": "harmless", "__class__": int, "x": model})
-    with pytest.raises(ModelFileError, match=r"\.x has nodes"):
+    outside = scipy.sparse.bsr_array((6, 5))
+    holder.__dict__.update({"__name__": "harmless", "__class__": int, "x": outside})
+    with pytest.raises(ModelFileError, match=r"\.x has indices"):
         check_sound(holder)
 
 

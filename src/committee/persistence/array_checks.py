@@ -40,16 +40,17 @@ def lie_within(index: IntArray, size: int) -> bool:
     return bool(np.all((index >= 0) & (index < size)))
 
 
-def is_tree(tree: Any, width: int) -> bool:
+def is_tree(nodes: Any, width: int, n_nodes: int, max_depth: int) -> bool:
     """Return True if all nodes of a decision tree lead forward and stay inside it."""
-    # A tree's arrays have the length of its node_count, whatever it holds: check first.
-    if tree.n_features != width or not 0 < tree.node_count <= tree.capacity:
+    if nodes.shape != (n_nodes,) or not n_nodes:
         return False
-    inner = tree.children_left != -1
+    left, right = nodes["left_child"], nodes["right_child"]
+    inner = left != -1
     return (
-        _lead_forward(inner, tree.children_left, tree.children_right)
-        and lie_within(tree.feature[inner], width)
-        and _depth(inner, tree.children_left, tree.children_right) <= tree.max_depth
+        _lead_forward(inner, left, right)
+        and lie_within(nodes["feature"][inner], width)
+        and not np.isnan(nodes["threshold"]).any()
+        and _depth(inner, left, right) <= max_depth
     )
 
 

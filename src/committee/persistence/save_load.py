@@ -24,13 +24,17 @@ from committee.persistence.file_format import (
     MEMBER,
     SCHEMA,
     ModelFileError,
+    check_digest,
     check_versions,
     describe,
     description_of,
     explained,
     read_archive,
+    read_members,
+    signed,
 )
-from committee.persistence.registry import is_trusted, type_names, with_registered_names
+from committee.persistence.nodes import build, read_nodes, untrusted_types
+from committee.persistence.registry import type_names, with_registered_names
 from committee.persistence.soundness import NAMED, attributes, check_sound, walk
 
 
@@ -83,26 +87,18 @@ def save(
     check_is_fitted(committee)
     _measure(committee)
     description = describe(committee, metadata)
-    archive = _pack(
+    archive, foreign = _pack(
         _with_whole_path(committee) if whole_path else committee, description
     )
     with replaced_atomically(path) as target:
         target.write(archive)
-    if foreign := _untrusted(archive):
+    if foreign:
         warnings.warn(
             f"{path} is written, and holds types of other libraries: load it by "
             f"load({os.fspath(path)!r}, trusted={foreign!r}).",
             UserWarning,
             stacklevel=2,
         )
-
-
-def _untrusted(archive: bytes) -> list[str]:
-    """Return the types in a file that `load` refuses without `trusted`."""
-    import skops.io
-
-    unknown = skops.io.get_untrusted_types(data=archive)
-    return [name for name in unknown if not is_trusted(name)]
 
 
 def _measure(model: Any) -> None:
@@ -165,19 +161,21 @@ def load(
     ...     print(load(Path(folder) / "forest.skops"))
     RandomForestClassifier(n_estimators=3, random_state=0)
     """
-    import skops.io
-
     allowed = type_names(trusted)
     data = read_archive(path)
     description = description_of(data, path)
     check_versions(description, path)
     with explained(path):
-        unknown = skops.io.get_untrusted_types(data=data)
-    _refuse(path, [n for n in unknown if n not in allowed and not is_trusted(n)])
+        members = read_members(data)
+    check_digest(members, description, path)
+    with explained(path):
+        nodes = read_nodes(members)
+        unknown = untrusted_types(nodes)
+    _refuse(path, [name for name in unknown if name not in allowed])
     with explained(path), warnings.catch_warnings():
         if description:  # then check_versions has warned, once for all members
             warnings.simplefilter("ignore", InconsistentVersionWarning)
-        model = skops.io.loads(data, trusted=unknown)
+        model = build(nodes)
         check_sound(model)
     if not isinstance(model, BaseEstimator):
         raise ModelFileError(
@@ -196,35 +194,40 @@ def _refuse(path: str | os.PathLike[str], names: list[str]) -> None:
         )
 
 
-def _pack(model: BaseEstimator, description: bytes) -> bytes:
-    """Return the archive of a model; raise ModelFileError if it cannot be read back."""
+def _pack(
+    model: BaseEstimator, description: Mapping[str, Any]
+) -> tuple[bytes, list[str]]:
+    """Return the archive of a model, and the types that `load` refuses in it.
+
+    Raise ModelFileError if the archive cannot be read back.
+    """
     import skops.io
 
     _refuse_nameless(model)
     try:
-        data = _finished(skops.io.dumps(model), description)
-        skops.io.loads(data, trusted=skops.io.get_untrusted_types(data=data))
+        data = _finished(read_members(skops.io.dumps(model)), description)
+        nodes = read_nodes(read_members(data))
+        foreign = untrusted_types(nodes)
+        build(nodes)
     except Exception as error:
         raise ModelFileError(
             f"{type(model).__name__} cannot be saved, for it holds something that "
             f"skops cannot write and read: {type(error).__name__}: {error}"
         ) from error
-    return data
+    return data, foreign
 
 
-def _finished(data: bytes, description: bytes) -> bytes:
-    """Return the archive of skops compressed, with description and registered names."""
+def _finished(members: dict[str, bytes], description: Mapping[str, Any]) -> bytes:
+    """Return files of skops as a compressed archive, with the description.
+
+    The schema gets registered names.
+    """
+    members[SCHEMA] = with_registered_names(members[SCHEMA]).encode()
+    members[MEMBER] = signed(members, description)
     buffer = io.BytesIO()
-    with (
-        ZipFile(io.BytesIO(data)) as raw,
-        ZipFile(buffer, "w", ZIP_DEFLATED) as archive,
-    ):
-        for name in raw.namelist():
-            content = raw.read(name)
-            archive.writestr(
-                name, with_registered_names(content) if name == SCHEMA else content
-            )
-        archive.writestr(MEMBER, description)
+    with ZipFile(buffer, "w", ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
     return buffer.getvalue()
 
 

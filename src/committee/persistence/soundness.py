@@ -29,7 +29,6 @@ from committee.persistence.array_checks import (
     is_neighbour_tree,
     is_random_state,
     is_sparse,
-    is_tree,
     share_features,
     share_parts_of_features,
     starts_in_its_columns,
@@ -174,8 +173,8 @@ def _is_a(name: str, value: Any) -> bool:
 def _problem(value: Any) -> str | None:
     """Describe the problem of a value; None if there is none."""
     if isinstance(value, BaseDecisionTree):
-        if hasattr(value, "tree_") and not is_tree(value.tree_, value.n_features_in_):
-            return "has nodes that point outside its tree or its features"
+        if hasattr(value, "tree_") and value.tree_.n_features != value.n_features_in_:
+            return "has a tree for another number of features"
         return None
     if any(_is_a("sklearn.tree._tree.Tree", part) for _, part in _parts("", value)):
         return "holds the nodes of a decision tree without the tree"
