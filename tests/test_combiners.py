@@ -52,7 +52,7 @@ KINDS_OF: dict[str, tuple[str, ...]] = {
     name: ("binary", "multiclass")
     for name in ("KappaErrorHullPruner", "LogPool", *_ORDERINGS)
     if name not in {"best", "random", "ReduceErrorPruner"}
-}
+} | {"RidgeWeights": ("regression",)}
 
 _TIES = "members that held-out rows cannot distinguish tie, and order decides"
 _COUNTS = "a weight is a power of the likelihood: it counts as a number of rows"

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         OptimalWeights,
         OrderPruner,
         ReduceErrorPruner,
+        RidgeWeights,
         SDPPruner,
         SimplexWeights,
     )
@@ -177,6 +178,7 @@ __all__ = [
     "ReduceErrorPruner",
     "RefinementDisplay",
     "ReliabilityDisplay",
+    "RidgeWeights",
     "Rotations",
     "SDPPruner",
     "SimplexWeights",
@@ -211,7 +213,8 @@ _NAMES_OF = {
     "combiners": """
         ARDPruner Average ClusterPruner EMPruner EPPruner GeneticPruner GreedyPruner
         KappaErrorHullPruner LeastSquares LogPool LPBoostWeights MCMCPruner
-        OptimalWeights OrderPruner ReduceErrorPruner SDPPruner SimplexWeights
+        OptimalWeights OrderPruner ReduceErrorPruner RidgeWeights SDPPruner
+        SimplexWeights
     """,
     "committee": "CommitteeClassifier CommitteeRegressor",
     "coupled": """

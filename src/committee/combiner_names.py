@@ -26,6 +26,7 @@ COMBINERS = {
     "optimal": "OptimalWeights",
     "simplex": "SimplexWeights",
     "least-squares": "LeastSquares",
+    "ridge": "RidgeWeights",
     "log-pool": "LogPool",
     "lpboost": "LPBoostWeights",
     "greedy": "GreedyPruner",

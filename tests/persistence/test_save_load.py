@@ -85,9 +85,13 @@ COMBINERS = sorted(
     for name in committee.__all__
     if inspect.isclass(getattr(committee, name))
     and issubclass(getattr(committee, name), Combiner)
+    and name != "RidgeWeights"
 )
 #: These have other likelihoods, and hold other parts, where they weigh numbers.
-ON_NUMBERS = ["ARDPruner", "EMPruner", "EPPruner", "LeastSquares", "MCMCPruner"]
+ON_NUMBERS = [
+    *("ARDPruner", "EMPruner", "EPPruner", "LeastSquares", "MCMCPruner"),
+    "RidgeWeights",
+]
 
 
 def there_and_back(model, folder, **options):

@@ -8,6 +8,7 @@ from committee.combiners.log_pool import LogPool
 from committee.combiners.mcmc_pruner import MCMCPruner
 from committee.combiners.order_pruner import OrderPruner, ReduceErrorPruner
 from committee.combiners.pairwise import KappaErrorHullPruner
+from committee.combiners.ridge_weights import RidgeWeights
 from committee.combiners.subset_search import ClusterPruner, GeneticPruner, SDPPruner
 from committee.combiners.weights import (
     Average,
@@ -35,6 +36,7 @@ __all__ = [
     "OptimalWeights",
     "OrderPruner",
     "ReduceErrorPruner",
+    "RidgeWeights",
     "SDPPruner",
     "SimplexWeights",
 ]

@@ -172,7 +172,7 @@ def least_probability(votes: Votes, combiner: Any) -> float:
     if votes.n_classes is None:
         raise ValueError(
             f"{combiner} weighs log-probabilities of classes, F of shape (N, M, K). For "
-            "regression take LeastSquares, SimplexWeights or EPPruner()."
+            "regression take RidgeWeights() or EPPruner()."
         )
     n_rows: int = votes.aside(_n_rows)
     return 1.0 / (n_rows + votes.n_classes)
