@@ -21,6 +21,7 @@ from sklearn.preprocessing import StandardScaler
 
 from committee import ambiguity, error_correlation, member_predictions, prune
 from committee.ensembles import roster_of
+from committee.predictions import combined
 from committee.reporting import evaluation as module
 from committee.reporting.evaluation import constant, evaluate_members, own_answer
 
@@ -222,10 +223,10 @@ def test_training_rows_are_recognised(rng):
         assert not evaluate_members(model, X[100:], y[100:]).is_training
 
 
-def test_an_ensemble_with_a_rule_of_its_own_is_asked_for_probabilities():
+def test_an_ensemble_keeps_its_own_rule_for_probabilities():
     X, y = load_iris(return_X_y=True)
     boosted = AdaBoostClassifier(n_estimators=3, random_state=0).fit(X, y)
-    output = np.eye(3)[boosted.predict(X)]
+    output = combined(roster_of(boosted), X)
     found = own_answer(boosted, roster_of(boosted), X, output)
     np.testing.assert_allclose(found.p, boosted.predict_proba(X))
     np.testing.assert_array_equal(found.predicted, boosted.predict(X))

@@ -28,6 +28,7 @@ from committee.ensembles.trees import (
     rounded_down,
     with_values,
 )
+from committee.probabilities import slope_probabilities
 
 #: Largest mask of left-out rows that is computed without being asked for: a row that was
 #: drawn takes eight bytes.
@@ -154,6 +155,7 @@ def adaboost_roster(boosted: Any) -> Roster:
         classes,
         classes,
         output="hard",
+        probabilities=partial(slope_probabilities, slope=_adaboost_slope(classes)),
         arrays=True,
         recognise=partial(rows_of_trees, members),
         no_oob_reason=(
@@ -161,6 +163,15 @@ def adaboost_roster(boosted: Any) -> Roster:
             "on, without oob."
         ),
     )
+
+
+def _adaboost_slope(classes: Any) -> float:
+    """Return b of AdaBoost's probabilities softmax(b s), with s the shares of the votes.
+
+    f_k = (K s_k - 1) / (K - 1),   p = softmax(f / (K - 1))
+    """
+    K = 2 if classes is None else len(classes)
+    return K / (K - 1) ** 2 if K > 1 else 1.0
 
 
 def coded_classes(ensemble: Any) -> dict[str, Any]:

@@ -116,7 +116,8 @@ class Roster:
     #: The combiner that learned the weights on the rows of `held_out`; None if there is
     #: none.
     combiner: Any = None
-    #: Turns weighted sums (N, K) into probabilities; None: `link` does.
+    #: Turns weighted sums (N, K) into the ensemble's own probabilities; None: their
+    #: shares are.
     probabilities: Callable[[FloatArray], FloatArray] | None = None
     #: Calibrates probabilities (N, K), given also the weighted sums and their variances
     #: (N,) or None.

@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from committee._typing import FloatArray, Member
 from committee.ensembles.roster import Roster, equal_weights
 from committee.ensembles.training_rows import Recognise
+from committee.probabilities import softmax_probabilities
 
 #: Given X, yields the raw values (N, T) of all rounds in order, faster than one by one.
 Stages = Callable[[Any], Iterator[FloatArray]]
@@ -148,6 +149,7 @@ def rounds_roster(members: list[Any], stages: Stages, recognise: Recognise) -> R
         shared.classes,
         shared.classes,
         output="soft" if shared.classes is None else "scores",
+        probabilities=softmax_probabilities,
         recognise=recognise,
         no_oob_reason=(
             "Boosted rounds learn from all rows. Give rows that the booster was not "

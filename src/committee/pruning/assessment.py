@@ -37,7 +37,6 @@ from committee.probabilities import (
     as_probabilities,
     fit_slope,
     pooled_terms,
-    softmax_probabilities,
 )
 from committee.pruning.costs import (
     MemberBytes,
@@ -197,7 +196,9 @@ class Assessment:
         if data.predicted is not None:
             losses = error_losses(data.predicted, votes.y)
             every = np.ones(len(losses), dtype=bool)
-            return HeldOutPredictions(votes, losses, losses, every, data.predicted)
+            return HeldOutPredictions(
+                votes, losses, losses, every, data.predicted, p=data.probabilities
+            )
         roster, weigher = data.roster, data.roster.combiner
         if votes.masked and weigher is not None and weigher.needs_rows:
             own = CrossFit(weigher, votes).own
@@ -212,13 +213,8 @@ class Assessment:
         found = HeldOutPredictions.of_weights(votes, filled, roster.weights)
         if not self._of_classes:
             return found
-        if roster.probabilities is not None:
-            p = roster.probabilities(found.output)
-        elif roster.link == "softmax":
-            p = softmax_probabilities(found.output)
-        else:
-            p = as_probabilities(found.output)
-        return replace(found, p=p)
+        linked = roster.probabilities or as_probabilities
+        return replace(found, p=linked(found.output))
 
     def _as_calibrated(self, own: HeldOutPredictions) -> FloatArray | None:
         """Return the probabilities of the ensemble, with its own calibration."""

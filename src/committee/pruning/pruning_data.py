@@ -67,10 +67,13 @@ class PruningData:
         At most 1,000 rows of X, once the rows were looked at.
     predicted : array of shape (N,) or None
         What the ensemble predicts, where that is not a weighted sum of its members.
+    probabilities : array of shape (N, K) or None
+        The same of a classifier with `predict_proba`.
     """
 
     timed_rows: Any
     predicted: FloatArray | IntArray | None = None
+    probabilities: FloatArray | None = None
 
     def __init__(
         self,
@@ -126,6 +129,8 @@ class PruningData:
             predicted = np.asarray(self.ensemble.predict(X))
             if roster.classes is not None:
                 predicted = np.searchsorted(np.asarray(roster.classes), predicted)
+                if hasattr(self.ensemble, "predict_proba"):
+                    self.probabilities = np.asarray(self.ensemble.predict_proba(X))
             self.predicted = predicted
         self.timed_rows = few_rows(X)
         return votes

@@ -83,11 +83,7 @@ def answer(roster: Roster, output: FloatArray) -> Answer:
 
 def own_answer(ensemble: Any, roster: Roster, X: Any, output: FloatArray) -> Answer:
     """Return the predictions of an ensemble, from its weighted sums if it averages."""
-    if roster.weights is not None and roster.classes is None:
-        return Answer(output)
-    if roster.weights is not None and not (
-        roster.probabilities is None and hasattr(ensemble, "predict_proba")
-    ):
+    if roster.weights is not None:
         found = answer(roster, output)
         if found.p is None or _keeps_order(ensemble):
             return found
@@ -95,8 +91,6 @@ def own_answer(ensemble: Any, roster: Roster, X: Any, output: FloatArray) -> Ans
     p = None
     if roster.classes is not None and hasattr(ensemble, "predict_proba"):
         p = np.asarray(ensemble.predict_proba(X), dtype=np.float64)
-    if roster.weights is not None:
-        return Answer(output.argmax(axis=1), p)
     predicted = np.asarray(ensemble.predict(X))
     if roster.classes is None:
         return Answer(predicted.astype(np.float64))
