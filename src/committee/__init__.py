@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from committee.combiners import (
         ARDPruner,
         Average,
+        BudgetPruner,
         ClusterPruner,
         EMPruner,
         EPPruner,
@@ -133,6 +134,7 @@ __all__ = [
     "Bagging",
     "BayesianCommitteeClassifier",
     "BayesianCommitteeRegressor",
+    "BudgetPruner",
     "CellKernelClassifier",
     "CellKernelRegressor",
     "ClusterPruner",
@@ -211,7 +213,7 @@ __all__ = [
 #: The public names of each module.
 _NAMES_OF = {
     "combiners": """
-        ARDPruner Average ClusterPruner EMPruner EPPruner GeneticPruner GreedyPruner
+        ARDPruner Average BudgetPruner ClusterPruner EMPruner EPPruner GeneticPruner GreedyPruner
         KappaErrorHullPruner LeastSquares LogPool LPBoostWeights MCMCPruner
         OptimalWeights OrderPruner ReduceErrorPruner RidgeWeights SDPPruner
         SimplexWeights

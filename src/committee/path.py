@@ -223,6 +223,8 @@ class Path:
         max_seconds: float | None = None,
         within_se: float = 0.0,
         scoring: str | None = None,
+        seconds: Any = None,
+        n_bytes: Any = None,
     ) -> Any:
         """Return a committee within the limits, usually the largest.
 
@@ -242,16 +244,18 @@ class Path:
         ----------
         max_members : int, optional
         max_bytes : float, optional
-            Of its pickled members. Only on the path of a pruned committee.
+            Of its pickled members; on a combiner's path the sum of their `n_bytes`.
         max_seconds : float, optional
-            Of its members for one row, as measured on up to 1,000 rows. Only on the
-            path of a pruned committee.
+            Of its members for one row, as measured on up to 1,000 rows; on a combiner's
+            path the sum of their `seconds`.
         within_se : float, default=0
             Give up members while the error stays within this number of its standard
             errors. Sizes below the first one that fails are not considered.
         scoring : str, optional
             Error to choose by, such as "neg_log_loss" for probabilities. Default: the
             error of `prune`. Only on the path of a pruned committee.
+        seconds, n_bytes : array-like of shape (M,), optional
+            Costs of each of the M members, in the place of measured ones.
 
         Returns
         -------
@@ -265,13 +269,14 @@ class Path:
             raise ValueError(f"within_se must be at least 0. Got {within_se!r}.")
         fits = np.ones(len(path), dtype=bool)
         # Costs are measured on first use, so only those with a limit are looked at.
-        for name, limit, costs in (
-            ("max_members", max_members, "size"),
-            ("max_bytes", max_bytes, "n_bytes"),
-            ("max_seconds", max_seconds, "seconds_per_row"),
+        for name, limit, costs, given in (
+            ("max_members", max_members, "size", None),
+            ("max_bytes", max_bytes, "n_bytes", n_bytes),
+            ("max_seconds", max_seconds, "seconds_per_row", seconds),
         ):
             if limit is not None:
-                fits &= path._within(name, limit, getattr(path, costs), fits)
+                known = getattr(path, costs) if given is None else path._sum(given)
+                fits &= path._within(name, limit, known, fits)
         by_loo = scoring is None and self._has_loo
         step = path._preferred(fits, within_se, by_loo)
         if not path.available[step]:
@@ -309,14 +314,24 @@ class Path:
         if self.assessment is not None:
             self.assessment.bind(committee)
 
+    def _sum(self, costs: Any) -> FloatArray:
+        """Return the sums of the costs of the members at each step."""
+        c = np.asarray(costs, dtype=np.float64)
+        if c.shape != self.weights.shape[1:] or not np.isfinite(c).all():
+            raise ValueError(
+                "Costs must be one finite number for each of "
+                f"{self.weights.shape[1]} members. Got {costs!r}."
+            )
+        return np.asarray((self.weights != 0) @ c)
+
     def _within(self, name: str, limit: Any, cost: Any, fits: Any) -> Any:
         """Return the steps that keep to a limit, of those that fit so far."""
         if not _is_positive(limit):
             raise ValueError(f"{name} must be a positive number. Got {limit!r}.")
         if cost is None:
             raise ValueError(
-                f"{name} works only with the path_ of a committee that prune() returned. "
-                "A combiner's path takes max_members."
+                f"{name} needs the cost of each member on a combiner's path: give "
+                f"{'seconds' if name == 'max_seconds' else 'n_bytes'}=, of shape (M,)."
             )
         within = cost <= limit
         if not (fits & within).any():

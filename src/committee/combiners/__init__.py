@@ -1,6 +1,7 @@
 """Weigh and prune: estimators on F that give every member a weight."""
 
 from committee.combiners.base import Combiner
+from committee.combiners.budget import BudgetPruner
 from committee.combiners.em_pruner import EMPruner
 from committee.combiners.ep_pruner import ARDPruner, EPPruner, Inclusion
 from committee.combiners.greedy import GreedyPruner
@@ -21,6 +22,7 @@ from committee.combiners.weights import (
 __all__ = [
     "ARDPruner",
     "Average",
+    "BudgetPruner",
     "ClusterPruner",
     "Combiner",
     "EMPruner",

@@ -1,4 +1,4 @@
-"""AutoGluon: the predictions of a predictor's models, and committees inside a predictor."""
+"""AutoGluon: predictions of a predictor's models, and committees inside a predictor."""
 
 from __future__ import annotations
 
@@ -9,12 +9,18 @@ from typing import Any
 import numpy as np
 
 from committee._install import how_to_install
+from committee.combiners import BudgetPruner
+from committee.held_out import CrossFit, HeldOutPredictions
 from committee.interop.ensembler import CommitteeEnsembler
 from committee.interop.external_predictions import (
     Predictions,
     assembled,
     checked_names,
 )
+from committee.losses import decided, error_losses, measure_of
+from committee.pruning.costs import few_rows, seconds_per_row
+from committee.pruning.summary import Summary, compared_errors
+from committee.votes import Votes
 
 #: Prefixes of ensembles whose weights were learned from the same predictions.
 _WEIGHED = ("WeightedEnsemble", "CommitteeEnsemble")
@@ -217,3 +223,126 @@ def add_committee(
         )
     predictor.save(silent=True)
     return new[0]
+
+
+def shrink_predictor(
+    predictor: Any,
+    *,
+    max_models: int | None = None,
+    max_seconds: float | None = None,
+    combiner: Any = None,
+) -> Summary:
+    """Keep the few models of an AutoGluon `TabularPredictor` that matter; delete the rest.
+
+    A committee of models within the limit is added by `add_committee` and becomes
+    `predictor.model_best`. All models that it does not need are deleted, also from disk:
+    `predictor.clone(path)` makes a copy to try on.
+
+    Parameters
+    ----------
+    predictor : TabularPredictor
+        Fitted. It is changed.
+    max_models : int, default=None
+        Largest number of models with a weight.
+    max_seconds : float, default=None
+        Largest sum of the models' seconds for one row, in batches of up to 1,000 rows.
+        One of the two limits must be given.
+    combiner : combiner, default=None
+        What learns the weights; see `BudgetPruner`.
+
+    Returns
+    -------
+    summary : committee.pruning.Summary
+        Error, log-loss, models, bytes on disk and seconds before and after. "Before" is
+        `predictor.model_best`. Errors are on out-of-fold rows, or on validation rows
+        without bagging; those after are by committees that were chosen and weighed
+        without the row.
+
+    Raises
+    ------
+    ValueError
+        If not exactly one limit is given, or no model keeps to it.
+
+    Examples
+    --------
+    >>> from committee.interop import shrink_predictor
+    >>> print(shrink_predictor(predictor, max_models=3))  # doctest: +SKIP
+    """
+    if (max_models is None) == (max_seconds is None):
+        raise ValueError("Give one of max_models and max_seconds.")
+    known = predictor_predictions(predictor)
+    costs = None
+    if max_seconds is not None:
+        costs = [_seconds(predictor, name) for name in known.names]
+    budget = float(max_models if max_seconds is None else max_seconds)
+    pruner = BudgetPruner(combiner, costs=costs, budget=budget)
+    y = known.y.astype(np.intp if known.classes is not None else np.float64)
+    votes = Votes(known.F, y, known.held_out, None)
+    before, costs_before = predictor.model_best, _costs(predictor)
+    found, n_before = _of_model(predictor, before, votes), len(known.names)
+    # The limits are checked by this fit, before anything is deleted.
+    fitted = pruner.fit(known.F, y, held_out=known.held_out)
+    as_weighed = _of_combiner(fitted, votes)
+    after = CrossFit(pruner, votes).own
+    name = add_committee(predictor, pruner, models=known.names, name_suffix="_small")
+    predictor.set_model_best(name, save_trainer=True)
+    predictor.delete_models(models_to_keep=[name], dry_run=False)
+    measure = measure_of(None, of_classes=known.classes is not None)
+    n_bytes, seconds = zip(costs_before, _costs(predictor), strict=True)
+    return Summary(
+        **compared_errors(found, after or as_weighed, as_weighed, measure),
+        n_members_before=n_before,
+        n_members_after=len(fitted.support_),
+        cross_fitted=after is not None,
+        loo=None,
+        loo_measure="",
+        bytes_before=n_bytes[0],
+        bytes_after=n_bytes[1],
+        seconds_before=seconds[0],
+        seconds_after=seconds[1],
+        names_after=[known.names[m] for m in fitted.support_],
+    )
+
+
+def _rows(predictor: Any) -> Any:
+    """Return up to 1,000 rows that models have seen, as AutoGluon's models take them."""
+    X, _ = predictor.load_data_internal("train", return_y=False)
+    return few_rows(X)
+
+
+def _seconds(predictor: Any, name: str) -> float:
+    """Return the seconds that a model takes for one row, with those it depends on."""
+    X, name = _rows(predictor), _that_predicts(predictor, name)
+    return seconds_per_row(
+        lambda X: predictor.predict(X, model=name, transform_features=False), X, 1
+    )
+
+
+def _costs(predictor: Any) -> tuple[float, float]:
+    """Return the bytes on disk, and the seconds of the best model for one row."""
+    return float(predictor.disk_usage()), _seconds(predictor, predictor.model_best)
+
+
+def _of_model(predictor: Any, name: str, votes: Votes) -> HeldOutPredictions:
+    """Return the predictions of a model of the predictor on the rows of its models."""
+    output = predictor_predictions(predictor, models=[name]).F[:, 0]
+    return _of_output(votes, output, output)
+
+
+def _of_combiner(combiner: Any, votes: Votes) -> HeldOutPredictions:
+    """Return the predictions of a fitted combiner on the rows that it was fitted on."""
+    output = combiner.combine(votes.F)
+    p = combiner.probabilities(output) if votes.n_classes else None
+    return _of_output(votes, output, p)
+
+
+def _of_output(votes: Votes, output: Any, p: Any) -> HeldOutPredictions:
+    values = decided(output)
+    return HeldOutPredictions(
+        votes,
+        output,
+        error_losses(values, votes.y),
+        np.ones(len(votes.y), dtype=bool),
+        values,
+        p=None if votes.n_classes is None else p,
+    )

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.combiner_names import as_combiner
-from committee.combiners import LogPool, SimplexWeights
+from committee.combiners import LogPool, RidgeWeights
 from committee.predictions import combine
 from committee.probabilities import as_probabilities, pooled_terms
 
@@ -41,7 +41,7 @@ class CommitteeEnsembler:
         probabilities of the true class: then it has the attribute `post_problem_type`.
     combiner : combiner or str, default="auto"
         For example "ep" or `GreedyPruner(scoring="neg_log_loss")`. "auto" is `LogPool()`
-        for classes and `SimplexWeights()` for regression.
+        for classes and `RidgeWeights()` for regression.
     ensemble_size, subsample_size, quantile_levels, random_state : optional
         Ignored; AutoGluon always passes them.
 
@@ -92,7 +92,7 @@ class CommitteeEnsembler:
         self.problem_type, self.metric = problem_type, metric
         if combiner == "auto":
             numbers = problem_type == "regression"
-            combiner = SimplexWeights() if numbers else LogPool()
+            combiner = RidgeWeights() if numbers else LogPool()
         self.combiner = as_combiner(combiner)
         # The attribute by which TabArena marks metrics of transformed predictions.
         self._true_class = getattr(metric, "post_problem_type", None) is not None
