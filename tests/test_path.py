@@ -67,8 +67,8 @@ def test_infinite_errors_and_unknown_ones():
     [
         ({"max_members": 0}, "max_members must be a positive number"),
         ({"within_se": -1.0}, "within_se must be at least 0"),
-        ({"max_bytes": 10}, "max_bytes works only with the path_"),
-        ({"max_seconds": 1.0}, "max_seconds works only with the path_"),
+        ({"max_bytes": 10}, "max_bytes needs the cost of each member"),
+        ({"max_seconds": 1.0}, "max_seconds needs the cost of each member"),
     ],
 )
 def test_wrong_limits(limits, message):

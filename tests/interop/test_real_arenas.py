@@ -5,7 +5,8 @@ import pytest
 from sklearn.datasets import make_classification, make_friedman1
 
 from committee import CommitteeEnsembler, GreedyPruner, predictor_predictions
-from committee.interop import add_committee
+from committee.interop import add_committee, shrink_predictor
+from committee.interop.autogluon_predictor import base_models
 
 pd = pytest.importorskip("pandas")
 autogluon = pytest.importorskip("autogluon.tabular", reason="pip install '.[arena]'")
@@ -139,3 +140,33 @@ def test_in_the_simulation_of_tabarena(kind, fast):
             error(CommitteeEnsembler)
     else:
         assert error(CommitteeEnsembler) < 1.02 * theirs
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_predictor_made_small(kind, tmp_path):
+    predictor, new = fitted(kind, tmp_path / "models")
+    best = predictor.model_best
+    score = -predictor.leaderboard().set_index("model").loc[best, "score_val"]
+    found = shrink_predictor(predictor, max_models=2)
+    again = autogluon.TabularPredictor.load(str(tmp_path / "models"))
+    left = base_models(again)
+    assert left == found.names_after
+    assert len(left) == found.n_members_after <= 2
+    assert again.model_best == "CommitteeEnsemble_L2_small"
+    assert len(again.predict(new)) == len(new)
+    before = found.error_before if kind == "regression" else found.log_loss_before
+    assert before == pytest.approx(score, rel=1e-4)
+    assert found.bytes_after == again.disk_usage() < found.bytes_before
+    assert "kept: " in str(found)
+
+
+def test_a_predictor_for_a_number_of_seconds(tmp_path):
+    predictor, _ = fitted("regression", tmp_path)
+    for wrong in ({}, {"max_models": 1, "max_seconds": 1.0}):
+        with pytest.raises(ValueError, match="Give one of max_models and max_seconds"):
+            shrink_predictor(predictor, **wrong)
+    before = predictor.model_names()
+    with pytest.raises(ValueError, match="No member costs at most"):
+        shrink_predictor(predictor, max_seconds=1e-12)
+    assert predictor.model_names() == before
+    assert shrink_predictor(predictor, max_seconds=10.0).n_members_after <= 4

@@ -12,6 +12,7 @@ from committee._typing import FloatArray, IntArray
 from committee._validation import Interval
 from committee.combiners.base import Combiner, for_all
 from committee.combiners.log_pool import LogPool
+from committee.combiners.ridge_weights import RidgeWeights
 from committee.losses import log_losses, mean_and_se
 from committee.predictions import combine
 from committee.probabilities import pooled_terms
