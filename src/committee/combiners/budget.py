@@ -107,7 +107,7 @@ class BudgetPruner(Combiner):
                 f"Got {self.costs!r}."
             )
         c = c if votes.numbers is None else c[votes.numbers]
-        return np.maximum(c, 1e-12 * c.max(initial=1.0))
+        return np.asarray(np.maximum(c, 1e-12 * c.max(initial=1.0)))
 
     def _fitted(self, votes: Votes, S: IntArray) -> Combiner:
         """Return the combiner, fitted on the members S."""
@@ -115,7 +115,8 @@ class BudgetPruner(Combiner):
         if combiner is None:
             combiner = RidgeWeights() if votes.n_classes is None else LogPool()
         mask = votes.held_out
-        return clone(combiner).fit(
+        made: Combiner = clone(combiner)
+        return made.fit(
             votes.F[:, S],
             votes.y,
             held_out=None if mask is None else mask[:, S],

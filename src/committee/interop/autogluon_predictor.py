@@ -274,7 +274,7 @@ def shrink_predictor(
     costs = None
     if max_seconds is not None:
         costs = [_seconds(predictor, name) for name in known.names]
-    budget = float(max_models if max_seconds is None else max_seconds)
+    budget: Any = max_models if max_seconds is None else max_seconds
     pruner = BudgetPruner(combiner, costs=costs, budget=budget)
     y = known.y.astype(np.intp if known.classes is not None else np.float64)
     votes = Votes(known.F, y, known.held_out, None)
