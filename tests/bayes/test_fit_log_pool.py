@@ -4,7 +4,9 @@ from scipy.optimize import approx_fprime, minimize
 from scipy.special import log_softmax
 
 from committee.bayes.fit_log_pool import (
+    OFFSET_PRECISION,
     SHRINKAGES,
+    PoolPrior,
     fit_log_pool,
     loo,
     loo_scores,
@@ -13,6 +15,7 @@ from committee.bayes.fit_log_pool import (
 from tests.reference.problems import make_held_out
 
 FLOOR = 1e-2
+PRIOR = PoolPrior.of(7)
 
 
 def unclear_problem(N, K=3, seed=0):
@@ -27,14 +30,14 @@ def unclear_problem(N, K=3, seed=0):
     return odds / odds.sum(axis=2, keepdims=True), y
 
 
-def log_likelihoods(F, y, w, held_out=None):
+def log_likelihoods(F, y, v, held_out=None):
     """Return log p(y_n | x_n) row by row, as the module's docstring has it."""
-    found = []
+    w, b, found = v[:7], v[7:] if len(v) > 7 else 0.0, []
     for n in range(len(y)):
         z = np.log(np.clip(F[n], FLOOR, 1))
         if held_out is not None:
-            z = z * held_out[n][:, None] * len(w) / max(1, held_out[n].sum())
-        found.append(log_softmax(w @ z)[y[n]])
+            z = z * held_out[n][:, None] * 7 / max(1, held_out[n].sum())
+        found.append(log_softmax(w @ z + b)[y[n]])
     return np.array(found)
 
 
@@ -47,10 +50,11 @@ def known_rows(masked, N=40):
     return F, y, mask, s, counted
 
 
+@pytest.mark.parametrize("offsets", [0, 3])
 @pytest.mark.parametrize("masked", [False, True])
-def test_sums_are_the_derivatives_of_the_log_likelihood(masked, rng):
+def test_sums_are_the_derivatives_of_the_log_likelihood(masked, offsets, rng):
     F, y, mask, s, counted = known_rows(masked)
-    w = rng.random(7)
+    w = rng.random(7 + offsets)
 
     def at(v):
         return row_sums(F, y, v, FLOOR, held_out=mask, sample_weight=s)
@@ -69,44 +73,54 @@ def test_sums_are_the_derivatives_of_the_log_likelihood(masked, rng):
 
 
 @pytest.mark.parametrize("masked", [False, True])
-@pytest.mark.parametrize("rho", [1e-3, 0.1])
-def test_weights_are_those_of_a_general_optimiser(masked, rho):
+@pytest.mark.parametrize(
+    ("rho", "offsets", "signed"),
+    [(1e-3, 0, False), (0.1, 0, False), (1e-3, 3, False), (1e-3, 3, True)],
+)
+def test_weights_are_those_of_a_general_optimiser(masked, rho, offsets, signed):
     F, y, mask, s, counted = known_rows(masked)
+    target = np.linspace(0, 0.3, 7) if signed else 1 / 7
+    prior = PoolPrior.of(7, offsets)
+    if signed:
+        prior = prior.signed_near(np.r_[target, 1.0, 2.0, 3.0])
 
-    def loss(w):
-        shrunk = rho * counted.sum() / 2 * np.sum((w - 1 / 7) ** 2)
-        return shrunk - counted @ log_likelihoods(F, y, w, mask)
+    def loss(v):
+        shrunk = rho * counted.sum() / 2 * np.sum((v[:7] - target) ** 2)
+        shrunk += OFFSET_PRECISION / 2 * np.sum(v[7:] ** 2)
+        return shrunk - counted @ log_likelihoods(F, y, v, mask)
 
     expected = minimize(
         loss,
-        np.full(7, 0.3),
+        np.full(7 + offsets, 0.3),
         method="L-BFGS-B",
-        bounds=[(0, None)] * 7,
+        bounds=[(None if signed else 0, None)] * 7 + [(None, None)] * offsets,
         options={"ftol": 1e-15, "gtol": 1e-9, "maxfun": 100_000},
     )
     found = fit_log_pool(
-        lambda w: row_sums(F, y, w, FLOOR, held_out=mask, sample_weight=s), 7, rho
-    )
-    assert found.weights.min() == 0.0
-    assert loss(found.weights) <= expected.fun * (1 + 1e-9)
+        lambda v: row_sums(F, y, v, FLOOR, held_out=mask, sample_weight=s),
+        prior,
+        rho,
+    ).point
+    assert (found[:7].min() < 0) if signed else (found[:7].min() == 0)
+    assert loss(found) <= expected.fun * (1 + 1e-9)
     # Differences of the loss are known to 1e-8: weights to their root.
-    np.testing.assert_allclose(found.weights, expected.x, rtol=0, atol=1e-3)
+    np.testing.assert_allclose(found, expected.x, rtol=0, atol=1e-3)
 
 
 def test_leave_one_out_is_that_of_refitting():
     F, y = unclear_problem(120)
     rho, N = 0.01, len(y)
-    found = fit_log_pool(lambda w: row_sums(F, y, w, FLOOR), 7, rho)
+    found = fit_log_pool(lambda w: row_sums(F, y, w, FLOOR), PRIOR, rho)
     exact = []
     for n in range(N):
         others = np.arange(N) != n
         w = fit_log_pool(
             lambda w, rows=others: row_sums(F[rows], y[rows], w, FLOOR),
-            7,
+            PRIOR,
             rho * N / (N - 1),
-        ).weights
+        ).point
         exact.append(-log_likelihoods(F[[n]], y[[n]], w)[0])
-    on_rows = -log_likelihoods(F, y, found.weights).mean()
+    on_rows = -log_likelihoods(F, y, found.point).mean()
     optimism = np.mean(exact) - on_rows
     assert optimism > 0
     # Of first order: the next term is smaller by about the parameters over the rows.
@@ -126,12 +140,12 @@ def test_left_out_scores_are_those_of_refitting(K, masked):
             known = {"held_out": mask[rows], "sample_weight": s[rows]}
             return row_sums(F[rows], y[rows], w, FLOOR, **known)
 
-        return fit_log_pool(at, 7, lam / at(np.zeros(7)).weight)
+        return fit_log_pool(at, PRIOR, lam / at(np.zeros(7)).weight)
 
     found = fit(np.arange(80))
-    w, known = found.weights, {"held_out": mask, "sample_weight": s}
+    w, known = found.point, {"held_out": mask, "sample_weight": s}
     scores = loo_scores(F, y, w, found.cov, FLOOR, **known)
-    W = np.array([fit(np.delete(np.arange(80), n)).weights for n in range(80)])
+    W = np.array([fit(np.delete(np.arange(80), n)).point for n in range(80)])
     votes = mask * 7 / np.maximum(mask.sum(axis=1), 1)[:, None]
     z = np.log(np.clip(F, FLOOR, 1)) * votes[:, :, None]
     exact = np.einsum("nmk,nm->nk", z, W)
@@ -149,10 +163,10 @@ def test_the_shrinkage_is_that_of_least_leave_one_out_loss():
     def at(w):
         return row_sums(F, y, w, FLOOR)
 
-    found = fit_log_pool(at, 7)
-    losses = [fit_log_pool(at, 7, rho).loo for rho in SHRINKAGES]
-    same = fit_log_pool(at, 7, found.shrinkage)
-    np.testing.assert_allclose(found.weights, same.weights, rtol=0, atol=1e-6)
+    found = fit_log_pool(at, PRIOR)
+    losses = [fit_log_pool(at, PRIOR, rho).loo for rho in SHRINKAGES]
+    same = fit_log_pool(at, PRIOR, found.shrinkage)
+    np.testing.assert_allclose(found.point, same.point, rtol=0, atol=1e-6)
     assert SHRINKAGES.min() < found.shrinkage < SHRINKAGES.max()
     # The others are looked at by a quadratic at its weights, not by fits of their own.
     assert found.loo - min(losses) < 0.02 * (max(losses) - min(losses))
@@ -165,11 +179,11 @@ def test_rows_that_are_told_apart_for_sure(floor, rng):
     votes = rng.integers(0, 3, (50, 5))
     votes[:, 2] = y
     F = np.eye(3)[votes]
-    found = fit_log_pool(lambda w: row_sums(F, y, w, floor), 5, 1e-4)
-    assert found.weights.argmax() == 2
-    there = row_sums(F, y, found.weights, floor)
-    slope = 1e-4 * 50 * (found.weights - 1 / 5) - there.gradient
-    free = found.weights > 0
+    found = fit_log_pool(lambda w: row_sums(F, y, w, floor), PoolPrior.of(5), 1e-4)
+    assert found.point.argmax() == 2
+    there = row_sums(F, y, found.point, floor)
+    slope = 1e-4 * 50 * (found.point - 1 / 5) - there.gradient
+    free = found.point > 0
     # The gradient of the loss: zero where a weight is free, not below elsewhere.
     unit = 1e-6 * 50 * abs(np.log(floor))
     np.testing.assert_allclose(slope[free], 0, atol=unit)
@@ -179,4 +193,4 @@ def test_rows_that_are_told_apart_for_sure(floor, rng):
 def test_no_member_at_all_costs_nothing_to_leave_a_row_out():
     F, y = unclear_problem(40, K=2)
     nobody = row_sums(F, y, np.zeros(7), FLOOR)
-    assert loo(nobody, np.zeros(7), 0.1) == pytest.approx(np.log(2))
+    assert loo(nobody, np.zeros(7), np.empty((0, 0))) == pytest.approx(np.log(2))

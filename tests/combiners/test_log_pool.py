@@ -46,9 +46,10 @@ MEMBERS = [
 ]
 
 
-def log_pool(F, w, floor):
-    """Return softmax_k(sum_m w_m log clip(F, floor, 1))."""
-    return softmax(np.einsum("nmk,m->nk", np.log(np.clip(F, floor, 1)), w), axis=1)
+def log_pool(F, w, floor, b=0.0):
+    """Return softmax_k(sum_m w_m log clip(F, floor, 1) + b_k)."""
+    s = np.einsum("nmk,m->nk", np.log(np.clip(F, floor, 1)), w)
+    return softmax(s + b, axis=1)
 
 
 @pytest.fixture(scope="module")
@@ -70,10 +71,77 @@ def fitted(rows):
 
 def test_one_member_of_weight_one_is_that_member():
     F, y = make_problem("multiclass", M=1)
-    pool = LogPool(shrinkage=1e9, floor=1e-9).fit(F, y)
+    pool = LogPool(offsets=False, shrinkage=1e9, floor=1e-9).fit(F, y)
     np.testing.assert_allclose(pool.weights_, pool.slope_, rtol=1e-6)
     p = pool.probabilities(pool.combine(F) / pool.slope_)
     np.testing.assert_allclose(p, F[:, 0], atol=1e-5)
+
+
+def test_one_calibrated_member_is_left_as_it_is(rng):
+    """w = 1 and b = 0 up to sampling error, which a logistic regression tells."""
+    for K, seed in ((2, 0), (4, 1)):
+        z = np.random.default_rng(seed).normal(size=(4000, K)) * 1.5
+        p = softmax(z, axis=1)
+        y = (p.cumsum(axis=1) < rng.random((4000, 1))).sum(axis=1)
+        for signed in (False, True):
+            pool = LogPool(signed=signed).fit(p[:, None, :], y)
+            # The inverse Hessian at w = 1, b = 0 of the log-likelihood and the priors.
+            e = np.concatenate(
+                [np.log(p)[:, :, None], np.tile(np.eye(K), (4000, 1, 1))], 2
+            )
+            centred = e - np.einsum("nk,nkp->np", p, e)[:, None]
+            H = np.einsum("nkp,nkq->pq", centred * p[:, :, None], centred)
+            H[np.diag_indices(K + 1)] += np.r_[0.0, np.full(K, 4.0)]
+            found = np.r_[pool.weights_ - 1, pool.offsets_]
+            sd = np.sqrt(np.diag(np.linalg.inv(H)))
+            # The slope adds an error of its own, of the size of the weight's.
+            sd[0] *= np.sqrt(2)
+            assert np.all(np.abs(found) < 3 * sd)
+            assert pool.floor_ == 1 / (4000 + K)
+
+
+def test_offsets_mend_what_all_members_have_in_common(rng):
+    """Members whose odds were all shifted alike are as good as they were before."""
+    z = rng.normal(size=(3000, 1, 3)) + 0.5 * rng.normal(size=(3000, 4, 3))
+    p = softmax(2 * z.mean(axis=1), axis=1)
+    y = (p.cumsum(axis=1) < rng.random((3000, 1))).sum(axis=1)
+    shift = np.array([0.0, 1.0, -1.5])
+    straight, shifted = softmax(z, axis=2), softmax(z + shift, axis=2)
+    train, test = slice(0, 1500), slice(1500, None)
+
+    def loss(F, **options):
+        pool = LogPool(**options).fit(F[train], y[train])
+        return log_loss(y[test], pool.probabilities(pool.combine(F[test]))), pool
+
+    best, _ = loss(straight)
+    mended, pool = loss(shifted)
+    assert abs(mended - best) < 0.01
+    assert loss(shifted, offsets=False)[0] > best + 0.1
+    b = pool.offsets_ - pool.offsets_.mean()
+    expected = -pool.weights_.sum() * (shift - shift.mean())
+    # Standard errors of some 0.06, and a prior of 1/2.
+    np.testing.assert_allclose(b, expected, atol=0.25)
+    assert len(pool.weights_) == 4
+    assert pool.support_.max() < 4
+    assert loss(shifted, offsets=False)[1].offsets_ is None
+
+
+def test_weights_of_both_signs_take_out_what_members_share(rng):
+    """Two members share an error that a third one knows."""
+    signal, shared = rng.normal(size=(2, 4000))
+    y = (rng.random(4000) < 1 / (1 + np.exp(-2 * signal))).astype(int)
+    logits = np.column_stack([2 * signal + shared, 2 * signal + shared, shared])
+    p = 1 / (1 + np.exp(-logits))
+    F = np.stack([1 - p, p], axis=2)
+    pool = LogPool(signed=True).fit(F[:2000], y[:2000])
+    # The third takes out what the others share: w = 1/2, 1/2, -1, shrunk a little.
+    np.testing.assert_allclose(pool.weights_, [0.5, 0.5, -1.0], atol=0.2)
+    plain = LogPool().fit(F[:2000], y[:2000])
+    losses = [
+        log_loss(y[2000:], c.probabilities(c.combine(F[2000:]))) for c in (pool, plain)
+    ]
+    assert losses[0] < losses[1] - 0.02
+    assert plain.weights_.min() == 0.0
 
 
 def test_members_that_are_all_too_shy_get_a_sum_above_one(rng):
@@ -144,7 +212,7 @@ def test_what_has_no_probabilities_is_refused(rows):
 def test_a_committee_predicts_by_the_log_pool(fitted, rows, tmp_path):
     X = rows[2]
     F, combiner = fitted.member_predictions(X), fitted.combiner_
-    p = log_pool(F, fitted.weights_, combiner.floor_)
+    p = log_pool(F, fitted.weights_, combiner.floor_, fitted.offsets_)
     np.testing.assert_allclose(fitted.predict_proba(X), p, atol=1e-12)
     np.testing.assert_array_equal(fitted.predict(X), fitted.classes_[p.argmax(1)])
     save(fitted, tmp_path / "model")
@@ -159,10 +227,12 @@ def test_prune_predicts_by_the_log_pool_with_a_slope_of_its_own(rows, tmp_path):
     members = [(name, member.fit(X, y)) for name, member in MEMBERS]
     small = prune(members, X_new, y_new, combiner=LogPool())
     w, floor = small.combiner_.weights_, small.combiner_.floor_
+    b = small.combiner_.offsets_
     np.testing.assert_allclose(small.weights_, w[small.support_] / w.sum())
+    np.testing.assert_allclose(small.offsets_, b / w.sum())
     F = small.member_predictions(X)
     sums = np.einsum("nmk,m->nk", np.log(np.clip(F, floor, 1)), small.weights_)
-    p = small.calibration_(log_pool(F, w[small.support_], floor), sums)
+    p = small.calibration_(log_pool(F, w[small.support_], floor, b), sums)
     np.testing.assert_allclose(small.predict_proba(X), p, atol=1e-12)
     # The sum of the weights was fitted on left-out scores already.
     assert small.calibration_.floor is not None
@@ -185,7 +255,8 @@ def test_without_rows_for_folds_the_slope_is_the_sum_of_the_weights(rows):
     small = prune(members, X_new[few], y_new[few], combiner=LogPool(), oob=False)
     assert small.slope_ is None
     F, combiner = small.member_predictions(X), small.combiner_
-    p = log_pool(F, combiner.weights_[small.support_], combiner.floor_)
+    w = combiner.weights_[small.support_]
+    p = log_pool(F, w, combiner.floor_, combiner.offsets_)
     np.testing.assert_allclose(small.predict_proba(X), p, atol=1e-12)
 
 

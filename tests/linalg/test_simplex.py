@@ -188,6 +188,22 @@ def test_nnqp_against_nnls(N, M, rng):
     np.testing.assert_allclose(z, twin, rtol=0, atol=1e-7)
 
 
+@pytest.mark.parametrize("N", [200, 90])
+def test_nnqp_with_some_of_either_sign(N, rng):
+    F = rng.normal(size=(N, 80)) + rng.normal(size=(N, 1))
+    y = rng.normal(size=N) - F[:, :5].sum(axis=1)
+    signed = np.arange(80) % 3 == 0
+    A = F.T @ F + 1e-3 * np.eye(80)
+    z = solve_nnqp(A, F.T @ y, signed)
+    assert z[signed].min() < 0
+    # The conditions of Karush, Kuhn and Tucker; cond 1e7 times eps times b of 1e3.
+    slack = A @ z - F.T @ y
+    assert z[~signed].min() >= 0
+    np.testing.assert_allclose(slack[signed], 0, atol=1e-6)
+    assert slack[~signed].min() > -1e-6
+    np.testing.assert_allclose(slack * np.where(signed, 0, z), 0, atol=1e-6)
+
+
 @pytest.mark.parametrize("unit", [1e-150, 1e150])
 def test_nnqp_follows_the_unit_of_b(unit, rng):
     B = rng.normal(size=(8, 5))

@@ -11,7 +11,13 @@ from scipy.special import log_ndtr, log_softmax, softmax
 
 from committee._typing import FloatArray, IntArray
 from committee._validation import Interval, StrOptions
-from committee.bayes.fit_log_pool import PoolSums, fit_log_pool, loo_scores, row_sums
+from committee.bayes.fit_log_pool import (
+    PoolPrior,
+    PoolSums,
+    fit_log_pool,
+    loo_scores,
+    row_sums,
+)
 from committee.combiners.ballots import votes_tags
 from committee.combiners.base import Combiner
 from committee.probabilities import pooled_terms
@@ -21,12 +27,14 @@ from committee.votes import Sums, Votes
 class LogPool(Combiner):
     """Weigh log-probabilities, for the least log-loss (a logarithmic opinion pool).
 
-        z_nmk = log clip(F_nmk, eps, 1),    p(k | x_n) = softmax_k( sum_m w_m z_nmk )
-        min_w  - sum_n s_n log p(y_n | x_n) + rho N / 2 ||w - 1/M||^2,    w >= 0
+        z_nmk = log clip(F_nmk, eps, 1),    p(k | x_n) = softmax_k( sum_m w_m z_nmk + b_k )
+        min  - sum_n s_n log p(y_n | x_n) + rho N / 2 ||w - 1/M||^2 + 2 ||b||^2,   w >= 0
 
     A product of experts: a member that is sure moves the committee more than one that
     is not, and the sum of the weights, which is free, is an inverse temperature, so that
-    the committee is calibrated as it is weighed. The problem is convex; it is solved by
+    the committee is calibrated as it is weighed. The offsets b mend what the members have
+    in common, such as a class that all of them give too little. They are no members and
+    cost none. The problem is convex; it is solved by
     Newton's method in some five passes over the rows, with exact zeros. One more pass has
     the sums of every row by the weights without it, and the slope that these call for:
     on rows that made the weights their sum is too large, the more so the fewer the rows
@@ -38,6 +46,11 @@ class LogPool(Combiner):
 
     Parameters
     ----------
+    offsets : bool, default=True
+        Whether there are offsets b, one for each class.
+    signed : bool, default=False
+        Allow weights below zero, which divide by a member's probabilities. They are
+        shrunk towards the weights without, instead of 1/M, and none is zero.
     floor : float or "auto", default="auto"
         eps, the least probability that a member can be believed to mean. "auto" is
         1 / (N + K): N rows cannot tell rarer events apart.
@@ -49,7 +62,9 @@ class LogPool(Combiner):
     Attributes
     ----------
     weights_ : array of shape (M,)
-        Not negative; they need not sum to one. slope_ times the minimiser.
+        Not negative unless `signed`; they need not sum to one. slope_ times the minimiser.
+    offsets_ : array of shape (K,) or None
+        slope_ times b; None without offsets.
     floor_ : float
         eps.
     shrinkage_ : float
@@ -81,9 +96,13 @@ class LogPool(Combiner):
     >>> pool = LogPool().fit(np.stack([1 - p, p], axis=2), y)
     >>> pool.weights_.round(1).tolist()
     [1.7, 0.0]
+    >>> bool(np.abs(pool.offsets_).max() < 0.1)
+    True
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "offsets": ["boolean"],
+        "signed": ["boolean"],
         "floor": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither")],
         "shrinkage": [StrOptions({"loo"}), Interval(Real, 0, None, closed="neither")],
     }
@@ -100,9 +119,13 @@ class LogPool(Combiner):
     def __init__(
         self,
         *,
+        offsets: bool = True,
+        signed: bool = False,
         floor: float | Literal["auto"] = "auto",
         shrinkage: float | Literal["loo"] = "loo",
     ) -> None:
+        self.offsets = offsets
+        self.signed = signed
         self.floor = floor
         self.shrinkage = shrinkage
 
@@ -110,19 +133,27 @@ class LogPool(Combiner):
         least = least_probability(votes, self)
         floor = least if isinstance(self.floor, str) else float(self.floor)
 
-        def at(w: FloatArray) -> PoolSums:
-            sums: PoolSums = votes.total(_sums, w, floor)
+        def at(v: FloatArray) -> PoolSums:
+            sums: PoolSums = votes.total(_sums, v, floor)
             return sums
 
+        M, K = votes.n_members, votes.n_classes
+        assert K is not None
+        prior = PoolPrior.of(M, K if self.offsets else 0, votes.mean_weight())
         rho = None if isinstance(self.shrinkage, str) else float(self.shrinkage)
-        found = fit_log_pool(at, votes.n_members, rho)
-        left_out = votes.total(_left_out, found.weights, found.cov, floor)
+        found = fit_log_pool(at, prior, rho)
+        if self.signed:
+            v = found.point
+            found = fit_log_pool(at, prior.signed_near(v), rho, v)
+        left_out = votes.total(_left_out, found.point, found.cov, floor)
         self.floor_, self.shrinkage_ = floor, found.shrinkage
-        self.slope_, self.log_loss_ = least_slope(left_out, votes.n_classes)
-        return self.slope_ * found.weights
+        self.slope_, self.log_loss_ = least_slope(left_out, K)
+        weights, offsets = np.split(self.slope_ * found.point, [M])
+        self.offsets_ = offsets if self.offsets else None
+        return weights
 
     def probabilities(self, scores: FloatArray) -> FloatArray:
-        """Return softmax(s) of s = sum_m w_m z_m, as `combine` returns it.
+        """Return softmax(s) of s = sum_m w_m z_m + b, as `combine` returns it.
 
         Parameters
         ----------
@@ -136,14 +167,14 @@ class LogPool(Combiner):
         return p
 
 
-def _sums(votes: Votes, w: FloatArray, floor: float) -> PoolSums:
+def _sums(votes: Votes, v: FloatArray, floor: float) -> PoolSums:
     check_probabilities(votes.F)
-    return row_sums(**_arrays(votes), w=w, floor=floor)
+    return row_sums(**_arrays(votes), v=v, floor=floor)
 
 
-def _left_out(votes: Votes, w: FloatArray, cov: FloatArray, floor: float) -> Sums:
+def _left_out(votes: Votes, v: FloatArray, cov: FloatArray, floor: float) -> Sums:
     arrays = _arrays(votes)
-    scores = loo_scores(**arrays, w=w, cov=cov, floor=floor)
+    scores = loo_scores(**arrays, v=v, cov=cov, floor=floor)
     rows = slice(None) if votes.held_out is None else votes.held_out.any(axis=1)
     return slope_losses(scores[rows], arrays["y"][rows], votes.row_weights[rows])
 

@@ -26,29 +26,33 @@ _RIDGE = 1e-10
 _PATIENCE = 4
 
 
-def solve_nnqp(A: FloatArray, b: FloatArray) -> FloatArray:
+def solve_nnqp(
+    A: FloatArray, b: FloatArray, signed: BoolArray | None = None
+) -> FloatArray:
     """Minimise a quadratic over the non-negative orthant.
 
-        min_z  1/2 z'Az - b'z,   z >= 0
+        min_z  1/2 z'Az - b'z,   z_i >= 0 for all i that are not `signed`
 
-    A, (M, M), is positive definite up to rounding. Then z >= 0, Az - b >= 0 and
-    z'(Az - b) = 0 up to rounding; zeros are exact.
+    A, (M, M), is positive definite up to rounding. Without `signed`, (M,), z >= 0,
+    Az - b >= 0 and z'(Az - b) = 0 up to rounding; zeros are exact.
     """
     # With d = sqrt(diag A) the matrix has a unit diagonal and one tolerance fits.
     d = np.sqrt(np.diag(A))
     A, b = A / np.outer(d, d), b / d
-    free = b > 0
+    either = np.zeros(len(b), dtype=bool) if signed is None else signed
+    free = either | (b > 0)
     best, patience = len(b) + 1, _PATIENCE
     while patience > 0:
         z, slack = _on_face(A, b, free)
-        wrong = np.where(free, z < 0, slack < -_rounding(b, z))
+        below = ~either & (z < 0)
+        wrong = np.where(free, below, slack < -_rounding(b, z))
         n_wrong = int(wrong.sum())
         if n_wrong == 0:
             return z / d
         patience = _PATIENCE if n_wrong < best else patience - 1
         best = min(best, n_wrong)
         free = free ^ wrong
-    return _descend(A, b, np.maximum(z, 0.0)) / d
+    return _descend(A, b, np.where(below, 0.0, z), either) / d
 
 
 def solve_simplex(C: FloatArray) -> FloatArray:
@@ -94,14 +98,16 @@ def _rounding(b: FloatArray, z: FloatArray) -> float:
     return len(b) * float(np.finfo(np.float64).eps) * size
 
 
-def _descend(A: FloatArray, b: FloatArray, z: FloatArray) -> FloatArray:
+def _descend(
+    A: FloatArray, b: FloatArray, z: FloatArray, either: BoolArray
+) -> FloatArray:
     """Minimise from z >= 0 by an active set, one variable freed at a time."""
-    free = z > 0
+    free = either | (z > 0)
     barred = np.zeros_like(free)
     for _ in range(20 * len(b)):
         target, slack = _on_face(A, b, free)
         ahead = np.full(len(b), np.inf)
-        blocked = free & (target < 0)
+        blocked = free & (target < 0) & ~either
         ahead[blocked] = z[blocked] / (z - target)[blocked]
         step = float(ahead.min())
         if step == 0.0:
