@@ -40,6 +40,7 @@ QUICK = {
     "networks": "--members 20 --rivals 1 --repeats 1 --batches 200 --sizes 1 --sets diabetes --splits 1",
     "printed": "--sets generated --seeds 1 --rows 1000 --ensembles forest bag",
     "probabilities": "banana digits",
+    "regression-pools": "--sets diabetes --splits 1",
     "prune": "--rows 1000 --members 100",
     "pruners": "EPPruner GreedyPruner ReduceErrorPruner orientation",
     "refine": "--splits 2 --sets friedman1 diabetes 'digits (10)'",

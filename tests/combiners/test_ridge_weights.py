@@ -82,14 +82,22 @@ def test_left_out_errors_against_fits_without_each_row(rho, weighted):
     assert ridge.loo_error_ == pytest.approx(total / s.sum(), rel=1e-6)
 
 
-def test_the_shrinkage_has_the_least_left_out_error():
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_mean_over_shrinkages_by_their_left_out_errors(weighted):
     F, y = make_pool()
-    ridge = RidgeWeights().fit(F, y)
-    for rho in (0.0, 1e-2, 0.3, 1.0, 30.0, np.inf):
-        other = RidgeWeights(shrinkage=rho).fit(F, y)
-        assert ridge.loo_error_ <= other.loo_error_ * 1.01
-    same = RidgeWeights(shrinkage=ridge.shrinkage_).fit(F, y)
-    np.testing.assert_array_equal(same.weights_, ridge.weights_)
+    s = row_weights(60, weighted)
+    tried = np.logspace(-4, 4, 33)
+    each = [RidgeWeights(shrinkage=r).fit(F, y, sample_weight=s) for r in tried]
+    error = np.array([ridge.loo_error_ for ridge in each])
+    p = error ** (-(s.sum() ** 2) / (s @ s) / 8)
+    p /= p.sum()
+    ridge = RidgeWeights().fit(F, y, sample_weight=s)
+    expected = p @ [other.weights_ for other in each]
+    np.testing.assert_allclose(ridge.weights_, expected, rtol=0, atol=1e-11)
+    assert ridge.intercept_ == pytest.approx(p @ [o.intercept_ for o in each])
+    assert ridge.shrinkage_ == pytest.approx(np.exp(p @ np.log(tried)))
+    # The squared error is convex.
+    assert error.min() / 1.1 < ridge.loo_error_ < p @ error
 
 
 @pytest.mark.parametrize("masked", [False, True])

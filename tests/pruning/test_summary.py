@@ -5,7 +5,9 @@ import json
 import numpy as np
 import pytest
 from scipy.stats import binom
+from sklearn.ensemble import RandomForestRegressor
 
+from committee import prune
 from committee.losses import paired_difference
 from committee.pruning.summary import (
     RefinedSize,
@@ -92,6 +94,19 @@ def test_it_prints_as_a_table():
         assert error not in text
         assert error in summary.details()
     assert summary.details().count("too small") == 2
+
+
+def test_it_says_if_no_member_was_left_out(rng):
+    """Greedy selection takes each of six trees that are equally good."""
+    X = rng.normal(size=(400, 3))
+    y = X.sum(axis=1) + rng.normal(size=400)
+    forest = RandomForestRegressor(6, random_state=0).fit(X[:200], y[:200])
+    small = prune(forest, X[200:], y[200:], combiner="greedy")
+    assert small.n_members_ == 6
+    assert "none left out" in str(small.summary())
+    assert "none left out" not in str(Summary(**NUMBERS))
+    one = {"n_members_before": 1, "n_members_after": 1}
+    assert "none left out" not in str(Summary(**{**NUMBERS, **one}))
 
 
 def refinement(**changes):

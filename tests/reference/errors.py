@@ -53,6 +53,12 @@ def shrunk_correlation(F, y, held_out, s=None, floor=0.25):
     M = F.shape[1]
     s = None if s is None else effective_weights(s)
     count, mean, variance = pair_moments(F, y, held_out, s)
+    n_rows = sum(
+        (1.0 if s is None else s[n]) for n in range(len(F)) if any(held_out[n])
+    )
+    fade = np.clip(20.0 * (1.0 - count / n_rows), 0.0, 1.0)
+    variance = fade * variance
+    floor *= fade.mean()
     members = [i for i in range(M) if count[i, i] > 0]
     common = np.mean([mean[i, i] for i in members])
     t = _share([(variance[i, i], mean[i, i] - common) for i in members])

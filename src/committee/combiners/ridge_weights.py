@@ -13,10 +13,14 @@ from committee._typing import FloatArray
 from committee._validation import Interval, StrOptions
 from committee.combiners.base import Combiner
 from committee.linalg import solve_simplex
-from committee.votes import Largest, Votes, in_squared_units
+from committee.votes import Largest, Sums, Votes, in_squared_units
 
-#: Values of rho that are tried.
-_RHO = np.append(np.logspace(-4, 4, 49), np.inf)
+#: Values of rho that are averaged.
+_RHO = np.logspace(-4, 4, 33)
+#: Power of the leave-one-out likelihood that weighs them. Relative to greedy selection,
+#: on 92 generated pools, the RMSE was 0.9864 and at most 1.040 for rho of the least
+#: error, 0.9857 and 1.017 for power 1, 0.9854 and 1.012 for 0.3, 0.9857 and 1.007 for 0.1.
+_POWER = 0.25
 #: Rows in a block, times members.
 _BLOCK = 2**18
 #: The most that a row may have of its own prediction: one that decides alone would
@@ -40,7 +44,9 @@ class RidgeWeights(Combiner):
     Parameters
     ----------
     shrinkage : float or "loo", default="loo"
-        rho. "loo" takes the value of least leave-one-out squared error, in closed form.
+        rho. "loo" takes the mean of w over rho from 1e-4 to 1e4, each with weight
+        E^(-N/8), E the leave-one-out squared error: a power 1/4 of the Gaussian
+        likelihood of the rows. N is the effective number of rows.
 
     Attributes
     ----------
@@ -48,7 +54,7 @@ class RidgeWeights(Combiner):
     intercept_ : float
         b.
     shrinkage_ : float
-        rho.
+        rho; for "loo" the geometric mean, by the same weights.
     loo_error_ : float
         Mean squared error of a row, by weights that were fitted without it.
     support_ : array
@@ -101,11 +107,12 @@ class RidgeWeights(Combiner):
         sums = votes.total(_sums, centre, scale)
         ridge = _Ridge.of(sums, C * (unit / scale) ** 2, v)
         tried = _RHO if isinstance(self.shrinkage, str) else np.array([self.shrinkage])
-        losses = votes.total(_left_out, ridge, tried, centre, scale) / ridge.weight
-        best = int(np.flatnonzero(losses == losses.min())[-1])
-        self.shrinkage_ = float(tried[best])
-        self.loo_error_ = in_squared_units(losses[best], scale)
-        w = v + ridge.vectors @ (ridge.pull * ridge.inverse(tried)[:, best])
+        products, squares = votes.total(_left_out, ridge, tried, centre, scale)
+        p = _shares(np.diag(products), ridge.weight**2 / squares)
+        w = v + ridge.vectors @ (ridge.pull * (ridge.inverse(tried) @ p))
+        self.loo_error_ = in_squared_units(p @ products @ p / ridge.weight, scale)
+        with np.errstate(divide="ignore"):
+            self.shrinkage_ = float(np.exp(p @ np.log(tried)))
         b = (ridge.y - w @ ridge.m) * scale + (1.0 - w.sum()) * centre
         self.intercept_ = float(b)
         return np.asarray(w)
@@ -151,6 +158,14 @@ class _Ridge(NamedTuple):
     def shift(self, rho: FloatArray) -> FloatArray:
         """Return rho c S; where v makes no errors it is kept, whatever rho is."""
         return rho * self.unit if self.unit > 0 else np.full(len(rho), np.inf)
+
+
+def _shares(losses: FloatArray, n_rows: float) -> FloatArray:
+    """Return losses^(-power n_rows / 2), scaled to sum one."""
+    least = losses.min()
+    ratio = losses / least if least > 0 else np.where(losses > 0, np.inf, 1.0)
+    p = ratio ** (-0.5 * _POWER * n_rows)
+    return np.asarray(p / p.sum())
 
 
 def _slope(C: FloatArray, v: FloatArray) -> FloatArray:
@@ -214,10 +229,10 @@ def _sums(votes: Votes, centre: float, scale: float) -> FloatArray:
 
 def _left_out(
     votes: Votes, ridge: _Ridge, rho: FloatArray, centre: float, scale: float
-) -> FloatArray:
-    """Return sum_n s_n e_n^2 for every rho, e_n the residual without row n."""
+) -> Sums:
+    """Return sum_n s_n e_n e_n' for all rho, e_n the residual without row n; sum s_n^2."""
     inverse, kept = ridge.inverse(rho), 1.0 - ridge.g[:, None] * ridge.inverse(rho)
-    losses = np.zeros(len(rho))
+    products, squares = np.zeros((len(rho), len(rho))), 0.0
     for F, y, s in _rows(votes, centre, scale):
         T = (F - ridge.m) @ ridge.vectors
         FP = F @ ridge.P
@@ -226,8 +241,10 @@ def _left_out(
         e = e - T @ (ridge.pull[:, None] * inverse)
         e += ((T * (FP @ ridge.vectors)) @ kept) * (s * u)[:, None]
         h = s[:, None] * (1.0 / ridge.weight + T**2 @ inverse)
-        losses += s @ (e / _rest(h)) ** 2
-    return losses
+        e /= _rest(h)
+        products += e.T @ (s[:, None] * e)
+        squares += float(s @ s)
+    return Sums((products, squares))
 
 
 def _rest(h: FloatArray) -> FloatArray:

@@ -105,7 +105,7 @@ def correlation_of(
             "sample_weight is zero on every row that held_out marks, so nothing is "
             "known about the members' errors."
         )
-    return shrink_pairwise(sums.products, sums.counts, sums.squares), scale
+    return shrink_pairwise(*sums), scale
 
 
 def error_blocks(
@@ -129,12 +129,13 @@ class MomentSums(NamedTuple):
 
     products (M, M) is sum s E_i'E_j; counts is sum s, or (M, M) the effective number
     of rows behind each pair; squares (M, M) is sum s |E_i|^2 |E_j|^2 with a mask, for
-    the sampling error of a pair.
+    the sampling error of a pair, and n_rows the rows that some member left out.
     """
 
     products: Any
     counts: Any
     squares: Any
+    n_rows: float
 
     def plus(self, other: MomentSums) -> MomentSums:
         """Return the sums over both sets of rows."""
@@ -142,6 +143,7 @@ class MomentSums(NamedTuple):
             self.products + other.products,
             self.counts + other.counts,
             None if self.squares is None else self.squares + other.squares,
+            self.n_rows + other.n_rows,
         )
 
 
@@ -155,7 +157,7 @@ def moment_sums(
 ) -> MomentSums:
     """Sum the blocks of some rows, of effective weights s, errors over `scale`."""
     M = F.shape[1]
-    products, counts, squares = np.zeros((M, M)), np.zeros(()), None
+    products, counts, squares, n_rows = np.zeros((M, M)), np.zeros(()), None, 0.0
     if held_out is not None:
         counts, squares = np.zeros((M, M)), np.zeros((M, M))
     for rows, E in error_blocks(F, y):
@@ -171,11 +173,12 @@ def moment_sums(
             norms = (E.reshape(n, K, M) ** 2).sum(axis=1) * root
             present = held_out[rows] * root
             counts += present.T @ present
+            n_rows += float((present.max(axis=1) ** 2).sum())
             squares += norms.T @ norms
         if s is not None:
             E *= np.repeat(root, K, axis=0)
         products += E.T @ E
-    return MomentSums(products, counts, squares)
+    return MomentSums(products, counts, squares, n_rows)
 
 
 class WeightSums(NamedTuple):

@@ -27,34 +27,46 @@ from committee._typing import BoolArray, FloatArray
 #: Share of the target's smallest eigenvalue that the shrunk matrix must keep.
 #: On ten-fold splits optimal weights err by 25 % with 0, 13 % from 0.1 to 0.75.
 _FLOOR = 0.25
+#: Share of the rows below which what a pair lacks counts for less. The correction for a
+#: finite population, 1 - n / N, is 1 instead: sampling then explains the distance from
+#: the C of all rows alone, and with mini-batches of a tenth, where pairs share 80 % of
+#: the rows, optimal weights err by 12.9 instead of 6.8 % on twonorm, convex by 8.0
+#: instead of 6.2 %.
+_FADE = 0.05
 
 
 def shrink_pairwise(
-    sums: FloatArray, counts: FloatArray, squares: FloatArray
+    sums: FloatArray, counts: FloatArray, squares: FloatArray, n_rows: float
 ) -> FloatArray:
     """Return a positive definite estimate of C from pairwise sums.
 
-        C_ij = sums_ij / counts_ij,   var C_ij ~ (squares_ij/counts_ij - C_ij^2) / counts_ij
+        C_ij = sums_ij / counts_ij,   a_ij = min(1, 20 (1 - counts_ij / n_rows))
+        var C_ij ~ a_ij (squares_ij/counts_ij - C_ij^2) / counts_ij
 
     Errors c_i = C_ii are pulled towards their mean, and correlations
     C_ij / sqrt(c_i c_j) towards theirs, by the ratio of the mean sampling
     variance to the mean squared distance from the target. Pairs that share no
     row take the target. Correlations are then pulled further until the smallest
-    eigenvalue is a quarter of the target's, 1 - rho. sums, counts and squares (M, M)
-    are over the rows that both left out, of E_i'E_j, of ones, and of |E_i|^2 |E_j|^2.
+    eigenvalue is a quarter of the target's, 1 - rho, times the mean of a. sums, counts
+    and squares (M, M) are over the rows that both left out, of E_i'E_j, of ones, and of
+    |E_i|^2 |E_j|^2; n_rows is the number of rows that anybody left out.
+
+    a fades the shrinkage out where pairs share nearly all rows, so that weights go to
+    those without a mask as the mask goes to True.
     """
     M = len(sums)
     seen = counts > 0
     n = np.where(seen, counts, 1.0)  # below one for rows of little weight
     C = np.where(seen, sums / n, 0.0)
-    variance = np.where(seen, np.maximum(squares / n - C**2, 0.0) / n, 0.0)
+    fade = np.clip((1.0 - counts / n_rows) / _FADE, 0.0, 1.0)
+    variance = np.where(seen, fade * np.maximum(squares / n - C**2, 0.0) / n, 0.0)
     own = np.diag(seen)
     spread = np.sqrt(np.outer(np.diag(C), np.diag(C)))
     known = seen & (spread > 0) & ~np.eye(M, dtype=bool)
     safe = np.where(spread > 0, spread, 1.0)
     R, rho = _shrink_correlations(C / safe, variance / safe**2, known)
     c = _shrink_errors(np.diag(C), np.diag(variance), own)
-    R = _keep_definite(R, rho)
+    R = _keep_definite(R, rho, _FLOOR * float(fade.mean()))
     return R * np.sqrt(np.outer(c, c))
 
 
@@ -83,14 +95,14 @@ def _share(variance: FloatArray, distance: FloatArray) -> float:
     return min(1.0, float(variance.sum()) / total) if total > 0 else 0.0
 
 
-def _keep_definite(R: FloatArray, rho: float) -> FloatArray:
+def _keep_definite(R: FloatArray, rho: float, floor: float) -> FloatArray:
     """Pull R towards constant correlation until its smallest eigenvalue is safe."""
     target = 1.0 - rho
     r = float(eigvalsh(R, subset_by_index=[0, 0])[0]) if len(R) > 1 else 1.0
-    if r >= _FLOOR * target or target - r <= 0:
+    if r >= floor * target or target - r <= 0:
         return R
     # The smallest eigenvalue is then at least (1 - t) r + t target, the floor.
-    t = (_FLOOR * target - r) / (target - r)
+    t = (floor * target - r) / (target - r)
     R = (1 - t) * R + t * rho
     R[np.diag_indices_from(R)] = 1.0
     return R

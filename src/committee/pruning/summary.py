@@ -188,7 +188,7 @@ class Summary:
             "time for a row": (self.seconds_before, self.seconds_after, duration),
         }
         return [
-            ("members", f"{self.n_members_before:,}", f"{self.n_members_after:,}", ""),
+            self._members_row(),
             *self._tree_rows(),
             self._error_row(),
             *self._plain_row(),
@@ -206,6 +206,12 @@ class Summary:
         shown = f"{text_table(rows, '<>><')}\n{self._kept()}{self.how()}"
         found = self.refinement
         return shown if found is None or len(found.path) < 2 else self._sizes(shown)
+
+    def _members_row(self) -> tuple[str, str, str, str]:
+        """Return the numbers of members, and say so where all were kept."""
+        before, after = self.n_members_before, self.n_members_after
+        note = "none left out" if after == before > 1 else ""
+        return "members", f"{before:,}", f"{after:,}", note
 
     def _tree_rows(self) -> list[tuple[str, str, str, str]]:
         """Return leaves and depth of refined trees."""
