@@ -68,7 +68,10 @@ def measured(data, split):
     path = prune(forest, X, y, oob=True).path_
     return {
         "whole": [point(forest)],
-        "pruned": [point(path.choose(max_members=k).to_sklearn()) for k in SIZES],
+        "pruned": [
+            point(path.choose(max_members=k).to_sklearn(calibration=None))
+            for k in SIZES
+        ],
         "refined": [
             point(refine(forest, X, y, max_members=k, oob=True, random_state=0))
             for k in SIZES

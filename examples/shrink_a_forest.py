@@ -24,7 +24,8 @@ small = prune(forest, X, y, oob=True)
 print(small.summary())
 
 # %%
-# Other sizes need no further fit. `to_sklearn` returns a plain forest.
+# Other sizes need no further fit. `to_sklearn` returns a forest with the same
+# probabilities.
 sizes = [5, 10, 20, 40]
 committees = {k: small.path_.choose(max_members=k) for k in sizes}
 committees[small.n_members_] = small

@@ -294,8 +294,17 @@ def check_row_weights(G: Any, shape: tuple[int, ...]) -> FloatArray:
     return G  # type: ignore[no-any-return]
 
 
-def calibrated_classifier(model: Any, curves: Any, classes: Any) -> Any:
+def calibrated_classifier(model: Any, curves: Any, classes: Any, method: str) -> Any:
     """Return an entry of `calibrated_classifiers_` of `CalibratedClassifierCV`."""
     from sklearn.calibration import _CalibratedClassifier
 
-    return _CalibratedClassifier(model, curves, classes=classes, method="isotonic")
+    return _CalibratedClassifier(model, curves, classes=classes, method=method)
+
+
+def sigmoid_curve(slope: float, intercept: float) -> Any:
+    """Return the calibrator 1 / (1 + exp(-slope s - intercept)) of scikit-learn."""
+    from sklearn.calibration import _SigmoidCalibration
+
+    curve = _SigmoidCalibration()
+    curve.a_, curve.b_ = -slope, -intercept
+    return curve

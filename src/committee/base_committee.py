@@ -532,15 +532,20 @@ class BaseCommittee(BaseEstimator):
             self._summary = source.summary(self)
         return self._summary
 
-    def to_sklearn(self) -> Any:
+    def to_sklearn(self, *, calibration: str | None = "keep") -> Any:
         """Return a plain scikit-learn model with the same predictions.
+
+        Parameters
+        ----------
+        calibration : {"keep"} or None, default="keep"
+            None leaves the calibration out; see `committee.to_sklearn`.
 
         Returns
         -------
         model : forest, booster, voting ensemble or pipeline
-            See `committee.to_sklearn`.
+            Inside a `CalibratedClassifierCV` if the committee has a calibration.
         """
-        return to_sklearn(self)
+        return to_sklearn(self, calibration=calibration)
 
     def _html_repr(self) -> str:
         """Return the HTML for a notebook: headlines above scikit-learn's diagram."""

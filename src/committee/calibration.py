@@ -4,8 +4,9 @@
         vector:  q(k | x) ~ exp(t_k z_k(x) + a_k)
 
 z is either log clip(p, eps, 1), with p the uncalibrated probabilities, or the weighted
-sums of the members' votes; the one of less log-loss is taken. The first suits members with
-good probabilities, such as a pool of models, the second a few overconfident trees.
+sums of the members' votes; the one of less log-loss is taken, and the sums where some are
+negative. The first suits members with good probabilities, such as a pool of models, the
+second a few overconfident trees.
 
 The rows are held out: neither members nor weights were fitted on them. The prior of p^t is
 
@@ -155,7 +156,8 @@ def fit_calibration(
         sums, variance = sums[counted], None if variance is None else variance[counted]
         other = Calibration(fit_slope(sums, y, s, variance))
         losses = [s @ log_losses(c(p, sums, variance), y) for c in (found, other)]
-        if losses[1] < losses[0]:
+        # Refitted leaves may be negative: there is no logarithm of their shares.
+        if losses[1] < losses[0] or sums.min() < 0:
             found = other
             z = certain_scores(sums, other.slope, variance)
     if method == "slope":

@@ -336,7 +336,7 @@ def test_bagged_columns_pipelines_and_sparse_rows_are_taken(labelled):
     small = refine(pipeline, X, y, max_members=5, oob=True, random_state=0)
     p = small.to_sklearn().predict_proba(Z)
     assert p.min() >= 0
-    np.testing.assert_allclose(p, small.predict_proba(Z), atol=1e-4)
+    np.testing.assert_allclose(p, small.predict_proba(Z), atol=1e-6)
     forest = RandomForestClassifier(20, random_state=0).fit(csr_array(X), y)
     sparse = refine(forest, csr_array(X), y, max_members=5, oob=True)
     assert sparse.predict(csr_array(Z)).shape == (len(Z),)

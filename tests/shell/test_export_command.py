@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.pipeline import Pipeline
 
 from committee import load, save
 from committee.shell.table_model import read_model
@@ -61,12 +61,12 @@ def test_a_plain_scikit_learn_model_predicts_the_same(models):
     out = run("export", "small.skops", "-o", "plain.skops").stdout
     assert "scikit-learn" in out
     plain = load("plain.skops")
-    assert isinstance(plain, Pipeline)
-    assert isinstance(plain[-1], RandomForestClassifier)
+    assert isinstance(plain, CalibratedClassifierCV)
+    assert isinstance(plain.estimator.estimator[-1], RandomForestClassifier)
     model, X = taken("small")
-    # A forest has no place for the calibration, which changes no class.
     assert plain.predict(X).tolist() == model.estimator.predict(X).tolist()
-    assert "calibration" in out
+    expected = model.estimator.predict_proba(X)
+    np.testing.assert_allclose(plain.predict_proba(X), expected, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,12 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.isotonic import IsotonicRegression
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray, Member
-from committee._validation import calibrated_classifier
+from committee._validation import calibrated_classifier, sigmoid_curve
+from committee.calibration import Calibration
 from committee.ensembles import Round, rebuild
 from committee.ensembles.forests import (
     classification_forest,
@@ -32,10 +33,10 @@ from committee.ensembles.voting import (
 from committee.probabilities import as_probabilities
 
 
-def to_sklearn(committee: Any) -> Any:
-    """Return a committee as a native model with the same classes or numbers.
+def to_sklearn(committee: Any, *, calibration: str | None = "keep") -> Any:
+    """Return a committee as a native model with the same predictions.
 
-        native(x) = sum_m w_m f_m(x)
+        native(x) = sum_m w_m f_m(x),   p(k | x) = link(native(x))
 
     Trees become a forest, with the weights folded into its leaves, so that tools
     for forests (SHAP, treelite, skl2onnx) can be used. Rounds of a booster become
@@ -47,6 +48,9 @@ def to_sklearn(committee: Any) -> Any:
     committee : CommitteeClassifier or CommitteeRegressor
         Fitted, usually made by `prune`. Or a single `NetworkRegressor` or
         `NetworkClassifier`, which becomes scikit-learn's own.
+    calibration : {"keep"} or None, default="keep"
+        None returns the model without the calibration of the committee: the plain forest
+        or vote, whose probabilities are weighted means.
 
     Returns
     -------
@@ -58,18 +62,13 @@ def to_sklearn(committee: Any) -> Any:
           the members are classifiers without probabilities, so is the model.
         - Members behind a transformer: a `Pipeline` that ends in one of these.
 
-        If a committee was fitted with `calibration`, or with `EPPruner` for two classes,
-        the model is the `estimator` of a `CalibratedClassifierCV`, whose curves are right
-        within 1e-6. The same holds for refined trees with a calibration.
+        The model of a committee with a calibration, such as those of `prune` and
+        `refine`, is a `CalibratedClassifierCV` with the same probabilities. One of these
+        models is its `estimator.estimator`.
 
-        The forest or vote of a pruned committee is a plain one, for tools that read
-        forests, without the calibration: its probabilities are the weighted means of the
-        members' probabilities. `to_onnx` and `save` keep the calibration.
-
-        The plain forest of refined trees (`model.estimator.estimator` if calibrated) has
-        the committee's decisions. Its `predict_proba` are means of refitted leaves: they
-        sum to one but may be slightly below zero or above one, where the committee's own
-        probabilities are clipped.
+        Without a calibration, `predict_proba` of refined trees are means of refitted
+        leaves: they sum to one but may be slightly below zero or above one, where the
+        committee's own probabilities are cut.
 
     Raises
     ------
@@ -90,21 +89,22 @@ def to_sklearn(committee: Any) -> Any:
     >>> float(abs(forest.predict_proba(X) - committee.predict_proba(X)).max()) < 1e-12
     True
     """
+    if calibration not in ("keep", None):
+        raise ValueError(f'calibration must be "keep" or None. Got {calibration!r}.')
     if (network := native_of_network(committee)) is not None:
         return network
     model = averaging(committee)
-    if not is_classifier(committee) or not _has_curves(committee):
+    if calibration is None or not _has_link(committee):
         return model
-    if len(committee.classes_) > 2 and probit_scale(committee) is not None:
-        raise ValueError(
-            f"The probabilities of {type(committee.combiner_).__name__} for "
-            f"{len(committee.classes_)} classes are products of probits, and scikit-learn "
-            "has no model that holds them; to_onnx and committee.save do, and "
-            "prune(committee, X, y) makes a committee that averages."
-        )
     if not hasattr(model, "predict_proba"):  # members that only vote
+        found = committee.calibration_
+        if found is not None and not found.keeps_order:
+            raise ValueError(
+                "A vote in scikit-learn has labels only, and this calibration changes "
+                'them: use to_onnx, committee.save, or calibration="slope".'
+            )
         return model
-    return with_curves(model, committee)
+    return with_link(model, committee)
 
 
 def native_of_network(model: Any) -> Any:
@@ -228,15 +228,11 @@ def _check(committee: Any, logarithms: bool) -> None:
         check_mean(committee)
 
 
-def _has_curves(committee: Any) -> bool:
-    """Return True if probabilities are curves of the means; see `to_sklearn`."""
-    if committee.roster_.output == "scores":
+def _has_link(committee: Any) -> bool:
+    """Return True if a calibration or a probit makes the probabilities of the means."""
+    if not is_classifier(committee) or committee.roster_.output == "scores":
         return False
-    if hasattr(committee, "refined_"):
-        return committee.calibration_ is not None
-    if committee.roster_.link != "combiner":
-        return False
-    return probit_scale(committee) is not None or committee.calibration_ is not None
+    return committee.calibration_ is not None or probit_scale(committee) is not None
 
 
 def probit_scale(committee: Any) -> float | None:
@@ -298,18 +294,18 @@ def _names(committee: Any) -> Any:
 
 #: Largest error of a piecewise linear curve; largest number of rounds of adding points.
 _ERROR, _MOST_ROUNDS = 1e-6, 30
+#: 1 / (1 + exp(-z)) is exp(z), to the last digit, for z below this.
+_AS_EXP = -37.0
 
 
-def with_curves(model: Any, committee: Any) -> CalibratedClassifierCV:
-    """Return the model of means s with the committee's probabilities of them.
-
-    For two classes p is a function of s_1; for more p_k ~ c_k(s_k).
-    """
+def with_link(model: Any, committee: Any) -> CalibratedClassifierCV:
+    """Return the model of means s with the committee's probabilities of them."""
     frozen = FrozenEstimator(model)
-    calibrated = CalibratedClassifierCV(frozen, method="isotonic", ensemble=False)
+    method, curves = _curves(committee)
+    calibrated = CalibratedClassifierCV(frozen, method=method, ensemble=False)
     calibrated.classes_ = model.classes_
     calibrated.calibrated_classifiers_ = [
-        calibrated_classifier(frozen, _curves(committee), model.classes_)
+        calibrated_classifier(frozen, curves, model.classes_, method)
     ]
     for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(model, name):
@@ -317,18 +313,58 @@ def with_curves(model: Any, committee: Any) -> CalibratedClassifierCV:
     return calibrated
 
 
-def _curves(committee: Any) -> list[IsotonicRegression]:
-    """Return one curve for two classes, or one for each."""
+def _curves(committee: Any) -> tuple[str, list[Any]]:
+    """Return the kind of the curves c_k, and the curves.
+
+        p_1 = c_1(s_1) for two classes,   p_k = c_k(s_k) / sum_j c_j(s_j) for more
+
+    scikit-learn has no exponential, but sigmoids far out are exponentials.
+    """
     K, total = len(committee.classes_), float(committee.weights_.sum())
-    ends = _ends(committee)
-    if K > 2:
-        return [_curve(partial(_of_class, committee, k, total), ends) for k in range(K)]
+    found: Calibration | None = committee.calibration_
+    if found is None or (K == 2 and found.floor is not None):
+        if K > 2:
+            raise ValueError(_PROBITS.format(type(committee.combiner_).__name__, K))
 
-    def second(s: FloatArray) -> FloatArray:
-        p: FloatArray = committee._probabilities(total * np.column_stack([1 - s, s]))
-        return p[:, 1]
+        def second(s: FloatArray) -> FloatArray:
+            sums = total * np.column_stack([1 - s, s])
+            p: FloatArray = committee._probabilities(sums)
+            return p[:, 1]
 
-    return [_curve(second, ends)]
+        return "isotonic", [_curve(second, _ends(committee))]
+    t = np.broadcast_to(found.slope, K) * (total if found.floor is None else 1.0)
+    a = np.zeros(K) if found.offset is None else found.offset
+    if K == 2:
+        return "sigmoid", [sigmoid_curve(t[0] + t[1], a[1] - a[0] - t[0])]
+    if found.floor is not None:
+        check_mean(committee)
+        far = _AS_EXP - np.max(a)
+        return "sigmoid", [
+            _power_curve(found.floor, *one) for one in zip(t, a + far, strict=True)
+        ]
+    far = _AS_EXP - np.max(t * _ends(committee)[1] + a)
+    return "sigmoid", [sigmoid_curve(*one) for one in zip(t, a + far, strict=True)]
+
+
+_PROBITS = (
+    "The probabilities of {} for {} classes are products of probits, and scikit-learn "
+    "has no model that holds them; to_onnx and committee.save do, and "
+    "prune(committee, X, y) makes a committee that averages."
+)
+
+
+def _power_curve(floor: float, slope: float, intercept: float) -> Pipeline:
+    """Return exp(t log clip(s, floor, 1) + a)."""
+    return Pipeline(
+        [
+            (
+                "clip",
+                FunctionTransformer(np.clip, kw_args={"a_min": floor, "a_max": 1}),
+            ),
+            ("log", FunctionTransformer(np.log)),
+            ("sigmoid", sigmoid_curve(slope, intercept)),
+        ]
+    )
 
 
 def _ends(committee: Any) -> tuple[float, float]:
@@ -339,18 +375,6 @@ def _ends(committee: Any) -> tuple[float, float]:
     w = committee.weights_ / committee.weights_.sum()
     low, high = (w @ [end(v) for v in values] for end in (np.min, np.max))
     return min(0.0, float(low)), max(1.0, float(high))
-
-
-def _of_class(committee: Any, k: int, total: float, s: FloatArray) -> FloatArray:
-    """Return c_k(s), (n,)."""
-    found = committee.calibration_
-    slopes = np.broadcast_to(found.slope, len(committee.classes_))
-    offsets = np.zeros(len(slopes)) if found.offset is None else found.offset
-    if found.floor is not None:
-        z, largest = np.log(np.maximum(s, found.floor)), offsets.max()
-    else:
-        z, largest = total * s, np.max(total * slopes + offsets)
-    return np.asarray(np.exp(slopes[k] * z + offsets[k] - largest))
 
 
 def _curve(

@@ -115,6 +115,7 @@ _KERNELS = (
 _FOREIGN = frozenset(
     {
         "collections.OrderedDict",
+        "numpy.clip",
         "numpy.dtype",
         "scipy.sparse._csc.csc_array",
         "scipy.sparse._csc.csc_matrix",

@@ -105,7 +105,7 @@ def refine(
 
         Leaf values of classes sum to one, but single values may be negative, so
         probabilities are cut at zero and calibrated. `to_sklearn` returns the forest
-        inside a `CalibratedClassifierCV`, or a plain forest with `calibration=None`. A
+        inside a `CalibratedClassifierCV`, and with `calibration=None` the plain one. A
         clone trains the ensemble again and refines it in the same way.
 
     See Also

@@ -44,18 +44,7 @@ def export(options: Export) -> None:
         "outputs": outputs,
     }
     shown = f"inputs: {shortened(inputs)}\noutputs: {shortened(outputs)}"
-    if kind != "ONNX" and _loses_calibration(committee):
-        shown += (
-            "\nprobabilities: weighted means of the members' probabilities; a plain "
-            "scikit-learn model cannot hold the calibration of a committee"
-        )
     options.messages.result(report, shown)
-
-
-def _loses_calibration(committee: Any) -> bool:
-    """Return True if the plain model has other probabilities."""
-    found = getattr(committee, "calibration_", None)
-    return found is not None and bool(committee.roster_.link != "combiner")
 
 
 def _committee(model: TableModel, path: str) -> Any:
