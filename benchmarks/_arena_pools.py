@@ -89,8 +89,13 @@ def _table(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 def _made(name: str) -> ArenaPool:
     """Train the models of a pool on some of the rows."""
-    import pandas as pd
-    from autogluon.tabular import TabularPredictor
+    try:
+        import pandas as pd
+        from autogluon.tabular import TabularPredictor
+    except ImportError as error:
+        raise SystemExit(
+            "This benchmark trains models of AutoGluon: pip install '.[arena]'"
+        ) from error
 
     from committee import predictor_predictions
 

@@ -5,6 +5,7 @@ FIRST = (
     "shrink_a_forest",
     "how_many_members",
     "weigh_trained_models",
+    "smaller_autogluon",
     "ep_against_greedy",
     "look_inside",
     "probabilities_to_bet_on",
