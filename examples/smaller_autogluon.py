@@ -19,7 +19,7 @@ import numpy as np
 known = np.load(Path(sys.argv[0]).parent / "recorded" / "autogluon_pool.npz")
 F, y, F_new, y_new = (known[name] for name in ("F", "y", "F_new", "y_new"))
 F, F_new = F.astype(float), F_new.astype(float)
-F.shape, F_new.shape
+print(F.shape, F_new.shape)
 
 # %%
 # Weigh all models, then only as many as the budget allows. A budget may also be seconds or
