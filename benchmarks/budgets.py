@@ -17,12 +17,8 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks._arena_pools import CLASSES, NUMBERS, ArenaPool, arena_pools
 from benchmarks._timing import show
-from committee import (
-    BudgetPruner,
-    Combiner,
-    EPPruner,
-    GreedyPruner,
-)
+from committee import BudgetPruner, EPPruner, GreedyPruner
+from committee.combiners import Combiner
 from committee.losses import log_losses
 
 SHARES = (0.5, 0.25, 0.1)
