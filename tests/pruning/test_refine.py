@@ -22,7 +22,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from committee import (
     Bagging,
@@ -35,6 +35,7 @@ from committee import (
     save,
     to_onnx,
 )
+from committee.ensembles import roster_of
 from committee.pruning import refiner
 
 
@@ -397,6 +398,113 @@ def test_what_cannot_be_refined_is_refused(friedman, labelled, regressor):
         refine(regressor, X, y, max_members=10, max_leaves=5, oob=True)
     with pytest.raises(ValueError, match="in their order"):
         refine(regressor, X[::-1], y[::-1], oob=True)
+
+
+def test_least_rows(classifier, labelled, regressor, friedman):
+    """One row of positive weight is too few, one class too; two rows are enough."""
+    X, y, Z, z = labelled
+    one = np.zeros(len(y))
+    one[7] = 3.0
+    for oob in (True, False):
+        with pytest.raises(ValueError, match=r"at least 2 rows .* Got 1: give more"):
+            refine(
+                *(classifier, X if oob else X + 1e-3, y),
+                oob=oob,
+                sample_weight=one,
+                max_members=3,
+            )
+    with pytest.raises(ValueError, match=r"at least 2 rows .* Got 1: give more"):
+        refine(regressor, friedman[2][:1], friedman[3][:1], oob=False)
+    with pytest.raises(ValueError, match="needs at least 2 classes"):
+        refine(
+            RandomForestClassifier(5).fit(X, np.zeros(400)), X + 1, 0 * one, oob=False
+        )
+    for model, rows in ((classifier, (Z, z)), (regressor, friedman[2:])):
+        small = refine(model, rows[0][:2], rows[1][:2], oob=False, max_members=3)
+        assert small.predict(Z if model is classifier else friedman[2]).shape
+        assert str(small.summary())
+
+
+def test_no_tree_votes_on_the_only_rows_of_weight():
+    """Rows in the bags of all three trees count for nothing, whatever their weight."""
+    X, y = make_friedman1(12, random_state=0)
+    forest = RandomForestRegressor(3, random_state=0).fit(X, y)
+    out = roster_of(forest).held_out(12)
+    s = np.where(out.any(axis=1), 0.0, 1.0)
+    s[np.flatnonzero(out.any(axis=1))[0]] = 1.0
+    with pytest.raises(ValueError, match=r"at least 2 rows .* Got [01]: give more"):
+        refine(forest, X, y, oob=True, sample_weight=s)
+
+
+def test_the_standard_error_of_the_difference_of_rmse(small):
+    """sqrt a - sqrt b = (a - b) / (sqrt a + sqrt b), and (a - b) is a paired mean."""
+    found = small._refined.refined
+    before, after = found.before.losses, found.after.losses
+    root = np.sqrt(before.mean()) + np.sqrt(after.mean())
+    gap, summary = after - before, small.summary()
+    expected = np.sqrt(np.mean((gap - gap.mean()) ** 2) / len(gap)) / root
+    assert summary.difference == pytest.approx(gap.mean() / root, rel=1e-10)
+    assert summary.difference_se == pytest.approx(expected, rel=1e-10)
+    (size,) = summary.refinement.path
+    assert size.difference_se == summary.difference_se
+
+
+def lines_that_fall(model, X, column, sign, output):
+    """Return how many of 100 lines along a column go against the sign somewhere."""
+    rng, falls = np.random.default_rng(0), 0
+    for x in X[rng.integers(len(X), size=100)]:
+        line = np.repeat(x[None], 50, axis=0)
+        line[:, column] = np.linspace(
+            X[:, column].min() - 1, X[:, column].max() + 1, 50
+        )
+        f = getattr(model, output)(line)
+        f = f if f.ndim == 1 else f[:, 1]
+        falls += np.any(sign * np.diff(f) < -1e-12)
+    return int(falls)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        RandomForestRegressor,
+        RandomForestClassifier,
+        BaggingRegressor,
+        BaggingClassifier,
+    ],
+)
+def test_monotonic_constraints_are_kept(kind):
+    """Along column 0 nothing falls, along column 1 nothing rises, on random lines."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 4))
+    y = X[:, 0] - X[:, 1] + np.sin(2 * X[:, 2]) + rng.normal(size=600)
+    how = {"monotonic_cst": [1, -1, 0, 0]}
+    output = "predict"
+    if kind in (RandomForestClassifier, BaggingClassifier):
+        y, output = np.where(y > 0, "yes", "no"), "predict_proba"
+    if kind is BaggingClassifier:
+        how = {"estimator": DecisionTreeClassifier(**how)}
+    if kind is BaggingRegressor:
+        how = {"estimator": DecisionTreeRegressor(**how)}
+    forest = kind(n_estimators=30, random_state=0, **how).fit(X[:400], y[:400])
+    options = {"max_members": 8, "random_state": 0}
+    fresh = refine(forest, X[400:], y[400:], oob=False, **options)
+    small = refine(forest, X[:400], y[:400], oob=True, **options)
+    few = refine(forest, X[:400], y[:400], oob=True, max_leaves=50, **options)
+    for model in (fresh, small, few, small.to_sklearn()):
+        for column, sign in ((0, 1), (1, -1)):
+            assert lines_that_fall(model, X, column, sign, output) == 0
+    if output == "predict_proba":
+        X, y = X[:300], rng.integers(3, size=300)
+        three = [
+            DecisionTreeClassifier(max_depth=3, monotonic_cst=[1, 0, 0, 0]).fit(
+                X[y != k], y[y != k]
+            )
+            for k in (0, 2)
+        ]
+        with pytest.raises(
+            ValueError, match=r"for two classes\. Got trees .* 3 classes"
+        ):
+            refine(three, X, y, oob=False)
 
 
 def test_a_gate_comes_after(small, friedman):

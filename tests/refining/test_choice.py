@@ -82,3 +82,16 @@ def test_classes_of_a_leaf_sum_to_one():
     found = refitted(problem, chosen(problem).settings)
     v = found.values / problem.w_of_nodes[:, None]
     np.testing.assert_allclose(v.sum(axis=1), 1, atol=1e-10)
+
+
+def test_a_node_of_the_least_number_of_rows_stays():
+    """Nodes of fewer rows than `least` become leaves; a node of as many keeps its split."""
+    problem = problem_of(False)
+    nodes = problem.nodes
+    n = int(nodes.n_rows[~nodes.leaf].min())
+    for least, cut in ((n, False), (n + 1, True)):
+        found = refitted(problem, Settings(least, np.inf)).cut
+        assert found[~nodes.leaf & (nodes.n_rows == n)].all() == cut
+        assert not found[~nodes.leaf & (nodes.n_rows > n)].any()
+    found = refitted(problem, Settings(n, np.inf)).cut
+    assert not found[~nodes.leaf & (nodes.n_rows == n)].any()

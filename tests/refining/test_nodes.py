@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from committee.refining import shrunk_values
+from committee.refining.nodes import Nodes, monotone_values
 from tests.refining.forests import forest_of, nodes_of
 
 
@@ -63,3 +64,58 @@ def test_no_strength_changes_nothing_and_much_leaves_the_root():
     np.testing.assert_allclose(shrunk_values(nodes, 0.0), nodes.value, rtol=1e-12)
     roots = np.repeat(nodes.value[nodes.start[:-1]], np.diff(nodes.start), axis=0)
     np.testing.assert_allclose(shrunk_values(nodes, 1e15), roots, rtol=1e-9)
+
+
+def constrained(of_classes=False):
+    """Return nodes with random signs, and random values whose nodes are means."""
+    forest = forest_of(of_classes)[0]
+    trees, rng = [tree.tree_ for tree in forest.estimators_], np.random.default_rng(0)
+    signs = [rng.integers(-1, 2, size=tree.node_count) for tree in trees]
+    values = [rng.normal(size=(tree.node_count, 2)) for tree in trees]
+    return Nodes(trees, values, signs)
+
+
+def leaves_below(nodes, t):
+    if nodes.left[t] < 0:
+        return [t]
+    return leaves_below(nodes, nodes.left[t]) + leaves_below(nodes, nodes.right[t])
+
+
+def test_monotone_values_are_ordered_at_every_constrained_split():
+    """All pairs of leaves: the one side of a constrained split is not above the other."""
+    nodes = constrained()
+    found = monotone_values(nodes, nodes.value)
+    v = found[:, 1]
+    for t in np.flatnonzero(nodes.sign != 0):
+        left, right = (
+            v[leaves_below(nodes, side[t])] for side in (nodes.left, nodes.right)
+        )
+        first, second = (left, right) if nodes.sign[t] > 0 else (right, left)
+        assert first.max() <= second.min()
+    leaf = nodes.leaf
+    np.testing.assert_allclose(
+        found[leaf].sum(axis=1), nodes.value[leaf].sum(axis=1), atol=1e-14
+    )
+    again = monotone_values(nodes, found)  # nodes above the leaves may be anything
+    np.testing.assert_array_equal(again[leaf], found[leaf])
+
+
+def test_values_without_constraints_stay():
+    nodes = constrained()
+    nodes.sign[:] = 0
+    assert np.array_equal(monotone_values(nodes, nodes.value), nodes.value)
+
+
+def test_a_split_against_its_constraint_is_pooled_at_the_value_of_the_node():
+    """Two leaves of one tree, 3 on the left and 1 on the right, weights 1 and 3: 1.5."""
+
+    class Stump:
+        node_count = 3
+        children_left, children_right = np.array([1, -1, -1]), np.array([2, -1, -1])
+        weighted_n_node_samples = np.array([4.0, 1.0, 3.0])
+        n_node_samples = np.array([4, 1, 3])
+
+    values = np.array([[1.5], [3.0], [1.0]])
+    for sign, expected in ((1, [1.5, 1.5]), (-1, [3.0, 1.0]), (0, [3.0, 1.0])):
+        nodes = Nodes([Stump], [values], [np.array([sign, 0, 0])])
+        assert monotone_values(nodes, values)[1:, 0].tolist() == expected

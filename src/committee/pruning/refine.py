@@ -58,7 +58,8 @@ def refine(
     * Cut, lambda, rows and the share of the labels are chosen by the error on held-out
       rows: trees, leaf values and teacher that predict a row were fitted without it.
 
-    Trees of classes stay unrefined if refining makes clearly more errors.
+    Trees of classes stay unrefined if refining makes clearly more errors. Monotonic
+    constraints of the trees (`monotonic_cst`) are kept.
 
     Parameters
     ----------

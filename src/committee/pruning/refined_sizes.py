@@ -12,6 +12,7 @@ from committee.diagnostics.correlation import moment_sums
 from committee.distributed import refuse_dask
 from committee.ensembles import Roster, roster_of
 from committee.ensembles.forests import is_tree
+from committee.ensembles.member_features import bare_tree
 from committee.ensembles.rounds import Round
 from committee.pruning.pruning_data import PruningData
 from committee.pruning.refiner import (
@@ -180,6 +181,15 @@ def check_trees(ensemble: Any, roster: Roster) -> FloatArray:
         raise ValueError(
             "Leaves are refitted for trees whose weights are the same everywhere. This "
             "committee has a gate; refine the ensemble first, then call with_gate."
+        )
+    constrained = any(
+        getattr(bare_tree(member), "monotonic_cst", None) is not None
+        for member in roster.members
+    )
+    if constrained and roster.classes is not None and len(roster.classes) > 2:
+        raise ValueError(
+            "monotonic_cst is kept for numbers and for two classes. Got trees with "
+            f"monotonic_cst and {len(roster.classes)} classes; train them without it."
         )
     if roster.weights is None or roster.output != "soft":
         raise ValueError(

@@ -37,8 +37,11 @@ from committee.refining import Nodes, made_up_rows
 from committee.refining.choice import chosen, refitted
 from committee.refining.problem import Cut, Problem, Settings, folds_of
 from committee.refining.teacher import TeacherTargets, TreeOnRows, teacher_targets
+from committee.targets import at_least_two
 from committee.uncertainty.stored_rows import HeldOutResiduals
 
+#: Least number of rows: one to fit on, one to judge by.
+_LEAST_ROWS = 2
 #: Made-up rows for each row, and at most.
 _MADE_UP, _MOST_MADE_UP = 4, 20_000
 
@@ -94,6 +97,9 @@ class Refiner:
         if self.of_classes:
             self.y = np.eye(self.roster.output_shape[0])[votes.y.astype(np.intp)]
         self.weight = votes.row_weights / votes.row_weights.mean()
+        _check_number(self.weight > 0)
+        if self.of_classes:
+            at_least_two(np.asarray(self.roster.classes))
 
     @property
     def measure(self) -> Measure:
@@ -171,9 +177,7 @@ class Refiner:
             found.values / kept.w_of_nodes[:, None],
             *(found.cut, self.X.shape[1]),
         )
-        counted: BoolArray = np.ones(len(self.y), dtype=bool)
-        if problem.held_out is not None:
-            counted = np.asarray(problem.held_out.any(axis=1))
+        counted = self._counted(problem)
         Z = Cut(kept, found.cut).every.Z
         return Refined(
             *(made, choice.settings, found.n_leaves),
@@ -185,6 +189,14 @@ class Refiner:
             ),
             *(choice.spread, float(problem.share * len(problem.w))),
         )
+
+    def _counted(self, problem: Problem) -> BoolArray:
+        """Return True for rows on which some tree votes; raise if there are too few."""
+        counted: BoolArray = np.ones(len(self.y), dtype=bool)
+        if problem.held_out is not None:
+            counted = np.asarray(problem.held_out.any(axis=1))
+        _check_number(counted & (self.weight > 0))
+        return counted
 
     def _like(self, members: IntArray, share: float) -> IntArray:
         """Return members of which about as many vote on a row as trees are kept.
@@ -252,6 +264,16 @@ class Refiner:
     def _with_probabilities(self, found: HeldOutPredictions) -> HeldOutPredictions:
         p = as_probabilities(found.output) if self.of_classes else None
         return replace(found, p=p)
+
+
+def _check_number(rows: BoolArray) -> None:
+    """Raise ValueError if too few rows are True."""
+    n = int(rows.sum())
+    if n < _LEAST_ROWS:
+        raise ValueError(
+            f"refine needs at least {_LEAST_ROWS} rows of positive weight that some tree "
+            f"was not trained on. Got {n:,}: give more rows, or more trees."
+        )
 
 
 class RefinedAssessment:
@@ -389,7 +411,16 @@ def nodes_of(roster: Roster, members: list[Member]) -> Nodes:
     return Nodes(
         [bare_tree(member).tree_ for member in members],
         [values_of(roster, member) for member in members],
+        [_signs(bare_tree(member)) for member in members],
     )
+
+
+def _signs(tree: Any) -> IntArray:
+    """Return the monotonic constraint of the column of each split, (n_nodes,)."""
+    constraints = getattr(tree, "monotonic_cst", None)
+    if constraints is None:
+        return np.zeros(tree.tree_.node_count, dtype=np.intp)
+    return np.asarray(constraints, dtype=np.intp)[tree.tree_.feature]
 
 
 def leaves_of(members: list[Member], X: Any) -> Iterator[IntArray]:

@@ -23,6 +23,9 @@ class Nodes:
     trees : sequence of `tree_` of scikit-learn
     values : sequence of arrays (n_nodes_m, T)
         What the nodes of each tree predict.
+    signs : sequence of int arrays (n_nodes_m,), default=None
+        1 where the last target must not fall from the left to the right of a split, -1
+        where it must not rise, 0 where it is free. Defaults to 0.
 
     Attributes
     ----------
@@ -35,15 +38,24 @@ class Nodes:
     n_rows : int array of shape (n_nodes,)
         How many they are.
     value : float array of shape (n_nodes, T)
+    sign : int array of shape (n_nodes,)
     """
 
-    def __init__(self, trees: Sequence[Any], values: Sequence[FloatArray]) -> None:
+    def __init__(
+        self,
+        trees: Sequence[Any],
+        values: Sequence[FloatArray],
+        signs: Sequence[IntArray] | None = None,
+    ) -> None:
         self.start = np.cumsum([0, *(tree.node_count for tree in trees)])
         self.left = self._joined(trees, lambda tree: tree.children_left)
         self.right = self._joined(trees, lambda tree: tree.children_right)
         self.n = np.concatenate([tree.weighted_n_node_samples for tree in trees])
         self.n_rows = np.concatenate([tree.n_node_samples for tree in trees])
         self.value = np.concatenate(values)
+        self.sign = np.zeros(len(self.left), dtype=np.intp)
+        if signs is not None:
+            self.sign = np.where(self.left >= 0, np.concatenate(signs), 0)
         self.parent = np.full(len(self.left), -1)
         inner = np.flatnonzero(self.left >= 0)
         self.parent[self.left[inner]] = self.parent[self.right[inner]] = inner
@@ -135,3 +147,52 @@ def shrunk_values(nodes: Nodes, strength: float) -> FloatArray:
         share = 1 / (1 + strength / nodes.n[above])
         found[level] = found[above] + share[:, None] * (v[level] - v[above])
     return np.asarray(found)
+
+
+def monotone_values(nodes: Nodes, values: FloatArray) -> FloatArray:
+    """Return values that keep the constraints of the splits, nearest by a clip at each.
+
+    At a split of sign 1, every leaf on the left is at most b and every leaf on the right
+    at least b; sign -1 the other way round. From the root down,
+
+        b = the value of the node, cut to the interval between the largest leaf on the
+            one side and the smallest on the other
+
+    so that values that keep the constraints stay as they are. The constrained target is the
+    last one; of two classes the first changes with it, so that their sum stays.
+
+    Parameters
+    ----------
+    nodes : Nodes
+    values : array of shape (n_nodes, T)
+        Values of the leaves, and of nodes above them some mean.
+
+    Returns
+    -------
+    values : array of shape (n_nodes, T)
+        Only rows of leaves keep the constraints.
+    """
+    v, leaf = values[:, -1], nodes.leaf
+    low, high = v.copy(), v.copy()  # of the leaves below
+    for level in reversed(nodes.levels):
+        inner = level[~leaf[level]]
+        left, right = nodes.left[inner], nodes.right[inner]
+        low[inner] = np.minimum(low[left], low[right])
+        high[inner] = np.maximum(high[left], high[right])
+    least, most = np.full(len(v), -np.inf), np.full(len(v), np.inf)
+    for level in nodes.levels:
+        inner = level[~leaf[level]]
+        for child in (nodes.left[inner], nodes.right[inner]):
+            least[child], most[child] = least[inner], most[inner]
+        split = inner[nodes.sign[inner] != 0]
+        rising = nodes.sign[split] > 0
+        below = np.where(rising, nodes.left[split], nodes.right[split])
+        above = np.where(rising, nodes.right[split], nodes.left[split])
+        ends = np.sort([high[below], low[above]], axis=0)
+        b = np.clip(np.clip(v[split], *ends), least[split], most[split])
+        most[below], least[above] = b, b
+    found = values.copy()
+    found[:, -1] = np.clip(v, least, most)
+    if values.shape[1] == 2:
+        found[:, 0] += v - found[:, -1]
+    return found

@@ -11,7 +11,7 @@ from sklearn.model_selection import KFold
 
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.refining.leaf_values import Squares, leaf_incidence, refit
-from committee.refining.nodes import Nodes, shrunk_values
+from committee.refining.nodes import Nodes, monotone_values, shrunk_values
 from committee.refining.teacher import TeacherTargets, doubt
 
 #: Folds; more for classes in few rows, as their teacher misses each that it forgets.
@@ -185,12 +185,16 @@ class Cut:
         """Return c (L, T), classes with the sum that c0 has.
 
         That is the solution for their sum; conjugate gradients stop a little before it.
+        Every tree keeps its monotonic constraints.
         """
         ridge = settings.ridge * len(self.problem.w)
         parts = [] if np.isinf(ridge) else self.parts(settings, fold)
         c = refit(parts, ridge, self.start, guess, **options)
         if c.shape[1] > 1:
             c += (self.start - c).mean(axis=1, keepdims=True)
+        nodes = self.problem.nodes
+        if nodes.sign.any():
+            c = monotone_values(nodes, self.at_nodes(c))[self.leaves]
         return c
 
     def spread(self, c: FloatArray, rows: IntArray) -> FloatArray:
