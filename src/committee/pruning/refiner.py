@@ -419,8 +419,9 @@ def _signs(tree: Any) -> IntArray:
     """Return the monotonic constraint of the column of each split, (n_nodes,)."""
     constraints = getattr(tree, "monotonic_cst", None)
     if constraints is None:
-        return np.zeros(tree.tree_.node_count, dtype=np.intp)
-    return np.asarray(constraints, dtype=np.intp)[tree.tree_.feature]
+        constraints = np.zeros(tree.n_features_in_)
+    signs: IntArray = np.asarray(constraints, dtype=np.intp)[tree.tree_.feature]
+    return signs
 
 
 def leaves_of(members: list[Member], X: Any) -> Iterator[IntArray]:
