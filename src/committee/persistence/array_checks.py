@@ -206,6 +206,35 @@ def _depth(inner: BoolArray, left: IntArray, right: IntArray) -> int:
     return depth
 
 
+def splits_into_cells(tree: Any) -> bool:
+    """Return True if the S splits of a CellTree lead forward, and to each cell once.
+
+    Rows go down the splits until they reach a cell: a cycle would never end.
+    """
+    S = len(tree.thresholds)
+    children = np.asarray(tree.children)
+    if children.shape != (S, 2) or children.dtype.kind != "i":
+        return False
+    forward = (children < 0) | (children > np.arange(S)[:, None])
+    # Every split but the first, and every cell -1 - c.
+    below = [*range(-1 - S, 0), *range(1, S)] if S else []
+    return bool(forward.all()) and np.sort(children, axis=None).tolist() == below
+
+
+def has_a_node_for_each_split(gate: Any) -> bool:
+    """Return True if a GateTree has all nodes of a tree of some depth.
+
+    1, b, b^2, ... nodes on its levels; `_leaves` divides widths by b until all are found.
+    """
+    b, n_nodes = gate.branching, len(gate.nodes)
+    if not isinstance(b, int) or b < 1:
+        return False
+    level, found = 1, 0
+    while found < n_nodes:
+        level, found = level * b, found + level
+    return found == n_nodes
+
+
 def is_neighbour_tree(tree: Any) -> bool:
     """Return True if the nodes of a KDTree or BallTree split its points down to leaves.
 

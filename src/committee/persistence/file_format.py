@@ -166,6 +166,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("n_members", "n_features"), (int, _NULL)),
     **dict.fromkeys(("feature_names", "classes"), (list, _NULL)),
     "metadata": (dict, _NULL),
+    "answers": (dict,),
     "sha256": (str,),
 }
 
@@ -230,8 +231,8 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
     -------
     description : dict
         format, committee, scikit-learn, numpy, python (versions), created (UTC),
-        kind, class, n_members, n_features, feature_names, classes (as text),
-        metadata (as given to `save`) and sha256 (of the file). Empty for a file that skops wrote by itself.
+        kind, class, n_members, n_features, feature_names, classes (as text), metadata
+        (as given to `save`), answers (shapes, see `persistence.trial`) and sha256. Empty for a file that skops wrote by itself.
         The description was written with the file, and is not verified.
 
     Examples

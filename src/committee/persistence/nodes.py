@@ -1,13 +1,14 @@
 """The parts that a file describes, read and checked before any of them is built.
 
 skops reads a file in two steps: a tree of nodes, one for each object in the file, and the
-objects that it builds from these nodes. scikit-learn copies the arrays of a decision tree
-into memory that compiled code follows without bounds checks, so its nodes are checked
-between the two steps.
+objects that it builds from these nodes. Compiled code of scikit-learn copies arrays and
+items of tuples without looking at their sizes, so its nodes are checked between the two
+steps.
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -17,6 +18,15 @@ from committee.persistence.array_checks import is_tree
 from committee.persistence.file_format import ModelFileError
 from committee.persistence.registry import is_trusted
 
+#: Modules of compiled code whose classes a file may hold: the node that builds these.
+_COMPILED = {
+    "sklearn._loss._loss": "LossNode",
+    "sklearn.linear_model._sgd_fast": "LossNode",
+    "sklearn.metrics._dist_metrics": "ObjectNode",
+    "sklearn.neighbors._ball_tree": "ObjectNode",
+    "sklearn.neighbors._kd_tree": "ObjectNode",
+    "sklearn.tree._tree": "TreeNode",
+}
 #: Nodes of skops that build numbers, text, arrays and containers of these only.
 _PLAIN = {"DictNode", "JsonNode", "ListNode", "NdArrayNode", "TupleNode", "TypeNode"}
 
@@ -49,14 +59,39 @@ def untrusted_types(nodes: Any) -> list[str]:
 
 
 def build(nodes: Any) -> Any:
-    """Return the model; raise ModelFileError for trees that lead out of their arrays."""
+    """Return the model; raise ModelFileError if compiled code could leave its arrays."""
     for place, node in _walk(nodes):
-        if type(node).__name__ == "TreeNode" and not _is_sound(node):
+        problem = _problem(node)
+        if problem:
             raise ModelFileError(
-                f"{place} has nodes that point outside its tree or its features, or "
-                "values that are not finite: the file is damaged or malicious."
+                f"{place} {problem}: the file is damaged or malicious."
             )
     return nodes.construct()
+
+
+def _problem(node: Any) -> str | None:
+    """Describe the problem of a node that compiled code builds; None if there is none."""
+    kind, builder = type(node).__name__, _COMPILED.get(node.module_name)
+    if builder is None or kind == "TypeNode":
+        return None
+    if kind != builder:
+        return f"is a {node.class_name} that is not built as one"
+    if kind == "TreeNode" and not _is_tree(node):
+        return (
+            "has nodes that point outside its tree or its features, or values that are "
+            "not finite"
+        )
+    if kind != "TreeNode" and len(node.children["attrs"].children["content"]) != (
+        0 if kind == "LossNode" else _state_length(node)
+    ):
+        return f"has more or less attributes than a {node.class_name}"
+    return None
+
+
+def _state_length(node: Any) -> int:
+    """Return the length of the tuple from which a neighbour tree or a metric is built."""
+    kind = getattr(importlib.import_module(node.module_name), node.class_name)
+    return len(kind.__new__(kind).__getstate__())
 
 
 def _walk(root: Any) -> Iterator[tuple[str, Any]]:
@@ -81,7 +116,7 @@ def _below(place: str, child: Any) -> list[tuple[str, Any]]:
     return [(place, child)] if hasattr(child, "children") else []
 
 
-def _is_sound(node: Any) -> bool:
+def _is_tree(node: Any) -> bool:
     """Return True if a decision tree can be built from a node, and followed.
 
     The arrays are built here. Cached nodes and objects among them could build another

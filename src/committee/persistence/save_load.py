@@ -36,6 +36,7 @@ from committee.persistence.file_format import (
 from committee.persistence.nodes import build, read_nodes, untrusted_types
 from committee.persistence.registry import type_names, with_registered_names
 from committee.persistence.soundness import NAMED, attributes, check_sound, walk
+from committee.persistence.trial import check_answers, try_out
 
 
 def save(
@@ -177,6 +178,9 @@ def load(
             warnings.simplefilter("ignore", InconsistentVersionWarning)
         model = build(nodes)
         check_sound(model)
+        check_answers(
+            model, description.get("n_features"), description.get("answers") or {}
+        )
     if not isinstance(model, BaseEstimator):
         raise ModelFileError(
             f"{path} must hold a scikit-learn estimator. Got a {type(model).__name__}."
@@ -205,29 +209,30 @@ def _pack(
 
     _refuse_nameless(model)
     try:
-        data = _finished(read_members(skops.io.dumps(model)), description)
-        nodes = read_nodes(read_members(data))
+        members = read_members(skops.io.dumps(model))
+        members[SCHEMA] = with_registered_names(members[SCHEMA]).encode()
+        nodes = read_nodes(members)
         foreign = untrusted_types(nodes)
-        build(nodes)
+        again = build(nodes)
+        check_sound(again)
+        answers = try_out(again, description["n_features"])
+        data = _zipped(members, {**description, "answers": answers})
+        read_members(data)
     except Exception as error:
         raise ModelFileError(
             f"{type(model).__name__} cannot be saved, for it holds something that "
-            f"skops cannot write and read: {type(error).__name__}: {error}"
+            f"cannot be written and read again: {type(error).__name__}: {error}"
         ) from error
     return data, foreign
 
 
-def _finished(members: dict[str, bytes], description: Mapping[str, Any]) -> bytes:
-    """Return files of skops as a compressed archive, with the description.
-
-    The schema gets registered names.
-    """
-    members[SCHEMA] = with_registered_names(members[SCHEMA]).encode()
-    members[MEMBER] = signed(members, description)
+def _zipped(members: Mapping[str, bytes], description: Mapping[str, Any]) -> bytes:
+    """Return the compressed archive of these files and the description."""
     buffer = io.BytesIO()
     with ZipFile(buffer, "w", ZIP_DEFLATED) as archive:
         for name, content in members.items():
             archive.writestr(name, content)
+        archive.writestr(MEMBER, signed(members, description))
     return buffer.getvalue()
 
 

@@ -23,6 +23,7 @@ from committee.persistence.array_checks import (
     are_support_vectors,
     counts_its_words,
     finds_its_neighbours,
+    has_a_node_for_each_split,
     has_centres_of_its_width,
     has_rounds_alike,
     is_histogram,
@@ -31,6 +32,7 @@ from committee.persistence.array_checks import (
     is_sparse,
     share_features,
     share_parts_of_features,
+    splits_into_cells,
     starts_in_its_columns,
 )
 from committee.persistence.file_format import ModelFileError
@@ -56,9 +58,10 @@ _CHECKS: tuple[tuple[Any, Callable[[Any], bool], str], ...] = (
     ),
 )
 
-#: Checks of estimators by names of their classes, so that none is imported needlessly.
-#: * is any ending. Forests and boosters pass rows to their trees without the trees' checks.
-_CHECKS_OF_ESTIMATORS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
+#: Checks by names of classes of scikit-learn and of ours, so that none is imported
+#: needlessly. * is any ending. Forests and boosters pass rows to their trees without the
+#: trees' checks.
+_CHECKS_BY_NAME: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     (
         "RandomForest* ExtraTrees* RandomTreesEmbedding GradientBoosting*",
         share_features,
@@ -99,6 +102,8 @@ _CHECKS_OF_ESTIMATORS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
         counts_its_words,
         "has words with invalid columns",
     ),
+    ("CellTree", splits_into_cells, "has splits that do not lead to every cell once"),
+    ("GateTree", has_a_node_for_each_split, "has nodes that do not make a tree"),
 )
 
 
@@ -190,15 +195,15 @@ def _checks_of(value: Any) -> Iterator[tuple[Callable[[Any], bool], str]]:
         if isinstance(value, kinds):
             yield is_sound, wrong
     for kind in type(value).__mro__:
-        if kind.__module__.startswith("sklearn."):
+        if kind.__module__.startswith(("sklearn.", "committee.")):
             yield from _checks_of_name(kind.__name__)
 
 
 @functools.cache
 def _checks_of_name(name: str) -> list[tuple[Callable[[Any], bool], str]]:
-    """Return the checks of a class of scikit-learn, each with the text of its error."""
+    """Return the checks of a class by its name, each with the text of its error."""
     return [
         (is_sound, wrong)
-        for names, is_sound, wrong in _CHECKS_OF_ESTIMATORS
+        for names, is_sound, wrong in _CHECKS_BY_NAME
         if any(fnmatchcase(name, pattern) for pattern in names.split())
     ]
