@@ -28,7 +28,7 @@ LAYERS = {
     """,
     "predictions of rows that chose nothing": "uncertainty held_out",
     "committees, coupled machines, mixtures": """
-        fit_checks base_committee committee coupled mixtures
+        fit_plan base_committee committee coupled mixtures
     """,
     "prune, refine": "pruning",
     "ship, compare, show": "interop persistence compare displays reporting",

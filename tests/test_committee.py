@@ -588,7 +588,7 @@ def test_each_member_of_a_pool_gets_what_it_asked_for():
                 _TakesNames().set_fit_request(names=False),
             ]
         )
-        committee = CommitteeClassifier(generator=pool)
+        committee = CommitteeClassifier(generator=pool, combiner=None)
         committee.fit(X, np.arange(N) % 2, names=names)
     _, asked, did_not = committee.members_
     np.testing.assert_array_equal(asked.names_, names)
@@ -795,7 +795,8 @@ def test_a_tie_goes_to_the_first_class():
     """Two voters of equal weight that disagree everywhere."""
     X, y = _classes(2)
     pool = Pool([DummyClassifier(strategy="constant", constant=k) for k in (1, 0)])
-    committee = CommitteeClassifier(generator=pool).fit(X, np.array(["a", "b"])[y])
+    committee = CommitteeClassifier(generator=pool, combiner=None, calibration=None)
+    committee.fit(X, np.array(["a", "b"])[y])
     assert set(committee.predict(X)) == {"a"}
     np.testing.assert_array_equal(committee.predict_proba(X), 0.5)
 

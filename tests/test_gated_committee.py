@@ -156,7 +156,7 @@ def test_prune_first_and_gate_after():
 
 
 def test_a_gate_after_on_the_training_rows_knows_what_members_left_out():
-    plain = _iris(None, combiner="average", weigh_on="held-out")
+    plain = _iris(None, calibration=None)
     weighed = _iris(None, combiner="simplex")
     gated = weighed.with_gate(NeighbourGate(), X3, LABELS)
     np.testing.assert_allclose(

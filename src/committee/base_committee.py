@@ -33,11 +33,13 @@ from committee.ensembles import Rebuilt, Roster, Round, rebuilt
 from committee.ensembles.roster import feature_importances, kind_of_member, with_rows
 from committee.ensembles.training_rows import digest
 from committee.export import to_sklearn
-from committee.fit_checks import (
+from committee.fit_plan import (
+    FitPlan,
     check_chunks,
     check_gate,
     check_kind,
     check_rows_are_held_out,
+    plan_of,
 )
 from committee.gates import Gate
 from committee.held_out import HeldOutPredictions, of_committee, of_gate
@@ -113,7 +115,7 @@ class BaseCommittee(BaseEstimator):
         estimator: Member | None = None,
         *,
         generator: Generator | None = None,
-        combiner: Combiner | str | None = None,
+        combiner: Combiner | str | None = "auto",
         gate: Gate | None = None,
         weigh_on: str | float = "held-out",
         stop: str | None = None,
@@ -322,7 +324,7 @@ class BaseCommittee(BaseEstimator):
             held_out=votes.held_out,
             sample_weight=votes.sample_weight,
         )
-        if self.calibration is None or self.roster_.classes is None:
+        if self.calibration in (None, "auto") or self.roster_.classes is None:
             return
         found = of_gate(gate, X, votes, self.calibration)
         if found.calibration is not None:
@@ -341,7 +343,9 @@ class BaseCommittee(BaseEstimator):
     def _fit(self, data: TrainingData | ChunkedData) -> Self:
         """Generate members, weigh them and store the result."""
         rng = check_random_state(self.random_state)
-        check_rows_are_held_out(self)
+        plan = plan_of(self, in_memory=data.in_memory)
+        if plan.asked is not None:
+            check_rows_are_held_out(self, plan.asked)
         generator = self._generator()
         how = {
             "n_jobs": self.n_jobs,
@@ -350,29 +354,33 @@ class BaseCommittee(BaseEstimator):
         }
         if self.stop is not None:
             assert isinstance(data, TrainingData)
-            return self._grow(data, rng, how)
+            return self._grow(data, plan, rng, how)
         generation, rows = generate_members(
             generator,
             self.estimator if isinstance(self.generator, Pool) else self._estimator(),
             data,
-            weigh_on=self.weigh_on if self._needs_rows() else None,
+            weigh_on=self.weigh_on if plan.needs_rows else None,
             **how,
         )
         combiner, w, F = weigh(
             # Seeded after the members, which thus do not depend on the combiner.
-            as_combiner(self.combiner, rng),
+            as_combiner(plan.combiner, rng),
             generation,
             rows,
             output=generator.output,
             n_jobs=self.n_jobs,
-            needs_F=self._asked() is not None or self.gate is not None,
+            needs_F=plan.needs_F,
         )
         generation = replace(generation, F=F)
-        return self._store(generation, combiner, w, rows, in_memory=data.in_memory)
+        return self._store(
+            generation, combiner, w, rows, plan, in_memory=data.in_memory
+        )
 
-    def _grow(self, data: TrainingData, rng: Any, how: dict[str, Any]) -> Self:
+    def _grow(
+        self, data: TrainingData, plan: FitPlan, rng: Any, how: dict[str, Any]
+    ) -> Self:
         """Train and weigh members in batches, until the evidence stops rising."""
-        if self.combiner is None or self.weigh_on == "train":
+        if plan.combiner is None or self.weigh_on == "train":
             raise ValueError(
                 'stop="evidence" needs a combiner with an evidence, such as EPPruner(), '
                 'and weigh_on="held-out" or a fraction. Got '
@@ -382,12 +390,12 @@ class BaseCommittee(BaseEstimator):
         if not isinstance(self.weigh_on, str):
             data, rows = split_off(data, self.weigh_on, rng)
         generation, combiner = grow(
-            *(self._generator(), self._estimator(), data, as_combiner(self.combiner)),
+            *(self._generator(), self._estimator(), data, as_combiner(plan.combiner)),
             rows=rows,
             **how,
         )
         used = data if rows is None else rows
-        return self._store(generation, combiner, combiner.weights_, used)
+        return self._store(generation, combiner, combiner.weights_, used, plan)
 
     def _store(
         self,
@@ -395,6 +403,7 @@ class BaseCommittee(BaseEstimator):
         combiner: Combiner | None,
         w: FloatArray,
         rows: Any,
+        plan: FitPlan,
         *,
         in_memory: bool = True,
     ) -> Self:
@@ -425,9 +434,12 @@ class BaseCommittee(BaseEstimator):
             F = F[:, self.support_]
             votes = Votes(F, rows.y, self.held_out_, rows.sample_weight)
             self._fit_gate(self.gate, rows.X, votes)
-        elif self._asked() is not None:
+        elif plan.measures:
             votes = Votes(F, rows.y, mask, rows.sample_weight)
-            self._measure(of_committee(combiner, w, votes, self.calibration), votes)
+            method = plan.calibration
+            if self.calibration == "auto" and self.roster_.floor is not None:
+                method = None  # a log pool has a slope of its own
+            self._measure(of_committee(combiner, w, votes, method), votes)
         return self
 
     def _measure(self, found: HeldOutPredictions | None, votes: Votes) -> None:
@@ -454,7 +466,7 @@ class BaseCommittee(BaseEstimator):
         """Return checked rows, in memory or in chunks."""
         check_kind(self)
         check_gate(self)
-        combiner = as_combiner(self.combiner)
+        combiner = as_combiner(plan_of(self).combiner)
         data = training_data(self, X, y, sample_weight, fit_params, self._check_y)
         if isinstance(data, TrainingData):
             self._digest = digest(data.X)
@@ -468,12 +480,6 @@ class BaseCommittee(BaseEstimator):
         """Raise for options that need all rows in memory."""
         check_chunks(self, fit_params)
 
-    def _asked(self) -> str | None:
-        """Return the argument that needs held-out predictions, or None."""
-        if self.calibration is not None:
-            return f"calibration={self.calibration!r}"
-        return "uncertainty=True" if self.uncertainty else None
-
     def _check_X(self, X: Any, *, reset: bool) -> Any:
         """Check column names and number; return frames and sparse matrices unchanged."""
         if getattr(self, "transformer_", None) is not None:
@@ -482,14 +488,8 @@ class BaseCommittee(BaseEstimator):
 
     def _leaves_rows_out(self) -> bool:
         """Return True if `fit` will store the mask of left-out rows."""
-        held_out = self._needs_rows() and self.weigh_on == "held-out"
+        held_out = plan_of(self).needs_rows and self.weigh_on == "held-out"
         return held_out and hasattr(self._generator(), "sample")
-
-    def _needs_rows(self) -> bool:
-        """Return True if members are weighed, gated or measured by their predictions."""
-        combiner = as_combiner(self.combiner)
-        weighs = combiner is not None and combiner.needs_rows
-        return weighs or self.gate is not None or self._asked() is not None
 
     def _estimator(self) -> Member:
         """Return the members' estimator; by default the generator's."""

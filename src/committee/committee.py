@@ -42,10 +42,11 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
         `classes_`, so a `class_weight` dictionary of the estimator has these as keys.
     generator : generator, default=None
         How members are made; None is `Bagging(100)`.
-    combiner : combiner or str, default=None
+    combiner : combiner, str or None, default="auto"
         How members are weighed, for example `EPPruner()` or "ep"; `docs/choose.md` lists
-        the names. None uses the weights of the generator: those of AdaBoost, or equal
-        ones.
+        the names. "auto" is `LogPool()` for a `Pool` (`RidgeWeights()` for a regressor)
+        and None for other generators. None uses the weights of the generator: those of
+        AdaBoost, or equal ones.
     gate : gate, default=None
         Weights that depend on x, `SoftmaxGate()` or `NeighbourGate()`, fitted on the rows
         that the combiner is fitted on. It weighs the members that the combiner keeps.
@@ -62,11 +63,14 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
     uncertainty : bool, default=False
         Store held-out scores of up to 5,000 rows, which `predict_set` needs. This costs
         up to five more fits of the combiner. Committees made by `prune` always have them.
-    calibration : {"slope", "vector"}, default=None
+    calibration : {"auto", "slope", "vector"} or None, default="auto"
         Calibrate the probabilities on held-out rows. "slope": p(k | x) ~ p_0(k | x)^t,
         with one slope t for all classes, which changes no decision. "vector": a slope and
-        an offset for each class, shrunk to that. This costs up to five more fits of the
-        combiner. See `committee.calibration`.
+        an offset for each class, shrunk to that. Both cost up to five more fits of the
+        combiner. "auto" is "slope" where it costs little: for averages of members that
+        leave rows out, as in `Bagging`, and for a `Pool`. It is None for log pools, which
+        have a slope of their own, for gates, and for Dask collections. See
+        `committee.calibration`.
     class_weight : dict or "balanced", default=None
         Weights of the classes, by label; "balanced" is N / (K N_k). They multiply the
         sample weights, for training and for weighing: bootstrap samples are drawn in
@@ -87,7 +91,8 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
     member_names_ : list of str
         Names given in a `Pool` or to `prune`, or number and class.
     weights_ : array of shape (M,)
-        Weight of each of `members_`; `combiner_.weights_` has the weights of all.
+        Weight of each of `members_`, as the sum uses them: those of a log pool or of EP
+        need not sum to one. `combiner_.weights_` has the weights of all.
     n_members_ : int
     support_ : array of shape (M,)
         Numbers of `members_` among all that were trained.
@@ -129,9 +134,10 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
     """
 
     _default_estimator = DecisionTreeClassifier
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseCommittee._parameter_constraints,
-        "calibration": [StrOptions(set(METHODS)), None],
+        "calibration": [StrOptions({"auto", *METHODS}), None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
 
@@ -143,12 +149,12 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
         estimator: Member | None = None,
         *,
         generator: Generator | None = None,
-        combiner: Combiner | str | None = None,
+        combiner: Combiner | str | None = "auto",
         gate: Gate | None = None,
         weigh_on: str | float = "held-out",
         stop: str | None = None,
         uncertainty: bool = False,
-        calibration: str | None = None,
+        calibration: str | None = "auto",
         class_weight: dict[Any, float] | str | None = None,
         n_jobs: int | None = None,
         random_state: RandomState = None,

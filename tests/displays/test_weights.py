@@ -32,9 +32,10 @@ def tick_labels(display):
 def test_spread_is_that_of_the_posterior(pruner, regression_problem, drawn):
     pruner.fit(*regression_problem)
     display = drawn(WeightsDisplay.from_estimator(pruner))
-    step = pruner.posterior_
-    assert np.array_equal(display.weights, pruner.weights_)
-    assert display.std[step.active] == pytest.approx(np.sqrt(np.diag(step.cov)))
+    step, unit = pruner.posterior_, pruner.weights_.sum()
+    # Weights are drawn as shares.
+    assert display.weights == pytest.approx(pruner.weights_ / unit)
+    assert display.std[step.active] == pytest.approx(np.sqrt(np.diag(step.cov)) / unit)
     dropped = np.setdiff1d(np.arange(7), step.active)
     assert not display.std[dropped].any()
     assert display.ax_.get_xlabel() == "weight ± posterior standard deviation"
@@ -45,7 +46,8 @@ def test_spread_of_draws_is_theirs(regression_problem):
     mcmc.fit(*regression_problem)
     display = WeightsDisplay.from_estimator(mcmc)
     draws = mcmc.samples_.reshape(-1, len(mcmc.support_))
-    assert display.std[mcmc.support_] == pytest.approx(draws.std(axis=0))
+    std = draws.std(axis=0) / mcmc.weights_.sum()
+    assert display.std[mcmc.support_] == pytest.approx(std)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -57,7 +59,8 @@ def test_draws_may_choose_another_committee_than_ep():
     assert len(mcmc.support_) < len(mcmc.ep_.support_)
     display = WeightsDisplay.compute(mcmc)
     draws = mcmc.samples_.reshape(-1, len(mcmc.support_))
-    assert display.std[mcmc.support_] == pytest.approx(draws.std(axis=0))
+    std = draws.std(axis=0) / mcmc.weights_.sum()
+    assert display.std[mcmc.support_] == pytest.approx(std)
 
 
 @pytest.mark.parametrize("combiner", [SimplexWeights(), EPPruner(votes="equal")])
@@ -127,7 +130,7 @@ def test_a_forest_votes_as_equals_inside_a_pipeline_or_a_search_too(rng):
     search = GridSearchCV(forest, {"max_depth": [2]}, cv=2)
     for model in (forest, search, make_pipeline(StandardScaler(), forest)):
         display = WeightsDisplay.from_estimator(model.fit(X, X[:, 0]))
-        assert display.weights.tolist() == [1 / 6] * 6
+        assert display.weights == pytest.approx([1 / 6] * 6)
     committee = CommitteeRegressor(combiner=SimplexWeights(), random_state=0)
     pipeline = make_pipeline(StandardScaler(), committee).fit(X, X[:, 0])
     display = WeightsDisplay.from_estimator(pipeline)

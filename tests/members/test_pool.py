@@ -73,7 +73,9 @@ def test_a_row_has_no_say_in_its_own_entries_of_F():
 
 def test_members_are_refitted_on_all_rows():
     X, y = make_regression(40, 3, noise=5.0, random_state=0)
-    committee = CommitteeRegressor(generator=Pool(REGRESSORS), random_state=0)
+    committee = CommitteeRegressor(
+        generator=Pool(REGRESSORS), combiner=None, random_state=0
+    )
     committee.fit(X, y)
     for member, estimator in zip(committee.members_, REGRESSORS, strict=True):
         np.testing.assert_array_equal(

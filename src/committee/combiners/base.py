@@ -51,6 +51,9 @@ class Combiner(ABC, BaseEstimator):
     #: True for a combiner that needs only sums over rows.
     takes_chunks: ClassVar[bool] = False
 
+    #: False if five more fits take more than a fifth of the time of a bag of trees.
+    refits_fast: ClassVar[bool] = True
+
     #: Why a combiner needs all rows at once; follows the class name in the error.
     needs_all: ClassVar[str] = "has to see all rows at once"
 

@@ -107,6 +107,7 @@ class LogPool(Combiner):
         "shrinkage": [StrOptions({"loo"}), Interval(Real, 0, None, closed="neither")],
     }
     takes_chunks: ClassVar[bool] = True
+    refits_fast: ClassVar[bool] = False
 
     shrinkage_: float
     slope_: float

@@ -138,6 +138,7 @@ class MCMCPruner(Combiner):
         "random_state": ["random_state"],
     }
 
+    refits_fast: ClassVar[bool] = False
     needs_all: ClassVar[str] = "draws its samples from all rows"
     samples_: FloatArray
     posterior_: PathStep

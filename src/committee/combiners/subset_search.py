@@ -83,6 +83,7 @@ class GeneticPruner(Combiner):
     }
 
     takes_chunks: ClassVar[bool] = True
+    refits_fast: ClassVar[bool] = False
     _by_member: ClassVar[dict[str, float]] = {"evolved_": 0.0}
     evolved_: FloatArray
     error_: float
@@ -239,6 +240,7 @@ class SDPPruner(Combiner):
     }
 
     takes_chunks: ClassVar[bool] = True
+    refits_fast: ClassVar[bool] = False
     objective_: float
     bound_: float
     G_: FloatArray

@@ -329,6 +329,7 @@ class LPBoostWeights(Combiner):
         "nu": [Interval(Real, 0, 1, closed="right")]
     }
 
+    refits_fast: ClassVar[bool] = False
     needs_all: ClassVar[str] = "solves a linear programme in all rows"
     rho_: float
     objective_: float

@@ -15,6 +15,7 @@ from committee.displays.sources import (
     weights_of,
 )
 from committee.displays.style import BLUE, GREY, Display, check_names, literal
+from committee.held_out import share_unit
 
 #: Largest number of bars that have a name each.
 _MOST_NAMES = 50
@@ -30,6 +31,7 @@ class WeightsDisplay(Display):
         w_m +- sqrt(V_mm)    for the members with w_m != 0
 
     Ten members or more with equal weights and no posterior are drawn as one bar.
+    `from_estimator` scales weights that are not negative to sum one.
 
     Parameters
     ----------
@@ -99,6 +101,7 @@ class WeightsDisplay(Display):
         core = core_of(estimator)
         combiner = combiner_of(core)
         w = weights_of(core if combiner is None else combiner)
+        std = posterior_std(combiner)
         if w is None:
             raise TypeError(
                 f"A {type(core).__name__} does not average its members, so they have "
@@ -106,7 +109,8 @@ class WeightsDisplay(Display):
             )
         if names is None:
             names = known_names(core)
-        return cls(w, std=posterior_std(combiner), names=names)
+        unit = share_unit(w)
+        return cls(w / unit, std=None if std is None else std / unit, names=names)
 
     def _figsize(self) -> tuple[float, float]:
         n = len(self.bars)

@@ -143,6 +143,10 @@ class Generator(ABC, BaseEstimator):
     #: Whether members are weighed on rows that they did not train on.
     leaves_rows_out: ClassVar[bool] = True
 
+    def has_unseen_rows(self, estimator: Member | None) -> bool:
+        """Return True if held-out predictions need no training beyond the members."""
+        return False
+
     def default_member(self, tree: Any) -> Member:
         """Return the member of a committee without an estimator: a tree."""
         return tree(max_depth=self.default_depth)

@@ -32,6 +32,10 @@ class _Resampling(BatchedGenerator):
     def sample(self, member: int, data: TrainingData, seeds: IntArray) -> Sample:
         """Return the rows of one member."""
 
+    def has_unseen_rows(self, estimator: Member | None) -> bool:
+        """Return True: every member leaves rows out."""
+        return True
+
     def n_seeds(self) -> int:
         """Return the number of seeds that `sample` needs."""
         return self.n_members

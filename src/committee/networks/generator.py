@@ -125,6 +125,10 @@ class Networks(BatchedGenerator):
         """True if members are trained jointly, on the same rows."""
         return self.share is not None or self.coupling != 0.0
 
+    def has_unseen_rows(self, estimator: Member | None) -> bool:
+        """Return True unless members train on all rows, without early stopping."""
+        return self.data != "all" or getattr(estimator, "patience", 1) is not None
+
     def default_member(self, tree: Any) -> Member:
         """Return the default member: a network for classes or for numbers, as the tree."""
         return NetworkClassifier() if is_classifier(tree()) else NetworkRegressor()

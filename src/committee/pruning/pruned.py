@@ -30,7 +30,7 @@ from committee.combiners import Combiner
 from committee.committee import CommitteeClassifier, CommitteeRegressor
 from committee.distributed import is_dask
 from committee.ensembles import Roster, leaves_rows_out, roster_of
-from committee.fit_checks import check_kind
+from committee.fit_plan import check_kind
 from committee.losses import measure_of
 from committee.members import Pool, TrainingData
 from committee.members.base import check_fraction, draw_seeds, split_rows

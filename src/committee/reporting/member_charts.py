@@ -22,7 +22,7 @@ from committee.displays.ambiguity import shares_of
 from committee.displays.sources import numbers_of, path_of
 from committee.displays.style import thin
 from committee.displays.weights import posterior_std
-from committee.held_out import as_shares
+from committee.held_out import as_shares, share_unit
 from committee.path import Path
 from committee.reporting.evaluation import EvaluatedMembers
 
@@ -142,6 +142,8 @@ def weights(
     std = posterior_std(getattr(core, "combiner_", None)) if means is None else None
     if std is not None:
         std = std[numbers_of(core, len(w))]
+    unit = share_unit(w)
+    w, std = w / unit, None if std is None else std / unit
     display = WeightsDisplay(w, std=std, names=names)
     bars = display.bars[:_MOST_BARS]
     first = np.array([bar[0] for bar in bars], dtype=np.intp)

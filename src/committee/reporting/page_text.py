@@ -24,6 +24,7 @@ from committee._format import (
 )
 from committee._typing import FloatArray, IntArray
 from committee.displays.sources import core_of, known_names
+from committee.held_out import as_shares
 from committee.pruning.costs import MemberBytes, few_rows, member_seconds
 from committee.pruning.summary import Summary, summary_of
 from committee.reporting.evaluation import ComparedError, EvaluatedMembers
@@ -44,6 +45,7 @@ class MemberTable:
         Their numbers in the ensemble that was pruned.
     names, kinds : lists of str
     weights : array of shape (M,)
+        Shares, with sum one, where no weight is negative.
     costs : MemberBytes
     seconds : array of shape (M,)
         Seconds to predict a row.
@@ -90,7 +92,7 @@ def member_table(core: Any, evaluated: EvaluatedMembers) -> MemberTable:
         numbers,
         names,
         kinds,
-        np.full(M, 1.0 / M) if roster.weights is None else roster.weights,
+        np.full(M, 1.0 / M) if roster.weights is None else as_shares(roster.weights),
         MemberBytes.of(list(roster.members)),
         # The first member predicts twice, since the first call also converts X.
         member_seconds(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from committee._format import figures, text_table
+from committee.held_out import as_shares
 from committee.pruning.summary import summary_of
 from committee.shell.messages import shortened
 from committee.shell.options import MEASURES, Inspect
@@ -76,8 +77,8 @@ def _tables(report: dict[str, Any], model: TableModel) -> list[str]:
 
 
 def _weights_table(committee: Any) -> str:
-    """Return the members with the largest weights."""
-    w = committee.weights_
+    """Return the members with the largest weights, as shares where none is negative."""
+    w = as_shares(committee.weights_)
     kept = np.count_nonzero(w)
     order = np.argsort(-np.abs(w), kind="stable")[: min(_SHOWN, kept)]
     names = getattr(getattr(committee, "roster_", None), "names", None)
