@@ -454,7 +454,8 @@ class BaseCommittee(BaseEstimator):
         elif found.counted.any():
             if found.calibration is not None:
                 self._calibration = found.calibration
-            if self.weights_.min() >= 0:  # else missing votes cannot be filled
+            # With negative weights missing votes cannot be filled.
+            if not votes.masked or self.weights_.min() >= 0:
                 measure = measure_of(None, of_classes=of_classes)
                 self.held_out_error_ = found.error(measure)[0]
         if self.uncertainty:

@@ -44,9 +44,9 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
         How members are made; None is `Bagging(100)`.
     combiner : combiner, str or None, default="auto"
         How members are weighed, for example `EPPruner()` or "ep"; `docs/choose.md` lists
-        the names. "auto" is `LogPool()` for a `Pool` (`RidgeWeights()` for a regressor)
-        and None for other generators. None uses the weights of the generator: those of
-        AdaBoost, or equal ones.
+        the names. None uses the weights of the generator: those of AdaBoost, or equal
+        ones. "auto" weighs a `Pool`, by `LogPool()`, or `SimplexWeights()` for
+        regression; it is `EPPruner()` with `stop`, and None otherwise.
     gate : gate, default=None
         Weights that depend on x, `SoftmaxGate()` or `NeighbourGate()`, fitted on the rows
         that the combiner is fitted on. It weighs the members that the combiner keeps.
@@ -66,11 +66,11 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
     calibration : {"auto", "slope", "vector"} or None, default="auto"
         Calibrate the probabilities on held-out rows. "slope": p(k | x) ~ p_0(k | x)^t,
         with one slope t for all classes, which changes no decision. "vector": a slope and
-        an offset for each class, shrunk to that. Both cost up to five more fits of the
-        combiner. "auto" is "slope" where it costs little: for averages of members that
-        leave rows out, as in `Bagging`, and for a `Pool`. It is None for log pools, which
-        have a slope of their own, for gates, and for Dask collections. See
-        `committee.calibration`.
+        an offset for each class, shrunk to that. This costs up to five more fits of the
+        combiner. "auto" is "slope" where it costs at most a fifth of the fit: for averages
+        of members that leave rows out, as in `Bagging`, and with most combiners. It is
+        None for log pools, which have a slope of their own, and for gates, boosting and
+        Dask collections. See `committee.calibration`.
     class_weight : dict or "balanced", default=None
         Weights of the classes, by label; "balanced" is N / (K N_k). They multiply the
         sample weights, for training and for weighing: bootstrap samples are drawn in
@@ -99,8 +99,8 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
     held_out_ : bool array of shape (N, M) or None
         True where the member was not trained on the row; None for Dask collections.
     held_out_error_ : float or None
-        Error rate on held-out rows; only with `calibration` or `uncertainty`, and if no
-        weight is negative.
+        Error rate on held-out rows, if no weight is negative: with `calibration`,
+        `uncertainty`, or a combiner that can be fitted again on folds in little time.
     combiner_ : combiner or None
         The fitted combiner.
     gate_ : gate or None
