@@ -22,6 +22,7 @@ from committee import (
     NeighbourGate,
     Pool,
     RandomInits,
+    RidgeWeights,
     SimplexWeights,
 )
 
@@ -60,7 +61,7 @@ def test_a_pool_of_regressors_is_weighed_by_ridge():
     X, y = make_friedman1(1300, noise=0.5, random_state=0)
     found = CommitteeRegressor(generator=Pool(REGRESSORS), random_state=0)
     found.fit(X[:300], y[:300])
-    assert isinstance(found.combiner_, SimplexWeights)
+    assert isinstance(found.combiner_, RidgeWeights)
     average = clone(found).set_params(combiner=None).fit(X[:300], y[:300])
     errors = [
         np.sqrt(np.mean((model.predict(X[300:]) - y[300:]) ** 2))

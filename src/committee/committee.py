@@ -45,7 +45,7 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
     combiner : combiner, str or None, default="auto"
         How members are weighed, for example `EPPruner()` or "ep"; `docs/choose.md` lists
         the names. None uses the weights of the generator: those of AdaBoost, or equal
-        ones. "auto" weighs a `Pool`, by `LogPool()`, or `SimplexWeights()` for
+        ones. "auto" weighs a `Pool`, by `LogPool()`, or `RidgeWeights()` for
         regression; it is `EPPruner()` with `stop`, and None otherwise.
     gate : gate, default=None
         Weights that depend on x, `SoftmaxGate()` or `NeighbourGate()`, fitted on the rows

@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.base import is_classifier, is_regressor
 
 from committee.combiner_names import as_combiner
-from committee.combiners import EPPruner, LogPool, SimplexWeights
+from committee.combiners import EPPruner, LogPool, RidgeWeights
 from committee.members import Pool
 from committee.members.dask_training import check_generator
 
@@ -79,7 +79,7 @@ def _chosen(committee: Any) -> Any:
     pool, gated = isinstance(committee.generator, Pool), committee.gate is not None
     if gated or not pool or committee.weigh_on == "train":
         return None
-    return LogPool() if is_classifier(committee) else SimplexWeights()
+    return LogPool() if is_classifier(committee) else RidgeWeights()
 
 
 def _is_cheap(committee: Any, combiner: Any, learns: bool) -> bool:

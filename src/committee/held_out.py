@@ -362,10 +362,11 @@ def _splits(votes: Votes) -> list[tuple[IntArray, IntArray]]:
 
 
 def _is_empty(votes: Votes) -> bool:
-    """Whether no member votes on any of the rows, or all have weight zero."""
-    voteless = votes.held_out is not None and not votes.held_out.any()
-    s = votes.sample_weight
-    return voteless or (s is not None and not s.any())
+    """Whether no member votes on any row of positive weight."""
+    voting = votes.row_weights > 0
+    if votes.held_out is not None:
+        voting &= votes.held_out.any(axis=1)
+    return not voting.any()
 
 
 def _fitted(combiner: Combiner, votes: Votes) -> tuple[float, Combiner]:

@@ -348,6 +348,7 @@ def test_trees_that_memorised_their_rows_are_judged_out_of_bag():
             generator=Bagging(60),
             combiner=EPPruner(),
             weigh_on=on,
+            calibration=None,
             random_state=0,
         ).fit(X[:400], y[:400])
         for on in ("train", "held-out")

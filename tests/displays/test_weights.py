@@ -134,7 +134,8 @@ def test_a_forest_votes_as_equals_inside_a_pipeline_or_a_search_too(rng):
     committee = CommitteeRegressor(combiner=SimplexWeights(), random_state=0)
     pipeline = make_pipeline(StandardScaler(), committee).fit(X, X[:, 0])
     display = WeightsDisplay.from_estimator(pipeline)
-    assert np.array_equal(display.weights[display.weights != 0], pipeline[-1].weights_)
+    shares = display.weights[display.weights != 0]
+    np.testing.assert_allclose(shares, pipeline[-1].weights_, rtol=1e-12)
     with pytest.raises(NotFittedError):
         WeightsDisplay.from_estimator(RandomForestRegressor())
 

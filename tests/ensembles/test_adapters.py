@@ -65,7 +65,7 @@ AVERAGING_CLASSIFIERS = [
         StandardScaler(),
         GridSearchCV(ExtraTreesClassifier(7, random_state=0), {"max_depth": [2]}),
     ),
-    CommitteeClassifier(generator=Bagging(7), random_state=0),
+    CommitteeClassifier(generator=Bagging(7), calibration=None, random_state=0),
 ]
 
 

@@ -82,7 +82,9 @@ def test_names_stay_with_the_members_that_are_kept(form):
         "pipeline": lambda: make_pipeline(
             StandardScaler(), VotingClassifier(NAMED, voting="soft")
         ).fit(X, y),
-        "pool": lambda: CommitteeClassifier(generator=Pool(NAMED)).fit(X, y),
+        "pool": lambda: CommitteeClassifier(generator=Pool(NAMED), combiner=None).fit(
+            X, y
+        ),
     }[form]()
     small = prune(ensemble, X_new, y_new, combiner=SimplexWeights())
     assert 0 < small.n_members_ < 4

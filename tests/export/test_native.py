@@ -143,7 +143,7 @@ def test_the_committee_is_left_as_it_was():
 def test_committees_that_were_fitted(combiner):
     X, y = rows("multiclass")
     committee = CommitteeClassifier(
-        generator=Bagging(10), combiner=combiner, random_state=0
+        generator=Bagging(10), combiner=combiner, calibration=None, random_state=0
     ).fit(X[:90], y[:90])
     assert_same(to_sklearn(committee), committee, X[90:])
 
@@ -152,7 +152,9 @@ def test_boosted_and_pooled_committees_that_were_fitted():
     X, y = rows("binary")
     stump = DecisionTreeClassifier(max_depth=1)
     boosted = CommitteeClassifier(stump, generator=AdaBoost(5), random_state=0)
-    pool = CommitteeClassifier(generator=Pool([GaussianNB(), LogisticRegression()]))
+    pool = CommitteeClassifier(
+        generator=Pool([GaussianNB(), LogisticRegression()]), combiner=None
+    )
     for committee in (boosted.fit(X[:90], y[:90]), pool.fit(X[:90], y[:90])):
         assert_same(to_sklearn(committee), committee, X[90:])
     X, y = rows("regression")
@@ -166,7 +168,7 @@ def test_probits_of_two_classes_are_a_calibration_curve(generator, combiner):
     """Linear between its points: within 1e-6."""
     X, y = rows("binary")
     committee = CommitteeClassifier(
-        generator=generator, combiner=combiner, random_state=0
+        generator=generator, combiner=combiner, calibration=None, random_state=0
     ).fit(X[:90], y[:90])
     model = to_sklearn(committee)
     assert_same(model, committee, X, tol=1e-6)
@@ -179,7 +181,10 @@ def test_probits_of_two_classes_are_a_calibration_curve(generator, combiner):
 def test_a_steep_probit_is_as_close(tmp_path):
     X, y = rows("binary")
     committee = CommitteeClassifier(
-        generator=Pool(unlike("binary")[:2]), combiner=EPPruner(), random_state=0
+        generator=Pool(unlike("binary")[:2]),
+        combiner=EPPruner(),
+        calibration=None,
+        random_state=0,
     ).fit(X[:90], y[:90])
     committee.roster_ = replace(
         committee.roster_, weights=60.0 * np.ones(len(committee.members_))

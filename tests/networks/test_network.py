@@ -204,7 +204,10 @@ def test_committees_are_exported_and_saved(generator, n_bins, tmp_path):
 def test_a_committee_of_classes_is_exported():
     X, y = load_iris(return_X_y=True)
     committee = CommitteeClassifier(
-        NetworkClassifier(8, max_epochs=10), generator=Networks(3), random_state=0
+        NetworkClassifier(8, max_epochs=10),
+        generator=Networks(3),
+        calibration=None,
+        random_state=0,
     ).fit(X, y)
     np.testing.assert_allclose(
         to_sklearn(committee).predict_proba(X), committee.predict_proba(X), atol=1e-12

@@ -173,7 +173,7 @@ def test_members_of_a_pool_keep_their_names(labelled):
     from committee import WeightsDisplay
 
     X, X_new, y, y_new = labelled
-    model = CommitteeClassifier(generator=Pool(FOUR), random_state=0)
+    model = CommitteeClassifier(generator=Pool(FOUR), combiner=None)
     small = prune(model.fit(X, y), X_new, y_new, combiner=SimplexWeights())
     assert small.n_members_ < 4
     for committee in (small, small.path_.choose()):
@@ -214,7 +214,7 @@ def test_out_of_bag(ensemble, labelled):
         (VotingClassifier(FOUR), "Pool"),
         (GradientBoostingClassifier(n_estimators=3), "not trained on"),
         (BaggingClassifier(n_estimators=3, bootstrap=False), "bootstrap=True"),
-        (CommitteeClassifier(generator=Bagging(3)), "held-out"),
+        (CommitteeClassifier(generator=Bagging(3), calibration=None), "held-out"),
     ],
     ids=repr,
 )

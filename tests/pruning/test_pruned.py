@@ -129,9 +129,9 @@ def test_a_committee_may_be_the_ensemble():
     X, y = load_iris(return_X_y=True)
     y = np.array(["a", "b", "c"])[y]
     tree = DecisionTreeClassifier(max_depth=3)
-    for weigher, oob in ((SimplexWeights(), True), (None, False)):
+    for calibration, oob in (("auto", True), (None, False)):
         bag = CommitteeClassifier(
-            tree, generator=Bagging(10), combiner=weigher, random_state=0
+            tree, generator=Bagging(10), calibration=calibration, random_state=0
         )
         small = PrunedClassifier(
             bag, combiner=OrderPruner("best", 3), random_state=0
