@@ -308,3 +308,30 @@ def sigmoid_curve(slope: float, intercept: float) -> Any:
     curve = _SigmoidCalibration()
     curve.a_, curve.b_ = -slope, -intercept
     return curve
+
+
+def tree_of_nodes(
+    n_features: int,
+    left: Any,
+    right: Any,
+    feature: Any,
+    threshold: Any,
+    missing_left: Any,
+) -> Any:
+    """Return scikit-learn's compiled tree of these nodes, without values."""
+    from sklearn.tree._tree import NODE_DTYPE, Tree
+
+    nodes = np.zeros(len(left), dtype=NODE_DTYPE)
+    nodes["left_child"], nodes["right_child"] = left, right
+    nodes["feature"], nodes["threshold"] = feature, threshold
+    nodes["missing_go_to_left"] = missing_left
+    tree = Tree(n_features, np.ones(1, dtype=np.intp), 1)
+    tree.__setstate__(
+        {
+            "max_depth": 0,
+            "node_count": len(nodes),
+            "nodes": nodes,
+            "values": np.zeros((len(nodes), 1, 1)),
+        }
+    )
+    return tree

@@ -21,36 +21,41 @@ from committee.ensembles.trees import rounded_down, with_values
 from tests.export.cases import BOOSTERS, TASKS, fitted, rows
 
 
-def walk(tree, x):
-    """Return the leaf that x reaches: the plain oracle."""
-    node = 0
-    while tree.left[node] >= 0:
-        value, threshold = x[tree.feature[node]], tree.threshold[node]
-        goes_left = value < threshold if tree.strict else value <= threshold
+def walk(table, node, x):
+    """Return the leaf below a node that x reaches: the plain oracle."""
+    while table.feature[node] >= 0:
+        value = x[table.feature[node]]
+        goes_left = value <= table.threshold[node]
         if np.isnan(value):
-            goes_left = tree.missing_left[node]
-        node = tree.left[node] if goes_left else tree.right[node]
-    return node
+            goes_left = table.missing_left[node]
+        node = node + 1 if goes_left else table.right[node]
+    return int((table.feature[:node] < 0).sum())  # leaves above it
 
 
 def output(trees, X):
     """Return link(base + sum_m h_m)."""
-    s = np.tile(trees.base, (len(X), 1))
-    for tree in trees.trees:
+    s, table = np.tile(trees.base, (len(X), 1)), trees.trees
+    for root, target in zip(table.start[:-1], table.target, strict=True):
         for n, x in enumerate(X):
-            leaf = tree.value[walk(tree, x)]
-            s[n, tree.target : tree.target + len(leaf)] += leaf
-    if trees.link == "sigmoid":
-        return np.column_stack([expit(-s), expit(s)])
-    return softmax(s, axis=1) if trees.link == "softmax" else s
+            leaf = table.value[walk(table, root, x)]
+            s[n, target : target + len(leaf)] += trees.unit * leaf
+    z = trees.link.scale * s
+    if trees.link.kind == "sigmoid":
+        return np.column_stack([expit(-z), expit(z)])
+    return softmax(z, axis=1) if trees.link.kind == "softmax" else s
 
 
 def assert_same(model, X, tol):
-    found = output(trees_of(model), X.astype(np.float32))
+    """The walk of the table, and the predictions of its own class."""
+    trees = trees_of(model)
+    found = output(trees, X.astype(np.float32))
     if hasattr(model, "predict_proba"):
         np.testing.assert_allclose(found, model.predict_proba(X), atol=tol)
+        np.testing.assert_allclose(trees.predict_proba(X), found, atol=1e-12)
+        np.testing.assert_array_equal(trees.predict(X), np.ravel(model.predict(X)))
     else:
         np.testing.assert_allclose(found[:, 0], model.predict(X), atol=tol)
+        np.testing.assert_allclose(trees.predict(X), found[:, 0], rtol=1e-12)
 
 
 @pytest.mark.parametrize("task", TASKS)

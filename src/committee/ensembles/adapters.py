@@ -37,7 +37,7 @@ from committee.ensembles.gradient_boosting import (
 from committee.ensembles.lightgbm import lightgbm_roster, lightgbm_trees
 from committee.ensembles.roster import Roster, with_names
 from committee.ensembles.training_rows import Recognised, rows_of_trees
-from committee.ensembles.trees import TreeSum
+from committee.ensembles.tree_sum import TreeSum
 from committee.ensembles.voting import list_roster, stacking_roster, voting_roster
 from committee.ensembles.xgboost import xgboost_roster, xgboost_trees
 

@@ -20,9 +20,8 @@ from committee._typing import BoolArray, FloatArray, Member
 from committee.ensembles.member_features import OnColumns, bare_tree
 from committee.ensembles.roster import Roster, equal_weights, unseen_rows
 from committee.ensembles.training_rows import rows_of_trees
+from committee.ensembles.tree_sum import Tree, TreeSum
 from committee.ensembles.trees import (
-    TreeSum,
-    TreeTable,
     class_values,
     make_sum,
     rounded_down,
@@ -185,19 +184,20 @@ def coded_classes(ensemble: Any) -> dict[str, Any]:
 def forest_trees(model: Any) -> TreeSum:
     """Return a tree, or the mean of a forest, as tables of nodes."""
     trees = getattr(model, "estimators_", [model])
-    tables = [tree_table(tree.tree_, 1 / len(trees)) for tree in trees]
-    return make_sum(model, tables, np.zeros(tables[0].value.shape[1]))
+    tables = [sklearn_tree(tree.tree_) for tree in trees]
+    base = np.zeros(tables[0].value.shape[1])
+    return make_sum(model, tables, base, unit=1 / len(trees))
 
 
-def tree_table(tree: Any, scale: float, target: int = 0) -> TreeTable:
-    """Return the table of a `tree_` of scikit-learn."""
-    return TreeTable(
+def sklearn_tree(tree: Any, target: int = 0) -> Tree:
+    """Return a `tree_` of scikit-learn as a table of nodes."""
+    return Tree(
         tree.feature,
         rounded_down(tree.threshold),
         tree.children_left,
         tree.children_right,
         tree.missing_go_to_left.astype(bool),
-        scale * tree.value[:, 0, :],
+        tree.value[:, 0, :],
         target,
     )
 

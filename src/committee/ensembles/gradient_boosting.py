@@ -16,17 +16,12 @@ from committee._validation import (
     histogram_rounds,
     with_histogram_rounds,
 )
-from committee.ensembles.forests import tree_table
+from committee.ensembles.forests import sklearn_tree
 from committee.ensembles.roster import Roster
 from committee.ensembles.rounds import Losses, Round, Shared, rounds_roster
 from committee.ensembles.training_rows import rows_of_leaves, rows_of_trees
-from committee.ensembles.trees import (
-    TreeSum,
-    TreeTable,
-    make_sum,
-    refuse_categories,
-    rounded_down,
-)
+from committee.ensembles.tree_sum import Tree, TreeSum
+from committee.ensembles.trees import make_sum, refuse_categories, rounded_down
 
 _LOSSES = Losses(
     "loss",
@@ -104,11 +99,12 @@ def gradient_trees(model: Any) -> TreeSum:
             f"init={type(model.init_).__name__}."
         )
     tables = [
-        tree_table(tree.tree_, model.learning_rate, k)
+        sklearn_tree(tree.tree_, k)
         for trees in model.estimators_
         for k, tree in enumerate(trees)
     ]
-    return make_sum(model, tables, start, slope=_slope(model))
+    unit = model.learning_rate
+    return make_sum(model, tables, start, unit=unit, slope=_slope(model))
 
 
 def staged(model: Any, start: FloatArray, M: int, X: Any) -> Iterator[FloatArray]:
@@ -251,10 +247,10 @@ def _scaled_predictor(predictor: Any, factor: float) -> Any:
     return scaled
 
 
-def _table(nodes: Any, target: int) -> TreeTable:
-    """Return the table of the nodes of one predictor."""
+def _table(nodes: Any, target: int) -> Tree:
+    """Return the nodes of one predictor."""
     leaf = nodes["is_leaf"].astype(bool)
-    return TreeTable(
+    return Tree(
         nodes["feature_idx"],
         rounded_down(nodes["num_threshold"]),
         np.where(leaf, -1, nodes["left"].astype(np.intp)),

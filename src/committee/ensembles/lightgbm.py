@@ -17,13 +17,8 @@ from committee._typing import FloatArray, IntArray
 from committee.ensembles.roster import Roster
 from committee.ensembles.rounds import Losses, Round, Shared, refusal, rounds_roster
 from committee.ensembles.training_rows import rows_of_leaves
-from committee.ensembles.trees import (
-    Node,
-    TreeSum,
-    make_sum,
-    nested_table,
-    refuse_categories,
-)
+from committee.ensembles.tree_sum import TreeSum
+from committee.ensembles.trees import Node, make_sum, nested_table, refuse_categories
 
 _LOSSES = Losses(
     "objective",

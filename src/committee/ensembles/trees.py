@@ -1,87 +1,50 @@
-"""Trees as tables of nodes, and copies of trees with other values or without subtrees."""
+"""Trees of all libraries as tables of nodes; copies of trees with other values."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
+from sklearn.base import is_classifier
 
 from committee._typing import BoolArray, FloatArray, IntArray, Member
 from committee.ensembles.member_features import OnColumns, bare_tree
-
-
-@dataclass(frozen=True)
-class TreeTable:
-    """One tree: a row for each node, the root first."""
-
-    feature: IntArray
-    #: In single precision: x goes left where x <= threshold, if `strict` where x < it.
-    threshold: FloatArray
-    #: Rows of the children, -1 at a leaf.
-    left: IntArray
-    right: IntArray
-    #: Whether NaN goes left.
-    missing_left: BoolArray
-    #: Values that a leaf adds to the t targets from `target` on, (n_nodes, t).
-    value: FloatArray
-    target: int = 0
-    strict: bool = False
-
-
-class TreeSum(BaseEstimator):
-    """A sum of trees and its link.
-
-        s(x) = base + sum_m h_m(x),    output = link(s)
-
-    with base of shape (T,). With a sigmoid, s is the log odds of the second class.
-    """
-
-    def __init__(
-        self,
-        trees: list[TreeTable],
-        base: FloatArray,
-        link: Literal["identity", "sigmoid", "softmax"],
-        n_features_in_: int,
-        classes_: Any = None,
-    ) -> None:
-        self.trees = trees
-        self.base = base
-        self.link = link
-        self.n_features_in_ = n_features_in_
-        self.classes_ = classes_
-
-
-class TreeSumClassifier(ClassifierMixin, TreeSum):
-    """A sum of trees for classes."""
-
-
-class TreeSumRegressor(RegressorMixin, TreeSum):
-    """A sum of trees for one number."""
+from committee.ensembles.tree_sum import (
+    Link,
+    Tree,
+    TreeSum,
+    TreeSumClassifier,
+    TreeSumRegressor,
+    TreeTable,
+)
 
 
 def make_sum(
     model: Any,
-    trees: list[TreeTable],
+    trees: Sequence[Tree],
     base: FloatArray,
     *,
+    unit: float = 1.0,
     slope: float | None = None,
     n_features: int | None = None,
 ) -> TreeSum:
-    """Return the sum of these trees; default of `slope`, which makes log odds: no link."""
-    n = int(model.n_features_in_ if n_features is None else n_features)
+    """Return base + unit * sum_m h_m(x); `slope` makes log odds of sums of classes."""
     base = np.asarray(base, dtype=np.float64)
+    parts: dict[str, Any] = {
+        "trees": TreeTable.of(trees),
+        "base": base,
+        "unit": unit,
+        "n_features_in_": int(
+            model.n_features_in_ if n_features is None else n_features
+        ),
+    }
     if not is_classifier(model):
-        return TreeSumRegressor(trees, base, "identity", n)
-    link: Literal["identity", "sigmoid", "softmax"] = "identity"
+        return TreeSumRegressor.made(**parts)
     if slope is not None:
-        link = "sigmoid" if len(base) == 1 else "softmax"
-        base = slope * base
-        trees = [replace(tree, value=slope * tree.value) for tree in trees]
-    return TreeSumClassifier(trees, base, link, n, model.classes_)
+        parts["link"] = Link("sigmoid" if len(base) == 1 else "softmax", slope)
+    return TreeSumClassifier.made(**parts, classes_=model.classes_)
 
 
 class Node(NamedTuple):
@@ -96,8 +59,8 @@ class Node(NamedTuple):
 
 def nested_table(
     root: Any, read: Callable[[Any], Node], n_values: int = 1, target: int = 0
-) -> TreeTable:
-    """Return the table of a tree whose nodes hold their children.
+) -> Tree:
+    """Return a tree whose nodes hold their children.
 
     `read` converts a node of the library into a Node; leaves have `n_values` numbers.
     """
@@ -108,7 +71,7 @@ def nested_table(
         left.append(len(waiting) if node.children else -1)
         waiting.extend(node.children)
     first = np.array(left, dtype=np.intp)
-    return TreeTable(
+    return Tree(
         np.array([node.feature for node in nodes], dtype=np.intp),
         rounded_down([node.threshold for node in nodes]),
         first,

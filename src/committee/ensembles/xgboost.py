@@ -18,12 +18,8 @@ from committee._validation import n_rows
 from committee.ensembles.roster import Roster
 from committee.ensembles.rounds import Losses, Round, Shared, refusal, rounds_roster
 from committee.ensembles.training_rows import rows_of_leaves
-from committee.ensembles.trees import (
-    TreeSum,
-    TreeTable,
-    make_sum,
-    refuse_categories,
-)
+from committee.ensembles.tree_sum import Tree, TreeSum
+from committee.ensembles.trees import make_sum, refuse_categories
 
 _LOSSES = Losses(
     "objective",
@@ -237,17 +233,19 @@ def _change_leaves(tree: dict[str, Any], factor: float, shift: float) -> None:
     ]
 
 
-def _table(tree: dict[str, Any], target: int) -> TreeTable:
-    """Return the table of a tree; the list of thresholds has the values of leaves."""
+def _table(tree: dict[str, Any], target: int) -> Tree:
+    """Return the nodes of a tree; the list of thresholds has the values of leaves.
+
+    x goes left where x < t: where x is at most the next number below.
+    """
     left = np.array(tree["left_children"], dtype=np.intp)
     conditions = np.array(tree["split_conditions"], dtype=np.float64)
-    return TreeTable(
+    return Tree(
         np.array(tree["split_indices"], dtype=np.intp),
-        conditions.astype(np.float32),
+        np.nextafter(conditions.astype(np.float32), np.float32(-np.inf)),
         left,
         np.array(tree["right_children"], dtype=np.intp),
         np.array(tree["default_left"], dtype=bool),
         np.where(left < 0, conditions, 0.0)[:, np.newaxis],
         target,
-        strict=True,
     )

@@ -15,15 +15,18 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_clas
 from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray, Member
-from committee.ensembles.trees import TreeSum, TreeSumClassifier, TreeSumRegressor
+from committee.ensembles.tree_sum import (
+    Link,
+    TreeSum,
+    TreeSumClassifier,
+    TreeSumRegressor,
+)
 from committee.ensembles.voting import check_probabilities, on_all_columns
 from committee.gates.base import LinearGate
 
 
 class GatedSum(BaseEstimator):
     """The estimator sum_m g_m(x) f_m(x) that skl2onnx writes."""
-
-    link = "identity"
 
     def __init__(self, estimators_: list[Member], gate: LinearGate, classes_: Any):
         self.estimators_ = estimators_
@@ -119,8 +122,8 @@ def _write_classifier(
 ) -> None:
     """Write link(s(x)) and the code of the largest."""
     label, probabilities = (output.full_name for output in operator.outputs)
-    link = operator.raw_operator.link
-    if link == "identity":
+    link = getattr(operator.raw_operator, "link", Link()).kind
+    if link == "shares":  # of means of probabilities, which sum to one
         write_sum(scope, operator, container, probabilities)
     else:
         s = scope.get_unique_variable_name("s")
@@ -162,32 +165,32 @@ def _write_trees(scope: Any, operator: Any, container: Any, output: str) -> None
 
 def tree_attributes(trees: TreeSum) -> dict[str, Any]:
     """Return the attributes of ONNX's TreeEnsembleRegressor."""
-    nodes: dict[str, list[Any]] = {}
-    for i, tree in enumerate(trees.trees):
-        leaf = np.asarray(tree.left) < 0
-        rows = np.arange(len(leaf))
-        branch = "BRANCH_LT" if tree.strict else "BRANCH_LEQ"
-        leaves, t = np.flatnonzero(leaf), tree.value.shape[1]
-        part = {
-            "nodes_treeids": np.full(len(rows), i),
-            "nodes_nodeids": rows,
-            "nodes_featureids": np.where(leaf, 0, tree.feature),
-            "nodes_modes": np.where(leaf, "LEAF", branch),
-            "nodes_values": np.where(leaf, np.float32(0), tree.threshold),
-            "nodes_truenodeids": np.where(leaf, 0, tree.left),
-            "nodes_falsenodeids": np.where(leaf, 0, tree.right),
-            "nodes_missing_value_tracks_true": tree.missing_left.astype(int),
-            "target_treeids": np.full(t * len(leaves), i),
-            "target_nodeids": np.repeat(leaves, t),
-            "target_ids": np.tile(np.arange(tree.target, tree.target + t), len(leaves)),
-            "target_weights": tree.value[leaves].ravel(),
-        }
-        for name, column in part.items():
-            nodes.setdefault(name, []).extend(column.tolist())
+    table = trees.trees
+    leaf, t = table.leaf, table.value.shape[1]
+    sizes = np.diff(table.start)
+    numbers = np.arange(len(leaf)) - np.repeat(table.start[:-1], sizes)
+    which = np.repeat(np.arange(len(table)), sizes)
+    # Children, counted from the root of their tree.
+    right = np.where(leaf, 0, table.right - np.repeat(table.start[:-1], sizes))
+    targets = table.target[which[leaf]][:, np.newaxis] + np.arange(t)
+    nodes = {
+        "nodes_treeids": which,
+        "nodes_nodeids": numbers,
+        "nodes_featureids": np.where(leaf, 0, table.feature),
+        "nodes_modes": np.where(leaf, "LEAF", "BRANCH_LEQ"),
+        "nodes_values": table.threshold,
+        "nodes_truenodeids": np.where(leaf, 0, numbers + 1),
+        "nodes_falsenodeids": right,
+        "nodes_missing_value_tracks_true": table.missing_left.astype(int),
+        "target_treeids": np.repeat(which[leaf], t),
+        "target_nodeids": np.repeat(numbers[leaf], t),
+        "target_ids": targets.ravel(),
+        "target_weights": (trees.unit * trees.link.scale * table.value).ravel(),
+        "base_values": trees.link.scale * trees.base,
+    }
     return {
-        **nodes,
+        **{name: column.tolist() for name, column in nodes.items()},
         "n_targets": len(trees.base),
-        "base_values": trees.base.tolist(),
         "aggregate_function": "SUM",
         "post_transform": "NONE",
     }

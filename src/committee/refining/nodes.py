@@ -76,12 +76,7 @@ class Nodes:
     @cached_property
     def levels(self) -> list[IntArray]:
         """The nodes by depth, the roots first."""
-        found, level = [], self.start[:-1]
-        while len(level):
-            found.append(level)
-            inner = level[self.left[level] >= 0]
-            level = np.concatenate([self.left[inner], self.right[inner]])
-        return found
+        return levels_of(self.start[:-1], self.left, self.right)
 
     @property
     def leaf(self) -> BoolArray:
@@ -121,6 +116,16 @@ class Nodes:
         number = np.full(len(self) + 1, -1)
         number[leaves] = np.arange(len(leaves))
         return leaves, number[outermost]
+
+
+def levels_of(roots: IntArray, left: IntArray, right: IntArray) -> list[IntArray]:
+    """Return the nodes of trees by depth, the roots first; leaves have children -1."""
+    found, level = [], roots
+    while len(level):
+        found.append(level)
+        inner = level[left[level] >= 0]
+        level = np.concatenate([left[inner], right[inner]])
+    return found
 
 
 def shrunk_values(nodes: Nodes, strength: float) -> FloatArray:
