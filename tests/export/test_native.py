@@ -198,7 +198,10 @@ def test_a_steep_probit_is_as_close(tmp_path):
 def test_products_of_probits_are_refused_until_pruned():
     X, y = rows("multiclass")
     committee = CommitteeClassifier(
-        generator=Bagging(10), combiner=EPPruner(likelihood="probit"), random_state=0
+        generator=Bagging(10),
+        combiner=EPPruner(likelihood="probit"),
+        calibration=None,
+        random_state=0,
     ).fit(X[:90], y[:90])
     with pytest.raises(ValueError, match=r"EPPruner for 3 classes .* prune\("):
         to_sklearn(committee)
