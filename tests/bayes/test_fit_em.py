@@ -11,7 +11,7 @@ from scipy.optimize import approx_fprime, minimize, nnls
 from scipy.special import log_ndtr
 
 from committee.bayes import fit_gaussian, fit_probit
-from committee.bayes.fit_em import Gaussian, Probit
+from committee.bayes.fit_em import Gaussian, Probit, log_mass
 from committee.ep import error_moments, row_moments
 from committee.ep.sites import hazard
 from committee.linalg import solve_nnqp
@@ -165,7 +165,7 @@ def test_exchangeable_members_do_not_rest_at_a_saddle(M, rho):
     """
     N = 250.0
     C = np.full((M, M), rho) + (1 - rho) * np.eye(M)
-    fit = fit_gaussian(error_moments(C, N), tol=1e-10)
+    fit = fit_gaussian(error_moments(C, N), "equal", tol=1e-10)
     w = fit.weights[fit.weights > 0]
     k = len(w)
     assert fit.converged
@@ -241,7 +241,7 @@ def test_where_all_vanish_the_best_single_member_is_left(rng):
 @pytest.mark.parametrize("F", [np.zeros((5, 3)), np.ones((5, 3)), np.eye(5)[:, :3]])
 def test_degenerate_rows(F):
     targets = (np.zeros(5), np.ones(5), -np.ones(5), np.arange(5.0))
-    for y, start in product(targets, ("equal", "least-squares")):
+    for y, start in product(targets, ("best", "equal", "least-squares")):
         for fit in (fit_gaussian(row_moments(F, y), start), fit_probit(F, start)):
             assert np.isfinite(fit.weights).all()
             assert (fit.weights >= 0).all()
@@ -301,3 +301,76 @@ def test_the_noise_is_the_mean_square_that_is_left():
     model.adapt(w / model.moments.unit)
     noise = model.noise * model.moments.y_scale**2
     assert_allclose(noise, np.mean((y - F @ w) ** 2), rtol=1e-12)
+
+
+def difficult_rows(N=2000, M=20, seed=0):
+    """Votes that are right with a chance of the row's own, from Beta(3, 2)."""
+    rng = np.random.default_rng(seed)
+    p = rng.beta(3, 2, size=(N, 1))
+    return np.where(rng.random((N, M)) < p, 1.0, -1.0)
+
+
+def test_equal_weights_are_the_best_multiple():
+    """d/dc sum_n log Phi(c t_n) = 0, t = S 1, which one weight for all is far from."""
+    S = difficult_rows()
+    c = Probit(S).multiple(np.ones(20))
+    t = S.sum(axis=1)
+    assert_allclose(t @ hazard(c * t), 0.0, atol=1e-6 * np.abs(t).sum())
+    assert 0.02 < c < 0.2
+
+
+def test_a_multiple_of_rows_that_are_all_right_or_all_wrong():
+    assert Probit(np.ones((5, 3))).multiple(np.ones(3)) == 1.0
+    assert Probit(-np.ones((5, 4))).multiple(np.ones(4)) == 0.25
+
+
+def test_weights_of_one_collapse_and_the_height_of_the_peak_does_not_show_it():
+    """From w = 1 the first step takes all members; J, a density, is largest there."""
+    S, fresh = difficult_rows(4000).reshape(2, 2000, 20)
+    one, best = fit_probit(S, np.ones(20)), fit_probit(S)
+    assert (np.count_nonzero(one.weights), one.first_size) == (1, 0)
+    assert best.objective[-1] < one.objective[-1]
+    assert best.log_mass > one.log_mass + 50.0
+    assert np.count_nonzero(best.weights) > 5
+    assert np.mean(fresh @ best.weights < 0) < np.mean(fresh @ one.weights < 0) - 0.03
+
+
+def test_best_is_the_start_with_the_most_mass():
+    S = difficult_rows()
+    best = fit_probit(S)
+    equal = Probit(S).multiple(np.ones(20))
+    starts = {
+        "equal": "equal",
+        "equal x 3": np.full(20, 3.0 * equal),
+        "least-squares": "least-squares",
+    }
+    alone = {name: fit_probit(S, start) for name, start in starts.items()}
+    assert best.starts == {
+        name: (np.count_nonzero(fit.weights), pytest.approx(fit.log_mass))
+        for name, fit in alone.items()
+    }
+    assert best.log_mass == pytest.approx(max(f.log_mass for f in alone.values()))
+
+
+def test_the_mass_is_the_integral_over_log_weights():
+    """int p(y | e^u) du on a grid around a mode of two weights that 2,000 rows decide.
+
+    Laplace's error is of order 1 / (w^2 L), here a hundredth for each weight.
+    """
+    S = difficult_rows(M=2, seed=1)
+    model, w = Probit(S), np.array([0.35, 0.3])
+    for _ in range(50):
+        w = model.maximise(np.arange(2), w, np.zeros(2))
+    u = np.linspace(-0.8, 0.8, 81)
+    grid = np.exp(np.stack(np.meshgrid(u, u), axis=-1).reshape(-1, 2)) * w
+    height = np.array([model.log_likelihood(v) for v in grid])
+    total = np.log(np.exp(height - height.max()).sum()) + height.max()
+    integral = total + 2.0 * np.log(u[1] - u[0])
+    assert_allclose(log_mass(model, w), integral, atol=0.05)
+
+
+def test_an_idle_member_has_the_mass_of_the_range_of_log_w():
+    S = votes()
+    fit = fit_probit(S)
+    wider = fit_probit(np.hstack([S, np.zeros((80, 1))]))
+    assert_allclose(wider.log_mass - fit.log_mass, np.log(np.log(1e8)), rtol=1e-6)

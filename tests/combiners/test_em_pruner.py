@@ -9,13 +9,16 @@ from sklearn.exceptions import ConvergenceWarning
 from committee import EMPruner
 from committee.bayes import fit_gaussian, fit_probit
 from committee.ep import row_moments
+from tests.bayes.test_fit_em import difficult_rows
 from tests.reference.problems import KINDS, make_held_out, make_problem
 
 LIKELIHOODS = {"regression": "gaussian", "binary": "probit", "multiclass": "gaussian"}
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("start", ["equal", "least-squares", np.linspace(0.1, 1, 7)])
+@pytest.mark.parametrize(
+    "start", ["best", "equal", "least-squares", np.linspace(0.1, 1, 7)]
+)
 def test_it_climbs_from_any_start(kind, start):
     F, y = make_problem(kind)
     for held_out in (None, make_held_out()):
@@ -59,6 +62,30 @@ def test_the_start_matters():
         assert_allclose(again.weights_, pruner.weights_, rtol=1e-3, atol=1e-8)
         found.add(tuple(pruner.support_.tolist()))
     assert len(found) > 1
+
+
+def votes_of(S, y):
+    """Return F of hard votes from signed rows."""
+    return np.eye(2)[np.where(S > 0, y[:, None], 1 - y[:, None])]
+
+
+def test_the_starts_that_were_tried_are_shown(rng):
+    y = rng.integers(0, 2, size=2000)
+    F = votes_of(difficult_rows(), y)
+    pruner = EMPruner().fit(F, y)
+    assert set(pruner.starts_) == {"equal", "equal x 3", "least-squares"}
+    assert len(pruner.support_) in {members for members, _ in pruner.starts_.values()}
+    assert EMPruner(start="equal").fit(F, y).starts_ == {}
+
+
+def test_a_collapse_in_the_first_step_warns(rng):
+    """And a start with one member, or data with one, does not."""
+    y = rng.integers(0, 2, size=2000)
+    F = votes_of(difficult_rows(), y)
+    with pytest.warns(UserWarning, match=r"left 0 of 20 members.*start='best'"):
+        assert len(EMPruner(start=np.ones(20)).fit(F, y).support_) == 1
+    EMPruner(start=np.eye(20)[3]).fit(F, y)
+    EMPruner().fit(F[:, :1], y)
 
 
 def test_permuting_a_start_permutes_the_weights(rng):
@@ -144,7 +171,7 @@ def test_too_few_iterations_warn():
 @pytest.mark.parametrize(
     ("start", "message"),
     [
-        ("best", "start"),
+        ("worst", "start"),
         (np.ones(6), "one weight for each of the 7 members"),
         (-np.ones(7), "minimum of -1"),
         (np.zeros(7), "at least one of them positive"),

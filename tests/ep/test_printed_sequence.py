@@ -60,6 +60,44 @@ def test_classification_follows_the_text(rng):
     assert len(plain) > 3
 
 
+def test_the_text_begins_with_several_members(rng):
+    """The ones that gain most alone and with a weight above zero, at their own alphas."""
+    F, y = predictions(rng, N=40, M=7)
+    F[:, 2] *= -1  # would gain most, with a weight below zero
+    q = np.where(F.T @ y > 0, (F.T @ y) ** 2 / (F**2).sum(axis=0), 0)
+    first = sorted(np.argsort(-q)[:3].tolist())
+    plain = chen_sequence.regression(F, y, 0.5, least=40 * 1e-6, first=first)
+    path = printed(F, y, noise=0.5, tol=1e-6, n_initial=3)
+    check_against(plain, path)
+    assert path.steps[0].active.tolist() == first
+
+    S = votes(rng, N=40, M=7, abstaining=0.0)
+    right = S.sum(axis=0)
+    first = sorted(np.argsort(-right)[:3].tolist())
+    plain = chen_sequence.classification(S, least=40 * 1e-4, first=first)
+    check_against(plain, printed(S, tol=1e-4, n_initial=3))
+
+
+def one_wrong(rng, N=400, M=20):
+    """One member is always wrong, the others are right on 70 % of the rows."""
+    S = np.where(rng.random((N, M)) < 0.7, 1.0, -1.0)
+    S[:, 0] = -1.0
+    return S
+
+
+def test_a_committee_worse_than_one_of_its_members_warns(rng):
+    """The gain of two sides is largest for the member that is always wrong."""
+    with pytest.warns(UserWarning, match="alone has a leave-one-out error of 0.2"):
+        path = printed(one_wrong(rng))
+    assert preferred(path.steps).active.tolist() == [0]
+    assert preferred(printed(one_wrong(rng), n_initial=10).steps).loo_error < 0.15
+
+
+def test_where_no_member_is_better_than_chance_the_best_single_is_left(rng):
+    path = printed(-np.abs(votes(rng, M=5)), n_initial=3)
+    assert [step.size for step in path.steps] == [1]
+
+
 def test_one_member_has_the_alpha_of_equation_15(rng):
     F, y = predictions(rng, N=30, M=1)
     noise = 0.5
@@ -129,6 +167,7 @@ def test_limits_are_kept(rng):
             printed(S, **options)
 
 
+@pytest.mark.filterwarnings("ignore:Member .* alone")
 @given(problem=nasty(), probit=st.booleans())
 @settings(max_examples=50)
 def test_nothing_breaks_the_printed_sequence(problem, probit):

@@ -21,14 +21,18 @@ class Step(NamedTuple):
     loo: float
 
 
-def regression(F, y, noise=None, *, least, max_iter=200, n_sweeps=30):
-    """Return the committees of a regression; the noise is learned unless given."""
+def regression(F, y, noise=None, *, least, first=(), max_iter=200, n_sweeps=30):
+    """Return the committees of a regression; the noise is learned unless given.
+
+    first has the members to begin with.
+    """
     learn, noise = noise is None, noise or _what_one_member_leaves(F, y)
     alpha, steps = {}, []
     for _ in range(max_iter):
         target, variance = y, np.full(len(y), noise)
-        move = _best_move(F, alpha, target, variance, least)
-        if move is None:
+        moves = _first_moves(F, target, variance, first if not alpha else ())
+        move = moves or _best_move(F, alpha, target, variance, least)
+        if not move:
             return steps
         if alpha and learn:
             noise = _mackay(F, y, alpha, noise)
@@ -44,14 +48,15 @@ def regression(F, y, noise=None, *, least, max_iter=200, n_sweeps=30):
     return steps
 
 
-def classification(S, *, least, max_iter=200, n_sweeps=30):
+def classification(S, *, least, first=(), max_iter=200, n_sweeps=30):
     """Return the committees of votes; S holds the rows y_n F_n."""
     alpha, steps = {}, []
     # EP without members: Phi(w'S_n) at w = 0 has the slope r(0) and curvature r(0)^2.
     target, variance = np.full(len(S), np.sqrt(np.pi / 2)), np.full(len(S), np.pi / 2)
     for _ in range(max_iter):
-        move = _best_move(S, alpha, target, variance, least)
-        if move is None:
+        moves = _first_moves(S, target, variance, first if not alpha else ())
+        move = moves or _best_move(S, alpha, target, variance, least)
+        if not move:
             return steps
         _make(move, alpha)
         active = sorted(alpha)
@@ -68,9 +73,15 @@ def classification(S, *, least, max_iter=200, n_sweeps=30):
     return steps
 
 
+def _first_moves(F, target, variance, first):
+    """Return (member, alpha) of eq. 15 for each of the first members, alone."""
+    moves = [_best_move(F[:, [i]], {}, target, variance, 0.0) for i in first]
+    return [(i, alpha) for i, [(_, alpha)] in zip(first, moves, strict=True)]
+
+
 def _best_move(F, alpha, target, variance, least):
-    """Return (member, alpha) of the largest rise of l, None if it is below `least`."""
-    best, move = least, None
+    """Return [(member, alpha)] of the largest rise of l, [] if it is below `least`."""
+    best, move = least, []
     for i in range(F.shape[1]):
         C = np.diag(variance)
         for j in alpha:
@@ -87,7 +98,7 @@ def _best_move(F, alpha, target, variance, least):
         if np.isinf(new) and len(alpha) == 1:
             continue
         if rise > best:
-            best, move = rise, (i, new)
+            best, move = rise, [(i, new)]
     return move
 
 
@@ -96,11 +107,11 @@ def _l(alpha, r, u):
     return 0.5 * (np.log(alpha) - np.log(alpha + r) + u * u / (alpha + r))
 
 
-def _make(move, alpha):
-    member, new = move
-    alpha.pop(member, None)
-    if np.isfinite(new):
-        alpha[member] = new
+def _make(moves, alpha):
+    for member, new in moves:
+        alpha.pop(member, None)
+        if np.isfinite(new):
+            alpha[member] = new
 
 
 def _mackay(F, y, alpha, noise):

@@ -8,6 +8,18 @@ where eps_i, a hundred-millionth of a weight's natural size 1/sqrt(L_ii), makes 
 finite. A member that reaches zero stays there. J has many local maxima, w = 0 among
 them: which of them EM finds depends on where it starts (Chen, Tino and Yao, 2006).
 
+Several starts cannot be compared by J, the height of a peak: every member that is dropped
+adds log(1 / eps) to it, 18 nats for a peak that is 1e-8 wide. They are compared by
+the mass under the peak. In u = log w the prior is flat, on a range R = log(1 / eps):
+
+    log mass = log p(y | w, noise) + 1/2 sum_i log(2 pi / (lambda_i + 2 pi / R^2))
+               + (M - k) log R,        lambda: eigenvalues of L_ij w_i w_j, i, j kept
+
+Test errors on 60 generated sets of votes (100 bagged trees, or 20 and 100 independent
+votes) and on 24 with 300 members: "best" 17.6 and 17.8 %, equal votes alone 17.6 and
+20.8 %, least squares alone 17.6 and 17.8 %, weights of one 18.6 and 18.2 %. By J, the
+three starts have 18.2 %.
+
 Members that nothing tells apart keep equal weights at every step, and EM would stand
 still at a saddle: out of bag, where all differences are within the noise of sampling
 and C is shrunk to exchangeable members, it kept 100 of 100 trees. A point of rest is
@@ -17,6 +29,7 @@ it, as nothing else can decide.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -31,7 +44,7 @@ from committee.ep.sites import hazard, truncated_variance
 from committee.linalg import solve_nnqp
 
 #: Where to begin: weights of all members, or the name of a rule.
-Start = FloatArray | Literal["equal", "least-squares"]
+Start = FloatArray | Literal["best", "equal", "least-squares"]
 # In units of 1/sqrt(L_ii): a maximum has no weight below one of these units, or
 # below 1e-5 where the noise has sunk to its floor.
 _VANISHED = 1e-7
@@ -40,6 +53,10 @@ _EPS = 1e-8
 _FLAT, _TILT = 1e-6, 1e-2
 # Noise below this share of the mean square of y is rounding of the moments.
 _LEAST_NOISE = 1e-10
+# The range of log w, on which the prior is flat.
+_RANGE = float(np.log(1.0 / _EPS))
+# Steps in which the multiple of equal votes settles.
+_MULTIPLE_STEPS = 30
 
 
 class EMFit(NamedTuple):
@@ -47,7 +64,9 @@ class EMFit(NamedTuple):
 
     noise is the variance of y about the sum, 1 for votes; objective (n_iter,) is J
     after each iteration, which never falls; change the last one of a weight, relative
-    to the largest.
+    to the largest. log_mass is the posterior mass under the mode, up to a constant.
+    first_size is the number of members after the first step. starts has (members,
+    log_mass) of every start that "best" has tried.
     """
 
     weights: FloatArray
@@ -56,10 +75,13 @@ class EMFit(NamedTuple):
     n_iter: int
     converged: bool
     change: float
+    log_mass: float
+    first_size: int
+    starts: Mapping[str, tuple[int, float]]
 
 
 def fit_gaussian(
-    moments: Moments, start: Start = "equal", *, max_iter: int = 500, tol: float = 1e-6
+    moments: Moments, start: Start = "best", *, max_iter: int = 500, tol: float = 1e-6
 ) -> EMFit:
     """Climb to a mode of non-negative weights under Gaussian noise.
 
@@ -69,22 +91,18 @@ def fit_gaussian(
 
     The start, weights >= 0 whose zeros stay zero, decides which maximum is found:
     "equal" is the one multiple of the sum of all members that fits best,
-    "least-squares" the best non-negative fit. The iteration ends when no weight
-    changes by more than tol of the largest.
+    "least-squares" the best non-negative fit. "best" climbs from both, and from three
+    times equal weights, and takes the mode with the largest mass, of those that have
+    settled. The iteration ends when no weight changes by more than tol of the largest.
     """
-    model = Gaussian(moments)
-    first = _first_weights(start, moments.G, moments.g, moments.unit)
-    if isinstance(start, str) and start == "equal":
-        explained, square = first @ moments.g, first @ moments.G @ first
-        first *= explained / square if explained > 0.0 else 1.0 / len(first)
-    fit = _climb(model, first, max_iter, tol)
-    noise = float(in_units(model.noise, moments.y_scale, moments.y_scale))
+    fit = _climb_from(start, Gaussian(moments), moments.unit, max_iter, tol)
+    noise = float(in_units(fit.noise, moments.y_scale, moments.y_scale))
     return fit._replace(weights=in_units(fit.weights, moments.unit), noise=noise)
 
 
 def fit_probit(
     S: FloatArray,
-    start: Start = "equal",
+    start: Start = "best",
     *,
     sample_weight: FloatArray | None = None,
     max_iter: int = 500,
@@ -96,25 +114,39 @@ def fit_probit(
         M-step:  min 1/2 w'(S'S + diag alpha) w - w'S'z,   w >= 0
 
     S (N, M) holds the signed rows y_n F_n, 0 for an abstention; sample_weight (N,) are
-    powers of the terms. "equal" is here a weight of one for every member, the standard
-    deviation of the latent noise: from much smaller ones all vanish.
+    powers of the terms. Starts are those of `fit_gaussian`; a multiple of equal votes is
+    at most one, the standard deviation of the latent noise, where no row is wrong.
     """
     S, scale = signed_scale(S)
-    model = Probit(S, sample_weight)
-    first = _first_weights(start, model.L, model.weight @ model.S, 1.0 / scale)
-    fit = _climb(model, first, max_iter, tol)
+    fit = _climb_from(start, Probit(S, sample_weight), 1.0 / scale, max_iter, tol)
     return fit._replace(weights=in_units(fit.weights, 1.0 / scale))
 
 
-def _first_weights(
-    start: Start, G: FloatArray, g: FloatArray, unit: FloatArray
-) -> FloatArray:
-    """Return the start in units of the model; "equal" weights are at most one."""
+def _climb_from(
+    start: Start, model: Gaussian | Probit, unit: FloatArray, max_iter: int, tol: float
+) -> EMFit:
+    """Climb from one start; from three, "best" returns the mode of largest mass."""
     if not isinstance(start, str):
-        return in_units(start, 1.0 / unit)
-    if start == "equal":
-        return np.asarray(unit.min() / unit)
-    # Equal members share equally, and those without votes get nothing.
+        return _climb(model, in_units(start, 1.0 / unit), max_iter, tol)
+    # Votes of the same size in the units of F, the largest of them one.
+    equal = np.asarray(unit.min() / unit)
+    equal *= model.multiple(equal)
+    starts = {"equal": equal, "equal x 3": 3.0 * equal}
+    starts["least-squares"] = _least_squares(*model.quadratic())
+    if start != "best":
+        return _climb(model, starts[start], max_iter, tol)
+    fits = {name: _climb(model, w, max_iter, tol) for name, w in starts.items()}
+    # Rounding must not choose between modes that only numbers tell apart.
+    best = max(fits.values(), key=lambda fit: (fit.converged, round(fit.log_mass, 3)))
+    sizes = {
+        name: (int(np.count_nonzero(fit.weights)), fit.log_mass)
+        for name, fit in fits.items()
+    }
+    return best._replace(starts=sizes)
+
+
+def _least_squares(G: FloatArray, g: FloatArray) -> FloatArray:
+    """Return the best w >= 0; equal members share equally, and idle ones get nothing."""
     ridge = np.maximum(1e-10 * G.diagonal(), 1e-16 * G.diagonal().max() or 1.0)
     return solve_nnqp(G + np.diag(ridge), g)
 
@@ -129,7 +161,7 @@ def _climb(
     eps = _EPS / np.where(no_votes, 1.0, root)
     w = np.where(root * start > _VANISHED, start, 0.0)
     model.adapt(w)
-    objective, change = [], 0.0
+    objective, change, first_size = [], 0.0, int(np.count_nonzero(w))
     for _ in range(max_iter):
         active = np.flatnonzero(w)
         if len(active) == 0:
@@ -142,6 +174,8 @@ def _climb(
         model.adapt(new)
         penalty = 0.5 * float(np.log(new**2 + eps**2).sum())
         objective.append(model.log_likelihood(new) - penalty)
+        if len(objective) == 1:
+            first_size = int(np.count_nonzero(new))
         change = float(np.abs(new - w).max() / max(new.max(), eps.min()))
         w = new
         if change <= tol:
@@ -153,7 +187,25 @@ def _climb(
     if not w.any():
         w = _best_single(np.where(no_votes, 1.0, L), np.where(no_votes, -np.inf, h))
         model.adapt(w)
-    return EMFit(w, 1.0, np.array(objective), len(objective), converged, change)
+    return EMFit(
+        w, model.noise, np.array(objective), len(objective), converged, change,
+        log_mass(model, w), first_size, {},
+    )  # fmt: skip
+
+
+def log_mass(model: Gaussian | Probit, w: FloatArray) -> float:
+    """Return the log posterior mass under a mode in log w, by Laplace's method.
+
+    A direction in which the rows say nothing has the mass of the range, as a member that
+    was dropped.
+    """
+    kept = np.flatnonzero(w)
+    here = w[kept]
+    curvature = model.curvature(kept, here) * here * here[:, None]
+    along = np.maximum(eigh(curvature, eigvals_only=True), 0.0)
+    widths = 0.5 * np.log(2.0 * np.pi / (along + 2.0 * np.pi / _RANGE**2))
+    outside = (len(w) - len(kept)) * np.log(_RANGE)
+    return float(model.log_likelihood(w) + widths.sum() + outside)
 
 
 def _leave_saddle(model: Gaussian | Probit, w: FloatArray) -> FloatArray | None:
@@ -202,6 +254,15 @@ class Gaussian:
         noise = max(self.moments.yy / self.moments.n, self.least)
         return self.moments.G.diagonal() / noise, self.moments.g / noise
 
+    def quadratic(self) -> tuple[FloatArray, FloatArray]:
+        """Return G and g: least squares has w'Gw / 2 - w'g."""
+        return self.moments.G, self.moments.g
+
+    def multiple(self, w: FloatArray) -> float:
+        """Return the multiple of w that fits best; 1 / M if none above zero does."""
+        explained, square = w @ self.moments.g, w @ self.moments.G @ w
+        return float(explained / square) if explained > 0.0 else 1.0 / len(w)
+
     def maximise(
         self, active: IntArray, w: FloatArray, alpha: FloatArray
     ) -> FloatArray:
@@ -240,6 +301,8 @@ class Probit:
     tried first.
     """
 
+    noise = 1.0
+
     def __init__(self, S: FloatArray, weight: FloatArray | None = None) -> None:
         self.S = np.asarray(S, dtype=np.float64)
         self.weight = np.ones(len(S)) if weight is None else weight
@@ -253,6 +316,22 @@ class Probit:
     def at_zero(self) -> tuple[FloatArray, FloatArray]:
         """Return diag(L) and h = sqrt(2 / pi) S' s."""
         return self.L.diagonal(), np.sqrt(2.0 / np.pi) * (self.weight @ self.S)
+
+    def quadratic(self) -> tuple[FloatArray, FloatArray]:
+        """Return S' diag(s) S and S' s: least squares of y_n w'F_n to one."""
+        return self.L, self.weight @ self.S
+
+    def multiple(self, w: FloatArray) -> float:
+        """Return the multiple of w that fits best, at most 1; 1 / M if none does."""
+        total = self.S @ w
+        if self.weight @ total <= 0.0:
+            return 1.0 / len(w)
+        votes, best = Probit(total[:, None], self.weight), np.zeros(1)
+        for _ in range(_MULTIPLE_STEPS):
+            best = votes.maximise(np.arange(1), best, np.zeros(1))
+            if best[0] >= 1.0:
+                return 1.0
+        return float(best[0])
 
     def slope(self, active: IntArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return S' diag(s) r, the gradient of log p, and L = S' diag(s kappa) S."""

@@ -37,19 +37,20 @@ class EMPruner(Combiner):
 
     The model of `EPPruner` with alpha integrated out instead of optimised (Chen, Tino
     and Yao, 2006). Members whose weight vanishes are dropped for good. The objective
-    rises at every step, but it has many local maxima, among them any committee with
-    too weak a start: other starts end in other committees, which is why `EPPruner`
-    was made. Try several, and compare them on rows that were not used. Of
+    rises at every step, but it has many local maxima: other starts end in other
+    committees, which is why `EPPruner` was made. By default three starts are tried. Of
     members that the rows cannot tell apart, such as trees out of bag, the ones of lower
     number stay, although they are not better than the others.
 
     Parameters
     ----------
-    start : {"equal", "least-squares"} or array-like of shape (M,), default="equal"
+    start : {"best", "equal", "least-squares"} or array-like of shape (M,), \
+            default="best"
         Where to begin, and thereby which local maximum is found. "equal" gives all
-        members the same weight: the best fit of their sum, or one for the probit
-        likelihood. "least-squares" is the best non-negative fit without a prior; the
-        members it leaves out never come back. Weights of your own must not be
+        members the same weight, the best multiple of their sum. "least-squares" is the
+        best non-negative fit without a prior; the members it leaves out never come
+        back. "best" climbs from both and from three times equal weights, and keeps
+        the mode with the most posterior mass. Weights of your own must not be
         negative.
     likelihood : {"auto", "probit", "gaussian"}, default="auto"
         As in `EPPruner`.
@@ -68,7 +69,10 @@ class EMPruner(Combiner):
         The members that were kept.
     objective_ : array of shape (n_iter_,)
         The objective after each iteration, up to a constant; it never falls. Only fits
-        of the same data can be compared by it, and w = 0 has the largest.
+        from one start can be compared by it, as w = 0 has the largest.
+    starts_ : dict
+        With start="best", (number of members, log posterior mass) of the mode that each
+        start has found; otherwise empty.
     noise_ : float
         Noise variance; 1, the latent noise, for the probit likelihood.
     likelihood_ : str
@@ -97,13 +101,11 @@ class EMPruner(Combiner):
     >>> y = rng.normal(size=200)
     >>> F = y[:, None] + rng.normal(size=(200, 10)) * np.r_[0.3, 0.3, [30.0] * 8]
     >>> EMPruner().fit(F, y).support_.tolist()
-    [1]
-    >>> EMPruner(start="least-squares").fit(F, y).support_.tolist()
     [0, 1, 3]
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "start": [StrOptions({"equal", "least-squares"}), "array-like"],
+        "start": [StrOptions({"best", "equal", "least-squares"}), "array-like"],
         "likelihood": [StrOptions({"auto", "probit", "gaussian"})],
         "pool": [StrOptions({"votes", "log"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -115,6 +117,7 @@ class EMPruner(Combiner):
         "with the probit likelihood needs all rows in every iteration"
     )
     objective_: FloatArray
+    starts_: dict[str, tuple[int, float]]
     noise_: float
     likelihood_: str
     slope_: float
@@ -124,7 +127,7 @@ class EMPruner(Combiner):
     def __init__(
         self,
         *,
-        start: Any = "equal",
+        start: Any = "best",
         likelihood: str = "auto",
         pool: str = "votes",
         max_iter: int = 500,
@@ -166,7 +169,7 @@ class EMPruner(Combiner):
     def _keep(self, fit: EMFit, unit: float = 1.0) -> FloatArray:
         """Store what the fit found, its noise in units of the errors."""
         self.objective_, self.n_iter_ = fit.objective, fit.n_iter
-        self.converged_ = fit.converged
+        self.converged_, self.starts_ = fit.converged, dict(fit.starts)
         self.noise_ = in_squared_units(fit.noise, unit)
         if not fit.converged:
             warnings.warn(
@@ -176,7 +179,21 @@ class EMPruner(Combiner):
                 ConvergenceWarning,
                 stacklevel=4,
             )
+        if not fit.starts and fit.first_size <= 1 < self._n_in_start(len(fit.weights)):
+            warnings.warn(
+                f"The first step of EM left {fit.first_size} of {len(fit.weights)} "
+                "members, and none comes back. Compare with other starts "
+                "(start='best', 'least-squares', or weights nearer to a good "
+                "committee), or with EPPruner, which has none.",
+                stacklevel=4,
+            )
         return fit.weights
+
+    def _n_in_start(self, n_members: int) -> int:
+        """Return how many members EM began with."""
+        return (
+            n_members if isinstance(self.start, str) else np.count_nonzero(self.start)
+        )
 
 
 def _covariance(rows: ProbitRows, active: IntArray, w: FloatArray) -> FloatArray:

@@ -76,6 +76,7 @@ class EvidencePruner(Combiner):
     verbose: bool
     checkpoint: str | PathLike[str] | None
     sequence: str = "fast"
+    n_initial: int = 0
     votes: str = "posterior"
     pool: str
     path_: Path
@@ -94,6 +95,7 @@ class EvidencePruner(Combiner):
         self.likelihood_ = which_likelihood(self.likelihood, votes, self.floor_)
         options: dict[str, Any] = {
             "sequence": self.sequence,
+            "n_initial": self.n_initial,
             "truncated": self._truncated,
             "max_iter": self.max_iter,
             "tol": self.tol,
@@ -288,7 +290,12 @@ class EPPruner(EvidencePruner):
         member, by many moves at once. "printed" is the sequence of the paper: one member at a
         time is added, deleted or re-estimated, by the gain of a weight that could be
         negative, so that the evidence need not rise. Its path has many more steps, and
-        the last of them more members.
+        the last of them more members. It warns if one member alone has less
+        leave-one-out error by a standard error.
+    n_initial : int, default=10
+        Members with which sequence="printed" begins, those that gain most by
+        themselves: the paper includes "a number of" them. With 0 the first move may
+        take in a member that is worse than chance.
     max_iter : int, default=200
         Steps of the sequence at most.
     tol : float, default=1e-4
@@ -354,6 +361,7 @@ class EPPruner(EvidencePruner):
         **EvidencePruner._parameter_constraints,
         "votes": [StrOptions({"posterior", "equal"})],
         "sequence": [StrOptions({"fast", "printed"})],
+        "n_initial": [Interval(Integral, 0, None, closed="left")],
     }
 
     def __init__(
@@ -365,6 +373,7 @@ class EPPruner(EvidencePruner):
         votes: str = "posterior",
         pool: str = "votes",
         sequence: str = "fast",
+        n_initial: int = 10,
         max_iter: int = 200,
         tol: float = 1e-4,
         verbose: bool = False,
@@ -376,6 +385,7 @@ class EPPruner(EvidencePruner):
         self.votes = votes
         self.pool = pool
         self.sequence = sequence
+        self.n_initial = n_initial
         self.max_iter = max_iter
         self.tol = tol
         self.verbose = verbose

@@ -8,6 +8,7 @@ it raises J, so no committee comes twice; otherwise a smaller step is tried.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, get_args
@@ -22,6 +23,7 @@ from committee.ep.moves import (
     best_moves,
     choose_moves,
     gain,
+    initial_alphas,
     member_messages,
     ranked,
     single_move,
@@ -323,6 +325,7 @@ def run(
     likelihood: Likelihood,
     *,
     sequence: str = "fast",
+    n_initial: int = 0,
     truncated: bool = True,
     price: float | None = None,
     max_iter: int = 200,
@@ -338,6 +341,8 @@ def run(
     sequence : {"fast", "printed"}, default="fast"
         Many moves at once that raise log Z less the price, or one at a time as Chen,
         Tino and Yao print it, without a price (see `PrintedSequence`).
+    n_initial : int, default=0
+        Members with which the printed sequence begins.
     truncated : bool, default=True
         False for ARD: no truncation, weights of any sign.
     price : float, optional
@@ -366,7 +371,7 @@ def run(
         loop = EvidenceSequence(likelihood, truncated=truncated, price=price)
         stands_still = least
     elif price is None and truncated:
-        loop = PrintedSequence(likelihood, least=least)
+        loop = PrintedSequence(likelihood, least=least, n_initial=n_initial)
         # `advance` ends this sequence, and the evidence may fall.
         stands_still = -np.inf
     else:
@@ -374,7 +379,8 @@ def run(
             "sequence='printed' has truncated weights and no price; leave out "
             "'truncated' and 'price', or take sequence='fast'."
         )
-    track, state = _Track(loop, callback), loop.start()
+    track, start = _Track(loop, callback), loop.start()
+    state = start
     slow, n_iter, converged = 0, 0, False
     while n_iter < max_iter and not converged:
         n_iter += 1
@@ -390,6 +396,8 @@ def run(
         track.add(loop.best_single(state))
     if rule is not None:
         track.settle(rule)
+    if isinstance(loop, PrintedSequence):
+        loop.warn_if_worse_than_single(preferred(track.steps, rule or "min-loo"), start)
     return Path.of_steps(
         track.steps,
         own_measure="leave-one-out error",
@@ -447,16 +455,21 @@ class PrintedSequence(EvidenceSequence):
     eta takes u of either sign, and l is the gain of a weight that may be negative: members
     can enter that help only with a negative weight, and the evidence of the model may fall.
 
-    The text leaves three things open. Here the sequence begins without members, so that the
-    first move takes in the best one; of all moves the one with the largest gain is made, as
-    in the reference of the paper (Tipping and Faul); and it ends when that gains less than
-    `least`. The noise is MacKay's for Sigma and mu, after every move.
+    The text leaves three things open. "Include a number of learning machines in the
+    ensemble": here the `n_initial` that gain most by themselves with a weight above zero,
+    each with its alpha of eq. 15, or none, so that the first move takes in one. Of all
+    moves the one with the largest gain is made, as in the reference of the paper (Tipping
+    and Faul), and the sequence ends when that gains less than `least`. The noise is
+    MacKay's for Sigma and mu, after every move.
     """
 
-    def __init__(self, likelihood: Likelihood, *, least: float) -> None:
+    def __init__(
+        self, likelihood: Likelihood, *, least: float, n_initial: int = 0
+    ) -> None:
         super().__init__(likelihood, truncated=True, price=0.0)
         self.settings = SETTLED
         self.least = least
+        self.n_initial = n_initial
 
     def advance(self, state: State) -> State | None:
         """Return the committee after the best single move, None if it gains nothing."""
@@ -466,12 +479,30 @@ class PrintedSequence(EvidenceSequence):
             untruncated = self._without_truncations(state)
             r, u = member_messages(messages, active, state.alpha[active], untruncated)
         moves = best_moves(state.alpha, r, u, price=0.0, truncated=False)
+        if state.fit is None and self.n_initial:
+            alpha = initial_alphas(moves, u, self.n_initial)
+            return self.fit(state, alpha) if np.isfinite(alpha).any() else None
         alpha = single_move(state.alpha, moves, barred=_last_one(state, moves.alpha))
         if moves.promise[alpha != state.alpha].sum() <= self.least:
             return None
         if state.fit is not None:
             self.likelihood.adapt(untruncated.normal, state.alpha[active])
         return self.fit(state, alpha)
+
+    def warn_if_worse_than_single(self, chosen: PathStep, start: State) -> None:
+        """Warn where the best member alone is better by a standard error."""
+        self.likelihood.state = start.rows
+        single = self.record(self.best_single(start))
+        is_it = chosen.active.tolist() == single.active.tolist()
+        if not is_it and chosen.loo_error > single.loo_error + single.loo_se:
+            warnings.warn(
+                f"Member {single.active[0]} alone has a leave-one-out error of "
+                f"{single.loo_error:.3g} ± {single.loo_se:.1g}, the committee of the printed sequence "
+                f"{chosen.loo_error:.3g}. A gain of two sides can take in members that "
+                "only a negative weight would make useful. Raise n_initial, or take "
+                "sequence='fast'.",
+                stacklevel=3,
+            )
 
     def _without_truncations(self, state: State) -> Truncated:
         """Return Sigma and mu, the posterior of weights of either sign."""

@@ -178,6 +178,16 @@ def single_move(alpha: FloatArray, moves: Moves, *, barred: IntArray) -> FloatAr
     return result
 
 
+def initial_alphas(moves: Moves, u: FloatArray, n_members: int) -> FloatArray:
+    """Return the alphas of the members that promise most with a weight above zero."""
+    promise = np.where(u > 0.0, moves.promise, 0.0)
+    first = ranked(promise)[:n_members]
+    first = first[promise[first] > 0.0]
+    result = np.full(len(u), np.inf)
+    result[first] = moves.alpha[first]
+    return result
+
+
 def _most_promising(promise: FloatArray, candidates: BoolArray, limit: int) -> IntArray:
     index = np.flatnonzero(candidates)
     return index[ranked(promise[index])][:limit]
