@@ -191,9 +191,8 @@ class EMPruner(Combiner):
 
     def _n_in_start(self, n_members: int) -> int:
         """Return how many members EM began with."""
-        return (
-            n_members if isinstance(self.start, str) else np.count_nonzero(self.start)
-        )
+        named = isinstance(self.start, str)
+        return n_members if named else int(np.count_nonzero(self.start))
 
 
 def _covariance(rows: ProbitRows, active: IntArray, w: FloatArray) -> FloatArray:
