@@ -82,6 +82,33 @@ def test_the_answer_does_not_depend_on_n_jobs_and_survives_files(fitted, tmp_pat
     np.testing.assert_allclose(lazy.compute(), fitted.predict(X), rtol=1e-12)
 
 
+def test_joint_predictions_have_less_error_and_honest_deviations():
+    """Of 300 rows predicted together; switched on after the fit."""
+    X, y = surface(400, 0)
+    model = BayesianCommitteeRegressor(
+        "bcm", subsets="random", max_rows=100, random_state=0
+    ).fit(X, y)
+    rows, _ = surface(300, 2)
+    truth = np.sin(2 * rows[:, 0]) + rows[:, 1]
+    alone, joint = model.predict(rows), clone(model).set_params(joint=True)
+    f, std = joint.fit(X, y).predict(rows, return_std=True)
+    assert np.mean((f - truth) ** 2) < 0.9 * np.mean((alone - truth) ** 2)
+    assert np.mean(((f - truth) / std) ** 2) == pytest.approx(1.0, abs=0.5)
+    model.joint = True
+    np.testing.assert_array_equal(model.predict(rows), f)
+    model.n_jobs = 2
+    np.testing.assert_array_equal(model.predict(rows), f)
+
+
+def test_joint_classes():
+    X, y = make_moons(300, noise=0.2, random_state=0)
+    X_test, y_test = make_moons(200, noise=0.2, random_state=1)
+    model = BayesianCommitteeClassifier(joint=True, max_rows=100, random_state=0)
+    p = model.fit(X, y).predict_proba(X_test)
+    assert np.mean(p.argmax(axis=1) == y_test) > 0.92
+    np.testing.assert_array_equal(model.predict(X_test), p.argmax(axis=1))
+
+
 def test_given_subsets_are_taken():
     X, y = surface(90, 0)
     subsets = [np.arange(0, 30), np.arange(30, 80)]

@@ -12,7 +12,12 @@ from sklearn.utils import check_random_state
 from committee._typing import FloatArray, IntArray, RandomState
 from committee._validation import Interval, StrOptions, fit_context
 from committee.cells import CellOptions, grow_tree
-from committee.cells.bcm import CommitteeMachine, CommitteeTraining, train_committee
+from committee.cells.bcm import (
+    CommitteeMachine,
+    CommitteeTraining,
+    JointMachine,
+    train_committee,
+)
 from committee.cells.metric import learn_metric
 from committee.coupled.draws import check_subsets, draw_subsets
 from committee.coupled.kernel_machine import CHOSEN_CONSTRAINTS
@@ -37,6 +42,7 @@ class BayesianCommittee(LocalKernel):
         "subsets": [StrOptions({"cells", "random"})],
         "max_rows": [Interval(Integral, 2, None, closed="left")],
         "metric": [StrOptions({"learned"}), None],
+        "joint": ["boolean"],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
@@ -55,6 +61,7 @@ class BayesianCommittee(LocalKernel):
         degree: float = 3,
         coef0: float = 1.0,
         alpha: float | None = None,
+        joint: bool = False,
         n_jobs: int | None = None,
         random_state: RandomState = None,
     ) -> None:
@@ -67,12 +74,13 @@ class BayesianCommittee(LocalKernel):
         self.degree = degree
         self.coef0 = coef0
         self.alpha = alpha
+        self.joint = joint
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     @property
     def _machine(self) -> Any:
-        return self.experts_
+        return JointMachine(**vars(self.experts_)) if self.joint else self.experts_
 
     def _train(self, rows: Rows, subsets: Any) -> CommitteeTraining:
         """Fit the experts to rows with targets."""
@@ -163,6 +171,11 @@ class BayesianCommitteeRegressor(LocalRegressorMixin, BayesianCommittee):
         Of the polynomial, (gamma x'z + coef0)^degree.
     alpha : float, default=None
         The ridge on ||f||^2. None is chosen by leave-one-out.
+    joint : bool, default=False
+        Predict all rows of a call together, by the covariance of f at these rows (the
+        transductive committee of Tresp): beta_i = 1 and the s_i^2 are matrices. The
+        prediction for a row then depends on the other rows of the call, or of the block
+        of a Dask collection, and N rows take O(M N^3). It may be changed after `fit`.
     n_jobs : int, default=None
         Threads; the answer does not depend on them.
     random_state : int, RandomState or None
@@ -238,8 +251,8 @@ class BayesianCommitteeClassifier(LocalClassifierMixin, BayesianCommittee):
 
     Parameters
     ----------
-    method, subsets, max_rows, metric, kernel, gamma, degree, coef0, alpha, n_jobs, \
-    random_state :
+    method, subsets, max_rows, metric, kernel, gamma, degree, coef0, alpha, joint, \
+    n_jobs, random_state :
         As for `BayesianCommitteeRegressor`.
 
     Attributes
