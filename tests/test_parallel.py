@@ -1,5 +1,8 @@
 """Members through joblib's backends: Dask's, Ray's, and one that streams nothing."""
 
+import os
+import subprocess
+import sys
 from contextlib import ExitStack
 from threading import Thread
 
@@ -98,3 +101,66 @@ def test_blas_threads_are_given_back_by_threads_that_fit_at_once():
         for fit in fits:
             fit.join()
         assert blas_threads() == before
+
+
+#: Four threads fit at once. Those inside the limit wait for each other, so that the first
+#: to enter is not the last to leave.
+AT_ONCE = """
+import sys
+from threading import Barrier, Thread
+import numpy as np
+from threadpoolctl import threadpool_info
+from committee import EPPruner
+from committee._parallel import one_thread
+
+def blas():
+    return {lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"}
+
+rng = np.random.default_rng(0)
+y = rng.normal(size=60)
+F = y[:, None] + rng.normal(size=(60, 8))
+barrier, inside, started = Barrier(4), [], blas()
+
+def fit(number):
+    EPPruner().fit(F, y)
+    barrier.wait()
+    with one_thread():
+        barrier.wait()
+        inside.append(blas())
+        EPPruner().fit(F, y)
+        barrier.wait()
+    barrier.wait()
+
+if sys.argv[1] == "after a fit in the main thread":
+    EPPruner().fit(F, y)
+threads = [Thread(target=fit, args=(number,)) for number in range(4)]
+for thread in threads:
+    thread.start()
+if sys.argv[1] == "before a thread ends":
+    with one_thread():
+        inside.append(blas())
+for thread in threads:
+    thread.join()
+print(started, blas(), inside)
+"""
+
+
+@pytest.mark.skipif(
+    not any(lib.get("threading_layer") == "pthreads" for lib in threadpool_info()),
+    reason="needs an OpenBLAS with threads of its own",
+)
+@pytest.mark.parametrize(
+    "when",
+    ["in a fresh process", "after a fit in the main thread", "before a thread ends"],
+)
+def test_blas_threads_of_a_process_in_which_threads_fit_at_once(when):
+    """One inside the limit, and as many as before after it, whichever thread set them."""
+    done = subprocess.run(
+        [sys.executable, "-c", AT_ONCE, when],
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "2"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    n_inside = 5 if when == "before a thread ends" else 4
+    assert done.stdout.strip() == f"{{2}} {{2}} {[{1}] * n_inside}"

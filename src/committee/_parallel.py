@@ -9,8 +9,8 @@ from threading import Lock
 from typing import Any
 
 import scipy.linalg  # noqa: F401  (its BLAS must be loaded before the controller looks)
+import threadpoolctl
 from sklearn.utils.parallel import Parallel
-from threadpoolctl import ThreadpoolController
 
 
 def results_of(
@@ -35,16 +35,16 @@ def results_of(
 
 
 @cache
-def _controller() -> ThreadpoolController:
+def _controller() -> threadpoolctl.ThreadpoolController:
     # Looking for the loaded libraries takes milliseconds: do it once.
-    return ThreadpoolController()
+    return threadpoolctl.ThreadpoolController()
 
 
 class _OneThread:
     """A limit of one BLAS thread that nested and concurrent callers share.
 
     The number of threads is a setting of the process: the first `enter` limits it, and
-    the last `leave` restores it.
+    the last `leave` restores it, each in any thread.
     """
 
     def __init__(self) -> None:
@@ -55,14 +55,31 @@ class _OneThread:
     def enter(self) -> None:
         with self._lock:
             if self._inside == 0:
-                self._limits = _controller().limit(limits=1, user_api="blas")
+                with _for_any_thread():
+                    self._limits = _controller().limit(limits=1, user_api="blas")
             self._inside += 1
 
     def leave(self) -> None:
         with self._lock:
             self._inside -= 1
             if self._inside == 0:
-                self._limits.restore_original_limits()
+                with _for_any_thread():
+                    self._limits.restore_original_limits()
+
+
+@contextmanager
+def _for_any_thread() -> Iterator[None]:
+    """Let this thread set the number of BLAS threads, and any thread after it.
+
+    threadpoolctl lets only the thread that has set OpenBLAS first set it again, and
+    ignores all others, as long as that thread lives.
+    """
+    of_openblas = getattr(threadpoolctl, "OpenBLASController", None)
+    # Older versions have no such thread.
+    clear = getattr(of_openblas, "clear_controlling_thread", lambda **_: None)
+    clear(force=True)
+    yield
+    clear(force=True)
 
 
 _ONE_THREAD = _OneThread()
