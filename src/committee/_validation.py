@@ -43,12 +43,16 @@ __all__ = [
     "libsvm_parts",
     "n_rows",
     "neighbour_points",
+    "refuse_missing",
     "routing_enabled",
     "safe_indexing",
     "transformed_columns",
     "with_histogram_rounds",
 ]
 
+
+#: Types of None and of the missing values of pandas, which may not be installed.
+_MISSING = {"NoneType", "NAType", "NaTType"}
 
 #: The constraint of a parameter that is an integer >= 1.
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
@@ -168,13 +172,13 @@ def _refuse_infinite(F: FloatArray) -> None:
 def check_targets(F: FloatArray, y: Any) -> FloatArray | IntArray:
     """Return y to match F: floats for (N, M), class codes for (N, M, K)."""
     y = column_or_1d(y)
+    refuse_missing(y)
     if len(y) != len(F):
         raise ValueError(
             f"y must have one entry for each row of F. Got {len(y)} targets for "
             f"{len(F)} rows."
         )
     numbers = _as_numbers(y)
-    assert_all_finite(y if numbers is None else numbers, input_name="y")
     if F.ndim == 3:
         return check_class_codes(y, F.shape[2])
     if numbers is None:
@@ -183,6 +187,18 @@ def check_targets(F: FloatArray, y: Any) -> FloatArray | IntArray:
             f"{y[:3].tolist()}; classes need F of shape (N, M, K)."
         )
     return numbers
+
+
+def refuse_missing(y: Any) -> None:
+    """Raise ValueError if a target is missing, or a number that is not finite.
+
+    None and the missing values of pandas count as NaN, also among labels.
+    """
+    y = np.asarray(y)
+    if y.dtype == object:
+        values = [np.nan if type(v).__name__ in _MISSING else v for v in y.flat]
+        y = np.array([v for v in values if isinstance(v, (float, np.floating))], "f8")
+    assert_all_finite(y, input_name="y")
 
 
 def _as_numbers(y: Any) -> FloatArray | None:
@@ -210,6 +226,7 @@ def check_class_codes(y: Any, n_classes: int) -> IntArray:
 
 def label_codes(y: Any, classes: Any) -> IntArray:
     """Return the position of each label in the classes."""
+    refuse_missing(y)
     known = {label: code for code, label in enumerate(np.asarray(classes).tolist())}
     labels = np.asarray(y).tolist()
     strange = [label for label in labels if label not in known]

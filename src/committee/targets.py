@@ -8,15 +8,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from committee._typing import FloatArray, IntArray
-from committee._validation import check_sample_weight, fit_context
+from committee._validation import check_sample_weight, fit_context, refuse_missing
 from committee.distributed import computed, lazy_rows
-
-#: Types of None and of the missing values of pandas, which may not be installed.
-_MISSING = {"NoneType", "NAType", "NaTType"}
 
 
 def require_y(estimator: BaseEstimator, y: Any) -> None:
@@ -30,18 +27,20 @@ def require_y(estimator: BaseEstimator, y: Any) -> None:
 
 def labels_of(y: Any) -> Any:
     """Return y as a 1-D array of labels."""
-    y = _finite(y)
+    y = column_or_1d(y, warn=True)
+    refuse_missing(y)
     check_classification_targets(y)
     return y
 
 
 def numbers_of(y: Any) -> FloatArray:
     """Return y as a 1-D array of finite numbers. Raises ValueError for labels."""
-    return as_numbers(_finite(y))
+    return as_numbers(column_or_1d(y, warn=True))
 
 
 def as_numbers(y: Any) -> FloatArray:
-    """Return y in double precision. Raises ValueError if it holds labels."""
+    """Return y in double precision; raise ValueError for labels and missing numbers."""
+    refuse_missing(y)
     try:
         return np.asarray(y).astype(np.float64)
     except (TypeError, ValueError):
@@ -49,21 +48,6 @@ def as_numbers(y: Any) -> FloatArray:
             "A regressor needs numbers as y. Got values such as "
             f"{np.asarray(y)[:3].tolist()}."
         ) from None
-
-
-def _finite(y: Any) -> Any:
-    """Return y as a 1-D array without missing or infinite values."""
-    y = without_missing(y)
-    assert_all_finite(y, input_name="y")
-    return y
-
-
-def without_missing(y: Any) -> Any:
-    """Return y as a 1-D array; raise ValueError if it contains None."""
-    y = column_or_1d(y, warn=True)
-    if y.dtype == object and any(type(label).__name__ in _MISSING for label in y):
-        raise ValueError("Input y contains None: drop or fill rows without a target.")
-    return y
 
 
 def at_least_two(classes: Any) -> Any:

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
-from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import validate_data
 
 from committee._typing import BoolArray, FloatArray, IntArray
@@ -297,7 +297,7 @@ def checked_rows(
         raise ValueError("y is None: give a target for every row.")
     y = column_or_1d(y, warn=True)
     check_consistent_length(X, y)
-    y = _numbers(y) if roster.classes is None else label_codes(y, roster.classes)
+    y = as_numbers(y) if roster.classes is None else label_codes(y, roster.classes)
     held_out = None
     if oob:
         if roster.held_out is None:
@@ -305,13 +305,6 @@ def checked_rows(
         held_out = roster.held_out(n_rows(X))
         check_held_out(held_out, held_out.shape)
     return y, held_out, check_sample_weight(sample_weight, X)
-
-
-def _numbers(y: Any) -> FloatArray:
-    """Return the targets of a regression."""
-    y = as_numbers(y)
-    assert_all_finite(y, input_name="y")
-    return np.asarray(y)
 
 
 def packed(mask: BoolArray) -> dict[str, Any]:

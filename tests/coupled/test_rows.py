@@ -30,7 +30,7 @@ def test_rows_that_count():
 @pytest.mark.parametrize("kind", [CoupledKernelClassifier, LSSVMClassifier])
 def test_rows_without_a_label_are_refused(kind):
     y = np.array([None, *"ababababab"], dtype=object)
-    with pytest.raises(ValueError, match="Input y contains None: drop or fill"):
+    with pytest.raises(ValueError, match="Input y contains NaN"):
         kind().fit(np.eye(11), y)
 
 

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_X_y, validate_data
 
 from committee._typing import FloatArray, IntArray
-from committee._validation import check_sample_weight
+from committee._validation import check_sample_weight, refuse_missing
 from committee.cells.choose import Part
 from committee.cells.row_chunks import RowChunks
 from committee.distributed import (
@@ -26,7 +26,7 @@ from committee.distributed import (
     row_chunks,
 )
 from committee.kernels import check_size, warn_of_scales
-from committee.targets import as_numbers, at_least_two, without_missing
+from committee.targets import as_numbers, at_least_two
 
 #: The share of copies among the rows from which on they are worth a warning.
 _COPIES = 0.1
@@ -85,8 +85,8 @@ class Rows(NamedTuple):
 
 def regression_rows(X: Any, y: Any, s: Any, estimator: Any = None) -> Rows:
     """Return checked rows with numbers as targets; s has been checked."""
+    y = None if y is None else as_numbers(y)
     X, y = check_X_y(X, y, dtype=np.float64, multi_output=True, estimator=estimator)
-    y = as_numbers(y)
     check_size(X, "X")
     check_size(y, "y")
     return Rows(X, y, y.reshape(len(y), -1), s)
@@ -95,7 +95,7 @@ def regression_rows(X: Any, y: Any, s: Any, estimator: Any = None) -> Rows:
 def label_rows(X: Any, y: Any, s: Any, estimator: Any = None) -> Rows:
     """Return checked rows with labels, and no targets yet; s has been checked."""
     if y is not None:
-        y = without_missing(y)
+        refuse_missing(y)
     X, y = check_X_y(X, y, dtype=np.float64, estimator=estimator)
     check_size(X, "X")
     # Each label twice: a chunk of few rows is no sign of too many classes.
