@@ -10,7 +10,7 @@ from pathlib import Path
 import committee
 
 #: Pages from the top of the repository, beside those of docs/.
-FROM_THE_TOP = ("CHANGELOG.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md")
+FROM_THE_TOP = ("CHANGELOG.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "SECURITY.md")
 #: Pages whose links are the navigation, the more special first.
 CONTENTS = ("guide/index.md", "theory/index.md", "project.md", "index.md")
 

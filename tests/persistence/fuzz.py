@@ -292,7 +292,8 @@ class Worker:
             self.process = subprocess.Popen(
                 self.command, **pipes, stderr=subprocess.DEVNULL, text=True
             )
-        print(json.dumps([str(path), kind]), file=self.process.stdin, flush=True)
+        with contextlib.suppress(BrokenPipeError):  # its last file has ended it
+            print(json.dumps([str(path), kind]), file=self.process.stdin, flush=True)
         ready = select.select([self.process.stdout], [], [], SECONDS)[0]
         line = self.process.stdout.readline() if ready else ""
         if line:

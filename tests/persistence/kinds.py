@@ -1,5 +1,6 @@
 """Every kind of file that `save` writes: one line each."""
 
+import importlib
 from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -91,6 +92,23 @@ _tree = DecisionTreeClassifier(max_depth=3, random_state=0)
 
 _perceptron = NetworkRegressor(4, max_epochs=3, random_state=0)
 
+
+def _rounds(library, prefix, **options):
+    quiet = {
+        "LGBM": {"verbose": -1, "n_jobs": 1},
+        "XGB": {"n_jobs": 1},
+        "CatBoost": {"verbose": 0, "thread_count": 1, "allow_writing_files": False},
+    }[prefix]
+    make = getattr(importlib.import_module(library), f"{prefix}Regressor")
+    return make(n_estimators=4, **quiet, **options).fit(X, NUMBERS)
+
+
+def _refined(forest, X, y):
+    made = refine(forest, X, y, max_members=3, random_state=0)
+    made.summary()  # in the file from now on
+    return made
+
+
 KINDS = {
     "tree": of(_tree, LABELS),
     "tree of two numbers": Kind(
@@ -170,11 +188,7 @@ KINDS = {
     "whole path": pruned(
         prune, RandomForestRegressor(20, **_seeded), NUMBERS, whole_path=True
     ),
-    "refined": pruned(
-        partial(refine, max_members=3, **_seeded),
-        RandomForestRegressor(15, **_seeded),
-        NUMBERS,
-    ),
+    "refined": pruned(_refined, RandomForestRegressor(15, **_seeded), NUMBERS),
     "rounds": pruned(_simplex, GradientBoostingRegressor(**_few), NUMBERS),
     "histogram rounds": pruned(
         _simplex, HistGradientBoostingRegressor(max_iter=4), NUMBERS
@@ -182,7 +196,7 @@ KINDS = {
     "coupled": of(CoupledKernelRegressor(n_members=3, combiner="ep")),
     "coupled classes": of(CoupledKernelClassifier(n_members=3), LABELS),
     "vectors of squares": of(LSSVMClassifier(), LABELS),
-    "cells": of(CellKernelRegressor(max_cell=30)),
+    "cells": of(CellKernelRegressor(max_cell=30, trend=True)),
     "cells of classes": of(CellKernelClassifier(max_cell=30), LABELS),
     "bayesian": of(BayesianCommitteeRegressor(max_rows=40)),
     "experts": of(MixtureOfExpertsRegressor(n_experts=4, depth=2, **_seeded)),
@@ -191,5 +205,17 @@ KINDS = {
             n_experts=3, assignment="hard", gate=_tree, max_iter=2, **_seeded
         ),
         LABELS,
+    ),
+    "LightGBM": Kind(
+        lambda: _simplex(_rounds("lightgbm", "LGBM", min_child_samples=5), X, NUMBERS),
+        trusted=("lightgbm.basic.Booster", "lightgbm.sklearn.LGBMRegressor"),
+    ),
+    "XGBoost": Kind(
+        lambda: _simplex(_rounds("xgboost", "XGB"), X, NUMBERS),
+        trusted=("xgboost.core.Booster", "xgboost.sklearn.XGBRegressor"),
+    ),
+    "CatBoost": Kind(
+        lambda: _simplex(_rounds("catboost", "CatBoost", depth=2), X, NUMBERS),
+        trusted=("catboost.core.CatBoostRegressor",),
     ),
 }

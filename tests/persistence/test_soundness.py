@@ -236,3 +236,19 @@ def test_weights_of_a_path_stay_inside_it(tmp_path, monkeypatch, index):
     skops.io.dump(model, tmp_path / "m.skops")
     with pytest.raises(ModelFileError, match="damaged"):
         load(tmp_path / "m.skops")
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1e30, 2**62, "many", int])
+def test_a_model_that_would_start_no_or_countless_processes_is_refused(
+    tmp_path, n_jobs
+):
+    """The made-up rows of `load` are predicted in one process."""
+    forest = RandomForestClassifier(n_estimators=2, n_jobs=-1).fit(X, Y)
+    save(forest, tmp_path / "m.skops")
+    assert load(tmp_path / "m.skops").n_jobs == -1
+    forest.n_jobs = n_jobs
+    skops.io.dump([forest], tmp_path / "m.skops")
+    with pytest.raises(
+        ModelFileError, match=r"list\[0\] has an n_jobs that is no number"
+    ):
+        load(tmp_path / "m.skops")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
+from numbers import Integral
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -39,6 +40,9 @@ from committee.persistence.file_format import ModelFileError
 
 #: Types that a file holds by name only, without contents from the file.
 NAMED = (type, FunctionType, ModuleType, type(np.mean))
+
+#: The largest `n_jobs` of a model.
+_MOST_JOBS = 10_000
 
 _BOOSTERS = (GradientBoostingClassifier, GradientBoostingRegressor)
 
@@ -181,12 +185,21 @@ def _problem(value: Any) -> str | None:
         if hasattr(value, "tree_") and value.tree_.n_features != value.n_features_in_:
             return "has a tree for another number of features"
         return None
+    if not _is_number_of_jobs(attributes(value).get("n_jobs")):
+        return "has an n_jobs that is no number of processes"
     if any(_is_a("sklearn.tree._tree.Tree", part) for _, part in _parts("", value)):
         return "holds the nodes of a decision tree without the tree"
     for is_sound, wrong in _checks_of(value):
         if not is_sound(value):
             return wrong
     return None
+
+
+def _is_number_of_jobs(n_jobs: Any) -> bool:
+    """Return True for None, and for whole numbers up to as many as processes can be."""
+    return n_jobs is None or (
+        isinstance(n_jobs, Integral) and 0 < abs(int(n_jobs)) <= _MOST_JOBS
+    )
 
 
 def _checks_of(value: Any) -> Iterator[tuple[Callable[[Any], bool], str]]:
