@@ -85,8 +85,10 @@ class Rows(NamedTuple):
 
 def regression_rows(X: Any, y: Any, s: Any, estimator: Any = None) -> Rows:
     """Return checked rows with numbers as targets; s has been checked."""
-    y = None if y is None else as_numbers(y)
+    if y is not None:
+        refuse_missing(y)
     X, y = check_X_y(X, y, dtype=np.float64, multi_output=True, estimator=estimator)
+    y = as_numbers(y)
     check_size(X, "X")
     check_size(y, "y")
     return Rows(X, y, y.reshape(len(y), -1), s)
