@@ -197,12 +197,16 @@ class BaseCommittee(BaseEstimator):
     def _member_predictions(self, X: Any, n_jobs: int | None) -> FloatArray:
         return predict_members(self.roster_, self._prepared(X), n_jobs=n_jobs)
 
+    def _member_weights(self, X: Any, F: FloatArray) -> FloatArray:
+        """Return the weights of the members, (M,), or of a gate for each row, (N, M)."""
+        return self.weights_ if self.gate_ is None else self.gate_.weights(X, F)
+
     def _scores(self, X: Any) -> FloatArray:
         """Return b + sum_m w_m f_m, or with a gate sum_m g_m(x) f_m."""
         check_is_fitted(self)
         if self.gate_ is not None:
             F = self._member_predictions(X, self.n_jobs)
-            return weighted_by_row(F, self.gate_.weights(X, F))
+            return weighted_by_row(F, self._member_weights(X, F))
         X, whole = self._prepared(X), self._rebuilt()
         if whole is not None:
             return whole(X) + self.roster_.offset
@@ -298,7 +302,10 @@ class BaseCommittee(BaseEstimator):
             made.__dict__.pop(name, None)
         made.roster_ = replace(self.roster_, link="mean", floor=None, offset=0.0)
         F = made._member_predictions(X, made.n_jobs)
-        made._fit_gate(gate, X, Votes(F, y, mask, sample_weight))
+        votes = Votes(F, y, mask, sample_weight)
+        made._fit_gate(gate, X, votes)
+        method = "slope" if self.calibration == "auto" else self.calibration
+        made._measure(of_gate(gate, None, X, votes, method), rows=True)
         return made
 
     def _unseen(self, X: Any) -> BoolArray | None:
@@ -316,7 +323,7 @@ class BaseCommittee(BaseEstimator):
         return None
 
     def _fit_gate(self, gate: Gate, X: Any, votes: Votes) -> None:
-        """Fit a clone of the gate, and its calibration if `calibration` is set."""
+        """Fit a clone of the gate."""
         self.gate_ = clone(gate).fit(
             X,
             votes.F,
@@ -324,11 +331,6 @@ class BaseCommittee(BaseEstimator):
             held_out=votes.held_out,
             sample_weight=votes.sample_weight,
         )
-        if self.calibration in (None, "auto") or self.roster_.classes is None:
-            return
-        found = of_gate(gate, X, votes, self.calibration)
-        if found.calibration is not None:
-            self._calibration = found.calibration
 
     def _fitted_gate(self) -> Gate:
         if self.gate_ is None:
@@ -430,35 +432,33 @@ class BaseCommittee(BaseEstimator):
             arrays=all(isinstance(m, BaseDecisionTree) for m in members),
             names=generation.names,
         ).only(self.support_, w[self.support_])
-        if self.gate is not None:
-            F = F[:, self.support_]
-            votes = Votes(F, rows.y, self.held_out_, rows.sample_weight)
-            self._fit_gate(self.gate, rows.X, votes)
-        elif plan.measures:
-            votes = Votes(F, rows.y, mask, rows.sample_weight)
-            method = plan.calibration
-            if self.calibration == "auto" and self.roster_.floor is not None:
-                method = None  # a log pool has a slope of its own
-            self._measure(of_committee(combiner, w, votes, method), votes)
+        y, s, gate = rows.y, rows.sample_weight, self.gate
+        if gate is not None:
+            kept = Votes(F[:, self.support_], y, self.held_out_, s)
+            self._fit_gate(gate, rows.X, kept)
+        if not plan.measures:
+            return self
+        votes, method = Votes(F, y, mask, s), plan.calibration
+        if self.calibration == "auto" and self.roster_.floor is not None:
+            method = None  # a log pool has a slope of its own
+        if gate is None:
+            found = of_committee(combiner, w, votes, method)
+        else:
+            found = of_gate(gate, combiner, rows.X, votes, method)
+        self._measure(found, rows=self.uncertainty)
         return self
 
-    def _measure(self, found: HeldOutPredictions | None, votes: Votes) -> None:
-        """Store calibration, error, and residuals or scores of held-out rows."""
-        of_classes = votes.n_classes is not None
-        if found is None:  # too few rows for folds
-            none = np.zeros(len(votes.y), dtype=bool)
-            found = HeldOutPredictions.of_weights(
-                votes, votes.filled, np.zeros(votes.n_members)
-            )
-            found = replace(found, counted=none, p=votes.filled.mean, folds=[])
-        elif found.counted.any():
+    def _measure(self, found: HeldOutPredictions, *, rows: bool) -> None:
+        """Store calibration, error, and on request residuals or scores."""
+        if found.counted.any():
             if found.calibration is not None:
                 self._calibration = found.calibration
             # With negative weights missing votes cannot be filled.
-            if not votes.masked or self.weights_.min() >= 0:
-                measure = measure_of(None, of_classes=of_classes)
+            fillable = self.gate_ is not None or self.weights_.min() >= 0
+            if fillable or not found.votes.masked:
+                measure = measure_of(None, of_classes=found.votes.n_classes is not None)
                 self.held_out_error_ = found.error(measure)[0]
-        if self.uncertainty:
+        if rows:
             self._held_out_rows = found.stored(self.support_)
 
     def _training_data(

@@ -115,11 +115,6 @@ def check_gate(committee: Any) -> None:
     """Raise ValueError for a gate that would be fitted on training rows."""
     if committee.gate is None:
         return
-    if committee.uncertainty:
-        raise ValueError(
-            "Intervals and sets need weights that are the same for all rows: "
-            "uncertainty=True works with gate=None only."
-        )
     generator, weigh_on = committee._generator(), committee.weigh_on
     if weigh_on == "train" or (
         weigh_on == "held-out" and not generator.leaves_rows_out

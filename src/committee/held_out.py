@@ -28,7 +28,6 @@ from committee.combiners import Combiner
 from committee.diagnostics.missing_votes import FilledVotes
 from committee.gates import Gate
 from committee.losses import Measure, decided, mean_and_se, paired_difference
-from committee.predictions import weighted_by_row
 from committee.probabilities import (
     as_probabilities,
     fit_slope,
@@ -65,8 +64,8 @@ class HeldOutPredictions:
         Variance of the margins of `output`, for classes.
     p : array of shape (N, K) or None
         Class probabilities before calibration; None where they are not known.
-    folds : list of (rows, array of shape (M,))
-        Weights by which the rows are predicted.
+    folds : list of (rows, array of shape (M,) or (n, M))
+        Weights by which the rows are predicted; of a gate, for each row.
     filled : FilledVotes or None
         Model of the missing votes that `output` comes from.
     method : {"slope", "vector"} or None
@@ -92,7 +91,7 @@ class HeldOutPredictions:
 
     @classmethod
     def of_weights(cls, votes: Votes, filled: FilledVotes, w: FloatArray) -> Self:
-        """Return the predictions of fixed weights (M,), and of the offset of `filled`."""
+        """Return the predictions of weights (M,) or (N, M), and the offset of `filled`."""
         output = filled.output(w)
         return cls(
             votes,
@@ -104,6 +103,13 @@ class HeldOutPredictions:
             folds=[(np.arange(len(output)), w)],
             filled=filled,
         )
+
+    @classmethod
+    def empty(cls, votes: Votes) -> Self:
+        """Return predictions of which no row counts, where rows are too few for folds."""
+        found = cls.of_weights(votes, votes.filled, np.zeros(votes.n_members))
+        none = np.zeros(len(votes.y), dtype=bool)
+        return replace(found, counted=none, p=votes.filled.mean, folds=[])
 
     def in_units(self, u: float) -> Self:
         """Return the predictions with weighted sums u times as large."""
@@ -276,7 +282,7 @@ class CrossFit:
             self.filled = FilledVotes.of(terms, votes.y, votes.held_out)
         self.own: HeldOutPredictions | None = None
         self._folds: list[_Fold] = []
-        splits = _splits(votes)
+        splits = splits_of(votes.y)
         if not splits or any(_is_empty(votes.at(train)) for train, _ in splits):
             return
         self._folds = [
@@ -347,18 +353,21 @@ class CrossFit:
         )
 
 
-def _splits(votes: Votes) -> list[tuple[IntArray, IntArray]]:
-    """Return (train, test) rows of five folds, of two for many rows, none for few."""
-    N = len(votes.y)
+def splits_of(y: Any) -> list[tuple[IntArray, IntArray]]:
+    """Return (train, test) rows of five folds, of two for many rows, none for few.
+
+    y (N,) holds numbers, or class codes, by which folds are stratified.
+    """
+    N = len(y)
     n_splits = 2 if N > _MANY else 5
     if n_splits > N:
         return []
-    by_class = votes.y.dtype.kind != "f" and np.bincount(votes.y).max() >= n_splits
+    by_class = y.dtype.kind != "f" and np.bincount(y).max() >= n_splits
     kind = StratifiedKFold if by_class else KFold
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
         splits = kind(n_splits, shuffle=True, random_state=0)
-        return list(splits.split(np.zeros(N), votes.y))
+        return list(splits.split(np.zeros(N), y))
 
 
 def _is_empty(votes: Votes) -> bool:
@@ -409,15 +418,15 @@ def share_unit(w: FloatArray) -> float:
 
 def of_committee(
     combiner: Combiner | None, w: FloatArray, votes: Votes, method: str | None
-) -> HeldOutPredictions | None:
+) -> HeldOutPredictions:
     """Return held-out predictions of a committee with weights w (M,).
 
     Weights that a combiner learned are learned again without each fold of the rows;
-    other weights are fixed. None if there are too few rows for folds.
+    other weights are fixed. With too few rows for folds no row counts.
     """
     if combiner is not None and combiner.needs_rows:
-        own = CrossFit(combiner, votes, method).own
-        if own is None or votes.n_classes is None:
+        own = CrossFit(combiner, votes, method).own or HeldOutPredictions.empty(votes)
+        if votes.n_classes is None:
             return own
         return own.in_units(share_unit(w))
     # A combiner that needs no rows has weights only.
@@ -428,35 +437,34 @@ def of_committee(
     return replace(found, p=shares(found.output), method=method)
 
 
-def of_gate(gate: Gate, X: Any, votes: Votes, method: str | None) -> HeldOutPredictions:
-    """Return sum_m g_m(x) f_m(x), (N, K), by gates that were fitted without a row.
+def of_gate(
+    gate: Gate, combiner: Combiner | None, X: Any, votes: Votes, method: str | None
+) -> HeldOutPredictions:
+    """Return held-out predictions sum_m g_m(x) f_m(x) of a committee behind a gate.
 
-    Where members abstain, the weights of the others are scaled to sum one. Rows on which
-    all abstain are not counted, and none is where there are too few rows for folds.
+    Gates, and the combiner that chooses the members they weigh, are fitted again without
+    each fold of the rows. With too few rows for folds no row counts.
     """
-    N, M, K = votes.F.shape
-    sums, counted = np.full((N, K), 1.0 / K), np.zeros(N, dtype=bool)
-    voting = np.ones((N, M), dtype=bool) if votes.held_out is None else votes.held_out
-    splits = _splits(votes)
-    if any(_is_empty(votes.at(train)) for train, _ in splits):
-        splits = []
+    N, M, *K = votes.F.shape
+    splits = splits_of(votes.y)
+    if not splits or any(_is_empty(votes.at(train)) for train, _ in splits):
+        return HeldOutPredictions.empty(votes)
+    G = np.zeros((N, M))
     for train, test in splits:
-        part = votes.at(train)
+        part, kept = votes.at(train), np.arange(M)
+        if combiner is not None and combiner.needs_rows:
+            chosen = _fitted(combiner, part)[1].support_
+            kept = chosen if len(chosen) else kept
         fitted = clone(gate).fit(
             safe_indexing(X, train),
-            part.F,
+            part.F[:, kept],
             part.y,
-            held_out=part.held_out,
+            held_out=None if part.held_out is None else part.held_out[:, kept],
             sample_weight=part.sample_weight,
         )
-        F = votes.F[test]
-        G = voting[test] * fitted.weights(safe_indexing(X, test), F)
-        total = G.sum(axis=1)
-        known = total > 0
-        G[known] /= total[known, None]
-        counted[test] = known
-        sums[test[known]] = weighted_by_row(F, G)[known]
-    values = decided(sums)
-    losses = np.asarray(values != votes.y, dtype=np.float64)
-    p = as_probabilities(sums)
-    return HeldOutPredictions(votes, sums, losses, counted, values, p=p, method=method)
+        F = votes.F[np.ix_(test, kept)]
+        G[np.ix_(test, kept)] = fitted.weights(safe_indexing(X, test), F)
+    found = HeldOutPredictions.of_weights(votes, votes.filled, G)
+    if not K:
+        return found
+    return replace(found, p=as_probabilities(found.output), method=method)

@@ -18,7 +18,7 @@ from sklearn.utils.parallel import delayed
 
 from committee._parallel import results_of
 from committee._progress import track
-from committee._typing import FloatArray, IntArray, Member, Output
+from committee._typing import BoolArray, FloatArray, IntArray, Member, Output
 from committee._validation import check_row_weights, check_weights
 from committee.distributed import lazy_rows
 from committee.ensembles import Roster, roster_of
@@ -215,19 +215,22 @@ def combine(F: FloatArray, w: FloatArray) -> FloatArray:
         raise ValueError(
             f"F must have shape (N, M) or (N, M, K). Got shape {F.shape} instead."
         )
-    if np.ndim(w) == 2:
-        return weighted_by_row(F, check_row_weights(w, F.shape[:2]))
-    return weighted_sum(F, check_weights(w, F.shape[1]))
+    by_row = np.ndim(w) == 2
+    return weighted_sum(
+        F, check_row_weights(w, F.shape[:2]) if by_row else check_weights(w, F.shape[1])
+    )
 
 
-def weighted_by_row(F: FloatArray, G: FloatArray) -> FloatArray:
+def weighted_by_row(F: FloatArray | BoolArray, G: FloatArray) -> FloatArray:
     """Return sum_m G[:, m] F[:, m], of shape (N,) or (N, K); G has shape (N, M)."""
     total: FloatArray = np.einsum("nm...,nm->n...", F, G)
     return total
 
 
-def weighted_sum(F: FloatArray, w: FloatArray) -> FloatArray:
-    """Return sum_m w_m F[:, m], of shape (N,) or (N, K)."""
+def weighted_sum(F: FloatArray | BoolArray, w: FloatArray) -> FloatArray:
+    """Return sum_m w_m F[:, m], of shape (N,) or (N, K); w has shape (M,) or (N, M)."""
+    if w.ndim == 2:
+        return weighted_by_row(F, w)
     counts, unit = vote_counts(w)
     if np.all(counts == 1):
         counted: FloatArray = F.sum(axis=1, dtype=np.float64) * unit

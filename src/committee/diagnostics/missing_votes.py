@@ -50,7 +50,8 @@ class FilledVotes:
     If members vote on a row independently, the output of all members on row n is
     Normal(f_n, s_n^2 v_n). The second term of v_n is the noise that f_n already has,
     because mu_n is a mean of H_n votes. With it the total variance is s_n^2 sum_m w_m^2,
-    as for a committee that votes. Weights may have any sign.
+    as for a committee that votes. Weights may have any sign. Weights of a gate have the
+    shape (N, M), g_nm in the place of w_m.
 
     Attributes
     ----------
@@ -118,19 +119,20 @@ class FilledVotes:
         return self.n_votes > 0
 
     def output(self, w: FloatArray) -> FloatArray:
-        """Return f, the outputs of weights (M,), of shape (N,) or (N, K)."""
+        """Return f, the outputs of weights (M,) or (N, M), of shape (N,) or (N, K)."""
         if self.held_out is None:
             return np.asarray(weighted_sum(self.F, w) + self.offset)
-        members = np.flatnonzero(w)
-        voting = w[members] * self.held_out[:, members]
-        filled = (w.sum() - voting.sum(axis=1)).reshape(-1, *[1] * (self.F.ndim - 2))
+        members = with_weight(w)
+        voting = w[..., members] * self.held_out[:, members]
+        filled = w.sum(axis=-1) - voting.sum(axis=1)
+        filled = filled.reshape(-1, *[1] * (self.F.ndim - 2))
         present = np.einsum("nm...,nm->n...", self.F[:, members], voting)
         return np.asarray(present + filled * self.mean + self.offset)
 
     def drawn(
         self, w: FloatArray, members: IntArray, rng: np.random.Generator
     ) -> tuple[FloatArray, FloatArray]:
-        """Return outputs of weights (M,) and votes of members as if all voted.
+        """Return outputs of weights (M,) or (N, M) and votes of members as if all voted.
 
             votes    F[n, m] where m votes, mu_n + s_n z_nm elsewhere,   z_nm ~ N(0, 1)
             outputs  f_n + s_n sqrt(v_n / sum_o w_m^2) sum_o w_m z_nm,   o = not in h_n
@@ -149,12 +151,13 @@ class FilledVotes:
         noise = rng.standard_normal(missing.shape) * missing
         noise *= np.sqrt(self.variance)[:, None]
         votes = np.where(missing, self.mean[:, None] + noise, votes)
-        v, squares = np.maximum(self.open_share(w), 0.0), missing @ w[members] ** 2
+        w, v = w[..., members], np.maximum(self.open_share(w), 0.0)
+        squares = weighted_sum(missing, w**2)
         share = np.divide(v, squares, out=np.zeros_like(v), where=squares > 0)
-        return f + np.sqrt(share) * (noise @ w[members]), votes
+        return f + np.sqrt(share) * weighted_sum(noise, w), votes
 
     def losses(self, w: FloatArray) -> FloatArray:
-        """Return the expected loss of weights (M,) by row.
+        """Return the expected loss of weights (M,) or (N, M) by row.
 
             numbers:      (f_n - y_n)^2 + s_n^2 v_n
             two classes:  Phi(-D_n / sqrt(s_n^2 v_n)),   D_n the margin of f_n
@@ -192,14 +195,19 @@ class FilledVotes:
         """Return v, (N,); negative where f varies more than the full committee would."""
         if self.held_out is None:
             return np.zeros(len(self.F))
-        members = np.flatnonzero(w)
+        members = with_weight(w)
         voting = self.held_out[:, members].astype(np.float64)
-        c = voting @ w[members]
-        a = w.sum() - c
-        missing = (w**2).sum() - voting @ w[members] ** 2
+        c = weighted_sum(voting, w[..., members])
+        a = w.sum(axis=-1) - c
+        missing = (w**2).sum(axis=-1) - weighted_sum(voting, w[..., members] ** 2)
         known = (a**2 + 2 * a * c) / np.maximum(self.n_votes, 1)
         # With all votes v is zero up to rounding.
         return np.asarray(np.where(voting.all(axis=1), 0.0, missing - known))
+
+
+def with_weight(w: FloatArray) -> IntArray:
+    """Return the numbers of the members with a weight in some row of w, (M,) or (N, M)."""
+    return np.flatnonzero(w if w.ndim == 1 else w.any(axis=0))
 
 
 def _moments(
@@ -291,7 +299,7 @@ class FilledProbabilities:
         )
 
     def log_losses(self, w: FloatArray) -> FloatArray:
-        """Return -E log p_n by row, p_n = c_n + a_n T, for weights (M,) >= 0.
+        """Return -E log p_n by row, p_n = c_n + a_n T, for weights >= 0, (M,) or (N, M).
 
             c_n = sum_{m in h_n} w_m r_nm,   a_n = sum_{m not in h_n} w_m,   sum w = 1
             U T ~ Binomial(U, q),   q ~ g(q | n),   U = a_n^2 / (phi sum_{not in h_n} w_m^2)
@@ -299,9 +307,9 @@ class FilledProbabilities:
         U is rounded. p_n is cut at `LEAST`.
         """
         assert self.votes.held_out is not None
-        w = w / w.sum()
-        c, a = self.right @ w, np.maximum(1.0 - self.votes.held_out @ w, 0.0)
-        squares = ~self.votes.held_out @ w**2
+        w, voting = w / w.sum(axis=-1, keepdims=True), self.votes.held_out
+        c, a = weighted_sum(self.right, w), np.maximum(1 - weighted_sum(voting, w), 0)
+        squares = weighted_sum(~voting, w**2)
         open_ = squares > 0
         U = np.zeros(len(c), dtype=np.intp)
         U[open_] = np.clip(
@@ -324,7 +332,7 @@ class FilledProbabilities:
         with f, s^2 and v of `FilledVotes`, s^2 the variance of the votes for each class; for two
         classes half of it. Single rows may be below zero, where f varies too much.
         """
-        votes, w = self.votes, w / w.sum()
+        votes, w = self.votes, w / w.sum(axis=-1, keepdims=True)
         K = votes.F.shape[2]
         distance = votes.output(w) - np.eye(K)[np.asarray(votes.y, dtype=np.intp)]
         losses = np.sum(distance**2, axis=1) + self.variance * votes.open_share(w)

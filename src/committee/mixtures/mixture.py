@@ -23,17 +23,21 @@ from committee.coupled import LSSVMClassifier, LSSVMRegressor
 from committee.distributed import lazy_rows
 from committee.ensembles import Roster
 from committee.gates.base import centre_and_scale
+from committee.held_out import HeldOutPredictions, splits_of
+from committee.losses import measure_of
 from committee.members.base import TrainingData, draw_seeds
 from committee.mixtures.em import Data, Trace, run_from_cells, seeded
 from committee.mixtures.gate_tree import GateTree
 from committee.mixtures.parts import ROWS_FOR_EACH, Round, assign_rows, rounds
 from committee.predictions import predict_members, weighted_by_row
 from committee.targets import ClassTargets, NumberTargets
+from committee.uncertainty.mixins import IntervalMixin, SetMixin
+from committee.votes import Votes
 
-#: Attributes of one kind of assignment, deleted before a fit with the other one.
-_OF_ONE_KIND = (
+#: Attributes that depend on options, deleted before a fit with others.
+_OF_OPTIONS = (
     *("noise_", "log_likelihoods_", "held_out_log_likelihoods_"),
-    *("parts_", "errors_"),
+    *("parts_", "errors_", "_held_out_rows", "held_out_error_"),
 )
 
 
@@ -56,6 +60,7 @@ class BaseMixture(BaseEstimator):
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="left")],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
+        "uncertainty": ["boolean"],
         "n_jobs": [None, Integral],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -67,6 +72,7 @@ class BaseMixture(BaseEstimator):
     experts_: list[Member]
     gate_: GateTree
     parts_: list[IntArray]
+    held_out_error_: float | None = None
 
     def __init__(
         self,
@@ -81,6 +87,7 @@ class BaseMixture(BaseEstimator):
         max_iter: int | None = None,
         tol: float = 1e-5,
         validation_fraction: float | None = None,
+        uncertainty: bool = False,
         n_jobs: int | None = None,
         random_state: RandomState = None,
         verbose: bool | int = False,
@@ -95,6 +102,7 @@ class BaseMixture(BaseEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.validation_fraction = validation_fraction
+        self.uncertainty = uncertainty
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -106,7 +114,7 @@ class BaseMixture(BaseEstimator):
     ) -> Self:
         """Train experts and gate on checked rows; y holds numbers or class codes."""
         self._check_options()
-        for name in _OF_ONE_KIND:
+        for name in _OF_OPTIONS:
             self.__dict__.pop(name, None)
         used = np.arange(len(X)) if s is None else np.flatnonzero(s > 0)
         X, y, s = X[used], y[used], None if s is None else s[used]
@@ -125,7 +133,44 @@ class BaseMixture(BaseEstimator):
         else:
             classes = None if n_classes is None else np.arange(n_classes)
             self._fit_em(Data(X, gate.scaled(X), y, _or(s, ones), classes), gate, rng)
+        if self.uncertainty:
+            self._measure(X, y, n_classes, s, int(draw_seeds(rng, 1)[0]))
         return self
+
+    def _measure(
+        self, X: FloatArray, y: Any, n_classes: int | None, s: Any, seed: int
+    ) -> None:
+        """Store the held-out error, and residuals or scores, of mixtures like this one.
+
+        Each fold of the rows is predicted by a mixture that was fitted without it.
+        """
+        N, M, folds = len(X), len(self.experts_), splits_of(y)
+        F = np.zeros((N, M) if n_classes is None else (N, M, n_classes))
+        G = np.zeros((N, M))
+        for train, test in folds:
+            model: Any = clone(self).set_params(uncertainty=False, random_state=seed)
+            model.n_features_in_ = X.shape[1]
+            if n_classes is not None:
+                model.classes_ = np.arange(n_classes)
+            with warnings.catch_warnings():
+                warnings.simplefilter(
+                    "ignore"
+                )  # the fit on all rows has warned already
+                model._fit(
+                    X[train], y[train], n_classes, None if s is None else s[train]
+                )
+            # Fewer rows may have fewer experts with disjoint parts.
+            own = np.ix_(test, np.arange(len(model.experts_)))
+            F[own] = model.member_predictions(X[test])
+            G[own] = model.gate_weights(X[test])
+        votes = Votes(F, y, None, s)
+        found = HeldOutPredictions.empty(votes)
+        if folds:
+            found = HeldOutPredictions.of_weights(votes, votes.filled, G)
+            found = replace(found, p=found.output)
+            measure = measure_of(None, of_classes=n_classes is not None)
+            self.held_out_error_ = found.error(measure)[0]
+        self._held_out_rows = found.stored(np.arange(M))
 
     def _check_options(self) -> None:
         """Raise ValueError if options contradict each other or the expert."""
@@ -289,6 +334,10 @@ class BaseMixture(BaseEstimator):
         """
         return predict_members(self._as_roster(), self._checked(X), n_jobs=n_jobs)
 
+    def _member_weights(self, X: Any, F: FloatArray) -> FloatArray:
+        """Return the weights of the experts on each row, (N, M)."""
+        return self.gate_.weights(self._checked(X))
+
     def _scores(self, X: Any) -> FloatArray:
         """Return sum_m g_m(x) f_m(x), (N,) or (N, K)."""
         X = self._checked(X)
@@ -319,7 +368,7 @@ class BaseMixture(BaseEstimator):
         return validate_data(self, X, dtype=np.float64, reset=reset)  # type: ignore[no-any-return]
 
 
-class MixtureOfExpertsRegressor(NumberTargets, BaseMixture):
+class MixtureOfExpertsRegressor(IntervalMixin, NumberTargets, BaseMixture):
     """Regressors behind a gate that is trained with them.
 
         p(y | x) = sum_m g_m(x) N(y | f_m(x), noise_m),    f(x) = sum_m g_m(x) f_m(x)
@@ -370,6 +419,10 @@ class MixtureOfExpertsRegressor(NumberTargets, BaseMixture):
     validation_fraction : float, default=None
         Share of the rows that EM holds out. EM then ends when their likelihood has not
         risen for five steps, and the best step is kept. None: no rows.
+    uncertainty : bool, default=False
+        Store held-out residuals of up to 5,000 rows, which `predict_interval` needs, and
+        `held_out_error_`. This fits the mixture five more times, on folds; above 10,000
+        rows twice.
     n_jobs : int, default=None
         Number of EM runs, or of experts of a round, that are trained in parallel.
     random_state : int, RandomState or None, default=None
@@ -396,6 +449,8 @@ class MixtureOfExpertsRegressor(NumberTargets, BaseMixture):
     errors_ : array of shape (n_iter_,)
         Mean squared error of each round, with cross-fitted experts and gates; the round of
         the least error is kept. assignment="hard" only.
+    held_out_error_ : float or None
+        RMSE, or error rate, on folds of the rows; with `uncertainty` only.
     n_iter_ : int
         Steps or rounds of the run that is kept.
     converged_ : bool
@@ -435,7 +490,7 @@ class MixtureOfExpertsRegressor(NumberTargets, BaseMixture):
     }
 
 
-class MixtureOfExpertsClassifier(ClassTargets, BaseMixture):
+class MixtureOfExpertsClassifier(SetMixin, ClassTargets, BaseMixture):
     """Classifiers behind a gate that is trained with them.
 
         p(k | x) = sum_m g_m(x) p_m(k | x)
@@ -450,14 +505,14 @@ class MixtureOfExpertsClassifier(ClassTargets, BaseMixture):
         needs one that has `predict_proba` and takes `sample_weight`. Experts are trained
         on class codes, the positions in `classes_`.
     n_experts, depth, assignment, gate, gate_penalty, n_restarts, max_iter, tol, \
-    validation_fraction, n_jobs, random_state, verbose :
-        As for `MixtureOfExpertsRegressor`.
+    validation_fraction, uncertainty, n_jobs, random_state, verbose :
+        As for `MixtureOfExpertsRegressor`; `predict_set` uses the held-out rows.
 
     Attributes
     ----------
     classes_ : array of shape (K,)
     experts_, gate_, log_likelihoods_, held_out_log_likelihoods_, parts_, errors_, \
-    n_iter_, converged_ :
+    held_out_error_, n_iter_, converged_ :
         As for `MixtureOfExpertsRegressor`.
 
     Examples

@@ -7,10 +7,16 @@ from committee.uncertainty.intervals import (
     member_spread,
     scaled_interval,
 )
-from committee.uncertainty.sets import aps_scores, class_sets, lac_scores
+from committee.uncertainty.sets import (
+    aps_scores,
+    class_quantiles,
+    class_sets,
+    lac_scores,
+)
 
 __all__ = [
     "aps_scores",
+    "class_quantiles",
     "class_sets",
     "conformal_quantile",
     "constant_interval",

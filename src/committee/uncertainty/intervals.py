@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from committee._typing import BoolArray, FloatArray
+from committee.predictions import weighted_sum
 
 #: Numbers f_-i(x) in memory at once.
 _BLOCK = 2**22
@@ -31,6 +32,11 @@ def check_coverage(coverage: Any) -> float:
     return float(coverage)
 
 
+def order(n: int, coverage: float) -> int:
+    """Return ceil(c (n + 1)), above n for too few scores."""
+    return math.ceil(coverage * (n + 1) - _ROUNDING)
+
+
 def rank(n: int, coverage: float) -> int:
     """Return k = ceil(c (n + 1)): the k-th smallest of n scores has coverage c.
 
@@ -40,7 +46,7 @@ def rank(n: int, coverage: float) -> int:
     >>> rank(9, 0.9), rank(99, 0.9)
     (9, 90)
     """
-    k = math.ceil(coverage * (n + 1) - _ROUNDING)
+    k = order(n, coverage)
     if k > n:
         needed = math.ceil(round(coverage / (1 - coverage), 6))
         raise ValueError(
@@ -108,11 +114,12 @@ def member_spread(F: FloatArray, w: FloatArray) -> FloatArray:
     Parameters
     ----------
     F : array of shape (N, M)
-    w : array of shape (M,)
+    w : array of shape (M,) or (N, M)
     """
-    shares = np.abs(w) / np.abs(w).sum() if np.any(w) else np.full(len(w), 1 / len(w))
-    mean = F @ shares
-    return np.asarray(np.sqrt((F - mean[:, None]) ** 2 @ shares))
+    size = np.abs(w) if np.any(w) else np.ones_like(w)
+    shares = size / size.sum(axis=-1, keepdims=True)
+    mean = weighted_sum(F, shares)
+    return np.sqrt(weighted_sum((F - mean[:, None]) ** 2, shares))
 
 
 def scaled_interval(

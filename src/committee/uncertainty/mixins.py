@@ -28,11 +28,6 @@ _NO_ROWS = (
     "returned, before it was saved."
 )
 
-_GATED = (
-    "{name} needs weights that are the same for all rows, and this committee has a gate. "
-    "Fit it with gate=None and uncertainty=True, or use the committee before with_gate."
-)
-
 
 class KeepsHeldOutRows:
     """A committee with residuals or scores of held-out rows, computed on first use."""
@@ -59,8 +54,7 @@ class KeepsHeldOutRows:
             allowed = ", ".join(map(repr, methods))
             raise ValueError(f"method must be one of {allowed}. Got {method!r}.")
         if not known:
-            gated = getattr(self, "gate_", None) is not None
-            raise ValueError((_GATED if gated else _NO_ROWS).format(name=name))
+            raise ValueError(_NO_ROWS.format(name=name))
         return self._known_rows()
 
     def __getstate__(self) -> Any:
@@ -98,8 +92,8 @@ class IntervalMixin(KeepsHeldOutRows):
             "scaled": wider where members differ. "constant": f(x) -+ a quantile of R, as
             fast as `predict`. "jackknife+": jackknife+ after bootstrap, for large
             committees whose members leave rows out; for others it is wider than
-            necessary, or the same as "constant". `committee.uncertainty` has the
-            equations.
+            necessary, or the same as "constant", as behind a gate.
+            `committee.uncertainty` has the equations.
 
         Returns
         -------
@@ -107,19 +101,20 @@ class IntervalMixin(KeepsHeldOutRows):
             Lower and upper ends.
         """
         known = self._check_asked("predict_interval", coverage, method, INTERVALS)
-        w = self.weights_  # type: ignore[attr-defined]
-        R = known.unseen(w)[0] if method == "jackknife+" else known.residual
+        R = known.residual
+        if method == "jackknife+" and known.mask is not None:
+            R, _ = known.unseen(self.weights_)  # type: ignore[attr-defined]
         rank(len(R), coverage)  # raises for too few rows before any work
         return self._interval(X, coverage=float(coverage), method=method)
 
     @lazy_rows(tail=lambda model: (2,))
     def _interval(self, X: Any, *, coverage: float, method: str) -> FloatArray:
         known: HeldOutResiduals = self._known_rows()
-        if method == "constant":
-            f = self.predict(X)  # type: ignore[attr-defined]
-            return constant_interval(f, known.residual, coverage)
-        F, w = self.member_predictions(X), self.weights_  # type: ignore[attr-defined]
-        b: float = self.roster_.offset  # type: ignore[attr-defined]
+        model: Any = self
+        if method == "constant" or (method == "jackknife+" and known.mask is None):
+            return constant_interval(model.predict(X), known.residual, coverage)
+        F = model.member_predictions(X)
+        w, b = model._member_weights(X, F), model._as_roster().offset
         if method == "jackknife+":
             R, mask = known.unseen(w)
             interval: FloatArray = b + jackknife_plus_interval(F, w, R, mask, coverage)
@@ -132,7 +127,12 @@ class SetMixin(KeepsHeldOutRows):
     """`predict_set` for classifiers."""
 
     def predict_set(
-        self, X: Any, coverage: float = 0.9, *, method: str = "lac"
+        self,
+        X: Any,
+        coverage: float = 0.9,
+        *,
+        method: str = "lac",
+        by_class: bool = False,
     ) -> BoolArray:
         """Return a set of likely classes for each row.
 
@@ -149,6 +149,10 @@ class SetMixin(KeepsHeldOutRows):
         method : {"lac", "aps"}, default="lac"
             "lac": least ambiguous sets, the smallest on average. "aps": adaptive sets,
             larger for ambiguous rows. `committee.uncertainty.sets` has the equations.
+        by_class : bool, default=False
+            Whether the coverage holds for the rows of each class, also of a rare one,
+            rather than for all rows together. Sets are then larger. A class with fewer
+            than coverage / (1 - coverage) held-out rows is in every set.
 
         Returns
         -------
@@ -156,11 +160,17 @@ class SetMixin(KeepsHeldOutRows):
             Columns in the order of `classes_`; at least one True in a row.
         """
         known = self._check_asked("predict_set", coverage, method, SCORES)
-        rank(len(known.lac), coverage)
-        return self._class_sets(X, coverage=float(coverage), method=method)
+        if not by_class:
+            rank(len(known.lac), coverage)  # raises for too few rows
+        return self._class_sets(
+            X, coverage=float(coverage), method=method, by_class=by_class
+        )
 
     @lazy_rows(tail=lambda model: (len(model.classes_),), dtype=lambda model: bool)
-    def _class_sets(self, X: Any, *, coverage: float, method: str) -> BoolArray:
+    def _class_sets(
+        self, X: Any, *, coverage: float, method: str, by_class: bool
+    ) -> BoolArray:
         known: HeldOutScores = self._known_rows()
         p = self.predict_proba(X)  # type: ignore[attr-defined]
-        return class_sets(SCORES[method](p), p, getattr(known, method), coverage)
+        y = known.y if by_class else None
+        return class_sets(SCORES[method](p), p, getattr(known, method), coverage, y)

@@ -5,16 +5,24 @@ rows and q the k-th smallest of e_{y_i}(x_i), k = ceil(c (n + 1)), the set
 
     C(x) = { k : e_k(x) <= q }
 
-contains the class of a new row with probability at least c. It is never empty: the most
+contains the class of a new row with probability at least c, in the mean over all classes:
+a rare class may be missing most of the time. With a quantile for each class (Vovk 2012),
+
+    C(x) = { k : e_k(x) <= q_k },    q_k of the n_k held-out rows of class k,
+
+that probability is at least c for the rows of every class. With fewer than c / (1 - c)
+rows of a class q_k is infinite, and the class is in all sets. No set is empty: the most
 likely class is always in it.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from committee._typing import BoolArray, FloatArray, IntArray
-from committee.uncertainty.intervals import conformal_quantile
+from committee.uncertainty.intervals import conformal_quantile, order
 
 
 def lac_scores(p: FloatArray) -> FloatArray:
@@ -73,8 +81,44 @@ def scores_of(e: FloatArray, y: IntArray) -> FloatArray:
     return np.asarray(np.take_along_axis(e, y[:, None], axis=1)[:, 0])
 
 
+def class_quantiles(
+    known: FloatArray, y: IntArray, n_classes: int, coverage: float
+) -> FloatArray:
+    """Return q_k of the scores of the rows of each class, (K,).
+
+    Infinite for a class with too few rows for this coverage.
+
+    Parameters
+    ----------
+    known : array of shape (n,)
+        Scores of the classes of held-out rows.
+    y : array of shape (n,)
+        Class codes of these rows.
+    n_classes : int
+    coverage : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee.uncertainty import class_quantiles
+    >>> scores, y = np.arange(12) / 10, np.repeat([0, 1], [9, 3])
+    >>> class_quantiles(scores, y, 2, 0.9).tolist()
+    [0.8, inf]
+    """
+    q = np.full(n_classes, np.inf)
+    for k in range(n_classes):
+        own = known[y == k]
+        if order(len(own), coverage) <= len(own):
+            q[k] = conformal_quantile(own, coverage)
+    return q
+
+
 def class_sets(
-    e: FloatArray, p: FloatArray, known: FloatArray, coverage: float
+    e: FloatArray,
+    p: FloatArray,
+    known: FloatArray,
+    coverage: float,
+    y: Any = None,
 ) -> BoolArray:
     """Return C, (N, K): True where a class belongs to the set of a row.
 
@@ -85,6 +129,9 @@ def class_sets(
     known : array of shape (n,)
         Scores of the classes of held-out rows.
     coverage : float
+    y : array of shape (n,), default=None
+        Class codes of the held-out rows, for coverage of every class. None: coverage of
+        all rows.
 
     Examples
     --------
@@ -94,6 +141,9 @@ def class_sets(
     >>> class_sets(lac_scores(p), p, np.full(9, 0.625), 0.9).tolist()
     [[True, True, False]]
     """
-    sets = e <= conformal_quantile(known, coverage)
+    if y is None:
+        sets = e <= conformal_quantile(known, coverage)
+    else:
+        sets = e <= class_quantiles(known, y, e.shape[1], coverage)
     sets[np.arange(len(p)), p.argmax(axis=1)] = True
     return np.asarray(sets)

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import softmax
 
 from committee._typing import BoolArray, FloatArray, IntArray
-from committee.diagnostics.missing_votes import FilledVotes
+from committee.diagnostics.missing_votes import FilledVotes, with_weight
 from committee.uncertainty.intervals import member_spread
 from committee.uncertainty.sets import SCORES, scores_of
 from committee.votes import packed, unpacked
@@ -41,7 +41,7 @@ class HeldOutResiduals:
         Spread of the same votes.
     left_out : array of shape (n,) or None
         |y - f|, with f the prediction of the members not trained on the row; NaN if there
-        is no such member. None if all members vote on all rows.
+        is no such member. None if all members vote on all rows, and behind a gate.
     mask : dict or None
         Mask (n, k) of the rows that the members of the committee were not trained on, as
         bits.
@@ -66,8 +66,8 @@ class HeldOutResiduals:
         ----------
         votes : FilledVotes
             F (N, M) of all members, targets and the mask.
-        folds : sequence of (rows, array of shape (M,))
-            Weights that were fitted without these rows.
+        folds : sequence of (rows, array of shape (M,) or (n, M))
+            Weights that were fitted without these rows; of a gate, for each of them.
         support : array of shape (k,)
             The members of the committee.
         sample_weight : array of shape (N,), default=None
@@ -77,28 +77,26 @@ class HeldOutResiduals:
         N = len(votes.F)
         f, spread, left_out, v, squares = np.full((5, N), np.nan)
         for rows, w in folds:
-            part, members = votes.take(rows), _with_weight(w)
+            part, members = votes.take(rows), _members(w)
             f[rows], drawn = part.drawn(w, members, rng)
-            spread[rows] = member_spread(drawn, w[members])
-            v[rows], squares[rows] = part.open_share(w), w @ w
-            if part.held_out is not None:
+            spread[rows] = member_spread(drawn, w[..., members])
+            v[rows], squares[rows] = part.open_share(w), (w**2).sum(axis=-1)
+            if part.held_out is not None and w.ndim == 1:
                 left_out[rows] = part.offset + _mean_of_unseen(
                     part.F[:, members], w[members], part.held_out[:, members]
                 )
         rows = _some(np.isfinite(f) & votes.counted, sample_weight, rng)
         y = np.asarray(votes.y, dtype=np.float64)
-        residual = np.abs(y - f)[rows]
-        if votes.held_out is None:
-            return cls(residual, spread[rows])
-        return cls(
-            as_of_all_members(
+        residual, gated = np.abs(y - f)[rows], any(w.ndim == 2 for _, w in folds)
+        if votes.held_out is not None:
+            residual = as_of_all_members(
                 *(residual, votes.variance[rows], v[rows], squares[rows]),
                 several=votes.n_votes[rows] > 1,
-            ),
-            spread[rows],
-            np.abs(y - left_out)[rows],
-            packed(votes.held_out[np.ix_(rows, support)]),
-        )
+            )
+        if votes.held_out is None or gated:
+            return cls(residual, spread[rows])
+        mask = packed(votes.held_out[np.ix_(rows, support)])
+        return cls(residual, spread[rows], np.abs(y - left_out)[rows], mask)
 
     @classmethod
     def some(cls, residual: FloatArray, spread: FloatArray, counted: BoolArray) -> Self:
@@ -123,10 +121,13 @@ class HeldOutScores:
     ----------
     lac, aps : arrays of shape (n,)
         See `committee.uncertainty.sets`. In single precision, rounded upwards.
+    y : array of shape (n,)
+        Class codes of the rows.
     """
 
     lac: FloatArray
     aps: FloatArray
+    y: IntArray
 
     @classmethod
     def of(
@@ -138,12 +139,11 @@ class HeldOutScores:
     ) -> Self:
         """Return the scores of class codes (N,) in held-out probabilities (N, K)."""
         rows = _some(counted, sample_weight, np.random.default_rng(0))
-        return cls(
-            **{
-                name: _half_size(scores_of(score(p[rows]), y[rows]))
-                for name, score in SCORES.items()
-            }
-        )
+        y, p = y[rows], p[rows]
+        scores = {
+            name: _half_size(scores_of(score(p), y)) for name, score in SCORES.items()
+        }
+        return cls(**scores, y=y.astype(np.min_scalar_type(p.shape[1])))
 
 
 def _half_size(scores: FloatArray) -> Any:
@@ -153,10 +153,10 @@ def _half_size(scores: FloatArray) -> Any:
     return np.where(single < scores, above, single)
 
 
-def _with_weight(w: FloatArray) -> IntArray:
+def _members(w: FloatArray) -> IntArray:
     """Return the members with a weight, or all if none has one."""
-    members = np.flatnonzero(w)
-    return members if len(members) else np.arange(len(w))
+    members = with_weight(w)
+    return members if len(members) else np.arange(w.shape[-1])
 
 
 def _mean_of_unseen(F: FloatArray, w: FloatArray, held_out: BoolArray) -> FloatArray:
