@@ -232,6 +232,8 @@ class TreeSum(BaseEstimator):
     n_features_in_ : int
     feature_names_in_ : array of str
         Only if the model had them.
+    classes_ : array of shape (K,)
+        Only for classes.
     held_out_error_, held_out_error_se_, held_out_error_name_
         Error on held-out rows of the committee that these trees come from, its standard
         error, and its name; None where they are not known.
@@ -242,7 +244,7 @@ class TreeSum(BaseEstimator):
     unit: float = 1.0
     link: Link = Link()
     n_features_in_: int
-    classes_: Any = None
+    classes_: Any
     held_out_error_: float | None = None
     held_out_error_se_: float | None = None
     held_out_error_name_: str | None = None

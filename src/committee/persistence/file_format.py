@@ -24,11 +24,11 @@ import committee
 from committee._format import printable
 from committee.persistence.registry import public_name
 
-#: Where skops describes the model.
-SCHEMA = "schema.json"
+#: Where skops describes the model, and a compact file its trees; the numbers of these.
+SCHEMA, TREES, PAYLOAD = "schema.json", "trees.json", "trees.bin"
 
-#: Bytes of a JSON file in the archive that are read in any case, and the largest ratio to
-#: its compressed bytes for more: descriptions of models are compressed 10 to 30 times.
+#: Bytes of a description in the archive that are read in any case, and the largest ratio
+#: to its compressed bytes for more: descriptions are compressed 10 to 30 times.
 _JSON_BYTES, _JSON_RATIO = 2**24, 100
 
 _ZIP = b"PK\x03\x04"
@@ -81,7 +81,7 @@ def read_archive(path: str | os.PathLike[str]) -> bytes:
         raise ModelFileError(f"{path} {_described(data)}")
     with explained(path):
         names = ZipFile(io.BytesIO(data)).namelist()
-    if SCHEMA not in names:
+    if SCHEMA not in names and TREES not in names:
         raise ModelFileError(
             f"{path} is a zip archive without a model in it: there is no {SCHEMA}. "
             "Files of committee.save and skops.io.dump have one."
@@ -102,9 +102,10 @@ def read_members(data: bytes) -> dict[str, bytes]:
 
 
 def _content(archive: ZipFile, name: str) -> bytes:
-    """Return the content of a file; raise ModelFileError for JSON of an absurd size."""
+    """Return the content of a file; raise ModelFileError for one of an absurd size."""
     size, packed = archive.getinfo(name).file_size, archive.getinfo(name).compress_size
-    if name in (SCHEMA, MEMBER) and size > max(_JSON_BYTES, _JSON_RATIO * packed):
+    bounded = name in (SCHEMA, MEMBER, TREES, PAYLOAD)
+    if bounded and size > max(_JSON_BYTES, _JSON_RATIO * packed):
         raise ModelFileError(
             f"{name} has {size:,} bytes, which {packed:,} compressed bytes cannot "
             f"describe: at most {_JSON_RATIO} times as many are read, or {_JSON_BYTES:,}."

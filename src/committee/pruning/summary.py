@@ -113,6 +113,8 @@ class Summary:
         10,000 rows). Out of bag, votes of members that have seen a row are filled
         with the mean and the spread of the others', so that the error is that of
         members that all vote, as they do on fresh rows.
+    error_after_se : float or None
+        Standard error of `error_after`.
     difference, difference_se : float
         error_after - error_before, paired by rows, and its standard error.
     log_loss_before, log_loss_after, log_loss_difference, log_loss_difference_se
@@ -171,6 +173,7 @@ class Summary:
     log_loss_difference_se: float | None = None
     names_after: list[str] | None = None
     refinement: Refinement | None = None
+    error_after_se: float | None = None
 
     @property
     def error_name(self) -> str:
@@ -371,6 +374,7 @@ def compared_errors(
         "n_rows": int(both.sum()),
         "error_before": error.before,
         "error_after": error.after,
+        "error_after_se": after.error(measure, before.counted)[1],
         "difference": error.difference,
         "difference_se": error.difference_se,
         "error_as_weighed": compared(before, as_weighed, measure).after,
