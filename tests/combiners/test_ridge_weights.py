@@ -44,9 +44,9 @@ def dense(F, y, s, v, rho, c):
     return w, y_mean - w @ m
 
 
-def mean_error(F, y, s):
+def error_variance(F, y, s):
     v = SimplexWeights().fit(F, y, sample_weight=s).weights_
-    return np.average((F @ v - y) ** 2, weights=s)
+    return np.cov(F @ v - y, aweights=s, ddof=0)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -56,7 +56,7 @@ def test_against_the_normal_equations(rho, weighted):
     s = row_weights(60, weighted)
     v = SimplexWeights().fit(F, y, sample_weight=s).weights_
     ridge = RidgeWeights(shrinkage=rho).fit(F, y, sample_weight=s)
-    w, b = dense(F, y, s, v, rho, mean_error(F, y, s))
+    w, b = dense(F, y, s, v, rho, error_variance(F, y, s))
     np.testing.assert_allclose(ridge.weights_, w, rtol=0, atol=1e-11)
     assert ridge.intercept_ == pytest.approx(b, abs=1e-10)
     np.testing.assert_allclose(ridge.combine(F), F @ w + b, rtol=1e-11)
@@ -68,7 +68,7 @@ def test_left_out_errors_against_fits_without_each_row(rho, weighted):
     """Exact where no row changes the face of v; c is that of all rows."""
     F, y = make_pool(N=40, M=4, seed=2)
     s, total = row_weights(40, weighted), 0.0
-    c = mean_error(F, y, s)
+    c = error_variance(F, y, s)
     face = SimplexWeights().fit(F, y, sample_weight=s).support_
     for n in range(40):
         k = np.arange(40) != n

@@ -34,8 +34,8 @@ class RidgeWeights(Combiner):
 
         min_{w, b}  sum_n s_n (y_n - b - w'F_n)^2 + rho c S ||w - v||^2
 
-    v are the `SimplexWeights`, c is their mean squared error, and S = sum_n s_n. Weights
-    may have any sign and any sum. For rho to infinity w is v; for rho = 0 it is the
+    v are the `SimplexWeights`, c is the variance of their errors, and S = sum_n s_n.
+    Weights may have any sign and any sum. For rho to infinity w is v; for rho = 0 it is the
     least squares solution, with an intercept, that is nearest to v.
 
     For regression: `EPPruner` keeps few members, this combiner all of them, with less
@@ -143,9 +143,10 @@ class _Ridge(NamedTuple):
         central = sums[1:, 1:] - weight * np.outer(means, means)
         G, r = central[:-1, :-1], central[:-1, -1] - central[:-1, :-1] @ v
         g, vectors = eigh(G, check_finite=False)
-        g, pull, unit = np.maximum(g, 0.0), vectors.T @ r, v @ C @ v * weight
+        g, pull = np.maximum(g, 0.0), vectors.T @ r
         P, m, y = _slope(C, v) / weight, means[:-1], float(means[-1])
-        return cls(v, m, y, vectors, g, pull, P, float(unit), weight)
+        c = max(float(v @ C @ v - (v @ m - y) ** 2), 0.0)
+        return cls(v, m, y, vectors, g, pull, P, c * weight, weight)
 
     def inverse(self, rho: FloatArray) -> FloatArray:
         """Return 1 / (g + rho c S), a column for each rho; 0 where g is rounding."""
