@@ -46,6 +46,21 @@ def test_coupling_points():
     assert np.all((box >= X[2]) & (box <= X[11]))
 
 
+def test_centres_are_the_means_of_the_rows_that_are_nearest():
+    """As many as asked for, or as there are different rows."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    rows = np.arange(10, 60)
+    random = np.random.RandomState(0)
+    centres = draw_coupling(Rows(X, None, None, None), rows, 7, "centres", random)
+    nearest = ((X[rows][:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
+    means = [X[rows][nearest == k].mean(axis=0) for k in range(7)]
+    np.testing.assert_allclose(centres, means, atol=1e-3)
+    twins = Rows(np.repeat(X[:3], 10, axis=0), None, None, None)
+    few = draw_coupling(twins, np.arange(30), 0.5, "centres", random)
+    np.testing.assert_allclose(np.sort(few[:, 0]), np.sort(X[:3, 0]), atol=1e-12)
+
+
 def test_weighing_rows():
     many = np.arange(5000)
     assert len(draw_weighing(many, None, 8, rng())) == 1000

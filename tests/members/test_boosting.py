@@ -64,6 +64,55 @@ def test_weights_and_labels_are_those_of_the_chapter(n_classes):
     )
 
 
+class _Counting(DecisionTreeClassifier):
+    """A tree that keeps the rows of its training, each as often as it was drawn."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.drawn_ = np.repeat(X[:, 0], sample_weight.astype(int))
+        return super().fit(X, y, sample_weight=sample_weight)
+
+
+def test_boosting_on_drawn_rows():
+    """The chapter's weights P of all rows, by which the rows of a member are drawn.
+
+    A row's expected count is n P_n: over M members the sum of counts is within five
+    standard deviations of M n mean_t P_tn, for the rows that are wrong most as for all.
+    """
+    X, y = _problem(2, n_rows=120)
+    X[:, 0] = np.arange(120)
+    M, n = 60, 40
+    committee = CommitteeClassifier(
+        _Counting(max_depth=2),
+        generator=AdaBoost(M, max_samples=n),
+        combiner=None,
+        calibration=None,
+        random_state=0,
+    ).fit(X, y)
+    trained = iter(committee.members_)
+    learners, alphas = adaboost(lambda P: next(trained).predict, X, y, 2, M)
+    assert len(learners) == committee.n_members_ == M
+    np.testing.assert_allclose(committee.weights_, alphas / alphas.sum(), atol=1e-10)
+
+    drawn = [member.drawn_.astype(int) for member in committee.members_]
+    assert {len(rows) for rows in drawn} == {n}
+    counts = np.bincount(np.concatenate(drawn), minlength=120)
+    P, expected = np.full(120, 1 / 120), np.zeros(120)
+    for member, alpha in zip(committee.members_, alphas, strict=True):
+        expected += n * P
+        P[member.predict(X) != y] *= np.exp(alpha)
+        P /= P.sum()
+    assert np.all(np.abs(counts - expected) <= 5 * np.sqrt(expected))
+    assert expected.max() > 5 * expected.min()
+
+
+def test_a_share_of_the_rows_and_one_class_of_them():
+    """Two rows of one class make a constant member, at chance or better."""
+    X, y = _problem(2)
+    generator = AdaBoost(8, max_samples=0.03, on_perfect="restart")
+    committee = CommitteeClassifier(STUMP, generator=generator, random_state=0)
+    assert committee.fit(X, y).n_members_ == 8
+
+
 def test_members_vote_with_labels_not_probabilities():
     X, y = _problem(2)
     committee = CommitteeClassifier(STUMP, generator=AdaBoost(5), random_state=0)

@@ -117,6 +117,24 @@ def test_bagging_holds_out_36_8_percent():
     assert abs(generation.held_out.mean() - (1 - 1 / N) ** N) < 5 * sd
 
 
+@pytest.mark.parametrize(("max_samples", "n"), [(0.1, 6), (7, 7), (1.0, 60), (1, 1)])
+def test_bagging_on_few_rows(max_samples, n):
+    """So many rows are drawn, and all that were not drawn are left out."""
+    for s in (None, np.linspace(0.5, 2.0, N)):
+        generation = Bagging(5, max_samples=max_samples).generate(
+            _WeightedRecorder(), _data(s), random_state=0
+        )
+        for m, member in enumerate(generation.members):
+            assert len(_drawn(member)) == n
+            unseen = np.setdiff1d(np.arange(N), member.rows_)
+            assert np.flatnonzero(generation.held_out[:, m]).tolist() == unseen.tolist()
+
+
+def test_more_rows_than_there_are_cannot_be_drawn():
+    with pytest.raises(ValueError, match="max_samples=61 rows cannot be drawn from"):
+        Bagging(2, max_samples=61).generate(_Recorder(), _data(), random_state=0)
+
+
 def test_bagging_draws_in_proportion_to_sample_weight():
     """E[count_n] = N s_n / sum s; its variance over M samples is at most that / M."""
     M = 400
@@ -279,6 +297,8 @@ def test_random_inits_with_fewer_rows_than_folds():
     ("generator", "parameter"),
     [
         (Bagging(0), "n_members"),
+        (Bagging(max_samples=0.0), "max_samples"),
+        (Bagging(max_samples=1.5), "max_samples"),
         (RandomInits(2.5), "n_members"),
         (CrossSplits(1), "n_splits"),
         (MiniBatches(2, repeats=0), "repeats"),

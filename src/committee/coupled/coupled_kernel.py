@@ -59,7 +59,7 @@ class CoupledKernel(MemberMachine):
         **RIDGE_CONSTRAINTS,
         "n_members": [Interval(Integral, 1, None, closed="left")],
         "coupling": [Interval(Real, None, None, closed="neither")],
-        "coupling_set": [StrOptions({"train", "box"})],
+        "coupling_set": [StrOptions({"train", "centres", "box"})],
         "n_coupling": [
             Interval(Integral, 1, None, closed="left"),
             Interval(Real, 0, 1, closed="right"),
@@ -379,9 +379,10 @@ class CoupledKernelRegressor(KernelRegressorMixin, CoupledKernel):
     coupling : float, default=1.0
         nu. Zero is the uncoupled ensemble. Negative values make submodels disagree.
         Where the problem is no longer convex, the error states the limit.
-    coupling_set : {"train", "box"}, default="train"
-        Draw X_c from the training rows, or uniformly from the box that they fill.
-        `X_coupling` at fit takes its place.
+    coupling_set : {"train", "centres", "box"}, default="train"
+        Draw X_c from the training rows, take the centres of so many clusters of them
+        (k-means), or draw uniformly from the box that they fill. `X_coupling` at fit
+        takes its place.
     n_coupling : float or int, default=0.1
         The number of coupling points, or a fraction of the training rows.
     topology : {"ring", "chain"}, default="ring"

@@ -6,6 +6,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.cluster import KMeans
 
 from committee._typing import FloatArray, IntArray
 from committee.coupled.rows import Rows
@@ -107,7 +108,7 @@ def draw_coupling(
     coupling_set: str,
     rng: np.random.RandomState,
 ) -> FloatArray:
-    """Return X_c, (n_c, d): some of the rows, or points in the box that they fill.
+    """Return X_c, (n_c, d): some of the rows, their centres, or points in their box.
 
     A float `n_coupling` is a fraction of the training rows.
     """
@@ -122,6 +123,11 @@ def draw_coupling(
             f"n_coupling={n} points cannot be drawn from {len(rows)} training rows: "
             'give at most that many, or coupling_set="box".'
         )
+    if coupling_set == "centres":
+        X = table.X[rows]
+        # Copies of a row have one centre.
+        n = min(n, len(np.unique(X, axis=0)))
+        return np.asarray(KMeans(n, n_init=1, random_state=rng).fit(X).cluster_centers_)
     drawn = np.sort(rng.choice(len(rows), size=n, replace=False))
     return table.X[rows[drawn]]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self, TypedDict, Unpack
 
 import numpy as np
@@ -20,7 +21,13 @@ from committee._typing import (
     Output,
     RandomState,
 )
-from committee._validation import check_sample_weight, index_params, safe_indexing
+from committee._validation import (
+    AT_LEAST_ONE,
+    Interval,
+    check_sample_weight,
+    index_params,
+    safe_indexing,
+)
 
 
 @dataclass(frozen=True)
@@ -87,6 +94,22 @@ class Sample:
         counts = np.bincount(rows, minlength=n_rows)
         distinct = np.flatnonzero(counts)
         return cls(distinct, counts[distinct])
+
+
+#: The constraint of `max_samples`: a number of rows, or a share of them.
+SOME_ROWS = [AT_LEAST_ONE, Interval(Real, 0, 1, closed="right")]
+
+
+def n_drawn(max_samples: float, n_rows: int) -> int:
+    """Return how many of N rows to draw: a number, or a share, of at least one row."""
+    whole = isinstance(max_samples, Integral)
+    n = int(max_samples) if whole else max(1, round(max_samples * n_rows))
+    if n > n_rows:
+        raise ValueError(
+            f"max_samples={max_samples} rows cannot be drawn from n_samples={n_rows}. "
+            "Give at most as many, or a share of them from 0 to 1."
+        )
+    return n
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from committee._typing import (
 from committee._validation import AT_LEAST_ONE, Interval, StrOptions
 from committee.linalg.soft_margin import SoftMargin, largest_soft_margin
 from committee.members.base import (
+    SOME_ROWS,
     BatchedGenerator,
     GenerateOptions,
     Generation,
@@ -28,6 +29,7 @@ from committee.members.base import (
     Sample,
     TrainingData,
     draw_seeds,
+    n_drawn,
 )
 from committee.members.training import fit_member, run_in_turn
 from committee.predictions import predict_one
@@ -67,6 +69,11 @@ class AdaBoost(BatchedGenerator):
         Maximum number of members.
     on_perfect : {"stop", "restart"}, default="stop"
         Whether to end, or to restart, after a member without errors.
+    max_samples : int or float, default=None
+        Train each member on so many rows, or such a share of them, drawn with
+        replacement in proportion to P: boosting of learners that take long on all rows,
+        such as support vector machines. eps_t is computed on all rows. None trains on
+        all rows, with P as their weights.
 
     Examples
     --------
@@ -87,12 +94,20 @@ class AdaBoost(BatchedGenerator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_members": [AT_LEAST_ONE],
         "on_perfect": [StrOptions({"stop", "restart"})],
+        "max_samples": [None, *SOME_ROWS],
     }
     leaves_rows_out: ClassVar[bool] = False
 
-    def __init__(self, n_members: int = 100, *, on_perfect: str = "stop") -> None:
+    def __init__(
+        self,
+        n_members: int = 100,
+        *,
+        on_perfect: str = "stop",
+        max_samples: float | None = None,
+    ) -> None:
         self.n_members = n_members
         self.on_perfect = on_perfect
+        self.max_samples = max_samples
 
     def generate(
         self, estimator: Member, data: TrainingData, **options: Unpack[GenerateOptions]
@@ -117,7 +132,7 @@ class AdaBoost(BatchedGenerator):
         state = _RowWeights(data, seeds, restarts=self.on_perfect == "restart")
         # A job is made after the weights of the previous one are known.
         jobs = (
-            (_fit_and_check, estimator, data, state.P.copy(), seed)
+            (_fit_and_check, estimator, data, self.sample(state.P, seed), seed)
             for seed in state.seeds()
         )
         results = run_in_turn(jobs, self.n_members, label="boosting", verbose=verbose)
@@ -134,6 +149,14 @@ class AdaBoost(BatchedGenerator):
         self._warn_of_an_early_end(state)
         if members:
             yield Generation(members, weights=np.array(a))
+
+    def sample(self, P: FloatArray, seed: int) -> Sample:
+        """Return all rows with weights of mean one, or rows drawn by P."""
+        N = len(P)
+        if self.max_samples is None:
+            return Sample(np.arange(N), P * N)
+        n = n_drawn(self.max_samples, N)
+        return Sample.drawn(np.random.RandomState(seed).choice(N, n, p=P), N)
 
     def _warn_of_an_early_end(self, state: _RowWeights) -> None:
         """Warn if there are fewer than `n_members` members, with the reason."""
@@ -235,10 +258,10 @@ class _RowWeights:
 
 
 def _fit_and_check(
-    estimator: Member, data: TrainingData, P: FloatArray, seed: int
+    estimator: Member, data: TrainingData, sample: Sample, seed: int
 ) -> tuple[Member, Any]:
-    """Train a member on weights of mean one; return it and the mask of its errors."""
-    member = fit_member(estimator, data, Sample(np.arange(len(P)), P * len(P)), seed)
+    """Train a member; return it and the mask of its errors on all rows."""
+    member = fit_member(estimator, data, sample, seed)
     return member, np.asarray(member.predict(data.X)) != data.y
 
 

@@ -13,11 +13,13 @@ from sklearn.utils import check_random_state
 from committee._typing import FloatArray, IntArray, Member, Output, RandomState
 from committee._validation import AT_LEAST_ONE, Interval, safe_indexing
 from committee.members.base import (
+    SOME_ROWS,
     BatchedGenerator,
     Generation,
     Sample,
     TrainingData,
     draw_seeds,
+    n_drawn,
 )
 from committee.members.training import fit_member, run_parallel
 from committee.predictions import predict_one
@@ -88,6 +90,8 @@ class Bagging(_Resampling):
     Parameters
     ----------
     n_members : int, default=100
+    max_samples : int or float, default=1.0
+        Rows that are drawn for each member, or their share of N (of the chunk).
 
     Examples
     --------
@@ -99,24 +103,28 @@ class Bagging(_Resampling):
     10
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {"n_members": [AT_LEAST_ONE]}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_members": [AT_LEAST_ONE],
+        "max_samples": SOME_ROWS,
+    }
 
-    def __init__(self, n_members: int = 100) -> None:
+    def __init__(self, n_members: int = 100, *, max_samples: float = 1.0) -> None:
         self.n_members = n_members
+        self.max_samples = max_samples
 
     def sample(self, member: int, data: TrainingData, seeds: IntArray) -> Sample:
         """Return a bootstrap sample of the rows."""
         rng = np.random.RandomState(seeds[member])
-        N = len(data)
+        N, n = len(data), n_drawn(self.max_samples, len(data))
         if data.sample_weight is None:
-            drawn = rng.randint(0, N, N)
+            drawn = rng.randint(0, N, n)
         else:
-            drawn = rng.choice(N, N, p=data.sample_weight / data.sample_weight.sum())
+            drawn = rng.choice(N, n, p=data.sample_weight / data.sample_weight.sum())
         return Sample.drawn(drawn, N)
 
     def of_chunk(self, n_members: int, n_rows: int, total: int) -> Bagging:
         """Return the generator for the members of one chunk of the rows."""
-        return Bagging(n_members)
+        return Bagging(n_members, max_samples=self.max_samples)
 
 
 class _Splitting(_Resampling):
