@@ -91,7 +91,7 @@ def test_an_error_of_the_combiner_is_not_taken_for_too_few_rows(rng):
     y = rng.normal(size=50)
     F = y[:, None] + rng.normal(size=(50, 3))
     with pytest.raises(ValueError, match="a mistake of its own"):
-        CrossFit(Broken(), Votes(F, y, None, None))
+        _ = CrossFit(Broken(), Votes(F, y, None, None)).own
 
 
 def test_weights_are_learned_again_without_each_fold():

@@ -70,21 +70,33 @@ class Calibration:
     offset: FloatArray | None = None
 
     def __call__(
-        self, p: FloatArray, sums: FloatArray, variance: FloatArray | None = None
+        self,
+        p: FloatArray | None,
+        sums: FloatArray | None,
+        variance: FloatArray | None = None,
     ) -> FloatArray:
         """Return calibrated probabilities (N, K) of p and of weighted sums, both (N, K).
 
+        One of the two is used and the other may be None: p if there is a floor.
         `variance` (N,) is the variance of uncertain sums, as in `certain_scores`.
         """
-        t = self.slope
-        if self.floor is not None:
-            z = _logarithms(p, self.floor)
-        else:
-            z = certain_scores(sums, float(np.mean(t)), variance)
-        q: FloatArray = softmax(
-            t * z + (0.0 if self.offset is None else self.offset), axis=1
-        )
+        z = self.terms(p, sums, variance)
+        a = 0.0 if self.offset is None else self.offset
+        q: FloatArray = softmax(self.slope * z + a, axis=1)
         return q
+
+    def terms(
+        self,
+        p: FloatArray | None,
+        sums: FloatArray | None,
+        variance: FloatArray | None = None,
+    ) -> FloatArray:
+        """Return z, (N, K)."""
+        if self.floor is None:
+            assert sums is not None
+            return certain_scores(sums, float(np.mean(self.slope)), variance)
+        assert p is not None
+        return _logarithms(p, self.floor)
 
     @property
     def keeps_order(self) -> bool:
@@ -107,7 +119,7 @@ def _logarithms(p: FloatArray, floor: float) -> FloatArray:
 
 def fit_calibration(
     method: str,
-    p: FloatArray,
+    p: FloatArray | None,
     y: IntArray,
     sample_weight: FloatArray | None = None,
     *,
@@ -121,8 +133,9 @@ def fit_calibration(
     Parameters
     ----------
     method : {"slope", "vector"}
-    p : array of shape (N, K)
-        Probabilities of held-out rows.
+    p : array of shape (N, K) or None
+        Probabilities of held-out rows; None for sums that are scores, whose scale says
+        nothing: z are then the sums.
     y : array of shape (N,)
         Class codes.
     sample_weight : array of shape (N,), default=None
@@ -141,28 +154,30 @@ def fit_calibration(
     >>> bool(abs(fit_calibration("slope", p, y).slope - 2) < 0.02)
     True
     """
-    N, K = p.shape
-    s = np.ones(N) if sample_weight is None else sample_weight
+    s = np.ones(len(y)) if sample_weight is None else sample_weight
     counted = s > 0
-    p, y, s = p[counted], y[counted], s[counted]
-    N = len(y)
-    floor = 1.0 / (N + K)
-    if N == 0:
-        return Calibration(1.0, floor)
+    p, sums, variance = (None if a is None else a[counted] for a in (p, sums, variance))
+    y, s = y[counted], s[counted]
+    if len(y) == 0:
+        return Calibration(1.0, None if p is None else 1.0 / p.shape[1])
     s = s / s.mean()
-    z = _logarithms(p, floor)
-    found = Calibration(_fitted_slope(z, y, s), floor)
+    found = []
+    # Refitted leaves may be negative: there is no logarithm of their shares.
+    if p is not None and (sums is None or sums.min() >= 0):
+        found.append(_of_logarithms(p, y, s))
     if sums is not None:
-        sums, variance = sums[counted], None if variance is None else variance[counted]
-        other = Calibration(fit_slope(sums, y, s, variance))
-        losses = [s @ log_losses(c(p, sums, variance), y) for c in (found, other)]
-        # Refitted leaves may be negative: there is no logarithm of their shares.
-        if losses[1] < losses[0] or sums.min() < 0:
-            found = other
-            z = certain_scores(sums, other.slope, variance)
+        found.append(Calibration(fit_slope(sums, y, s, variance)))
+    losses = [s @ log_losses(c(p, sums, variance), y) for c in found]
+    best = found[int(np.argmin(losses))]
     if method == "slope":
-        return found
-    return Calibration(*_fitted_vector(z, y, s, found))
+        return best
+    return Calibration(*_fitted_vector(best.terms(p, sums, variance), y, s, best))
+
+
+def _of_logarithms(p: FloatArray, y: IntArray, s: FloatArray) -> Calibration:
+    """Return the calibration of log p."""
+    floor = 1.0 / sum(p.shape)
+    return Calibration(_fitted_slope(_logarithms(p, floor), y, s), floor)
 
 
 def _fitted_slope(z: FloatArray, y: IntArray, s: FloatArray) -> float:

@@ -218,15 +218,19 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
         """Calibration of the probabilities; None if there is none.
 
         It is fitted on held-out rows: by `fit`, or on first use for a committee made by
-        `prune`. Rounds of a booster have no calibration, because their weights are scaled
-        instead, and too few rows for folds give none.
+        `prune`, the same that its `summary()` is measured with. Rounds of a booster always
+        have one, which is their scale. Too few rows for folds give none.
         """
         self._fitted_roster()
         if "_calibration" in self.__dict__ or not hasattr(self, "path_"):
             return self.__dict__.get("_calibration")
-        if self.calibration is None:
+        if self.calibration is None and self.roster_.output != "scores":
             return None
-        return self.path_.assessment.calibration(self.support_)  # type: ignore[no-any-return,union-attr]
+        assert self.path_.assessment is not None
+        assert self.combiner_ is not None
+        found: Calibration | None
+        found = self.path_.assessment.calibration(self.combiner_.weights_)
+        return found
 
     @property
     def offsets_(self) -> FloatArray | None:

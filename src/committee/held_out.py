@@ -28,12 +28,7 @@ from committee.combiners import Combiner
 from committee.diagnostics.missing_votes import FilledVotes
 from committee.gates import Gate
 from committee.losses import Measure, decided, mean_and_se, paired_difference
-from committee.probabilities import (
-    as_probabilities,
-    fit_slope,
-    pooled_terms,
-    slope_probabilities,
-)
+from committee.probabilities import as_probabilities, pooled_terms
 from committee.uncertainty.stored_rows import HeldOutResiduals, HeldOutScores
 from committee.votes import Votes
 
@@ -63,7 +58,8 @@ class HeldOutPredictions:
     variance : array of shape (N,) or None
         Variance of the margins of `output`, for classes.
     p : array of shape (N, K) or None
-        Class probabilities before calibration; None where they are not known.
+        Class probabilities before calibration; None where they are not known, and for
+        sums of scores, of which only a calibration makes probabilities.
     folds : list of (rows, array of shape (M,) or (n, M))
         Weights by which the rows are predicted; of a gate, for each row.
     filled : FilledVotes or None
@@ -72,8 +68,6 @@ class HeldOutPredictions:
         Kind of the calibration.
     log_pool : bool
         Whether `output` is a sum of log-probabilities.
-    scores : bool
-        Whether F holds scores of boosting rounds, whose sums have an unknown scale.
     """
 
     votes: Votes
@@ -87,7 +81,6 @@ class HeldOutPredictions:
     filled: FilledVotes | None = None
     method: str | None = None
     log_pool: bool = False
-    scores: bool = False
 
     @classmethod
     def of_weights(cls, votes: Votes, filled: FilledVotes, w: FloatArray) -> Self:
@@ -125,7 +118,7 @@ class HeldOutPredictions:
     @cached_property
     def calibration(self) -> Calibration | None:
         """Calibration of least log-loss on these rows; None without a `method`."""
-        if self.method is None or self.p is None or not self.counted.any():
+        if self.method is None or not self.counted.any():
             return None
         return fit_calibration(
             *(self.method, self.p, self._codes, self.row_weights),
@@ -136,16 +129,15 @@ class HeldOutPredictions:
     @cached_property
     def probabilities(self) -> FloatArray:
         """Calibrated class probabilities (N, K). Raises ValueError if none are known."""
-        if self.scores:
-            slope = fit_slope(self.output, self._codes, self.row_weights)
-            return slope_probabilities(self.output, slope)
+        found = self.calibration
+        if found is not None:
+            return found(self.p, self.output, self.variance)
         if self.p is None:
             raise ValueError(
                 "The probabilities of an ensemble that does not average its members "
                 "(a median, a second layer) are not known from F: leave out scoring."
             )
-        found = self.calibration
-        return self.p if found is None else found(self.p, self.output, self.variance)
+        return self.p
 
     @property
     def _codes(self) -> IntArray:
@@ -255,15 +247,7 @@ class CrossFit:
     method : {"slope", "vector"} or None
         Kind of the calibration.
     scores : bool
-        Whether F holds scores of boosting rounds.
-
-    Attributes
-    ----------
-    filled : FilledVotes
-        F of all rows, or its logarithms, with missing votes filled.
-    own : HeldOutPredictions or None
-        Predictions of the combiner's own choice in each fold; None if there are too few
-        rows for folds.
+        Whether F holds scores of boosting rounds, whose sums have an unknown scale.
     """
 
     def __init__(
@@ -274,21 +258,46 @@ class CrossFit:
         *,
         scores: bool = False,
     ) -> None:
-        self.votes, self.method, self.scores = votes, method, scores
-        self.log_pool = combiner.floor_ is not None
-        self.filled = votes.filled
-        if self.log_pool:
-            terms = pooled_terms(votes.F, combiner.floor_)
-            self.filled = FilledVotes.of(terms, votes.y, votes.held_out)
-        self.own: HeldOutPredictions | None = None
-        self._folds: list[_Fold] = []
-        splits = splits_of(votes.y)
-        if not splits or any(_is_empty(votes.at(train)) for train, _ in splits):
-            return
-        self._folds = [
-            _Fold(test, *_fitted(combiner, votes.at(train))) for train, test in splits
+        self.combiner, self.votes, self.method = combiner, votes, method
+        self.scores = scores
+
+    @cached_property
+    def filled(self) -> FilledVotes:
+        """F of all rows, or its logarithms, with missing votes filled."""
+        votes, floor = self.votes, self.combiner.floor_
+        if floor is None:
+            return votes.filled
+        terms = pooled_terms(votes.F, floor)
+        return FilledVotes.of(terms, votes.y, votes.held_out)
+
+    @cached_property
+    def _folds(self) -> list[_Fold]:
+        """The combiner fitted without each fold; empty with too few rows for folds."""
+        votes, splits = self.votes, splits_of(self.votes.y)
+        if any(_is_empty(votes.at(train)) for train, _ in splits):
+            return []
+        return [
+            _Fold(test, *_fitted(self.combiner, votes.at(train)))
+            for train, test in splits
         ]
-        self.own = self._predicted([_chosen(fold.combiner) for fold in self._folds])
+
+    @cached_property
+    def own(self) -> HeldOutPredictions | None:
+        """Predictions of the combiner's own choice in each fold; None without folds."""
+        if not self._folds:
+            return None
+        return self._predicted([_chosen(fold.combiner) for fold in self._folds])
+
+    def unit(self, w: FloatArray, b: FloatArray | float) -> float:
+        """Return u, by which weights (M,) and offset of a classifier are divided.
+
+        Weights become shares of a vote. The scale of scores says nothing, so that their sums
+        get the root mean square one; it is measured on all rows, without labels.
+        """
+        if not self.scores:
+            return share_unit(w)
+        S = self.filled.plus(b).output(w)
+        return float(np.std(S - S.mean(axis=1, keepdims=True))) or 1.0
 
     @cached_property
     def by_size(self) -> dict[int, HeldOutPredictions]:
@@ -299,14 +308,16 @@ class CrossFit:
             len(combiner.support_) if path is None else path.size.max()
             for combiner, path in zip(combiners, paths, strict=True)
         ]
-        sizes = np.unique(np.geomspace(1, max([*counts, 1]), _SIZES).astype(int))
         return {
-            int(size): self._predicted(
-                [_of_size(combiner, int(size)) for combiner in combiners]
-            )
-            for size in sizes
+            size: self._predicted([_of_size(combiner, size) for combiner in combiners])
+            for size in sizes_up_to(max([*counts, 1]))
             if self._folds
         }
+
+    def at_sizes(self, size: IntArray) -> IntArray:
+        """Return the positions in `by_size` that `of_size` takes for sizes (S,)."""
+        known = np.array(list(self.by_size))
+        return np.maximum(np.searchsorted(known, size, side="right") - 1, 0)
 
     def of_size(self, size: int) -> HeldOutPredictions | None:
         """Return the predictions of committees of about this size, and not above it.
@@ -315,26 +326,28 @@ class CrossFit:
         """
         if not self.by_size:
             return None
-        below = [known for known in self.by_size if known <= size]
-        return self.by_size[max(below, default=min(self.by_size))]
+        return list(self.by_size.values())[int(self.at_sizes(np.array(size)))]
 
     def _predicted(self, points: list[_Point]) -> HeldOutPredictions:
         """Assemble the predictions of one committee for each fold."""
         N, K = len(self.filled.F), self.filled.F.shape[2:]
+        units = [self.unit(*point) if K else 1.0 for point in points]
         offset = np.zeros((N, *K))
-        for fold, (w, b) in zip(self._folds, points, strict=True):
-            offset[fold.test] = b / share_unit(w) if K else b
+        for fold, (_, b), u in zip(self._folds, points, units, strict=True):
+            offset[fold.test] = b / u
         filled = self.filled.plus(offset)
         values: Any = np.zeros(N, dtype=np.intp if K else np.float64)
         losses, variance = np.zeros((2, N))
         output, p = np.zeros((2, N, *K))
-        for (test, baseline, combiner), (w, _) in zip(self._folds, points, strict=True):
-            part, shares = filled.take(test), as_shares(w) if K else w
-            output[test], losses[test] = part.output(shares), part.losses(shares)
+        for (test, baseline, combiner), (w, _), u in zip(
+            self._folds, points, units, strict=True
+        ):
+            part = filled.take(test)
+            output[test], losses[test] = part.output(w / u), part.losses(w / u)
             values[test] = np.where(part.counted, decided(output[test]), baseline)
             if K:
-                variance[test] = part.margin_variance(shares)
-                p[test] = combiner.probabilities(share_unit(w) * output[test])
+                variance[test] = part.margin_variance(w / u)
+                p[test] = combiner.probabilities(u * output[test])
         return HeldOutPredictions(
             self.votes,
             output,
@@ -342,15 +355,20 @@ class CrossFit:
             self.filled.counted,
             values,
             variance=variance if K else None,
-            p=p if K else None,
+            p=p if K and not self.scores else None,
             folds=[
                 (fold.test, w) for fold, (w, _) in zip(self._folds, points, strict=True)
             ],
             filled=filled,
             method=self.method,
-            log_pool=self.log_pool,
-            scores=self.scores,
+            log_pool=self.combiner.floor_ is not None,
         )
+
+
+def sizes_up_to(most: int) -> list[int]:
+    """Return up to 25 sizes from 1 to a largest one, in equal ratios."""
+    sizes = np.geomspace(1, most, _SIZES).astype(int)
+    return [int(size) for size in np.unique(sizes)]
 
 
 def splits_of(y: Any) -> list[tuple[IntArray, IntArray]]:

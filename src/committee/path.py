@@ -61,11 +61,15 @@ class PathSource(Protocol):
     def clearly_better(self, steps: IntArray) -> BoolArray | None:
         """Return which steps have a clearly lower error than the last of them."""
 
+    @property
+    def wins(self) -> BoolArray:
+        """Which choices of rounds are clearly better than which first rounds."""
+
     def committee(self, step: int) -> Any:
         """Return the committee of a step."""
 
-    def calibration(self, support: IntArray) -> Any:
-        """Return the calibration of the committee with these members."""
+    def calibration(self, w: FloatArray) -> Any:
+        """Return the calibration of the committee with weights w (M,) on the path."""
 
     def summary(self, committee: Any) -> Any:
         """Return errors and costs before and after pruning."""
@@ -115,6 +119,9 @@ class Path:
         Of committees that weigh log clip(F, floor, 1), see `LogPool`.
     offsets : array of shape (S,) or (S, K), optional
         What the committees add to their weighted sums, where that is not zero.
+    n_first : int
+        The last of the steps, which are the first rounds of a booster: all others are
+        compared with them. Their own error is a log-loss or a squared error.
 
     Attributes
     ----------
@@ -155,6 +162,7 @@ class Path:
     assessment: PathSource | None = None
     floor: float | None = None
     offsets: FloatArray | None = None
+    n_first: int = 0
     size: IntArray = field(init=False)
 
     def __post_init__(self) -> None:
@@ -240,6 +248,9 @@ class Path:
         members (for example those of least leave-one-out error). Without limits this
         method returns the largest size instead, unless a smaller one is clearly better.
 
+        On the path of a booster the first t rounds of least error within the limits are
+        returned, unless the committee above is clearly better than these.
+
         Parameters
         ----------
         max_members : int, optional
@@ -277,22 +288,33 @@ class Path:
             if limit is not None:
                 known = getattr(path, costs) if given is None else path._sum(given)
                 fits &= path._within(name, limit, known, fits)
-        by_loo = scoring is None and self._has_loo
-        step = path._preferred(fits, within_se, by_loo)
+        own = scoring is None
+        step = path._preferred(fits, within_se, own)
         if not path.available[step]:
-            step = path._instead(step, fits & path.available, within_se, by_loo)
+            step = path._instead(step, fits & path.available, within_se, own)
         if path.assessment is None:
             return path.weights[step].copy()
         return path.assessment.committee(step)
 
     def step_within(self, max_members: int) -> int:
         """Return the step that `choose(max_members=...)` takes."""
-        return self._preferred(self.size <= max_members, 0.0, self._has_loo)
+        return self._preferred(self.size <= max_members, 0.0, True)
 
-    @property
-    def _has_loo(self) -> bool:
-        """Whether the combiner's own errors are leave-one-out ones."""
-        return not np.isnan(self.own_error_se).any()
+    def with_first(self, first: Path) -> Path:
+        """Return this path, and the first rounds of a booster after its steps."""
+        own, of_first = self.offsets, np.asarray(first.offsets)
+        own = np.zeros(len(self)) if own is None else own
+        own = own.reshape(len(self), *[-1] * (of_first.ndim - 1))
+        own = np.broadcast_to(own, (len(self), *of_first.shape[1:]))
+        return replace(
+            self,
+            weights=np.vstack([self.weights, first.weights]),
+            own_error=np.append(self.own_error, first.own_error),
+            own_error_se=np.append(self.own_error_se, first.own_error_se),
+            log_evidence=np.append(self.log_evidence, first.log_evidence),
+            offsets=np.concatenate([own, of_first]),
+            n_first=len(first),
+        )
 
     def _by(self, scoring: str) -> Path:
         """Return the path with errors of another kind."""
@@ -341,7 +363,7 @@ class Path:
             )
         return within
 
-    def _instead(self, step: int, fits: Any, within_se: float, by_loo: bool) -> int:
+    def _instead(self, step: int, fits: Any, within_se: float, own: bool) -> int:
         """Return another step if the preferred one is not in this copy."""
         missing = (
             f"These limits choose {count(int(self.size[step]), 'member')}, and this copy "
@@ -356,7 +378,7 @@ class Path:
             held = f"it stores committees of {sizes} members"
             held = held if sizes else "it stores no committee"
             raise ValueError(f"{missing}; {held}. {remedy}")
-        other = self._preferred(fits, within_se, by_loo)
+        other = self._preferred(fits, within_se, own)
         warnings.warn(
             f"{missing}. The committee of {count(int(self.size[other]), 'member')} is "
             f"returned instead. {remedy}",
@@ -364,8 +386,36 @@ class Path:
         )
         return other
 
-    def _preferred(self, fits: Any, within_se: float, by_loo: bool) -> int:
-        """Return the step to take, of those that keep to the limits."""
+    def _preferred(self, fits: Any, within_se: float, own: bool) -> int:
+        """Return the step to take, of those that keep to the limits.
+
+        `own` is True if the combiner's own errors may decide.
+        """
+        is_first = np.arange(len(self)) >= len(self) - self.n_first
+        if not np.any(fits & is_first):
+            return self._of_choice(fits, within_se, own)
+        first = self._of_first(np.flatnonzero(fits & is_first), within_se, own)
+        if not np.any(fits & ~is_first):
+            return first
+        chosen = self._of_choice(fits & ~is_first, within_se, own)
+        assert self.assessment is not None
+        wins = self.assessment.wins[chosen, first - len(self) + self.n_first]
+        return chosen if wins else first
+
+    def _of_first(self, steps: IntArray, within_se: float, own: bool) -> int:
+        """Return the step of least error of some first rounds, or a smaller one."""
+        error, se = self._errors()[:2]
+        if own:
+            error, se = self.own_error, self.own_error_se
+        error, se = error[steps], se[steps]
+        best = int(error.argmin())
+        near = error[: best + 1] <= error[best] + within_se * se[best]
+        return int(steps[np.flatnonzero(near)[0]] if within_se > 0 else steps[best])
+
+    def _of_choice(self, fits: Any, within_se: float, own: bool) -> int:
+        """Return the step to take, of those of the combiner that keep to the limits."""
+        loo = self.own_error_se[: len(self) - self.n_first]
+        by_loo = own and not np.isnan(loo).any()
         order = self._one_for_each_size(fits)
         clear = np.flatnonzero(self._clearly_better(order, by_loo))
         best = len(order) - 1
@@ -443,8 +493,10 @@ def _table(path: Path) -> str:
     """Return sizes, errors and bytes as a table, as far as they have been measured."""
     source = path.assessment
     known = None if source is None else source.measured("errors")
-    own = path.own_error, path.own_error_se, path.own_measure
-    error, se, measure = own if known is None else known
+    error, se, measure = path.own_error.copy(), path.own_error_se, path.own_measure
+    error[len(path) - path.n_first :] = np.nan  # of another kind
+    if known is not None:
+        error, se, measure = known
     columns = {
         "members": [f"{size:,}" for size in path.size],
         measure: [_spread(*pair) for pair in zip(error, se, strict=True)],
@@ -465,4 +517,6 @@ def _table(path: Path) -> str:
 
 def _spread(error: float, se: float) -> str:
     """Return an error, and its standard error where it is known."""
+    if np.isnan(error):
+        return ""
     return figures(error) + (f" ± {figures(se, 2)}" if se >= 0 else "")

@@ -72,6 +72,34 @@ def test_rounds_make_up_the_booster(library, task, frame):
     np.testing.assert_array_equal(member_values(roster.members, X, task), F)
 
 
+def stopped(model, X, task, t):
+    """Return the predictions of the first t rounds, by the library's own means."""
+    predict = model.predict if task == "regression" else model.predict_proba
+    kind = type(model).__name__
+    if kind.startswith("LGBM"):
+        return predict(X, num_iteration=t)
+    if kind.startswith("XGB"):
+        return predict(X, iteration_range=(0, t))
+    if kind.startswith("CatBoost"):
+        return predict(X, ntree_end=t)
+    staged = getattr(model, f"staged_{predict.__name__}")
+    return list(staged(X))[t - 1]
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("library", BOOSTERS)
+def test_the_first_rounds_are_the_booster_stopped_early(library, task):
+    """(1 / M) sum_{m <= t} F_m + (1 - t / M) start, in one booster with that start."""
+    model, X = fit_booster(library, task)
+    roster = roster_of(model)
+    for t in (1, 5, M):
+        w = np.where(np.arange(M) < t, 1.0 / M, 0.0)
+        small = rebuild(roster.members, w, (1 - t / M) * roster.start)
+        np.testing.assert_allclose(
+            output(small, X, task), stopped(model, X, task, t), rtol=2e-6, atol=1e-6
+        )
+
+
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_rounds_are_estimators_of_the_boosters_task(library, task):

@@ -45,7 +45,7 @@ class CatBoostRound(Round):
         return type(model), len(model.feature_names_), np.size(bias)
 
     @staticmethod
-    def rebuild(rounds: Sequence[Round], w: FloatArray) -> Any:
+    def rebuild(rounds: Sequence[Round], w: FloatArray, start: Any) -> Any:
         """Sum the weighted models, and set the start of the sum."""
         from catboost import sum_models
 
@@ -54,7 +54,7 @@ class CatBoostRound(Round):
         document = _document(sum_models(models, weights=list(shared.n_rounds * w)))
         # The sum has the metadata of every model under a separate name.
         document["model_info"] = _metadata(_document(models[0]))
-        document["scale_and_bias"] = [1, list(w.sum() * np.asarray(shared.start))]
+        document["scale_and_bias"] = [1, np.asarray(start).tolist()]
         booster = _loaded(type(models[0]), document)
         # A model read from a file has no settings; the pickle protocol can set them.
         state = {**booster.__getstate__(), **shared.wrapper.get_params()}

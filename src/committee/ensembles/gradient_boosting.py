@@ -53,21 +53,14 @@ class GradientRound(Round):
         return raw_predictions(scaled, X)
 
     @staticmethod
-    def rebuild(rounds: Sequence[Round], w: FloatArray) -> Any:
+    def rebuild(rounds: Sequence[Round], w: FloatArray, start: Any) -> Any:
         """Scale copies of the trees, with the same `init_` and learning rate."""
         first, shared = rounds[0].model, rounds[0].shared
-        surplus = w.sum() - 1.0
-        if shared.start is None and abs(surplus) > 1e-12:
-            raise ValueError(
-                "Rounds on top of an `init` estimator fit into one booster only if "
-                f"their weights have sum one. Got {w.sum():g}; keep the committee "
-                "instead."
-            )
         trees = np.vstack([member.model.estimators_ for member in rounds])
         # The change of the start goes into the leaves of the first round.
         shift = np.zeros(trees.shape)
-        if shared.start is not None:
-            shift[0] = surplus * shared.start / first.learning_rate
+        if start is not None:
+            shift[0] = (start - shared.start) / first.learning_rate
         for m, row in enumerate(trees):
             for k, tree in enumerate(row):
                 row[k] = _scaled(tree, shared.n_rounds * w[m], shift[m, k])
@@ -179,7 +172,7 @@ class HistGradientRound(Round):
         return type(model), *sizes, categorical.tolist()
 
     @staticmethod
-    def rebuild(rounds: Sequence[Round], w: FloatArray) -> Any:
+    def rebuild(rounds: Sequence[Round], w: FloatArray, start: Any) -> Any:
         """Scale copies of the predictors, and set the start."""
         shared = rounds[0].shared
         scaled = [
@@ -189,7 +182,6 @@ class HistGradientRound(Round):
             ]
             for member, weight in zip(rounds, w, strict=True)
         ]
-        start = w.sum() * np.asarray(shared.start)
         booster = with_histogram_rounds(rounds[0].model, scaled, start)
         booster.max_iter = len(scaled)
         return booster

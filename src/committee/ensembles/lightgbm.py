@@ -41,13 +41,13 @@ class LightGBMRound(Round):
         return model.num_feature(), model.num_model_per_iteration()
 
     @staticmethod
-    def rebuild(rounds: Sequence[Round], w: FloatArray) -> Any:
+    def rebuild(rounds: Sequence[Round], w: FloatArray, start: Any) -> Any:
         """Put the trees into one text, with their leaves rewritten."""
         from lightgbm import Booster
 
         shared = rounds[0].shared
         texts = [member.model.model_to_string() for member in rounds]
-        factors, shift = shared.n_rounds * w, w.sum() * np.asarray(shared.start)
+        factors, shift = shared.n_rounds * w, np.asarray(start)
         trees = _changed(texts[0], factors[0], shift)
         for text, factor in zip(texts[1:], factors[1:], strict=True):
             trees += _changed(text, factor, 0 * shift)

@@ -132,6 +132,9 @@ class Roster:
     #: Given prepared X, yields the members' predictions in order, faster than one call
     #: for each member.
     staged_predictions: Callable[[Any], Iterator[FloatArray]] | None = None
+    #: Of the rounds of a booster in their order: F without any round, a number or (K,).
+    #: None for other members, and for a start that depends on x.
+    start: FloatArray | float | None = None
     #: Names of the members, if given.
     names: list[str] | None = None
 
@@ -162,6 +165,7 @@ class Roster:
             oob_prediction=None,
             recognise=None,
             staged_predictions=None,
+            start=None,
         )
 
     def prepared(self, X: Any) -> Any:

@@ -54,6 +54,16 @@ class Shared:
         raw: FloatArray = np.asarray(self.start) + self.n_rounds * h.reshape(len(h), -1)
         return raw
 
+    def raw_offset(self, b: Any) -> FloatArray:
+        """Return the raw values (T,) that `predictions` turns into an offset b."""
+        T = len(np.asarray(self.start))
+        if self.classes is None:
+            return np.full(T, b, dtype=np.float64)
+        if np.ndim(b) == 0:  # the same for all classes
+            return np.zeros(T)
+        s = len(b) * (b - np.mean(b)) / self.slope
+        return np.array([s[1] - s[0]]) if T == 1 else s
+
     def staged(self, stages: Stages, X: Any) -> Iterator[FloatArray]:
         """Yield the predictions of each round in order."""
         return map(self.predictions, stages(X))
@@ -92,8 +102,11 @@ class Round(ABC, BaseEstimator):
 
     @staticmethod
     @abstractmethod
-    def rebuild(rounds: Sequence[Round], w: FloatArray) -> Any:
-        """Return the booster of weighted rounds; see the function `rebuild`."""
+    def rebuild(rounds: Sequence[Round], w: FloatArray, start: Any) -> Any:
+        """Return the booster of start (T,) + sum_m w_m M h_m; see the function `rebuild`.
+
+        None leaves a start that depends on x as it is.
+        """
 
     @staticmethod
     @abstractmethod
@@ -150,6 +163,7 @@ def rounds_roster(members: list[Any], stages: Stages, recognise: Recognise) -> R
         shared.classes,
         output="soft" if shared.classes is None else "scores",
         probabilities=softmax_probabilities,
+        start=None if shared.start is None else shared.predictions(shared.raw([0]))[0],
         recognise=recognise,
         no_oob_reason=(
             "Boosted rounds learn from all rows. Give rows that the booster was not "
@@ -168,14 +182,14 @@ def are_alike(rounds: Sequence[Round]) -> bool:
     return all(part == parts[0] for part in parts[1:])
 
 
-def rebuild(rounds: Sequence[Any], weights: FloatArray) -> Any:
+def rebuild(rounds: Sequence[Any], weights: FloatArray, offset: Any = 0.0) -> Any:
     """Return a booster of the rounds' own library that predicts their weighted sum.
 
-        raw(x) = sum_m w_m (start + M h_m(x))
+        raw(x) = b + sum_m w_m (start + M h_m(x))
 
-    The leaves of round m are multiplied by M w_m. The change of the start,
-    (sum_m w_m - 1) start, is added to a constant of the booster or to the leaves of the
-    first remaining round. Rounds with weight zero are left out.
+    The leaves of round m are multiplied by M w_m. The new start, b + sum_m w_m start, is
+    a constant of the booster, or its change is added to the leaves of the first remaining
+    round. Rounds with weight zero are left out. The offset b is in units of F.
     """
     weights = np.asarray(weights, dtype=np.float64)
     kept = np.flatnonzero(weights)
@@ -186,7 +200,16 @@ def rebuild(rounds: Sequence[Any], weights: FloatArray) -> Any:
             "A booster needs rounds with the same columns, classes and start. Got "
             "rounds of more than one booster."
         )
-    return rounds[0].rebuild([rounds[int(m)] for m in kept], weights[kept])
+    shared, start, total = rounds[0].shared, None, float(weights.sum())
+    if shared.start is not None:
+        start = total * np.asarray(shared.start) + shared.raw_offset(offset)
+    elif abs(total - 1.0) > 1e-12 or np.any(offset):
+        raise ValueError(
+            "Rounds on top of an `init` estimator fit into one booster only if their "
+            f"weights have sum one. Got {total:g}, and the offset {offset}; keep the "
+            "committee instead."
+        )
+    return rounds[0].rebuild([rounds[int(m)] for m in kept], weights[kept], start)
 
 
 class Rebuilt:

@@ -49,7 +49,7 @@ class XGBoostRound(Round):
         return next(_stages(self.model, self.shared, X))
 
     @staticmethod
-    def rebuild(rounds: Sequence[Round], w: FloatArray) -> Any:
+    def rebuild(rounds: Sequence[Round], w: FloatArray, start: Any) -> Any:
         """Put the trees into one JSON document, with their leaves rewritten."""
         from xgboost import Booster
 
@@ -66,7 +66,7 @@ class XGBoostRound(Round):
                 trees.append(tree)
             targets += part["tree_info"]
             ends.append(len(trees))
-        for k, surplus in enumerate((w.sum() - 1.0) * np.asarray(shared.start)):
+        for k, surplus in enumerate(start - np.asarray(shared.start)):
             _change_leaves(trees[targets.index(k)], 1.0, surplus)
         model = _trees_of(documents[0])
         model.update(trees=trees, tree_info=targets, iteration_indptr=ends)

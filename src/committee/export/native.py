@@ -132,13 +132,8 @@ def averaging(committee: Any, *, logarithms: bool = False) -> Any:
 def _native(committee: Any, members: list[Member], w: FloatArray) -> Any:
     """Return the model behind the transformer."""
     if isinstance(members[0], Round):
-        if np.any(committee.roster_.offset):
-            raise ValueError(
-                "A booster of these rounds has their own start, and "
-                f"{type(committee.combiner_).__name__} adds an intercept: use "
-                "committee.save, or a combiner without one, such as SimplexWeights."
-            )
-        return rebuild(members, w)
+        scale = _scale_of_scores(committee)
+        return rebuild(members, scale * w, scale * committee.roster_.offset)
     how: dict[str, Any] = {}
     if is_classifier(committee):
         how = {
@@ -158,6 +153,12 @@ def _native(committee: Any, members: list[Member], w: FloatArray) -> Any:
     if (names := _names(committee)) is not None:
         forest.feature_names_in_ = names
     return forest
+
+
+def _scale_of_scores(committee: Any) -> float:
+    """Return c if p = softmax(K c s) of the sums s of a booster's rounds; else 1."""
+    slope = committee.slope_ if is_classifier(committee) else None
+    return 1.0 if slope is None else slope / len(committee.classes_)
 
 
 def _voting(

@@ -324,6 +324,8 @@ def _calibration(committee: Any) -> Calibration | None:
     found: Calibration | None = committee.calibration_
     if found is None or is_gated(committee):
         return found
+    if committee.roster_.output == "scores":
+        return None  # it is in the leaves of the booster
     if found.floor is not None:
         check_mean(committee)
         return found

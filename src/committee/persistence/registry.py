@@ -46,6 +46,7 @@ _PARTS = {
     "PathStep": "ep.evidence_loop.PathStep",
     "RefinedSize": "pruning.summary.RefinedSize",
     "Refinement": "pruning.summary.Refinement",
+    "Rival": "pruning.summary.Rival",
     "Roster": "ensembles.roster.Roster",
     "Rotated": "ensembles.member_features.Rotated",
     "SharedRound": "ensembles.rounds.Shared",

@@ -36,10 +36,13 @@ class KeptPath:
     errors : tuple or None
         Error, standard error and measure at each of the S steps; None without folds.
     n_bytes, seconds_per_row : array of shape (S,) or None
-    level : int array of shape (S,)
-        Number of the error of each step; steps of equal error share one.
+    level : int array
+        Number of the error of each step but the first rounds; steps of equal error share
+        one.
     better : bool array of shape (D, D)
         True if error i is clearly less than error j.
+    wins : bool array
+        True if the step of a row is clearly better than the first rounds of a column.
     scale : array of shape (S,)
         Factor of the weights of a step in its committee; NaN if the copy lacks members.
     calibrations : list of S calibrations
@@ -53,6 +56,7 @@ class KeptPath:
     seconds_per_row: FloatArray | None
     level: IntArray
     better: BoolArray
+    wins: BoolArray
     scale: FloatArray
     calibrations: list[Calibration | None]
     numbers: IntArray
@@ -127,11 +131,12 @@ class KeptPath:
         made.combiner_ = at_weights(owner.combiner_, w, offset)
         return made
 
-    def calibration(self, support: IntArray) -> Calibration | None:
-        """Return the calibration of the committee with these members."""
-        W = self._owner.path_.weights
-        for w, found in zip(W, self.calibrations, strict=True):
-            if found is not None and np.array_equal(np.flatnonzero(w), support):
+    def calibration(self, w: FloatArray) -> Calibration | None:
+        """Return the calibration of the committee with weights w (M,) on the path."""
+        for step, found in zip(
+            self._owner.path_.weights, self.calibrations, strict=True
+        ):
+            if found is not None and np.array_equal(step, w):
                 return found
         return None
 
@@ -191,7 +196,8 @@ class KeptPath:
             live.errors,
             live.measured("n_bytes"),
             live.measured("seconds_per_row"),
-            *_comparisons(live, len(W)),
+            *_comparisons(live, len(W) - committee.path_.n_first),
+            live.wins,
             scale,
             calibrations,
             extra,
@@ -213,9 +219,9 @@ def at_weights(combiner: Any, w: FloatArray, offset: FloatArray | float) -> Any:
     moved.__dict__.pop("path_", None)
     if not np.array_equal(w, combiner.weights_):
         moved.weights_ = w.copy()
-        if moved.offsets_ is not None:
+        if np.ndim(offset):
             moved.offsets_ = np.array(offset)
-        elif moved.intercept_:
+        else:
             moved.intercept_ = float(offset)
         for name in OF_ONE_POINT:
             moved.__dict__.pop(name, None)
@@ -239,7 +245,7 @@ def _comparisons(live: Any, S: int) -> tuple[IntArray, BoolArray]:
     """Return the level (S,) of each step, and whether level i is clearly below j."""
     if live.errors is None:
         return np.zeros(S, dtype=np.intp), np.zeros((1, 1), dtype=bool)
-    error, se, _ = live.errors
+    error, se = np.array(live.errors[:2])[:, :S]
     pairs = np.nan_to_num(np.column_stack([error, se]), nan=-1.0)
     _, first, level = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
     better = np.zeros((len(first), len(first)), dtype=bool)

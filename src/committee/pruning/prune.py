@@ -102,8 +102,10 @@ def prune(
         - `summary()`: errors and costs before and after, measured on first use.
         - `transformer_`: the steps of a pipeline before its ensemble.
 
-        Class probabilities are calibrated. Those of a booster are the softmax of its
-        scores, which are scaled to the least log-loss.
+        Class probabilities are calibrated. Of a booster the first rounds of least error
+        are returned, unless the choice of the combiner is clearly better: see
+        `docs/guide/prune.md`. Its probabilities are the softmax of its scores, with a
+        slope that is found on held-out rows whatever `calibration` is.
 
     See Also
     --------

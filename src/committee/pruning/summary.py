@@ -11,6 +11,7 @@ from scipy.stats import binomtest
 from committee._format import (
     byte_size,
     change_text,
+    count,
     duration,
     error_text,
     percent,
@@ -94,6 +95,24 @@ class Refinement:
 
 
 @dataclass(frozen=True)
+class Rival:
+    """What else could be kept of a booster: its first rounds, or a choice of rounds.
+
+    Attributes
+    ----------
+    n_members : int
+    is_first : bool
+        True for the first rounds, False for the choice of the combiner.
+    error : float
+        On held-out rows, as `error_after` of the Summary.
+    """
+
+    n_members: int
+    is_first: bool
+    error: float
+
+
+@dataclass(frozen=True)
 class Summary:
     """The ensemble before pruning and the committee after it.
 
@@ -145,6 +164,9 @@ class Summary:
         Names of the kept members, where they have names.
     refinement : Refinement or None
         How trees were refined; None for `prune` without `refine`.
+    rival : Rival or None
+        Of a booster: its first rounds if a choice of rounds is kept, the choice if the
+        booster was stopped early.
     """
 
     measure: str
@@ -174,6 +196,7 @@ class Summary:
     names_after: list[str] | None = None
     refinement: Refinement | None = None
     error_after_se: float | None = None
+    rival: Rival | None = None
 
     @property
     def error_name(self) -> str:
@@ -195,6 +218,7 @@ class Summary:
             *self._tree_rows(),
             self._error_row(),
             *self._plain_row(),
+            *self._rival_row(),
             *self._log_loss_row(),
             *(
                 (name, shown(before), shown(after), percent(after / before))
@@ -239,6 +263,20 @@ class Summary:
         if self.refinement.ridge == float("inf"):
             note = "the trees stay as they were: refined they were worse"
         return [("  as many, unrefined", "", error, note)]
+
+    def _rival_row(self) -> list[tuple[str, str, str, str]]:
+        """Return the error of the first rounds, or of the choice of rounds."""
+        rival = self.rival
+        if rival is None:
+            return []
+        error = error_text(self.measure, rival.error)
+        if rival.is_first:
+            name = f"  the first {count(rival.n_members, 'round')}"
+            return [(name, "", error, "clearly worse")]
+        n, of = self.n_members_after, self.n_members_before
+        kept = f"stopped early at {count(n, 'round')}" if n < of else "all rounds stay"
+        name = f"  {count(rival.n_members, 'chosen round')}"
+        return [(name, "", error, f"not clearly better: {kept}")]
 
     def _sizes(self, shown: str) -> str:
         """Return the table with the sizes that were tried below it."""
