@@ -67,6 +67,7 @@ if TYPE_CHECKING:
         WeightsDisplay,
     )
     from committee.export import (
+        to_c,
         to_onnx,
         to_sklearn,
     )
@@ -206,6 +207,7 @@ __all__ = [
     "refine",
     "report",
     "save",
+    "to_c",
     "to_onnx",
     "to_sklearn",
 ]
@@ -233,7 +235,7 @@ _NAMES_OF = {
         KappaErrorDisplay PruningPathDisplay RefinementDisplay ReliabilityDisplay
         WeightsDisplay
     """,
-    "export": "to_onnx to_sklearn",
+    "export": "to_c to_onnx to_sklearn",
     "gates": "NeighbourGate SoftmaxGate",
     "interop": "CommitteeEnsembler predictor_predictions read_predictions",
     "members": """

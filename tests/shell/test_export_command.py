@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-from committee import load, save
+from committee import load, prune, save, to_c
 from committee.shell.table_model import read_model
 from committee.shell.tables import read_table
 from tests.shell.conftest import make_table, refused, run
@@ -69,10 +69,27 @@ def test_a_plain_scikit_learn_model_predicts_the_same(models):
     np.testing.assert_allclose(plain.predict_proba(X), expected, rtol=0, atol=1e-6)
 
 
+def test_a_header_in_c_of_trees_on_the_columns_of_the_table(tmp_path, monkeypatch):
+    pandas = pytest.importorskip("pandas")
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    table = pandas.DataFrame(rng.normal(size=(120, 3)), columns=["a", "b", "c"])
+    forest = RandomForestRegressor(6, random_state=0)
+    forest.fit(table[:60], table["a"][:60] + table["b"][:60])
+    small = prune(forest, table[60:], table["a"][60:] + table["b"][60:])
+    save(small, "small.skops")
+    report = json.loads(run("export", "small.skops", "-o", "my.h", "--json").stdout)
+    assert report["format"] == "C"
+    assert report["inputs"] == ["a", "b", "c"]
+    assert report["outputs"][-1] == "my_predict(const float *x)"
+    text = (tmp_path / "my.h").read_text()
+    assert text == to_c(small, tmp_path / "my.h")
+
+
 @pytest.mark.parametrize(
     ("words", "status", "sentence"),
     [
-        (("small.skops", "-o", "m.pdf"), 2, "must end in .onnx or .skops"),
+        (("small.skops", "-o", "m.pdf"), 2, "must end in .onnx or .h or .skops"),
         (("small.skops", "-o", "small.skops"), 2, "it would be lost"),
         (
             ("forest.skops", "-o", "m.onnx"),

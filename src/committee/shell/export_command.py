@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 import os
+import re
 from dataclasses import replace
 from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from committee.export import to_onnx, to_sklearn
+from committee.export import to_c, to_onnx, to_sklearn
 from committee.persistence import save
 from committee.shell.messages import ShellError, shortened
 from committee.shell.options import Export
@@ -17,7 +18,7 @@ from committee.shell.table_model import TableModel, read_model
 from committee.shell.tables import check_output
 
 #: Format of each ending.
-FORMATS = {".onnx": "ONNX", ".skops": "scikit-learn"}
+FORMATS = {".onnx": "ONNX", ".h": "C", ".skops": "scikit-learn"}
 
 
 def export(options: Export) -> None:
@@ -31,6 +32,10 @@ def export(options: Export) -> None:
         written = to_onnx(committee, path, X=_example(model))
         inputs = [put.name for put in written.graph.input]
         outputs = [put.name for put in written.graph.output]
+    elif kind == "C":
+        header = to_c(committee, path)
+        inputs = model.schema.names
+        outputs = re.findall(r"^static inline .*?(\w+\(.*\))$", header, re.MULTILINE)
     else:
         native = to_sklearn(committee)
         save(native, path)

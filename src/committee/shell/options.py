@@ -439,10 +439,10 @@ class Evaluate(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class Export(Options):
-    """Write a committee for other tools: .onnx, or .skops as a plain scikit-learn model."""
+    """Write a committee for other tools: .onnx, .h for C, or .skops as a scikit-learn model."""
 
     model: str = _model()
-    output: str = option(..., "File to write: .onnx or .skops.", "--output", "-o")
+    output: str = option(..., "File to write: .onnx, .h or .skops.", "--output", "-o")
 
 
 @dataclass(frozen=True, kw_only=True)
