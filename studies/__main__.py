@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 
 import pandas as pd
@@ -21,6 +22,11 @@ def main(argv: list[str] | None = None) -> int:
         options.names = list(STUDIES)
     try:
         options.command(options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader, such as head, has enough. Nothing is left to be flushed at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except (ValueError, OSError, ImportError, FailedRunsError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -51,11 +57,20 @@ def _parser() -> ArgumentParser:
         added[name].add_argument(
             "--data", metavar="DIR", help="data sets; COMMITTEE_DATA unless given"
         )
-    added["run"].add_argument("--runs", type=int, help="of each cell; the paper's")
+    added["run"].add_argument(
+        "--runs", type=_at_least_one, help="of each cell; the paper's"
+    )
     added["run"].add_argument("--jobs", type=int, default=2, help="-1 for all cores")
     added["show"].add_argument("--format", choices=FORMATS, default="table")
     added["figure"].add_argument("-o", "--output", help=".svg, .png or .pdf")
     return parser
+
+
+def _at_least_one(text: str) -> int:
+    """Return a positive whole number."""
+    if not text.isdecimal() or int(text) < 1:
+        raise ArgumentTypeError(f"must be a whole number, at least 1. Got {text!r}")
+    return int(text)
 
 
 def _list(options: Namespace) -> None:

@@ -10,10 +10,10 @@ from sklearn.metrics.pairwise import (
     rbf_kernel,
 )
 
+from committee._validation import check_size
 from committee.kernels import (
     KERNELS,
     Kernel,
-    check_size,
     equal_steps,
     make_kernel,
     median_gamma,

@@ -1,4 +1,4 @@
-"""Every estimator refuses targets that are missing, by one sentence."""
+"""Every estimator refuses targets that are missing or mixed, by one sentence."""
 
 import inspect
 from functools import partial
@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 import committee
@@ -90,3 +90,30 @@ def test_whole_targets_of_every_kind_pass():
     for y in (LABELS, LABELS.astype(object), CODES, CODES > 0, X, pd.Series(LABELS)):
         refuse_missing(y)
     refuse_missing(np.array([1, 2.5, "a", np.float32(3)], dtype=object))
+
+
+CLASSIFIERS = [
+    kind
+    for kind in ESTIMATORS
+    if not issubclass(kind, Combiner) and is_classifier(kind())
+]
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_labels_of_mixed_types_are_refused(kind):
+    y = np.array([0, "yes"], dtype=object)[CODES]
+    sentence = (
+        r"y mixes labels of the types int, str, which cannot be sorted\. Make all"
+    )
+    with pytest.raises(ValueError, match=sentence):
+        kind().fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [kind for kind in ESTIMATORS if is_regressor(kind()) and kind not in CLASSIFIERS],
+)
+def test_text_in_the_place_of_numbers_is_refused(kind):
+    for y in (LABELS, LABELS.astype(object)):
+        with pytest.raises(ValueError, match="A regressor needs numbers as y"):
+            kind().fit(X, y)

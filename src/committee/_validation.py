@@ -31,6 +31,7 @@ __all__ = [
     "check_predictions",
     "check_row_weights",
     "check_sample_weight",
+    "check_size",
     "check_targets",
     "check_weights",
     "column_names",
@@ -53,6 +54,11 @@ __all__ = [
 
 #: Types of None and of the missing values of pandas, which may not be installed.
 _MISSING = {"NoneType", "NAType", "NaTType"}
+
+#: Numbers whose squares, and sums of many of them, are numbers.
+_LARGEST = 1e150
+#: The least and the largest positive weight of a row: products of three are numbers.
+_LIGHTEST, _HEAVIEST = 1e-100, 1e100
 
 #: The constraint of a parameter that is an integer >= 1.
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
@@ -186,6 +192,7 @@ def check_targets(F: FloatArray, y: Any) -> FloatArray | IntArray:
             "For F of shape (N, M) y must hold numbers. Got values such as "
             f"{y[:3].tolist()}; classes need F of shape (N, M, K)."
         )
+    check_size(numbers, "y")
     return numbers
 
 
@@ -199,6 +206,16 @@ def refuse_missing(y: Any) -> None:
         values = [np.nan if type(v).__name__ in _MISSING else v for v in y.flat]
         y = np.array([v for v in values if isinstance(v, (float, np.floating))], "f8")
     assert_all_finite(y, input_name="y")
+
+
+def check_size(A: FloatArray, name: str) -> None:
+    """Refuse numbers whose squares are not: distances and sums of squares need them."""
+    largest = float(max(A.max(initial=0.0), -A.min(initial=0.0)))
+    if largest > _LARGEST:
+        raise ValueError(
+            f"{name} must have no number above {_LARGEST:g}: its square would be infinite. "
+            f"Got {largest:.3g}. Scale {name}."
+        )
 
 
 def _as_numbers(y: Any) -> FloatArray | None:
@@ -283,6 +300,13 @@ def check_sample_weight(sample_weight: Any, F: Any) -> FloatArray | None:
         raise ValueError(
             "sample_weight must be non-negative with at least one positive entry. "
             f"Got a minimum of {s.min():g} and a sum of {s.sum():g}."
+        )
+    low, high = float(s[s > 0].min()), float(s.max())
+    if low < _LIGHTEST or high > _HEAVIEST or high > _HEAVIEST * low:
+        raise ValueError(
+            f"Positive entries of sample_weight must lie between {_LIGHTEST:g} and "
+            f"{_HEAVIEST:g}, and the largest may be {_HEAVIEST:g} times the least. Got "
+            f"{low:g} to {high:g}: give zero to rows that do not count."
         )
     return s  # type: ignore[no-any-return]
 

@@ -27,8 +27,6 @@ _EUCLIDEAN = _OF_DISTANCES - {"laplacian"}
 SCALED = _OF_DISTANCES | {"polynomial"}
 #: Pairs of at most this many rows decide the median distance.
 KERNEL_ROWS = 1000
-#: Numbers whose squares, and sums of many of them, are numbers.
-_LARGEST = 1e150
 #: Columns of spreads that differ by so much are worth a warning: distances are those of
 #: the widest.
 _UNLIKE = 1e3
@@ -184,16 +182,6 @@ def equal_steps(n_rows: int, n: int) -> IntArray:
     if n_rows <= n:
         return np.arange(n_rows)
     return np.linspace(0, n_rows - 1, n).astype(np.intp)
-
-
-def check_size(A: FloatArray, name: str) -> None:
-    """Refuse numbers whose squares are not: distances and sums of squares need them."""
-    largest = float(max(A.max(initial=0.0), -A.min(initial=0.0)))
-    if largest > _LARGEST:
-        raise ValueError(
-            f"{name} must have no number above {_LARGEST:g}: its square would be infinite. "
-            f"Got {largest:.3g}. Scale {name}."
-        )
 
 
 def warn_of_scales(X: FloatArray, kernel: str | GramFunction | None) -> None:

@@ -52,7 +52,7 @@ class Score:
     def se(self) -> float:
         """Standard error over rows, NaN for a single one."""
         N = len(self.psi)
-        return float(np.sqrt(self.psi @ self.psi) / N) if N > 1 else float("nan")
+        return _length(self.psi) / N if N > 1 else float("nan")
 
     def __sub__(self, other: Score) -> Score:
         """Return the difference of two scores of the same rows, paired."""
@@ -73,12 +73,22 @@ def mean_and_se(
 
         mean = sum s l / sum s,    se = sqrt( sum s^2 (l - mean)^2 ) / sum s
 
-    Rows with weight zero have no effect.
+    Rows with weight zero have no effect; both are NaN if there are no others.
     """
     s = np.ones(len(losses)) if sample_weight is None else sample_weight
-    s = s / s.sum()
+    total = float(s.sum())
+    if total == 0:
+        return float("nan"), float("nan")
+    s = s / total
     mean = float(s @ losses)
-    return mean, float(np.sqrt((s**2) @ (losses - mean) ** 2))
+    return mean, _length(s * (losses - mean))
+
+
+def _length(v: FloatArray) -> float:
+    """Return |v|, finite where the squares of v are not."""
+    unit = float(np.abs(v).max()) or 1.0
+    unit = float(np.ldexp(1.0, np.frexp(unit)[1]))  # it changes no digit
+    return unit * float(np.sqrt((v / unit) @ (v / unit)))
 
 
 def paired_difference(

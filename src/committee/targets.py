@@ -12,7 +12,12 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from committee._typing import FloatArray, IntArray
-from committee._validation import check_sample_weight, fit_context, refuse_missing
+from committee._validation import (
+    check_sample_weight,
+    check_size,
+    fit_context,
+    refuse_missing,
+)
 from committee.distributed import computed, lazy_rows
 
 
@@ -29,8 +34,24 @@ def labels_of(y: Any) -> Any:
     """Return y as a 1-D array of labels."""
     y = column_or_1d(y, warn=True)
     refuse_missing(y)
+    refuse_mixed(y)
     check_classification_targets(y)
     return y
+
+
+def refuse_mixed(y: Any) -> None:
+    """Raise ValueError if labels have types that cannot be sorted together."""
+    y = np.asarray(y)
+    if y.dtype != object:
+        return
+    try:
+        np.unique(y)
+    except TypeError:
+        types = sorted({type(label).__name__ for label in y.flat})
+        raise ValueError(
+            f"y mixes labels of the types {', '.join(types)}, which cannot be sorted. Make "
+            "all of them text: [str(label) for label in y]."
+        ) from None
 
 
 def numbers_of(y: Any) -> FloatArray:
@@ -39,15 +60,20 @@ def numbers_of(y: Any) -> FloatArray:
 
 
 def as_numbers(y: Any) -> FloatArray:
-    """Return y in double precision; raise ValueError for labels and missing numbers."""
+    """Return y in double precision.
+
+    Raises ValueError for labels, missing numbers, and numbers whose squares are infinite.
+    """
     refuse_missing(y)
     try:
-        return np.asarray(y).astype(np.float64)
+        y = np.asarray(y).astype(np.float64)
     except (TypeError, ValueError):
         raise ValueError(
             "A regressor needs numbers as y. Got values such as "
             f"{np.asarray(y)[:3].tolist()}."
         ) from None
+    check_size(y, "y")
+    return y  # type: ignore[no-any-return]
 
 
 def at_least_two(classes: Any) -> Any:

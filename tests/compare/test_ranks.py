@@ -163,3 +163,20 @@ def test_nemenyi_is_that_of_scikit_posthocs():
     ranks = rank_methods(scores).mean(axis=0)
     differ = np.abs(ranks[:, None] - ranks) >= nemenyi(12, 4, 0.10)
     np.testing.assert_array_equal(differ, p < 0.10)
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        [[0.9, 0.8, 0.7], [0.95, 0.85, 0.6], [0.7, 0.6, 0.65]],
+        [[1, 2, 2], [1, 2, 3]],
+        [[0, 1, 2], [0, 1, 2]],
+        [[1, 2, np.nan], [1, 2, 3]],
+        [1, 2, 3],
+    ],
+    ids=["scores", "a tie without its mean", "from zero", "a gap", "one row"],
+)
+@pytest.mark.parametrize("test", [friedman, iman_davenport])
+def test_scores_in_the_place_of_ranks_are_refused(test, scores):
+    with pytest.raises(ValueError, match=r"take ranks.*by rank_methods\(scores\)"):
+        test(scores)

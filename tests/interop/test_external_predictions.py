@@ -205,3 +205,13 @@ def test_numbers_are_those_of_a_regression(tmp_path, rng):
         np.save(other / f"{name}.npy", np.full((50, 2), 0.5))
     with pytest.raises(ValueError, match="like has classes"):
         read_predictions(other, like=known)
+
+
+@pytest.mark.parametrize("shape", [(10**12,), (10**18,), (2**40, 2**40), (-1,)])
+def test_a_header_that_announces_more_than_the_file_holds(tmp_path, shape):
+    header = {"descr": "<f8", "fortran_order": False, "shape": shape}
+    with (tmp_path / "a.npy").open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, header)
+        file.write(bytes(80))
+    with pytest.raises(ValueError, match=r"a.npy is not a complete array of numbers"):
+        read_predictions(tmp_path)

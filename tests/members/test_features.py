@@ -91,3 +91,13 @@ def test_weights_reach_the_learner_behind_the_columns():
     found = committee.fit(A, t, sample_weight=s).predict(A)
     expected = Ridge().fit(A[5:], t[5:]).predict(A)
     np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_rows_of_half_precision_are_rotated_in_double():
+    """The eigenvectors of linear algebra are there for single and double only."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 4)).astype(np.float16)
+    y = X[:, 0].astype(float)
+    model = CommitteeRegressor(generator=Rotations(3), random_state=0)
+    half = model.fit(X, y).predict(X)
+    np.testing.assert_array_equal(half, model.fit(X.astype(float), y).predict(X))

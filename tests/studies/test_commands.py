@@ -1,5 +1,8 @@
 """The commands: what they print, their statuses, and that a study continues."""
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -80,3 +83,22 @@ def test_the_page_in_the_docs_is_what_show_writes(study):
     assert headings == [line for line in page if line.startswith("## ")]
     assert shown[:3] == page[:3]
     assert shown[6:8] == page[6:8]
+
+
+@pytest.mark.parametrize("runs", ["-3", "0", "1.5", "many"])
+def test_runs_are_at_least_one(study, runs):
+    status, _, error = study("run", "hamers-sine", f"--runs={runs}")
+    assert status == 2
+    assert f"--runs: must be a whole number, at least 1. Got '{runs}'" in error
+
+
+def test_a_reader_that_has_enough_is_no_error():
+    """As `show ... | head` does: the pipe is closed before the page is written."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "studies", "show", "chen-ranks"]
+    with os.fdopen(writing, "w") as pipe:
+        done = subprocess.run(
+            command, stdout=pipe, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (done.returncode, done.stderr) == (1, "")

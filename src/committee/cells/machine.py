@@ -102,7 +102,10 @@ class Factor:
         distances = kernel.of_distances
         self.centre = X.mean(axis=0) if distances else np.zeros(X.shape[1])
         single = precision == "auto" and distances
-        if not (single and self._factorised(X, ridge, np.float32)):
+        # What is too large or too small for single precision is done in double.
+        with np.errstate(over="ignore", invalid="ignore"):
+            done = single and self._factorised(X, ridge, np.float32)
+        if not done:
             self._factorised(X, ridge, np.float64)
 
     def _factorised(self, X: FloatArray, ridge: FloatArray, dtype: Any) -> bool:

@@ -7,7 +7,7 @@ from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy.special import log_ndtr, log_softmax, softmax
+from scipy.special import log_softmax, softmax
 
 from committee._typing import FloatArray, IntArray
 from committee._validation import Interval, StrOptions
@@ -20,6 +20,7 @@ from committee.bayes.fit_log_pool import (
 )
 from committee.combiners.ballots import votes_tags
 from committee.combiners.base import Combiner
+from committee.ep.sites import hazard
 from committee.probabilities import pooled_terms
 from committee.votes import Sums, Votes
 
@@ -335,7 +336,7 @@ def _loo_margins(
         # Without any vote there is no margin: the row has no effect on the slope.
         full = np.divide(np.abs(w).sum(), present, out=np.zeros(N), where=present > 0)
     mu = S @ w
-    r = np.exp(-0.5 * (mu**2 + np.log(2 * np.pi)) - log_ndtr(mu))
+    r = hazard(mu)
     G = (S @ cov) @ S.transpose(0, 2, 1)
     leverage = G * (r * (r + mu))[:, None, :]
     share = np.trace(leverage, axis1=1, axis2=2)

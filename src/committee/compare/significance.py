@@ -70,6 +70,7 @@ def friedman(ranks: Any) -> RankTest:
     Parameters
     ----------
     ranks : array of shape (N, k)
+        From `rank_methods`. Raises ValueError for other numbers.
 
     Returns
     -------
@@ -83,6 +84,11 @@ def friedman(ranks: Any) -> RankTest:
     RankTest(statistic=4.666..., p=0.0969...)
     """
     R = np.asarray(ranks, dtype=np.float64)
+    if R.ndim != 2 or not np.array_equal(stats.rankdata(R, axis=1), R):
+        raise ValueError(
+            "friedman and iman_davenport take ranks, in each row 1 for the best to k, ties "
+            "with their mean rank. Make them by rank_methods(scores)."
+        )
     k = R.shape[1]
     centred = R - (k + 1) / 2
     spread = float((centred**2).sum())
@@ -114,8 +120,9 @@ def iman_davenport(ranks: Any) -> RankTest:
     >>> iman_davenport([[1, 2, 3], [1, 3, 2], [1, 2, 3]])
     RankTest(statistic=7.0, p=0.0494...)
     """
+    chi2 = friedman(ranks).statistic
     n, k = np.shape(ranks)
-    chi2, limit = friedman(ranks).statistic, n * (k - 1)
+    limit = n * (k - 1)
     # Ranks are halves, so a chi2 this close to its limit can only be the limit.
     if chi2 > limit * (1 - 1e-12):
         return RankTest(float("inf"), 0.0)

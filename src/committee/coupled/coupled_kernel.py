@@ -12,7 +12,13 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from committee._typing import BoolArray, FloatArray, IntArray, RandomState
-from committee._validation import HasMethods, Interval, StrOptions, fit_context
+from committee._validation import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    check_size,
+    fit_context,
+)
 from committee.combiner_names import as_combiner
 from committee.coupled.draws import (
     check_subsets,
@@ -37,7 +43,7 @@ from committee.coupled.rows import Rows
 from committee.coupled.system import solve_coupled
 from committee.diagnostics.correlation import scaled_error_correlation
 from committee.distributed import computed
-from committee.kernels import Kernel, check_size, make_kernel
+from committee.kernels import Kernel, make_kernel
 from committee.linalg import solve_simplex
 
 

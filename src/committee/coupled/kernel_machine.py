@@ -20,11 +20,11 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from committee._typing import FloatArray
-from committee._validation import Interval, StrOptions
+from committee._validation import Interval, StrOptions, check_size
 from committee.coupled.expansion import in_blocks
 from committee.coupled.rows import Rows, label_rows, memory_rows, regression_rows
 from committee.distributed import lazy_rows, refuse_dask
-from committee.kernels import KERNELS, check_size
+from committee.kernels import KERNELS
 from committee.probabilities import slope_probabilities
 from committee.targets import ClassTargets, NumberTargets
 

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_X_y, validate_data
 
 from committee._typing import FloatArray, IntArray
-from committee._validation import check_sample_weight, refuse_missing
+from committee._validation import check_sample_weight, check_size, refuse_missing
 from committee.cells.choose import Part
 from committee.cells.row_chunks import RowChunks
 from committee.distributed import (
@@ -25,8 +25,8 @@ from committee.distributed import (
     numbered,
     row_chunks,
 )
-from committee.kernels import check_size, warn_of_scales
-from committee.targets import as_numbers, at_least_two
+from committee.kernels import warn_of_scales
+from committee.targets import as_numbers, at_least_two, refuse_mixed
 
 #: The share of copies among the rows from which on they are worth a warning.
 _COPIES = 0.1
@@ -90,7 +90,6 @@ def regression_rows(X: Any, y: Any, s: Any, estimator: Any = None) -> Rows:
     X, y = check_X_y(X, y, dtype=np.float64, multi_output=True, estimator=estimator)
     y = as_numbers(y)
     check_size(X, "X")
-    check_size(y, "y")
     return Rows(X, y, y.reshape(len(y), -1), s)
 
 
@@ -98,6 +97,7 @@ def label_rows(X: Any, y: Any, s: Any, estimator: Any = None) -> Rows:
     """Return checked rows with labels, and no targets yet; s has been checked."""
     if y is not None:
         refuse_missing(y)
+        refuse_mixed(y)
     X, y = check_X_y(X, y, dtype=np.float64, estimator=estimator)
     check_size(X, "X")
     # Each label twice: a chunk of few rows is no sign of too many classes.

@@ -227,7 +227,8 @@ def advice(alpha: float, nu: float, limit: float | None) -> str:
     if nu >= 0:
         return (
             f"The system is not positive definite in double precision: alpha={alpha:g} "
-            "is too small beside the kernel's values. Give a larger alpha."
+            "is too small beside the kernel's values times the sample weights. Give a "
+            "larger alpha."
         )
     if limit is None:
         return (

@@ -16,6 +16,8 @@ from committee._validation import safe_indexing
 
 #: Share of the rows from which the principal directions of a group are computed.
 _SHARE = 0.75
+#: Of the rows that are rotated; half precision becomes double.
+_PRECISIONS = [np.float64, np.float32]
 
 
 class OnFeatures(MetaEstimatorMixin, BaseEstimator):
@@ -114,7 +116,7 @@ class Rotated(OnFeatures):
     def fit(self, X: Any, y: Any, **fit_params: Any) -> Self:
         """Draw the rotation and train the estimator on the rotated rows."""
         random = check_random_state(self.random_state)
-        A = check_array(X)
+        A = check_array(X, dtype=_PRECISIONS)
         codes = np.unique(y, return_inverse=True)[1] if self._of_classes else None
         order = random.permutation(A.shape[1])
         groups = np.array_split(order, -(-len(order) // self.group_size))
@@ -127,7 +129,7 @@ class Rotated(OnFeatures):
         return self.__sklearn_tags__().estimator_type == "classifier"  # type: ignore[no-any-return]
 
     def _features(self, X: Any) -> FloatArray:
-        rotated: FloatArray = check_array(X) @ self.rotation_
+        rotated: FloatArray = check_array(X, dtype=_PRECISIONS) @ self.rotation_
         return rotated
 
 

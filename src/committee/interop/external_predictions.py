@@ -287,7 +287,7 @@ def _read(path: Path) -> tuple[FloatArray, Any, Any]:
     if path.suffix == ".npy":
         try:
             values, columns, index = np.load(path, allow_pickle=False), None, None
-        except (ValueError, EOFError, OSError) as error:
+        except (ValueError, EOFError, OSError, MemoryError) as error:
             raise ValueError(
                 f"{path.name} is not a complete array of numbers; Python objects are not "
                 "read. Write it by np.save of np.asarray(predictions, dtype=float)."

@@ -30,7 +30,7 @@ from committee.mixtures.em import Data, Trace, run_from_cells, seeded
 from committee.mixtures.gate_tree import GateTree
 from committee.mixtures.parts import ROWS_FOR_EACH, Round, assign_rows, rounds
 from committee.predictions import predict_members, weighted_by_row
-from committee.targets import ClassTargets, NumberTargets
+from committee.targets import ClassTargets, NumberTargets, at_least_two
 from committee.uncertainty.mixins import IntervalMixin, SetMixin
 from committee.votes import Votes
 
@@ -118,6 +118,8 @@ class BaseMixture(BaseEstimator):
             self.__dict__.pop(name, None)
         used = np.arange(len(X)) if s is None else np.flatnonzero(s > 0)
         X, y, s = X[used], y[used], None if s is None else s[used]
+        if n_classes is not None:
+            at_least_two(self.classes_[np.unique(y)])
         M = int(self.n_experts)
         if self.assignment == "hard":
             M = max(1, min(M, len(X) // ROWS_FOR_EACH))
