@@ -27,6 +27,13 @@ def test_negative_coupling_makes_members_disagree():
     assert close < 0.7 * tiny < 0.7 * 0.7 * apart
 
 
+def test_more_negative_couplings_spread_members_further():
+    """Joint training at nu ~ 0 is the line to compare with: nu = 0 has other rows."""
+    spread = [_diversity(nu) for nu in (1e-9, -0.5, -0.75, -0.9)]
+    assert np.all(np.diff(spread) > 0)
+    assert spread[-1] > 2.0 * spread[0]
+
+
 @pytest.mark.parametrize("options", [{"share": "adapters"}, {"coupling": -0.5}])
 def test_all_are_stopped_and_weighed_on_the_same_rows(options):
     X, y = load_wine(return_X_y=True)
