@@ -364,9 +364,12 @@ class BaseCommittee(BaseEstimator):
             weigh_on=self.weigh_on if plan.needs_rows else None,
             **how,
         )
+        # Seeded after the members, which thus do not depend on the combiner.
+        chosen = as_combiner(plan.combiner, rng)
+        if self.gate is not None and chosen is not None:
+            chosen = chosen.copy_for("votes")  # a gate weighs no logarithms
         combiner, w, F = weigh(
-            # Seeded after the members, which thus do not depend on the combiner.
-            as_combiner(plan.combiner, rng),
+            chosen,
             generation,
             rows,
             output=generator.output,

@@ -400,7 +400,7 @@ def _fitted(combiner: Combiner, votes: Votes) -> tuple[float, Combiner]:
     """Return the prediction without members, and the combiner fitted on some rows."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the fit on all rows has warned already
-        fitted = clone(combiner).fit(
+        fitted = combiner.copy_for(combiner.pool_).fit(
             votes.F, votes.y, held_out=votes.held_out, sample_weight=votes.sample_weight
         )
     return votes.baseline(), fitted

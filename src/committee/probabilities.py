@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import log_ndtr, log_softmax, softmax
+from scipy.special import log_softmax, softmax
 
 from committee._typing import FloatArray, IntArray
 
@@ -46,20 +46,6 @@ def softmax_probabilities(scores: FloatArray) -> FloatArray:
 def slope_probabilities(scores: FloatArray, slope: float) -> FloatArray:
     """Return p(k | x) ~ exp(b s_k(x)) of scores (N, K) and the slope b."""
     p: FloatArray = softmax(slope * scores, axis=1)
-    return p
-
-
-def probit_probabilities(scores: FloatArray) -> FloatArray:
-    """Return class probabilities from scores of shape (N, K).
-
-        p_k = prod_j Phi(s_k - s_j),  scaled to sum one
-
-    For two classes this is Phi itself.
-    """
-    margins = scores[:, :, None] - scores[:, None, :]
-    log_beats = log_ndtr(margins)
-    # A class does not compete with itself: its term is the constant log 1/2.
-    p: FloatArray = softmax(log_beats.sum(axis=2), axis=1)
     return p
 
 

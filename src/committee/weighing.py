@@ -10,6 +10,7 @@ from sklearn.base import clone
 from committee._typing import FloatArray, Member, Output
 from committee.combiners import Combiner
 from committee.combiners.ep_pruner import EvidencePruner
+from committee.ensembles.forests import is_tree
 from committee.members import Generation, Generator, TrainingData
 from committee.members.base import BatchedGenerator
 from committee.predictions import predict_all
@@ -56,7 +57,7 @@ def weigh(
     if combiner is None:
         own = generation.weights
         return None, np.full(M, 1.0 / M) if own is None else own, F
-    combiner = clone(combiner)
+    combiner = copy_for_members(combiner, generation.members, output)
     if learns:
         mask, s = generation.held_out, rows.sample_weight
         combiner.fit(F, rows.y, held_out=mask, sample_weight=s)
@@ -66,6 +67,19 @@ def weigh(
     if generation.names is not None:
         combiner.member_names_ = generation.names
     return combiner, combiner.weights_, F
+
+
+def copy_for_members(
+    combiner: Combiner, members: list[Member], output: Output
+) -> Combiner:
+    """Return an unfitted copy of a combiner for these members.
+
+    With pool="auto" trees are averaged, so that they stay a forest, and so are scores.
+    """
+    if output != "soft" or all(is_tree(member) for member in members):
+        return combiner.copy_for("votes")
+    made: Combiner = clone(combiner)
+    return made
 
 
 def grow(
@@ -104,6 +118,7 @@ def grow(
     """
     _refuse_others(generator, combiner, rows)
     weighing = data if rows is None else rows
+    combiner = clone(combiner)
     best, failures, members = -np.inf, 0, []
     parts: list[FloatArray] = []
     masks: list[Any] = []
@@ -118,9 +133,10 @@ def grow(
         masks.append(batch.held_out)
         F = np.concatenate(parts, axis=1)
         held_out = None if masks[0] is None else np.concatenate(masks, axis=1)
-        fitted = clone(combiner).fit(
+        fitted = combiner.fit(
             F, weighing.y, held_out=held_out, sample_weight=weighing.sample_weight
         )
+        combiner = fitted.copy_for(fitted.pool_)
         evidence = float(fitted.path_.log_evidence.max())
         failures = 0 if evidence > best + STRONG else failures + 1
         best = max(best, evidence)

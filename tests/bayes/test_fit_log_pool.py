@@ -82,7 +82,7 @@ def test_weights_are_those_of_a_general_optimiser(masked, rho, offsets, signed):
     target = np.linspace(0, 0.3, 7) if signed else 1 / 7
     prior = PoolPrior.of(7, offsets)
     if signed:
-        prior = prior.signed_near(np.r_[target, 1.0, 2.0, 3.0])
+        prior = prior.near(target, signed=True)
 
     def loss(v):
         shrunk = rho * counted.sum() / 2 * np.sum((v[:7] - target) ** 2)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.special import ndtr
 from sklearn.exceptions import ConvergenceWarning
 
 from committee import EMPruner
@@ -12,6 +11,8 @@ from committee.ep import row_moments
 from tests.bayes.test_fit_em import difficult_rows
 from tests.reference.problems import KINDS, make_held_out, make_problem
 
+#: Of probabilities, too: the default takes their logarithms (tests/combiners/test_log_pool).
+VOTES = {"pool": "votes"}
 LIKELIHOODS = {"regression": "gaussian", "binary": "probit", "multiclass": "gaussian"}
 
 
@@ -22,7 +23,7 @@ LIKELIHOODS = {"regression": "gaussian", "binary": "probit", "multiclass": "gaus
 def test_it_climbs_from_any_start(kind, start):
     F, y = make_problem(kind)
     for held_out in (None, make_held_out()):
-        pruner = EMPruner(start=start).fit(F, y, held_out=held_out)
+        pruner = EMPruner(start=start, **VOTES).fit(F, y, held_out=held_out)
         assert pruner.likelihood_ == LIKELIHOODS[kind]
         assert pruner.converged_
         assert len(pruner.objective_) == pruner.n_iter_ >= 1
@@ -42,7 +43,8 @@ def test_regression_is_the_function_of_moments():
 def test_binary_is_the_function_of_signed_votes():
     F, y = make_problem("binary")
     S = (2 * F[..., 1] - 1) * (2 * y - 1)[:, None]
-    assert_allclose(EMPruner().fit(F, y).weights_, fit_probit(S).weights, atol=1e-10)
+    w = EMPruner(**VOTES).fit(F, y).weights_
+    assert_allclose(w, fit_probit(S).weights, atol=1e-10)
     mask = make_held_out()
     assert_allclose(
         EMPruner().fit(F, y, held_out=mask).weights_,
@@ -101,8 +103,8 @@ def test_integer_weights_repeat_rows(kind, rng):
     F, y = make_problem(kind)
     s = rng.integers(0, 4, size=40)
     assert_allclose(
-        EMPruner(tol=1e-9).fit(F, y, sample_weight=s).weights_,
-        EMPruner(tol=1e-9).fit(F.repeat(s, axis=0), y.repeat(s)).weights_,
+        EMPruner(tol=1e-9, **VOTES).fit(F, y, sample_weight=s).weights_,
+        EMPruner(tol=1e-9, **VOTES).fit(F.repeat(s, axis=0), y.repeat(s)).weights_,
         atol=1e-6,
     )
 
@@ -114,31 +116,25 @@ def test_duplicates_share_or_drop(kind, start):
     F, y = make_problem(kind)
     twins = np.concatenate([F, F[:, :3]], axis=1)
     for held_out in (None, np.tile(make_held_out(M=5), 2)):
-        w = EMPruner(start=start).fit(twins, y, held_out=held_out).weights_
+        w = EMPruner(start=start, **VOTES).fit(twins, y, held_out=held_out).weights_
         assert np.isfinite(w).all()
         assert (w >= 0).all()
         assert w.any()
 
 
-def test_probit_probabilities_are_phi():
-    F, y = make_problem("binary")
-    pruner = EMPruner().fit(F, y)
+@pytest.mark.parametrize("kind", ["binary", "multiclass"])
+def test_probabilities_of_votes_are_shares_of_the_scores(kind):
+    F, y = make_problem(kind)
+    pruner = EMPruner(**VOTES).fit(F, y)
     scores = pruner.combine(F)
     p = pruner.probabilities(scores)
-    assert_allclose(p[:, 1], ndtr(scores[:, 1] - scores[:, 0]), rtol=1e-12)
-    assert_allclose(p.sum(axis=1), 1.0)
-
-
-def test_gaussian_probabilities_are_the_scores():
-    F, y = make_problem("multiclass")
-    pruner = EMPruner().fit(F, y)
-    p = pruner.probabilities(pruner.combine(F))
-    assert_array_equal(p.argmax(axis=1), pruner.combine(F).argmax(axis=1))
+    assert_allclose(p, scores / scores.sum(axis=1, keepdims=True))
+    assert_array_equal(p.argmax(axis=1), scores.argmax(axis=1))
 
 
 def test_probit_for_more_classes():
     F, y = make_problem("multiclass")
-    pruner = EMPruner(likelihood="probit").fit(F, y)
+    pruner = EMPruner(likelihood="probit", **VOTES).fit(F, y)
     p = pruner.probabilities(pruner.combine(F))
     assert_allclose(p.sum(axis=1), 1.0)
     assert np.mean(p.argmax(axis=1) == y) > 0.8

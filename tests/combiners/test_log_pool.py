@@ -1,18 +1,20 @@
 """The log pool, and slopes from rows that are left out."""
 
 import pickle
-from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize_scalar
+from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.validation import check_is_fitted
 
 from committee import (
     AmbiguityDisplay,
@@ -25,15 +27,18 @@ from committee import (
     LogPool,
     Pool,
     SimplexWeights,
+    SoftmaxGate,
     load,
     prune,
     save,
     to_sklearn,
 )
 from committee.bayes import fit_probit
+from committee.bayes.fit_log_pool import SHRINKAGES
 from committee.combiners.likelihoods import signed_rows
-from committee.combiners.log_pool import loo_slope
-from committee.ep import classification_path, classification_posterior, preferred
+from committee.combiners.log_pool import weigh_near
+from committee.ep import classification_path
+from committee.held_out import CrossFit
 from committee.reporting.evaluation import evaluate_members
 from committee.votes import Votes
 from tests.reference.problems import make_held_out, make_problem
@@ -280,12 +285,50 @@ def test_pruning_a_log_pool_compares_with_the_log_pool(fitted, rows):
     np.testing.assert_array_equal(small.predict(X), small.classes_[scores.argmax(1)])
 
 
-def test_a_native_model_is_refused_in_one_sentence(fitted, rows):
-    small = prune(fitted, *rows[2:], combiner=LogPool())
-    for pool in (fitted, small):
-        with pytest.raises(ValueError, match="sums their logarithms") as refused:
-            to_sklearn(pool)
-        assert ". " not in str(refused.value)
+@pytest.mark.parametrize("classes", ["abc", "ab"])
+@pytest.mark.parametrize("signed", [False, True])
+def test_a_native_model_is_a_stack_of_logarithms(rows, classes, signed):
+    X, y, X_new, y_new = rows
+    X, y = X[np.isin(y, list(classes))], y[np.isin(y, list(classes))]
+    combiner = LogPool(signed=signed)
+    fitted = CommitteeClassifier(
+        generator=Pool(MEMBERS), combiner=combiner, random_state=0
+    ).fit(X, y)
+    kept = np.isin(y_new, list(classes))
+    small = prune(fitted, X_new[kept], y_new[kept], combiner=combiner)
+    bare = prune(fitted, X_new[kept], y_new[kept], combiner=combiner, calibration=None)
+    for pool, tol in ((fitted, 1e-12), (bare, 1e-12), (small, 1e-6)):
+        native = to_sklearn(pool)
+        check_is_fitted(native)
+        p = pool.predict_proba(X_new)
+        np.testing.assert_allclose(native.predict_proba(X_new), p, rtol=0, atol=tol)
+        np.testing.assert_array_equal(native.predict(X_new), pool.predict(X_new))
+        again = pickle.loads(pickle.dumps(native))
+        np.testing.assert_array_equal(again.predict(X_new), native.predict(X_new))
+    assert type(to_sklearn(fitted)).__name__ == "StackingClassifier"
+    members = [SVC(C=C).fit(X, y) for C in (0.1, 1.0)]
+    votes = prune(members, X_new[kept], y_new[kept], combiner=combiner)
+    with pytest.raises(ValueError, match="needs members with predict_proba"):
+        to_sklearn(votes)
+
+
+def test_trees_stay_a_forest(rows):
+    """Of all that holds probabilities, trees keep their weighted mean by default."""
+    X, y, X_new, y_new = rows
+    forest = RandomForestClassifier(20, max_depth=3, random_state=0).fit(X, y)
+    small = prune(forest, X_new, y_new)
+    assert small.combiner_.pool_ == "votes"
+    bare = to_sklearn(small, calibration=None)
+    assert type(bare).__name__ == "RandomForestClassifier"
+    assert prune(forest, X_new, y_new, combiner=EPPruner()).combiner_.pool_ == "votes"
+    logs = prune(forest, X_new, y_new, combiner=EPPruner(pool="log"))
+    assert logs.combiner_.pool_ == "log"
+    gated = CommitteeClassifier(
+        generator=Pool(MEMBERS),
+        combiner=EPPruner(),
+        gate=SoftmaxGate(static=EPPruner()),
+    ).fit(X, y)
+    assert gated.combiner_.pool_ == "votes"
 
 
 def test_a_coupled_ensemble_takes_no_log_pool(rows):
@@ -327,107 +370,153 @@ def unsure_problem(N=300, K=3, seed=0):
     return odds / odds.sum(axis=2, keepdims=True), y
 
 
-def weighed(step):
-    return step.active, step.weights[step.active], step.cov
+def signed_logs(F, y, floor, mask=None):
+    """Return rows of log-odds of the right class against every wrong one."""
+    return signed_rows(Votes(np.log(np.clip(F, floor, 1)), y, mask, None))
 
 
-def test_it_is_the_sequence_of_probit_rows_on_log_odds():
+@pytest.mark.parametrize("kind", [EPPruner, ARDPruner, EMPruner])
+@pytest.mark.parametrize("masked", [False, True])
+def test_probit_rows_of_log_odds_choose_and_the_softmax_weighs(kind, masked):
+    """LogPool's minimiser on the members, near 1.702 times the weights of probit rows."""
     F, y = unsure_problem()
-    pruner = EPPruner(pool="log", rule="max-density").fit(F, y)
-    assert pruner.floor_ == 1 / 303
-    z = np.log(np.clip(F, pruner.floor_, 1))
-    S = [z[n, :, y[n]] - z[n, :, k] for n in range(300) for k in range(3) if k != y[n]]
-    path = classification_path(np.array(S), group=2, rule="max-density")
-    step = max(path.steps, key=lambda step: step.loo_density)
-    np.testing.assert_allclose(pruner.weights_, step.weights)
-    assert preferred(path.steps, "max-density") is step
-    assert 0 < len(pruner.support_) < 7
-    assert not pruner.weights_[5:].any()
-
-
-def test_the_slope_is_that_of_rows_left_out():
-    """Against posteriors without each row, at the same alphas, and a fine search."""
-    F, y = unsure_problem(N=80, K=2, seed=1)
-    floor = 1 / 82
-    S = signed_rows(Votes(np.log(np.clip(F, floor, 1)), y, None, None)).S
-    step = preferred(classification_path(S, rule="max-evidence").steps, "max-evidence")
-    S = S[:, step.active]
-    margins = np.array(
-        [
-            S[n] @ classification_posterior(np.delete(S, n, axis=0), step.alpha).mean
-            for n in range(80)
+    mask = make_held_out(300) if masked else None
+    pruner = kind(pool="log").fit(F, y, held_out=mask)
+    rows = 300 if mask is None else int(mask.any(axis=1).sum())
+    assert pruner.floor_ == 1 / (rows + 3)
+    S = signed_logs(F, y, pruner.floor_, mask).S
+    if kind is EMPruner:
+        w = fit_probit(S).weights
+    else:
+        truncated = kind is EPPruner
+        path = classification_path(S, group=2, truncated=truncated).steps
+        same = [
+            np.array_equal(np.flatnonzero(step.weights), pruner.support_)
+            for step in path
         ]
-    )
-    targets = np.array([1 - 1 / 82, 1 / 82])
+        w = path[np.flatnonzero(same)[-1]].weights
+    S = np.flatnonzero(w)
+    assert len(S) < 7
+    np.testing.assert_array_equal(S, pruner.support_)
+    near, N, K = 1.702 * w[S], rows, 3
+    z = np.log(np.clip(F[:, S], pruner.floor_, 1))
+    if mask is not None:
+        heard = mask[:, S]
+        z = z * (heard * len(S) / np.maximum(heard.sum(1), 1)[:, None])[:, :, None]
+        z, y = z[heard.any(axis=1)], y[heard.any(axis=1)]
+        N = len(z)
 
-    def loss(log_slope):
-        scores = np.exp(log_slope) * np.column_stack([0 * margins, -margins])
-        return -np.sum(log_softmax(scores, axis=1) @ targets)
+    def loss(v, rho):
+        s = np.einsum("nmk,m->nk", z, v[: len(S)]) + v[len(S) :]
+        shrunk = rho * N * np.sum((v[: len(S)] - near) ** 2) + 4 * np.sum(
+            v[len(S) :] ** 2
+        )
+        return shrunk / 2 - log_softmax(s, axis=1)[np.arange(N), y].sum()
 
-    best = np.exp(minimize_scalar(loss, bounds=(-5, 5), method="bounded").x)
-    problem = Votes(F, y, None, None)
-    found = loo_slope(problem, *weighed(step), floor)
-    active, w, cov = weighed(step)
-    as_fitted = loo_slope(problem, active, w, 0 * cov, floor)
-    # One Newton step for each row, of 80: most of the way, not all of it.
-    assert abs(found / best - 1) < abs(as_fitted / best - 1) / 3
-
-
-def test_the_slope_is_of_full_votes():
-    """Twins of which some abstain have the slope of a single one that never does."""
-    F, y = unsure_problem(K=2)
-    twins, mask = F[:, :1].repeat(4, axis=1), make_held_out(300, 4)
-    rows = mask.any(axis=1)
-    step = preferred(EPPruner(pool="log").fit(F[:, :1], y).path_.steps)
-    one = loo_slope(Votes(F[rows, :1], y[rows], None, None), *weighed(step), 0.01)
-    shared = replace(
-        step,
-        active=np.arange(4),
-        weights=step.weights.repeat(4) / 4,
-        cov=np.zeros((4, 4)),
-    )
-    several = loo_slope(Votes(twins, y, mask, None), *weighed(shared), 0.01)
-    # The covariance of the one, and the rows without votes in 1 / (N + K), are all.
-    assert several == pytest.approx(one, rel=0.02)
+    # Up to the slope t the minimiser, for the strength rho that was chosen.
+    found = np.r_[pruner.weights_[S], pruner.offsets_]
+    low = None if kind is ARDPruner else 0
+    bounds = [(low, None)] * len(S) + [(None, None)] * K
+    minima = [
+        minimize(loss, np.r_[near, 0, 0, 0], (rho,), bounds=bounds, tol=1e-12).x
+        for rho in SHRINKAGES
+    ]
+    cosines = [m @ found / np.sqrt((m @ m) * (found @ found)) for m in minima]
+    assert max(cosines) > 1 - 1e-6
 
 
-def test_probabilities_are_the_pool_with_its_slope():
+def test_probabilities_are_the_softmax_of_the_sums():
     F, y = unsure_problem(K=3)
-    pruner = EPPruner(pool="log", rule="max-density").fit(F, y)
+    pruner = EPPruner(pool="log").fit(F, y)
     z = np.log(np.clip(F, pruner.floor_, 1))
-    p = softmax(pruner.slope_ * np.einsum("nmk,m->nk", z, pruner.weights_), axis=1)
+    s = np.einsum("nmk,m->nk", z, pruner.weights_) + pruner.offsets_
+    p = softmax(s, axis=1)
     np.testing.assert_allclose(pruner.probabilities(pruner.combine(F)), p)
     # Calibrated on its own rows, to what leaving them out takes.
     right = p[np.arange(300), y]
     assert np.mean(p.max(axis=1)) == pytest.approx(np.mean(p.argmax(1) == y), abs=0.06)
     assert -np.log(right).mean() < np.log(3)
-    # A fit on votes afterwards forgets the logarithms.
+    # A fit on votes afterwards forgets logarithms and offsets.
     again = pruner.set_params(pool="votes").fit(F, y)
-    assert again.floor_ is None
+    assert again.floor_ is again.offsets_ is None
     np.testing.assert_allclose(
         again.combine(F), np.einsum("nmk,m->nk", F, again.weights_)
     )
 
 
-@pytest.mark.parametrize("masked", [False, True])
-@pytest.mark.parametrize("kind", [ARDPruner, EMPruner])
-def test_relatives_of_ep_weigh_the_same_rows(kind, masked):
-    F, y = unsure_problem(K=3)
-    mask = make_held_out(300) if masked else None
-    pruner = kind(pool="log").fit(F, y, held_out=mask)
-    z = np.log(np.clip(F, pruner.floor_, 1))
-    rows = signed_rows(Votes(z, y, mask, None))
-    if kind is EMPruner:
-        expected = fit_probit(rows.S).weights
-    else:
-        options = {"truncated": False, "rule": "max-evidence"}
-        path = classification_path(rows.S, group=2, **options)
-        expected = preferred(path.steps, "max-evidence").weights
-    np.testing.assert_allclose(pruner.weights_, expected, rtol=0, atol=1e-8)
-    fresh, _ = unsure_problem(N=200, K=3, seed=9)
-    p = pruner.probabilities(pruner.combine(fresh))
-    s = np.einsum("nmk,m->nk", np.log(np.clip(fresh, pruner.floor_, 1)), expected)
-    np.testing.assert_allclose(p, softmax(pruner.slope_ * s, axis=1))
+def test_every_step_has_its_offsets_and_left_out_errors():
+    F, y = unsure_problem()
+    pruner = EPPruner().fit(F, y)
+    path = pruner.path_
+    assert path.offsets.shape == (len(path), 3)
+    i = [np.array_equal(w, pruner.weights_) for w in path.weights].index(True)
+    np.testing.assert_array_equal(pruner.offsets_, path.offset(i))
+    density = [step.loo_density for step in path.steps]
+    assert i == int(np.argmax(density))  # the default rule of a log pool
+    # No member twice, and the constants are not counted.
+    assert len({tuple(m) for m in path.members}) == len(path)
+    assert path.size.max() <= 7
+    exact = []
+    for n in range(60):
+        rows = np.arange(300) != n
+        left = weigh_near(
+            Votes(F[rows], y[rows], None, None),
+            pruner.support_,
+            path.steps[i].weights / 1.702,
+            pruner.floor_,
+        )
+        s = np.log(np.clip(F[n], pruner.floor_, 1)).T @ left.weights + left.offsets
+        exact.append(log_softmax(s)[y[n]])
+    # Sixty rows of 300, and the slope is that of all rows.
+    approx = [
+        log_softmax(np.log(np.clip(F[n], pruner.floor_, 1)).T @ w + b)[y[n]]
+        for w, b in [(pruner.weights_, pruner.offsets_)]
+        for n in range(60)
+    ]
+    optimism = np.mean(approx) - np.mean(exact)
+    assert optimism > 0
+    few = EPPruner(max_members=1).fit(F, y)
+    np.testing.assert_array_equal(few.offsets_, few.path_.offset(0))
+    assert len(few.support_) == 1
+
+
+def test_auto_takes_logarithms_of_probabilities_only():
+    F, y = unsure_problem()
+    hard = (F.max(axis=2, keepdims=True) == F).astype(float)
+    some = np.where(np.arange(7)[:, None] < 3, hard, F)
+    many = np.where(np.arange(7)[:, None] < 4, hard, F)
+    for kind in (EPPruner, ARDPruner, EMPruner):
+        assert [kind().fit(G, y).floor_ is None for G in (F, some, many, hard)] == [
+            *(False, False),
+            *(True, True),
+        ]
+        # Scores, a bag, and what weighs shares anyway.
+        assert kind().fit(3 * F - 1, y).floor_ is None
+        assert kind().fit(F, y, held_out=make_held_out(300)).floor_ is None
+        assert kind(likelihood="gaussian").fit(F, y).floor_ is None
+    assert EPPruner(votes="equal").fit(F, y).floor_ is None
+    votes, logs = (EPPruner(pool=pool).fit(F, y) for pool in ("votes", "log"))
+    np.testing.assert_array_equal(
+        EPPruner().fit(hard, y).posterior_.loo_error,
+        EPPruner(pool="votes", rule="min-loo").fit(hard, y).path_.error.min(),
+    )
+    assert votes.loo_ == votes.path_.error.min()
+    np.testing.assert_array_equal(EPPruner().fit(F, y).weights_, logs.weights_)
+
+
+def test_folds_weigh_what_all_rows_weigh():
+    """A share of votes near one half must not decide otherwise on some of the rows."""
+    F, y = unsure_problem(N=200, K=2)
+    one_hot = (F.max(axis=2, keepdims=True) == F).astype(float)
+    # In the first 150 rows the first four members vote, in all rows they do not.
+    F[:150, :4] = one_hot[:150, :4]
+    whole = EPPruner().fit(F, y)
+    assert whole.pool_ == "log"
+    copied = whole.copy_for(whole.pool_).fit(F[:150], y[:150])
+    assert EPPruner().fit(F[:150], y[:150]).pool_ == "votes"
+    assert copied.pool_ == "log"
+    fair = CrossFit(whole, Votes(F, y, None, None)).own
+    np.testing.assert_allclose(fair.p.sum(axis=1), 1)
 
 
 @pytest.mark.parametrize("kind", [ARDPruner, EMPruner])
@@ -441,17 +530,22 @@ def test_relatives_of_ep_are_calibrated_on_fresh_rows(kind):
     assert found < min(others)
 
 
+@pytest.mark.parametrize(
+    "pruner", [EPPruner(pool="log"), LogPool(), LogPool(signed=True)]
+)
 @pytest.mark.parametrize("masked", [False, True])
-def test_dask_gives_what_memory_gives(masked):
+def test_dask_gives_what_memory_gives(masked, pruner):
     da = pytest.importorskip("dask.array")
     F, y = unsure_problem(N=200)
     mask = make_held_out(200) if masked else None
     known = {"held_out": mask, "sample_weight": np.linspace(0.5, 1.5, 200)}
-    expected = EPPruner(pool="log", rule="max-density").fit(F, y, **known)
+    expected = clone(pruner).fit(F, y, **known)
     lazy = da.from_array(F, chunks=((70, 130), 7, 3))
-    found = EPPruner(pool="log", rule="max-density").fit(lazy, y, **known)
-    np.testing.assert_allclose(found.weights_, expected.weights_, rtol=0, atol=1e-8)
-    assert found.slope_ == pytest.approx(expected.slope_)
+    found = clone(pruner).fit(lazy, y, **known)
+    for name in ("weights_", "offsets_"):
+        np.testing.assert_allclose(
+            getattr(found, name), getattr(expected, name), rtol=0, atol=1e-8
+        )
 
 
 def test_what_a_log_pool_cannot_do_is_said():
@@ -476,24 +570,20 @@ def test_committees_predict_by_the_pool_on_every_point_of_the_path(tmp_path):
             DecisionTreeClassifier(max_depth=4, random_state=0),
         ]
     )
-    combiner = EPPruner(pool="log", rule="max-density")
-    fitted = CommitteeClassifier(generator=pool, combiner=combiner, random_state=0)
+    fitted = CommitteeClassifier(generator=pool, combiner=EPPruner(), random_state=0)
     fitted.fit(X[::2], y[::2])
     F = fitted.member_predictions(X)
-    known = fitted.combiner_
-    expected = known.slope_ * np.einsum(
-        "nmk,m->nk", np.log(np.clip(F, known.floor_, 1)), fitted.weights_
-    )
-    np.testing.assert_allclose(fitted.predict_proba(X), softmax(expected, axis=1))
+    p = log_pool(F, fitted.weights_, fitted.combiner_.floor_, fitted.offsets_)
+    np.testing.assert_allclose(fitted.predict_proba(X), p)
     members = [member.fit(X[::2], y[::2]) for member in pool.members]
-    small = prune(members, X[1::2], y[1::2], combiner=combiner)
+    small = prune(members, X[1::2], y[1::2])
     for made in (small, small.path_.choose(max_members=1)):
-        F = made.member_predictions(X)
-        s = np.einsum(
-            "nmk,m->nk", np.log(np.clip(F, made.combiner_.floor_, 1)), made.weights_
-        )
-        c = made.combiner_.slope_ * made.combiner_.weights_.sum()
-        p = made.calibration_(softmax(c * s, axis=1), s)
+        F, known = made.member_predictions(X), made.combiner_
+        w = known.weights_[made.support_]
+        p = log_pool(F, w, known.floor_, known.offsets_)
+        p = made.calibration_(p, p)
         np.testing.assert_allclose(made.predict_proba(X), p)
         save(made, tmp_path / "model")
         np.testing.assert_allclose(load(tmp_path / "model").predict_proba(X), p)
+        native = to_sklearn(made)
+        np.testing.assert_allclose(native.predict_proba(X), p, rtol=0, atol=1e-9)

@@ -60,10 +60,6 @@ def test_the_path_of_votes_is_that_of_one_array(S, rng, weighted, truncated):
 def test_facts_are_those_of_all_rows(S):
     rows, one = chunked_rows(S), ProbitRows(S)
     assert (rows.n_members, rows.n_rows) == (one.n_members, one.n_rows)
-    active, cov = np.array([0, 3]), np.array([[2.0, 0.5], [0.5, 1.0]])
-    assert rows.mean_variance(active, cov) == pytest.approx(
-        one.mean_variance(active, cov), rel=1e-12
-    )
 
 
 @pytest.mark.parametrize(

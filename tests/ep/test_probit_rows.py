@@ -56,14 +56,6 @@ def test_members_enter_with_products_among_active_members(votes):
     np.testing.assert_allclose(found, G[np.ix_(active, active)], atol=1e-12)
 
 
-def test_the_mean_variance_of_a_vote(votes, rng):
-    active, A = np.array([1, 4, 6]), rng.normal(size=(3, 3))
-    cov = A @ A.T
-    expected = np.mean([row @ cov @ row for row in votes[:, active]])
-    found = ProbitRows(compact(votes)).mean_variance(active, cov)
-    assert found == pytest.approx(expected, rel=1e-12)
-
-
 def test_votes_are_kept_in_the_smallest_type_that_is_exact(votes):
     assert compact(votes).dtype == np.int8
     assert compact(votes / 2).dtype == np.float32

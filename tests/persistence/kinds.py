@@ -148,7 +148,7 @@ KINDS = {
         ),
         LABELS,
     ),
-    "probits": of(
+    "votes": of(
         CommitteeClassifier(
             _tree, generator=Bagging(6), combiner=EMPruner(), **_seeded
         ),

@@ -108,10 +108,11 @@ class PoolPrior(NamedTuple):
             np.repeat([False, True], counts),
         )
 
-    def signed_near(self, v: FloatArray) -> Self:
-        """Return the prior of weights of either sign near w, offsets near 0 as before."""
-        target = np.where(self.share > 0, v, self.target)
-        return self._replace(target=target, signed=np.ones(len(v), dtype=bool))
+    def near(self, w: FloatArray, *, signed: bool) -> Self:
+        """Return the prior of weights near w, (M,), of either sign if `signed`."""
+        target, either = self.target.copy(), self.signed.copy()
+        target[: len(w)], either[: len(w)] = w, signed
+        return self._replace(target=target, signed=either)
 
     def ridge(self, lam: float) -> FloatArray:
         """Return the diagonal of the ridge, (P,)."""
@@ -159,7 +160,7 @@ def row_sums(
     count.
     """
     found = None
-    for z, s, rows in _blocks(F, floor, held_out, sample_weight, len(v)):
+    for z, s, rows in _blocks(F, floor, held_out, sample_weight):
         part = _sums(z, y[rows], s, v)
         found = part if found is None else found.plus(part)
     assert found is not None
@@ -171,20 +172,17 @@ def _blocks(
     floor: float,
     held_out: BoolArray | None,
     sample_weight: FloatArray | None,
-    size: int,
 ) -> Iterator[tuple[FloatArray, FloatArray, slice]]:
-    """Yield z (n, K, P) and s (n,) of some rows after the other, and which they are."""
+    """Yield z (n, K, M) and s (n,) of some rows after the other, and which they are."""
     N, M, K = F.shape
     s = np.ones(N) if sample_weight is None else sample_weight
     if held_out is not None:
         s = s * held_out.any(axis=1)
-    step = max(1, _BLOCK // (size * K))
-    for rows in (slice(i, i + step) for i in range(0, N, step)):
-        z = np.zeros((len(F[rows]), K, size))
-        z[:, :, :M] = pooled_terms(F[rows], floor).transpose(0, 2, 1)
+    size = max(1, _BLOCK // (M * K))
+    for rows in (slice(i, i + size) for i in range(0, N, size)):
+        z = pooled_terms(F[rows], floor).transpose(0, 2, 1)
         if held_out is not None:
-            z[:, :, :M] *= _slopes(held_out[rows])[:, None, :]
-        z[:, np.arange(size - M), np.arange(M, size)] = 1.0  # constant members
+            z = z * _slopes(held_out[rows])[:, None, :]
         yield z, s[rows], rows
 
 
@@ -195,22 +193,88 @@ def _slopes(held_out: BoolArray) -> FloatArray:
     return slopes
 
 
+def _scores(z: FloatArray, v: FloatArray) -> FloatArray:
+    """Return sum_m w_m z_nmk + b_k, (N, K), of z (N, K, M)."""
+    M = z.shape[2]
+    scores: FloatArray = z @ v[:M]
+    return scores + v[M:] if len(v) > M else scores
+
+
+class _Rows(NamedTuple):
+    """B (N, K, P) with s_n Cov_p(z_n.) = B_n'B_n, and s_n r_n.
+
+    Of the constant members B is known: no array has their columns.
+
+    Attributes
+    ----------
+    members : array of shape (N, K, M)
+        Their columns of B.
+    root : array of shape (N, K)
+        sqrt(s_n p_nk).
+    p : array of shape (N, K)
+    pull : array of shape (N, P)
+        s_n r_n.
+    """
+
+    members: FloatArray
+    root: FloatArray
+    p: FloatArray
+    pull: FloatArray
+
+    @classmethod
+    def of(
+        cls, z: FloatArray, y: IntArray, s: FloatArray, p: FloatArray, offsets: bool
+    ) -> Self:
+        """Return those of rows z (N, K, M) with probabilities p."""
+        n, root = np.arange(len(y)), np.sqrt(s[:, None] * p)
+        centred = z - np.einsum("nk,nkm->nm", p, z)[:, None, :]
+        pull = s[:, None] * centred[n, y]
+        if offsets:
+            missing = -p
+            missing[n, y] += 1.0
+            pull = np.concatenate([pull, s[:, None] * missing], axis=1)
+        return cls(root[:, :, None] * centred, root, p, pull)
+
+    @property
+    def hessian(self) -> FloatArray:
+        """Return sum_n B_n'B_n, (P, P)."""
+        M, P = self.members.shape[2], self.pull.shape[1]
+        B = self.members.reshape(-1, M)
+        H = np.empty((P, P))
+        H[:M, :M] = B.T @ B
+        if P > M:
+            sp = self.root**2
+            H[:M, M:] = np.einsum("nk,nkm->mk", self.root, self.members)
+            H[M:, :M] = H[:M, M:].T
+            H[M:, M:] = np.diag(sp.sum(axis=0)) - sp.T @ self.p
+        return H
+
+    def times(self, x: FloatArray) -> FloatArray:
+        """Return B_n x_n, (N, K), of x (N, P)."""
+        M = self.members.shape[2]
+        u = np.einsum("nkm,nm->nk", self.members, x[:, :M])
+        if x.shape[1] > M:
+            b = x[:, M:]
+            u += self.root * (b - np.sum(self.p * b, axis=1, keepdims=True))
+        return np.asarray(u)
+
+    def back(self, u: FloatArray) -> FloatArray:
+        """Return B_n'u_n, (N, P), of u (N, K)."""
+        x = np.einsum("nkm,nk->nm", self.members, u)
+        if self.pull.shape[1] == x.shape[1]:
+            return np.asarray(x)
+        ru = self.root * u
+        b = ru - self.p * ru.sum(axis=1, keepdims=True)
+        return np.concatenate([x, b], axis=1)
+
+
 def _sums(z: FloatArray, y: IntArray, s: FloatArray, v: FloatArray) -> PoolSums:
-    """Return the sums of rows z (N, K, P)."""
-    log_p = log_softmax(z @ v, axis=1)
-    B, r = _pulls(z, y, s, np.exp(log_p))
+    """Return the sums of rows z (N, K, M)."""
+    log_p = log_softmax(_scores(z, v), axis=1)
+    rows = _Rows.of(z, y, s, np.exp(log_p), len(v) > z.shape[2])
     value = float(s @ log_p[np.arange(len(y)), y])
-    B = B.reshape(-1, len(v))
-    return PoolSums(float(s.sum()), value, r.sum(axis=0), B.T @ B, r.T @ r)
-
-
-def _pulls(
-    z: FloatArray, y: IntArray, s: FloatArray, p: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return B (N, K, P) with s_n Cov_p(z_n.) = B_n'B_n, and s_n r_n (N, P)."""
-    centred = z - np.einsum("nk,nkm->nm", p, z)[:, None, :]
-    B = np.sqrt(s[:, None] * p)[:, :, None] * centred
-    return B, s[:, None] * centred[np.arange(len(y)), y]
+    r = rows.pull
+    return PoolSums(float(s.sum()), value, r.sum(axis=0), rows.hessian, r.T @ r)
 
 
 def loo_scores(
@@ -231,17 +295,28 @@ def loo_scores(
     A_cc^-1 their `cov`, with B'B = s Cov_p(z). The matrix in the middle counts by its
     quotient at u = B V s r, 1 - u'B V B'u / u'u, which for two classes is exact.
     """
-    scores, c = np.empty((len(F), F.shape[2])), v != 0
-    for z, s, rows in _blocks(F, floor, held_out, sample_weight, len(v)):
-        scores[rows] = z @ v
-        B, r = _pulls(z[:, :, c], y[rows], s, softmax(scores[rows], axis=1))
-        first = r @ cov
-        u = np.einsum("nkm,nm->nk", B, first)
-        back = np.einsum("nkm,nk->nm", B, u)
-        second = back @ cov
+    scores, M = np.empty((len(F), F.shape[2])), F.shape[1]
+    c = v != 0
+    V = np.zeros((len(v), len(v)))
+    V[np.ix_(c, c)] = cov
+    c[M:] = True
+    V = V[np.ix_(c, c)]
+    for z, s, at in _blocks(F, floor, held_out, sample_weight):
+        scores[at] = _scores(z, v)
+        z = z[:, :, c[:M]]
+        p = softmax(scores[at], axis=1)
+        rows = _Rows.of(z, y[at], s, p, len(v) > M)
+        first = rows.pull @ V
+        u = rows.times(first)
+        back = rows.back(u)
+        second = back @ V
         h = np.sum(second * back, axis=1) / np.maximum(np.sum(u * u, axis=1), _TINY)
         second /= 1.0 - np.minimum(h, _MOST_LEVERAGE)[:, None]
-        scores[rows] -= np.einsum("nkm,nm->nk", z[:, :, c], first + second)
+        moved = first + second
+        n = z.shape[2]
+        scores[at] -= np.einsum("nkm,nm->nk", z, moved[:, :n])
+        if len(v) > M:
+            scores[at] -= moved[:, n:]
     return scores
 
 

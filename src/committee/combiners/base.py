@@ -9,19 +9,15 @@ from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray, IntArray
 from committee._validation import check_predictions, column_names, fit_context
 from committee.distributed import lazy_rows
 from committee.predictions import combine
-from committee.probabilities import (
-    as_probabilities,
-    pooled_terms,
-    probit_probabilities,
-    slope_probabilities,
-)
+from committee.probabilities import as_probabilities, pooled_terms
 from committee.votes import Votes, votes_of
 
 
@@ -65,16 +61,10 @@ class Combiner(ABC, BaseEstimator):
 
     #: The least probability whose logarithm is weighed; None where F itself is.
     floor_: float | None = None
-    #: Of the probabilities of a log pool.
-    slope_: float
     #: b_k, which `combine` adds to the weighted sums of a log pool, (K,); None without.
     offsets_: FloatArray | None = None
     #: b, which `combine` adds to the weighted sums of a regression.
     intercept_: float = 0.0
-
-    #: h and v of `probit_scale_`.
-    _vote_share: float | None = None
-    _spread: float = 0.0
 
     weights_: FloatArray
     #: Only of combiners that have one.
@@ -141,6 +131,18 @@ class Combiner(ABC, BaseEstimator):
             weights = for_all(self.path_.weights, members, n_members)
             self.path_ = replace(self.path_, weights=weights)
 
+    def copy_for(self, pool: str) -> Self:
+        """Return an unfitted copy, with pool="auto" replaced by "votes" or "log"."""
+        made: Self = clone(self)
+        if made.get_params(deep=False).get("pool") == "auto":
+            made.set_params(pool=pool)
+        return made
+
+    @property
+    def pool_(self) -> str:
+        """What is weighed: "votes", or "log" of logarithms."""
+        return "votes" if self.floor_ is None else "log"
+
     def check_chunks(self, n_classes: int | None) -> None:
         """Raise ValueError if sums over chunks of Dask collections are not enough.
 
@@ -175,42 +177,22 @@ class Combiner(ABC, BaseEstimator):
     def probabilities(self, scores: FloatArray) -> FloatArray:
         """Turn combined scores into class probabilities.
 
-            p_k ~ max(s_k, 0)
-
-        Under a probit likelihood a class beats another with probability
-        Phi(c (s_k - s_j)), c the `probit_scale_`; products over j are scaled to sum one,
-        which for two classes is Phi itself. Of log-odds (pool="log") they are
-        softmax(slope_ s).
+            p_k ~ max(s_k, 0),    or softmax_k(s) of a log pool
 
         Parameters
         ----------
         scores : array of shape (N, K)
-            sum_m w_m F[:, m, :].
+            b + sum_m w_m f_m, as `combine` returns it.
 
         Returns
         -------
         p : array of shape (N, K)
             Largest where the score is largest.
         """
-        if self.floor_ is not None:
-            return slope_probabilities(scores, self.slope_)
-        c = self.probit_scale_
-        return (
-            as_probabilities(scores) if c is None else probit_probabilities(c * scores)
-        )
-
-    @property
-    def probit_scale_(self) -> float | None:
-        """Return c of `probabilities`, h / sqrt(1 + v); None where these are shares.
-
-        v is the mean posterior variance of w'S, 0 without a posterior, and h the mean
-        share of the weights that votes on a row: 1 unless members were held out, when a
-        full vote is larger than the ones the weights were made for.
-        """
-        check_is_fitted(self)
-        if self._vote_share is None:
-            return None
-        return float(self._vote_share / np.sqrt(1.0 + self._spread))
+        if self.floor_ is None:
+            return as_probabilities(scores)
+        p: FloatArray = softmax(scores, axis=1)
+        return p
 
     @lazy_rows(tail=_output_axes)
     def combine(self, F: Any) -> FloatArray:

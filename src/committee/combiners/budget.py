@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -122,6 +122,13 @@ class BudgetPruner(Combiner):
             held_out=None if mask is None else mask[:, S],
             sample_weight=votes.sample_weight,
         )
+
+    def copy_for(self, pool: str) -> Self:
+        """Return an unfitted copy whose combiner weighs votes or logarithms."""
+        made = super().copy_for(pool)
+        if self.combiner is not None:
+            made.combiner = self.combiner.copy_for(pool)
+        return made
 
     def probabilities(self, scores: FloatArray) -> FloatArray:
         """Return class probabilities (N, K) of combined scores, as `combiner` does."""

@@ -7,7 +7,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import cho_solve
 from sklearn.exceptions import ConvergenceWarning
 
 from committee._typing import FloatArray, IntArray
@@ -18,13 +17,9 @@ from committee.combiners.likelihoods import (
     gaussian_moments,
     scaled_to_one,
     signed_rows,
-    voting_share,
     which_likelihood,
 )
-from committee.combiners.log_pool import in_logarithms, log_floor, loo_slope
-from committee.ep import ProbitRows
-from committee.ep.sites import hazard
-from committee.linalg import jittered_cholesky
+from committee.combiners.log_pool import in_logarithms, log_floor, weigh_near
 from committee.votes import Votes, in_squared_units
 
 
@@ -54,8 +49,9 @@ class EMPruner(Combiner):
         negative.
     likelihood : {"auto", "probit", "gaussian"}, default="auto"
         As in `EPPruner`.
-    pool : {"votes", "log"}, default="votes"
-        As in `EPPruner`: with "log" a logarithmic pool.
+    pool : {"auto", "votes", "log"}, default="auto"
+        As in `EPPruner`: "log" is a logarithmic pool, whose weights and offsets are fitted
+        to the members that are left.
     max_iter : int, default=500
     tol : float, default=1e-6
         The iteration ends when no weight changes by more, relative to the largest.
@@ -77,8 +73,8 @@ class EMPruner(Combiner):
         Noise variance; 1, the latent noise, for the probit likelihood.
     likelihood_ : str
         The likelihood that was used.
-    floor_, slope_
-        As in `EPPruner`, for pool="log".
+    floor_, offsets_
+        As in `EPPruner`, of a logarithmic pool.
     n_iter_ : int
     converged_ : bool
 
@@ -107,7 +103,7 @@ class EMPruner(Combiner):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "start": [StrOptions({"best", "equal", "least-squares"}), "array-like"],
         "likelihood": [StrOptions({"auto", "probit", "gaussian"})],
-        "pool": [StrOptions({"votes", "log"})],
+        "pool": [StrOptions({"auto", "votes", "log"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
     }
@@ -120,7 +116,6 @@ class EMPruner(Combiner):
     starts_: dict[str, tuple[int, float]]
     noise_: float
     likelihood_: str
-    slope_: float
     n_iter_: int
     converged_: bool
 
@@ -129,7 +124,7 @@ class EMPruner(Combiner):
         *,
         start: Any = "best",
         likelihood: str = "auto",
-        pool: str = "votes",
+        pool: str = "auto",
         max_iter: int = 500,
         tol: float = 1e-6,
     ) -> None:
@@ -144,7 +139,9 @@ class EMPruner(Combiner):
         return two_classes or self.likelihood == "probit" or self.pool == "log"
 
     def _weigh(self, votes: Votes) -> FloatArray:
-        self.floor_, self._vote_share = log_floor(self, votes), None
+        # The rows of a logarithmic pool are probit ones, which EM needs in memory.
+        self.floor_ = log_floor(self, votes, averages=not votes.in_memory)
+        self.offsets_ = None
         self.likelihood_ = which_likelihood(self.likelihood, votes, self.floor_)
         options: dict[str, Any] = {
             "start": _check_start(self.start, self.n_features_in_, votes.numbers),
@@ -154,12 +151,9 @@ class EMPruner(Combiner):
         if self.likelihood_ == "probit":
             rows = signed_rows(in_logarithms(votes, self.floor_))
             w = self._keep(fit_probit(rows.S, sample_weight=rows.weight, **options))
-            if self.floor_ is None:
-                self._vote_share = voting_share(votes, w)
-            else:
-                active = np.flatnonzero(w)
-                known = active, w[active], _covariance(rows, active, w[active])
-                self.slope_ = loo_slope(votes, *known, self.floor_)
+            if self.floor_ is not None:
+                found = weigh_near(votes, np.flatnonzero(w), w, self.floor_)
+                w, self.offsets_ = found.weights, found.offsets
             return w
         # Without targets the weights are to sum to one, and moments hold them near it.
         moments, unit, targets = gaussian_moments(votes)
@@ -193,19 +187,6 @@ class EMPruner(Combiner):
         """Return how many members EM began with."""
         named = isinstance(self.start, str)
         return n_members if named else int(np.count_nonzero(self.start))
-
-
-def _covariance(rows: ProbitRows, active: IntArray, w: FloatArray) -> FloatArray:
-    """Return V = (sum_n s_n h_n S_n S_n' + diag 1/w^2)^-1 at the mode, given alpha.
-
-    h = r (r + mu) with mu = w'S and r = phi(mu) / Phi(mu) is the curvature of -log Phi.
-    """
-    S = rows.S[:, active]
-    mu = S @ w
-    r = hazard(mu)
-    h = r * (r + mu) if rows.weight is None else rows.weight * r * (r + mu)
-    L, _ = jittered_cholesky((S * h[:, None]).T @ S + np.diag(1.0 / w**2))
-    return np.asarray(cho_solve((L, True), np.eye(len(w))))
 
 
 def _check_start(start: Any, n_members: int, numbers: IntArray | None) -> Any:

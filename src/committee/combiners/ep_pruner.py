@@ -19,13 +19,12 @@ from committee.combiners.likelihoods import (
     gaussian_moments,
     scaled_to_one,
     vote_rows,
-    vote_spread,
-    voting_share,
     warn_of_light_weights,
     which_likelihood,
 )
-from committee.combiners.log_pool import log_floor, loo_slope
+from committee.combiners.log_pool import LogWeights, log_floor, weigh_near
 from committee.ep import PathStep, RecordedRows, moments_path, preferred, votes_path
+from committee.ep.evidence_loop import Rule
 from committee.path import Path, as_equal_votes
 from committee.votes import Votes, in_squared_units
 
@@ -56,9 +55,12 @@ class EvidencePruner(Combiner):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "max_members": [None, Interval(Integral, 1, None, closed="left")],
-        "rule": [StrOptions({"min-loo", "max-evidence", "max-density", "one-se"})],
+        "rule": [
+            None,
+            StrOptions({"min-loo", "max-evidence", "max-density", "one-se"}),
+        ],
         "likelihood": [StrOptions({"auto", "probit", "gaussian"})],
-        "pool": [StrOptions({"votes", "log"})],
+        "pool": [StrOptions({"auto", "votes", "log"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "verbose": ["boolean"],
@@ -91,7 +93,7 @@ class EvidencePruner(Combiner):
     converged_: bool
 
     def _weigh(self, votes: Votes) -> FloatArray:
-        self.floor_ = log_floor(self, votes, equal=self._is_equal_vote())
+        self.floor_ = log_floor(self, votes, averages=self._is_equal_vote())
         self.likelihood_ = which_likelihood(self.likelihood, votes, self.floor_)
         options: dict[str, Any] = {
             "sequence": self.sequence,
@@ -100,39 +102,73 @@ class EvidencePruner(Combiner):
             "max_iter": self.max_iter,
             "tol": self.tol,
             "callback": step_printer() if self.verbose else None,
-            "rule": self.rule,
         }
         warn_of_light_weights(votes)
-        self._spread, self._vote_share, self._sums_to_one = 0.0, None, False
+        self._sums_to_one, self.offsets_ = False, None
+        rule = self._rule()
         if self.likelihood_ == "probit":
             rows, factor = vote_rows(votes, self.floor_)
             if self.checkpoint is not None:
                 rows = RecordedRows(rows, self.checkpoint)
-            self._keep(votes_path(rows, unit=factor, **options), votes)
-            step = self.posterior_
-            if self.floor_ is not None:
-                known = step.active, step.weights[step.active], step.cov
-                self.slope_ = loo_slope(votes, *known, self.floor_)
-            elif not self._is_equal_vote():
-                self._spread = vote_spread(rows, factor, step)
-                self._vote_share = voting_share(votes, step.weights)
+            if self.floor_ is None:
+                path = votes_path(rows, unit=factor, rule=rule, **options)
+            else:
+                path = votes_path(rows, unit=factor, **options)
+                path = self._weighed_again(path, votes, self.floor_)
         else:
             moments, unit, targets = gaussian_moments(votes)
             self._sums_to_one = targets is None
-            path = moments_path(moments, rows=targets, **options)
-            self._keep(_sum_to_one(path, unit) if targets is None else path, votes)
+            path = moments_path(moments, rows=targets, rule=rule, **options)
+            path = _sum_to_one(path, unit) if targets is None else path
+        self._keep(path, votes, rule)
         if self._is_equal_vote():
             equal = as_equal_votes(self.path_.weights)
             self.path_ = replace(self.path_, weights=equal)
             return as_equal_votes(self.posterior_.weights)
         return self.posterior_.weights.copy()
 
-    def _keep(self, path: Path, votes: Votes) -> None:
+    def _rule(self) -> Rule:
+        """Return the rule, or the default for what is weighed."""
+        if self.rule is not None:
+            rule: Rule = self.rule
+            return rule
+        if self.floor_ is not None:
+            return "max-density"
+        return "min-loo" if self._truncated else "max-evidence"
+
+    def _weighed_again(self, path: Path, votes: Votes, floor: float) -> Path:
+        """Return the committees of a path with the weights and offsets of a log pool.
+
+        Of committees with the same members the last is kept. The leave-one-out errors
+        and densities are those of softmax(s).
+        """
+        last = {tuple(step.active): step for step in path.steps}
+        signed = not self._truncated
+        found = [
+            weigh_near(votes, step.active, step.weights, floor, signed=signed)
+            for step in last.values()
+        ]
+        steps = [
+            _step_of(step, weighed)
+            for step, weighed in zip(last.values(), found, strict=True)
+        ]
+        offsets = np.array([weighed.offsets for weighed in found])
+        return Path.of_steps(
+            steps,
+            own_measure=path.own_measure,
+            n_iter=path.n_iter,
+            converged=path.converged,
+            offsets=offsets,
+        )
+
+    def _keep(self, path: Path, votes: Votes, rule: Rule) -> None:
         """Choose a point on the path and store what is known there."""
-        step = preferred(path.steps, self.rule)
+        number = path.steps.index(preferred(path.steps, rule))
         if self.max_members is not None:
-            step = path.steps[path.step_within(self.max_members)]
-        self.posterior_ = step
+            number = path.step_within(self.max_members)
+        self.posterior_ = step = path.steps[number]
+        if path.offsets is not None:
+            self.offsets_ = path.offsets[number]
         self.loo_measure_ = _loo_measure(votes.n_classes, self._sums_to_one)
         of_votes = self.likelihood_ == "probit"
         self.path_ = replace(
@@ -210,6 +246,23 @@ class EvidencePruner(Combiner):
         return self.votes == "equal"
 
 
+def _step_of(step: PathStep, found: LogWeights) -> PathStep:
+    """Return a step with the weights of a log pool on its members."""
+    active = np.flatnonzero(found.weights)
+    strength = np.zeros(len(found.weights))
+    strength[active] = found.weights[active] / np.sqrt(found.cov.diagonal())
+    return replace(
+        step,
+        active=active,
+        weights=found.weights,
+        cov=found.cov,
+        loo_error=found.error,
+        loo_se=found.error_se,
+        loo_density=-found.log_loss,
+        strength=strength,
+    )
+
+
 def _loo_measure(n_classes: int | None, sums_to_one: bool) -> str:
     """Return what the leave-one-out error is."""
     if n_classes is None:
@@ -271,20 +324,24 @@ class EPPruner(EvidencePruner):
     max_members : int, optional
         Members at most. The committee is then the one that
         `path_.choose(max_members=...)` returns, not the one of `rule`.
-    rule : {"min-loo", "max-evidence", "max-density", "one-se"}, default="min-loo"
+    rule : {"min-loo", "max-evidence", "max-density", "one-se"}, default=None
         Which point of the path to take: the least leave-one-out error, the largest
         evidence, the largest leave-one-out log density (for probabilities), or the
-        smallest committee within one standard error of the least error.
+        smallest committee within one standard error of the least error. None is
+        "max-density" for a logarithmic pool, otherwise "min-loo".
     likelihood : {"auto", "probit", "gaussian"}, default="auto"
         For classification: a probit term for every wrong class, or Gaussian noise
         on the probability vectors. "auto" is probit for two classes and gaussian for
         more.
     votes : {"posterior", "equal"}, default="posterior"
         Weights are the posterior means, or equal on the members chosen.
-    pool : {"votes", "log"}, default="votes"
-        What is weighed: votes or probabilities F, or log clip(F, floor_, 1), so that S
-        are log-odds and the committee is a logarithmic pool, as `LogPool` is, of few
-        members; take it with rule="max-density". For classes, under probit rows.
+    pool : {"auto", "votes", "log"}, default="auto"
+        What is weighed: F itself ("votes"), or log clip(F, floor_, 1), so that S are
+        log-odds and the committee is a logarithmic pool with offsets, a `LogPool` of few
+        members ("log"). "auto" takes logarithms of probabilities, and F itself where most
+        members have votes of 0 and 1, where members abstain on some rows (a bag) and for
+        scores and numbers. Weights of a logarithmic pool are those of `LogPool` for the
+        members that are chosen, near the posterior means.
     sequence : {"fast", "printed"}, default="fast"
         How the alphas are found. "fast" raises the evidence less a price for each
         member, by many moves at once. "printed" is the sequence of the paper: one member at a
@@ -331,10 +388,10 @@ class EPPruner(EvidencePruner):
     likelihood_ : str
         The likelihood that was used.
     floor_ : float or None
-        1 / (N + K) for pool="log".
-    slope_ : float
-        For pool="log": probabilities are softmax(slope_ s), s the weighted sums, with
-        the least log-loss on leave-one-out sums.
+        1 / (N + K) of a logarithmic pool, None otherwise.
+    offsets_ : array of shape (K,) or None
+        What a logarithmic pool adds to its weighted sums s; its probabilities are
+        softmax(s).
     n_iter_ : int
     converged_ : bool
 
@@ -368,10 +425,10 @@ class EPPruner(EvidencePruner):
         self,
         *,
         max_members: int | None = None,
-        rule: str = "min-loo",
+        rule: str | None = None,
         likelihood: str = "auto",
         votes: str = "posterior",
-        pool: str = "votes",
+        pool: str = "auto",
         sequence: str = "fast",
         n_initial: int = 10,
         max_iter: int = 200,
@@ -404,11 +461,12 @@ class ARDPruner(EvidencePruner):
     ----------
     max_members : int, optional
         As in `EPPruner`.
-    rule : str, default="max-evidence"
-        Which point of the path to take, as in `EPPruner`.
+    rule : str, default=None
+        Which point of the path to take, as in `EPPruner`. None is "max-density" for a
+        logarithmic pool, otherwise "max-evidence".
     likelihood : {"auto", "probit", "gaussian"}, default="auto"
-    pool : {"votes", "log"}, default="votes"
-        As in `EPPruner`: with "log" a weight below zero divides by a member's
+    pool : {"auto", "votes", "log"}, default="auto"
+        As in `EPPruner`: in a logarithmic pool a weight below zero divides by a member's
         probabilities.
     max_iter : int, default=200
     tol : float, default=1e-4
@@ -421,8 +479,8 @@ class ARDPruner(EvidencePruner):
     weights_ : array of shape (M,)
     support_, path_, posterior_, loo_, log_evidence_, inclusion_, likelihood_
         As in `EPPruner`.
-    floor_, slope_
-        As in `EPPruner`, for pool="log".
+    floor_, offsets_
+        As in `EPPruner`.
     n_iter_ : int
     converged_ : bool
 
@@ -443,9 +501,9 @@ class ARDPruner(EvidencePruner):
         self,
         *,
         max_members: int | None = None,
-        rule: str = "max-evidence",
+        rule: str | None = None,
         likelihood: str = "auto",
-        pool: str = "votes",
+        pool: str = "auto",
         max_iter: int = 200,
         tol: float = 1e-4,
         verbose: bool = False,

@@ -20,7 +20,6 @@ from committee.ep import (
     ChunkedProbitRows,
     ChunkedTargets,
     Moments,
-    PathStep,
     ProbitRows,
     SweptRows,
     TargetRows,
@@ -167,28 +166,6 @@ def scaled_to_one(w: FloatArray) -> FloatArray:
     # A sum below one half is not one up to rounding, and is left as it is.
     total = float(w.sum())
     return w / total if total > 0.5 else w
-
-
-def vote_spread(rows: SweptRows, factor: FloatArray, step: PathStep) -> float:
-    """Return the mean posterior variance of w'S over rows."""
-    # The rows belong to w / factor, and so must the covariance.
-    here = 1.0 / factor[step.active]
-    return rows.mean_variance(step.active, step.cov * here * here[:, None])
-
-
-def voting_share(votes: Votes, w: FloatArray) -> float:
-    """Return the mean share of the weights that has a vote on a row."""
-    if not votes.masked or not w.sum() > 0:
-        return 1.0
-    voting, n_rows = votes.aside(_voting_weight, w)
-    return float(voting / n_rows / w.sum())
-
-
-def _voting_weight(votes: Votes, w: FloatArray) -> FloatArray:
-    """Return the sum over rows of the weights of members with a vote, and their number."""
-    assert votes.held_out is not None
-    mask = votes.held_out
-    return np.array([mask.sum(axis=0) @ w, len(mask)])
 
 
 def warn_of_light_weights(votes: Votes) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from operator import add
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
-from scipy.special import log_softmax, softmax
 
 from committee._typing import FloatArray, IntArray
 from committee._validation import Interval, StrOptions
@@ -20,7 +20,6 @@ from committee.bayes.fit_log_pool import (
 )
 from committee.combiners.ballots import votes_tags
 from committee.combiners.base import Combiner
-from committee.ep.sites import hazard
 from committee.probabilities import pooled_terms
 from committee.votes import Sums, Votes
 
@@ -135,69 +134,169 @@ class LogPool(Combiner):
         least = least_probability(votes, self)
         floor = least if isinstance(self.floor, str) else float(self.floor)
 
-        def at(v: FloatArray) -> PoolSums:
-            sums: PoolSums = votes.total(_sums, v, floor)
-            return sums
-
         M, K = votes.n_members, votes.n_classes
         assert K is not None
         prior = PoolPrior.of(M, K if self.offsets else 0, votes.mean_weight())
         rho = None if isinstance(self.shrinkage, str) else float(self.shrinkage)
-        found = fit_log_pool(at, prior, rho)
+        found = weigh_logarithms(votes, floor, prior, rho)
         if self.signed:
-            v = found.point
-            found = fit_log_pool(at, prior.signed_near(v), rho, v)
-        left_out = votes.total(_left_out, found.point, found.cov, floor)
+            near = found.weights / found.slope
+            prior = prior.near(near, signed=True)
+            found = weigh_logarithms(votes, floor, prior, rho)
         self.floor_, self.shrinkage_ = floor, found.shrinkage
-        self.slope_, self.log_loss_ = least_slope(left_out, K)
-        weights, offsets = np.split(self.slope_ * found.point, [M])
-        self.offsets_ = offsets if self.offsets else None
-        return weights
+        self.slope_, self.log_loss_ = found.slope, found.log_loss
+        self.offsets_ = found.offsets if self.offsets else None
+        return found.weights
 
-    def probabilities(self, scores: FloatArray) -> FloatArray:
-        """Return softmax(s) of s = sum_m w_m z_m + b, as `combine` returns it.
 
-        Parameters
-        ----------
-        scores : array of shape (N, K)
+#: Slopes that are tried.
+_SLOPES = np.exp(np.linspace(-3.5, 3.5, 71))
 
-        Returns
-        -------
-        p : array of shape (N, K)
+
+class LeftOut(NamedTuple):
+    """Losses of rows by weights without them; sums over rows, which can be added up.
+
+    Attributes
+    ----------
+    right, wrong : array of shape (T,)
+        -log p of the right class, and in the mean of the others, at each of the slopes.
+    errors : float
+        Rows that are wrong.
+    weight, n_rows : float
+        Total weight and number of the rows.
+    """
+
+    right: FloatArray
+    wrong: FloatArray
+    errors: float
+    weight: float
+    n_rows: float
+
+    @classmethod
+    def of(cls, scores: FloatArray, y: IntArray, s: FloatArray) -> Self:
+        """Return the sums of scores (N, K), class codes and row weights (N,)."""
+        N, K = scores.shape
+        z = scores - scores.max(axis=1, keepdims=True)
+        own = z[np.arange(N), y]
+        others = (z.sum(axis=1) - own) / (K - 1)
+        shift = np.array([s @ np.log(np.exp(t * z).sum(axis=1)) for t in _SLOPES])
+        right, wrong = (shift - _SLOPES * float(s @ part) for part in (own, others))
+        errors = s @ (z.argmax(axis=1) != y)
+        return cls(right, wrong, float(errors), float(s.sum()), float(N))
+
+    def plus(self, other: Self) -> Self:
+        """Return the sums over both sets of rows."""
+        return type(self)(*map(add, self, other))
+
+    def least(self, n_classes: int) -> tuple[float, float]:
+        """Return the slope of least log-loss, and that log-loss of a row.
+
+        As in `fit_slope` the targets leave 1 / (N + K) to the wrong classes. The least of
+        the slopes that are tried is refined by the parabola through its neighbours.
         """
-        p: FloatArray = softmax(scores, axis=1)
-        return p
+        miss = 1.0 / (self.n_rows + n_classes)
+        losses = (1 - miss) * self.right + miss * self.wrong
+        i = int(np.clip(np.argmin(losses), 1, len(losses) - 2))
+        a, b, c = losses[i - 1 : i + 2]
+        bend = a - 2 * b + c
+        shift = float(np.clip((a - c) / (2 * bend), -1.0, 1.0)) if bend > 0 else 0.0
+        slope = _SLOPES[i] * (_SLOPES[1] / _SLOPES[0]) ** shift
+        at = np.interp(i + shift, np.arange(len(losses)), self.right)
+        return float(slope), float(at / self.weight)
 
 
-def _sums(votes: Votes, v: FloatArray, floor: float) -> PoolSums:
-    check_probabilities(votes.F)
-    return row_sums(**_arrays(votes), v=v, floor=floor)
+class LogWeights(NamedTuple):
+    """Weights of log-probabilities, and their losses on rows left out.
+
+    Attributes
+    ----------
+    weights : array of shape (M,)
+    offsets : array of shape (K,)
+        Empty without.
+    cov : array of shape (a, a)
+        Posterior covariance of the weights that are not zero.
+    slope, shrinkage : float
+        t, by which weights and offsets are multiplied already, and rho.
+    log_loss, error, error_se : float
+        Mean log-loss of a row, share of wrong rows and its standard error, by weights
+        without the row.
+    """
+
+    weights: FloatArray
+    offsets: FloatArray
+    cov: FloatArray
+    slope: float
+    shrinkage: float
+    log_loss: float
+    error: float
+    error_se: float
 
 
-def _left_out(votes: Votes, v: FloatArray, cov: FloatArray, floor: float) -> Sums:
-    arrays = _arrays(votes)
+def weigh_logarithms(
+    votes: Votes,
+    floor: float,
+    prior: PoolPrior,
+    rho: float | None = None,
+    members: Any = slice(None),
+) -> LogWeights:
+    """Return the weights and offsets of least log-loss, for all or some members.
+
+    `prior` is one of the M weights of these members, and of K or no offsets; `rho` None
+    is found by leave-one-out.
+    """
+
+    def at(v: FloatArray) -> PoolSums:
+        sums: PoolSums = votes.total(_sums, members, v, floor)
+        return sums
+
+    K = votes.n_classes
+    assert K is not None
+    found = fit_log_pool(at, prior, rho)
+    left_out: LeftOut = votes.total(_left_out, members, found.point, found.cov, floor)
+    slope, log_loss = left_out.least(K)
+    weights, offsets = np.split(slope * found.point, [int(prior.share.sum())])
+    a = np.count_nonzero(weights)
+    error = left_out.errors / left_out.weight
+    return LogWeights(
+        weights,
+        offsets,
+        slope**2 * found.cov[:a, :a],
+        slope,
+        found.shrinkage,
+        log_loss,
+        error,
+        float(np.sqrt(error * (1 - error) / left_out.weight)),
+    )
+
+
+def _sums(votes: Votes, members: Any, v: FloatArray, floor: float) -> PoolSums:
+    arrays = _arrays(votes, members)
+    check_probabilities(arrays["F"])
+    return row_sums(**arrays, v=v, floor=floor)
+
+
+def _left_out(
+    votes: Votes, members: Any, v: FloatArray, cov: FloatArray, floor: float
+) -> LeftOut:
+    arrays = _arrays(votes, members)
     scores = loo_scores(**arrays, v=v, cov=cov, floor=floor)
-    rows = slice(None) if votes.held_out is None else votes.held_out.any(axis=1)
-    return slope_losses(scores[rows], arrays["y"][rows], votes.row_weights[rows])
+    mask, y, s = arrays["held_out"], arrays["y"], votes.row_weights
+    rows = slice(None) if mask is None else mask.any(axis=1)
+    return LeftOut.of(scores[rows], y[rows], s[rows])
 
 
-def _arrays(votes: Votes) -> dict[str, Any]:
+def _arrays(votes: Votes, members: Any) -> dict[str, Any]:
+    mask = votes.held_out
     return {
-        "F": votes.F,
+        "F": votes.F[:, members],
         "y": np.asarray(votes.y, dtype=np.intp),
-        "held_out": votes.held_out,
+        "held_out": None if mask is None else mask[:, members],
         "sample_weight": votes.sample_weight,
     }
 
 
 #: By how much rounding may take a probability out of [0, 1].
 _ROUNDING = 1e-6
-#: Slopes that are tried, in units of the slope of a logistic function like Phi.
-_SLOPES = np.exp(np.linspace(-3.5, 3.5, 71))
-#: Slope of the logistic function that is nearest to Phi.
-_PROBIT = 1.702
-#: What a case can have of the weights at most, in total.
-_MOST_LEVERAGE = 0.9
 
 
 def least_probability(votes: Votes, combiner: Any) -> float:
@@ -211,19 +310,77 @@ def least_probability(votes: Votes, combiner: Any) -> float:
     return 1.0 / (n_rows + votes.n_classes)
 
 
-def log_floor(pruner: Any, votes: Votes, *, equal: bool = False) -> float | None:
+#: Slope of the logistic function that is nearest to Phi.
+_PROBIT = 1.702
+
+
+def weigh_near(
+    votes: Votes,
+    members: IntArray,
+    w: FloatArray,
+    floor: float,
+    *,
+    signed: bool = False,
+) -> LogWeights:
+    """Return weights (M,) of these members, near w (M,), and offsets.
+
+    The weights w are those of rows of log-odds under a probit, which has the slope of a
+    logistic function at 1.702 w. Probit rows choose the members well; the log-loss is
+    that of the softmax, which also has the offsets.
+    """
+    K = votes.n_classes
+    assert K is not None
+    prior = PoolPrior.of(len(members), K, votes.mean_weight())
+    prior = prior.near(_PROBIT * w[members], signed=signed)
+    found = weigh_logarithms(votes, floor, prior, members=members)
+    if not found.weights.any():  # the rows speak against all: a committee has members
+        near = prior.target[: len(members)]
+        found = found._replace(weights=near, cov=np.eye(len(members)))
+    weights = np.zeros(len(w))
+    weights[members] = found.weights
+    return found._replace(weights=weights)
+
+
+def log_floor(pruner: Any, votes: Votes, *, averages: bool) -> float | None:
     """Return the floor of a log pool, None for votes; refuse what it cannot do.
 
-    The pruner has `pool` and `likelihood`; `equal` is whether its votes are.
+    The pruner has `pool` and `likelihood`. With `averages` it cannot pool logarithms.
     """
-    if pruner.pool != "log":
+    cannot = pruner.likelihood == "gaussian" or averages
+    if pruner.pool == "auto" and (cannot or not holds_probabilities(votes)):
         return None
-    if pruner.likelihood == "gaussian" or equal:
+    if pruner.pool == "votes":
+        return None
+    if cannot:
         raise ValueError(
             'pool="log" has probit rows and posterior weights: leave likelihood at '
             '"auto" or "probit" and votes at "posterior".'
         )
     return least_probability(votes, pruner)
+
+
+def holds_probabilities(votes: Votes) -> bool:
+    """Return True for probabilities of all members, False for votes, scores or bags.
+
+    A member votes if 99 % of its predictions are 0 or 1; F holds votes if most members
+    do. Members that abstain on some rows are a bag: out of bag, log-odds had the
+    log-loss of votes with half as many members again.
+    """
+    if votes.n_classes is None or votes.masked:
+        return False
+    others, sure, n_rows = votes.total(_sure_predictions)
+    return not others and np.mean(sure >= 0.99 * n_rows) <= 0.5
+
+
+def _sure_predictions(votes: Votes) -> Sums:
+    """Return 1 for rows without probabilities; for each member, predictions of 0 or 1."""
+    F = votes.F
+    fair = _in_range(F) and bool(np.abs(F.sum(axis=2) - 1).max() < 0.1)
+    return Sums((float(not fair), (F.max(axis=2) == 1).sum(axis=0), len(F)))
+
+
+def _in_range(F: FloatArray) -> bool:
+    return bool(F.min() >= -_ROUNDING and F.max() <= 1 + _ROUNDING)
 
 
 def _n_rows(votes: Votes) -> int:
@@ -233,7 +390,7 @@ def _n_rows(votes: Votes) -> int:
 
 def check_probabilities(F: FloatArray) -> None:
     """Refuse scores, which have no logarithms."""
-    if not (F.min() >= -_ROUNDING and F.max() <= 1 + _ROUNDING):
+    if not _in_range(F):
         raise ValueError(
             "A log pool takes logarithms of probabilities or votes, which lie between 0 "
             f"and 1. Got values from {F.min():.3g} to {F.max():.3g}: for scores, such as "
@@ -247,103 +404,3 @@ def in_logarithms(votes: Votes, floor: float | None) -> Votes:
         return votes
     check_probabilities(votes.F)
     return replace(votes, F=pooled_terms(votes.F, floor))
-
-
-def loo_slope(
-    votes: Votes, active: IntArray, w: FloatArray, cov: FloatArray, floor: float
-) -> float:
-    """Return the slope t of p = softmax(t s) of least log-loss, s with its row left out.
-
-        S_nk = z_n.,y_n - z_n.,k,   mu_nk = w'S_nk,   r = phi / Phi,   G_kj = S_nk'V S_nj
-        margin_n = mu_n - (I - G diag(h))^-1 G r(mu_n),    h = r (r + mu)
-
-    That is a Newton step of the weights without the K - 1 rows of the case. Where members
-    abstain the margin is scaled to a full vote. As in `fit_slope` the targets leave
-    1 / (N + K) to the wrong classes. The least of the slopes that are tried is refined
-    by the parabola through its neighbours: one pass over the rows.
-
-    Parameters
-    ----------
-    votes : Votes
-    active : array of shape (a,)
-        Member numbers.
-    w, cov : array of shape (a,), (a, a)
-        Their weights and V.
-    floor : float
-    """
-    if not len(active):
-        return 1.0
-    found = votes.total(_margin_losses, active, w, cov, floor)
-    return least_slope(found, votes.n_classes, _PROBIT)[0]
-
-
-def least_slope(
-    found: Sums, n_classes: int | None, unit: float = 1.0
-) -> tuple[float, float]:
-    """Return the slope of least log-loss, of all that were tried, and that log-loss."""
-    right, wrong, weight, n = found
-    assert n_classes is not None
-    miss = 1.0 / (n + n_classes)
-    losses = (1 - miss) * right + miss * wrong
-    i = int(np.clip(np.argmin(losses), 1, len(losses) - 2))
-    a, b, c = losses[i - 1 : i + 2]
-    bend = a - 2 * b + c
-    shift = float(np.clip((a - c) / (2 * bend), -1.0, 1.0)) if bend > 0 else 0.0
-    slope = unit * _SLOPES[i] * (_SLOPES[1] / _SLOPES[0]) ** shift
-    at = np.interp(i + shift, np.arange(len(right)), right)
-    return float(slope), float(at / weight)
-
-
-def slope_losses(
-    scores: FloatArray, y: IntArray, s: FloatArray, unit: float = 1.0
-) -> Sums:
-    """Return log-losses of softmax(t scores) at all slopes t, which can be added up.
-
-    Of the right class, and in the mean of the others; then sum_n s_n and N.
-    """
-    N, K = scores.shape
-    right, wrong = np.zeros(len(_SLOPES)), np.zeros(len(_SLOPES))
-    for i, slope in enumerate(unit * _SLOPES):
-        log_p = log_softmax(slope * scores, axis=1)
-        right[i] = -s @ log_p[np.arange(N), y]
-        wrong[i] = (-s @ log_p.sum(axis=1) - right[i]) / (K - 1)
-    return Sums((right, wrong, float(s.sum()), float(N)))
-
-
-def _margin_losses(
-    votes: Votes, active: IntArray, w: FloatArray, cov: FloatArray, floor: float
-) -> Sums:
-    margins = _loo_margins(in_logarithms(votes, floor), active, w, cov)
-    scores = np.concatenate([np.zeros((len(margins), 1)), -margins], axis=1)
-    right = np.zeros(len(scores), dtype=np.intp)
-    return slope_losses(scores, right, votes.row_weights, _PROBIT)
-
-
-def _loo_margins(
-    votes: Votes, active: IntArray, w: FloatArray, cov: FloatArray
-) -> FloatArray:
-    """Return the margins (N, K - 1) of rows of logarithms."""
-    z, y = votes.F[:, active], np.asarray(votes.y, dtype=np.intp)
-    N, _, K = z.shape
-    S = z[np.arange(N), :, y][:, :, None] - z
-    wrong = np.arange(K) != y[:, None]
-    S = S.transpose(0, 2, 1)[wrong].reshape(N, K - 1, len(active))
-    full = np.ones(N)
-    if votes.held_out is not None:
-        voting = votes.held_out[:, active]
-        S = S * voting[:, None, :]
-        present = voting @ np.abs(w)
-        # Without any vote there is no margin: the row has no effect on the slope.
-        full = np.divide(np.abs(w).sum(), present, out=np.zeros(N), where=present > 0)
-    mu = S @ w
-    r = hazard(mu)
-    G = (S @ cov) @ S.transpose(0, 2, 1)
-    leverage = G * (r * (r + mu))[:, None, :]
-    share = np.trace(leverage, axis1=1, axis2=2)
-    # A row that determines the weights alone would leave nothing to divide by.
-    leverage *= np.minimum(1.0, _MOST_LEVERAGE / np.maximum(share, 1e-300))[
-        :, None, None
-    ]
-    pull = np.linalg.solve(np.eye(K - 1) - leverage, G @ r[:, :, None])[:, :, 0]
-    margins: FloatArray = (mu - pull) * full[:, None]
-    return margins

@@ -27,9 +27,6 @@ from committee.combiners.likelihoods import (
     gaussian_moments,
     scaled_to_one,
     signed_rows,
-    vote_rows,
-    vote_spread,
-    voting_share,
 )
 from committee.ep import LooScore, PathStep, Targets, preferred
 from committee.ep.arrays import in_units, inner_precision, signed_scale
@@ -183,6 +180,7 @@ class MCMCPruner(Combiner):
             rule=self.rule,
             sequence=self.sequence,
             likelihood=self.likelihood,
+            pool="votes",
         ).fit(
             votes.F,
             votes.y,
@@ -196,10 +194,6 @@ class MCMCPruner(Combiner):
         self.samples_, score = self._draw(rows, step, seed)
         self.loo_ = score.error
         self._check_chains()
-        self._vote_share = None
-        if of_votes:
-            self._spread = vote_spread(*vote_rows(votes), step)
-            self._vote_share = voting_share(votes, step.weights)
         weights = np.zeros(votes.n_members)
         weights[step.active] = self.samples_.mean(axis=(0, 1))
         return scaled_to_one(weights) if self.ep_._sums_to_one else weights

@@ -15,11 +15,7 @@ from sklearn.utils import check_array
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee._validation import check_columns, tree_of_nodes
 from committee.calibration import Calibration
-from committee.probabilities import (
-    as_probabilities,
-    probit_probabilities,
-    slope_probabilities,
-)
+from committee.probabilities import as_probabilities, slope_probabilities
 from committee.refining.nodes import levels_of
 
 
@@ -185,16 +181,16 @@ class Link:
 
     Attributes
     ----------
-    kind : {"shares", "softmax", "sigmoid", "probit"}
+    kind : {"shares", "softmax", "sigmoid"}
         Shares of the sums, cut at zero; softmax(c s); for a single sum, the log odds of
-        the second class, sigmoid(c s); products of Phi(c (s_k - s_j)).
+        the second class, sigmoid(c s).
     scale : float
         c.
     calibration : Calibration or None
         Applied to these probabilities or to the sums.
     """
 
-    kind: Literal["shares", "softmax", "sigmoid", "probit"] = "shares"
+    kind: Literal["shares", "softmax", "sigmoid"] = "shares"
     scale: float = 1.0
     calibration: Calibration | None = None
 
@@ -203,12 +199,10 @@ class Link:
         if self.kind == "sigmoid":
             z = self.scale * s
             return np.column_stack([expit(-z), expit(z)])
-        if self.kind == "shares":
-            p = as_probabilities(s)
-        elif self.kind == "softmax":
+        if self.kind == "softmax":
             p = slope_probabilities(s, self.scale)
         else:
-            p = probit_probabilities(self.scale * s)
+            p = as_probabilities(s)
         return p if self.calibration is None else self.calibration(p, s)
 
     @property

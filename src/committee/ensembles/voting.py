@@ -8,10 +8,15 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import StackingRegressor, VotingClassifier, VotingRegressor
-from sklearn.linear_model import LinearRegression
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import LabelEncoder
+from sklearn.ensemble import (
+    StackingClassifier,
+    StackingRegressor,
+    VotingClassifier,
+    VotingRegressor,
+)
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import FunctionTransformer, LabelEncoder, StandardScaler
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
@@ -154,6 +159,46 @@ def voting_classifier(
     return _holding(model)
 
 
+def log_pool_classifier(
+    members: Sequence[Member],
+    weights: FloatArray,
+    offsets: FloatArray,
+    floor: float,
+    *,
+    classes: Any,
+    member_classes: Any,
+    names: list[str] | None = None,
+) -> StackingClassifier:
+    """Return scikit-learn's classifier with softmax_k( sum_m w_m log clip(p_mk) + b_k ).
+
+    The second layer takes log clip(p, floor, 1) and is a logistic regression, whose
+    coefficients are weights w (M,) and offsets b (K,). For two classes scikit-learn hands
+    over p_m2 only, and log-odds need log clip(1 - p_m2, floor, 1) beside its logarithm.
+    """
+    check_probabilities(members, member_classes, "A stack of log-probabilities")
+    K, M = len(classes), len(members)
+    clip = FunctionTransformer(np.clip, kw_args={"a_min": floor, "a_max": 1.0})
+    steps = [("clip", clip), ("log", FunctionTransformer(np.log))]
+    if K == 2:
+        other = StandardScaler().fit([[0.0] * M, [2.0] * M])  # p - 1
+        other.scale_ = -other.scale_  # 1 - p
+        both = FeatureUnion([("second", "passthrough"), ("first", other)])
+        steps.insert(0, ("both", both))
+        coef, intercept = np.r_[weights, -weights][None], offsets[1:] - offsets[:1]
+    else:
+        coef, intercept = np.kron(weights, np.eye(K)), offsets
+    layer = LogisticRegression()
+    layer.classes_, layer.coef_, layer.intercept_ = np.arange(K), coef, intercept
+    layer.n_features_in_ = coef.shape[1]
+    final = Pipeline([*steps, ("pool", layer)])
+    model = StackingClassifier(_named(members, names), final, cv="prefit")
+    model.final_estimator_ = final
+    model.stack_method_ = ["predict_proba"] * M
+    model.classes_ = np.asarray(classes)
+    model._label_encoder = LabelEncoder().fit(model.classes_)
+    return _holding(model)
+
+
 def on_all_columns(member: Member, n_features: int) -> Any:
     """Return the member itself, or a pipeline that picks its columns for it."""
     if not isinstance(member, OnColumns):
@@ -193,7 +238,10 @@ def check_probabilities(
 #: Parameters of voting and stacking: members cannot have these names.
 _TAKEN = frozenset(
     name
-    for kind in (VotingClassifier, VotingRegressor, StackingRegressor)
+    for kind in (
+        *(VotingClassifier, VotingRegressor),
+        *(StackingClassifier, StackingRegressor),
+    )
     for name in kind([]).get_params(deep=False)
 )
 

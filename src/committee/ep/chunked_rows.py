@@ -40,14 +40,13 @@ class ChunkedProbitRows:
 
     def __init__(self, chunks: Chunks) -> None:
         chunks = chunks.map(_compact).kept()
-        n_rows, weight, tops = _facts(chunks, _vote_facts)
+        weight, tops = _facts(chunks, _vote_facts)
         scale = moderate_scale(np.max(tops, axis=0))
         if (scale != 1.0).any():
             chunks = chunks.map(_scaled, scale).kept()
         self.chunks = chunks
         self.unit = 1.0 / scale
         self.n_members, self.n_rows = len(scale), float(sum(weight))
-        self._count: int = sum(n_rows)
 
     def initial_sites(self) -> Chunks:
         """Return the sites of a posterior without weights, chunk by chunk."""
@@ -77,11 +76,6 @@ class ChunkedProbitRows:
     def load(self, folder: Path) -> Chunks:
         """Return the sites that were saved, each with its chunk."""
         return self.chunks.map(_load, numbered(len(self.chunks)), folder).kept()
-
-    def mean_variance(self, active: IntArray, cov: FloatArray) -> float:
-        """Return the mean over rows of S_n' V S_n."""
-        total: float = self.chunks.sum(ProbitRows.total_variance, active, cov)
-        return total / self._count
 
 
 class ChunkedTargets:
@@ -128,9 +122,9 @@ def _facts(chunks: Chunks, facts_of: Callable[[Any], tuple[Any, ...]]) -> Any:
     return zip(*found, strict=True)
 
 
-def _vote_facts(votes: ProbitRows) -> tuple[int, float, FloatArray]:
-    """Return the number and weight of the rows, and the largest |entries| of columns."""
-    return len(votes.S), votes.n_rows, column_tops(votes.S).astype(np.float64)
+def _vote_facts(votes: ProbitRows) -> tuple[float, FloatArray]:
+    """Return the weight of the rows, and the largest |entries| of the columns."""
+    return votes.n_rows, column_tops(votes.S).astype(np.float64)
 
 
 def _target_facts(rows: Targets) -> tuple[FloatArray, float]:

@@ -124,9 +124,6 @@ class SweptRows(Protocol):
     ) -> tuple[Any, SweepSums]:
         """Move all sites; return the new ones, and sums over rows."""
 
-    def mean_variance(self, active: IntArray, cov: FloatArray) -> float:
-        """Return the mean over rows of S_n' V S_n, the variance of a vote."""
-
     def save(self, sites: Any, folder: Path) -> None:
         """Save sites to a folder."""
 
@@ -216,18 +213,6 @@ class ProbitRows:
             rows.sums,
             rows,
         )
-
-    def total_variance(self, active: IntArray, cov: FloatArray) -> float:
-        """Return the sum over rows of S_n' V S_n."""
-        total = np.zeros_like(cov)
-        for rows in row_blocks(len(self.S), len(active)):
-            S_a = self.S[rows].take(active, axis=1).astype(np.float64)
-            total += S_a.T @ S_a
-        return float(np.sum(total * cov))
-
-    def mean_variance(self, active: IntArray, cov: FloatArray) -> float:
-        """Return the mean over rows of S_n' V S_n, the variance of a vote."""
-        return self.total_variance(active, cov) / len(self.S)
 
     def save(self, sites: RowSites, folder: Path) -> None:
         """Save sites to a folder."""
@@ -414,10 +399,6 @@ class RecordedRows:
         self.rows.save(value, self._place(number))
         self._record({**request, **_record_of(sums)})
         return self._tracked(number, value), sums
-
-    def mean_variance(self, active: IntArray, cov: FloatArray) -> float:
-        """Return the mean over rows of S_n' V S_n."""
-        return self.rows.mean_variance(active, cov)
 
     def save(self, sites: _Sites, folder: Path) -> None:
         """Save the sites to another folder."""

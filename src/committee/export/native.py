@@ -25,6 +25,7 @@ from committee.ensembles.forests import (
 )
 from committee.ensembles.member_features import OnColumns
 from committee.ensembles.voting import (
+    log_pool_classifier,
     on_all_columns,
     picked_columns,
     voting_classifier,
@@ -60,6 +61,8 @@ def to_sklearn(committee: Any, *, calibration: str | None = "keep") -> Any:
           XGBoost or CatBoost.
         - Other members: `VotingClassifier`, `VotingRegressor` or `StackingRegressor`. If
           the members are classifiers without probabilities, so is the model.
+        - Log-probabilities of members, as of `LogPool`: `StackingClassifier`, whose second
+          layer takes logarithms and is a `LogisticRegression` with the weights.
         - Members behind a transformer: a `Pipeline` that ends in one of these.
 
         The model of a committee with a calibration, such as those of `prune` and
@@ -112,16 +115,16 @@ def native_of_network(model: Any) -> Any:
     return model._as_native() if hasattr(model, "_as_native") else None
 
 
-def averaging(committee: Any, *, logarithms: bool = False) -> Any:
-    """Return the native model of the weighted means, before any link.
+def averaging(committee: Any, *, as_vote: bool = False) -> Any:
+    """Return the native model before any calibration: means, or a logarithmic pool.
 
-    With `logarithms`, a logarithmic pool is allowed: its model is a vote, without the
-    logarithms.
+    With `as_vote`, the model of a logarithmic pool is a vote, without the logarithms.
     """
-    _check(committee, logarithms)
+    adds_up = _adds_logarithms(committee) and not as_vote
+    _check(committee, adds_up)
     support = np.flatnonzero(committee.weights_)
     members = [committee.members_[m] for m in support]
-    model = _native(committee, members, committee.weights_[support])
+    model = _native(committee, members, committee.weights_[support], adds_up)
     before = committee.transformer_
     if before is None:
         return model
@@ -129,7 +132,7 @@ def averaging(committee: Any, *, logarithms: bool = False) -> Any:
     return Pipeline([*steps, ("committee", model)])
 
 
-def _native(committee: Any, members: list[Member], w: FloatArray) -> Any:
+def _native(committee: Any, members: list[Member], w: FloatArray, adds_up: bool) -> Any:
     """Return the model behind the transformer."""
     if isinstance(members[0], Round):
         scale = _scale_of_scores(committee)
@@ -144,7 +147,7 @@ def _native(committee: Any, members: list[Member], w: FloatArray) -> Any:
     # A forest of trees has no room for a constant.
     sums_only = _adds_logarithms(committee) or np.any(committee.roster_.offset)
     if sums_only or not all(is_tree(member) for member in members):
-        return _voting(committee, members, w, how)
+        return _voting(committee, members, w, how, adds_up)
     n_features = _width(committee, members)
     if how:
         forest = classification_forest(members, w, n_features, **how)
@@ -162,7 +165,11 @@ def _scale_of_scores(committee: Any) -> float:
 
 
 def _voting(
-    committee: Any, members: list[Member], w: FloatArray, how: dict[str, Any]
+    committee: Any,
+    members: list[Member],
+    w: FloatArray,
+    how: dict[str, Any],
+    adds_up: bool,
 ) -> Any:
     """Return a voting ensemble, behind a step that turns frames into arrays if needed."""
     members = [native_of_network(member) or member for member in members]
@@ -173,7 +180,18 @@ def _voting(
     if called is not None:
         called = [called[m] for m in np.flatnonzero(committee.weights_)]
     voting: Any
-    if how:
+    if adds_up:
+        unit, b = _pool_unit(committee), committee.roster_.offset
+        voting = log_pool_classifier(
+            members,
+            unit * w,
+            unit * np.broadcast_to(b, len(committee.classes_)),
+            committee.roster_.floor,
+            classes=how["classes"],
+            member_classes=how["member_classes"],
+            names=called,
+        )
+    elif how:
         voting = voting_classifier(members, w, names=called, **how)
     else:
         intercept = committee.roster_.offset
@@ -189,10 +207,11 @@ def _voting(
 
 
 def _adds_logarithms(committee: Any) -> bool:
-    return committee.roster_.floor is not None
+    roster = getattr(committee, "roster_", None)
+    return roster is not None and roster.floor is not None
 
 
-def _check(committee: Any, logarithms: bool) -> None:
+def _check(committee: Any, adds_up: bool) -> None:
     """Raise if this is not a committee, or if no native model has its output."""
     if not hasattr(committee, "to_sklearn"):
         raise TypeError(
@@ -213,54 +232,39 @@ def _check(committee: Any, logarithms: bool) -> None:
         )
     if not is_classifier(committee) or committee.roster_.output == "scores":
         return
-    if _adds_logarithms(committee) and not logarithms:
-        raise ValueError(
-            "A native model averages probabilities, and this committee sums their "
-            "logarithms: use to_onnx or committee.save, or fit or prune with a combiner "
-            "that averages, such as SimplexWeights or EPPruner."
-        )
-    if np.any(w < 0):
+    if np.any(w < 0) and not adds_up:
         raise ValueError(
             "A native model averages probabilities, with weights that are not "
             f"negative. Got {np.count_nonzero(w < 0)} negative weights; fit with "
-            "SimplexWeights or EPPruner, or use committee.save."
+            "SimplexWeights, or use committee.save."
         )
     if committee.roster_.link == "combiner":
         check_mean(committee)
 
 
 def _has_link(committee: Any) -> bool:
-    """Return True if a calibration or a probit makes the probabilities of the means."""
+    """Return True if the committee has a calibration of its probabilities."""
     if not is_classifier(committee) or committee.roster_.output == "scores":
         return False
-    return committee.calibration_ is not None or probit_scale(committee) is not None
+    return committee.calibration_ is not None
 
 
-def probit_scale(committee: Any) -> float | None:
-    """Return c if p_k ~ prod_j Phi(c (s_k - s_j)) of the weighted means s, else None."""
-    if not is_classifier(committee):
-        return None
-    link, combiner = committee.roster_.link, committee.combiner_
-    if link not in ("combiner", "slope") or combiner is None:
-        return None
-    if combiner.probit_scale_ is None:
-        return None
+def _pool_unit(committee: Any) -> float:
+    """Return u if p = softmax(u s) of the weighted sums s of log-probabilities."""
+    w = committee.combiner_.weights_
     # A pruned committee has shares of the weights of its combiner.
-    w = committee.weights_ if link == "combiner" else combiner.weights_
-    return float(combiner.probit_scale_ * w.sum())
+    shares = committee.roster_.link == "slope" and np.all(w >= 0)
+    return float(w.sum()) if shares else 1.0
 
 
 def pool_scale(committee: Any) -> float:
     """Return c if p = softmax(c s), with s the weighted mean of log-probabilities."""
-    link, combiner = committee.roster_.link, committee.combiner_
-    w = committee.weights_ if link == "combiner" else combiner.weights_
-    one = combiner.probabilities(np.eye(1, len(committee.classes_)))[0]
-    return float(np.log(one[0] / one[1]) * w.sum())
+    return _pool_unit(committee) * float(committee.weights_.sum())
 
 
 def check_mean(committee: Any) -> None:
-    """Raise for probabilities other than means, probits of means, or a log pool's."""
-    if probit_scale(committee) is not None or _adds_logarithms(committee):
+    """Raise for probabilities other than means, or those of a log pool."""
+    if _adds_logarithms(committee):
         return
     if committee.roster_.link == "mean" or committee.combiner_ is None:
         return
@@ -301,6 +305,10 @@ _AS_EXP = -37.0
 
 def with_link(model: Any, committee: Any) -> CalibratedClassifierCV:
     """Return the model of means s with the committee's probabilities of them."""
+    if hasattr(model, "decision_function"):
+        # Preferred by CalibratedClassifierCV; a vote of one has probabilities only.
+        how = {"classes": model.classes_, "member_classes": model.classes_}
+        model = voting_classifier([model], np.ones(1), output="soft", **how)
     frozen = FrozenEstimator(model)
     method, curves = _curves(committee)
     calibrated = CalibratedClassifierCV(frozen, method=method, ensemble=False)
@@ -322,15 +330,14 @@ def _curves(committee: Any) -> tuple[str, list[Any]]:
     scikit-learn has no exponential, but sigmoids far out are exponentials.
     """
     K, total = len(committee.classes_), float(committee.weights_.sum())
-    found: Calibration | None = committee.calibration_
-    if found is None or (K == 2 and found.floor is not None):
-        if K > 2:
-            raise ValueError(_PROBITS.format(type(committee.combiner_).__name__, K))
+    found: Calibration = committee.calibration_
+    if found.floor is not None:
+        check_mean(committee)
+    if K == 2 and found.floor is not None:
 
         def second(s: FloatArray) -> FloatArray:
-            sums = total * np.column_stack([1 - s, s])
-            p: FloatArray = committee._probabilities(sums)
-            return p[:, 1]
+            p = as_probabilities(np.column_stack([1 - s, s]))
+            return found(p, p)[:, 1]
 
         return "isotonic", [_curve(second, _ends(committee))]
     t = np.broadcast_to(found.slope, K) * (total if found.floor is None else 1.0)
@@ -338,20 +345,12 @@ def _curves(committee: Any) -> tuple[str, list[Any]]:
     if K == 2:
         return "sigmoid", [sigmoid_curve(t[0] + t[1], a[1] - a[0] - t[0])]
     if found.floor is not None:
-        check_mean(committee)
         far = _AS_EXP - np.max(a)
         return "sigmoid", [
             _power_curve(found.floor, *one) for one in zip(t, a + far, strict=True)
         ]
     far = _AS_EXP - np.max(t * _ends(committee)[1] + a)
     return "sigmoid", [sigmoid_curve(*one) for one in zip(t, a + far, strict=True)]
-
-
-_PROBITS = (
-    "The probabilities of {} for {} classes are products of probits, and scikit-learn "
-    "has no model that holds them; to_onnx and committee.save do, and "
-    "prune(committee, X, y) makes a committee that averages."
-)
 
 
 def _power_curve(floor: float, slope: float, intercept: float) -> Pipeline:

@@ -23,7 +23,6 @@ from committee.export.native import (
     check_mean,
     native_of_network,
     pool_scale,
-    probit_scale,
 )
 from committee.export.onnx_graph import (
     GatedSum,
@@ -33,7 +32,6 @@ from committee.export.onnx_graph import (
     register_sums,
     write_calibration,
     write_logarithms,
-    write_probit,
     write_shares,
     write_softmax,
 )
@@ -56,7 +54,7 @@ def to_onnx(
 
     With a `SoftmaxGate`, and for mixtures whose gates are multinomial regressions, the
     weights are g_m(x), and the gate is in the graph. The graph also has the calibration
-    of a classifier, the probit of `EPPruner` and the logarithms of `LogPool`.
+    of a classifier, and the logarithms and offsets of `LogPool`.
 
     The input is "X", of shape (N, n_features) and in single precision, or with `X` one
     input for each column. The outputs are "label" (N,) and "probabilities" (N, K), or
@@ -112,7 +110,7 @@ def to_onnx(
     elif is_gated(committee):
         native = gated_sum(committee)
     else:
-        native = averaging(committee, logarithms=True)
+        native = averaging(committee, as_vote=True)
     if getattr(committee, "transformer_", None) is None:
         X = None
     labels = _labels(committee) if is_classifier(committee) else None
@@ -307,8 +305,6 @@ def _write_links(nodes: Links, committee: Any, floor: float | None) -> tuple[str
         if np.any(offset):
             s = nodes.add("Add", s, nodes.constant(offset))
         p = write_softmax(nodes, s, pool_scale(committee))
-    elif (scale := probit_scale(committee)) is not None:
-        p = write_probit(nodes, s, scale)
     elif hasattr(committee, "refined_"):  # leaves may hold values below zero
         p = write_shares(nodes, s)
     calibration = _calibration(committee)

@@ -367,38 +367,3 @@ def write_shares(nodes: Links, s: str) -> str:
     p = nodes.add("Relu", s)
     total = nodes.add("ReduceSum", p, nodes.constant([1], np.int64), keepdims=1)
     return nodes.add("Div", p, total)
-
-
-def write_probit(nodes: Links, s: str, scale: float) -> str:
-    """Write p_k ~ prod_j Phi(c (s_k - s_j)), with sum one, of means s; return its name."""
-    own = nodes.add("Unsqueeze", s, nodes.constant([2], np.int64))
-    others = nodes.add("Unsqueeze", s, nodes.constant([1], np.int64))
-    z = nodes.add("Mul", nodes.add("Sub", own, others), nodes.constant(scale))
-    log_p = nodes.add(
-        "ReduceSum", _log_ndtr(nodes, z), nodes.constant([2], np.int64), keepdims=0
-    )
-    return nodes.add("Softmax", log_p, axis=1)
-
-
-#: P of erfc(z) = t exp(-z^2 + P(t)), t = 1 / (1 + z / 2), for z >= 0, lowest power first;
-#: its relative error is at most 1.2e-7, also in the tail (Press et al., Numerical
-#: Recipes, section 6.2), where 1 - erf, which ONNX has, would have no correct digits.
-_ERFC = (
-    *(-1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806),
-    *(0.27886807, -1.13520398, 1.48851587, -0.82215223, 0.17087277),
-)
-
-
-def _log_ndtr(nodes: Links, z: str) -> str:
-    """Write log Phi(z): with q = Phi(-|z|) it is log q below zero, log(1 - q) above."""
-    one, half = nodes.constant(1.0), nodes.constant(0.5)
-    u = nodes.add("Mul", nodes.add("Abs", z), nodes.constant(np.sqrt(0.5)))
-    t = nodes.add("Div", one, nodes.add("Add", one, nodes.add("Mul", half, u)))
-    P = nodes.constant(_ERFC[-1])
-    for coefficient in _ERFC[-2::-1]:
-        P = nodes.add("Add", nodes.add("Mul", P, t), nodes.constant(coefficient))
-    P = nodes.add("Sub", P, nodes.add("Mul", u, u))
-    log_q = nodes.add("Add", P, nodes.add("Log", nodes.add("Mul", half, t)))
-    log_p = nodes.add("Log", nodes.add("Sub", one, nodes.add("Exp", log_q)))
-    below = nodes.add("Less", z, nodes.constant(0.0))
-    return nodes.add("Where", below, log_q, log_p)

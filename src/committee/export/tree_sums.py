@@ -19,7 +19,7 @@ from committee.ensembles.tree_sum import (
     TreeSumRegressor,
     TreeTable,
 )
-from committee.export.native import averaging, check_mean, probit_scale
+from committee.export.native import averaging, check_mean
 from committee.predictions import vote_counts
 from committee.probabilities import pooled_terms
 
@@ -118,9 +118,6 @@ def link_of(committee: Any) -> Link:
     if committee.roster_.floor is not None:  # p ~ exp(c s)
         first = committee._own_probabilities(np.eye(1, len(committee.classes_)))[0]
         return Link("softmax", float(np.log(first[0] / first[1])), calibration)
-    c = probit_scale(committee)
-    if c is not None:
-        return Link("probit", c / committee.weights_.sum(), calibration)
     if calibration is None or calibration.floor is not None:
         check_mean(committee)
     return Link("shares", 1.0, calibration)

@@ -20,7 +20,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from sklearn.base import clone
 
 from committee._typing import BoolArray, FloatArray
 from committee.combiners import Combiner, SimplexWeights
@@ -32,7 +31,8 @@ CLEAR = 3.0
 
 def static_weights(combiner: Combiner | None, votes: Votes) -> FloatArray:
     """Return the weights of a combiner (default: `SimplexWeights()`), with sum one."""
-    combiner = clone(SimplexWeights() if combiner is None else combiner)
+    # A gate weighs probabilities, not their logarithms.
+    combiner = (SimplexWeights() if combiner is None else combiner).copy_for("votes")
     combiner.fit(
         votes.F,
         votes.y,

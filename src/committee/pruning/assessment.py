@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from committee._typing import (
     BoolArray,
@@ -53,6 +52,7 @@ from committee.pruning.seen_rows import Oob
 from committee.pruning.summary import Rival, Summary, compared_errors
 from committee.targets import at_least_two
 from committee.uncertainty.stored_rows import HeldOutResiduals, HeldOutScores
+from committee.weighing import copy_for_members
 
 #: Standard errors by which a choice of rounds must be better than the first rounds. By this
 #: rule 64 choices of at most 10 to 50 rounds of generated problems were taken, of 180; all
@@ -505,6 +505,7 @@ def keep_few(
         combiner = as_combiner(made.combiner, random_state)
     learn(made, ensemble, roster, X, combiner)
     data = kind_of_data(X, y)(ensemble, roster, made, oob, verbose, X, y, sample_weight)
+    combiner = copy_for_members(combiner, roster.members, roster.output)
     combiner, most = _without_limit(combiner)
     fitted = data.fit(combiner)
     if data.note:
@@ -522,12 +523,11 @@ def keep_few(
 
 
 def _without_limit(combiner: Combiner) -> tuple[Combiner, int | None]:
-    """Return an unfitted combiner, and the largest number of members on its path."""
-    made: Combiner = clone(combiner)
-    if not isinstance(made, EvidencePruner):
-        return made, None
-    most = made.max_members
-    return made.set_params(max_members=None), most
+    """Remove the largest number of members from an unfitted combiner; return both."""
+    if not isinstance(combiner, EvidencePruner):
+        return combiner, None
+    most = combiner.max_members
+    return combiner.set_params(max_members=None), most
 
 
 def _check_calibration(made: Any, roster: Roster) -> None:
