@@ -67,7 +67,9 @@ if TYPE_CHECKING:
         WeightsDisplay,
     )
     from committee.export import (
+        merge,
         to_c,
+        to_native,
         to_onnx,
         to_sklearn,
     )
@@ -199,6 +201,7 @@ __all__ = [
     "load",
     "margins",
     "member_predictions",
+    "merge",
     "pairwise_kappa",
     "predictor_predictions",
     "prune",
@@ -208,6 +211,7 @@ __all__ = [
     "report",
     "save",
     "to_c",
+    "to_native",
     "to_onnx",
     "to_sklearn",
 ]
@@ -235,7 +239,7 @@ _NAMES_OF = {
         KappaErrorDisplay PruningPathDisplay RefinementDisplay ReliabilityDisplay
         WeightsDisplay
     """,
-    "export": "to_c to_onnx to_sklearn",
+    "export": "merge to_c to_native to_onnx to_sklearn",
     "gates": "NeighbourGate SoftmaxGate",
     "interop": "CommitteeEnsembler predictor_predictions read_predictions",
     "members": """

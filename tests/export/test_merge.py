@@ -1,0 +1,189 @@
+"""One native model out of several: the weighted sum of their raw scores."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.linear_model import Ridge
+
+from committee import RidgeWeights, merge, prune, to_native
+from committee.ensembles import roster_of
+from tests.reference.boosters import BOOSTERS, TASKS, make_booster, make_rows
+
+WEIGHTS = (0.5, 0.3, 0.4)
+
+
+def raw(model, X):
+    """The raw scores (n, T), by the library itself."""
+    round_ = roster_of(model).members[0]
+    if hasattr(model, "get_booster"):
+        return model.predict(X, output_margin=True).reshape(len(X), -1)
+    return np.asarray(round_.predict_raw(model, X), dtype=float).reshape(len(X), -1)
+
+
+def fitted(library, task, **options):
+    """Three boosters, of parts of the rows and with settings of their own."""
+    X, y = make_rows(task, missing=library != "gradient")
+    models = []
+    for i in range(3):
+        rows = np.arange(len(X)) % 3 != i
+        own = {"learning_rate": 0.1 * (i + 1), **options}
+        models.append(make_booster(library, task, **own).fit(X[rows], y[rows]))
+    return models, X, y
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("library", BOOSTERS)
+def test_boosters_add_up(library, task):
+    models, X, _ = fitted(library, task)
+    for weights, w in ((WEIGHTS, WEIGHTS), (None, [1 / 3] * 3)):
+        one = merge(models, weights)
+        assert type(one) is type(models[0])
+        expected = sum(
+            w_b * raw(model, X) for w_b, model in zip(w, models, strict=True)
+        )
+        tol = 1e-6 if library == "xgboost" else 1e-12
+        scale = max(1.0, abs(expected).max())
+        np.testing.assert_allclose(raw(one, X), expected, rtol=0, atol=tol * scale)
+    if task != "regression":
+        np.testing.assert_array_equal(one.classes_, models[0].classes_)
+        p = one.predict_proba(X)
+        np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-6)
+    again = pickle.loads(pickle.dumps(one))
+    np.testing.assert_array_equal(raw(again, X), raw(one, X))
+
+
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
+def test_models_that_stopped_early_give_their_best_rounds(library):
+    X, y = make_rows("regression")
+    y = y + np.random.default_rng(0).normal(size=len(y))
+    models = []
+    for i in range(2):
+        train = np.arange(len(X)) % 2 == i
+        options = {"n_estimators": 200, "learning_rate": 0.5}
+        if library == "xgboost":
+            model = make_booster(library, early_stopping_rounds=3, **options)
+            model.fit(X[train], y[train], eval_set=[(X[~train], y[~train])], verbose=0)
+            n_rounds = model.best_iteration + 1
+        else:
+            stop = pytest.importorskip("lightgbm").early_stopping(3, verbose=False)
+            model = make_booster(library, **options)
+            rows = {"eval_X": X[~train], "eval_y": y[~train]}
+            model.fit(X[train], y[train], callbacks=[stop], **rows)
+            n_rounds = model.best_iteration_
+        models.append((model, n_rounds))
+    assert sum(n for _, n in models) < 200
+    one = merge([model for model, _ in models])
+    assert one.n_estimators == sum(n for _, n in models)
+    expected = sum(model.predict(X) for model, _ in models) / 2
+    np.testing.assert_allclose(one.predict(X), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_bare_boosters_and_their_files(tmp_path):
+    lightgbm = pytest.importorskip("lightgbm")
+    models, X, _ = fitted("lightgbm", "binary")
+    one = merge([model.booster_ for model in models])
+    one.save_model(tmp_path / "one.txt")
+    again = lightgbm.Booster(model_file=str(tmp_path / "one.txt"))
+    expected = merge(models).predict_proba(X)[:, 1]
+    np.testing.assert_allclose(again.predict(X), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "kind", [RandomForestRegressor, RandomForestClassifier, ExtraTreesClassifier]
+)
+def test_forests_add_up(kind):
+    X, y = make_rows("multiclass", missing=False)
+    sizes = (5, 9, 7)
+    models = [
+        kind(n, random_state=n).fit(X[i::3], y[i::3]) for i, n in enumerate(sizes)
+    ]
+    one = merge(models, WEIGHTS)
+    assert len(one.estimators_) == sum(sizes)
+    assert type(one) is kind
+    if kind is RandomForestRegressor:
+        expected = sum(w * m.predict(X) for w, m in zip(WEIGHTS, models, strict=True))
+        np.testing.assert_allclose(one.predict(X), expected, rtol=1e-12)
+        return
+    p = sum(w * m.predict_proba(X) for w, m in zip(WEIGHTS, models, strict=True))
+    np.testing.assert_allclose(one.predict_proba(X), p / sum(WEIGHTS), atol=1e-12)
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_categories_must_be_the_same(same):
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    kinds = np.array(["a", "b", "c"])
+    models, frames = [], []
+    for i in range(2):
+        values = kinds if same or i == 0 else np.array(["a", "d", "c"])
+        town = pandas.Categorical(values[rng.integers(3, size=150)], categories=values)
+        frames.append(pandas.DataFrame({"x": rng.normal(size=150), "town": town}))
+        y = frames[i]["x"] + (town == "a")
+        for library in ("histogram", "lightgbm", "xgboost"):
+            how = {"histogram": {"categorical_features": "from_dtype"}}.get(library, {})
+            models.append(make_booster(library, **how).fit(frames[i], y))
+    for a, b in zip(models[:3], models[3:], strict=True):
+        if not same:
+            with pytest.raises(ValueError, match="same columns, categories"):
+                merge([a, b])
+            continue
+        expected = (a.predict(frames[0]) + b.predict(frames[0])) / 2
+        one = merge([a, b])
+        np.testing.assert_allclose(one.predict(frames[0]), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("library", BOOSTERS)
+def test_a_committee_of_boosters_is_one_booster(library):
+    models, X, y = fitted(library, "regression")
+    small = prune(models, X, y, combiner=RidgeWeights(), oob=False)
+    assert small.intercept_ != 0
+    one = to_native(small)
+    assert type(one) is type(models[0])
+    f = small.predict(X)
+    np.testing.assert_allclose(one.predict(X), f, rtol=0, atol=1e-5 * abs(f).max())
+    whole = prune(models[0], X, y, oob=False)
+    f = whole.predict(X)
+    found = to_native(whole).predict(X)
+    np.testing.assert_allclose(found, f, rtol=0, atol=1e-5 * abs(f).max())
+
+
+def test_what_cannot_be_one_model_is_refused():
+    X, y = make_rows("regression", missing=False)
+    high = y > np.median(y)
+    hist = HistGradientBoostingRegressor(max_iter=3).fit(X, y)
+    plain = GradientBoostingRegressor(n_estimators=3).fit(X, y)
+    forest = RandomForestRegressor(3).fit(X, y)
+    for mixed in ([hist, plain], [plain, forest], [Ridge().fit(X, y)]):
+        with pytest.raises(ValueError, match="write it by to_onnx"):
+            merge(mixed)
+    narrow = HistGradientBoostingRegressor(max_iter=3).fit(X[:, :3], y)
+    of_classes = HistGradientBoostingClassifier(max_iter=3).fit(X, high)
+    for other in (narrow, of_classes):
+        with pytest.raises(ValueError, match="the same columns, categories"):
+            merge([hist, other])
+    steep = GradientBoostingClassifier(loss="exponential", n_estimators=3)
+    flat = GradientBoostingClassifier(n_estimators=3).fit(X, high)
+    with pytest.raises(ValueError, match="classes and link"):
+        merge([steep.fit(X, high), flat])
+    on_top = GradientBoostingRegressor(n_estimators=3, init=Ridge()).fit(X, y)
+    with pytest.raises(ValueError, match="no common start"):
+        merge([on_top, on_top])
+    for weights in ([1.0], [0.0, 0.0], [1.0, np.nan]):
+        with pytest.raises(ValueError, match="2 finite numbers"):
+            merge([hist, hist], weights)
+    with pytest.raises(ValueError, match="empty list"):
+        merge([])
+    with pytest.raises(ValueError, match="not raw scores"):
+        to_native(prune([flat], X, high, oob=False))
+    with pytest.raises(TypeError, match="merge takes a list"):
+        to_native(forest)
