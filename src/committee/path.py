@@ -298,7 +298,9 @@ class Path:
 
     def step_within(self, max_members: int) -> int:
         """Return the step that `choose(max_members=...)` takes."""
-        return self._preferred(self.size <= max_members, 0.0, True)
+        every = np.ones(len(self), dtype=bool)
+        fits = self._within("max_members", max_members, self.size, every)
+        return self._preferred(fits, 0.0, True)
 
     def with_first(self, first: Path) -> Path:
         """Return this path, and the first rounds of a booster after its steps."""
