@@ -1,5 +1,8 @@
 """Pruning as an estimator: for cross-validation, grids and pipelines."""
 
+import copy
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -255,3 +258,26 @@ def test_wrong_use_says_what_to_do(cancer):
         PrunedClassifier(RandomForestClassifier()).fit(X, y, colour=y)
     with pytest.raises(ValueError, match=r"at least 2 classes in y. Got 1 class: 'm'"):
         PrunedClassifier(RandomForestClassifier(2)).fit(X, np.full(len(X), "m"))
+
+
+@pytest.mark.parametrize("calibration", [None, "slope", "vector"])
+@pytest.mark.parametrize("seed", [0, 2])  # with the others `fit` says why not
+def test_two_rows_of_positive_weight_can_be_saved_and_summarised(
+    seed, calibration, tmp_path
+):
+    """Folds of them may have no row that any member left out."""
+    rng = np.random.default_rng(seed)
+    X, y, s = rng.normal(size=(5, 2)), np.array([0, 1, 0, 1, 0]), np.zeros(5)
+    s[rng.choice([0, 2, 4])] = s[rng.choice([1, 3])] = 1.0
+    forest = RandomForestClassifier(10, random_state=seed)
+    small = PrunedClassifier(
+        forest, combiner=SimplexWeights(), calibration=calibration, random_state=0
+    ).fit(X, y, sample_weight=s)
+    p = small.predict_proba(X)
+    assert np.isfinite(p).all()
+    save(small, tmp_path / "m.skops")
+    copies = [pickle.loads(pickle.dumps(small)), copy.deepcopy(small)]
+    for other in [*copies, load(tmp_path / "m.skops")]:
+        np.testing.assert_array_equal(other.predict_proba(X), p)
+    assert "members" in str(small.summary())
+    assert small.path_.size.max() >= 1
