@@ -19,15 +19,22 @@ def shown(committee):
     return committee._repr_html_().split("<style>")[0]
 
 
-def fitted(combiner):
+def fitted(combiner, **options):
     committee = CommitteeClassifier(
-        generator=Bagging(8), combiner=combiner, random_state=0
+        generator=Bagging(8), combiner=combiner, random_state=0, **options
     )
     return committee.fit(X, Y)
 
 
-def test_a_committee_shows_members_and_leave_one_out_error():
+def test_a_committee_shows_its_held_out_error():
     committee = fitted(EPPruner())
+    assert f"<b>{figures(committee.held_out_error_)}</b> held-out error rate" in shown(
+        committee
+    )
+
+
+def test_a_committee_shows_members_and_leave_one_out_error():
+    committee = fitted(EPPruner(), weigh_on="train")
     assert f"<b>{committee.n_members_} of 8</b> members" in shown(committee)
     step = committee.combiner_.posterior_
     assert f"{figures(step.loo_error)} ± {figures(step.loo_se, 1)}" in shown(committee)
@@ -43,7 +50,7 @@ def test_a_pruned_ensemble_shows_its_bytes_too():
 
 
 def test_what_is_not_known_is_left_out():
-    assert shown(fitted(Average())).count("<b>") == 1
+    assert shown(fitted(Average(), calibration=None)).count("<b>") == 1
     assert shown(CommitteeClassifier()) == ""
 
 

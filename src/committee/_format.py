@@ -23,6 +23,18 @@ _ROUNDING = 1e-9
 _DIGITS = 4
 
 
+#: How errors are measured: the word that their names begin with, in `summary()`, paths,
+#: pages, notebooks and the shell. Held-out rows had no part in choosing or weighing the
+#: members. Leave-one-out is the closed form of a combiner: its weights have not seen the
+#: row, but the choice of the members has.
+HELD_OUT, LEAVE_ONE_OUT = "held-out", "leave-one-out"
+
+
+def error_name(how: str, measure: str) -> str:
+    """Return the name of an error, such as "held-out error rate"."""
+    return f"{how} {measure}"
+
+
 def figures(x: float, digits: int = 3) -> str:
     """Return a number with a few significant digits, if possible without exponent."""
     if math.isnan(x):

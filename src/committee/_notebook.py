@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from committee._format import figures, percent
+from committee._format import LEAVE_ONE_OUT, error_name, figures, percent
 
 _STYLE = "display:inline-block;margin:0 1.6em .5em 0;font-family:sans-serif"
 
@@ -35,19 +35,22 @@ def _members(committee: Any) -> tuple[str, str]:
 
 
 def _error(committee: Any) -> tuple[str, str] | None:
-    """Return the held-out error of `summary`, or the leave-one-out error."""
+    """Return the held-out error, else the leave-one-out error, with its name."""
     summary = getattr(committee, "_summary", None)
     if summary is not None:
         label = f"{summary.error_name}, {figures(summary.error_before)} before"
         return figures(summary.error_after), label
+    error = getattr(committee, "held_out_error_", None)
+    if error is not None:
+        return figures(error), str(committee.held_out_error_name_)
     combiner: Any = getattr(committee, "combiner_", None)
     step = getattr(combiner, "posterior_", None)
     # The posterior may belong to another committee of the path.
     if step is None or not np.array_equal(step.active, committee.support_):
         return None
     spread = f" ± {figures(step.loo_se, 1)}" if step.loo_se > 0 else ""
-    error = f"{figures(step.loo_error)}{spread}"
-    return error, f"leave-one-out {combiner.loo_measure_}"
+    loo = f"{figures(step.loo_error)}{spread}"
+    return loo, error_name(LEAVE_ONE_OUT, combiner.loo_measure_)
 
 
 def _bytes(committee: Any) -> tuple[str, str] | None:

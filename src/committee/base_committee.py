@@ -16,6 +16,7 @@ from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from committee._format import HELD_OUT, error_name
 from committee._notebook import headline_html
 from committee._typing import BoolArray, FloatArray, IntArray, Member, RandomState
 from committee._validation import (
@@ -58,12 +59,19 @@ _NOT_COPIED = ("_whole", "_refined", WHOLE_PATH)
 #: Attributes that depend on the weights, which a gate replaces.
 _OF_WEIGHTS = (
     *("path_", "_summary", "_refined", "_whole", "_held_out_rows", "_calibration"),
-    "held_out_error_",
+    *("held_out_error_", "held_out_error_name_"),
 )
 #: Fitted attributes, besides those of scikit-learn.
 _FITTED = (
     *("roster_", "combiner_", "held_out_", "support_", "path_", "gate_"),
-    *("held_out_error_", "_whole", "_summary", "_refined", "_calibration"),
+    *(
+        "held_out_error_",
+        "held_out_error_name_",
+        "_whole",
+        "_summary",
+        "_refined",
+        "_calibration",
+    ),
     *("_digest", "_held_out_rows", "refined_"),
 )
 
@@ -104,6 +112,7 @@ class BaseCommittee(BaseEstimator):
     gate_: Gate | None = None
     held_out_: BoolArray | None
     held_out_error_: float | None = None
+    held_out_error_name_: str | None = None
     path_: Path
     n_features_in_: int
     _calibration: Calibration | None
@@ -324,13 +333,8 @@ class BaseCommittee(BaseEstimator):
 
     def _fit_gate(self, gate: Gate, X: Any, votes: Votes) -> None:
         """Fit a clone of the gate."""
-        self.gate_ = clone(gate).fit(
-            X,
-            votes.F,
-            votes.y,
-            held_out=votes.held_out,
-            sample_weight=votes.sample_weight,
-        )
+        F, y, mask, s = votes.F, votes.y, votes.held_out, votes.sample_weight
+        self.gate_ = clone(gate).fit(X, F, y, held_out=mask, sample_weight=s)
 
     def _fitted_gate(self) -> Gate:
         if self.gate_ is None:
@@ -461,6 +465,7 @@ class BaseCommittee(BaseEstimator):
             if fillable or not found.votes.masked:
                 measure = measure_of(None, of_classes=found.votes.n_classes is not None)
                 self.held_out_error_ = found.error(measure)[0]
+                self.held_out_error_name_ = error_name(HELD_OUT, measure.name)
         if rows:
             self._held_out_rows = found.stored(self.support_)
 

@@ -101,6 +101,8 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
     held_out_error_ : float or None
         Error rate on held-out rows, if no weight is negative: with `calibration`,
         `uncertainty`, or a combiner that can be fitted again on folds in little time.
+    held_out_error_name_ : str or None
+        Its name, "held-out error rate" or "held-out RMSE", as in `summary()`.
     combiner_ : combiner or None
         The fitted combiner.
     gate_ : gate or None

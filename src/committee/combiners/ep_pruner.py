@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from committee._format import LEAVE_ONE_OUT, error_name
 from committee._progress import step_printer
 from committee._typing import FloatArray, IntArray
 from committee._validation import Interval, StrOptions
@@ -173,7 +174,7 @@ class EvidencePruner(Combiner):
         of_votes = self.likelihood_ == "probit"
         self.path_ = replace(
             path,
-            own_measure=f"leave-one-out {self.loo_measure_}",
+            own_measure=error_name(LEAVE_ONE_OUT, self.loo_measure_),
             note=NO_VOTES if of_votes and votes.masked else "",
             floor=self.floor_,
         )

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from committee._format import HELD_OUT, LEAVE_ONE_OUT
 from committee._typing import FloatArray, IntArray
 from committee._validation import check_predictions, check_targets
 from committee.combiners.greedy_scores import row_score
@@ -325,7 +326,7 @@ def split_measure(measure: str) -> tuple[str, str]:
     >>> split_measure("held-out error rate"), split_measure("RMSE")
     (('error rate', 'held-out'), ('RMSE', 'on the weighing rows'))
     """
-    for kind in ("leave-one-out", "held-out"):
+    for kind in (LEAVE_ONE_OUT, HELD_OUT):
         if measure.startswith(kind):
             return measure.removeprefix(kind).strip(), kind
     return measure, "on the weighing rows"

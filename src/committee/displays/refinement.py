@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from committee._format import byte_size
+from committee._format import HELD_OUT, byte_size, error_name
 from committee.displays.sources import core_of
 from committee.displays.style import BLUE, GREY, VERMILION, Display, legend_above
 from committee.pruning.summary import Summary, summary_of
@@ -99,7 +99,7 @@ class RefinementDisplay(Display):
         ax.set(
             xscale="log",
             xlabel="bytes of the pickled model (points: members / leaves)",
-            ylabel=f"held-out {found.measure}{unit}",
+            ylabel=f"{error_name(HELD_OUT, found.measure)}{unit}",
         )
         ax.xaxis.set_major_formatter(lambda n, _: byte_size(n))
         legend_above(ax)

@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
+from committee._format import LEAVE_ONE_OUT, error_name
 from committee._typing import FloatArray, IntArray
 from committee.ep.arrays import in_units
 from committee.ep.likelihood import Likelihood
@@ -400,7 +401,7 @@ def run(
         loop.warn_if_worse_than_single(preferred(track.steps, rule or "min-loo"), start)
     return Path.of_steps(
         track.steps,
-        own_measure="leave-one-out error",
+        own_measure=error_name(LEAVE_ONE_OUT, "error"),
         n_iter=n_iter,
         converged=converged,
     )

@@ -136,9 +136,7 @@ def _described(found: TreeSum, committee: Any) -> TreeSum:
     if is_classifier(committee):
         found.classes_ = np.asarray(committee.classes_)
     found.held_out_error_ = committee.held_out_error_
-    if found.held_out_error_ is not None:
-        name = "error rate" if is_classifier(committee) else "RMSE"
-        found.held_out_error_name_ = f"held-out {name}"
+    found.held_out_error_name_ = committee.held_out_error_name_
     if hasattr(committee, "summary"):
         try:
             summary = committee.summary()

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
+from committee._format import HELD_OUT, error_name
 from committee._parallel import results_of
 from committee._progress import track
 from committee._typing import FloatArray, IntArray, Member, RandomState
@@ -37,7 +38,8 @@ from committee.votes import Votes
 #: Attributes that depend on options, deleted before a fit with others.
 _OF_OPTIONS = (
     *("noise_", "log_likelihoods_", "held_out_log_likelihoods_"),
-    *("parts_", "errors_", "_held_out_rows", "held_out_error_"),
+    *("parts_", "errors_", "_held_out_rows"),
+    *("held_out_error_", "held_out_error_name_"),
 )
 
 
@@ -73,6 +75,7 @@ class BaseMixture(BaseEstimator):
     gate_: GateTree
     parts_: list[IntArray]
     held_out_error_: float | None = None
+    held_out_error_name_: str | None = None
 
     def __init__(
         self,
@@ -172,6 +175,7 @@ class BaseMixture(BaseEstimator):
             found = replace(found, p=found.output)
             measure = measure_of(None, of_classes=n_classes is not None)
             self.held_out_error_ = found.error(measure)[0]
+            self.held_out_error_name_ = error_name(HELD_OUT, measure.name)
         self._held_out_rows = found.stored(np.arange(M))
 
     def _check_options(self) -> None:

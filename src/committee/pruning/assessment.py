@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from committee._format import HELD_OUT, error_name
 from committee._typing import (
     BoolArray,
     FloatArray,
@@ -254,7 +255,7 @@ class Assessment:
         if self.first is not None:
             found.append(self._errors_by_size(self.first, size[n_own:]))
         error, se = np.hstack(found)
-        return error, se, f"held-out {self.measure.name}"
+        return error, se, error_name(HELD_OUT, self.measure.name)
 
     def _errors_by_size(self, crossfit: CrossFit, size: IntArray) -> FloatArray:
         """Return errors and standard errors of committees of some sizes, (2, S)."""

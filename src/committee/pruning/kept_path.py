@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from committee._format import HELD_OUT, error_name
 from committee._typing import BoolArray, FloatArray, IntArray, Member
 from committee.calibration import Calibration
 from committee.losses import measure_of
@@ -92,7 +93,7 @@ class KeptPath:
         """Return this if its errors are of that kind; raise ValueError otherwise."""
         of_classes = self._owner.roster_.classes is not None
         wanted = measure_of(scoring, of_classes=of_classes).name
-        if self.errors is None or self.errors[2] != f"held-out {wanted}":
+        if self.errors is None or self.errors[2] != error_name(HELD_OUT, wanted):
             raise ValueError(
                 f"scoring={scoring!r} cannot be measured anew: copies and files keep the "
                 "numbers of the path, but not the rows. Use the committee that prune() "

@@ -9,10 +9,13 @@ import numpy as np
 from scipy.stats import binomtest
 
 from committee._format import (
+    HELD_OUT,
+    LEAVE_ONE_OUT,
     byte_size,
     change_text,
     count,
     duration,
+    error_name,
     error_text,
     percent,
     printable,
@@ -201,7 +204,7 @@ class Summary:
     @property
     def error_name(self) -> str:
         """Name of the errors: "held-out error rate", without "held-out" on few rows."""
-        return f"held-out {self.measure}" if self.cross_fitted else self.measure
+        return error_name(HELD_OUT, self.measure) if self.cross_fitted else self.measure
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entries by name, as JSON takes them."""
@@ -311,7 +314,7 @@ class Summary:
         if self.loo is not None:
             rows.append(
                 (
-                    f"leave-one-out {self.loo_measure}",
+                    error_name(LEAVE_ONE_OUT, self.loo_measure),
                     error_text(self.loo_measure, self.loo),
                     "too small: the choice of members has seen each row",
                 )

@@ -15,10 +15,12 @@ from sklearn.base import BaseEstimator
 
 import committee
 from committee._format import (
+    LEAVE_ONE_OUT,
     NumberFormat,
     byte_size,
     count,
     duration,
+    error_name,
     figures,
     percent,
 )
@@ -237,7 +239,8 @@ def pruning(core: Any) -> dict[str, Any] | None:
     rows = s.rows()
     if s.loo is not None:
         text = NumberFormat.of(s.loo_measure, s.loo).text(s.loo)
-        rows.append((f"leave-one-out {s.loo_measure}", "", text, core.path_.note))
+        name = error_name(LEAVE_ONE_OUT, s.loo_measure)
+        rows.append((name, "", text, core.path_.note))
     return {"rows": rows, "how": s.how()}
 
 
