@@ -8,8 +8,9 @@ For each ensemble of two classes: the error and the log-loss that it prints of i
 (after `save` and `load`, and as a model of scikit-learn where there is one), and those of
 fresh rows in memory. Delivered and fresh are measured on the same rows and are equal up
 to rounding; the largest difference of their probabilities is a column. Printed and fresh
-differ by z standard errors: both are means over their rows, and the standard deviation of
-a row's loss is taken from the fresh rows. Boosters and extra trees are pruned on a quarter
+differ by z standard errors, for each seed and for all of them: both are means over their
+rows, and the standard deviation of a row's loss is taken from the fresh rows. Lines with the same
+seed share their rows, so that their z go together. Boosters and extra trees are pruned on a quarter
 of the rows, forests out of bag.
 """
 
@@ -158,7 +159,9 @@ def ensembles(seed: int):
         "networks": lambda: CommitteeClassifier(generator=Networks(20), **how),
         "cells": lambda: make_pipeline(StandardScaler(), CellKernelClassifier()),
         "gate": lambda: CommitteeClassifier(generator=pool, gate=SoftmaxGate(), **how),
-        "mixture": lambda: MixtureOfExpertsClassifier(LogisticRegression(), 4, **how),
+        "mixture": lambda: make_pipeline(
+            StandardScaler(), MixtureOfExpertsClassifier(n_experts=4, **how)
+        ),
     }
     for name, make in models.items():
         yield name, lambda X, y, make=make: make().fit(X, y)
@@ -173,7 +176,7 @@ def printed_by(model) -> tuple[tuple[float, float], int]:
     lac = model._known_rows().lac  # 1 - p of the right class, on held-out rows
     p = np.maximum(1 - lac.astype(float), 1e-15)
     error = getattr(model, "held_out_error_", None)
-    error = float(np.mean(p < 0.5)) if error is None else error
+    error = float(np.mean(p < 0.5)) if error is None else error  # of cells
     return (error, float(-np.log(p).mean())), len(p)
 
 
@@ -240,9 +243,9 @@ def main(argv: list[str]) -> None:
                     found.append(line_of(fit, rows_of(data, seed, asked.rows)))
             rows.append(row_of(data, name, found))
             print("  ".join(rows[-1]), flush=True)
-    columns = ["printed", "delivered", "fresh", "z of each seed"]
+    columns = ["printed", "delivered", "fresh", "z of each seed", "of all"]
     for i, title in enumerate(("Error", "Log-loss")):
-        cells = [[*row[:2], *row[2 + 4 * i : 6 + 4 * i], row[-1]] for row in rows]
+        cells = [[*row[:2], *row[2 + 5 * i : 7 + 5 * i], row[-1]] for row in rows]
         show(title, ["set", "ensemble", *columns, "gap of p"], cells)
 
 
@@ -253,7 +256,9 @@ def row_of(data: str, name: str, found: list[Line]) -> list[str]:
         for part in ("printed", "delivered", "fresh"):
             mean = np.mean([getattr(line, part)[i] for line in found])
             cells.append(shown.format(mean))
-        cells.append(" ".join(f"{line.z[i]:+.1f}" for line in found))
+        z = np.array([line.z[i] for line in found])
+        cells.append(" ".join(f"{each:+.1f}" for each in z))
+        cells.append(f"{z.sum() / np.sqrt(len(z)):+.1f}")
     return [*cells, f"{max(line.gap for line in found):.0e}"]
 
 

@@ -1,5 +1,7 @@
 """What `combiner="auto"` and `calibration="auto"` choose, and what it brings."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -15,8 +17,12 @@ from sklearn.tree import DecisionTreeClassifier
 from committee import (
     AdaBoost,
     Bagging,
+    CellKernelClassifier,
+    CellKernelRegressor,
     CommitteeClassifier,
     CommitteeRegressor,
+    CoupledKernelClassifier,
+    CoupledKernelRegressor,
     EPPruner,
     LogPool,
     NeighbourGate,
@@ -127,3 +133,25 @@ def test_members_that_are_trained_until_the_evidence_stops_are_weighed_by_it():
     X, y, *_ = _classes(200)
     grown = CommitteeClassifier(generator=Bagging(60), stop="evidence", random_state=0)
     assert isinstance(grown.fit(X, y).combiner_, EPPruner)
+
+
+def test_the_kernel_machine_that_is_found_first_has_less_error():
+    X, y = make_friedman1(900, noise=1.0, random_state=0)
+    X_new = X[400:]
+    classes = (y > np.median(y)).astype(int)
+    pairs = [(CellKernelRegressor, CoupledKernelRegressor, y)]
+    pairs += [(CellKernelClassifier, CoupledKernelClassifier, classes)]
+    for first, second, t in pairs:
+        scores = [
+            kind().fit(X[:400], t[:400]).score(X_new, t[400:])
+            for kind in (first, second)
+        ]
+        assert scores[0] > scores[1] + 0.02
+        summary = " ".join((second.__doc__ or "").split("Parameters")[0].split())
+        assert f"To predict, take `{first.__name__}`" in summary.replace("to ", "To ")
+    root = Path(__file__).parents[1]
+    for page in ("README.md", "docs/api.md"):
+        text = (root / page).read_text(encoding="utf-8")
+        assert text.index("`CellKernelRegressor") < text.index(
+            "`CoupledKernelRegressor"
+        )

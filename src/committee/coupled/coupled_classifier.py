@@ -30,7 +30,10 @@ def _member_score_axes(model: CoupledKernelClassifier) -> tuple[int, ...]:
 
 
 class CoupledKernelClassifier(KernelClassifierMixin, CoupledKernel):
-    """Coupled kernel submodels that vote, one machine for each class and member.
+    """Hamers' coupled ensemble for classes: coupled kernel submodels that vote.
+
+    It reproduces the paper; to predict, take `CellKernelClassifier`, which chooses its
+    settings.
 
         hard:  s_k(x) = sum_j w_j [k = argmax_l f_jl(x)]
         soft:  s_k(x) = sum_j w_j f_jk(x)
@@ -61,6 +64,10 @@ class CoupledKernelClassifier(KernelClassifierMixin, CoupledKernel):
         As for `CoupledKernelRegressor`; members predict the values f_jk.
     n_iter_, converged_, n_features_in_ :
         As for `CoupledKernelRegressor`.
+
+    See Also
+    --------
+    CellKernelClassifier : The kernel machine to predict with.
 
     Examples
     --------

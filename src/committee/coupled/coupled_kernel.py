@@ -349,7 +349,11 @@ def unseen_rows(rows: IntArray, subsets: Sequence[IntArray]) -> BoolArray:
 
 
 class CoupledKernelRegressor(KernelRegressorMixin, CoupledKernel):
-    """Kernel submodels on disjoint subsets, trained jointly so that they agree.
+    """Hamers' coupled ensemble: kernel submodels on disjoint subsets, trained jointly.
+
+    It reproduces the paper, and chooses no setting by itself. To predict, take
+    `CellKernelRegressor`: it chooses kernel, width and ridge, and has less error in less
+    time.
 
         min  1/2 sum_j sum_{n in D_j} s_n (f_j(x_n) - y_n)^2 + alpha/2 sum_j ||a_j||^2
              + nu/2 sum_{j ~ k} ||f_j(X_c) - f_k(X_c)||^2
@@ -438,7 +442,8 @@ class CoupledKernelRegressor(KernelRegressorMixin, CoupledKernel):
 
     See Also
     --------
-    CellKernelRegressor : Subsets that are cells, for many rows and Dask collections.
+    CellKernelRegressor : The kernel machine to predict with: cells, chosen settings,
+        intervals, many rows, Dask collections.
 
     References
     ----------
