@@ -64,14 +64,8 @@ _OF_WEIGHTS = (
 #: Fitted attributes, besides those of scikit-learn.
 _FITTED = (
     *("roster_", "combiner_", "held_out_", "support_", "path_", "gate_"),
-    *(
-        "held_out_error_",
-        "held_out_error_name_",
-        "_whole",
-        "_summary",
-        "_refined",
-        "_calibration",
-    ),
+    *("held_out_error_", "held_out_error_name_"),
+    *("_whole", "_summary", "_refined", "_calibration"),
     *("_digest", "_held_out_rows", "refined_"),
 )
 
