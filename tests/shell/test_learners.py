@@ -52,7 +52,7 @@ def test_a_tree_of_a_forest_draws_at_most_20000_rows(name):
 def test_boosting_puts_rows_aside_where_there_are_enough_of_all(n_rows, rarest, stops):
     """scikit-learn refuses to put aside rows of a class with one row."""
     problem = TableSize(n_rows, rarest, codes=[])
-    for name in ("boosting", "plain-boosting"):
+    for name in ("boosting", "slow-boosting"):
         assert settings(problem, name)["early_stopping"] is stops
 
 

@@ -45,9 +45,9 @@ from committee.shell.messages import listed
 from committee.shell.options import Train
 from committee.shell.presets import PRESETS
 
-#: Above so many rows boosting puts some aside and stops early. So do networks, which get
-#: a penalty below. Both only if the rarest class has enough rows.
-_STOPS_EARLY, _FREE_NETWORK, _RAREST = 10_000, 3_000, 20
+#: Above so many rows boosting puts some aside and stops early, if the rarest class has
+#: enough of them.
+_STOPS_EARLY, _RAREST = 10_000, 20
 #: Rows that a tree of a forest draws at most.
 _DRAWN = 20_000
 #: Learners are cross-fitted up to so many rows; above, some rows are put aside to weigh
@@ -65,6 +65,10 @@ _FEWEST = 10_000
 #: Size of a table (rows x columns x classes) up to which learners are not timed, and up
 #: to which they get one thread.
 _QUICK, _ONE_THREAD = 200_000, 2_000_000
+
+
+#: Penalties of boosting with many leaves or rounds.
+_PENALTIES = {"l2_regularization": 1.0, "max_features": 0.5}
 
 
 # --- which learners ---------------------------------------------------------------------
@@ -94,9 +98,11 @@ class TableSize:
         """Return the classifier or the regressor with some settings."""
         return (regressor if self.rarest is None else classifier)(**settings)
 
-    def stops_early(self, most: int) -> bool:
-        """Return True above so many rows, if every class has enough to put some aside."""
-        return self.n_rows > most and (self.rarest is None or self.rarest >= _RAREST)
+    @property
+    def stops_early(self) -> bool:
+        """True for many rows, if every class has enough of them to put some aside."""
+        enough = self.rarest is None or self.rarest >= _RAREST
+        return self.n_rows > _STOPS_EARLY and enough
 
     @property
     def weigh_on(self) -> str | float:
@@ -124,28 +130,33 @@ def learners_of(
 
 
 def _boosting(table: TableSize) -> Any:
-    if not table.stops_early(_STOPS_EARLY):
-        settings = {"learning_rate": 0.05, "max_iter": 200, "max_leaf_nodes": 15}
-    else:
-        settings = {"learning_rate": 0.1, "max_iter": 500, "max_leaf_nodes": 63}
-    return _boosted(table, **settings, l2_regularization=1.0, max_features=0.5)
+    if not table.stops_early:
+        return _boosted(table)
+    return _boosted(table, max_iter=500, max_leaf_nodes=63, **_PENALTIES)
+
+
+def _slow_boosting(table: TableSize) -> Any:
+    settings = {"learning_rate": 0.05, "max_iter": 200, "max_leaf_nodes": 15}
+    return _boosted(table, **settings, **_PENALTIES)
 
 
 def _boosted(table: TableSize, **settings: Any) -> Any:
     return table.of_kind(
         HistGradientBoostingClassifier,
         HistGradientBoostingRegressor,
-        early_stopping=table.stops_early(_STOPS_EARLY),
+        early_stopping=table.stops_early,
         **settings,
     )
 
 
 def _forest(table: TableSize, *kinds: type, bootstrap: bool = False) -> Any:
-    """Return a forest; on many rows its trees are fewer, and draw some of the rows."""
+    """Return a forest; on many rows its trees draw some of the rows."""
     many = table.n_rows > _DRAWN
     return table.of_kind(
         *kinds,
-        n_estimators=100 if many else 200,
+        n_estimators=100,
+        min_samples_leaf=2,
+        max_features=0.5 if table.rarest is None else "sqrt",
         max_samples=_DRAWN / table.n_rows if many else None,
         bootstrap=bootstrap or many,
         n_jobs=table.n_jobs,
@@ -169,10 +180,8 @@ def _neighbours(table: TableSize) -> Any:
 
 
 def _network(table: TableSize) -> Any:
-    settings: dict[str, Any] = {"alpha": 1.0, "max_iter": 100}
-    if table.stops_early(_FREE_NETWORK):
-        settings = {"early_stopping": True, "max_iter": 200, "n_iter_no_change": 15}
-    settings |= {"hidden_layer_sizes": (64,), "learning_rate_init": 3e-3}
+    settings: dict[str, Any] = {"hidden_layer_sizes": (48, 24), "alpha": 1.0}
+    settings |= {"learning_rate_init": 3e-3, "max_iter": 40}
     scaled = _scaled(table, table.of_kind(MLPClassifier, MLPRegressor, **settings))
     if table.rarest is not None:
         return scaled
@@ -191,7 +200,7 @@ def _scaled(table: TableSize, learner: Any) -> Any:
 _LEARNERS: dict[str, Callable[[TableSize], Any]] = {
     "boosting": _boosting,
     "shallow-boosting": partial(_boosted, max_leaf_nodes=4, max_features=0.5),
-    "plain-boosting": _boosted,
+    "slow-boosting": _slow_boosting,
     "forest": lambda table: _forest(
         table, RandomForestClassifier, RandomForestRegressor, bootstrap=True
     ),
@@ -400,7 +409,10 @@ def fit_pool(
     note, minutes = options.messages.note, f"{options.minutes or 0.0:g} minutes"
     classes = encoding.n_classes is not None
     rarest = int(np.unique(y, return_counts=True)[1].min()) if classes else None
-    table = TableSize(len(y), rarest, encoding.codes, options.jobs)
+    # Forests add up what their trees say in the order in which threads come.
+    large = len(y) * X.shape[1] * (encoding.n_classes or 1) > _ONE_THREAD
+    jobs = options.jobs if large else 1
+    table = TableSize(len(y), rarest, encoding.codes, jobs)
     taken, too_many = learners_of(str(options.preset), table)
     if too_many:
         note(f"{len(y):,} rows are too many for {listed(too_many)}: left out.")

@@ -254,7 +254,7 @@ _model_output = partial(
     option, ..., "Model file to write, for example m.skops.", "--output", "-o"
 )
 _PAGE = "HTML file to write, for example report.html.", "--output", "-o"
-_COMBINER = f"How members are weighed: {', '.join(COMBINERS)}. Default: ep."
+_COMBINER = f"How members are weighed: {', '.join(COMBINERS)}."
 _encoding = partial(
     option,
     None,
@@ -329,7 +329,12 @@ class Train(Options):
         f"Estimator of all members: {', '.join(ESTIMATORS)}. Default: tree.",
         names=ESTIMATORS,
     )
-    combiner: str = option("ep", _COMBINER, names=COMBINERS)
+    combiner: str | None = option(
+        None,
+        f"{_COMBINER} Default: for {POOL}, ridge for numbers and ard on log-odds for "
+        "classes; otherwise ep.",
+        names=COMBINERS,
+    )
     task: str | None = option(
         None, f"{' or '.join(TASKS)}. Default: guessed from the target.", names=TASKS
     )
@@ -378,7 +383,7 @@ class Prune(Options):
         "the best.",
         min=0,
     )
-    combiner: str | None = option(None, _COMBINER, names=COMBINERS)
+    combiner: str | None = option(None, f"{_COMBINER} Default: ep.", names=COMBINERS)
     scoring: str | None = option(
         None,
         f"Score that --combiner greedy maximises: {', '.join(SCORES)}.",

