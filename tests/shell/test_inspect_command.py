@@ -19,7 +19,7 @@ def test_a_reader_sees_members_weights_and_columns(folder):
     heaviest = read_model("classifier.skops").last.weights_.argmax()
     assert "CommitteeClassifier" in out
     assert "grades.csv, 120 rows" in out
-    assert re.search(r"held-out error +0\.", out)
+    assert re.search(r"held-out error rate +0\.", out)
     assert "classes: no, yes" in out
     assert "numbers: size, age, member" in out
     assert "words: town, code" in out

@@ -97,7 +97,10 @@ def foresee(monkeypatch):
         monkeypatch.setattr(
             learners,
             "fit_time",
-            lambda learner, data: (0.0, kinds.get(type(learner), bayes) / len(data)),
+            lambda learner, data, left: (
+                0.0,
+                kinds.get(type(learner), bayes) / len(data),
+            ),
         )
 
     return set_seconds
@@ -159,6 +162,14 @@ def test_seconds_are_foreseen_by_a_straight_line(rng, monkeypatch):
     monkeypatch.setattr(learners, "_seconds", lambda _, data: 2.0 + 0.5 * len(data))
     data = TrainingData(rng.normal(size=(1600, 2)), rng.normal(size=1600), None)
     assert fit_time(None, data) == pytest.approx((2.0, 0.5))
+
+
+def test_a_table_is_small_beside_much_time(rng, monkeypatch):
+    monkeypatch.setattr(learners, "_QUICK", 1000)
+    monkeypatch.setattr(learners, "_seconds", lambda _, data: 0.5 * len(data))
+    data = TrainingData(rng.normal(size=(1600, 2)), rng.normal(size=1600), None)
+    assert fit_time(None, data, left=600.0) == (0.0, 0.0)
+    assert fit_time(None, data, left=60.0) == pytest.approx((0.0, 0.5))
 
 
 def test_a_part_of_the_rows_that_says_nothing_says_nothing(monkeypatch, rows):

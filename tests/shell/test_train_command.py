@@ -195,7 +195,7 @@ def test_rows_put_aside_weigh_the_learners_of_a_large_table(folder, monkeypatch)
     assert "120 rows are too many for 'network': left out." in result.stderr
     committee = read_model("m.skops").last
     assert committee.weigh_on == 0.1
-    assert "held-out error" in result.stdout
+    assert "held-out RMSE" in result.stdout
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from committee.pruning.summary import summary_of
 from committee.reporting.evaluation import Answer, constant
 from committee.shell.inspect_command import n_members
 from committee.shell.messages import ShellError, UsageError
-from committee.shell.options import CLASSIFICATION, Evaluate
+from committee.shell.options import CLASSIFICATION, MEASURES, Evaluate
 from committee.shell.table_model import (
     TableModel,
     read_model,
@@ -51,6 +51,7 @@ def evaluate(options: Evaluate) -> None:
         "rows": len(y),
         "members": n_members(model.last),
         "pruned_from": before,
+        "measure": MEASURES[model.task],
         **model.training_errors,
         "scores": _plain(own),
         "baseline": _plain(baseline),

@@ -62,8 +62,8 @@ _MOST_ROWS = {"neighbours": 20_000, "network": 20_000}
 _PART, _TIMED = 1 / 8, 40_000
 #: Rows that the first learner gets even if time is up.
 _FEWEST = 10_000
-#: Size of a table (rows x columns x classes) up to which learners are not timed, and up
-#: to which they get one thread.
+#: Size of a table (rows x columns x classes) up to which learners are not timed, for each
+#: minute that is left, and up to which they get one thread.
 _QUICK, _ONE_THREAD = 200_000, 2_000_000
 
 
@@ -216,16 +216,18 @@ _LEARNERS: dict[str, Callable[[TableSize], Any]] = {
 # --- in time ----------------------------------------------------------------------------
 
 
-def fit_time(learner: Member, data: TrainingData) -> tuple[float, float]:
-    """Time a learner on n and on n / 2 rows.
+def fit_time(
+    learner: Member, data: TrainingData, left: float = 0.0
+) -> tuple[float, float]:
+    """Time a learner on n and on n / 2 rows; `left` are the seconds to the deadline.
 
     Returns
     -------
     start, by_row : float
-        A fit on n rows takes about start + by_row n seconds. Both are zero for a small
-        table.
+        A fit on n rows takes about start + by_row n seconds. Both are zero for a table
+        that is small beside the time that is left.
     """
-    if _size(data) <= _QUICK:
+    if _size(data) <= _QUICK * max(1.0, left / 60.0):
         return 0.0, 0.0
     n, order = min(int(len(data) * _PART), _TIMED), _shuffled(len(data))
     try:
@@ -303,7 +305,8 @@ class TimedPool(Pool):
         turns = list(zip(self.names, self.members, seeds, strict=True))
         verbose = options.get("verbose", False)
         for name, learner, own_seed in track(turns, M, "training", verbose):
-            rows, (start, by_row) = data, fit_time(learner, data)
+            left = self.deadline - time.monotonic()
+            rows, (start, by_row) = data, fit_time(learner, data, left)
             needed = fits * (start + by_row * len(data))
             if time.monotonic() + needed > self.deadline:
                 if done:
@@ -435,6 +438,6 @@ def fit_pool(
     # The file holds a plain pool, without a number of jobs.
     kept = [(name, learner) for name, learner in taken if name in pool.trained]
     for member in [*committee.members_, *(learner for _, learner in kept)]:
-        jobs = [n for n in member.get_params() if n.split("__")[-1] == "n_jobs"]
-        member.set_params(**dict.fromkeys(jobs))
+        own = [n for n in member.get_params() if n.split("__")[-1] == "n_jobs"]
+        member.set_params(**dict.fromkeys(own))
     committee.set_params(generator=Pool(kept, pool.n_splits))

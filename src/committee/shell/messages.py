@@ -81,17 +81,21 @@ class Messages:
         Parameters
         ----------
         report : mapping
-            Lists and mappings in it are printed in the JSON only.
+            Lists and mappings in it are printed in the JSON only. Errors are named by
+            the "measure", as in `summary()`: "held-out error rate".
         tables : str, default=""
             Printed instead of the lists and mappings, unless as JSON.
         """
         if self.as_json:
             print(json.dumps(_plain(report)))
             return
+        measure = report.get("measure")
         lines = [
-            (_label(key), _cell(value))
+            (_label(key, measure), _cell(value))
             for key, value in report.items()
-            if value is not None and not isinstance(value, (list, dict))
+            if value is not None
+            and not isinstance(value, (list, dict))
+            and key != "measure"
         ]
         if lines:
             print(text_table(lines, "<"))
@@ -125,8 +129,10 @@ def shortened(names: Sequence[str], limit: int = 10) -> str:
     return ", ".join(printable(str(name)) for name in names[:limit]) + more
 
 
-def _label(key: str) -> str:
+def _label(key: str, measure: str | None) -> str:
     words = key.replace("_", " ")
+    if measure is not None and key.endswith("_error"):
+        words = words.removesuffix("error") + measure
     for compound in ("held-out", "leave-one-out"):
         words = words.replace(compound.replace("-", " "), compound)
     return words
