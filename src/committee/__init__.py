@@ -67,6 +67,7 @@ if TYPE_CHECKING:
         WeightsDisplay,
     )
     from committee.export import (
+        compiled,
         merge,
         to_c,
         to_native,
@@ -193,6 +194,7 @@ __all__ = [
     "ambiguity",
     "bias_variance",
     "combine",
+    "compiled",
     "disagreement",
     "double_fault",
     "error_correlation",
@@ -239,7 +241,7 @@ _NAMES_OF = {
         KappaErrorDisplay PruningPathDisplay RefinementDisplay ReliabilityDisplay
         WeightsDisplay
     """,
-    "export": "merge to_c to_native to_onnx to_sklearn",
+    "export": "compiled merge to_c to_native to_onnx to_sklearn",
     "gates": "NeighbourGate SoftmaxGate",
     "interop": "CommitteeEnsembler predictor_predictions read_predictions",
     "members": """
