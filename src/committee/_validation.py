@@ -57,6 +57,8 @@ _MISSING = {"NoneType", "NAType", "NaTType"}
 
 #: Numbers whose squares, and sums of many of them, are numbers.
 _LARGEST = 1e150
+#: Numbers whose squares are numbers: combiners add these up in units of their own.
+_LARGEST_SUMMED_IN_UNITS = 1e153
 #: The least and the largest positive weight of a row: products of three are numbers.
 _LIGHTEST, _HEAVIEST = 1e-100, 1e100
 
@@ -185,6 +187,8 @@ def check_targets(F: FloatArray, y: Any) -> FloatArray | IntArray:
             f"{len(F)} rows."
         )
     numbers = _as_numbers(y)
+    if numbers is not None:  # also text such as "nan"
+        assert_all_finite(numbers, input_name="y")
     if F.ndim == 3:
         return check_class_codes(y, F.shape[2])
     if numbers is None:
@@ -192,7 +196,7 @@ def check_targets(F: FloatArray, y: Any) -> FloatArray | IntArray:
             "For F of shape (N, M) y must hold numbers. Got values such as "
             f"{y[:3].tolist()}; classes need F of shape (N, M, K)."
         )
-    check_size(numbers, "y")
+    check_size(numbers, "y", _LARGEST_SUMMED_IN_UNITS)
     return numbers
 
 
@@ -208,12 +212,12 @@ def refuse_missing(y: Any) -> None:
     assert_all_finite(y, input_name="y")
 
 
-def check_size(A: FloatArray, name: str) -> None:
+def check_size(A: FloatArray, name: str, limit: float = _LARGEST) -> None:
     """Refuse numbers whose squares are not: distances and sums of squares need them."""
     largest = float(max(A.max(initial=0.0), -A.min(initial=0.0)))
-    if largest > _LARGEST:
+    if largest > limit:
         raise ValueError(
-            f"{name} must have no number above {_LARGEST:g}: its square would be infinite. "
+            f"{name} must have no number above {limit:g}: its square would be infinite. "
             f"Got {largest:.3g}. Scale {name}."
         )
 
