@@ -57,8 +57,6 @@ _MISSING = {"NoneType", "NAType", "NaTType"}
 
 #: Numbers whose squares, and sums of many of them, are numbers.
 _LARGEST = 1e150
-#: Numbers whose squares are numbers: combiners add these up in units of their own.
-_LARGEST_SUMMED_IN_UNITS = 1e153
 #: The least and the largest positive weight of a row: products of three are numbers.
 _LIGHTEST, _HEAVIEST = 1e-100, 1e100
 
@@ -196,7 +194,6 @@ def check_targets(F: FloatArray, y: Any) -> FloatArray | IntArray:
             "For F of shape (N, M) y must hold numbers. Got values such as "
             f"{y[:3].tolist()}; classes need F of shape (N, M, K)."
         )
-    check_size(numbers, "y", _LARGEST_SUMMED_IN_UNITS)
     return numbers
 
 
@@ -212,12 +209,12 @@ def refuse_missing(y: Any) -> None:
     assert_all_finite(y, input_name="y")
 
 
-def check_size(A: FloatArray, name: str, limit: float = _LARGEST) -> None:
+def check_size(A: FloatArray, name: str) -> None:
     """Refuse numbers whose squares are not: distances and sums of squares need them."""
     largest = float(max(A.max(initial=0.0), -A.min(initial=0.0)))
-    if largest > limit:
+    if largest > _LARGEST:
         raise ValueError(
-            f"{name} must have no number above {limit:g}: its square would be infinite. "
+            f"{name} must have no number above {_LARGEST:g}: its square would be infinite. "
             f"Got {largest:.3g}. Scale {name}."
         )
 
