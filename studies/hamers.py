@@ -139,11 +139,16 @@ def fit(
     transductive: bool = True,
     n_members: int | None = None,
     topology: str = "ring",
+    coupling_set: str = "train",
+    points: FloatArray | None = None,
+    dense: bool | None = None,
 ) -> Any:
     """Fit the ensemble; a transductive one is coupled on the test inputs.
 
-    A negative coupling is solved whether the problem has a minimum or not.
+    A negative coupling is solved whether the problem has a minimum or not. `points`
+    are coupling points, `dense` takes eq. 6 or eq. 7 instead of the problem's own.
     """
+    dense = problem.dense if dense is None else dense
     kind = CoupledKernelRegressor if problem.regression else CoupledKernelClassifier
     model = kind(
         n_members or problem.n_members,
@@ -153,11 +158,13 @@ def fit(
         overlap=overlap,
         topology=topology,
         allow_indefinite=True,
-        combiner=OptimalWeights() if problem.dense else SimplexWeights(),
+        coupling_set=coupling_set,
+        combiner=OptimalWeights() if dense else SimplexWeights(),
         weigh_on=weigh_on,
         random_state=seed,
     )
-    points = split.X_test if transductive else None
+    if points is None and transductive:
+        points = split.X_test
     return model.fit(split.X, split.y, X_coupling=points)
 
 

@@ -174,12 +174,40 @@ def test_poker(seconds, errors, verdicts):
 
 def test_boston():
     def numbers(protocol, cell, run):
-        ours = {"lssvm": run + 9, "uncoupled": 2 * run + 20, "zero": run}
-        return ours | {"train": run, "test": run}
+        ours = {"uncoupled": 2 * run + 20, "zero": run, "train": run, "test": run}
+        ours |= {"centres": run - 0.01 * (run + 1), "box": run, "apart": run}
+        layers = {f"{n}.{name}": v for n in ("eq6", "eq7") for name, v in ours.items()}
+        return layers | {"lssvm": run + 9}
 
     found = claims("hamers-boston", made_up("hamers-boston", numbers))
     verdicts = [c.verdict for c in found.values() if c.protocol == "paper"]
-    assert verdicts == ["reproduced", "not", "reproduced", "reproduced"]
+    layer = ["not", "reproduced", "not", "reproduced", "reproduced"]
+    assert verdicts == [*layer, *layer, "reproduced"]
+
+
+def test_the_unit_of_boston_cancels():
+    """Errors c times as large have the ratios of the printed table all the same."""
+    medians = {
+        ("nox-8", "test"): 1.0, ("nox-8", "uncoupled"): 1.16, ("nox-8", "train"): 1.2,
+        ("nox-16", "test"): 1.02, ("nox-16", "uncoupled"): 1.6, ("nox-16", "train"): 1.78,
+        ("medv-8", "test"): 1.0, ("medv-8", "uncoupled"): 1.22, ("medv-8", "train"): 1.23,
+        ("medv-16", "test"): 1.1, ("medv-16", "uncoupled"): 1.66, ("medv-16", "train"): 1.55,
+    }  # fmt: skip
+
+    def numbers(protocol, cell, run):
+        found = {"lssvm": 0.1}
+        for layer in ("eq6", "eq7"):
+            found |= dict.fromkeys((f"{layer}.{n}" for n in ("zero", "centres")), 0.3)
+            for name in ("test", "uncoupled", "train"):
+                spread = 1 + 0.001 * (run - 4.5)
+                found[f"{layer}.{name}"] = 0.17 * medians[cell, name] * spread
+        return found
+
+    found = claims("hamers-boston", made_up("hamers-boston", numbers))
+    for layer in ("eq. 6", "eq. 7"):
+        text = f"{layer}: the medians are those of the table, as ratios to its 1.00."
+        assert found[text, "paper"].found.startswith("16 of 16 places")
+        assert found[text, "paper"].verdict == "reproduced"
 
 
 def test_couplings():
