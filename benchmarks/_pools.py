@@ -26,7 +26,8 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from benchmarks._data import load, poker
-from committee import EPPruner, Pool, SimplexWeights
+from committee import ARDPruner, EPPruner, LogPool, Pool, SimplexWeights
+from committee.combiners import Combiner
 from committee.combiners.likelihoods import centred_rows, signed_rows
 from committee.ep import PRICE, classification_path, preferred, regression_path
 from committee.members import TrainingData
@@ -181,8 +182,8 @@ def run_pool(name: str, run: int):
         F_test = predict_all(generation.members, X_test, classes=np.arange(K))
         results = list(methods(F, y, K))
 
-    def error(w):
-        scores = np.tensordot(F_test, w, axes=(1, 0))
+    def error(found):
+        scores = found.combine(F_test)
         return 100.0 * float(np.mean(scores.argmax(axis=1) != y_test))
 
     return [
@@ -192,14 +193,37 @@ def run_pool(name: str, run: int):
             "ensemble": "pool",
             "split": run,
             "method": method,
-            "error": round(error(w), 4),
-            "size": np.count_nonzero(w),
+            "error": round(error(found), 4),
+            "size": np.count_nonzero(found.weights_),
         }
-        for method, w in results
+        for method, found in results
     ]
 
 
-def methods(F, y, K: int) -> Iterator[tuple[str, np.ndarray]]:
+class Fixed(Combiner):
+    """Weights that are known."""
+
+    def __init__(self, w):
+        self.w = w
+
+    def _weigh(self, votes):
+        return self.w
+
+
+def methods(F, y, K: int) -> Iterator[tuple[str, Combiner]]:
+    for method, w in weightings(F, y):
+        yield method, Fixed(w).fit(F, y)
+    for method, combiner in (
+        ("ep auto", EPPruner()),
+        ("ard auto", ARDPruner()),
+        ("log pool without offsets", LogPool(offsets=False)),
+        ("log pool", LogPool()),
+        ("log pool signed", LogPool(signed=True)),
+    ):
+        yield method, combiner.fit(F, y)
+
+
+def weightings(F, y) -> Iterator[tuple[str, np.ndarray]]:
     M = F.shape[1]
     yield "mean of all", np.full(M, 1.0 / M)
     right = (F.argmax(axis=2) == y[:, None]).mean(axis=0)
@@ -207,7 +231,7 @@ def methods(F, y, K: int) -> Iterator[tuple[str, np.ndarray]]:
     yield "greedy", greedy(F, y)
     yield "simplex", SimplexWeights().fit(F, y).weights_
     for likelihood in ("probit", "gaussian"):
-        path = EPPruner(likelihood=likelihood).fit(F, y).path_
+        path = EPPruner(likelihood=likelihood, pool="votes").fit(F, y).path_
         for rule in ("min-loo", "max-evidence", "one-se"):
             w = preferred(path.steps, rule).weights
             yield f"ep {likelihood} {rule}", w

@@ -168,17 +168,20 @@ def lines() -> Iterator[tuple[str, object]]:
     yield "NNLS, uniform", shrunk_nnls
     yield "logistic stacking", stacking
     for name, combiner in (
-        ("EP votes", EPPruner()),
-        ("EP log", EPPruner(pool="log", rule="max-density")),
-        ("EP log, min-loo", EPPruner(pool="log")),
-        ("ARD log", ARDPruner(pool="log", rule="max-density")),
-        ("EM log", EMPruner(pool="log")),
+        ("EP votes", EPPruner(pool="votes")),
+        ("EP auto", EPPruner()),
+        ("EP log, min-loo", EPPruner(pool="log", rule="min-loo")),
+        ("ARD auto", ARDPruner()),
+        ("EM auto", EMPruner()),
+        ("LogPool, no offsets", LogPool(offsets=False)),
         ("LogPool", LogPool()),
+        ("LogPool, signed", LogPool(signed=True)),
         # As in the first trials of the method, before its defaults were found from the rows.
         ("LogPool, fixed", LogPool(shrinkage=0.01, floor=1e-3)),
     ):
         yield name, weighed(combiner)
-        yield f"{name}, slope", weighed(combiner, "slope")
+        if name in ("EP votes", "EP auto", "LogPool"):
+            yield f"{name}, slope", weighed(combiner, "slope")
         if name in ("EP votes", "LogPool"):
             yield f"{name}, vector", weighed(combiner, "vector")
     yield "simplex, slope", weighed(SimplexWeights(), "slope")

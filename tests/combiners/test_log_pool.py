@@ -194,9 +194,31 @@ def test_few_rows_without_mistakes_do_not_make_it_certain(rng):
 def test_floor_is_one_row_in_all_that_count():
     F, y = make_problem("binary")
     mask = make_held_out()
-    assert LogPool().fit(F, y).floor_ == 1 / 42
-    assert LogPool().fit(F, y, held_out=mask).floor_ == 1 / (mask.any(1).sum() + 2)
+    for held_out, N in ((None, 40), (mask, mask.any(axis=1).sum())):
+        for c in (LogPool(), EPPruner(pool="log")):
+            found = c.fit(F, y, held_out=held_out).floor_ * (N + 2)
+            assert min(abs(found / np.array([1, 4, 16, 64]) - 1)) < 1e-12
     assert LogPool(floor=0.1).fit(F, y).floor_ == 0.1
+
+
+def test_members_that_are_wrong_where_they_say_zero_get_a_larger_floor(rng):
+    y = rng.integers(0, 3, 1200)
+    right = y[:, None, None] == np.arange(3)
+    odds = np.exp(1.2 * right + rng.normal(size=(1200, 3, 3)))
+    honest = odds / odds.sum(axis=2, keepdims=True)
+    blunt = np.where(honest < 0.25, 0.0, honest)
+    blunt /= blunt.sum(axis=2, keepdims=True)
+    half = slice(0, 600), slice(600, None)
+
+    def fitted(F, floor="auto"):
+        pool = LogPool(floor=floor).fit(F[half[0]], y[half[0]])
+        scores = pool.combine(F[half[1]])
+        return pool, log_loss(y[half[1]], pool.probabilities(scores))
+
+    assert fitted(honest)[0].floor_ == 1 / 603
+    pool, loss = fitted(blunt)
+    assert pool.floor_ > 10 / 603
+    assert loss < fitted(blunt, 1 / 603)[1]
 
 
 def test_what_has_no_probabilities_is_refused(rows):
@@ -382,8 +404,6 @@ def test_probit_rows_of_log_odds_choose_and_the_softmax_weighs(kind, masked):
     F, y = unsure_problem()
     mask = make_held_out(300) if masked else None
     pruner = kind(pool="log").fit(F, y, held_out=mask)
-    rows = 300 if mask is None else int(mask.any(axis=1).sum())
-    assert pruner.floor_ == 1 / (rows + 3)
     S = signed_logs(F, y, pruner.floor_, mask).S
     if kind is EMPruner:
         w = fit_probit(S).weights
@@ -398,7 +418,7 @@ def test_probit_rows_of_log_odds_choose_and_the_softmax_weighs(kind, masked):
     S = np.flatnonzero(w)
     assert len(S) < 7
     np.testing.assert_array_equal(S, pruner.support_)
-    near, N, K = 1.702 * w[S], rows, 3
+    near, N, K = 1.702 * w[S], 300, 3
     z = np.log(np.clip(F[:, S], pruner.floor_, 1))
     if mask is not None:
         heard = mask[:, S]

@@ -389,7 +389,7 @@ class EPPruner(EvidencePruner):
     likelihood_ : str
         The likelihood that was used.
     floor_ : float or None
-        1 / (N + K) of a logarithmic pool, None otherwise.
+        The floor of a logarithmic pool, as of `LogPool`; None otherwise.
     offsets_ : array of shape (K,) or None
         What a logarithmic pool adds to its weighted sums s; its probabilities are
         softmax(s).

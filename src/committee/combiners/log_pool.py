@@ -52,8 +52,10 @@ class LogPool(Combiner):
         Allow weights below zero, which divide by a member's probabilities. They are
         shrunk towards the weights without, instead of 1/M, and none is zero.
     floor : float or "auto", default="auto"
-        eps, the least probability that a member can be believed to mean. "auto" is
-        1 / (N + K): N rows cannot tell rarer events apart.
+        eps, the least probability that a member can mean. "auto" is 1 / (N + K), since N
+        rows cannot tell rarer events apart, or 4, 16 or 64 times that, up to 0.1, where
+        the leave-one-out loss is less: members such as a few neighbours are wrong where
+        they say 0.
     shrinkage : float or "loo", default="loo"
         rho, by how much weights are drawn towards the mean of the logarithms. "loo"
         takes the value between 1e-4 and 10 of least leave-one-out log-loss, by
@@ -131,11 +133,13 @@ class LogPool(Combiner):
         self.shrinkage = shrinkage
 
     def _weigh(self, votes: Votes) -> FloatArray:
-        least = least_probability(votes, self)
-        floor = least if isinstance(self.floor, str) else float(self.floor)
+        K = check_classes(votes, self)
+        if isinstance(self.floor, str):
+            floor = least_probability(votes, self)
+        else:
+            floor = float(self.floor)
 
-        M, K = votes.n_members, votes.n_classes
-        assert K is not None
+        M = votes.n_members
         prior = PoolPrior.of(M, K if self.offsets else 0, votes.mean_weight())
         rho = None if isinstance(self.shrinkage, str) else float(self.shrinkage)
         found = weigh_logarithms(votes, floor, prior, rho)
@@ -299,15 +303,38 @@ def _arrays(votes: Votes, members: Any) -> dict[str, Any]:
 _ROUNDING = 1e-6
 
 
-def least_probability(votes: Votes, combiner: Any) -> float:
-    """Return 1 / (N + K), N the rows with a vote: these cannot tell rarer events apart."""
+#: Floors that are tried, in units of 1 / (N + K), and the largest of them.
+_FLOORS, _LARGEST_FLOOR = (1.0, 4.0, 16.0, 64.0), 0.1
+#: rho while floors are tried.
+_FLOOR_SHRINKAGE = 0.01
+
+
+def check_classes(votes: Votes, combiner: Any) -> int:
+    """Return K. Raise ValueError for regression."""
     if votes.n_classes is None:
         raise ValueError(
             f"{combiner} weighs log-probabilities of classes, F of shape (N, M, K). For "
             "regression take RidgeWeights() or EPPruner()."
         )
-    n_rows: int = votes.aside(_n_rows)
-    return 1.0 / (n_rows + votes.n_classes)
+    return votes.n_classes
+
+
+def least_probability(votes: Votes, combiner: Any) -> float:
+    """Return eps, the least probability that a member can mean.
+
+    N rows cannot tell events rarer than 1 / (N + K) apart; a member that is wrong where
+    it says 0, as a few neighbours or trees are, means less than that. Of four floors it
+    is the least whose `LogPool` has the least leave-one-out loss, up to 1 / N.
+    """
+    K, N = check_classes(votes, combiner), votes.aside(_n_rows)
+    prior = PoolPrior.of(votes.n_members, K, votes.mean_weight())
+    floors = [c / (N + K) for c in _FLOORS]
+    floors = [e for e in floors if e <= _LARGEST_FLOOR] or floors[:1]
+    losses = [
+        weigh_logarithms(votes, e, prior, _FLOOR_SHRINKAGE).log_loss for e in floors
+    ]
+    near = np.array(losses) <= min(losses) + 1.0 / max(N, 1)
+    return float(floors[int(near.argmax())])
 
 
 #: Slope of the logistic function that is nearest to Phi.
