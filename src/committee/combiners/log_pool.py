@@ -305,8 +305,9 @@ _ROUNDING = 1e-6
 
 #: Floors that are tried, in units of 1 / (N + K), and the largest of them.
 _FLOORS, _LARGEST_FLOOR = (1.0, 4.0, 16.0, 64.0), 0.1
-#: rho while floors are tried.
-_FLOOR_SHRINKAGE = 0.01
+#: rho while floors are tried, and the gain in log-loss of all rows that a larger one needs:
+#: otherwise a floor that is better by chance would cut a calibrated member.
+_FLOOR_SHRINKAGE, _STRONG = 0.01, 3.0
 
 
 def check_classes(votes: Votes, combiner: Any) -> int:
@@ -324,7 +325,7 @@ def least_probability(votes: Votes, combiner: Any) -> float:
 
     N rows cannot tell events rarer than 1 / (N + K) apart; a member that is wrong where
     it says 0, as a few neighbours or trees are, means less than that. Of four floors it
-    is the least whose `LogPool` has the least leave-one-out loss, up to 1 / N.
+    is the least whose `LogPool` has the least leave-one-out loss, up to 3 / N.
     """
     K, N = check_classes(votes, combiner), votes.aside(_n_rows)
     prior = PoolPrior.of(votes.n_members, K, votes.mean_weight())
@@ -333,7 +334,7 @@ def least_probability(votes: Votes, combiner: Any) -> float:
     losses = [
         weigh_logarithms(votes, e, prior, _FLOOR_SHRINKAGE).log_loss for e in floors
     ]
-    near = np.array(losses) <= min(losses) + 1.0 / max(N, 1)
+    near = np.array(losses) <= min(losses) + _STRONG / max(N, 1)
     return float(floors[int(near.argmax())])
 
 
