@@ -28,6 +28,8 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 PATIENCE = 1800
 
 QUICK = {
+    "arena": "heart boston",
+    "budgets": "heart boston",
     "cells": "regression piston",
     "cells-scale": "--rows 100000",
     "choose": "Average EPPruner GreedyPruner SimplexWeights best random",
