@@ -160,7 +160,8 @@ def ensembles(seed: int):
         "cells": lambda: make_pipeline(StandardScaler(), CellKernelClassifier()),
         "gate": lambda: CommitteeClassifier(generator=pool, gate=SoftmaxGate(), **how),
         "mixture": lambda: make_pipeline(
-            StandardScaler(), MixtureOfExpertsClassifier(n_experts=4, **how)
+            StandardScaler(),
+            MixtureOfExpertsClassifier(n_experts=2, n_restarts=1, **how),
         ),
     }
     for name, make in models.items():

@@ -10,6 +10,7 @@ from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier
@@ -155,3 +156,18 @@ def test_the_kernel_machine_that_is_found_first_has_less_error():
         assert text.index("`CellKernelRegressor") < text.index(
             "`CoupledKernelRegressor"
         )
+
+
+def test_combiners_are_searched_and_the_answer_does_not_depend_on_jobs():
+    X, y, X_new, _ = _classes(150)
+    pool = CommitteeClassifier(generator=Pool(CLASSIFIERS[:2]), random_state=0)
+    grid = {"combiner": ["auto", None, "simplex", LogPool()]}
+    search = GridSearchCV(pool, grid, cv=2, scoring="neg_log_loss").fit(X, y)
+    scores = search.cv_results_["mean_test_score"]
+    assert scores[0] == scores[3]  # "auto" is LogPool()
+    for model in (pool, CommitteeClassifier(generator=Bagging(5), random_state=0)):
+        one, two = (
+            clone(model).set_params(n_jobs=n).fit(X, y).predict_proba(X_new)
+            for n in (1, 2)
+        )
+        np.testing.assert_array_equal(one, two)
