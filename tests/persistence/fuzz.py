@@ -30,7 +30,7 @@ from pathlib import Path
 import numpy as np
 
 from committee import ModelFileError, load, save
-from committee.persistence.file_format import MEMBER, SCHEMA
+from committee.persistence.file_format import MEMBER, PAYLOAD, SCHEMA, TREES
 from tests.persistence.archives import array_of, as_file, nodes_of, opened, written
 from tests.persistence.kinds import KINDS, NEW
 
@@ -44,11 +44,12 @@ DTYPES = ("f4", "f8", "i4", "i8", "u1", "?", "U8", "S3", ">f8", "c16", "M8[s]", 
 
 
 class File:
-    """The files of an archive, with its schema as nodes."""
+    """The files of an archive, with its JSON: nodes of a schema, or entries of trees."""
 
     def __init__(self, members):
         self.members = dict(members)
-        self.schema = json.loads(members[SCHEMA])
+        self.name = SCHEMA if SCHEMA in members else TREES
+        self.schema = json.loads(members[self.name])
         self.nodes = list(nodes_of(self.schema))
         self.arrays = [name for name in members if name.endswith((".npy", ".npz"))]
 
@@ -61,7 +62,7 @@ class File:
 
     def write(self, path, *, sign):
         schema = json.dumps(self.schema).encode()
-        written({**self.members, SCHEMA: schema}, path, sign=sign)
+        written({**self.members, self.name: schema}, path, sign=sign)
 
 
 def pick(rng, values):
@@ -195,11 +196,41 @@ def _member(rng, file):
     """Drop a file of the archive, or change its bytes."""
     name = pick(rng, list(file.members))
     content = bytearray(file.members.pop(name))
-    if rng.random() < 0.8 and content and name != SCHEMA:
+    if rng.random() < 0.8 and content and name != file.name:
         content[rng.integers(len(content))] = rng.integers(256)
         file.members[name] = bytes(content)
 
 
+def _entry(rng, file):
+    """Change, drop or rename an entry of a compact file."""
+    holder, name = file.schema, pick(rng, list(file.schema))
+    while (
+        isinstance(holder[name], (dict, list)) and holder[name] and rng.random() < 0.7
+    ):
+        holder = holder[name]
+        name = pick(
+            rng, list(holder) if isinstance(holder, dict) else range(len(holder))
+        )
+    way = rng.random()
+    if way < 0.8:
+        holder[name] = pick(rng, [*VALUES, *file.schema.values()])
+    elif way < 0.9 or isinstance(holder, list):
+        holder.pop(name)
+    else:
+        holder[f"{name}x"] = holder.pop(name)
+
+
+def _payload(rng, file):
+    """Flip a bit of the trees, or cut, double or reverse their bytes."""
+    content = bytearray(file.members[PAYLOAD])
+    flipped = content.copy()
+    flipped[rng.integers(len(content))] ^= 1 << int(rng.integers(8))
+    ways = [content[:-1], content * 2, content[::-1], b"", bytes(len(content))]
+    file.members[PAYLOAD] = bytes(flipped if rng.random() < 0.7 else pick(rng, ways))
+
+
+#: Of compact files, and of all others.
+COMPACT_CHANGES = [_entry, _entry, _payload, _payload, _description, _member]
 CHANGES = [
     _number,
     _number,
@@ -332,9 +363,10 @@ def fuzz(number, seed=0, kinds=None, keep=None):
             files[kind] = opened(folder / kind)
         worker = Worker(folder)
         for i in range(number):
-            kind, change, sign = pick(rng, list(files)), pick(rng, CHANGES), i % 2 == 0
+            kind, sign = pick(rng, list(files)), i % 2 == 0
             sign = sign and not KINDS[kind].trusted  # their own code reads the file
             file, path = File(files[kind]), folder / "changed.skops"
+            change = pick(rng, CHANGES if file.name == SCHEMA else COMPACT_CHANGES)
             try:
                 change(rng, file)
                 file.write(path, sign=sign)

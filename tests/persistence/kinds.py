@@ -206,6 +206,12 @@ KINDS = {
         ),
         LABELS,
     ),
+    "compact": pruned(
+        prune, RandomForestClassifier(30, **_seeded), LABELS, compact=True
+    ),
+    "compact numbers": pruned(
+        _simplex, GradientBoostingRegressor(**_few), NUMBERS, compact=True
+    ),
     "LightGBM": Kind(
         lambda: _simplex(_rounds("lightgbm", "LGBM", min_child_samples=5), X, NUMBERS),
         trusted=("lightgbm.basic.Booster", "lightgbm.sklearn.LGBMRegressor"),

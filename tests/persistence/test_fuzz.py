@@ -7,7 +7,7 @@ import pytest
 
 from committee import save
 from committee.persistence import registry
-from committee.persistence.file_format import MEMBER
+from committee.persistence.file_format import MEMBER, SCHEMA
 from tests.persistence.archives import (
     array_of,
     as_file,
@@ -38,7 +38,10 @@ def test_every_part_of_ours_is_in_some_kind_of_file(tmp_path):
     seen = set()
     for kind in KINDS.values():
         save(kind.make(), tmp_path / "m.skops", **kind.options)
-        for node in nodes_of(schema_of(opened(tmp_path / "m.skops"))):
+        members = opened(tmp_path / "m.skops")
+        if SCHEMA not in members:
+            continue  # trees as flat arrays, without names of classes
+        for node in nodes_of(schema_of(members)):
             if node["__module__"] == registry.__name__:
                 seen.add(node["__class__"])
     assert set(registry._PARTS) - seen == NEVER_SAVED

@@ -190,7 +190,9 @@ def load(
     check_digest(members, description, path)
     if TREES in members:
         with explained(path):
-            return unpacked(members)
+            trees = unpacked(members)
+            _check_answers(trees, description)
+        return trees
     with explained(path):
         nodes = read_nodes(members)
         unknown = untrusted_types(nodes)
@@ -200,14 +202,19 @@ def load(
             warnings.simplefilter("ignore", InconsistentVersionWarning)
         model = build(nodes)
         check_sound(model)
-        check_answers(
-            model, description.get("n_features"), description.get("answers") or {}
-        )
+        _check_answers(model, description)
     if not isinstance(model, BaseEstimator):
         raise ModelFileError(
             f"{path} must hold a scikit-learn estimator. Got a {type(model).__name__}."
         )
     return model
+
+
+def _check_answers(model: Any, description: Mapping[str, Any]) -> None:
+    """Raise ModelFileError if a model does not answer as the description says."""
+    check_answers(
+        model, description.get("n_features"), description.get("answers") or {}
+    )
 
 
 def _refuse(path: str | os.PathLike[str], names: list[str]) -> None:
@@ -253,8 +260,9 @@ def _pack_compact(
 ) -> bytes:
     """Return the compact archive of a model; it can be read back."""
     members, rounding = packed(tree_sum(model), tolerance)
-    data = _zipped(members, {**description, "rounding": rounding})
-    unpacked(read_members(data))
+    answers = try_out(unpacked(members), description["n_features"])
+    data = _zipped(members, {**description, "rounding": rounding, "answers": answers})
+    read_members(data)
     return data
 
 
