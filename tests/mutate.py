@@ -76,9 +76,9 @@ class Mutant(NamedTuple):
     def applied(self, source: str) -> str:
         return source[: self.start] + self.new + source[self.end :]
 
-    def __str__(self):
-        old = (ROOT / self.path).read_text(encoding="utf-8").splitlines()
-        new = self.applied("\n".join([*old, ""])).splitlines()
+    def said(self, source: str) -> str:
+        """Return the line as it was and as it is now."""
+        old, new = source.splitlines(), self.applied(source).splitlines()
         return (
             f"{self.path}:{self.line}\n- {old[self.line - 1].strip()}"
             f"\n+ {new[self.line - 1].strip()}"
@@ -168,16 +168,16 @@ class Places(ast.NodeVisitor):
             self.visit(part)
 
 
-def mutants(parts):
-    """Return all changes of some parts."""
+def mutants(tree, parts):
+    """Return all changes of some parts of a tree."""
     found = []
     for part in parts:
         path = CODE / part
         files = [path.with_suffix(".py")]
-        if (ROOT / path).is_dir():
-            files = [p.relative_to(ROOT) for p in sorted((ROOT / path).glob("*.py"))]
+        if (tree / path).is_dir():
+            files = [p.relative_to(tree) for p in sorted((tree / path).glob("*.py"))]
         for file in files:
-            source = (ROOT / file).read_text(encoding="utf-8")
+            source = (tree / file).read_text(encoding="utf-8")
             places = Places(source)
             places.visit(ast.parse(source))
             found += [Mutant(part, file, *place) for place in places.found]
@@ -230,21 +230,21 @@ def main():
     parser.add_argument("--number", type=int, default=200)
     parser.add_argument("--part", action="append", choices=PARTS)
     options = parser.parse_args()
-    known = mutants(options.part or PARTS)
-    rng = np.random.default_rng(options.seed)
-    chosen = rng.permutation(len(known))[: options.number]
     counts = Counter()
     with tempfile.TemporaryDirectory() as folder:
-        tree = copied(folder)
+        tree = copied(folder)  # the sources may change while this runs
+        known = mutants(tree, options.part or PARTS)
+        rng = np.random.default_rng(options.seed)
+        chosen = rng.permutation(len(known))[: options.number]
         for number in chosen:
             mutant = known[number]
-            source = (ROOT / mutant.path).read_text(encoding="utf-8")
+            source = (tree / mutant.path).read_text(encoding="utf-8")
             (tree / mutant.path).write_text(mutant.applied(source), encoding="utf-8")
             survived = run(tree, tests_of(mutant))
             (tree / mutant.path).write_text(source, encoding="utf-8")
             counts[mutant.part, survived] += 1
             if survived:
-                print(f"survived: {mutant}", flush=True)
+                print(f"survived: {mutant.said(source)}", flush=True)
     for part in sorted({part for part, _ in counts}):
         killed, survived = counts[part, False], counts[part, True]
         print(f"{part:12} {killed + survived:4} mutants, {survived:3} survived")
