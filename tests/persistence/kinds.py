@@ -86,6 +86,7 @@ def pruned(make, ensemble, y, **options):
 
 _seeded = {"random_state": 0}
 _few = {"n_estimators": 4, "random_state": 0}
+_out_of_bag = partial(prune, oob=True)
 _simplex = partial(prune, combiner=SimplexWeights(), oob=False)
 _scaled = make_pipeline(StandardScaler(), LogisticRegression())
 _tree = DecisionTreeClassifier(max_depth=3, random_state=0)
@@ -104,7 +105,7 @@ def _rounds(library, prefix, **options):
 
 
 def _refined(forest, X, y):
-    made = refine(forest, X, y, max_members=3, random_state=0)
+    made = refine(forest, X, y, max_members=3, oob=True, random_state=0)
     made.summary()  # in the file from now on
     return made
 
@@ -184,9 +185,9 @@ KINDS = {
     "rotations": of(CommitteeRegressor(generator=Rotations(3), **_seeded)),
     "networks": of(CommitteeRegressor(_perceptron, generator=Networks(2), **_seeded)),
     "network of ours": of(clone(_perceptron).set_params(n_bins=4)),
-    "pruned": pruned(prune, RandomForestClassifier(30, **_seeded), LABELS),
+    "pruned": pruned(_out_of_bag, RandomForestClassifier(30, **_seeded), LABELS),
     "whole path": pruned(
-        prune, RandomForestRegressor(20, **_seeded), NUMBERS, whole_path=True
+        _out_of_bag, RandomForestRegressor(20, **_seeded), NUMBERS, whole_path=True
     ),
     "refined": pruned(_refined, RandomForestRegressor(15, **_seeded), NUMBERS),
     "rounds": pruned(_simplex, GradientBoostingRegressor(**_few), NUMBERS),
@@ -198,7 +199,7 @@ KINDS = {
     "vectors of squares": of(LSSVMClassifier(), LABELS),
     "cells": of(CellKernelRegressor(max_cell=30, trend=True)),
     "cells of classes": of(CellKernelClassifier(max_cell=30), LABELS),
-    "bayesian": of(BayesianCommitteeRegressor(max_rows=40)),
+    "bayesian": of(BayesianCommitteeRegressor(max_rows=40, **_seeded)),
     "experts": of(MixtureOfExpertsRegressor(n_experts=4, depth=2, **_seeded)),
     "hard experts": of(
         MixtureOfExpertsClassifier(
@@ -207,7 +208,7 @@ KINDS = {
         LABELS,
     ),
     "compact": pruned(
-        prune, RandomForestClassifier(30, **_seeded), LABELS, compact=True
+        _out_of_bag, RandomForestClassifier(30, **_seeded), LABELS, compact=True
     ),
     "compact numbers": pruned(
         _simplex, GradientBoostingRegressor(**_few), NUMBERS, compact=True
