@@ -213,6 +213,14 @@ def test_what_rows_of_one_kind_cannot_tell_is_left_out():
     assert classification_scores(y, y, p)["AUC"].value == 1
 
 
+def test_a_class_whose_rows_weigh_nothing_is_not_ranked():
+    """With rows of one class alone there is no area under the curve."""
+    p, y = np.array([[0.9, 0.1], [0.4, 0.6], [0.8, 0.2]]), np.array([0, 1, 0])
+    weighed = classification_scores(y, p.argmax(axis=1), p, np.array([1.0, 0.0, 2.0]))
+    assert "AUC" not in weighed
+    assert "AUC" in classification_scores(y, p.argmax(axis=1), p, np.ones(3))
+
+
 def test_extremes_are_finite_and_a_single_row_has_no_spread():
     sure = classification_scores(np.array([0]), np.array([1]), np.array([[0.0, 1.0]]))
     assert sure["log-loss"].value == pytest.approx(36.04, abs=0.01)

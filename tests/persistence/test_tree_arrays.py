@@ -69,6 +69,7 @@ def test_an_array_of_a_tree_is_refused_before_it_is_built(path, part, what):
     [
         ("values", np.nan),
         ("values", np.inf),
+        ("values", -1e300),
         ("threshold", np.nan),
         ("left_child", 2**40),
         ("feature", -1),

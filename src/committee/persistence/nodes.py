@@ -27,6 +27,8 @@ _COMPILED = {
     "sklearn.neighbors._kd_tree": "ObjectNode",
     "sklearn.tree._tree": "TreeNode",
 }
+#: Values of trees, whose squares are summed in spreads and intervals.
+_LARGEST = 1e150
 #: Nodes of skops that build numbers, text, arrays and containers of these only.
 _PLAIN = {"DictNode", "JsonNode", "ListNode", "NdArrayNode", "TupleNode", "TypeNode"}
 
@@ -78,8 +80,8 @@ def _problem(node: Any) -> str | None:
         return f"is a {node.class_name} that is not built as one"
     if kind == "TreeNode" and not _is_tree(node):
         return (
-            "has nodes that point outside its tree or its features, or values that are "
-            "not finite"
+            "has nodes that point outside its tree or its features, or values whose "
+            "squares are not finite"
         )
     if kind != "TreeNode" and len(node.children["attrs"].children["content"]) != (
         0 if kind == "LossNode" else _state_length(node)
@@ -141,6 +143,6 @@ def _is_tree(node: Any) -> bool:
         and state["values"].dtype.kind == "f"
         and state["values"].shape
         == (state["node_count"], n_outputs, int(n_classes.max()))
-        and bool(np.isfinite(state["values"]).all())
+        and bool((np.abs(state["values"]) < _LARGEST).all())
         and is_tree(state["nodes"], width, state["node_count"], state["max_depth"])
     )
