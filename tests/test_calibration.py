@@ -94,3 +94,15 @@ def test_uncertain_sums_are_taken_in_the_mean(rng):
     mean = (1 / (1 + np.exp(-2.0 * draws))).mean(axis=0)
     # MacKay's approximation is within 0.02, the mean of the draws within 0.005.
     np.testing.assert_allclose(p[:, 1], mean, atol=0.025)
+
+
+def test_slopes_and_offsets_by_hand():
+    """q ~ exp(t z + a), of log p with a floor and of the sums without one."""
+    p, sums = np.array([[0.7, 0.3]]), np.array([[1.5, -0.5]])
+    a = np.array([0.4, -0.6])
+    for found, z in [
+        (Calibration(np.array([2.0, 0.5]), 0.01, a), np.log(p) * [2.0, 0.5]),
+        (Calibration(np.array([2.0, 2.0]), None, a), 2.0 * sums),
+    ]:
+        q = np.exp(z + a)
+        np.testing.assert_allclose(found(p, sums), q / q.sum(), rtol=1e-12)

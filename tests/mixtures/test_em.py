@@ -109,3 +109,16 @@ def test_the_likelihood_never_falls(classes):
         np.testing.assert_allclose(
             np.exp(trace.mixture.gate.log_weights(data.Z)).sum(1), 1.0
         )
+
+
+@pytest.mark.parametrize("shift", [0.0, 1000.0])
+def test_the_least_noise_is_a_share_of_the_variance_of_y(shift):
+    """A line through all rows has no noise of its own, wherever y has its origin."""
+    s = np.array([1.0, 2.0, 1.0, 3.0, 1.0, 2.0])
+    y = 2.0 * X6 + shift
+    data = Data(X6[:, None], np.c_[np.ones(6), X6], y, s, None)
+    found = run_em(
+        data, START, LinearRegression(), _gate_tree(2, PENALTY), max_iter=1, tol=0.0
+    )
+    variance = np.average((y - np.average(y, weights=s)) ** 2, weights=s)
+    np.testing.assert_allclose(found.mixture.noise, 1e-6 * variance, rtol=1e-9)
