@@ -29,6 +29,8 @@ NAMES = {
     "random": "Random", "unpruned": "Unpruned", "mcmc": "MCMC",
     "ep-printed": "EP as printed",
 }  # fmt: skip
+#: A colour for each method, in every figure.
+COLOURS = {name: f"C{k}" for k, name in enumerate(NAMES)}
 #: The methods of Tables 8 and 9; the first is the control.
 RANKED = ("ep", "ard", "em", "unpruned")
 #: Methods that choose the size by themselves.
@@ -170,12 +172,42 @@ class TreeStudy:
     def figure(self, results: Results, fig: Any, *, orders: Sequence[str]) -> None:
         """Draw errors against sizes: a panel for each kind of ensemble, on PAPER."""
         n = len(self.ensembles)
-        fig.set_size_inches(1.5 + 3.6 * n, 3.8)
+        fig.set_size_inches(2.8 + 3.6 * n, 3.8)
         axes = fig.subplots(1, n, sharey=True)
         for ax, ensemble in zip(axes, self.ensembles, strict=True):
             cells = [f"{ensemble}/{name}" for name in self.sets]
             _draw_sizes(results, cells, orders=orders, ax=ax)
+            self._draw_print(ax, ensemble)
             ax.set_title(ensemble, fontsize="medium")
+        # Beside the last panel: it hides no curve, and colours are the same in all.
+        axes[-1].legend(
+            frameon=False,
+            fontsize="small",
+            loc="center left",
+            bbox_to_anchor=(1.0, 0.5),
+        )
+
+    def _draw_print(self, ax: Any, ensemble: str) -> None:
+        """Draw the printed sizes and errors as stars, means over the same sets."""
+        for name in WEIGHED:
+            pairs = [
+                (
+                    self.sizes.figure(ensemble, data, name),
+                    self.errors.figure(ensemble, data, "unpruned"),
+                    self.errors.figure(ensemble, data, name),
+                )
+                for data in self.sets
+            ]
+            known = [(size, u / e) for size, u, e in pairs if size and u and e]
+            if known and name in NAMES and not name.endswith("-printed"):
+                ax.plot(
+                    *np.mean(known, axis=0),
+                    "*",
+                    ms=11,
+                    mfc="none",
+                    color=COLOURS[name],
+                    label=f"{NAMES[name]} in print",
+                )
 
 
 def _same_tables(ensemble: str, errors: Table, sizes: Table) -> list[Claim]:
@@ -307,7 +339,7 @@ def _draw_sizes(
 
     Means over the sets; one on which a method makes no error has no ratio.
     """
-    for k, name in enumerate([*orders, *WEIGHED]):
+    for name in [*orders, *WEIGHED]:
         number = f"{name}.curve" if name in orders else f"{name}.error"
         finished = [c for c in cells if len(results.values(PAPER, c, number))]
         if not finished:
@@ -315,7 +347,7 @@ def _draw_sizes(
         ratios = [_relative(results, cell, number) for cell in finished]
         known = np.ma.masked_invalid(ratios)
         mean = np.ma.filled(known.mean(axis=0), np.nan)
-        style: dict[str, Any] = {"color": f"C{k}", "label": NAMES[name]}
+        style: dict[str, Any] = {"color": COLOURS[name], "label": NAMES[name]}
         if name in orders:
             ax.plot(100 * np.array(SIZES), mean, **style)
         else:
@@ -325,7 +357,6 @@ def _draw_sizes(
     ax.axhline(1.0, color="0.6", lw=0.8)
     ax.set_xlabel("members kept in %")
     ax.set_ylabel("unpruned error / error")
-    ax.legend(frameon=False, fontsize="small")
 
 
 def _relative(results: Results, cell: str, name: str) -> FloatArray:

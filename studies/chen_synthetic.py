@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 
 from committee._typing import FloatArray
 from committee.combiners import EPPruner
+from committee.displays.style import BLUE, VERMILION
 from committee.predictions import predict_all
 from studies import chen_classification
 from studies.claims import Claim, Verdict, by_parts, decide, standard_error
@@ -42,6 +43,10 @@ class AnySizeClassifier(_AnySize, MLPClassifier):
 
 
 NETWORK = {"activation": "tanh", "solver": "lbfgs", "alpha": 1e-3, "max_iter": 200}
+
+
+#: The same colours in all panels.
+SHOWN = {"all": BLUE, "EP": VERMILION}
 
 
 def run(job: Job, *, n_members: int = 100, n_test: int = 1000) -> Outcome:
@@ -151,8 +156,10 @@ def _draw_curve(ax: Any, votes: Votes, w: FloatArray) -> None:
     x = np.linspace(-2 * np.pi, 2 * np.pi, 200)[:, None]
     F = predict_all(list(votes.members), x)
     ax.plot(x, np.sinc(x / np.pi), ":", color="0.5", label="sinc")
-    ax.plot(x, F @ votes.unpruned, color="C0", label="all")
-    ax.plot(x, F @ w, color="C3", label="EP")
+    for weights, (label, colour) in zip(
+        (votes.unpruned, w), SHOWN.items(), strict=True
+    ):
+        ax.plot(x, F @ weights, color=colour, label=label)
     ax.legend(frameon=False)
 
 
@@ -161,8 +168,9 @@ def _draw_boundary(ax: Any, job: Job, votes: Votes, w: FloatArray) -> None:
     low, high = X.min(axis=0) - 0.1, X.max(axis=0) + 0.1
     a, b = np.meshgrid(*(np.linspace(low[i], high[i], 150) for i in (0, 1)))
     S = signed(one_hot(votes.members, np.column_stack([a.ravel(), b.ravel()])))
-    ax.scatter(*X.T, c=y, cmap="coolwarm", s=6, alpha=0.6)
-    for weights, colour in ((votes.unpruned, "C0"), (w, "black")):
+    for code, marker, shade in ((0, "o", "0.75"), (1, "x", "0.45")):
+        ax.scatter(*X[y == code].T, marker=marker, color=shade, s=10, linewidths=0.8)
+    for weights, colour in zip((votes.unpruned, w), SHOWN.values(), strict=True):
         ax.contour(a, b, (S @ weights).reshape(a.shape), levels=[0.0], colors=colour)
 
 

@@ -52,7 +52,8 @@ def draw_roc_curves(ax: Any, positive: BoolArray, f: FloatArray, score: Any) -> 
     ax.plot(*roc(positive, score).T, color=BLACK, lw=2.6, label=label)
     ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
     ax.set(xlabel="false positive rate", ylabel="true positive rate")
-    show_faint(ax.legend(loc="lower right", fontsize="small"))
+    legend_above(ax)
+    show_faint(ax.get_legend())
 
 
 def draw_runs(ax: Any, scores: FloatArray, names: Sequence[str], label: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from os import getpid
 from pathlib import PurePath
@@ -21,6 +21,8 @@ from studies.study import Job, Outcome, Study
 
 #: Every cell has its first runs before any cell has this many more.
 _STRIDE = 5
+#: Seconds between two lines of progress where there is no terminal.
+_A_MINUTE = 60.0
 
 
 class FailedRunsError(RuntimeError):
@@ -50,9 +52,9 @@ def run_study(
     data : str, optional
         The folder of data sets.
     progress : bool, default=False
-        Show a progress bar on standard error.
+        Show a progress bar on standard error; otherwise `note` gets a line a minute.
     note : callable
-        Gets a sentence about cells that cannot be run, and runs that failed.
+        Gets a sentence about cells that cannot be run, runs that failed, and progress.
     """
     cells = _runnable(study, data, note)
     done = store.done(study.name, study.protocols)
@@ -75,7 +77,10 @@ def run_study(
         delayed(_attempt)(study.run, job) for job in _not_done(study, store, missing)
     )
     count, failures = 0, []
-    for result in track(stream, len(missing), study.name, progress):
+    stream = track(stream, len(missing), study.name, progress)
+    if not progress:
+        stream = noted(stream, len(missing), study.name, note)
+    for result in stream:
         if isinstance(result, str):
             note(result)
             failures.append(result)
@@ -88,6 +93,25 @@ def run_study(
             f"are in the store. {failures[0]}"
         )
     return count
+
+
+def noted(
+    items: Iterable[Any],
+    total: int,
+    label: str,
+    note: Callable[[str], None],
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[Any]:
+    """Yield the items; once a minute, `note` gets how many there have been."""
+    start = last = clock()
+    for count, item in enumerate(items, 1):
+        yield item
+        now = clock()
+        if now - last >= _A_MINUTE:
+            last = now
+            note(
+                f"{label}: {count} of {total} runs after {(now - start) / 60:.0f} min."
+            )
 
 
 def _not_done(study: Study, store: Store, missing: list[Job]) -> Iterator[Job]:

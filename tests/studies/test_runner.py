@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from studies.runner import FailedRunsError, run_study
+from studies.runner import FailedRunsError, noted, run_study
 from studies.store import Store
 from tests.reference.data import load_or_skip
 from tests.studies.small import TOY, folder, rows, toy_run
@@ -98,3 +98,11 @@ def test_the_source_of_data_is_stored_without_the_folder(tmp_path):
     run_study(study, store, runs=1, data=folder())
     (versions,) = store.costs("toy").versions
     assert json.loads(versions)["data"] == "raetsch_banana.npz"
+
+
+def test_a_line_a_minute_where_there_is_no_terminal():
+    """Items take 25 s: the third is the first after a minute, the sixth the next."""
+    times, lines = iter(range(0, 1000, 25)), []
+    out = list(noted("abcdefg", 7, "toy", lines.append, clock=lambda: next(times)))
+    assert out == list("abcdefg")
+    assert lines == ["toy: 3 of 7 runs after 1 min.", "toy: 6 of 7 runs after 2 min."]
