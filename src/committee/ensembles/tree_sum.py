@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, Self
 
@@ -108,6 +108,10 @@ class TreeTable:
             np.concatenate([*(t.start[:-1] + n for t, n in parts), first[-1:]]),
             np.concatenate([table.target for table in tables]),
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the arrays, without what is computed from them."""
+        return {part.name: getattr(self, part.name) for part in fields(self)}
 
     def __len__(self) -> int:
         """M."""

@@ -221,6 +221,46 @@ def splits_into_cells(tree: Any) -> bool:
     return bool(forward.all()) and np.sort(children, axis=None).tolist() == below
 
 
+def has_children_in_its_trees(table: Any) -> bool:
+    """Return True if the nodes of a TreeTable have children further down their tree.
+
+    The left child is the next row; rows that go down from a root end at a leaf.
+    """
+    feature, right, start = table.feature, table.right, table.start
+    n = len(feature)
+    kinds = {"feature": "i", "right": "i", "start": "i", "target": "i"}
+    kinds |= {"threshold": "f", "value": "f", "missing_left": "b"}
+    if any(getattr(table, name).dtype.kind != kind for name, kind in kinds.items()):
+        return False
+    if not feature.shape == right.shape == table.threshold.shape == (n,) == (
+        table.missing_left.shape
+    ):
+        return False
+    sizes = np.diff(start)
+    if start[0] != 0 or start[-1] != n or np.any(sizes < 1):
+        return False
+    inner = np.flatnonzero(feature >= 0)
+    end = np.repeat(start[1:], sizes)[inner]
+    below = (right[inner] > inner + 1) & (right[inner] < end)
+    leaves = (n - len(inner),)
+    return bool(below.all()) and (
+        table.value.shape[:1] == leaves
+        and table.value.ndim == 2
+        and table.target.shape == sizes.shape
+    )
+
+
+def adds_to_its_sums(model: Any) -> bool:
+    """Return True if the trees of a TreeSum use its features, and add to its sums."""
+    table, n_sums = model.trees, len(model.base)
+    last = table.target + table.value.shape[1]
+    return bool(
+        np.max(table.feature, initial=-1) < model.n_features_in_
+        and np.min(table.target) >= 0
+        and np.max(last) <= n_sums
+    )
+
+
 def has_a_node_for_each_split(gate: Any) -> bool:
     """Return True if a GateTree has all nodes of a tree of some depth.
 

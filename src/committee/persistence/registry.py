@@ -24,6 +24,8 @@ import committee
 _PARTS = {
     "Assessment": "pruning.assessment.Assessment",
     "Calibration": "calibration.Calibration",
+    "BoostedClassifier": "ensembles.boosted.BoostedClassifier",
+    "BoostedRegressor": "ensembles.boosted.BoostedRegressor",
     "CatBoostRound": "ensembles.catboost.CatBoostRound",
     "CellModel": "cells.model.CellModel",
     "CellTree": "cells.tree.CellTree",
@@ -42,6 +44,7 @@ _PARTS = {
     "Layout": "coupled.gram.Layout",
     "LightGBMRound": "ensembles.lightgbm.LightGBMRound",
     "OnColumns": "ensembles.member_features.OnColumns",
+    "Link": "ensembles.tree_sum.Link",
     "Path": "path.Path",
     "PathStep": "ep.evidence_loop.PathStep",
     "RefinedSize": "pruning.summary.RefinedSize",
@@ -51,6 +54,9 @@ _PARTS = {
     "Rotated": "ensembles.member_features.Rotated",
     "SharedRound": "ensembles.rounds.Shared",
     "Summary": "pruning.summary.Summary",
+    "TreeSumClassifier": "ensembles.tree_sum.TreeSumClassifier",
+    "TreeSumRegressor": "ensembles.tree_sum.TreeSumRegressor",
+    "TreeTable": "ensembles.tree_sum.TreeTable",
     "Trend": "cells.trend.Trend",
     "XGBoostRound": "ensembles.xgboost.XGBoostRound",
 }

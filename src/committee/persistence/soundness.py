@@ -107,6 +107,8 @@ _CHECKS_BY_NAME: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
         "has words with invalid columns",
     ),
     ("CellTree", splits_into_cells, "has splits that do not lead to every cell once"),
+    ("TreeTable", has_children_in_its_trees, "has nodes that point outside its trees"),
+    ("TreeSum", adds_to_its_sums, "has trees that do not fit its features and sums"),
     ("GateTree", has_a_node_for_each_split, "has nodes that do not make a tree"),
 )
 

@@ -135,7 +135,7 @@ def _combiner(options: Train, task: str) -> Any:
         return make_combiner(options.combiner, options.seed)
     if options.generator != POOL:
         return EPPruner()
-    return ARDPruner(pool="log") if task == CLASSIFICATION else RidgeWeights()
+    return ARDPruner() if task == CLASSIFICATION else RidgeWeights()
 
 
 #: The encoding, the committee, the number of rows, and errors by their names.
