@@ -53,3 +53,9 @@ def schema_of(members):
 
 def with_schema(members, schema):
     return {**members, SCHEMA: json.dumps(schema).encode()}
+
+
+def attribute(schema, owner, name):
+    """The node of an attribute of the only object of a class."""
+    (node,) = (n for n in nodes_of(schema) if n["__class__"] == owner)
+    return node["content"]["content"][name]

@@ -60,6 +60,7 @@ from committee import (
     prune,
     refine,
 )
+from committee.ensembles.boosted import BoostedClassifier, BoostedRegressor
 
 RNG = np.random.default_rng(0)
 X, NEW = RNG.normal(size=(120, 4)), RNG.normal(size=(40, 4))
@@ -85,6 +86,7 @@ def pruned(make, ensemble, y, **options):
 
 
 _seeded = {"random_state": 0}
+_shallow = {"n_estimators": 4, "num_leaves": 4, "min_child_samples": 5}
 _few = {"n_estimators": 4, "random_state": 0}
 _out_of_bag = partial(prune, oob=True)
 _simplex = partial(prune, combiner=SimplexWeights(), oob=False)
@@ -213,6 +215,8 @@ KINDS = {
     "compact numbers": pruned(
         _simplex, GradientBoostingRegressor(**_few), NUMBERS, compact=True
     ),
+    "boosted": of(BoostedRegressor("lightgbm", _shallow, **_seeded)),
+    "boosted classes": of(BoostedClassifier("lightgbm", _shallow, **_seeded), LABELS),
     "LightGBM": Kind(
         lambda: _simplex(_rounds("lightgbm", "LGBM", min_child_samples=5), X, NUMBERS),
         trusted=("lightgbm.basic.Booster", "lightgbm.sklearn.LGBMRegressor"),

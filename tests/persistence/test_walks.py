@@ -17,7 +17,7 @@ from committee.persistence.file_format import MEMBER
 from tests.persistence.archives import (
     array_of,
     as_file,
-    nodes_of,
+    attribute,
     opened,
     schema_of,
     with_schema,
@@ -26,12 +26,6 @@ from tests.persistence.archives import (
 from tests.persistence.kinds import KINDS, NEW, NUMBERS, X
 
 CELLS = r"tree has splits that do not lead to every cell once"
-
-
-def attribute(schema, owner, name):
-    """The node of an attribute of the only object of a class."""
-    (node,) = (n for n in nodes_of(schema) if n["__class__"] == owner)
-    return node["content"]["content"][name]
 
 
 @pytest.fixture(scope="module")

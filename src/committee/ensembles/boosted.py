@@ -50,6 +50,7 @@ class Boosted(BaseEstimator):
 
     trees_: TreeSum
     n_features_in_: int
+    classes_: Any
 
     def __init__(
         self,
@@ -69,6 +70,8 @@ class Boosted(BaseEstimator):
         X = _single(X)
         model = self._model().fit(X, self._targets(y), sample_weight=sample_weight)
         self.trees_ = _TREES[self.library](model)
+        if isinstance(self, ClassifierMixin):
+            self.trees_.classes_ = self.classes_
         self.n_features_in_ = X.shape[1]
         return self
 
@@ -81,7 +84,9 @@ class Boosted(BaseEstimator):
             import catboost
 
             own |= {"thread_count": threads, "verbose": False}
-            return getattr(catboost, f"CatBoost{kind}")(**own, allow_writing_files=False)
+            return getattr(catboost, f"CatBoost{kind}")(
+                **own, allow_writing_files=False
+            )
         if self.library == "xgboost":
             import xgboost
 
@@ -103,29 +108,34 @@ class BoostedRegressor(RegressorMixin, Boosted):
     def predict(self, X: Any) -> FloatArray:
         """Return the predictions, (N,)."""
         check_is_fitted(self)
-        return self.trees_.predict(_single(X))
+        return np.asarray(self.trees_.predict(_single(X)))
 
 
 class BoostedClassifier(ClassifierMixin, Boosted):
     """A booster for classes: see `Boosted`."""
 
-    classes_: Any
-
     def _targets(self, y: Any) -> Any:
         """Return codes 0..K-1 of the classes that there are."""
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(f"y must have two classes or more. Got {self.classes_[0]!r}.")
+            raise ValueError(
+                f"y must have two classes or more. Got {self.classes_[0]!r}."
+            )
         return codes
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return class probabilities (N, K), in the order of `classes_`."""
         check_is_fitted(self)
-        return self.trees_.predict_proba(_single(X))
+        return np.asarray(self.trees_.predict_proba(_single(X)))
 
     def predict(self, X: Any) -> Any:
         """Return the labels of the most probable classes, (N,)."""
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+def boosted_trees(model: Boosted) -> TreeSum:
+    """Return the trees of a fitted booster."""
+    return model.trees_
 
 
 def _single(X: Any) -> FloatArray:

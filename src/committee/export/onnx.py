@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import StackingRegressor, VotingClassifier, VotingRegressor
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Bunch
 
 from committee._files import replaced_atomically
@@ -18,6 +20,7 @@ from committee._install import how_to_install
 from committee.calibration import Calibration
 from committee.ensembles import trees_of
 from committee.ensembles.roster import kind_of_member
+from committee.ensembles.voting import voting_regressor
 from committee.export.native import (
     averaging,
     check_mean,
@@ -239,9 +242,21 @@ def _writable(native: Any) -> Any:
     if isinstance(native, GatedSum):
         members = [_writable(member) for member in native.estimators_]
         return type(native)(members, native.gate, native.classes_)
+    if isinstance(native, TransformedTargetRegressor) and isinstance(
+        native.transformer_, StandardScaler
+    ):
+        return _writable(_unscaled(native))
     if isinstance(native, (VotingClassifier, VotingRegressor, StackingRegressor)):
         return _writable_votes(native)
     return trees_of(native) or native
+
+
+def _unscaled(native: TransformedTargetRegressor) -> Any:
+    """Return scale g(x) + mean for a regressor g of standardised targets."""
+    by = native.transformer_
+    scale = np.ones(1) if by.scale_ is None else by.scale_
+    mean = 0.0 if by.mean_ is None else float(by.mean_[0])
+    return voting_regressor([native.regressor_], scale, intercept=mean)
 
 
 def _writable_votes(native: Any) -> Any:

@@ -232,8 +232,12 @@ def has_children_in_its_trees(table: Any) -> bool:
     kinds |= {"threshold": "f", "value": "f", "missing_left": "b"}
     if any(getattr(table, name).dtype.kind != kind for name, kind in kinds.items()):
         return False
-    if not feature.shape == right.shape == table.threshold.shape == (n,) == (
-        table.missing_left.shape
+    if (
+        not feature.shape
+        == right.shape
+        == table.threshold.shape
+        == (n,)
+        == (table.missing_left.shape)
     ):
         return False
     sizes = np.diff(start)

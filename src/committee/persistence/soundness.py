@@ -21,11 +21,13 @@ from sklearn.tree import BaseDecisionTree
 
 from committee.persistence.array_checks import (
     add_to_their_columns,
+    adds_to_its_sums,
     are_support_vectors,
     counts_its_words,
     finds_its_neighbours,
     has_a_node_for_each_split,
     has_centres_of_its_width,
+    has_children_in_its_trees,
     has_rounds_alike,
     is_histogram,
     is_neighbour_tree,

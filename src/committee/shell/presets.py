@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-#: Learners of each preset, the most valuable first.
-_FAST = ("boosting", "shallow-boosting", "extra-trees", "linear", "network")
-PRESETS = {"fast": _FAST, "best": (*_FAST, "neighbours", "slow-boosting", "forest")}
+#: Learners of each preset, the most valuable first. CatBoost and XGBoost take part where
+#: they are installed.
+_FAST = ("catboost", "boosting", "shallow-boosting", "extra-trees", "linear", "network")
+_MORE = ("neighbours", "xgboost", "slow-boosting", "forest")
+PRESETS = {"fast": _FAST, "best": (*_FAST, *_MORE)}
 #: Default time budget of each preset, in minutes.
 MINUTES = {"fast": 10.0, "best": 60.0}

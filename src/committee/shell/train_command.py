@@ -58,6 +58,7 @@ def train(options: Train) -> None:
             "target": options.target,
             "rows": n_rows,
             "columns": len(encoding.schema.names),
+            "boosting_by": _boosting_by(committee, options),
             "members": len(weights),
             "members_with_a_weight": committee.n_members_,
             "measure": None if None in errors.values() else MEASURES[encoding.task],
@@ -193,6 +194,15 @@ def _leave_one_out_error(committee: Any) -> float | None:
     if error is None or classes is None:
         return None if error is None else float(np.sqrt(error))
     return error if len(classes) == 2 else None
+
+
+def _boosting_by(committee: Any, options: Train) -> str | None:
+    """Return the libraries that trained the boosters of a preset."""
+    if options.generator != POOL:
+        return None
+    from committee.shell.learners import boosting_by
+
+    return boosting_by(committee.generator.members)
 
 
 def _shares_table(shares: dict[str, float]) -> str:
