@@ -5,15 +5,29 @@ import time
 import numpy as np
 import pytest
 from sklearn.base import is_classifier, is_regressor
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from committee import CommitteeClassifier, SimplexWeights
+from committee.ensembles.boosted import BoostedRegressor
 from committee.members import TrainingData
 from committee.shell import learners
-from committee.shell.learners import TableSize, TimedPool, fit_time, learners_of
+from committee.shell.learners import (
+    TableSize,
+    TimedPool,
+    boosting_by,
+    fit_time,
+    learners_of,
+)
 from committee.shell.presets import MINUTES, PRESETS
+
+
+@pytest.fixture
+def without_libraries(monkeypatch):
+    """scikit-learn alone."""
+    monkeypatch.setattr(learners, "_installed", lambda library: False)
 
 
 def settings(problem, name, preset="best"):
@@ -21,11 +35,17 @@ def settings(problem, name, preset="best"):
     return dict(learners_of(preset, problem)[0])[name].get_params()
 
 
+@pytest.mark.parametrize("installed", [False, True])
 @pytest.mark.parametrize("preset", PRESETS)
-def test_learners_are_of_the_task_and_have_the_names_of_the_preset(preset):
+def test_learners_are_of_the_task_and_have_the_names_of_the_preset(
+    preset, installed, monkeypatch
+):
+    monkeypatch.setattr(learners, "_installed", lambda library: installed)
+    own = () if installed else ("catboost", "xgboost")
+    names = [name for name in PRESETS[preset] if name not in own]
     for rarest, is_right in ((30, is_classifier), (None, is_regressor)):
         taken, left_out = learners_of(preset, TableSize(1000, rarest, codes=[]))
-        assert tuple(name for name, _ in taken) == PRESETS[preset]
+        assert [name for name, _ in taken] == names
         assert all(is_right(learner) for _, learner in taken)
         assert left_out == []
     assert preset in MINUTES
@@ -49,11 +69,38 @@ def test_a_tree_of_a_forest_draws_at_most_20000_rows(name):
     ("n_rows", "rarest", "stops"),
     [(10_000, 5000, False), (10_001, 5000, True), (10_001, 1, False)],
 )
-def test_boosting_puts_rows_aside_where_there_are_enough_of_all(n_rows, rarest, stops):
+def test_boosting_puts_rows_aside_where_there_are_enough_of_all(
+    n_rows, rarest, stops, without_libraries
+):
     """scikit-learn refuses to put aside rows of a class with one row."""
     problem = TableSize(n_rows, rarest, codes=[])
     for name in ("boosting", "slow-boosting"):
         assert settings(problem, name)["early_stopping"] is stops
+
+
+def test_libraries_are_used_where_they_are_installed(monkeypatch):
+    for library in ("lightgbm", "catboost"):
+        monkeypatch.setattr(
+            learners, "_installed", lambda name, is_it=library: name == is_it
+        )
+        taken = dict(learners_of("best", TableSize(1000, 30, codes=[]))[0])
+        by = {name: getattr(one, "library", None) for name, one in taken.items()}
+        assert (by["boosting"], by["shallow-boosting"]) == (
+            ("lightgbm", "lightgbm") if library == "lightgbm" else (None, None)
+        )
+        assert ("catboost" in by) == (library == "catboost")
+        assert "xgboost" not in by
+    # scikit-learn's stops early on many rows.
+    monkeypatch.setattr(learners, "_installed", lambda library: True)
+    taken = dict(learners_of("fast", TableSize(20_000, 5000, codes=[]))[0])
+    assert type(taken["boosting"]) is HistGradientBoostingClassifier
+
+
+def test_the_libraries_of_boosters_are_named(monkeypatch):
+    monkeypatch.setattr(learners, "version", lambda library: "1.0")
+    boosters = [BoostedRegressor("catboost"), HistGradientBoostingClassifier()]
+    assert boosting_by([*boosters, GaussianNB()]) == "catboost 1.0, scikit-learn 1.0"
+    assert boosting_by([GaussianNB()]) is None
 
 
 def test_large_tables_are_weighed_on_rows_put_aside():
