@@ -23,7 +23,7 @@ def test_labels_become_positions():
     [
         (["no", "yes"], ["yes", "maybe"], "label 'maybe', which is not a class"),
         ([0, 1], ["0", "1"], "label '0', which is not a class"),
-        ([0, 1], [0.0, np.nan], "label nan"),
+        ([0, 1], [0.0, np.nan], "contains NaN"),
         (None, ["a", "b"], "needs numbers as y"),
         (None, [0.0, np.nan], "contains NaN"),
         (None, [0.0, 1.0, 2.0], "inconsistent numbers of samples"),

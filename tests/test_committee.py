@@ -540,7 +540,7 @@ def test_fit_leaves_the_parameters_alone():
     combiner, generator = SimplexWeights(), Bagging(3)
     CommitteeRegressor(generator=generator, combiner=combiner).fit(X, y)
     assert not hasattr(combiner, "weights_")
-    assert vars(generator) == {"n_members": 3}
+    assert vars(generator) == {"n_members": 3, "max_samples": 1.0}
 
 
 # --- metadata routing --------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.tree import BaseDecisionTree
+from sklearn.tree import BaseDecisionTree, DecisionTreeClassifier
 from sklearn.utils import check_array, get_tags
 from sklearn.utils.parallel import delayed
 
@@ -27,6 +27,8 @@ from committee.probabilities import pooled_terms
 
 #: The option of trees for X that is checked already.
 _CHECKED = {"check_input": False}
+#: Methods that return what `tree_.predict` returns; a subclass may have others.
+_OF_TREES = {DecisionTreeClassifier.predict_proba, BaseDecisionTree.predict}
 
 
 def member_predictions(
@@ -161,11 +163,7 @@ def predict_one(
     `predict_proba` and `output` is "soft", its scores if `output` is "scores", otherwise
     one vote of 1. Options are passed to the method of the member.
     """
-    if (
-        options == _CHECKED
-        and output == "soft"
-        and isinstance(member, BaseDecisionTree)
-    ):
+    if options == _CHECKED and output == "soft" and _is_plain_tree(member, classes):
         found: FloatArray = member.tree_.predict(X)  # without checks of each tree
         return (
             found[:, 0]
@@ -202,6 +200,14 @@ def _checked_once(members: Sequence[Member], X: Any) -> tuple[Any, dict[str, Any
         X, dtype=np.float32, ensure_all_finite="allow-nan" if missing else True
     )
     return X, _CHECKED
+
+
+def _is_plain_tree(member: Any, classes: Any) -> bool:
+    """Return True for trees of scikit-learn, and subclasses that predict alike."""
+    if not isinstance(member, BaseDecisionTree):
+        return False
+    kind: Any = type(member)
+    return (kind.predict if classes is None else kind.predict_proba) in _OF_TREES
 
 
 def combine(F: FloatArray, w: FloatArray) -> FloatArray:

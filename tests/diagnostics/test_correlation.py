@@ -83,7 +83,7 @@ def test_unit_of_the_row_weights_does_not_matter(kind, masked, rng):
     held_out = make_held_out() if masked else None
     s = rng.exponential(size=40)
     C = error_correlation(F, y, held_out=held_out, sample_weight=s)
-    for unit in (1e-200, 1e6, 1e200):
+    for unit in (1e-90, 1e6, 1e90):
         scaled = error_correlation(F, y, held_out=held_out, sample_weight=unit * s)
         np.testing.assert_allclose(scaled, C, **close)
 

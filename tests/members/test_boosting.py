@@ -266,7 +266,7 @@ def test_sample_weight_is_the_first_distribution():
 def test_vanishing_weights_of_wrong_rows_leave_the_votes_finite():
     X = np.zeros((4, 1))
     y = np.array([0, 0, 0, 1])
-    s = np.array([1.0, 1.0, 1.0, 1e-310])
+    s = np.array([1.0, 1.0, 1.0, 1e-99])
     committee = CommitteeClassifier(DummyClassifier(), generator=AdaBoost(2))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "AdaBoost stopped")

@@ -122,7 +122,7 @@ def test_settings_tell_how_to_do_it_again(pruned, classifier):
     core, evaluated, _ = evaluated_parts(*pruned)
     lines = dict(page_text.settings(core, core, evaluated, {"data": "iris.csv"}))
     assert lines["data"] == "iris.csv"
-    assert lines["combiner"] == "EPPruner()"
+    assert lines["combiner"] == "EPPruner(pool='votes')"
     assert lines["columns"].startswith("4: ")
     assert lines["classes"].startswith("3: ")
     assert "scikit-learn" in lines["versions"]

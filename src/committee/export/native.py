@@ -84,7 +84,7 @@ def to_sklearn(committee: Any, *, calibration: str | None = "keep") -> Any:
     >>> from committee import Bagging, CommitteeClassifier, SimplexWeights, to_sklearn
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> committee = CommitteeClassifier(
-    ...     generator=Bagging(10), combiner=SimplexWeights(), random_state=0
+    ...     generator=Bagging(10), combiner=SimplexWeights(), calibration=None
     ... ).fit(X, y)
     >>> forest = to_sklearn(committee)
     >>> type(forest).__name__, len(forest.estimators_) == committee.n_members_
