@@ -11,8 +11,10 @@ from sklearn.metrics import (
 )
 
 from committee.losses import (
+    NORMAL,
     OF_CLASSES,
     OF_NUMBERS,
+    area_under_curve,
     classification_scores,
     differences,
     error_losses,
@@ -21,6 +23,7 @@ from committee.losses import (
     measure_of,
     paired_difference,
     regression_scores,
+    wilson,
 )
 
 
@@ -248,3 +251,33 @@ def test_a_row_of_weight_two_is_a_row_that_comes_twice(K):
     )
     for score in weighted.values():
         assert score.psi.mean() == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize(("p", "n"), [(0.5, 10.0), (0.1, 50.0), (0.0, 5.0), (1.0, 7.5)])
+def test_ends_of_wilsons_interval_solve_its_equation(p, n):
+    """|p - q| = 1.96 standard errors of q, at both ends q."""
+    low, high = wilson(p, n)
+    assert 0 <= low <= p <= high + 1e-15 <= 1 + 1e-15
+    for q in (low, high):
+        if 0 < q < 1:
+            half = NORMAL * np.sqrt(q * (1 - q) / n)
+            np.testing.assert_allclose(abs(p - q), half, rtol=1e-9)
+
+
+def test_a_class_of_little_weight_is_ranked():
+    """Its rows weigh less than one row does on average."""
+    y = np.array([0, 0, 0, 0, 1, 2])
+    p, s = np.eye(3)[y], np.array([1.0, 1.0, 1.0, 1.0, 1.0, 0.1])
+    p[5] = [0.6, 0.2, 0.2]  # before all of its rivals
+    p[:5, 2] = 0.3
+    found = classification_scores(y, p.argmax(axis=1), p, s)["AUC"].value
+    areas = [area_under_curve(y == k, p[:, k], s).value for k in range(3)]
+    np.testing.assert_allclose(found, np.mean(areas), rtol=1e-12)
+    assert areas[2] == 0
+
+
+def test_roots_of_two_errors_of_zero_differ_by_nothing():
+    root = measure_of(None, of_classes=False)
+    assert root.root
+    assert root.difference(0.0, 0.0, 0.0, 0.0) == (0.0, 0.0)
+    np.testing.assert_allclose(root.difference(3.0, 0.6, 1.0, 2.0), (1.0, 0.2))

@@ -2,10 +2,15 @@
 
 import numpy as np
 import pytest
+from scipy.stats import truncnorm
 
 from committee.diagnostics.missing_votes import FilledVotes
 from committee.uncertainty import constant_interval
-from committee.uncertainty.stored_rows import HeldOutResiduals, as_of_all_members
+from committee.uncertainty.stored_rows import (
+    HeldOutResiduals,
+    _share,
+    as_of_all_members,
+)
 
 M = 10
 
@@ -83,3 +88,17 @@ def test_units_do_not_matter(rng):
         as_of_all_members(u * R, u**2 * s2, v, squares, several) for u in (1.0, 1e4)
     )
     np.testing.assert_allclose(two, 1e4 * one, rtol=1e-9)
+
+
+def test_the_share_is_the_mean_of_a_restricted_normal():
+    """Restricted to 0..1; the grid of a thousand points is exact to its square."""
+    c = np.array([0.3, -0.1, 0.4, 0.2, 0.1])
+    d = c + 1.0
+    t = c.sum() / d.sum()
+    se = np.sqrt(((c - t * d) ** 2).sum()) / d.sum()
+    expected = truncnorm.mean((0 - t) / se, (1 - t) / se, t, se)
+    np.testing.assert_allclose(_share(c, np.ones(5)), expected, atol=1e-5)
+
+
+def test_without_errors_members_share_all_of_them():
+    assert _share(np.zeros(3), np.zeros(3)) == 1.0

@@ -464,9 +464,7 @@ class PrintedSequence(EvidenceSequence):
     MacKay's for Sigma and mu, after every move.
     """
 
-    def __init__(
-        self, likelihood: Likelihood, *, least: float, n_initial: int = 0
-    ) -> None:
+    def __init__(self, likelihood: Likelihood, *, least: float, n_initial: int) -> None:
         super().__init__(likelihood, truncated=True, price=0.0)
         self.settings = SETTLED
         self.least = least
