@@ -115,8 +115,8 @@ def refinement(**changes):
         RefinedSize(20, 140, 12_000.0, 0.09, -0.01, 0.005),
     )
     known = {"leaves_before": 2000, "leaves_after": 140, "depth_before": 20}
-    known |= {"depth_after": 7, "error_plain": 0.125, "n_votes": 8.0, "least_rows": 4}
-    known |= {"ridge": 3.0, "labels": 0.5, "all_rows": True, "path": sizes}
+    known |= {"depth_after": 7, "error_plain": 0.125, "least_rows": 4}
+    known |= {"ridge": 3.0, "labels": 0.5, "path": sizes}
     return Refinement(**{**known, **changes})
 
 

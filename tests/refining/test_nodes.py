@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from committee.refining import shrunk_values
-from committee.refining.nodes import Nodes, monotone_values
-from tests.refining.forests import forest_of, nodes_of
+from committee.refining.nodes import Nodes, monotone_values, values_without
+from tests.refining.forests import forest_of, nodes_of, problem_of
 
 
 @pytest.fixture(scope="module")
@@ -119,3 +119,35 @@ def test_a_split_against_its_constraint_is_pooled_at_the_value_of_the_node():
     for sign, expected in ((1, [1.5, 1.5]), (-1, [3.0, 1.0]), (0, [3.0, 1.0])):
         nodes = Nodes([Stump], [values], [np.array([sign, 0, 0])])
         assert monotone_values(nodes, values)[1:, 0].tolist() == expected
+
+
+@pytest.mark.parametrize("of_classes", [False, True])
+def test_values_without_rows_are_those_of_the_other_rows(of_classes):
+    """A plain loop: leaves are means of the rows that are left, nodes of their leaves."""
+    problem = problem_of(of_classes)
+    nodes, y, seen = problem.nodes, problem.y, ~problem.held_out
+    left_out = np.arange(len(y)) % 3 == 0
+    given = problem.rows, seen, y, problem.weight, left_out
+    found = values_without(nodes, *given)
+
+    def of_leaf(t):
+        tree = np.searchsorted(nodes.start, t, side="right") - 1
+        rows = np.flatnonzero((problem.rows[:, tree] == t) & seen[:, tree])
+        rest = rows[~left_out[rows]]
+        if len(rest) == len(rows):
+            return nodes.value[t], nodes.n[t]
+        n = nodes.n[t] * len(rest) / len(rows)
+        return (y[rest].mean(axis=0) if len(rest) else 0.0), n
+
+    for t in range(len(nodes)):
+        parts = [of_leaf(leaf) for leaf in leaves_below(nodes, t)]
+        n = sum(part[1] for part in parts)
+        expected = sum(v * m for v, m in parts) / n if n else found[nodes.parent[t]]
+        np.testing.assert_allclose(found[t], expected, atol=1e-10)
+
+
+def test_values_without_nothing_are_those_of_the_nodes():
+    problem = problem_of(True)
+    nothing = np.zeros(len(problem.y), dtype=bool)
+    given = problem.rows, ~problem.held_out, problem.y, problem.weight, nothing
+    assert np.array_equal(values_without(problem.nodes, *given), problem.nodes.value)

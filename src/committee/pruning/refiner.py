@@ -10,7 +10,6 @@ import copy
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,8 +60,6 @@ class Refined(NamedTuple):
         Predictions on the rows that the leaves were fitted to.
     spread : array of shape (N,)
         Standard deviation of the votes of the refined trees.
-    n_votes : float
-        Mean number of trees of `plain` and `after` that vote on a row.
     """
 
     committee: Any
@@ -73,7 +70,6 @@ class Refined(NamedTuple):
     after: HeldOutPredictions
     as_fitted: HeldOutPredictions
     spread: FloatArray
-    n_votes: float
 
 
 class Refiner:
@@ -114,7 +110,7 @@ class Refiner:
     @cached_property
     def _folds(self) -> list[IntArray]:
         """Held-out rows of each fold."""
-        return [rows for _, rows in folds_of(len(self.y), self.of_classes)]
+        return [rows for _, rows in folds_of(len(self.y))]
 
     @cached_property
     def _taught(self) -> tuple[Any, list[TeacherTargets], float] | None:
@@ -163,100 +159,61 @@ class Refiner:
     ) -> Refined:
         """Return the committee of some trees, with weights, refined."""
         kept = self.problem(members, w)
-        like = self._like(members, kept.share)
-        own = len(like) == len(members)
-        problem = self.problem(like, w if own else equal_weights(len(like)) * w.sum())
-        plain = self._plain(problem)
-        choice = chosen(problem, plain if self.of_classes else None)
+        problems = self._groups(members, kept)
+        counted = np.any([problem.n_votes > 0 for problem in problems], axis=0)
+        _check_number(counted & (self.weight > 0))
+        choice = chosen(problems, max_leaves)
         found = refitted(kept, choice.settings, max_leaves)
-        if max_leaves is not None:
-            most = max_leaves * len(like) // len(members)
-            choice = choice.cut_to(problem, most)
         made = assembled(
             *(self.data.template, kept.nodes, members, w),
             found.values / kept.w_of_nodes[:, None],
             *(found.cut, self.X.shape[1]),
         )
-        counted = self._counted(problem)
         Z = Cut(kept, found.cut).every.Z
+        leaves = kept.nodes.columns(found.cut)[0]
         return Refined(
             *(made, choice.settings, found.n_leaves),
             replace(self._before, counted=counted),
-            self._predictions(plain, counted),
-            self._predictions(choice.output, counted),
-            self._predictions(
-                Z @ found.values[kept.nodes.columns(found.cut)[0]], counted
-            ),
-            *(choice.spread, float(problem.share * len(problem.w))),
+            self._predictions(choice.plain.output, counted, choice.plain.losses),
+            self._predictions(choice.after.output, counted, choice.after.losses),
+            self._predictions(Z @ found.values[leaves], counted),
+            choice.after.spread,
         )
 
-    def _counted(self, problem: Problem) -> BoolArray:
-        """Return True for rows on which some tree votes; raise if there are too few."""
-        counted: BoolArray = np.ones(len(self.y), dtype=bool)
-        if problem.held_out is not None:
-            counted = np.asarray(problem.held_out.any(axis=1))
-        _check_number(counted & (self.weight > 0))
-        return counted
+    def _groups(self, members: IntArray, kept: Problem) -> list[Problem]:
+        """Return groups of k trees of which about k vote on a row.
 
-    def _like(self, members: IntArray, share: float) -> IntArray:
-        """Return members of which about as many vote on a row as trees are kept.
-
-        Few votes need larger leaves than many, so settings chosen for a third of the trees
-        are not best for all. Other members come first, because rows that chose the kept
-        members give them too small an error.
+        Other members come first, because rows that chose the kept members give them too
+        small an error.
         """
-        M = len(self.roster)
-        if share == 1.0:
-            return members
-        others = np.setdiff1d(np.arange(M), members)
-        n = min(M, round(len(members) / share))
-        return np.concatenate([others, members])[:n]
-
-    def _plain(self, problem: Problem) -> FloatArray:
-        """Return held-out predictions of unrefined trees, (N, T).
-
-        For classes, leaf values are computed without the rows of a fold, as the refitted
-        ones are, so that both are measured alike.
-        """
-        if not self.of_classes or problem.held_out is None:
-            whole = Cut(problem, problem.nodes.leaf)
-            return np.asarray(whole.honest.Z @ whole.start)
-        nothing = np.zeros(0, dtype=np.intp)
-        found = teacher_targets(
-            _trees_of(problem),
-            problem.w / problem.w.sum(),
-            *(self.y, self.weight, problem.held_out, (nothing, nothing), self._folds),
-        )
-        return self._cross_fitted(found)
-
-    def _cross_fitted(self, found: list[TeacherTargets]) -> FloatArray:
-        """Return the targets of each fold on its own rows, (N, K)."""
-        output = np.empty_like(self.y)
-        for targets, rows in zip(found[1:], self._folds, strict=True):
-            output[rows] = targets.rows[rows]
-        return output
+        M, k = len(self.roster), len(members)
+        if kept.held_out is None:
+            return [kept]
+        n = min(M // k, max(1, round(1 / kept.held_out.mean())))
+        order = np.concatenate([np.setdiff1d(np.arange(M), members), members])
+        groups = [order[g * k : (g + 1) * k] for g in range(n)]
+        if n == 1 and np.array_equal(groups[0], members):
+            return [kept]
+        w = equal_weights(k) * kept.w.sum()
+        return [self.problem(group, w) for group in groups]
 
     @cached_property
     def _before(self) -> HeldOutPredictions:
         """Held-out predictions of the whole ensemble; missing votes are filled."""
         w = self.roster.weights
         assert w is not None
-        fixed = HeldOutPredictions.of_weights(
-            self.votes, self.votes.filled, w / w.sum()
+        return self._with_probabilities(
+            HeldOutPredictions.of_weights(self.votes, self.votes.filled, w / w.sum())
         )
-        if self._taught is None:
-            return self._with_probabilities(fixed)
-        found = self._predictions(self._cross_fitted(self._taught[1]), fixed.counted)
-        # The log-losses out of bag are expected losses of all trees.
-        return replace(found, folds=fixed.folds, method=None)
 
     def _predictions(
-        self, output: FloatArray, counted: BoolArray
+        self, output: FloatArray, counted: BoolArray, losses: FloatArray | None = None
     ) -> HeldOutPredictions:
         """Return outputs (N, T) with their losses; classes are calibrated."""
         output = output if self.of_classes else output[:, 0]
         values = decided(output)
-        losses = error_losses(values, self.votes.y)
+        if losses is None:
+            losses = error_losses(values, self.votes.y)
         found = HeldOutPredictions(self.votes, output, losses, counted, values)
         method = getattr(self.data.template, "calibration", None)
         return replace(self._with_probabilities(found), method=method)
@@ -274,6 +231,12 @@ def _check_number(rows: BoolArray) -> None:
             f"refine needs at least {_LEAST_ROWS} rows of positive weight that some tree "
             f"was not trained on. Got {n:,}: give more rows, or more trees."
         )
+
+
+def _shrinkage(losses: FloatArray, residual: FloatArray) -> float:
+    """Return the ratio of the errors of trees that all vote and of those that do."""
+    squares = float(residual @ residual)
+    return float(np.sqrt(max(losses.sum(), 0.0) / squares)) if squares > 0 else 1.0
 
 
 class RefinedAssessment:
@@ -315,11 +278,9 @@ class RefinedAssessment:
                 depth_before=max(int(tree.max_depth) for tree in before),
                 depth_after=max(int(tree.max_depth) for tree in after),
                 error_plain=refined.plain.error(measure)[0],
-                n_votes=refined.n_votes,
                 least_rows=settings.least,
                 ridge=float(settings.ridge * len(after)),
                 labels=settings.labels,
-                all_rows=settings.all_rows,
                 path=tuple(size_of(one, measure) for one in self.tried),
             ),
         )
@@ -346,22 +307,15 @@ def complete(refiner: Refiner, refined: Refined) -> Any:
             made._calibration = after.calibration
         made._held_out_rows = after.stored(made.support_)
     else:
-        residual = np.abs(after.output - refiner.votes.y)
         counted = after.counted if s is None else after.counted & (s > 0)
+        residual = np.abs(after.output - refiner.votes.y)
+        residual *= _shrinkage(after.losses[counted], residual[counted])
         made._held_out_rows = HeldOutResiduals.some(residual, refined.spread, counted)
     made.refined_ = True
     made._digest = (
         refiner.digest
     )  # leaves no longer tell which rows they were fitted to
     return made
-
-
-def _trees_of(problem: Problem) -> Iterator[TreeOnRows]:
-    """Yield the trees of a problem, without made-up rows."""
-    start, nothing = problem.nodes.start, np.zeros(0, dtype=np.intp)
-    for m, (first, last) in enumerate(pairwise(start)):
-        rows = problem.rows[:, m] - first
-        yield TreeOnRows(problem.nodes.value[first:last], rows, nothing)
 
 
 def assembled(

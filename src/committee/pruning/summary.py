@@ -66,11 +66,7 @@ class Refinement:
         Of the deepest tree.
     error_plain : float
         Error of as many trees before refining; out of bag these are trees that the rows
-        did not choose. For classes the leaves leave out a part of the rows, and the
-        error is a little too large.
-    n_votes : float
-        Mean number of trees that vote on a row for `error_plain` and `error_after`. If
-        fewer than the kept trees vote, both errors are too large.
+        did not choose.
     least_rows : int
         Nodes with fewer training rows became leaves.
     ridge : float
@@ -78,8 +74,6 @@ class Refinement:
         are better unrefined.
     labels : float
         Share of the labels in the targets of classes; the rest is the ensemble's output.
-    all_rows : bool
-        Whether trees were also refitted on rows that they had seen.
     path : tuple of RefinedSize
         The sizes that were tried, this one among them.
     """
@@ -89,11 +83,9 @@ class Refinement:
     depth_before: int
     depth_after: int
     error_plain: float
-    n_votes: float
     least_rows: int
     ridge: float
     labels: float
-    all_rows: bool
     path: tuple[RefinedSize, ...] = ()
 
 

@@ -1,18 +1,21 @@
-"""How many leaves, how strong a ridge, which targets: chosen on honest rows.
+"""How many leaves, how strong a ridge, which targets: chosen on held-out rows.
 
-A row is honest where the trees that vote on it have not seen it, and neither the leaf
-values nor the teacher had a part of it.
+A row is held out if the trees that vote on it were not trained on it, and neither the leaf
+values nor the teacher used it. The settings that predict a row are chosen on rows of
+other folds, so that the error of the choice is no error of the best of many.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from committee._typing import BoolArray, FloatArray
+from committee._typing import BoolArray, FloatArray, IntArray
 from committee.refining.cutting import cut_to
+from committee.refining.group_errors import GroupVotes, missing_variance, p_wrong
 from committee.refining.problem import PLAIN, Cut, Problem, Settings
 
 #: For numbers: rows of a leaf, and lambda for each tree, the strongest first.
@@ -31,22 +34,26 @@ OF_CLASSES = (
 OF_CLASSES_ALONE = (Settings(20, 1.5, shrink=20.0),)
 #: Standard errors by which others must be better than the first, for classes.
 _CLEARLY = 2.0
-#: Share by which errors of refined trees on honest rows may be too large: the trees that
-#: vote there were fitted together with others that may not.
-_TOO_LARGE = 0.1
 #: Tolerance of the normal equations while candidates are compared.
 _ROUGHLY = 1e-2
 
 
-class Candidate(NamedTuple):
-    """Settings, and what they predict on honest rows.
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """Settings, and what they predict on held-out rows.
 
     Attributes
     ----------
     settings : Settings
     n_leaves : int
-        That they leave.
+        Number of leaves of k trees.
     output : array of shape (N, T)
+        Mean of the groups.
+    losses : array of shape (N,)
+        Expected losses of k trees that all vote: squared errors, or probabilities of a
+        wrong class.
+    squares : array of shape (N,)
+        Expected squared distances |y_n - f_n|^2.
     spread : array of shape (N,)
         Standard deviation of the votes of numbers.
     """
@@ -54,124 +61,246 @@ class Candidate(NamedTuple):
     settings: Settings
     n_leaves: int
     output: FloatArray
+    losses: FloatArray
+    squares: FloatArray
     spread: FloatArray
 
-    def cut_to(self, problem: Problem, max_leaves: int) -> Candidate:
-        """Return the same with fewer leaves, if it has too many."""
-        if self.n_leaves <= max_leaves:
-            return self
-        return judged(problem, self.settings, max_leaves)
 
-    def losses(self, problem: Problem) -> FloatArray:
-        """Return |y_n - f_n|^2, weighted."""
-        return np.asarray(problem.weight * ((problem.y - self.output) ** 2).sum(axis=1))
+def candidates(problems: Sequence[Problem]) -> Iterator[Candidate]:
+    """Yield the refined candidates, for groups of k trees each.
 
-
-def candidates(problem: Problem) -> Iterator[Candidate]:
-    """Yield what there is to choose from.
-
-    For numbers every cut with every ridge, each fitted on honest rows and on all rows;
-    where no tree has seen a row these are the same. A cut looks at the trees only, so that
-    no row is judged by what it has decided.
+    For numbers every cut with every ridge. A cut looks at the trees only, so that no row is
+    judged by what it has decided.
     """
-    if problem.of_classes:
-        alone = problem.teacher_targets is None
+    first = problems[0]
+    if first.of_classes:
+        alone = first.teacher_targets is None
         for settings in OF_CLASSES_ALONE if alone else OF_CLASSES:
-            cut = _cut(problem, settings)
-            yield judged(problem, settings, cut=cut)
+            yield judged(problems, settings)
         return
-    both = (False,) if problem.held_out is None else (False, True)
     for least in LEAST_ROWS:
-        cut = _cut(problem, Settings(least, 0.0))
-        for all_rows in both:
-            guesses: list[FloatArray | None] = [None] * len(problem.folds)
-            for ridge in RIDGES:
-                settings = Settings(least, ridge, all_rows)
-                yield judged(problem, settings, cut=cut, guesses=guesses)
+        cuts = [_cut(problem, Settings(least, 0.0)) for problem in problems]
+        guesses: _Guesses = {}
+        for ridge in RIDGES:
+            settings = Settings(least, ridge)
+            yield judged(problems, settings, cuts=cuts, guesses=guesses)
 
 
 def _cut(problem: Problem, settings: Settings) -> Cut:
     return Cut(problem, problem.nodes.n_rows < settings.least, settings.shrink)
 
 
+#: Solutions of a ridge nearby, by group and fold.
+_Guesses = dict[tuple[int, int], FloatArray]
+#: For each group: a cut and its leaf values for each fold.
+_Solved = list[list[tuple[Cut, FloatArray]]]
+
+
 def judged(
-    problem: Problem,
+    problems: Sequence[Problem],
     settings: Settings,
     max_leaves: int | None = None,
     *,
-    cut: Cut | None = None,
-    guesses: list[FloatArray | None] | None = None,
+    cuts: list[Cut] | None = None,
+    guesses: _Guesses | None = None,
 ) -> Candidate:
-    """Return what settings predict on honest rows, by values fitted without them.
+    """Return predictions of held-out rows, by values that were fitted without them.
 
-    `guesses` are solutions of a ridge nearby, one for each fold, and are replaced.
+    `guesses` are replaced by the solutions.
     """
-    cut = _cut(problem, settings) if cut is None else cut
-    output, spread, last = np.zeros_like(problem.y), np.zeros(len(problem.y)), cut
-    for fold, (_, rows) in enumerate(problem.folds):
-        guess = None if guesses is None else guesses[fold]
-        c, last = cut.values(settings, fold, guess, tol=_ROUGHLY), cut
-        if guesses is not None:
-            guesses[fold] = c
-        most = _most(cut, settings, max_leaves)
-        if len(cut.leaves) > most:
-            last, guess = _merged(cut, c, settings, most)
-            c = last.values(settings, fold, guess, tol=_ROUGHLY)
-        output[rows] = last.honest.Z[rows] @ c
-        spread[rows] = last.spread(c, rows)
-    return Candidate(settings, len(last.leaves), output, spread)
+    cuts = [_cut(problem, settings) for problem in problems] if cuts is None else cuts
+    guesses = {} if guesses is None else guesses
+    solved: _Solved = []
+    for group, cut in enumerate(cuts):
+        solved.append([])
+        for fold in range(len(cut.problem.folds)):
+            guess = guesses.get((group, fold))
+            c = cut.values(settings, fold, guess, tol=_ROUGHLY)
+            guesses[group, fold] = c
+            solved[-1].append(
+                _limited(cut, c, settings, max_leaves, fold, tol=_ROUGHLY)
+            )
+    return _predicted(problems, settings, solved)
 
 
-def _most(cut: Cut, settings: Settings, max_leaves: int | None) -> int:
-    """Return how many leaves may be left, one for each tree at least."""
-    n = max(int(settings.share * len(cut.leaves)), len(cut.problem.w))
-    return n if max_leaves is None else min(n, max_leaves)
+def _predicted(
+    problems: Sequence[Problem], settings: Settings, solved: _Solved
+) -> Candidate:
+    """Return what k trees that all vote would predict, and their expected losses."""
+    first = problems[0]
+    output = _mean_of_groups(problems, solved)
+    right = first.y.argmax(axis=1)
+    other = None
+    if first.of_classes:
+        other = np.where(first.y > 0, -np.inf, output).argmax(axis=1)
+    votes = [
+        _moments(problem, found, right, other)
+        for problem, found in zip(problems, solved, strict=True)
+    ]
+    s2, delta = missing_variance(votes, first.w, first.weight)
+    squares = ((first.y - output) ** 2).sum(axis=1)
+    if other is None:
+        losses = squares = squares + delta
+    else:
+        # Votes of two classes differ by twice the spread of each.
+        squares = squares + delta / 2
+        at = np.arange(len(output))
+        losses = p_wrong(output[at, right] - output[at, other], delta)
+    n_leaves = np.mean([len(cut.leaves) for found in solved for cut, _ in found])
+    spread = np.sqrt(s2 * (1 - 1 / len(first.w)))
+    return Candidate(settings, round(n_leaves), output, losses, squares, spread)
 
 
-def _merged(
-    cut: Cut, c: FloatArray, settings: Settings, most: int
+def _mean_of_groups(problems: Sequence[Problem], solved: _Solved) -> FloatArray:
+    """Return the mean of the groups' outputs, (N, T), by their numbers of votes."""
+    output, n = np.zeros_like(problems[0].y), np.zeros(len(problems[0].y))
+    for problem, found in zip(problems, solved, strict=True):
+        for (_, rows), (cut, c) in zip(problem.folds, found, strict=True):
+            output[rows] += problem.n_votes[rows, None] * (cut.honest.Z[rows] @ c)
+        n += problem.n_votes
+    return np.asarray(output / np.maximum(n, 1)[:, None])
+
+
+def _moments(
+    problem: Problem,
+    found: list[tuple[Cut, FloatArray]],
+    right: IntArray,
+    other: IntArray | None,
+) -> GroupVotes:
+    """Return moments of the votes of one group: numbers, or margins of two classes."""
+    moments = np.empty((len(GroupVotes._fields), len(problem.y)))
+    for (_, rows), (cut, c) in zip(problem.folds, found, strict=True):
+        rival = None if other is None else other[rows]
+        u = cut.contrasts(c, rows, right[rows], rival)
+        mask = None if problem.held_out is None else problem.held_out[rows]
+        moments[:, rows] = GroupVotes.of(u, mask, problem.w)
+    return GroupVotes(*moments)
+
+
+def _limited(
+    cut: Cut,
+    c: FloatArray,
+    settings: Settings,
+    max_leaves: int | None,
+    fold: int | None = None,
+    **options: float,
 ) -> tuple[Cut, FloatArray]:
-    """Cut where refined values differ least, and return the means of what is merged."""
-    values = cut.at_nodes(c)
-    found = Cut(cut.problem, cut_to(cut.problem.nodes, values, most), settings.shrink)
-    return found, values[found.leaves]
+    """Return a cut with few enough leaves, and its values.
 
-
-def chosen(problem: Problem, plain: FloatArray | None = None) -> Candidate:
-    """Return the candidate for numbers or for classes.
-
-    For numbers that of fewest leaves that is not clearly worse than the best, which is
-    within one standard error of the difference, paired by rows. For classes the first,
-    unless others are better by two of them; or `plain`, outputs (N, T) of the trees as
-    they are, where refining has more wrong classes by a tenth and two of them.
+    Subtrees are cut where refined values differ least, and the values are fitted again.
     """
-    found = list(candidates(problem))
-    losses = np.stack([one.losses(problem) for one in found])
-    if problem.of_classes:
-        gap = losses - losses[0]
-        clear = gap.mean(axis=1) < -_CLEARLY * _se(gap)
-        best = found[int(np.where(clear, gap.mean(axis=1), 0.0).argmin())]
-        return best if plain is None else _or_plain(problem, best, plain)
+    n = max(int(settings.share * len(cut.leaves)), len(cut.problem.w))
+    n = n if max_leaves is None else min(n, max_leaves)
+    if len(cut.leaves) <= n:
+        return cut, c
+    values = cut.at_nodes(c)
+    found = Cut(cut.problem, cut_to(cut.problem.nodes, values, n), settings.shrink)
+    return found, found.values(settings, fold, values[found.leaves], **options)
+
+
+class Choice(NamedTuple):
+    """Settings, and errors on held-out rows.
+
+    Attributes
+    ----------
+    settings : Settings
+        Chosen on all rows.
+    after : Candidate
+        Refined, its rows are predicted by the settings that other folds choose.
+    plain : Candidate
+        The trees as they are.
+    """
+
+    settings: Settings
+    after: Candidate
+    plain: Candidate
+
+
+def chosen(problems: Sequence[Problem], max_leaves: int | None = None) -> Choice:
+    """Choose settings, or the trees as they are where these have less error.
+
+    For numbers the fewest leaves that are not clearly worse than the best, which is within
+    one standard error of the difference, paired by rows, and not worse than the trees as
+    they are. For classes the first settings, unless others are better by two of them. Trees with more than `max_leaves` cannot stay
+    as they are.
+
+    Parameters
+    ----------
+    problems : sequence of Problem
+        Groups of k trees each, on the same rows.
+    max_leaves : int, default=None
+        Of k trees.
+    """
+    first, found = problems[0], list(candidates(problems))
+    plain = judged(problems, PLAIN)
+    open_ = max_leaves is None or plain.n_leaves <= max_leaves
+
+    def best(rows: FloatArray) -> Candidate:
+        if first.of_classes:
+            return _best_of_classes(found, rows)
+        return _best_of_numbers(found, rows, plain if open_ else None)
+
+    votes = np.any([problem.n_votes > 0 for problem in problems], axis=0)
+    weight = np.where(votes, first.weight, 0.0)
+    by_fold = []
+    for _, rows in first.folds:
+        others = weight.copy()
+        others[rows] = 0.0
+        by_fold.append(best(others if others.any() else weight))
+    after = _joined(best(weight), by_fold, [rows for _, rows in first.folds])
+    if open_ and weight @ (after.losses - plain.losses) > 0:
+        after = plain
+    settings = after.settings
+    if max_leaves is not None and after.n_leaves > max_leaves:
+        after = judged(problems, settings, max_leaves)
+    return Choice(settings, after, plain)
+
+
+def _joined(
+    final: Candidate, choices: list[Candidate], folds: list[IntArray]
+) -> Candidate:
+    """Return the final settings with the predictions of the choice of each fold."""
+    made = {
+        name: getattr(final, name).copy()
+        for name in ("output", "losses", "squares", "spread")
+    }
+    for one, rows in zip(choices, folds, strict=True):
+        for name, values in made.items():
+            values[rows] = getattr(one, name)[rows]
+    return replace(final, **made)
+
+
+def _best_of_classes(found: list[Candidate], weight: FloatArray) -> Candidate:
+    """Return the first candidate, or another that is clearly better on these rows."""
+    losses = _weighted(found, weight)
+    gap = losses - losses[0]
+    clear = gap.mean(axis=1) < -_CLEARLY * _se(gap)
+    return found[int(np.where(clear, gap.mean(axis=1), 0.0).argmin())]
+
+
+def _best_of_numbers(
+    found: list[Candidate], weight: FloatArray, plain: Candidate | None
+) -> Candidate:
+    """Return the fewest leaves that are about as good as the best, and as `plain`."""
+    losses = _weighted(found, weight)
     gap = losses - losses[losses.mean(axis=1).argmin()]
-    close = gap.mean(axis=1) <= _se(gap)
-    kept = [n for n, near in enumerate(close) if near]
+    good = gap.mean(axis=1) <= _se(gap)
+    if plain is not None:
+        better = losses.mean(axis=1) <= _weighted([plain], weight).mean()
+        good &= better | ~(good & better).any()
+    kept = np.flatnonzero(good)
     return found[min(kept, key=lambda n: (found[n].n_leaves, losses[n].mean()))]
+
+
+def _weighted(found: list[Candidate], weight: FloatArray) -> FloatArray:
+    """Return weighted squares of rows of positive weight, one line for each candidate."""
+    rows = weight > 0
+    return np.stack([weight[rows] * one.squares[rows] for one in found])
 
 
 def _se(gap: FloatArray) -> FloatArray:
     """Return the standard errors of means over rows, the last axis."""
     return np.asarray(gap.std(axis=-1) / np.sqrt(gap.shape[-1]))
-
-
-def _or_plain(problem: Problem, best: Candidate, plain: FloatArray) -> Candidate:
-    """Return the trees as they are where refining makes more errors."""
-    right = problem.y.argmax(axis=1)
-    wrong = [output.argmax(axis=1) != right for output in (best.output, plain)]
-    gap = problem.weight * (wrong[0].astype(float) - wrong[1])
-    allowed = _TOO_LARGE * (problem.weight * wrong[1]).mean() + _CLEARLY * _se(gap)
-    if gap.mean() <= allowed:
-        return best
-    return Candidate(PLAIN, int(problem.nodes.leaf.sum()), plain, best.spread)
 
 
 class Refitted(NamedTuple):
@@ -195,8 +324,5 @@ def refitted(
 ) -> Refitted:
     """Refit the leaves on all rows, and cut further where that is asked."""
     cut = _cut(problem, settings)
-    c, most = cut.values(settings), _most(cut, settings, max_leaves)
-    if len(cut.leaves) > most:
-        cut, guess = _merged(cut, c, settings, most)
-        c = cut.values(settings, guess=guess)
+    cut, c = _limited(cut, cut.values(settings), settings, max_leaves)
     return Refitted(cut.at_nodes(c), cut.cut, len(cut.leaves))

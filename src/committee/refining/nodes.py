@@ -128,7 +128,64 @@ def levels_of(roots: IntArray, left: IntArray, right: IntArray) -> list[IntArray
     return found
 
 
-def shrunk_values(nodes: Nodes, strength: float) -> FloatArray:
+def values_without(
+    nodes: Nodes,
+    rows: IntArray,
+    seen: BoolArray,
+    y: FloatArray,
+    weight: FloatArray,
+    left_out: BoolArray,
+) -> FloatArray:
+    """Return the values of all nodes without some of the rows.
+
+        v_l = sum_i s_i y_i / sum_i s_i over rows i in leaf l, seen by the tree, not left out
+
+    in leaves that have seen a row that is left out, the mean of their leaves for nodes
+    above them, and the value of the node above where no row is left.
+
+    Parameters
+    ----------
+    nodes : Nodes
+    rows : int array of shape (N, k)
+        The leaf of each row in each tree.
+    seen : bool array of shape (N, k)
+    y : array of shape (N, T)
+    weight : array of shape (N,)
+        s.
+    left_out : bool array of shape (N,)
+
+    Returns
+    -------
+    values : array of shape (n_nodes, T)
+    """
+    size = len(nodes)
+    row, tree = np.nonzero(seen)
+    leaf, s = rows[row, tree], weight[row]
+    stays = ~left_out[row]
+    total = np.bincount(leaf, s, minlength=size)
+    leaf, row, s = leaf[stays], row[stays], s[stays]
+    rest = np.bincount(leaf, s, minlength=size)
+    share = np.divide(rest, total, out=np.ones(size), where=total > 0)
+    value = nodes.value.copy()
+    for t in range(y.shape[1]):
+        mean = np.bincount(leaf, s * y[row, t], minlength=size) / np.maximum(
+            rest, 1e-300
+        )
+        value[:, t] = np.where(share < 1, mean, value[:, t])
+    n = (nodes.n * share)[:, None]
+    found = nodes.sums(np.hstack([n, n * value, (share < 1)[:, None]]))
+    means = found[:, 1:-1] / np.maximum(found[:, :1], 1e-300)
+    value = np.where(found[:, -1:] > 0, means, nodes.value)
+    empty = found[:, 0] <= 0
+    for level in nodes.levels[1:]:
+        gone = level[empty[level]]
+        value[gone] = value[nodes.parent[gone]]
+    return np.asarray(value)
+
+
+def shrunk_values(
+    nodes: Nodes, strength: float, values: FloatArray | None = None
+) -> FloatArray:
     """Return the values of all nodes after hierarchical shrinkage (Agarwal et al. 2022).
 
         v'_root = v_root,   v'_t = v'_parent + (v_t - v_parent) / (1 + strength / n_parent)
@@ -141,12 +198,15 @@ def shrunk_values(nodes: Nodes, strength: float) -> FloatArray:
     nodes : Nodes
     strength : float
         In rows.
+    values : array of shape (n_nodes, T), default=None
+        v. Defaults to the values of the nodes.
 
     Returns
     -------
     values : array of shape (n_nodes, T)
     """
-    v, found = nodes.value, nodes.value.copy()
+    v = nodes.value if values is None else values
+    found = v.copy()
     for level in nodes.levels[1:]:
         above = nodes.parent[level]
         share = 1 / (1 + strength / nodes.n[above])

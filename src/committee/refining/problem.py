@@ -11,10 +11,15 @@ from sklearn.model_selection import KFold
 
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.refining.leaf_values import Squares, leaf_incidence, refit
-from committee.refining.nodes import Nodes, monotone_values, shrunk_values
+from committee.refining.nodes import (
+    Nodes,
+    monotone_values,
+    shrunk_values,
+    values_without,
+)
 from committee.refining.teacher import TeacherTargets, doubt
 
-#: Folds; more for classes in few rows, as their teacher misses each that it forgets.
+#: Folds; more for few rows, as values without a fifth of them are nearer to those of all.
 _FOLDS, _FOLDS_OF_FEW_ROWS = 3, 5
 _MANY_ROWS = 5000
 
@@ -28,8 +33,6 @@ class Settings(NamedTuple):
         Nodes of fewer training rows become leaves.
     ridge : float
         lambda for each tree, in rows; infinity keeps c0.
-    all_rows : bool
-        Whether all trees meet all rows, seen or not.
     labels : float
         tau, the part of the labels in the targets of rows; the rest is the teacher's.
     shrink : float
@@ -41,7 +44,6 @@ class Settings(NamedTuple):
 
     least: int
     ridge: float
-    all_rows: bool = True
     labels: float = 1.0
     shrink: float = 0.0
     share: float = 1.0
@@ -92,31 +94,51 @@ class Problem:
         """Whether targets are classes."""
         return bool(self.y.shape[1] > 1)
 
-    @property
-    def share(self) -> float:
-        """Mean share of the trees that have not seen a row."""
-        return 1.0 if self.held_out is None else float(self.held_out.mean())
+    @cached_property
+    def n_votes(self) -> FloatArray:
+        """Number of trees that have not seen a row, (N,)."""
+        if self.held_out is None:
+            return np.full(len(self.y), float(len(self.w)))
+        return np.asarray(self.held_out.sum(axis=1, dtype=np.float64))
 
-    def start(self, shrink: float = 0.0) -> FloatArray:
-        """Return c0 = w_m v for every node, (n_nodes, T)."""
-        v = shrunk_values(self.nodes, shrink) if shrink else self.nodes.value
+    def start(self, shrink: float = 0.0, fold: int | None = None) -> FloatArray:
+        """Return c0 = w_m v for every node, (n_nodes, T), of all rows or without a fold.
+
+        A leaf with a row of the fold in it would push the values of the others away from
+        the row's target, and its error would be too large.
+        """
+        v = self.nodes.value if fold is None else self._without[fold]
+        if shrink:
+            v = shrunk_values(self.nodes, shrink, v)
         return self.w_of_nodes[:, None] * v
+
+    @cached_property
+    def _without(self) -> list[FloatArray]:
+        """Values of all nodes without the rows of each fold."""
+        if self.held_out is None:
+            return [self.nodes.value] * len(self.folds)
+        found = []
+        for _, rows in self.folds:
+            left_out = np.zeros(len(self.y), dtype=bool)
+            left_out[rows] = True
+            given = self.rows, ~self.held_out, self.y, self.weight, left_out
+            found.append(values_without(self.nodes, *given))
+        return found
 
     @property
     def w_of_nodes(self) -> FloatArray:
         """The weight of each node's tree, (n_nodes,)."""
         return np.repeat(self.w, np.diff(self.nodes.start))
 
-    @property
+    @cached_property
     def folds(self) -> list[tuple[IntArray, IntArray]]:
         """Rows to fit on and rows to judge by."""
-        return folds_of(len(self.y), self.of_classes)
+        return folds_of(len(self.y))
 
 
-def folds_of(N: int, of_classes: bool) -> list[tuple[IntArray, IntArray]]:
+def folds_of(N: int) -> list[tuple[IntArray, IntArray]]:
     """Return rows to fit on and rows to judge by, the same for all problems of N rows."""
-    few = of_classes and N < _MANY_ROWS
-    n = min(_FOLDS_OF_FEW_ROWS if few else _FOLDS, N)
+    n = min(_FOLDS_OF_FEW_ROWS if N < _MANY_ROWS else _FOLDS, N)
     return list(KFold(n, shuffle=True, random_state=0).split(np.zeros(N)))
 
 
@@ -124,9 +146,8 @@ class Cut:
     """The leaves that a cut leaves, and the squares to minimise over their values."""
 
     def __init__(self, problem: Problem, cut: BoolArray, shrink: float = 0.0) -> None:
-        self.problem, self.cut = problem, cut
+        self.problem, self.cut, self.shrink = problem, cut, shrink
         self.leaves, self.number = problem.nodes.columns(cut)
-        self.start = problem.start(shrink)[self.leaves]
         Z, self.counted = leaf_incidence(
             self.number[problem.rows], len(self.leaves), problem.held_out, problem.w
         )
@@ -151,7 +172,7 @@ class Cut:
 
     def parts(self, settings: Settings, fold: int | None = None) -> list[Squares]:
         """Return what is fitted: all of it, or what a fold has no part in."""
-        squares = self.every if settings.all_rows else self.honest
+        squares = self.every
         teacher_targets = self.problem.teacher_targets
         if teacher_targets is None:
             return [squares if fold is None else squares.take(self._fitted(fold))]
@@ -187,24 +208,31 @@ class Cut:
         That is the solution for their sum; conjugate gradients stop a little before it.
         Every tree keeps its monotonic constraints.
         """
+        if np.isinf(settings.ridge):
+            return self.start()
+        start = self.start(fold)
         ridge = settings.ridge * len(self.problem.w)
-        parts = [] if np.isinf(ridge) else self.parts(settings, fold)
-        c = refit(parts, ridge, self.start, guess, **options)
+        c = refit(self.parts(settings, fold), ridge, start, guess, **options)
         if c.shape[1] > 1:
-            c += (self.start - c).mean(axis=1, keepdims=True)
+            c += (start - c).mean(axis=1, keepdims=True)
         nodes = self.problem.nodes
         if nodes.sign.any():
             c = monotone_values(nodes, self.at_nodes(c))[self.leaves]
         return c
 
-    def spread(self, c: FloatArray, rows: IntArray) -> FloatArray:
-        """Return the standard deviation of votes c / w on honest rows, equal shares."""
-        votes = c[:, 0] / self.problem.w_of_nodes[self.leaves]
-        share = self.honest.Z[rows]
-        share.data = np.ones_like(share.data)
-        n = np.maximum(np.diff(share.indptr), 1)
-        mean, squares = share @ votes / n, share @ votes**2 / n
-        return np.asarray(np.sqrt(np.maximum(squares - mean**2, 0.0)))
+    def start(self, fold: int | None = None) -> FloatArray:
+        """Return c0 of the leaves, (L, T), of all rows or without a fold."""
+        return self.problem.start(self.shrink, fold)[self.leaves]
+
+    def contrasts(
+        self, c: FloatArray, rows: IntArray, right: IntArray, other: IntArray | None
+    ) -> FloatArray:
+        """Return votes u = c / w of some rows, (n, k): of class `right` less `other`."""
+        leaves = self.number[self.problem.rows[rows]]
+        u = c[leaves, right[:, None]]
+        if other is not None:
+            u = u - c[leaves, other[:, None]]
+        return np.asarray(u / self.problem.w)
 
     def at_nodes(self, c: FloatArray) -> FloatArray:
         """Return values of all nodes: c at leaves and below them, means above them.
