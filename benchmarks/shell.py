@@ -5,11 +5,16 @@ same file by pandas, words as categories, which it takes as they are. Errors are
 wrong rows, or RMSE, on rows that neither has seen; ratios below 1 are gains. Seconds are
 those of training: the shell's include reading, saving and all its fits.
 
+With --autogluon there is a second table, beside AutoGluon's medium quality on the same
+cores, with as much time as the shell took (ten seconds at least, which it needs to
+start).
+
 The learners of the presets and their settings were chosen on other tables: banana,
 german, image, ringnorm and thyroid of Raetsch's, scikit-learn's breast cancer, wine and
 diabetes, and generated ones with other seeds and shapes.
 
-python -m benchmarks shell [--splits 3] [--preset best] [--tables heart adult].
+python -m benchmarks shell [--splits 3] [--preset best] [--tables heart adult]
+[--autogluon].
 """
 
 import argparse
@@ -50,20 +55,41 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--preset", default="fast")
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
+    parser.add_argument("--autogluon", action="store_true")
     asked = parser.parse_args(argv)
+    rivals = ["default HistGradientBoosting"]
+    if asked.autogluon:
+        check_autogluon()
+        rivals.append("AutoGluon, medium quality, as many seconds")
     found = {
         name: np.array(
-            [compare(*TABLES[name](split), asked.preset) for split in range(n)]
+            [
+                compare(*TABLES[name](split), asked.preset, asked.autogluon)
+                for split in range(n)
+            ]
         )
         for name in asked.tables
         for n in [1 if name in ONCE else asked.splits]
     }
-    show(
-        f"shell: --preset {asked.preset} / default HistGradientBoosting, means of splits",
-        ["table", "error or RMSE", "log-loss", "seconds", *HEADER],
-        [[name, *cells(scores)] for name, scores in found.items()],
-    )
-    print_means(found)
+    for i, rival in enumerate(rivals, start=1):
+        beside = {name: scores[:, [0, i]] for name, scores in found.items()}
+        show(
+            f"shell: --preset {asked.preset} / {rival}, means of splits",
+            ["table", "error or RMSE", "log-loss", "seconds", *HEADER],
+            [[name, *cells(scores)] for name, scores in beside.items()],
+        )
+        print_means(beside)
+
+
+def check_autogluon() -> None:
+    """Say what to install if AutoGluon cannot be imported."""
+    try:
+        import autogluon.tabular  # noqa: F401
+    except ImportError:
+        raise SystemExit(
+            "--autogluon needs AutoGluon: pip install "
+            "'autogluon.tabular[lightgbm,catboost,xgboost]'."
+        ) from None
 
 
 HEADER = ["error ratio", "log-loss ratio", "seconds ratio"]
@@ -94,8 +120,10 @@ def print_means(found: dict[str, np.ndarray]) -> None:
         )
 
 
-def compare(X: Any, y: Any, X_test: Any, y_test: Any, preset: str) -> list[Scores]:
-    """Return the scores of the shell's default and of the rival."""
+def compare(
+    X: Any, y: Any, X_test: Any, y_test: Any, preset: str, autogluon: bool
+) -> list[Scores]:
+    """Return the scores of the shell's default and of the rivals."""
     X, X_test = pd.DataFrame(X), pd.DataFrame(X_test)
     X.columns = X_test.columns = [f"x{column}" for column in X.columns]
     regression = np.asarray(y).dtype.kind == "f"
@@ -104,10 +132,12 @@ def compare(X: Any, y: Any, X_test: Any, y_test: Any, preset: str) -> list[Score
         X_test.to_csv("test.csv", index=False)
         task = "regression" if regression else "classification"
         ours = by_shell(task, preset)
-        theirs = by_rival(regression)
+        made = [ours, by_rival(regression)]
+        if autogluon:
+            made.append(by_autogluon(regression, ours[2]))
     return [
         Scores(*scored(output, labels, y_test), seconds)
-        for output, labels, seconds in (ours, theirs)
+        for output, labels, seconds in made
     ]
 
 
@@ -146,6 +176,29 @@ def by_rival(regression: bool) -> tuple[np.ndarray, Any, float]:
     rival = HistGradientBoostingClassifier(random_state=0).fit(table, y)
     seconds = time.perf_counter() - start
     return rival.predict_proba(test), rival.classes_, seconds
+
+
+def by_autogluon(regression: bool, limit: float) -> tuple[np.ndarray, Any, float]:
+    """Return the same of AutoGluon's medium quality, in as many seconds."""
+    from autogluon.tabular import TabularPredictor
+
+    start = time.perf_counter()
+    table, test = pd.read_csv("train.csv"), pd.read_csv("test.csv")
+    classes = table["y"].nunique()
+    predictor = TabularPredictor(
+        "y",
+        problem_type="regression"
+        if regression
+        else ("binary" if classes == 2 else "multiclass"),
+        eval_metric="root_mean_squared_error" if regression else "log_loss",
+        path="autogluon",
+        verbosity=0,
+    ).fit(table, presets="medium_quality", time_limit=max(limit, 10.0))
+    seconds = time.perf_counter() - start
+    if regression:
+        return predictor.predict(test).to_numpy(), None, seconds
+    p = predictor.predict_proba(test)
+    return p.to_numpy(), p.columns.to_numpy(), seconds
 
 
 def scored(output: np.ndarray, labels: Any, y_test: Any) -> tuple[float, float]:

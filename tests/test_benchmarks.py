@@ -3,6 +3,9 @@
 import importlib
 import pkgutil
 import platform
+import sys
+
+import pytest
 
 import benchmarks
 from benchmarks import (
@@ -15,6 +18,7 @@ from benchmarks import (
     prune,
     refine,
     report,
+    shell,
 )
 from benchmarks.__main__ import main, names
 from committee import Networks
@@ -143,3 +147,9 @@ def test_networks_are_compared_with_other_ensembles(capsys, monkeypatch):
     out = capsys.readouterr().out
     for method in ("MLP committee", "random forest", "networks, all, EP", "shared"):
         assert method in out
+
+
+def test_the_line_of_autogluon_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "autogluon.tabular", None)
+    with pytest.raises(SystemExit, match=r"pip install 'autogluon\.tabular"):
+        shell.main(["--tables", "heart", "--autogluon"])
