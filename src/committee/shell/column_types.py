@@ -173,10 +173,11 @@ def guess_types(frame: Any, texts: Collection[str] = ()) -> dict[str, Guess]:
     frame : DataFrame of `read_rows`
     texts : names of columns that are text
     """
-    from pandas.api.types import infer_dtype
+    from pandas.api.types import infer_dtype, is_string_dtype
 
     found = {name: Guess([kind]) for name, kind in typed(frame).types.items()}
-    for name in frame.select_dtypes(["object", "str"]).columns:
+    # pandas 2 refuses "str" in select_dtypes: there text is of dtype object.
+    for name in frame.columns[[is_string_dtype(kind) for kind in frame.dtypes]]:
         if infer_dtype(frame[name], skipna=True) == "string":
             found[name] = guess_type(frame[name], frame.attrs.get("decimal", "."))
     return {name: guess for name, guess in found.items() if name not in texts}
