@@ -243,8 +243,8 @@ def main():
             survived = run(tree, tests_of(mutant))
             (tree / mutant.path).write_text(source, encoding="utf-8")
             counts[mutant.part, survived] += 1
-            if survived:
-                print(f"survived: {mutant.said(source)}", flush=True)
+            found = f"survived: {mutant.said(source)}" if survived else "killed"
+            print(f"{counts.total():4} {found}", flush=True)
     for part in sorted({part for part, _ in counts}):
         killed, survived = counts[part, False], counts[part, True]
         print(f"{part:12} {killed + survived:4} mutants, {survived:3} survived")
