@@ -43,22 +43,20 @@ def refine(
     """Return some trees of an ensemble, with fewer leaves and better values in them.
 
         f(x) = sum_m c_{m, leaf_m(x)},   c0 = w_m v_ml,
-        c = argmin sum_n |t_n - a_n sum_{m: n not seen} c_{m, leaf_m(x_n)}|^2
+        c = argmin sum_n |t_n - sum_m c_{m, leaf_m(x_n)}|^2
                  + mu sum_s |T(x_s) - sum_m c_{m, leaf_m(x_s)}|^2 + lambda |c - c0|^2
 
     A few trees of a forest lack good values in their leaves rather than good splits.
     Subtrees with few rows become leaves, subtrees whose class probabilities hardly differ
     are merged, and the values of all leaves are fitted together.
 
-    * Rows: those that a tree was not trained on, with a_n scaling the votes of these
-      trees to the votes of all; or all rows.
     * Targets: t = y for numbers. For classes the whole ensemble T is a teacher. It labels
       made-up rows, four for each row and at most 20,000, and t is a mean of the label and
       of the out-of-bag output of T.
-    * Cut, lambda, rows and the share of the labels are chosen by the error on held-out
-      rows: trees, leaf values and teacher that predict a row were fitted without it.
+    * Cut, lambda and the share of the labels are chosen by the error on held-out rows:
+      trees, leaf values and teacher that predict a row were fitted without it.
 
-    Trees of classes stay unrefined if refining makes clearly more errors. Monotonic
+    Trees stay unrefined if refining makes more errors on held-out rows. Monotonic
     constraints of the trees (`monotonic_cst`) are kept.
 
     Parameters
