@@ -177,7 +177,7 @@ def test_the_whole_way_through_pipes(folder):
 
 def test_results_go_to_standard_output_and_the_rest_to_standard_error(folder):
     result = run("train", "grades.csv", "--target", "grade", "-o", "m.skops")
-    assert re.search(r"^members +[1-5]$", result.stdout, re.MULTILINE)
+    assert re.search(r"^members +[1-9]", result.stdout, re.MULTILINE)
     assert "classification, since the target 'grade'" in result.stderr
     assert "training" in result.stderr
 
