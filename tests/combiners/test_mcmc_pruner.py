@@ -47,7 +47,7 @@ def test_the_committee_is_that_of_ep(kind):
     F, y = make_problem(kind)
     for known in ({}, {"held_out": make_held_out()}, {"sample_weight": np.arange(40)}):
         mcmc = MCMCPruner(n_samples=300, random_state=0).fit(F, y, **known)
-        ep = EPPruner().fit(F, y, **known)
+        ep = EPPruner(pool="votes").fit(F, y, **known)
         assert_array_equal(mcmc.ep_.weights_, ep.weights_)
         assert_array_equal(mcmc.support_, ep.support_)
         a = len(mcmc.support_)
