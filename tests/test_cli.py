@@ -10,7 +10,6 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -26,7 +25,6 @@ from committee.shell.options import (
     TASKS,
 )
 from committee.shell.presets import PRESETS
-from committee.shell.tables import read_table
 from tests.shell.conftest import folder as plain_folder  # noqa: F401
 from tests.shell.conftest import make_table, refused, run, trained  # noqa: F401
 
@@ -437,153 +435,6 @@ def test_a_wrong_call_is_one_sentence_that_names_the_help(name, folder):
     error = refused("train", "grades.csv", *TRAIN, *words, status=2)
     assert sentence in error
     assert error.endswith("See 'committee train --help'.\n")
-
-
-@pytest.fixture
-def rows(folder):
-    """The tables of the folder in parts: CSV and Parquet, one without rows."""
-    table = make_table(360)
-    (folder / "rows").mkdir()
-    for number, (start, stop) in enumerate([(0, 100), (100, 100), (100, 360)]):
-        part = table[start:stop]
-        part.to_csv(f"rows/part-{number}.csv", index=False)
-        part.to_parquet(f"rows/part-{number}.parquet")
-    table.to_csv("all.csv", index=False)
-    return "rows/*.parquet"
-
-
-@pytest.mark.slow
-def test_the_whole_way_on_dask(rows, two_workers):
-    """train, prune and predict on files, by the workers of a scheduler."""
-    on_dask = ("--scheduler", two_workers.scheduler.address, "--json")
-    train = run(
-        *("train", rows, "--target", "grade", "-o", "m.skops", "--members", 12),
-        *on_dask,
-    )
-    assert "training" in train.stderr
-    assert "Dask tasks" in train.stderr
-    facts = json.loads(train.stdout)
-    assert (facts["rows"], facts["members"], facts["columns"]) == (360, 12, 6)
-    assert 0 <= facts["leave_one_out_error"] < 0.5
-    prune = run("prune", "m.skops", rows, "-o", "small.skops", *on_dask)
-    assert "pruning" in prune.stderr
-    run("prune", "m.skops", "all.csv", "-o", "same.skops", "--quiet")
-    small, same = (
-        json.loads(run("inspect", f"{name}.skops", "--json").stdout)
-        for name in ("small", "same")
-    )
-    assert small["weights"] == pytest.approx(same["weights"], abs=1e-8)
-    assert small["trained_on"] == "rows/*.parquet, 360 rows"
-    for output in ("out.csv", "out.csv.zst", "out.parquet"):
-        told = run("predict", "small.skops", "rows", "--proba", "-o", output, *on_dask)
-        assert json.loads(told.stdout)["rows"] == 360
-        assert "predicting" in told.stderr
-        plain = ("predict", "small.skops", "all.csv", "--proba", "-o", "plain.csv")
-        run(*plain)
-        pd.testing.assert_frame_equal(read_table(output), read_table("plain.csv"))
-    assert two_workers.submit(pow, 2, 5).result() == 32  # not ours to close
-
-
-@pytest.mark.slow
-def test_a_pattern_starts_workers_of_its_own(rows):
-    pytest.importorskip("distributed")
-    process = python(("-m", "committee"), "predict", "classifier.skops", "rows/*.csv")
-    out, err = process.communicate()
-    assert (process.returncode, err) == (0, "")
-    assert out == run("predict", "classifier.skops", "all.csv").stdout
-
-
-LPBOOST, EM = ("--combiner", "lpboost"), ("--combiner", "em")
-
-ON_DASK = {
-    "nothing matches": (("train", "rows/*.tsv", *TRAIN), 2, "No file matches"),
-    "two kinds": (("train", "rows/*", *TRAIN), 2, "All files must be of one kind"),
-    "output among the input": (
-        ("predict", "classifier.skops", "rows/*.csv", "-o", "rows/part-0.csv"),
-        2,
-        "it would be lost",
-    ),
-    "jobs": (
-        ("predict", "classifier.skops", "rows/*.csv", "--jobs", "2"),
-        2,
-        "--jobs 2 is for a table in memory",
-    ),
-    "oob": (
-        ("prune", "classifier.skops", "rows/*.csv", *PRUNE, "grade", "--oob"),
-        2,
-        "--oob is for a table in memory",
-    ),
-    "generator": (
-        ("train", "rows/*.csv", *TRAIN, "--generator", "adaboost"),
-        2,
-        "On Dask, --generator must be one of bagging, mini-batches",
-    ),
-    "preset": (
-        ("train", "rows/*.csv", *TRAIN, "--preset", "best"),
-        2,
-        "--preset is for the learners of --generator pool, in memory, but Dask",
-    ),
-    "combiner": (
-        ("train", "rows/*.csv", *TRAIN, "--combiner", "mcmc"),
-        2,
-        "On Dask, --combiner must be one of ep, ard",
-    ),
-    "combiner of prune": (
-        ("prune", "classifier.skops", "rows/*.csv", *PRUNE, "grade", *LPBOOST),
-        2,
-        "On Dask with 2 classes, --combiner must be one of ep, ard",
-    ),
-    "em on two classes": (
-        ("prune", "classifier.skops", "rows/*.csv", *PRUNE, "grade", *EM),
-        2,
-        "Got 'em'",
-    ),
-    "a pattern without quotes": (
-        ("train", "rows/part-0.csv", "rows/part-1.csv", *TRAIN),
-        2,
-        "'rows/part-1.csv' came after it: put a pattern in quotes",
-    ),
-    "report": (
-        ("report", "classifier.skops", "rows/*.csv", "-o", "page.html"),
-        2,
-        "report reads rows into memory",
-    ),
-    "no scheduler": (
-        ("train", "grades.csv", *TRAIN, "--scheduler", "tcp://127.0.0.1:9"),
-        1,
-        "No Dask scheduler answers at 'tcp://127.0.0.1:9'",
-    ),
-    "standard input": (
-        ("train", "-", *TRAIN, "--scheduler", "tcp://127.0.0.1:9"),
-        2,
-        "cannot read standard input",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", ON_DASK)
-def test_what_dask_cannot_do_is_one_sentence(name, rows, folder, monkeypatch):
-    pytest.importorskip("distributed")
-    monkeypatch.setattr("committee.shell.dask_client.SCHEDULER_TIMEOUT", 0.2)
-    words, status, sentence = ON_DASK[name]
-    before = sorted(folder.rglob("*"))
-    assert sentence in refused(*words, status=status)
-    assert sorted(folder.rglob("*")) == before
-
-
-def test_an_error_on_a_worker_names_the_file(rows, folder, two_workers):
-    with open("rows/part-2.csv", "a") as file:
-        file.write("big,1,Ulm,c01,True,yes,2\n")
-    before = sorted(folder.rglob("*"))
-    error = refused(
-        *("predict", "classifier.skops", "rows/*.csv", "-o", "out.csv"),
-        *("--scheduler", two_workers.scheduler.address),
-    )
-    assert error == (
-        "Error: 'rows/part-2.csv': The column 'size' must hold finite numbers or "
-        "gaps. Row 261 has 'big'.\n"
-    )
-    assert sorted(folder.rglob("*")) == before
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from committee.shell.messages import (
     check_input,
     explained,
     leaving_at_once,
-    listed,
 )
 from committee.shell.options import COMMANDS, Options
 
@@ -90,24 +89,21 @@ def _add_command(kind: type[Options]) -> None:
     """Add the command of a record: `Train` runs `shell.train_command.train`."""
     name = kind.__name__.lower()
 
-    def run(context: typer.Context, **values: Any) -> None:
+    def run(**values: Any) -> None:
         options = kind(**values)
         with explained(debug=options.debug, quiet=options.quiet):
-            _refuse_more(context.args)
             check_input(values.get("data"))
             with leaving_at_once():
                 module = import_module(f"committee.shell.{name}_command")
             getattr(module, name)(options)
 
     # typer reads the options from the signature, in this order: the command's own first.
-    context, *_ = inspect.signature(run, eval_str=True).parameters.values()
     common = [f.name for f in fields(Options)]
     mine = sorted(fields(kind), key=lambda f: f.name in common)
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [context, *map(_parameter, mine)]
+        [_parameter(field) for field in mine]
     )
-    settings = {"allow_extra_args": "data" in [f.name for f in mine]}
-    app.command(name, help=kind.__doc__, context_settings=settings)(run)
+    app.command(name, help=kind.__doc__)(run)
 
 
 def _parameter(field: Field[Any]) -> inspect.Parameter:
@@ -119,15 +115,6 @@ def _parameter(field: Field[Any]) -> inspect.Parameter:
         default=empty if field.default is MISSING else field.default,
         annotation=Annotated[field.type, field.metadata["typer"]],
     )
-
-
-def _refuse_more(files: list[str]) -> None:
-    """Raise UsageError for further files: an unquoted pattern, expanded by the shell."""
-    if files:
-        raise UsageError(
-            f"DATA is one file or one pattern, and {listed(files, limit=3)} came "
-            "after it: put a pattern in quotes, such as 'rows/*.csv'."
-        )
 
 
 for _kind in COMMANDS:

@@ -79,20 +79,3 @@ def folder(trained, tmp_path, monkeypatch):
         shutil.copy(path, tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.fixture
-def on_dask(two_workers):
-    """Options that give the work to two workers."""
-    return "--scheduler", two_workers.scheduler.address
-
-
-def in_files(frame, *cuts, ending="csv"):
-    """Write a table as files of the working folder, and return their pattern."""
-    for number, rows in enumerate(np.split(np.arange(len(frame)), cuts)):
-        part, name = frame.iloc[rows], f"part-{number}.{ending}"
-        if ending == "csv":
-            part.to_csv(name, index=False)
-        else:
-            part.to_parquet(name)
-    return f"part-*.{ending}"

@@ -126,7 +126,7 @@ def test_a_model_without_probabilities_has_its_error_rate(fresh):
     ("words", "status", "sentence"),
     [
         (("fresh.csv", "--against", "regressor.skops"), 1, "cannot be compared"),
-        (("*.csv",), 2, "give one file"),
+        (("*.csv",), 1, "'*.csv': no such file"),
         (("-", "--against", "classifier.skops"), 2, "can be read only once"),
         (("fresh.csv", "--target", "price"), 1, "which the model does not know"),
         (("fresh.csv", "--against", "none.skops"), 1, "no such file"),

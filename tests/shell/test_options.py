@@ -11,7 +11,6 @@ from committee.shell.options import (
     ESTIMATORS,
     GENERATORS,
     TREES,
-    check_on_dask,
     make_combiner,
     make_estimator,
     make_generator,
@@ -59,27 +58,6 @@ def test_a_wrong_name_is_a_usage_error(make, words):
         make()
     assert words in str(error.value)
     assert error.value.status == 2
-
-
-@pytest.mark.parametrize(
-    ("name", "n_classes", "words"),
-    [
-        ("mcmc", None, "On Dask, --combiner must be one of ep, ard"),
-        ("em", 2, "On Dask with 2 classes, --combiner must be one of ep, ard"),
-        ("lpboost", 2, "On Dask with 2 classes"),
-    ],
-)
-def test_what_sees_all_rows_is_not_for_dask(name, n_classes, words):
-    with pytest.raises(ShellError, match=words) as error:
-        check_on_dask(name, n_classes)
-    assert error.value.status == 2
-    assert f" {name}," not in str(error.value)
-
-
-def test_what_sums_over_chunks_is_for_dask():
-    for n_classes in (None, 2, 3):
-        check_on_dask("ep", n_classes)
-    check_on_dask("em", 3)
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,13 @@ import json
 
 import numpy as np
 import pandas as pd
-import pytest
 from pandas.testing import assert_frame_equal
 from sklearn.svm import LinearSVC, LinearSVR
 
 from committee import Bagging, CommitteeClassifier, CommitteeRegressor, save
 from committee.shell.table_model import read_model
 from committee.shell.tables import read_table
-from tests.shell.conftest import in_files, refused, run
+from tests.shell.conftest import refused, run
 
 
 def predict(model, data, *words, output="out.csv"):
@@ -35,7 +34,7 @@ def test_predictions_are_those_of_the_loaded_pipeline(folder, table):
 
 
 def test_the_layout_of_the_table_does_not_matter(folder, table):
-    """Order of columns, further columns, row numbers, commas, files and endings."""
+    """Order of columns, further columns, row numbers, commas and endings."""
     plain, _ = predict("classifier", table[["size", "age", "town", "code", "member"]])
     shuffled = table.assign(more="x")[["more", *table.columns[::-1]]]
     assert_frame_equal(predict("classifier", shuffled)[0], plain)
@@ -93,26 +92,6 @@ def test_what_gives_no_probabilities_says_so(folder, table):
 def test_json_beside_predictions_on_standard_output_is_a_usage_error(folder):
     words = ("predict", "classifier.skops", "grades.csv", "--json")
     assert "give a file" in refused(*words, status=2)
-
-
-@pytest.mark.parametrize("kind", ["classifier", "regressor"])
-def test_files_are_predicted_as_one_table(kind, folder, table, on_dask):
-    table.loc[[3, 60, 61], "town"] = "Oslo"
-    expected, _ = predict(kind, table)
-    pattern = in_files(table, 0, 13, 13, 14, 100)
-    written, printed = predict(kind, pattern, *on_dask, output="out.tsv.gz")
-    assert_frame_equal(written, expected)
-    assert "'town' has values in 3 rows that were not there" in printed.stderr
-
-
-def test_files_that_do_not_fit_are_named(folder, table, on_dask):
-    words = ("predict", "classifier.skops", "part-*.csv", "-o", "out.csv", *on_dask)
-    in_files(table[:0], 0)
-    assert "'part-1.csv' have no rows" in refused(*words)
-    in_files(table, 60)
-    table[60:].drop(columns="age").to_csv("part-1.csv", index=False)
-    assert "'part-1.csv': The table lacks 1 column" in refused(*words)
-    assert not (folder / "out.csv").exists()
 
 
 def test_intervals_are_those_of_the_committee(folder, table):

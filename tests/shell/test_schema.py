@@ -15,7 +15,7 @@ from committee.shell.schema import (
     split_target,
 )
 from committee.shell.table_model import read_model
-from tests.shell.conftest import in_files, refused, run
+from tests.shell.conftest import refused, run
 
 
 def column(values, **options):
@@ -157,29 +157,13 @@ def test_a_messy_table_from_end_to_end():
     )
 
 
-def test_files_of_one_table_agree_on_the_formats(on_dask):
-    """Days and months fit both ways in the first file, thousands are in the second."""
-    frame = messy("{:,.1f}").sort_values("day", ignore_index=True)
-    frame["grade"] = np.arange(N) % 2
-    frame["amount"] = [f"{v:,}" for v in range(970, 970 + N)]
-    pattern = in_files(frame, 30)
-    words = ("--combiner", "average")
-    _, _, memory = train("part-1.csv", *words)
-    report, notes, columns = train(pattern, *words, *on_dask)
-    assert columns.types == memory.types
-    assert columns.types["amount"] == "1,234.5"
-    assert "'amount' is read as numbers" in notes
-    assert report["rows"] == N
-
-
-def test_a_target_of_money_is_a_number_and_its_gaps_are_left_out(on_dask):
+def test_a_target_of_money_is_a_number_and_its_gaps_are_left_out():
     frame = messy().assign(x=np.arange(N) % 7)[["x", "amount", "day"]]
     frame.loc[[3, 5], "amount"] = None
     frame.to_csv("t.csv", index=False)
-    for words in ((), on_dask):
-        report, notes, _ = train("t.csv", *words, target="amount")
-        assert (report["task"], report["rows"]) == ("regression", N - 2)
-        assert "Note: 2 rows have no value of the target 'amount': left out." in notes
+    report, notes, _ = train("t.csv", target="amount")
+    assert (report["task"], report["rows"]) == ("regression", N - 2)
+    assert "Note: 2 rows have no value of the target 'amount': left out." in notes
     result = run("evaluate", "m.skops", "t.csv", "--json")
     assert json.loads(result.stdout)["rows"] == N - 2
     assert "Note: 2 rows have no value" in result.stderr

@@ -21,9 +21,8 @@ from committee.shell.messages import ShellError
 from committee.shell.tables import (
     PAGE,
     check_output,
-    read_rows,
     read_table,
-    write_tables,
+    write_table,
 )
 from committee.shell.tables import pyarrow as import_pyarrow
 
@@ -38,7 +37,7 @@ def read(tmp_path):
     def read(data, words=()):
         path = tmp_path / "t"
         path.write_bytes(data if isinstance(data, bytes) else data.encode())
-        frame = read_rows(str(path), "It", words)
+        frame = read_table(str(path), words)
         frame = typed(frame).to_numbers(frame)
         return frame.astype(object).where(frame.notna(), None).to_dict("list")
 
@@ -172,7 +171,7 @@ pa.parquet.write_table(pa.table([[1], [2]], names=["a", "a"]), TWINS)
     ],
 )
 def test_what_is_no_table_is_refused_with_a_sentence(data, words, read):
-    with pytest.raises(ShellError, match=r"^It ") as error:
+    with pytest.raises(ShellError, match=r"^'.*t' ") as error:
         read(data)
     assert words in str(error.value)
     assert error.value.status == 1
@@ -197,23 +196,27 @@ ENDINGS = (".csv", ".tsv", ".parquet", ".csv.gz", ".csv.bz2", ".tsv.zst")
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_tables_are_written_below_each_other_or_not_at_all(ending, tmp_path):
+def test_tables_are_written_whole_or_not_at_all(ending, tmp_path):
     path = str(tmp_path / f"t{ending}")
-    write_tables((FRAME[i : i + 1] for i in range(2)), path)
+    write_table(FRAME, path)
     assert_frame_equal(read_table(path), FRAME)
 
-    def broken():
-        yield FRAME
-        raise ShellError("The second part is damaged.")
+    class Broken:
+        def to_csv(self, **_):
+            raise ShellError("The table is damaged.")
+
+        def to_parquet(self, file, **_):
+            file.write(b"PAR1")
+            raise ShellError("The table is damaged.")
 
     with pytest.raises(ShellError):
-        write_tables(broken(), path)
+        write_table(Broken(), path)
     assert_frame_equal(read_table(path), FRAME)
     assert os.listdir(tmp_path) == [f"t{ending}"]
 
 
 def test_standard_output_is_csv(capsys):
-    write_tables([FRAME], "-")
+    write_table(FRAME, "-")
     assert capsys.readouterr().out == 'a,town\n1.5,Bonn\n,"Köln, am Rhein"\n'
 
 

@@ -23,7 +23,7 @@ from committee.shell import learners
 from committee.shell.learners import TableSize, learners_of
 from committee.shell.presets import PRESETS
 from committee.shell.table_model import read_model
-from tests.shell.conftest import in_files, make_table, refused, run
+from tests.shell.conftest import make_table, refused, run
 
 TRAIN = ("-o", "m.skops", "--members", 10, "--json")
 
@@ -239,50 +239,6 @@ def test_dates_are_numbers(folder):
     report, model = train("days.csv", "y")
     assert model.schema.words == []
     assert report["held_out_error"] < 0.1
-
-
-@pytest.mark.parametrize("estimator", ["tree", "linear"])
-def test_one_file_gives_workers_the_model_of_memory(estimator, folder, table, on_dask):
-    words = ("--estimator", estimator, "--combiner", "simplex")
-    _, memory = train("grades.csv", "grade", *words)
-    _, dask = train("grades.csv", "grade", *words, *on_dask)
-    assert (dask.schema, dask.target) == (memory.schema, memory.target)
-    np.testing.assert_allclose(dask.last.weights_, memory.last.weights_, atol=1e-8)
-    X, _ = memory.take(table)
-    memory.last._calibration = None  # workers have none
-    np.testing.assert_allclose(
-        dask.estimator.predict_proba(X), memory.estimator.predict_proba(X), atol=1e-8
-    )
-
-
-def test_mini_batches_of_a_regression_on_files(folder, table, on_dask):
-    pattern = in_files(table.drop(columns="grade"), 40, 80, ending="parquet")
-    report, model = train(pattern, "price", "--generator", "mini-batches", *on_dask)
-    assert report["measure"] == "RMSE"
-    assert 0 < report["leave_one_out_error"] < table["price"].std()
-    inspected = json.loads(run("inspect", "m.skops", "--json").stdout)
-    assert inspected["leave_one_out_error"] == report["leave_one_out_error"]
-    assert inspected["held_out_error"] is None
-    assert (model.source["file"], model.source["rows"]) == (pattern, 120)
-    assert np.isfinite(model.estimator.predict(model.take(table)[0])).all()
-
-
-@pytest.mark.slow
-def test_no_error_is_printed_that_is_far_off(folder, table, on_dask):
-    table["grade"] = np.arange(len(table)) % 3
-    report, _ = train(in_files(table, 40, 80), "grade", *on_dask)
-    assert report["measure"] is report["leave_one_out_error"] is None
-
-
-def test_what_only_the_rows_show_is_refused_before_training(folder, table, on_dask):
-    words = ("--target", "grade", *TRAIN, *on_dask)
-    by_grade = in_files(table.sort_values("grade"), 40, 80)
-    assert "'part-0.csv' has rows of one class only" in refused(
-        "train", by_grade, *words
-    )
-    error = refused("train", by_grade, *words, "--combiner", "em", status=2)
-    assert "On Dask with 2 classes" in error
-    assert not (folder / "m.skops").exists()
 
 
 @pytest.mark.parametrize(

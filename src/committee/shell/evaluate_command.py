@@ -32,7 +32,7 @@ def evaluate(options: Evaluate) -> None:
             "Standard input can be read only once, and --against reads the rows twice: "
             "give a file."
         )
-    model, X, y = read_model_and_rows(options, "evaluate")
+    model, X, y = read_model_and_rows(options)
     summary = summary_of(model.last)
     before = None if summary is None else summary.n_members_before
     if before is not None and options.against is None:
@@ -52,7 +52,7 @@ def evaluate(options: Evaluate) -> None:
         "members": n_members(model.last),
         "pruned_from": before,
         "measure": MEASURES[model.task],
-        **model.training_errors,
+        "held_out_error": model.training_error,
         "scores": _plain(own),
         "baseline": _plain(baseline),
     }

@@ -33,8 +33,7 @@ def _described(model: TableModel) -> dict[str, Any]:
     last, description, source = model.last, model.description, model.source
     weights = getattr(last, "weights_", None)
     combiner = getattr(last, "combiner_", None)
-    summary, errors = summary_of(last), model.training_errors
-    measured = any(error is not None for error in errors.values())
+    summary = summary_of(last)
     # The columns of other models are not known.
     words = model.schema.words or []
     numbers = [name for name in model.schema.names if name not in words]
@@ -49,8 +48,8 @@ def _described(model: TableModel) -> dict[str, Any]:
         "combiner": None if combiner is None else type(combiner).__name__,
         "columns": getattr(model.estimator, "n_features_in_", None),
         "trained_on": source and f"{source['file']}, {source['rows']:,} rows",
-        "measure": MEASURES[model.task] if measured else None,
-        **errors,
+        "measure": MEASURES[model.task],
+        "held_out_error": model.training_error,
         "saved_with": ", ".join(versions) or None,
         "created": description.get("created"),
         "classes": None if model.classes is None else model.classes.tolist(),

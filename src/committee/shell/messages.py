@@ -133,9 +133,7 @@ def _label(key: str, measure: str | None) -> str:
     words = key.replace("_", " ")
     if measure is not None and key.endswith("_error"):
         words = words.removesuffix("error") + measure
-    for compound in ("held-out", "leave-one-out"):
-        words = words.replace(compound.replace("-", " "), compound)
-    return words
+    return words.replace("held out", "held-out")
 
 
 def _cell(value: Any) -> str:

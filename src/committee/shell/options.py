@@ -149,28 +149,6 @@ def scorer_name(name: str, n_classes: int | None) -> str:
     return "roc_auc_ovr" if name == "auc" and n_classes != 2 else scorer
 
 
-def check_on_dask(name: str, n_classes: int | None = None) -> None:
-    """Raise ShellError if a combiner needs all rows at once.
-
-    Parameters
-    ----------
-    name : str
-    n_classes : int or None
-        K; None for regression, or if the task is not known yet.
-    """
-
-    def takes_chunks(combiner: str) -> bool:
-        try:
-            make_combiner(combiner).check_chunks(n_classes)
-        except ValueError:
-            return False
-        return True
-
-    able = [combiner for combiner in COMBINERS if takes_chunks(combiner)]
-    classes = f" with {n_classes} classes" if n_classes else ""
-    known(name, able, f"On Dask{classes}, --combiner")
-
-
 def number_of_bytes(text: str) -> float:
     """Return the number of bytes in a size such as 5MB.
 
@@ -243,12 +221,6 @@ _TABLE = (
 )
 _model = partial(_argument, "MODEL", "File of train, prune or committee.save.")
 _data = partial(_argument, "DATA", _TABLE)
-_many_data = partial(
-    _argument,
-    "DATA",
-    f"{_TABLE} Or a quoted pattern such as 'rows/*.parquet', or a folder of Parquet "
-    "files.",
-)
 _own_target = partial(option, None, "Column to predict. Default: the target of MODEL.")
 _model_output = partial(
     option, ..., "Model file to write, for example m.skops.", "--output", "-o"
@@ -271,15 +243,6 @@ _jobs = partial(
     max=1024,
     callback=number_of_jobs,
 )
-_scheduler = partial(
-    option,
-    None,
-    "Dask scheduler, for example tcp://10.0.0.1:8786. Default for many files: one local "
-    "worker for each core.",
-    metavar="ADDRESS",
-)
-
-
 # --- the commands -----------------------------------------------------------------------
 
 
@@ -301,7 +264,7 @@ class Options:
 class Train(Options):
     """Train a committee on a table, and save it with the encoding of the columns."""
 
-    data: str = _many_data()
+    data: str = _data()
     target: str = option(..., "Column to predict.")
     output: str = _model_output()
     preset: str | None = option(
@@ -349,7 +312,6 @@ class Train(Options):
     encoding: str | None = _encoding()
     seed: int = _seed()
     jobs: int = _jobs(1)
-    scheduler: str | None = _scheduler()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -357,7 +319,7 @@ class Prune(Options):
     """Select the members that matter, and report what that changes."""
 
     model: str = _model()
-    data: str = _many_data()
+    data: str = _data()
     output: str = _model_output()
     target: str | None = _own_target()
     oob: bool | None = option(
@@ -393,7 +355,6 @@ class Prune(Options):
     encoding: str | None = _encoding()
     seed: int = _seed()
     jobs: int = _jobs(1)
-    scheduler: str | None = _scheduler()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -401,7 +362,7 @@ class Predict(Options):
     """Predict the rows of a table; columns are found by name, in any order."""
 
     model: str = _model()
-    data: str = _many_data()
+    data: str = _data()
     output: str = option(
         "-",
         "Table to write: .csv, .tsv, .parquet, .csv.gz, ...; - for CSV on standard output.",
@@ -423,7 +384,6 @@ class Predict(Options):
     )
     encoding: str | None = _encoding()
     jobs: int = _jobs(1)
-    scheduler: str | None = _scheduler()
 
 
 @dataclass(frozen=True, kw_only=True)

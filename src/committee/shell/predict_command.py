@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from committee._progress import track
-from committee.shell.messages import ShellError, UsageError, listed
+from committee.shell.messages import ShellError, UsageError
 from committee.shell.options import CLASSIFICATION, Predict
-from committee.shell.table_model import Findings, TableModel, read_model
-from committee.shell.tables import (
-    check_output,
-    input_files,
-    read_table,
-    write_tables,
-)
+from committee.shell.table_model import TableModel, read_model
+from committee.shell.tables import check_output, read_table, write_table
 
 
 def predict(options: Predict) -> None:
@@ -27,64 +20,25 @@ def predict(options: Predict) -> None:
             "--json describes the run, but predictions go to standard output: give a "
             "file for them with -o."
         )
-    files, on_dask = input_files(options.data, options.scheduler, options.jobs)
-    check_output(output, table=True, inputs=[options.model, *files])
+    check_output(output, table=True, inputs=[options.model, options.data])
     model = read_model(options.model)
     _check_columns(model, options)
     model.use_jobs(options.jobs)
-    wanted = {n: getattr(options, n) for n in ("proba", "interval", "classes")}
-    if on_dask:
-        findings = _on_workers(options, model, files, wanted)
-        findings.note(options.messages)
-    else:
-        frame = read_table(options.data, model.words, options.encoding)
-        X, findings = model.take(frame)
-        findings.note(options.messages)
-        write_tables([predictions(model.estimator, X, **wanted)], output)
+    X, findings = model.take(read_table(options.data, model.words, options.encoding))
+    findings.note(options.messages)
+    table = predictions(
+        model.estimator,
+        X,
+        proba=options.proba,
+        interval=options.interval,
+        classes=options.classes,
+    )
+    write_table(table, output)
     if output != "-":
         unseen = dict(findings.unseen)
         options.messages.result(
             {"output": output, "rows": findings.n_rows, "unseen_values": unseen}
         )
-
-
-def _on_workers(
-    options: Predict, model: TableModel, files: list[str], wanted: dict[str, Any]
-) -> Findings:
-    """Predict files on Dask's workers, and write the tables in their order."""
-    from committee.shell.dask_client import workers
-    from committee.shell.dask_tables import as_chunks, parts_of
-
-    parts, findings = parts_of(files, options.encoding), Findings()
-    # A progress bar would use standard output itself.
-    shown = not options.quiet and options.output != "-"
-
-    def tables(futures: list[Any]) -> Iterator[Any]:
-        nonlocal findings
-        for _ in track(parts, len(parts), "predicting", shown):
-            table, found = futures.pop(0).result()  # workers delete it then
-            if found.n_rows:
-                findings = findings.plus(found)
-                yield table
-        if not findings.n_rows:
-            raise ShellError(f"{listed(files)} have no rows.")
-
-    with workers(options.scheduler, options.messages) as client:
-        predicted = as_chunks(parts).map(_predicted, model, wanted)
-        write_tables(tables(client.compute(predicted.parts)), options.output)
-    return findings
-
-
-def _predicted(
-    part: Any, model: TableModel, wanted: dict[str, Any]
-) -> tuple[Any, Findings]:
-    """Return the predictions of one part, None without rows."""
-    frame = part.read(model.words)
-    if not len(frame):
-        return None, Findings()
-    with part.named():
-        X, findings = model.take(frame)
-        return predictions(model.estimator, X, **wanted), findings
 
 
 def predictions(

@@ -11,33 +11,37 @@ from committee.shell.messages import ShellError, UsageError
 from committee.shell.options import (
     SCORES,
     Prune,
-    check_on_dask,
     known,
     make_combiner,
     scorer_name,
 )
 from committee.shell.table_model import TableModel, read_model, write_model
-from committee.shell.tables import check_output, input_files
+from committee.shell.tables import check_output
 
 _LIMITS = ("max_members", "max_bytes", "max_seconds", "within_se")
 
 
 def prune(options: Prune) -> None:
     """Select the members of a saved ensemble that matter, and save them."""
-    files, on_dask = input_files(options.data, options.scheduler, options.jobs)
-    check_output(options.output, inputs=files)
+    check_output(options.output, inputs=[options.data])
     if not options.force:
         advice = ", or --force to replace the model by the pruned one"
         check_output(options.output, inputs=[options.model], advice=advice)
     _combiner(options)  # raise for unknown names before the model is loaded
-    if on_dask and options.oob:
-        raise UsageError(
-            "--oob is for a table in memory, the one that the model was trained on. On "
-            "Dask, give rows that the model has not seen, without --oob."
-        )
     model = read_model(options.model, options.target, labelled=True)
-    weigh = _on_workers if on_dask else _in_memory
-    small, n_rows = weigh(options, model, files)
+    X, y = model.read_labelled(options.data, options.messages, options.encoding)
+    _check_rows(options, model, X)
+    small = prune_ensemble(
+        model.estimator,
+        X,
+        y,
+        combiner=_combiner(options, model),
+        # By default, the library detects whether these are training rows.
+        oob="auto" if options.oob is None else options.oob,
+        n_jobs=options.jobs,
+        verbose=not options.quiet,
+    )
+    small = _chosen(options, small)
     summary = small.summary()
     small.set_params(n_jobs=None)
     kept = TableModel(small, model.schema, model.target, model.source)
@@ -46,7 +50,7 @@ def prune(options: Prune) -> None:
         {
             "model": options.output,
             "task": model.task,
-            "rows": n_rows,
+            "rows": len(y),
             "members": small.n_members_,
             "file_bytes": n_bytes,
             "summary": summary.to_dict(),
@@ -66,40 +70,6 @@ def _chosen(options: Prune, small: Any) -> Any:
         small = small.path_.choose(**given)
     _ = small.summary(), small.path_.error, small.path_.n_bytes
     return small
-
-
-def _in_memory(options: Prune, model: TableModel, files: list[str]) -> tuple[Any, int]:
-    """Return the small committee, and the number of rows."""
-    X, y = model.read_labelled(files[0], options.messages, options.encoding)
-    _check_rows(options, model, X)
-    small = prune_ensemble(
-        model.estimator,
-        X,
-        y,
-        combiner=_combiner(options, model),
-        # By default, the library detects whether these are training rows.
-        oob="auto" if options.oob is None else options.oob,
-        n_jobs=options.jobs,
-        verbose=not options.quiet,
-    )
-    return _chosen(options, small), len(y)
-
-
-def _on_workers(options: Prune, model: TableModel, files: list[str]) -> tuple[Any, int]:
-    """Return the small committee that Dask's workers found, and the number of rows."""
-    from committee.shell.dask_client import watched, workers
-    from committee.shell.dask_tables import labelled_rows, naming_files, parts_of
-
-    check_on_dask(_combiner_name(options), model.n_classes)
-    combiner = _combiner(options, model)
-    parts, messages = parts_of(files, options.encoding), options.messages
-    with workers(options.scheduler, messages) as client:
-        with watched(client, "reading", messages):
-            rows = labelled_rows(model, parts, messages)
-        with naming_files(rows.parts), watched(client, "pruning", messages):
-            small = prune_ensemble(model.estimator, rows.X, rows.y, combiner=combiner)
-            small = _chosen(options, small)
-    return small, rows.n_rows
 
 
 def _combiner_name(options: Prune) -> str:

@@ -13,7 +13,7 @@ from committee.shell.tables import PAGE, check_output
 def report(options: Report) -> None:
     """Write a page about a saved ensemble on the rows of a table."""
     check_output(options.output, inputs=[options.model, options.data], endings=PAGE)
-    model, X, y = read_model_and_rows(options, "report")
+    model, X, y = read_model_and_rows(options)
     file, data = Path(options.model).name, source_name(options.data)
     html = write_page(
         model.estimator,

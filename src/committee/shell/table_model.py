@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
-from glob import has_magic
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -27,10 +26,7 @@ from committee.shell.schema import (
     refuse_constant,
     split_target,
 )
-from committee.shell.tables import is_for_dask, read_table
-
-#: Errors that `committee train` stores: of a table in memory, and of one on Dask.
-_ERRORS = ("held_out_error", "leave_one_out_error")
+from committee.shell.tables import read_table
 
 
 @dataclass(frozen=True)
@@ -52,15 +48,6 @@ class Findings:
     numbered: bool = False
     unseen: Counter[str] = field(default_factory=Counter)
     n_unlabelled: int = 0
-
-    def plus(self, other: Findings) -> Findings:
-        """Return the facts about the rows of both."""
-        return Findings(
-            self.n_rows + other.n_rows,
-            self.numbered or other.numbered,
-            self.unseen + other.unseen,
-            self.n_unlabelled + other.n_unlabelled,
-        )
 
     def note(self, messages: Messages) -> None:
         """Print notes about row numbers and unseen values."""
@@ -125,15 +112,15 @@ class TableModel:
         return [*self.schema.column_types.as_written, *target]
 
     @property
-    def training_errors(self) -> dict[str, float | None]:
-        """The errors that `committee train` printed, None where unknown or outdated.
+    def training_error(self) -> float | None:
+        """The held-out error that `committee train` printed, None if it is unknown.
 
-        They are not the errors of a committee that was pruned since.
+        It is not the error of a committee that was pruned since.
         """
         pruned = summary_of(self.last) is not None
         found = {} if pruned or self.source is None else self.source
-        errors = {name: found.get(name) for name in _ERRORS}
-        return {n: e if isinstance(e, float) else None for n, e in errors.items()}
+        error = found.get("held_out_error")
+        return error if isinstance(error, float) else None
 
     def use_jobs(self, n_jobs: int) -> None:
         """Set the number of members that predict in parallel, if the model has any."""
@@ -248,19 +235,13 @@ def _are_facts(facts: Any) -> bool:
     )
 
 
-def read_model_and_rows(
-    options: Evaluate | Report, command: str
-) -> tuple[TableModel, Any, Any]:
-    """Return the model, X and y of a command that reads one file into memory.
+def read_model_and_rows(options: Evaluate | Report) -> tuple[TableModel, Any, Any]:
+    """Return the model of a command, and X and y of its table.
 
     Print a note if these look like the training rows: on them a model looks better
     than it is.
     """
     data, messages = options.data, options.messages
-    if is_for_dask(data):
-        raise UsageError(
-            f"{command} reads rows into memory: give one file instead of '{data}'."
-        )
     model = read_model(options.model, options.target, labelled=True)
     X, y = model.read_labelled(data, messages, options.encoding)
     if model.is_source(data, len(y)):
@@ -282,14 +263,10 @@ def write_model(model: TableModel, path: str) -> int:
 def source_name(path: str) -> str:
     """Return the name of a table without its folder, which stays private.
 
-    A pattern keeps its last folder, since `*.csv` alone would mean little.
-
     Examples
     --------
     >>> from committee.shell.table_model import source_name
-    >>> source_name("/home/ann/rows.csv"), source_name("/home/ann/rows/*.csv")
-    ('rows.csv', 'rows/*.csv')
+    >>> source_name("/home/ann/rows.csv")
+    'rows.csv'
     """
-    parts = Path(path).parts
-    starred = next((i for i, p in enumerate(parts) if has_magic(p)), len(parts))
-    return str(Path(*parts[max(starred - 1, 0) :]))
+    return Path(path).name

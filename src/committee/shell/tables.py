@@ -6,13 +6,12 @@ if one value is text. The format and the compression follow from the first bytes
 
 from __future__ import annotations
 
-import glob
 import io
 import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -53,75 +52,6 @@ def pyarrow() -> Any:
     return pyarrow
 
 
-# --- which files ------------------------------------------------------------------------
-
-
-def input_files(data: str, scheduler: str | None, jobs: int) -> tuple[list[str], bool]:
-    """Return the files of a table, and True if Dask's workers read them.
-
-    Raise UsageError for --jobs on Dask, since its workers share the work.
-    """
-    on_dask = is_for_dask(data, scheduler)
-    if on_dask and jobs != 1:
-        raise UsageError(
-            f"--jobs {jobs} is for a table in memory: on Dask its workers share the "
-            "work, one on each core or those of --scheduler."
-        )
-    return files_of(data), on_dask
-
-
-def is_for_dask(data: str, scheduler: str | None = None) -> bool:
-    """Return True for a pattern, a folder, or any table if there is a scheduler."""
-    if scheduler is not None and data == "-":
-        raise UsageError(
-            "Dask's workers cannot read standard input: give a file or a pattern with "
-            "--scheduler."
-        )
-    return scheduler is not None or _is_pattern(data) or os.path.isdir(data)
-
-
-def files_of(data: str) -> list[str]:
-    """Return the files of a table in the order of their names, numbers by value.
-
-    Parameters
-    ----------
-    data : str
-        A file, a pattern, or a folder of Parquet files.
-    """
-    pattern = data
-    if os.path.isdir(data):
-        pattern = os.path.join(glob.escape(data), "*.parquet")
-    elif not _is_pattern(data):
-        return [data]
-    # Names such as _SUCCESS and _metadata are not tables.
-    files = [
-        name
-        for name in glob.glob(pattern, recursive=True)
-        if os.path.isfile(name) and not Path(name).name.startswith("_")
-    ]
-    if not files and pattern != data:
-        raise UsageError(
-            f"The folder '{data}' has no files *.parquet: give a pattern in quotes, "
-            f"such as '{os.path.join(data, '*.csv')}'."
-        )
-    if not files:
-        raise UsageError(
-            f"No file matches '{data}': check its folder and its ending; files must be "
-            "on this machine or on a shared disk."
-        )
-    return sorted(files, key=_by_number)
-
-
-def _is_pattern(data: str) -> bool:
-    return glob.has_magic(data) and not os.path.exists(data)
-
-
-def _by_number(name: str) -> list[tuple[int, str]]:
-    """Return a sort key that puts part-10 after part-2."""
-    pieces = re.split(r"(\d+)", name)
-    return [(int(p), "") if p.isdecimal() else (-1, p) for p in pieces]
-
-
 # --- reading ----------------------------------------------------------------------------
 
 
@@ -148,7 +78,7 @@ def read_table(
     Returns
     -------
     frame : DataFrame
-        With at least one row.
+        With at least one row. `attrs["decimal"]` is the decimal separator of CSV.
 
     Examples
     --------
@@ -162,45 +92,39 @@ def read_table(
     >>> frame["age"].tolist(), frame["town"].tolist()
     ([31.0, nan], ['Bonn', 'Kiel'])
     """
+    pyarrow()
     name = "Standard input" if path == "-" else f"'{path}'"
-    frame = read_rows(path, name, words, encoding)
+    with _opened(path) as file:
+        frame = _read(_decompressed(file, name), name, words, encoding)
     if not len(frame):
         raise ShellError(f"{name} has a header but no rows.")
     return frame
 
 
-def read_rows(
-    path: str, name: str, words: Sequence[str] = (), encoding: str | None = None
-) -> Any:
-    """Return the rows of a file, if any; see `read_table`. Errors call the file `name`.
-
-    `attrs["decimal"]` of the frame is the decimal separator.
-    """
-    pyarrow()
-    with _opened(path) as file:
-        stream = _decompressed(file, name)
+def _read(stream: Any, name: str, words: Sequence[str], encoding: str | None) -> Any:
+    """Return the rows of a stream; errors call it `name`."""
+    head = _first_bytes(stream)
+    if head.startswith(b"PAR1"):
+        return _as_frame(_read_parquet(stream, name), name)
+    if encoding is not None or head.startswith(_UTF_16):
+        stream = _as_utf_8(stream, encoding or "utf-16", name)
         head = _first_bytes(stream)
-        if head.startswith(b"PAR1"):
-            return as_frame(_read_parquet(stream, name), name)
-        if encoding is not None or head.startswith(_UTF_16):
-            stream = _as_utf_8(stream, encoding or "utf-16", name)
-            head = _first_bytes(stream)
-        if not head.strip():
-            raise ShellError(f"{name} is empty.")
-        if b"\0" in head or head.startswith(b"PK\x03\x04"):
-            raise ShellError(
-                f"{name} is neither CSV nor Parquet nor JSON lines (plain, or as .gz, "
-                ".bz2 or .zst). If it is text in UTF-16, give --encoding utf-16-le."
-            )
-        if head.lstrip(_BLANK).startswith((b"{", b"[")):
-            return as_frame(_read_json(stream, head, name), name)
-        separator = _separator(head)
-        frame = as_frame(_read_csv(stream, separator, name, words), name)
-        frame.attrs["decimal"] = _decimal(separator)
-        return frame
+    if not head.strip():
+        raise ShellError(f"{name} is empty.")
+    if b"\0" in head or head.startswith(b"PK\x03\x04"):
+        raise ShellError(
+            f"{name} is neither CSV nor Parquet nor JSON lines (plain, or as .gz, "
+            ".bz2 or .zst). If it is text in UTF-16, give --encoding utf-16-le."
+        )
+    if head.lstrip(_BLANK).startswith((b"{", b"[")):
+        return _as_frame(_read_json(stream, head, name), name)
+    separator = _separator(head)
+    frame = _as_frame(_read_csv(stream, separator, name, words), name)
+    frame.attrs["decimal"] = _decimal(separator)
+    return frame
 
 
-def as_frame(table: Any, name: str) -> Any:
+def _as_frame(table: Any, name: str) -> Any:
     """Return an Arrow table as a DataFrame of numbers, booleans, text and times."""
     twins = [twin for twin, n in Counter(table.schema.names).items() if n > 1]
     if twins:
@@ -439,15 +363,12 @@ def check_output(
         raise ShellError(f"The folder '{folder}' cannot be written to.")
 
 
-def write_tables(frames: Iterable[Any], path: str) -> None:
-    """Write DataFrames with the same columns below each other, one at a time.
-
-    An existing file is replaced when the new one is complete.
+def write_table(frame: Any, path: str) -> None:
+    """Write a DataFrame; an existing file is replaced when the new one is complete.
 
     Parameters
     ----------
-    frames : iterable of DataFrame
-        At least one.
+    frame : DataFrame
     path : str
         Ends in .csv, .tsv or .parquet; text may be compressed: .csv.gz, .csv.bz2,
         .csv.zst. "-" is CSV on standard output.
@@ -455,42 +376,27 @@ def write_tables(frames: Iterable[Any], path: str) -> None:
     Examples
     --------
     >>> import pandas as pd
-    >>> from committee.shell.tables import write_tables
-    >>> write_tables((pd.DataFrame({"prediction": [p]}) for p in (0.5, 2.0)), "-")
+    >>> from committee.shell.tables import write_table
+    >>> write_table(pd.DataFrame({"prediction": [0.5, 2.0]}), "-")
     prediction
     0.5
     2.0
     """
     if path == "-":
-        sys.stdout.writelines(_as_csv(frames, ","))
+        sys.stdout.write(_as_csv(frame, ","))
         return
     separator, kind = _text_format(path)
     with replaced_atomically(path) as file:
         if separator is None:
-            _write_parquet(frames, file)
+            frame.to_parquet(file, index=False)
             return
         with nullcontext(file) if kind is None else _compressed(file, kind) as stream:
-            for text in _as_csv(frames, separator):
-                stream.write(text.encode())
+            stream.write(_as_csv(frame, separator).encode())
 
 
-def _as_csv(frames: Iterable[Any], separator: str) -> Iterator[str]:
-    """Yield the text of each table; only the first has a header."""
-    how = {"sep": separator, "index": False, "lineterminator": "\n"}
-    for number, frame in enumerate(frames):
-        yield frame.to_csv(header=number == 0, **how)
-
-
-def _write_parquet(frames: Iterable[Any], file: Any) -> None:
-    """Write each table as a row group, with the types of the first."""
-    from pyarrow.parquet import ParquetWriter
-
-    tables = (pyarrow().Table.from_pandas(f, preserve_index=False) for f in frames)
-    first = next(tables)
-    with ParquetWriter(file, first.schema) as writer:
-        writer.write_table(first)
-        for table in tables:
-            writer.write_table(table)
+def _as_csv(frame: Any, separator: str) -> str:
+    text: str = frame.to_csv(sep=separator, index=False, lineterminator="\n")
+    return text
 
 
 def _compressed(file: Any, kind: str) -> Any:

@@ -21,7 +21,6 @@ from committee.shell.options import (
     POOL,
     TASKS,
     Train,
-    check_on_dask,
     known,
     make_combiner,
     make_estimator,
@@ -30,23 +29,23 @@ from committee.shell.options import (
 from committee.shell.presets import MINUTES, PRESETS
 from committee.shell.schema import TableLook, asked_columns, split_target
 from committee.shell.table_model import TableModel, source_name, write_model
-from committee.shell.tables import check_output, input_files, read_table
+from committee.shell.tables import check_output, read_table
 
 
 def train(options: Train) -> None:
     """Train a committee on a table and save it."""
     start = time.monotonic()
-    files, on_dask = input_files(options.data, options.scheduler, options.jobs)
-    check_output(options.output, inputs=files)
-    options = settled(options, on_dask=on_dask)
+    check_output(options.output, inputs=[options.data])
+    options = settled(options)
     # Raise for unknown names before a long table is read.
     _committee(options, options.task or CLASSIFICATION)
-    fit = _fit_on_workers if on_dask else _fit_in_memory
-    encoding, committee, n_rows, errors = fit(options, files, start)
+    encoding, committee, n_rows = _fitted(options, start)
+    error = committee.held_out_error_
     # Settings of this run are not stored in the file.
     committee.set_params(n_jobs=None, verbose=False)
     pipeline = Pipeline([("columns", encoding.transformer), ("committee", committee)])
-    source = {"file": source_name(options.data), "rows": n_rows, **errors}
+    source = {"file": source_name(options.data), "rows": n_rows}
+    source["held_out_error"] = error
     model = TableModel(pipeline, encoding.schema, options.target, source)
     n_bytes = write_model(model, options.output)
     shares = _shares(committee, options)
@@ -61,8 +60,8 @@ def train(options: Train) -> None:
             "boosting_by": _boosting_by(committee, options),
             "members": len(weights),
             "members_with_a_weight": committee.n_members_,
-            "measure": None if None in errors.values() else MEASURES[encoding.task],
-            **errors,
+            "measure": MEASURES[encoding.task],
+            "held_out_error": error,
             "file_bytes": n_bytes,
             "seconds": time.monotonic() - start,
             "learners": shares,
@@ -71,14 +70,14 @@ def train(options: Train) -> None:
     )
 
 
-def settled(options: Train, *, on_dask: bool) -> Train:
+def settled(options: Train) -> Train:
     """Return the options with defaults filled in; raise for those that conflict."""
     of_one = [n for n in ("members", "estimator") if getattr(options, n) is not None]
     of_pool = [n for n in ("preset", "minutes") if getattr(options, n) is not None]
     generator = options.generator
     if generator is None:
-        generator = "bagging" if on_dask or of_one else POOL
-    elif not on_dask:
+        generator = "bagging" if of_one else POOL
+    else:
         known(generator, (POOL, *GENERATORS), "--generator")
     if generator == POOL and of_one:
         raise UsageError(
@@ -88,9 +87,8 @@ def settled(options: Train, *, on_dask: bool) -> Train:
     if generator != POOL and of_pool:
         instead = f"--{of_one[0]}" if of_one else f"--generator {generator}"
         raise UsageError(
-            f"--{of_pool[0]} is for the learners of --generator {POOL}, in memory, but "
-            f"{'Dask' if on_dask else instead} trains many members of one estimator: "
-            "leave out one of the two."
+            f"--{of_pool[0]} is for the learners of --generator {POOL}, but {instead} "
+            "trains many members of one estimator: leave out one of the two."
         )
     preset = known(options.preset or "fast", PRESETS, "--preset")
     return replace(
@@ -139,12 +137,9 @@ def _combiner(options: Train, task: str) -> Any:
     return ARDPruner() if task == CLASSIFICATION else RidgeWeights()
 
 
-#: The encoding, the committee, the number of rows, and errors by their names.
-_Fit = tuple[TableEncoding, Any, int, dict[str, float | None]]
-
-
-def _fit_in_memory(options: Train, files: list[str], start: float) -> _Fit:
-    table = read_table(files[0], options.categorical or [], options.encoding)
+def _fitted(options: Train, start: float) -> tuple[TableEncoding, Any, int]:
+    """Return the encoding, the fitted committee and the number of rows."""
+    table = read_table(options.data, options.categorical or [], options.encoding)
     frame = asked_columns(table, options)
     look = TableLook.at(frame, options)
     rows, target = split_target(frame, options.target, look.types)
@@ -162,38 +157,7 @@ def _fit_in_memory(options: Train, files: list[str], start: float) -> _Fit:
         fit_pool(committee, X, y, encoding, options, start)
     else:
         committee.fit(X, y)
-    return encoding, committee, len(y), {"held_out_error": committee.held_out_error_}
-
-
-def _fit_on_workers(options: Train, files: list[str], start: float) -> _Fit:
-    from committee.shell.dask_client import watched, workers
-    from committee.shell.dask_tables import naming_files, parts_of, training_rows
-
-    known(str(options.generator), ("bagging", "mini-batches"), "On Dask, --generator")
-    check_on_dask(options.combiner or "ep")
-    parts, messages = parts_of(files, options.encoding), options.messages
-    with workers(options.scheduler, messages) as client:
-        with watched(client, "reading", messages):
-            rows, encoding = training_rows(parts, options)
-        check_on_dask(options.combiner or "ep", encoding.n_classes)
-        committee = _committee(options, encoding.task)
-        with naming_files(rows.parts), watched(client, "training", messages):
-            committee.fit(rows.X, rows.y)
-    errors = {"leave_one_out_error": _leave_one_out_error(committee)}
-    return encoding, committee, rows.n_rows, errors
-
-
-def _leave_one_out_error(committee: Any) -> float | None:
-    """Return the leave-one-out error of the combiner, None where it has none.
-
-    For three or more classes it would be far off, because weights come from moments of
-    held-out rows: return None.
-    """
-    error: float | None = getattr(committee.combiner_, "loo_", None)
-    classes = getattr(committee, "classes_", None)
-    if error is None or classes is None:
-        return None if error is None else float(np.sqrt(error))
-    return error if len(classes) == 2 else None
+    return encoding, committee, len(y)
 
 
 def _boosting_by(committee: Any, options: Train) -> str | None:
