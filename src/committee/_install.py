@@ -6,7 +6,6 @@ from __future__ import annotations
 #: library was installed from an index; the name of an extra would need an index.
 EXTRAS = {
     "autogluon": ("'autogluon.tabular[lightgbm,xgboost,catboost]'",),
-    "dask": ("'dask[array,dataframe]'", "distributed"),
     "onnx": ("skl2onnx", "onnxruntime"),
     "plot": ("matplotlib",),
     "sdp": ("scs",),
