@@ -16,8 +16,6 @@ from typer.testing import CliRunner
 import committee
 from committee.cli import app
 from committee.combiner_names import COMBINERS
-from committee.diagnostics import Ambiguity
-from committee.shell.demo_command import unlike_models
 from committee.shell.options import (
     ESTIMATORS,
     GENERATORS,
@@ -29,30 +27,6 @@ from tests.shell.conftest import folder as plain_folder  # noqa: F401
 from tests.shell.conftest import make_table, refused, run, trained  # noqa: F401
 
 runner = CliRunner()
-
-
-@pytest.fixture
-def two_outcomes(monkeypatch):
-    names = (
-        *("name", "n_members", "n_kept", "best_member", "plain_mean", "committee"),
-        *("ambiguity", "speed_up", "seconds"),
-    )
-    terms = Ambiguity(1, 3, 2)
-    outcomes = [
-        dict(zip(names, values, strict=True))
-        for values in (
-            ("unlike models", 25, 6, 0.007, 0.012, 0.005, terms, 4.2, 9.0),
-            ("bagged trees", 100, 87, 0.15, 0.045, 0.043, terms, 1.1, 0.5),
-        )
-    ]
-    asked = {}
-
-    def run_demo(**options):
-        asked.update(options)
-        return outcomes
-
-    monkeypatch.setattr("committee.shell.demo_command.run_demo", run_demo)
-    return asked
 
 
 def test_version():
@@ -74,22 +48,6 @@ def test_version_and_help_wait_for_nothing_heavy(words):
     assert not heavy & set(out.splitlines()[-1].split())
 
 
-def test_demo_prints_a_table_that_fits_80_columns(two_outcomes, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    result = runner.invoke(app, ["demo", "--seed", "3", "--jobs", "1"])
-    assert result.exit_code == 0
-    page = two_outcomes.pop("page")
-    assert result.stdout.endswith(f"{page}\n")
-    assert two_outcomes == {"seed": 3, "n_jobs": 1, "verbose": True}
-    lines = result.stdout.splitlines()
-    cells = {" ".join(x[:-2]): x[-2:] for x in map(str.split, lines) if len(x) > 2}
-    assert cells["test error of the best member"] == ["0.7%", "15.0%"]
-    assert cells["test error of the committee"] == ["0.5%", "4.3%"]
-    assert cells["= committee's error"] == ["1.000", "1.000"]
-    assert any("6 of 25" in line and "87 of 100" in line for line in lines)
-    assert max(map(len, lines)) <= 80
-
-
 @pytest.mark.parametrize("words", [["nonsense"], ["demo", "--jobs", "many"]])
 def test_usage_errors_have_status_2(words):
     result = runner.invoke(app, words)
@@ -100,12 +58,6 @@ def test_usage_errors_have_status_2(words):
 
 def test_without_a_command_the_help_is_shown():
     assert "demo" in runner.invoke(app, []).output
-
-
-def test_the_pool_of_the_demo_holds_unlike_models():
-    models = unlike_models()
-    assert len(models) == 25
-    assert len({name for name, _ in models}) == 25
 
 
 @pytest.fixture

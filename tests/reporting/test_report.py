@@ -4,11 +4,8 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestRegressor
 from sklearn.exceptions import NotFittedError
-from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier
 
 from committee import (
     Bagging,
@@ -16,7 +13,6 @@ from committee import (
     CommitteeRegressor,
     report,
 )
-from committee.shell import demo_command as demo
 
 
 def test_the_file_is_the_text(classifier, tmp_path):
@@ -89,22 +85,3 @@ def test_what_is_no_fitted_ensemble_is_refused(classifier):
         report(CommitteeClassifier(), X, y)
     with pytest.raises(TypeError, match="must be one of"):
         report(StandardScaler(), X, y)
-
-
-def test_the_page_of_the_demo(tmp_path, monkeypatch):
-    """The real run on the real digits, with three models in place of twenty-five."""
-    models = [
-        ("tree", DecisionTreeClassifier(max_depth=8)),
-        ("bayes", GaussianNB(var_smoothing=1e-3)),
-        ("near", KNeighborsClassifier(1)),
-    ]
-    monkeypatch.setattr(demo, "unlike_models", lambda: models)
-    monkeypatch.setattr(demo, "Bagging", lambda _: Bagging(3))
-    path = tmp_path / "page.html"
-    pool, bag = demo.run_demo(page=str(path))
-    page = path.read_text(encoding="utf-8")
-    assert "<h1>Unlike models on digits</h1>" in page
-    assert f"{pool['n_kept']} of 3" in page
-    assert "#2 near" in page
-    assert "on 599 rows" in page
-    assert bag["n_members"] == 3

@@ -1,202 +1,244 @@
-"""committee demo: two committees on digits, a table and a page."""
+"""committee demo: a pool is weighed, a forest shrunk, intervals are checked."""
 
 from __future__ import annotations
 
-import time
+import os
+import tempfile
 import warnings
-from functools import partial
 from typing import Any
 
+import joblib
 from rich import box
 from rich.console import Console
 from rich.table import Table
-from sklearn.base import clone
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_diabetes, load_digits
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
 )
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    RandomForestClassifier,
+    StackingClassifier,
+)
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
-from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
-from sklearn.svm import SVC, LinearSVC
-from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from committee._typing import FloatArray
-from committee.combiners import EPPruner
-from committee.committee import CommitteeClassifier
-from committee.diagnostics import ambiguity
+from committee._format import NumberFormat, byte_size, duration
+from committee._typing import FloatArray, IntArray
+from committee.committee import CommitteeClassifier, CommitteeRegressor
+from committee.losses import error_losses, log_losses, mean_and_se
 from committee.members import Bagging, Pool
-from committee.predictions import member_predictions
+from committee.persistence.save_load import save
+from committee.pruning import refine
 from committee.pruning.costs import seconds_per_row
 from committee.reporting import report
 from committee.shell.options import Demo
 from committee.shell.tables import PAGE, check_output
 
+#: Trees of the forest, and of the committee that is made of it.
+N_TREES, N_KEPT = 500, 20
+COVERAGES = (0.8, 0.9, 0.95)
+
 
 def demo(options: Demo) -> None:
-    """Train and prune two committees, and print their errors."""
+    """Run the three parts, and print a table for each."""
     check_output(options.output, endings=PAGE)
-    outcomes = run_demo(
-        seed=options.seed,
-        n_jobs=options.jobs,
-        verbose=not options.quiet,
-        page=options.output,
-    )
+    parts = run_demo(seed=options.seed, n_jobs=options.jobs, page=options.output)
     if options.as_json:
-        results = {o["name"]: o for o in outcomes}
-        options.messages.result({"report": options.output, "committees": results})
+        options.messages.result({"report": options.output, **parts})
         return
-    print("Two committees on scikit-learn's digits: 1,198 rows to train, 599 to test.")
-    Console().print(_table(outcomes))
+    console = Console()
+    print("Handwritten digits of scikit-learn: 1,198 rows to train, 599 fresh ones.\n")
+    for title, rows in zip(TITLES, parts.values(), strict=True):
+        print(title)
+        console.print(_table(rows))
     print(
-        "The best member is chosen on the test rows, in hindsight.\n"
-        "Member error and diversity are squared distances of probabilities.\n"
-        f"A page about the different models: {options.output}"
+        "The best single model is chosen on the fresh rows, in hindsight. ± is a standard\n"
+        f"error. A page about the ten models: {options.output}"
     )
 
 
-def _table(outcomes: list[dict[str, Any]]) -> Table:
-    """Return a table with a column for each committee."""
-    table = Table("", box=box.SIMPLE_HEAD, header_style="bold")
-    for o in outcomes:
-        table.add_column(o["name"], justify="right")
-    for label, text in (
-        ("members kept", "{n_kept} of {n_members}"),
-        ("test error of the best member", "{best_member:.1%}"),
-        ("test error of the plain mean", "{plain_mean:.1%}"),
-        ("test error of the committee", "{committee:.1%}"),
-        ("mean member error", "{ambiguity.member_error:.3f}"),
-        ("- diversity", "{ambiguity.diversity:.3f}"),
-        ("= committee's error", "{ambiguity.ensemble_error:.3f}"),
-        ("predicting is faster by", "{speed_up:.1f} x"),
-        ("seconds to train and prune", "{seconds:.1f}"),
-    ):
-        table.add_row(label, *(text.format(**o) for o in outcomes))
+TITLES = (
+    "1. Ten models of different kinds, combined",
+    f"2. A forest of {N_TREES} trees, made small",
+    "3. Intervals without more data (diabetes: 294 rows to train, 148 fresh)",
+)
+
+
+def _table(rows: list[dict[str, Any]]) -> Table:
+    """Return a table with a line for each row; errors have standard errors."""
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold")
+    for i, name in enumerate(rows[0]):
+        table.add_column(name.replace("_", " "), justify="right" if i else "left")
+    formats = {"log_loss": NumberFormat.of("log-loss", 1.0).spread}
+    formats |= dict.fromkeys(
+        ("error", "cover"), NumberFormat.of("error rate", 0.1).spread
+    )
+    for row in rows:
+        table.add_row(*(_cell(name, value, formats) for name, value in row.items()))
     return table
 
 
-# --- the committees -------------------------------------------------------------------
+def _cell(name: str, value: Any, formats: dict[str, Any]) -> str:
+    if name in formats:
+        text: str = formats[name](*value)
+        return text
+    if name == "file":
+        return byte_size(value)
+    return duration(value) if name == "per row" else str(value)
 
 
 def run_demo(
-    *,
-    seed: int = 0,
-    n_jobs: int | None = None,
-    verbose: bool = False,
-    page: str | None = None,
-) -> list[dict[str, Any]]:
-    """Train and prune a pool of different models and a bag of trees on digits.
+    *, seed: int = 0, n_jobs: int | None = None, page: str | None = None
+) -> dict[str, list[dict[str, Any]]]:
+    """Combine ten models, shrink a forest, and check intervals, on fresh rows.
 
     Parameters
     ----------
     seed : int, default=0
+        Seed of the split and of all models.
     n_jobs : int, default=None
-    verbose : bool, default=False
     page : str, default=None
-        File for the report about the pool.
+        File for the report about the ten models.
 
     Returns
     -------
-    outcomes : list of dict
-        For each committee: `name`, `n_members`, `n_kept`; the test errors `best_member`,
-        `plain_mean` and `committee`; the `ambiguity` of the probability vectors on the
-        test rows; `speed_up`, the prediction time of all members divided by the time of
-        the kept ones; `seconds` of training and weighing.
+    parts : dict of lists of rows
+        `pool`, `forest` and `intervals`: each row is a dict. `log_loss`, `error` and
+        `cover` are pairs of a mean and its standard error.
     """
     X, y = load_digits(return_X_y=True)
     split = train_test_split(X, y, test_size=1 / 3, stratify=y, random_state=seed)
-    committees = {
-        "unlike models": CommitteeClassifier(
-            generator=Pool(unlike_models()), combiner=EPPruner()
-        ),
-        "bagged trees": CommitteeClassifier(
-            DecisionTreeClassifier(),
-            generator=Bagging(100),
-            combiner=EPPruner(),
-        ),
-    }
-    outcomes = []
-    for name, committee in committees.items():
-        committee.set_params(random_state=seed, n_jobs=n_jobs, verbose=verbose)
-        with warnings.catch_warnings():
-            # Networks of the pool may stop before they converge.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            outcomes.append(_outcome(name, committee, *split))
+    with warnings.catch_warnings():
+        # The network may stop before it converges.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        committee, pool = _weighed(split, seed, n_jobs)
     if page is not None:
-        _, X_test, _, y_test = split
-        pool = committees["unlike models"]
-        report(pool, X_test, y_test, page, title="Unlike models on digits")
-    return outcomes
+        report(committee, split[1], split[3], page, title="Ten models of digits")
+    return {
+        "pool": pool,
+        "forest": _shrunk(split, seed, n_jobs),
+        "intervals": _intervals(seed, n_jobs),
+    }
 
 
-def unlike_models() -> list[tuple[str, Any]]:
-    """Return 25 classifiers of different kinds, with names."""
-    scaled = StandardScaler
+def ten_models() -> list[tuple[str, Any]]:
+    """Return ten classifiers of different kinds, with names."""
     return [
-        ("logistic", make_pipeline(scaled(), LogisticRegression(max_iter=500))),
-        ("logistic-0.01", make_pipeline(scaled(), LogisticRegression(C=0.01))),
-        ("ridge", RidgeClassifier()),
-        ("sgd", make_pipeline(scaled(), SGDClassifier())),
-        ("linear-svm", make_pipeline(scaled(), LinearSVC())),
+        ("logistic", make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))),
         ("lda", LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")),
         ("qda", QuadraticDiscriminantAnalysis(reg_param=0.1)),
-        ("svm", SVC()),
-        ("svm-10", SVC(C=10)),
-        ("svm-poly", SVC(kernel="poly", degree=2)),
-        ("1-neighbour", KNeighborsClassifier(1)),
+        ("naive-bayes", GaussianNB(var_smoothing=1e-3)),
         ("5-neighbours", KNeighborsClassifier(5)),
         ("15-neighbours", KNeighborsClassifier(15, weights="distance")),
-        ("nearest-city-block", KNeighborsClassifier(3, p=1)),
-        ("gaussian-nb", GaussianNB(var_smoothing=1e-3)),
-        ("bernoulli-nb", BernoulliNB(binarize=8.0)),
-        ("multinomial-nb", make_pipeline(MinMaxScaler(clip=True), MultinomialNB())),
-        ("tree", DecisionTreeClassifier()),
-        ("tree-8", DecisionTreeClassifier(max_depth=8)),
-        ("random-tree", ExtraTreeClassifier()),
-        ("forest", RandomForestClassifier(50)),
-        ("forest-8", RandomForestClassifier(50, max_depth=8)),
-        ("extra-trees", ExtraTreesClassifier(50)),
-        ("network", make_pipeline(scaled(), MLPClassifier((64,), max_iter=60))),
-        ("network-16", make_pipeline(scaled(), MLPClassifier((16,), max_iter=60))),
+        ("tree", DecisionTreeClassifier(min_samples_leaf=5)),
+        ("forest", RandomForestClassifier(100)),
+        ("extra-trees", ExtraTreesClassifier(100)),
+        ("network", make_pipeline(StandardScaler(), MLPClassifier((64,)))),
     ]
 
 
-def _outcome(
-    name: str, committee: CommitteeClassifier, X: Any, X_test: Any, y: Any, y_test: Any
-) -> dict[str, Any]:
-    """Fit one committee and measure it on the test rows."""
-    start = time.perf_counter()
+def _weighed(
+    split: list[Any], seed: int, n_jobs: int | None
+) -> tuple[CommitteeClassifier, list[dict[str, Any]]]:
+    """Return the committee of the ten models, and its errors beside its rivals'."""
+    X, X_test, y, y_test = split
+    how: dict[str, Any] = {"random_state": seed, "n_jobs": n_jobs}
+    generator = Pool(ten_models())
+    committee = CommitteeClassifier(generator=generator, **how)
     committee.fit(X, y)
-    seconds = time.perf_counter() - start
-    # Without a combiner the same seeds give all members, including dropped ones.
-    everyone = clone(committee).set_params(combiner=None, verbose=False).fit(X, y)
-    F = everyone.member_predictions(X_test)
-    assert committee.combiner_ is not None
-    w = committee.combiner_.weights_
-    codes = committee.classes_.searchsorted(y_test)
-
-    def error(scores: FloatArray) -> float:
-        return float((scores.argmax(axis=1) != codes).mean())
-
-    slow, fast = (
-        seconds_per_row(partial(member_predictions, members), X_test)
-        for members in (everyone.members_, committee.members_)
+    mean = CommitteeClassifier(
+        generator=generator, combiner=None, calibration=None, **how
+    ).fit(X, y)
+    stacking = StackingClassifier(
+        ten_models(), LogisticRegression(max_iter=1000), n_jobs=n_jobs
+    ).fit(X, y)
+    F = mean.member_predictions(X_test)
+    best = min(
+        range(F.shape[1]), key=lambda m: float(log_losses(F[:, m], y_test).mean())
     )
+    rows = [
+        _scores(
+            f"best single model ({mean.member_names_[best]})",
+            F[:, best],
+            y_test,
+            1,
+        ),
+        _scores("mean of all", F.mean(axis=1), y_test, F.shape[1]),
+        _scores("stacking", stacking.predict_proba(X_test), y_test, F.shape[1]),
+        _scores(
+            "committee", committee.predict_proba(X_test), y_test, committee.n_members_
+        ),
+    ]
+    return committee, rows
+
+
+def _scores(name: str, p: FloatArray, y: IntArray, n_models: int) -> dict[str, Any]:
+    """Return log-loss and error rate of probabilities (N, K) on N rows."""
     return {
-        "name": name,
-        "n_members": len(w),
-        "n_kept": committee.n_members_,
-        "best_member": min(error(F[:, m]) for m in range(F.shape[1])),
-        "plain_mean": error(F.mean(axis=1)),
-        "committee": error(committee.predict_proba(X_test)),
-        "ambiguity": ambiguity(F, codes, w / w.sum()),
-        "speed_up": slow / fast,
-        "seconds": seconds,
+        "predictions of": name,
+        "log_loss": mean_and_se(log_losses(p, y)),
+        "error": mean_and_se(error_losses(p.argmax(axis=1), y)),
+        "models": n_models,
     }
+
+
+def _shrunk(split: list[Any], seed: int, n_jobs: int | None) -> list[dict[str, Any]]:
+    """Return errors and costs of a forest and of few of its trees, refined."""
+    X, X_test, y, y_test = split
+    forest = RandomForestClassifier(N_TREES, random_state=seed, n_jobs=n_jobs)
+    forest.fit(X, y)
+    small = refine(forest, X, y, oob=True, max_members=N_KEPT, random_state=seed)
+    forest.set_params(n_jobs=1)
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "forest.joblib")
+        joblib.dump(forest, path, compress=3)
+        compact = os.path.join(folder, "small.trees")
+        save(small, compact, compact=True)
+        for name, model, file, n in (
+            ("forest", forest, path, N_TREES),
+            ("refined", small, compact, small.n_members_),
+        ):
+            scores = _scores(name, model.predict_proba(X_test), y_test, n)
+            rows.append(
+                {
+                    **scores,
+                    "file": os.path.getsize(file),
+                    "per row": seconds_per_row(model.predict_proba, X_test),
+                }
+            )
+    return rows
+
+
+def _intervals(seed: int, n_jobs: int | None) -> list[dict[str, Any]]:
+    """Return how often intervals of bagged trees contain the target, and their width."""
+    X, y = load_diabetes(return_X_y=True)
+    X, X_test, y, y_test = train_test_split(X, y, test_size=1 / 3, random_state=seed)
+    committee = CommitteeRegressor(
+        DecisionTreeRegressor(min_samples_leaf=5),
+        generator=Bagging(100),
+        uncertainty=True,
+        random_state=seed,
+        n_jobs=n_jobs,
+    ).fit(X, y)
+    rows = []
+    for coverage in COVERAGES:
+        low, high = committee.predict_interval(X_test, coverage).T
+        right = ((low <= y_test) & (y_test <= high)).astype(float)
+        rows.append(
+            {
+                "intervals for": f"{coverage:.0%} of rows",
+                "cover": mean_and_se(right),
+                "mean width": round(float((high - low).mean())),
+            }
+        )
+    return rows

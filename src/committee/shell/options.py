@@ -431,7 +431,7 @@ class Report(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class Demo(Options):
-    """Prune 25 different models and 100 trees on digits; print a table, write a page."""
+    """Combine ten models, shrink a forest, check intervals; print three tables."""
 
     output: str = option("committee-demo.html", *_PAGE)
     seed: int = _seed()
