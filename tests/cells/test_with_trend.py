@@ -60,7 +60,7 @@ def test_leave_one_out_is_that_of_trends_and_cells_fitted_without_the_row():
     X, y = everywhere(300, 0)
     options = CellOptions(150, "matern52", 0.3, 1.0, (0.0,), precision="double")
     rows = RowChunks.in_memory(X, y[:, None], None)
-    both = train_around_trend(rows, options, trend=True).gathered()
+    both = train_around_trend(rows, options, trend=True)
     t = both.model.trend
     K, K_U = t.kernel(X, t.points), t.kernel(t.points, t.points)
     # The ridge of the trend, from its normal equations.
@@ -128,12 +128,7 @@ def test_members_have_the_trend_too(fitted):
     np.testing.assert_allclose(np.sum(g * F, axis=1), fitted.predict(X), atol=1e-9)
 
 
-@pytest.mark.parametrize("in_one_place", [True, False])
-def test_chunks_and_files_have_the_same_answer(
-    fitted, tmp_path, monkeypatch, in_one_place
-):
-    if not in_one_place:
-        monkeypatch.setattr("committee.coupled.cell_kernel._ONE_PLACE_BYTES", 0)
+def test_chunks_and_files_have_the_same_answer(fitted, tmp_path):
     X, y = everywhere(2000, 0)
     chunked = in_cells().fit(
         da.from_array(X, chunks=(500, 8)), da.from_array(y, chunks=500)

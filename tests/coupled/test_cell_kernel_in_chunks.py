@@ -6,22 +6,17 @@ import numpy as np
 import pytest
 
 from committee import CellKernelClassifier, CellKernelRegressor, load, save
-from committee.cells import CellModel
-from committee.cells.model import PartitionedModel
 from tests.coupled.test_chunked_rows import GIVEN, N, holes, labels, spread, waves
-from tests.distributed.test_cluster import deadly_rows, kill_a_worker
+from tests.distributed.test_cluster import deadly_rows
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 pd = pytest.importorskip("pandas")
 
 
-@pytest.fixture(params=[0, 2**26], ids=["in groups", "in one place"])
-def where(request, monkeypatch):
-    """Where the model stays: on the workers in groups, or here."""
+@pytest.fixture(autouse=True)
+def small_groups(monkeypatch):
     monkeypatch.setattr("committee.cells.row_chunks._GROUP_ROWS", 40)
-    monkeypatch.setattr("committee.coupled.cell_kernel._ONE_PLACE_BYTES", request.param)
-    return CellModel if request.param else PartitionedModel
 
 
 def problems():
@@ -30,7 +25,7 @@ def problems():
     return zip(kinds, [waves(), waves(2), labels(2), labels(3)], strict=True)
 
 
-def test_the_answers_of_memory(where):
+def test_the_answers_of_memory():
     s = np.random.default_rng(0).uniform(0.5, 2.0, N)
     s[:40] = 0.0  # a whole chunk that counts for nothing
     s[::7] = 0.0
@@ -38,7 +33,6 @@ def test_the_answers_of_memory(where):
         expected = kind(**GIVEN).fit(X, y, s)
         lazy = spread(X, (30, 0, 50, 50))
         found = kind(**GIVEN).fit(lazy, spread(y, 40), spread(s, 65))
-        assert isinstance(found.cells_, where)
         assert found.loo_error_ == pytest.approx(expected.loo_error_, rel=1e-9)
         assert found.n_iter_ == expected.n_iter_
         np.testing.assert_array_equal(found.coupling_points_, expected.coupling_points_)
@@ -58,7 +52,7 @@ def test_the_answers_of_memory(where):
                 np.testing.assert_allclose(there, memory, atol=1e-9)
 
 
-def test_a_learned_metric(where):
+def test_a_learned_metric():
     X, y = waves()
     given = {**GIVEN, "metric": "learned"}
     expected = CellKernelRegressor(**given).fit(X, y)
@@ -72,7 +66,7 @@ def test_a_learned_metric(where):
     )
 
 
-def test_frames_of_unknown_sizes(where):
+def test_frames_of_unknown_sizes():
     X, y = labels(3)
     plain = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y, "s": 1.0 + np.arange(N)})
     lazy = dd.from_pandas(plain, npartitions=4)
@@ -87,17 +81,15 @@ def test_frames_of_unknown_sizes(where):
     assert found.score(lazy[names], lazy["y"], lazy["s"]) == pytest.approx(score)
 
 
-def test_copies_and_files_have_the_whole_model(where, tmp_path):
+def test_copies_and_files_have_the_whole_model(tmp_path):
     X, y = waves()
     model = CellKernelRegressor(**GIVEN).fit(spread(X, 30), spread(y, 30))
     save(model, tmp_path / "model.skops")
     for again in (pickle.loads(pickle.dumps(model)), load(tmp_path / "model.skops")):
-        assert isinstance(again.cells_, CellModel)
         np.testing.assert_allclose(again.predict(X), model.predict(X), rtol=1e-12)
-    assert isinstance(model.cells_, where)
 
 
-def test_how_sure_they_are(where):
+def test_how_sure_they_are():
     X, y = waves()
     expected = CellKernelRegressor(**GIVEN).fit(X, y)
     found = CellKernelRegressor(**GIVEN).fit(spread(X, 30), spread(y, 30))
@@ -111,10 +103,6 @@ def test_how_sure_they_are(where):
         expected.predict_interval(X, method="constant"),
         rtol=1e-8,
     )
-    if where is PartitionedModel:
-        with pytest.raises(ValueError, match=r"in one place: call gather\(\) first"):
-            found.predict_interval(lazy).compute()
-        found.gather()
     np.testing.assert_allclose(
         found.predict(lazy, return_std=True)[1], expected.predict(X, True)[1], rtol=1e-8
     )
@@ -123,7 +111,7 @@ def test_how_sure_they_are(where):
     )
 
 
-def test_sets_of_classes(where):
+def test_sets_of_classes():
     X, y = labels(3)
     expected = CellKernelClassifier(**GIVEN).fit(X, y)
     found = CellKernelClassifier(**GIVEN).fit(spread(X, 30), spread(y, 30))
@@ -132,23 +120,14 @@ def test_sets_of_classes(where):
     )
 
 
-def test_every_cell_on_every_row_needs_the_model_in_one_place(where):
+def test_every_cell_on_every_row():
     X, y = waves()
     model = CellKernelRegressor(**GIVEN).fit(spread(X, 30), spread(y, 30))
     lazy = model.member_predictions(spread(X, 30))
-    if where is PartitionedModel:
-        with pytest.raises(
-            ValueError, match=r"^Chunk \d: member_predictions evaluates"
-        ):
-            lazy.compute()
-        with pytest.raises(TypeError, match=r"on workers: call gather\(\) first"):
-            model.member_predictions(X)
-        assert isinstance(model.gather().cells_, CellModel)
-        lazy = model.member_predictions(spread(X, 30))
     np.testing.assert_allclose(lazy, model.member_predictions(X), rtol=1e-12)
 
 
-def test_rows_that_cannot_be_predicted_name_the_chunk(where):
+def test_rows_that_cannot_be_predicted_name_the_chunk():
     X, y = waves()
     model = CellKernelRegressor(**GIVEN).fit(spread(X, 30), spread(y, 30))
     with pytest.raises(ValueError, match=r"^Chunk 3: Input X contains NaN"):
@@ -157,19 +136,18 @@ def test_rows_that_cannot_be_predicted_name_the_chunk(where):
         model.predict(spread(X[:, :1], 30))
 
 
-def test_a_second_fit_in_memory_leaves_nothing_of_the_first(where):
+def test_a_second_fit_in_memory_leaves_nothing_of_the_first():
     X, y = waves()
     model = CellKernelRegressor(**GIVEN).fit(spread(X, 30), spread(y, 30))
     assert not hasattr(model, "subsets_")
     model.fit(X, y)
-    assert isinstance(model.cells_, CellModel)
     assert len(np.concatenate(model.subsets_)) == N
     model.fit(spread(X, 30), spread(y, 30))
     assert not hasattr(model, "subsets_")
 
 
 @pytest.mark.slow
-def test_worker_processes_give_the_answers_of_memory(two_workers, where):
+def test_worker_processes_give_the_answers_of_memory(two_workers):
     for kind, (X, y) in problems():
         expected = kind(**GIVEN).fit(X, y).predict(X)
         found = kind(**GIVEN).fit(spread(X, (40, 0, 77, 13)), spread(y, 60))
@@ -181,23 +159,11 @@ def test_worker_processes_give_the_answers_of_memory(two_workers, where):
 
 
 @pytest.mark.slow
-def test_a_worker_killed_while_rows_are_read(two_workers, where, tmp_path):
+def test_a_worker_killed_while_rows_are_read(two_workers, tmp_path):
     X, y = waves()
     mark = tmp_path / "killed"
     model = CellKernelRegressor(**GIVEN)
     found = model.fit(deadly_rows(X, 30, mark), spread(y, 30)).predict(X)
     assert mark.exists()
-    expected = CellKernelRegressor(**GIVEN).fit(X, y).predict(X)
-    np.testing.assert_allclose(found, expected, atol=1e-8)
-
-
-@pytest.mark.slow
-def test_a_lost_part_of_the_model_is_made_again(two_workers, monkeypatch):
-    monkeypatch.setattr("committee.cells.row_chunks._GROUP_ROWS", 40)
-    monkeypatch.setattr("committee.coupled.cell_kernel._ONE_PLACE_BYTES", 0)
-    X, y = waves()
-    model = CellKernelRegressor(**GIVEN).fit(spread(X, 30), spread(y, 30))
-    kill_a_worker(two_workers)
-    found = model.predict(spread(X, 50)).compute()
     expected = CellKernelRegressor(**GIVEN).fit(X, y).predict(X)
     np.testing.assert_allclose(found, expected, atol=1e-8)

@@ -24,7 +24,6 @@ from committee.cells.machine import Border, CellFit, solve_cell
 from committee.cells.model import CellModel
 from committee.cells.reduced_set import reduced_cells
 from committee.cells.tree import CellTree, grow_tree
-from committee.cells.variance import CellVariance
 from committee.kernels import Kernel
 
 
@@ -103,9 +102,9 @@ def whole_cells(solved: Solved, cells: list[int]) -> list[Part]:
 
 
 def energy(solved: Solved) -> FloatArray:
-    """Return y'A^-1 y, (T,), and the number of rows."""
-    n = sum(len(part.X) for part in solved.rows)
-    return np.append(np.sum([fit.energy for fit in solved.fits], axis=0), n)
+    """Return y'A^-1 y, (T,)."""
+    total: FloatArray = np.sum([fit.energy for fit in solved.fits], axis=0)
+    return total
 
 
 def borders_alone(solved: Solved) -> list[Border | None]:
@@ -142,6 +141,11 @@ def one_of(
     return replace(models, coef=coef, offset=solved.alone.offset)
 
 
+def n_points(model: CellModel) -> int:
+    """Return the number of points of a group."""
+    return len(model.points)
+
+
 def reduced(
     model: CellModel, solved: Solved, machine: Machine, error: FloatArray
 ) -> CellModel:
@@ -150,12 +154,9 @@ def reduced(
     return reduced_cells(model, solved.rows, machine.alpha, error, n_jobs)
 
 
-def variance(
-    solved: Solved, precisions: list[FloatArray], alpha: float, scale: FloatArray
-) -> CellVariance:
-    """Return the variances of a group; without precisions nothing is coupled."""
-    ridge = np.concatenate([alpha / part.s for part in solved.rows])
-    return CellVariance(ridge, precisions, scale, alpha * scale)
+def ridges(solved: Solved, alpha: float) -> FloatArray:
+    """Return r of the rows of all cells, cell after cell."""
+    return np.concatenate([alpha / part.s for part in solved.rows])
 
 
 def own_effects(
@@ -282,6 +283,22 @@ def with_borders(
         points=np.concatenate(points),
         coef=np.concatenate(coef),
         starts=np.concatenate([[0], np.cumsum(sizes)]),
+    )
+
+
+def joined(parts: list[CellModel], tree: CellTree, offset: FloatArray) -> CellModel:
+    """Return the models of all groups as one; `tree` has the cells of all."""
+    first, *others = parts
+    model = replace(first, tree=tree, offset=offset)
+    if not others:
+        return model
+    sizes = np.concatenate([np.diff(part.starts) for part in parts])
+    return replace(
+        model,
+        points=np.concatenate([part.points for part in parts]),
+        coef=np.concatenate([part.coef for part in parts]),
+        starts=np.concatenate([[0], np.cumsum(sizes)]),
+        n_rows=np.concatenate([part.n_rows for part in parts]),
     )
 
 

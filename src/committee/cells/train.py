@@ -8,7 +8,8 @@ group, so that one implementation serves them and the chunks of Dask collections
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -36,11 +37,17 @@ from committee.cells.joint import (
     borders_of_groups,
 )
 from committee.cells.machine import Factor
-from committee.cells.model import CellModel, PartitionedModel
+from committee.cells.model import CellModel, base_of
 from committee.cells.row_chunks import RowChunks, graft, shuffled, stacked
-from committee.cells.tree import WIDTH_ROWS, CellTree, border_width, grow_tree
+from committee.cells.tree import (
+    WIDTH_ROWS,
+    CellTree,
+    Shares,
+    border_width,
+    grow_tree,
+)
 from committee.cells.trend import FittedTrend, fit_trend
-from committee.cells.variance import CellVariance, PartitionedVariance
+from committee.cells.variance import CellVariance
 from committee.distributed import Chunks, InMemory
 from committee.kernels import KERNEL_ROWS, Kernel, equal_steps
 
@@ -74,7 +81,7 @@ class CellTraining:
 
     Attributes
     ----------
-    model : PartitionedModel or CellModel
+    model : CellModel
     alpha, coupling : float
     errors : dict of float
         Mean squared error of leave-one-out by the couplings that were tried.
@@ -84,14 +91,14 @@ class CellTraining:
         The rows of the cells of leave-one-out, cell after cell.
     left_out : LeftOut
         Their predictions by the ensemble without them, in their order.
-    variance : PartitionedVariance or CellVariance
+    variance : CellVariance
         Its scale is y'A^-1 y / N, the likeliest prior variance of a Gaussian process of
-        which f is the mean. In groups on workers it is still to be computed.
+        which f is the mean.
     cells : list of arrays of row numbers, or None
         None for rows of Dask collections.
     """
 
-    model: PartitionedModel | CellModel
+    model: CellModel
     alpha: float
     coupling: float
     errors: dict[float, float]
@@ -99,15 +106,8 @@ class CellTraining:
     joint: JointSolution
     measured: Part
     left_out: LeftOut
-    variance: PartitionedVariance | CellVariance
+    variance: CellVariance
     cells: list[IntArray] | None
-
-    def gathered(self) -> CellTraining:
-        """Return the training with model and variance in one place."""
-        assert isinstance(self.model, PartitionedModel)
-        assert isinstance(self.variance, PartitionedVariance)
-        model, variance = self.model.gathered(), self.variance.gathered()
-        return replace(self, model=model, variance=variance)
 
 
 class GroupedCells:
@@ -121,15 +121,17 @@ class GroupedCells:
         n_cells = [len(sizes) for _, sizes in outlines]
         self.firsts: IntArray = np.concatenate([[0], np.cumsum(n_cells)])
 
+    def by_group(self, cells: Any) -> Iterator[tuple[slice, int]]:
+        """Yield the place of each group in sorted cells, and its first cell."""
+        cuts = np.searchsorted(cells, self.firsts).tolist()
+        for (start, stop), first in zip(
+            itertools.pairwise(cuts), self.firsts.tolist(), strict=False
+        ):
+            yield slice(start, stop), first
+
     def in_groups(self, cells: list[int]) -> list[list[int]]:
         """Return the cells of each group by their numbers in it."""
-        cuts = np.searchsorted(cells, self.firsts)
-        return [
-            [c - int(first) for c in cells[start:stop]]
-            for start, stop, first in zip(
-                cuts[:-1], cuts[1:], self.firsts[:-1], strict=True
-            )
-        ]
+        return [[c - first for c in cells[own]] for own, first in self.by_group(cells)]
 
     def parts(self, grown: Chunks, offset: FloatArray) -> list[Part]:
         """Return parts of some cells, to choose the kernel on."""
@@ -149,7 +151,7 @@ def train_cells(
     X: FloatArray, Y: FloatArray, s: FloatArray | None, options: CellOptions
 ) -> CellTraining:
     """Fit an ensemble of cells to X (N, d), Y (N, T) and sample weights (N,) or None."""
-    return train(RowChunks.in_memory(X, Y, s), options).gathered()
+    return train(RowChunks.in_memory(X, Y, s), options)
 
 
 def train(rows: RowChunks, options: CellOptions) -> CellTraining:
@@ -177,19 +179,17 @@ def _trained(rows: RowChunks, o: CellOptions) -> CellTraining:
     o = with_precision(o, kernel, alpha, first)
     points = layout.border_points(grown, o.n_coupling if any(o.couplings) else 0)
     borders = borders_of_groups(points, layout.firsts)
-    measured = layout.in_groups(measured_cells(layout.sizes, o.max_cell))
+    measured = measured_cells(layout.sizes, o.max_cell)
     cells = None
     if isinstance(grown, InMemory):
         cells = grown.values()[0].cells
     else:  # groups are fitted at the same time
         o = replace(o, n_jobs=None)
     machine = groups.Machine(kernel, alpha, offset, width, o, reduce)
-    solved = grown.map(
-        groups.solve, grown.each(borders), grown.each(measured), machine
-    ).kept()
+    in_groups = grown.each(layout.in_groups(measured))
+    solved = grown.map(groups.solve, grown.each(borders), in_groups, machine).kept()
     del grown, parts, rows  # what is solved has the rows
-    fitted = _Fitted(layout, solved, points, borders, measured, machine)
-    return CellTraining(**fitted.coupled(), alpha=alpha, borders=points, cells=cells)
+    return _Fitted(layout, solved, points, borders, measured, machine).coupled(cells)
 
 
 def measured_cells(sizes: Sequence[int], max_cell: int) -> list[int]:
@@ -219,14 +219,14 @@ class _Fitted(NamedTuple):
     solved: Chunks
     points: BorderPoints
     borders: list[GroupBorders]
-    measured: list[list[int]]
+    measured: list[int]
     machine: groups.Machine
 
-    def coupled(self) -> dict[str, Any]:
-        """Return the cells with the best coupling, as `CellTraining` has it."""
+    def coupled(self, cells: list[IntArray] | None) -> CellTraining:
+        """Return the training with the best coupling; `cells` are its row numbers."""
         o, alpha = self.machine.options, self.machine.alpha
         couplings = tuple(o.couplings) if len(self.points.owner) else (0.0,)
-        if not any(self.measured):
+        if not self.measured:
             couplings = couplings[:1]  # nothing can be chosen
         own = _flat(self.solved.map(groups.borders_alone).values())
         system = JointSystem(self.points, own, alpha)
@@ -234,71 +234,70 @@ class _Fitted(NamedTuple):
         models = self._side_by_side(couplings, joints)
         data = self._data()
         # Kernels are evaluated once for all couplings.
-        f = np.split(models.predict(data.X, o.n_jobs), len(couplings), axis=1)
+        f = np.split(self._values(models, data.X, len(couplings)), len(couplings), 1)
         found = []
         for i, nu in enumerate(couplings):
-            precisions = self._precisions(system, self.measured, nu)
-            left_out = self._left_out(models.parts, i, precisions, data.X, f[i])
+            left_out = self._left_out(system, models, i, nu, data.X, f[i])
             squares = np.mean((data.Y - left_out.f) ** 2, axis=1)
             error = np.average(squares, weights=data.s) if len(squares) else np.nan
             found.append((float(error), left_out))
         best = int(np.argmin([error for error, _ in found]))
-        parts = models.parts.map(
-            groups.one_of, best, len(couplings), self.solved, couplings[best] != 0.0
+        coupling, left_out = couplings[best], found[best][1]
+        parts = models.map(
+            groups.one_of, best, len(couplings), self.solved, coupling != 0.0
+        ).kept()
+        model, whole = self._gathered(parts), None
+        if self.machine.reduce:  # fewer points, where these are good enough
+            error = target_errors(data.Y, left_out.f, data.s)
+            fewer = parts.map(groups.reduced, self.solved, self.machine, error).kept()
+            if fewer.sum(groups.n_points) < len(model.points):
+                model, whole = self._gathered(fewer), model
+        return CellTraining(
+            model,
+            alpha,
+            coupling,
+            {nu: error for nu, (error, _) in zip(couplings, found, strict=True)},
+            self.points,
+            joints[best],
+            data,
+            left_out,
+            self._variance(system, coupling, whole),
+            cells,
         )
-        whole = replace(models, offset=self.machine.offset, parts=parts.kept())
-        error = target_errors(data.Y, found[best][1].f, data.s)
-        model = self._reduced(whole, error)
-        return {
-            "model": model,
-            "coupling": couplings[best],
-            "errors": dict(zip(couplings, (error for error, _ in found), strict=True)),
-            "joint": joints[best],
-            "measured": data,
-            "left_out": found[best][1],
-            "variance": self._variance(
-                system, couplings[best], None if model is whole else whole
-            ),
-        }
 
-    def _reduced(self, whole: PartitionedModel, error: FloatArray) -> PartitionedModel:
-        """Return the model with fewer points, where they are good enough."""
-        if not self.machine.reduce:
-            return whole
-        parts = whole.parts.map(groups.reduced, self.solved, self.machine, error).kept()
-        model = replace(whole, parts=parts)
-        return model if model.n_bytes < whole.n_bytes else whole
+    def _measured_in_groups(self) -> Chunks:
+        return self.solved.each(self.layout.in_groups(self.measured))
+
+    def _gathered(self, parts: Chunks) -> CellModel:
+        """Return the models of all groups as one, in one place."""
+        return groups.joined(parts.values(), self.layout.tree, self.machine.offset)
+
+    def _values(self, models: Chunks, X: FloatArray, n_models: int) -> FloatArray:
+        """Return the predictions of models side by side for some rows."""
+        rows, cells, weights = self.layout.tree.shares(X, self.machine.width)
+        own = [
+            Shares(rows[part], cells[part] - first, weights[part])
+            for part, first in self.layout.by_group(cells)
+        ]
+        n_jobs = self.machine.options.n_jobs
+        f = base_of(X, np.tile(self.machine.offset, n_models), None)
+        f += models.sum(CellModel.weighted, X, models.each(own), n_jobs)
+        return f
 
     def _variance(
-        self,
-        system: JointSystem,
-        coupling: float,
-        whole: PartitionedModel | None,
-    ) -> PartitionedVariance:
-        """Return the variances; those of groups on workers are still to be computed."""
-        *energy, n = self.solved.sum(groups.energy)
-        scale, alpha = np.array(energy) / n, self.machine.alpha
-        n_cells = np.diff(self.layout.firsts).tolist()
-        every = [list(range(n)) if coupling else [] for n in n_cells]
-        precisions = self._precisions(system, every, coupling)
-        parts = self.solved.map(groups.variance, precisions, alpha, scale)
-        return PartitionedVariance(scale, alpha * scale, parts, whole)
-
-    def _precisions(
-        self, system: JointSystem, cells: list[list[int]], coupling: float
-    ) -> Chunks:
-        """Return G of some cells of each group, given by their numbers in it."""
-        firsts = self.layout.firsts[:-1].tolist()
-        return self.solved.each(
-            [
-                [system.precision(first + c, coupling) for c in own]
-                for first, own in zip(firsts, cells, strict=True)
-            ]
-        )
+        self, system: JointSystem, coupling: float, whole: CellModel | None
+    ) -> CellVariance:
+        """Return the variances; `whole` is the model before points were left out."""
+        alpha, n_cells = self.machine.alpha, self.layout.tree.n_cells
+        ridge = np.concatenate(self.solved.map(groups.ridges, alpha).values())
+        scale = self.solved.sum(groups.energy) / len(ridge)
+        cells = range(n_cells) if coupling else ()
+        precision = [system.precision(c, coupling) for c in cells]
+        return CellVariance(ridge, precision, scale, alpha * scale, whole)
 
     def _side_by_side(
         self, couplings: Sequence[float], joints: Sequence[JointSolution]
-    ) -> PartitionedModel:
+    ) -> Chunks:
         """Return the models of all couplings as one, whose targets are those of all."""
         tensions = [
             [
@@ -307,52 +306,46 @@ class _Fitted(NamedTuple):
             ]
             for group in self.borders
         ]
-        return PartitionedModel(
-            self.machine.kernel,
-            self.layout.tree,
-            self.machine.width,
-            np.tile(self.machine.offset, len(couplings)),
-            self.solved.map(
-                groups.coupled,
-                self.solved.each(self.borders),
-                self.solved.each(tensions),
-            ).kept(),
-            self.layout.firsts,
-        )
+        each = self.solved.each
+        return self.solved.map(
+            groups.coupled, each(self.borders), each(tensions)
+        ).kept()
 
     def _data(self) -> Part:
         """Return the rows of the measured cells, with their targets as given."""
         offset = self.machine.offset
         d, T = len(self.layout.tree.centre), len(offset)
         empty = Part(np.empty((0, d)), np.empty((0, T)), np.empty(0))
-        found = self.solved.map(
-            groups.whole_cells, self.solved.each(self.measured)
-        ).values()
-        X, Y, s = stacked([empty, *_flat(found)])
+        found = self.solved.map(groups.whole_cells, self._measured_in_groups())
+        X, Y, s = stacked([empty, *_flat(found.values())])
         return Part(X, Y + offset, s)
 
     def _left_out(
-        self, models: Chunks, i: int, precisions: Chunks, X: FloatArray, f: FloatArray
+        self,
+        system: JointSystem,
+        models: Chunks,
+        i: int,
+        coupling: float,
+        X: FloatArray,
+        f: FloatArray,
     ) -> LeftOut:
-        """Return leave-one-out predictions of the rows of these cells."""
+        """Return leave-one-out predictions of the rows of the measured cells."""
         if not len(X):
             return LeftOut(f, np.empty(0))
-        alpha = self.machine.alpha
+        precisions = [
+            [system.precision(c, coupling) for c in self.measured[own]]
+            for own, _ in self.layout.by_group(self.measured)
+        ]
         effects = self.solved.map(
             groups.own_effects,
             models,
             i,
-            self.solved.each(self.measured),
-            precisions,
-            alpha,
+            self._measured_in_groups(),
+            self.solved.each(precisions),
+            self.machine.alpha,
         )
         moved, variance = zip(*_flat(effects.values()), strict=True)
-        cells = [
-            c + first
-            for first, group in zip(self.layout.firsts, self.measured, strict=False)
-            for c in group
-        ]
-        owner = np.repeat(cells, [len(part) for part in moved])
+        owner = np.repeat(self.measured, [len(part) for part in moved])
         g = own_weights(self.layout.tree, self.machine.width, X, owner)
         f = f - g[:, None] * np.concatenate(moved)
         return LeftOut(f, np.concatenate(variance))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn.utils.parallel import delayed
@@ -11,10 +11,7 @@ from sklearn.utils.parallel import delayed
 from committee._parallel import one_thread, results_of
 from committee._typing import FloatArray
 from committee.cells.machine import Factor, row_blocks
-from committee.cells.model import CellModel, PartitionedModel, RowsOfGroup, by_cell
-from committee.cells.tree import Shares
-from committee.cells.trend import Trend
-from committee.distributed import Chunks
+from committee.cells.model import CellModel, by_cell
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,13 +52,6 @@ class CellVariance:
         Each cell with a share in a row is factorised again.
         """
         shares = model.tree.shares(X, model.width)
-        spread = self.spread(model, X, shares, n_jobs)
-        return std_of(spread, X, self.scale, model.trend)
-
-    def spread(
-        self, model: CellModel, X: FloatArray, shares: Shares, n_jobs: int | None = None
-    ) -> FloatArray:
-        """Return sum_c g_c(x) sqrt(V_c(x)), (N,), over the cells of the shares."""
         s = np.zeros(len(X))
         with one_thread():
             found = results_of(
@@ -74,7 +64,11 @@ class CellVariance:
             )
             for (_, rows, g), V in zip(by_cell(shares), found, strict=True):
                 s[rows] += g * np.sqrt(np.maximum(V, 0.0))
-        return s
+        variance = s[:, None] ** 2 * self.scale
+        if model.trend is not None:
+            variance += model.trend.unknown(X)[:, None] * model.trend.variance
+        std: FloatArray = np.sqrt(variance)
+        return std
 
     def _variance(self, model: CellModel, c: int, X: FloatArray) -> FloatArray:
         """Return V_c of some rows, (N,)."""
@@ -95,71 +89,3 @@ class CellVariance:
                 V_border = model.kernel(*points) - W.T @ W_border
                 V[rows] -= np.einsum("nb,nb->n", V_border @ self.precision[c], V_border)
         return V
-
-
-def std_of(
-    spread: FloatArray, X: FloatArray, scale: FloatArray, trend: Trend | None
-) -> FloatArray:
-    """Return sqrt(scale S^2 + v_t), (N, T), for S (N,)."""
-    variance = spread[:, None] ** 2 * scale
-    if trend is not None:
-        variance += trend.unknown(X)[:, None] * trend.variance
-    std: FloatArray = np.sqrt(variance)
-    return std
-
-
-@dataclass(frozen=True, eq=False)
-class PartitionedVariance:
-    """A `CellVariance` in groups of cells, for a `PartitionedModel`.
-
-    Attributes
-    ----------
-    scale, noise :
-        As for `CellVariance`.
-    parts : Chunks of CellVariance or None
-        One for each group; None where only scale and noise are at hand.
-    whole : PartitionedModel, optional
-        The cells with all their points, where the model has a reduced set of them.
-    """
-
-    scale: FloatArray
-    noise: FloatArray
-    parts: Chunks | None
-    whole: PartitionedModel | None = None
-
-    def kept(self) -> PartitionedVariance:
-        """Return the same, computed."""
-        assert self.parts is not None
-        return replace(self, parts=self.parts.kept())
-
-    def std(
-        self, model: PartitionedModel, X: FloatArray, n_jobs: int | None = None
-    ) -> FloatArray:
-        """Return the standard deviation of f, (N, T), of rows in one place."""
-        if self.parts is None:
-            raise ValueError(
-                "Standard deviations of Dask collections need the cells in one place: "
-                "call gather() first."
-            )
-        s = np.zeros(len(X))
-        for numbers, found in (self.whole or model).on_groups(X, _spread, self.parts):
-            s[numbers] += found
-        return std_of(s, X, self.scale, model.trend)
-
-    def gathered(self) -> CellVariance:
-        """Return it in one place."""
-        assert self.parts is not None
-        found: list[CellVariance] = self.parts.values()
-        ridge = np.concatenate([part.ridge for part in found])
-        precision = [G for part in found for G in part.precision]
-        whole = None if self.whole is None else self.whole.gathered()
-        return CellVariance(ridge, precision, self.scale, self.noise, whole)
-
-
-def _spread(
-    part: CellModel,
-    rows: RowsOfGroup,
-    variance: CellVariance,
-    n_jobs: int | None = None,
-) -> FloatArray:
-    return variance.spread(part, rows.X, rows.shares, n_jobs)

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import is_regressor
 
 from committee._typing import FloatArray
 from committee._validation import Interval, StrOptions, fit_context
 from committee.cells import CellModel, CellOptions, CellTraining
 from committee.cells.choose import COUPLINGS
 from committee.cells.metric import learn_metric
-from committee.cells.model import PartitionedModel, base_of
+from committee.cells.model import base_of
 from committee.cells.row_chunks import RowChunks
 from committee.cells.train import train_around_trend
-from committee.cells.variance import PartitionedVariance
 from committee.coupled.kernel_machine import CHOSEN_CONSTRAINTS
 from committee.coupled.local_kernel import (
     LocalClassifierMixin,
@@ -31,18 +27,15 @@ from committee.coupled.rows import (
     chunked_rows,
     warn_of_copies,
 )
-from committee.distributed import check_block, is_dask, naming, numbered, own_blocks
+from committee.distributed import is_dask
 from committee.kernels import warn_of_scales
 
 #: Rows of Dask collections from which unlike scales of columns are found.
 _SCALE_ROWS = 1000
-#: A model of up to so many bytes is brought into one place, and sent whole to workers
-#: that predict: some 700,000 rows of ten columns.
-_ONE_PLACE_BYTES = 2**26
 
 
 class CellKernel(LocalKernel):
-    """Base of the two estimators in cells, whose model may be in groups on workers."""
+    """Base of the two estimators in cells."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CHOSEN_CONSTRAINTS,
@@ -60,7 +53,7 @@ class CellKernel(LocalKernel):
         "n_jobs": [Integral, None],
     }
 
-    cells_: CellModel | PartitionedModel
+    cells_: CellModel
     coupling_: float
     trend_: bool
     coupling_points_: FloatArray
@@ -125,8 +118,6 @@ class CellKernel(LocalKernel):
         if self.metric == "learned":
             self._turn = learn_metric(*rows.sample(), options)
         training = train_around_trend(rows.turned(self._turn), options, self.trend)
-        training = self._in_place(training)
-        assert isinstance(training.model, CellModel | PartitionedModel)
         self.cells_ = training.model
         if training.cells is not None:
             self.subsets_ = [numbers[cell] for cell in training.cells]
@@ -138,23 +129,6 @@ class CellKernel(LocalKernel):
         self.converged_ = training.joint.converged
         self.loo_error_ = training.errors[training.coupling]
         return training
-
-    def _in_place(self, training: CellTraining) -> CellTraining:
-        """Return the training with a small model in one place, a large one in groups."""
-        parts, model = training.variance, training.model
-        assert isinstance(parts, PartitionedVariance)
-        assert isinstance(model, PartitionedModel)
-        if training.cells is not None:
-            return training.gathered()
-        # Variances need all points, where the model has some of them.
-        largest = (is_regressor(self) and parts.whole) or model
-        small = largest.n_bytes <= _ONE_PLACE_BYTES
-        variance: Any = None
-        if is_regressor(self):
-            variance = parts.gathered() if small else parts.kept()
-        return replace(
-            training, model=model.gathered() if small else model, variance=variance
-        )
 
     def _options(self) -> CellOptions:
         n: Any = self.n_coupling
@@ -177,53 +151,9 @@ class CellKernel(LocalKernel):
 
     def _outputs(self, X: FloatArray) -> FloatArray:
         model = self.cells_
-        if not isinstance(model, CellModel):
-            raise TypeError(
-                "member_predictions evaluates every cell on every row, and the cells of "
-                "this model are on workers: call gather() first."
-            )
         values = [model.cell_values(c, X) for c in range(model.n_cells)]
         base = base_of(X, model.offset, model.trend)
         return np.stack(values, axis=1) + base[:, None]
-
-    def gather(self) -> Self:
-        """Bring cells that a fit to Dask collections has left on workers into one place.
-
-        Returns
-        -------
-        self
-        """
-        self.__dict__.update(_in_one_place(self.__dict__))
-        return self
-
-    def for_blocks(self, X: Any, columns: Any) -> Any:
-        """Return the estimators that predict the blocks of a Dask collection.
-
-        It is this one for all blocks. Where the cells stay in groups, each block has a
-        copy that holds the predictions of its rows.
-        """
-        model = self.__dict__.get("cells_")
-        if not isinstance(model, PartitionedModel):
-            return self
-        blocks = own_blocks(X)
-        rows = numbered(len(blocks)).map(_as_array, blocks, columns, self._turn)
-        without = copy.copy(self)
-        del without.cells_
-        if isinstance(parts := self.__dict__.get("_variance"), PartitionedVariance):
-            without._variance = replace(parts, parts=None, whole=None)
-        return model.predict_blocks(rows).map(
-            _with_predictions, without, model.n_cells, model.offset
-        )
-
-    def __getstate__(self) -> Any:
-        """Return the attributes; copies and files hold the whole model."""
-        return _in_one_place(super().__getstate__())
-
-    def __copy__(self) -> Self:
-        """Return another estimator with the same attributes, the model where it is."""
-        other = type(self).__new__(type(self))
-        other.__dict__.update(self.__dict__)
-        return other
 
 
 class CellKernelRegressor(LocalRegressorMixin, CellKernel):
@@ -284,9 +214,8 @@ class CellKernelRegressor(LocalRegressorMixin, CellKernel):
 
     Attributes
     ----------
-    cells_ : CellModel or PartitionedModel
-        Tree, points and coefficients of the cells. A model of Dask collections of more
-        than 64 MB stays on the workers; `gather()` brings it here.
+    cells_ : CellModel
+        Tree, points and coefficients of the cells.
     subsets_ : list of arrays of row numbers
         The rows of each cell; not of Dask collections.
     kernel_ : Kernel
@@ -401,43 +330,3 @@ class CellKernelClassifier(LocalClassifierMixin, CellKernel):
         chunks = rows.chunks()
         self._keep(self._train(chunks, rows.numbers()), chunks)
         return self
-
-
-@dataclass(frozen=True, eq=False)
-class PredictedBlock:
-    """A model of one block of rows, whose predictions are known."""
-
-    f: FloatArray
-    n_cells: int
-    offset: FloatArray
-
-    def predict(self, X: FloatArray, n_jobs: int | None = None) -> FloatArray:
-        """Return f, (N, T)."""
-        return self.f
-
-
-def _in_one_place(attributes: Any) -> dict[str, Any]:
-    """Return the attributes with models and variances gathered from groups."""
-    kinds = PartitionedModel, PartitionedVariance
-    return {
-        name: value.gathered() if isinstance(value, kinds) and value.parts else value
-        for name, value in attributes.items()
-    }
-
-
-def _as_array(
-    number: int, block: Any, columns: Any, turn: FloatArray | None
-) -> FloatArray:
-    """Return a block as the cells take it."""
-    with naming(number):
-        check_block(block, columns)
-        X: FloatArray = np.asarray(block, dtype=np.float64)
-    return X if turn is None else X @ turn
-
-
-def _with_predictions(
-    f: FloatArray, without: Any, n_cells: int, offset: FloatArray
-) -> Any:
-    model = copy.copy(without)
-    model.cells_ = PredictedBlock(f, n_cells, offset)
-    return model

@@ -31,9 +31,7 @@ def lazy_rows(
     The result is then a lazy Dask array, computed block by block with a copy of the model
     that is sent once to every worker. Number and names of the columns are checked at the
     call, values with their block. `tail` and `dtype` are functions of a fitted model: the
-    shape of the result behind the rows, and its data type. If the model has a method
-    `for_blocks`, its result is sent instead; if that is `Chunks`, each block gets its
-    own value.
+    shape of the result behind the rows, and its data type.
     With `check=False`, for estimators of other libraries, the model is sent unchanged and
     nothing is checked at the call.
 
@@ -53,8 +51,6 @@ def lazy_rows(
             if not is_dask(X):
                 return method(model, X, **options)
             sent, columns = _checked(model, X) if check else (model, None)
-            if hasattr(sent, "for_blocks"):
-                sent = sent.for_blocks(X, columns)
             shape, kind = tail(model), dtype(model)
             # Blocks are evaluated at the same time already.
             options.pop("n_jobs", None)
