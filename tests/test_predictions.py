@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.datasets import make_blobs, make_regression
+from sklearn.datasets import load_iris, make_blobs, make_regression
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
@@ -17,6 +17,7 @@ from committee import (
     CommitteeRegressor,
     combine,
     member_predictions,
+    prune,
 )
 
 
@@ -218,3 +219,27 @@ def test_combine_is_the_weighted_sum(rng):
 def test_combine_with_the_wrong_number_of_weights():
     with pytest.raises(ValueError, match="one weight for each of the 2 members"):
         combine(np.zeros((3, 2)), np.ones(3))
+
+
+def test_rows_of_numbers_are_checked_once_and_by_hand(monkeypatch):
+    """scikit-learn's checks take longer than 20 trees on a row."""
+    X, y = load_iris(return_X_y=True)
+    forest = RandomForestClassifier(5, random_state=0).fit(X, y)
+    small = prune(forest, X, y, oob=True)
+    small.predict_proba(X[:1])
+    expected = {
+        name: getattr(small, name)(X.tolist()) for name in ("predict", "predict_proba")
+    }
+    for module in (
+        "committee._validation.validate_data",
+        "committee.predictions.check_array",
+    ):
+        monkeypatch.setattr(module, None)
+    for rows in (X, np.asfortranarray(X), X.astype(">f8")):
+        for name, found in expected.items():
+            np.testing.assert_array_equal(getattr(small, name)(rows), found)
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match="5 features"):
+        small.predict(np.ones((1, 5)))
+    with pytest.raises(ValueError, match="infinity"):
+        small.predict(np.full((1, 4), np.inf))

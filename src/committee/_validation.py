@@ -282,6 +282,10 @@ def check_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
     if hasattr(X, "columns"):
         validate_data(estimator, X, skip_check_array=True, reset=reset)
         return X
+    known = getattr(estimator, "n_features_in_", None)
+    nameless = not (reset or hasattr(estimator, "feature_names_in_"))
+    if nameless and _is_plain(X) and len(X) and X.shape[1] == known:
+        return X  # as below, without the 0.1 ms that the checks of scikit-learn take
     options = {"accept_sparse": ["csr"], "ensure_all_finite": False, "reset": reset}
     try:
         return validate_data(estimator, X, **options)
@@ -290,6 +294,20 @@ def check_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
         if "could not convert" not in str(error):
             raise
         return validate_data(estimator, X, dtype=None, **options)
+
+
+def _is_plain(X: Any) -> bool:
+    """Return True for a matrix of numbers in single or double precision."""
+    return type(X) is np.ndarray and X.ndim == 2 and X.dtype.char in "fd"
+
+
+def single_rows(X: Any) -> Any:
+    """Return finite numbers as C-ordered rows in single precision; None for other X."""
+    if not _is_plain(X):
+        return None
+    with np.errstate(over="ignore"):
+        rows = np.ascontiguousarray(X, dtype=np.float32)
+    return rows if np.isfinite(rows).all() else None
 
 
 def check_sample_weight(sample_weight: Any, F: Any) -> FloatArray | None:

@@ -206,7 +206,7 @@ class BaseCommittee(BaseEstimator):
 
     def _scores(self, X: Any) -> FloatArray:
         """Return b + sum_m w_m f_m, or with a gate sum_m g_m(x) f_m."""
-        check_is_fitted(self)
+        self._fitted_roster()
         if self.gate_ is not None:
             F = self._member_predictions(X, self.n_jobs)
             return weighted_by_row(F, self._member_weights(X, F))
@@ -234,8 +234,9 @@ class BaseCommittee(BaseEstimator):
         return replace(known, combiner=self.combiner_)
 
     def _fitted_roster(self) -> Roster:
-        # NotFittedError is an AttributeError too, as hasattr() and available_if() need.
-        check_is_fitted(self)
+        if "roster_" not in self.__dict__:
+            # NotFittedError is an AttributeError too, as hasattr() and available_if() need.
+            check_is_fitted(self)
         return self.roster_
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -8,6 +8,7 @@ checked by `check_predictions` in `_validation.py`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from sklearn.utils.parallel import delayed
 from committee._parallel import results_of
 from committee._progress import track
 from committee._typing import BoolArray, FloatArray, IntArray, Member, Output
-from committee._validation import check_row_weights, check_weights
+from committee._validation import check_row_weights, check_weights, single_rows
 from committee.distributed import lazy_rows
 from committee.ensembles import Roster, roster_of
 from committee.ensembles.member_features import bare_tree
@@ -163,7 +164,9 @@ def predict_one(
     `predict_proba` and `output` is "soft", its scores if `output` is "scores", otherwise
     one vote of 1. Options are passed to the method of the member.
     """
-    if options == _CHECKED and output == "soft" and _is_plain_tree(member, classes):
+    kind: Any = type(member)
+    method = "predict" if classes is None else "predict_proba"
+    if options and output == "soft" and _is_plain_tree(kind, method):
         found: FloatArray = member.tree_.predict(X)  # without checks of each tree
         return (
             found[:, 0]
@@ -193,6 +196,9 @@ def _checked_once(members: Sequence[Member], X: Any) -> tuple[Any, dict[str, Any
     trees = [bare_tree(member) for member in members]
     if not all(isinstance(tree, BaseDecisionTree) for tree in trees):
         return X, {}
+    rows = single_rows(X)
+    if rows is not None:
+        return rows, _CHECKED
     # Tags depend on these only, and take longer than a prediction.
     kinds = {(type(tree), tree.splitter, tree.criterion): tree for tree in trees}
     missing = all(get_tags(tree).input_tags.allow_nan for tree in kinds.values())
@@ -202,12 +208,10 @@ def _checked_once(members: Sequence[Member], X: Any) -> tuple[Any, dict[str, Any
     return X, _CHECKED
 
 
-def _is_plain_tree(member: Any, classes: Any) -> bool:
+@cache
+def _is_plain_tree(kind: Any, method: str) -> bool:
     """Return True for trees of scikit-learn, and subclasses that predict alike."""
-    if not isinstance(member, BaseDecisionTree):
-        return False
-    kind: Any = type(member)
-    return (kind.predict if classes is None else kind.predict_proba) in _OF_TREES
+    return issubclass(kind, BaseDecisionTree) and getattr(kind, method) in _OF_TREES
 
 
 def combine(F: FloatArray, w: FloatArray) -> FloatArray:

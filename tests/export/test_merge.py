@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     GradientBoostingClassifier,
@@ -13,11 +14,12 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
 
-from committee import RidgeWeights, merge, prune, to_native
+from committee import Average, LogPool, RidgeWeights, merge, prune, to_native
 from committee.ensembles import roster_of
-from tests.reference.boosters import BOOSTERS, TASKS, make_booster, make_rows
+from committee.export.merge import _least_log
+from tests.reference.boosters import BOOSTERS, LABELS, TASKS, make_booster, make_rows
 
 WEIGHTS = (0.5, 0.3, 0.4)
 
@@ -157,6 +159,114 @@ def test_a_committee_of_boosters_is_one_booster(library):
     np.testing.assert_allclose(found, f, rtol=0, atol=1e-5 * abs(f).max())
 
 
+def pooled(models, X, y, calibration=None, **options):
+    pool = LogPool(**{"floor": 1e-9, **options})
+    return prune(models, X, y, combiner=pool, oob=False, calibration=calibration)
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass"])
+@pytest.mark.parametrize("library", BOOSTERS)
+def test_a_log_pool_of_boosters_is_one_booster(library, task):
+    models, X, y = fitted(library, task)
+    if library != "xgboost":  # which takes codes only
+        models = [
+            clone(model).fit(X[i::3], LABELS[y[i::3]]) for i, model in enumerate(models)
+        ]
+        y = LABELS[y]
+    committee = pooled(models, X, y, signed=True)  # which keeps all members
+    assert committee.n_members_ == 3
+    assert np.ptp(committee.offsets_) > 0.01
+    one = to_native(committee)
+    assert type(one) is type(models[0])
+    np.testing.assert_array_equal(one.classes_, committee.classes_)
+    p = committee.predict_proba(X)
+    np.testing.assert_allclose(one.predict_proba(X), p, rtol=0, atol=1e-6)
+    np.testing.assert_array_equal(one.predict(X).ravel(), committee.predict(X))
+    again = pickle.loads(pickle.dumps(one))
+    np.testing.assert_array_equal(again.predict_proba(X), one.predict_proba(X))
+
+
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost", "catboost"])
+def test_a_log_pool_in_the_files_of_its_library(library, tmp_path):
+    """Names of columns and offsets are in the file that the library writes and reads."""
+    pandas = pytest.importorskip("pandas")
+    models, X, y = fitted(library, "binary", learning_rate=0.2)
+    frame = pandas.DataFrame(X, columns=["a", "b", "c", "d", "e"])
+    models = [clone(model).fit(frame[i::2], y[i::2]) for i, model in enumerate(models)]
+    committee = pooled(models, frame, y)
+    one, path = to_native(committee), str(tmp_path / "one")
+    if library == "lightgbm":
+        one.booster_.save_model(path)
+        again = pytest.importorskip(library).Booster(model_file=path)
+        names, p = again.feature_name(), again.predict(frame)
+    else:
+        path += {"xgboost": ".ubj", "catboost": ".cbm"}[library]
+        one.save_model(path)
+        again = type(one)()
+        again.load_model(path)
+        names = getattr(again, "feature_names_", None)
+        names = again.get_booster().feature_names if names is None else names
+        p = again.predict_proba(frame)[:, 1]
+    assert list(names) == list(frame.columns)
+    np.testing.assert_allclose(p, committee.predict_proba(frame)[:, 1], atol=1e-6)
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass"])
+def test_where_the_floor_of_a_pool_bites(task):
+    models, X, y = fitted("histogram", task)
+    least = np.min([model.predict_proba(X).min(axis=1) for model in models], axis=0)
+    floor = float(np.median(least))
+    committee = pooled(models, X, y, floor=floor, signed=True)
+    with pytest.warns(UserWarning, match="log-odds may differ by [0-9]") as caught:
+        one = to_native(committee)
+    bound = float(str(caught[0].message).split("differ by ")[1].split(". A")[0])
+    above = least > floor
+    p, q = committee.predict_proba(X), one.predict_proba(X)
+    np.testing.assert_allclose(q[above], p[above], atol=1e-9)
+    gaps = np.log(p[:, :1] / p) - np.log(q[:, :1] / q)
+    assert 1e-3 < abs(gaps).max() <= 1.05 * bound  # which is shown with two digits
+
+
+def test_a_calibrated_pool_has_a_floor_of_its_own():
+    models, X, y = fitted("histogram", "binary")
+    committee = pooled(models, X, y, calibration="slope")
+    eps, t = committee.calibration_.floor, committee.slope_
+    assert t != 1
+    with pytest.warns(UserWarning, match="log-odds may differ") as caught:
+        one = to_native(committee)
+    bound = float(str(caught[0].message).split("differ by ")[1].split(". A")[0])
+    p, q = committee.predict_proba(X), one.predict_proba(X)
+    above = p.min(axis=1) > 1.01 * eps**t / (eps**t + (1 - eps) ** t)
+    assert 0 < above.sum() < len(X)
+    np.testing.assert_allclose(q[above], p[above], atol=1e-9)
+    gaps = np.log(p[:, 0] / p[:, 1]) - np.log(q[:, 0] / q[:, 1])
+    assert 1e-3 < abs(gaps).max() <= 1.05 * bound
+
+
+def test_the_least_probability_of_a_booster_is_a_bound():
+    """One split in each of two rounds: the least leaf of both is reached."""
+    X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    y = np.array([0, 0, 1, 1])
+    model = GradientBoostingClassifier(n_estimators=2, max_depth=1).fit(X, y)
+    found = np.exp(_least_log(model))
+    assert found == pytest.approx(model.predict_proba(X).min(), rel=1e-12)
+
+
+def test_what_is_no_booster_of_one_pool():
+    X, y = make_rows("multiclass", missing=False)
+    hist, _, _ = fitted("histogram", "multiclass")
+    forest = RandomForestClassifier(3, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="no room for an intercept or for logarithms"):
+        to_native(pooled([forest, forest], X, y, offsets=False))
+    with pytest.raises(ValueError, match="prune with combiner=LogPool"):
+        to_native(prune(hist, X, y, combiner=Average(), oob=False))
+    committee = pooled(hist, X, y, calibration="vector")
+    with pytest.raises(ValueError, match='calibration="slope"'):
+        to_native(committee)
+    with pytest.raises(ValueError, match="write it by to_onnx"):
+        to_native(pooled([hist[0], LogisticRegression().fit(X, y)], X, y, signed=True))
+
+
 def test_what_cannot_be_one_model_is_refused():
     X, y = make_rows("regression", missing=False)
     high = y > np.median(y)
@@ -183,7 +293,5 @@ def test_what_cannot_be_one_model_is_refused():
             merge([hist, hist], weights)
     with pytest.raises(ValueError, match="empty list"):
         merge([])
-    with pytest.raises(ValueError, match="not raw scores"):
-        to_native(prune([flat], X, high, oob=False))
     with pytest.raises(TypeError, match="merge takes a list"):
         to_native(forest)

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_array
 
 from committee._typing import BoolArray, FloatArray, IntArray
-from committee._validation import check_columns, tree_of_nodes
+from committee._validation import check_columns, single_rows, tree_of_nodes
 from committee.calibration import Calibration
 from committee.probabilities import as_probabilities, slope_probabilities
 from committee.refining.nodes import levels_of
@@ -261,8 +261,10 @@ class TreeSum(BaseEstimator):
     def sums(self, X: Any) -> FloatArray:
         """Return s(x), of shape (N, T)."""
         X = check_columns(self, X, reset=False)
-        X = check_array(X, dtype=np.float32, ensure_all_finite="allow-nan")
-        return self.base + self.unit * self.trees.sums(X, len(self.base))
+        rows = single_rows(X)
+        if rows is None:
+            rows = check_array(X, dtype=np.float32, ensure_all_finite="allow-nan")
+        return self.base + self.unit * self.trees.sums(rows, len(self.base))
 
     @property
     def n_members_(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from sklearn.base import is_classifier
 
 from committee._typing import FloatArray
 from committee._validation import histogram_parts
-from committee.ensembles import Roster, Round, known_columns, roster_of
+from committee.ensembles import Roster, Round, known_columns, roster_of, trees_of
 from committee.ensembles.adapters import adapter_of
 from committee.ensembles.forests import (
     classification_forest,
@@ -19,7 +20,12 @@ from committee.ensembles.forests import (
     regression_forest,
 )
 from committee.ensembles.gradient_boosting import GradientRound, HistGradientRound
+from committee.ensembles.tree_sum import Link
 from committee.export.native import averaging
+from committee.export.tree_sums import link_of
+
+#: Bound of log-odds that counts as none.
+_NO_GAP = 1e-9
 
 _WAY_OUT = (
     "Boosters of different libraries or links cannot be one model of theirs: make a "
@@ -77,12 +83,22 @@ def merge(models: Sequence[Any], weights: Any = None) -> Any:
 def to_native(committee: Any) -> Any:
     """Return a committee of boosters or forests as one model of their library.
 
-        raw(x) = b + sum_m w_m raw_m(x)
+        numbers:  raw(x) = b + sum_m w_m raw_m(x)
+        classes:  raw(x) = sum_m c w_m raw_m(x) + c b + a,   of p = softmax_k( c s_k + a_k )
+
+    For classes, s are the weighted log-probabilities of a log pool, and c and a its scale
+    and calibration. Such a pool counts probabilities below its floor as the floor, which
+    no booster can. Where a member can fall below it, by the bounds of its leaves, a
+    warning says by how much log-odds may differ. Rows whose members all stay above the
+    floor have the probabilities of the committee.
 
     Parameters
     ----------
-    committee : CommitteeRegressor, or a committee of the rounds of one booster
-        The kept members of a regression are models that `merge` takes.
+    committee : CommitteeRegressor or CommitteeClassifier
+        Whose kept members are models that `merge` takes, or the rounds of one booster. A
+        classifier must weigh logarithms, as by `LogPool`, and its calibration must have
+        one slope. Members of a `Pool` were trained on class codes, which the model
+        predicts.
 
     Returns
     -------
@@ -111,20 +127,99 @@ def to_native(committee: Any) -> Any:
         )
     if isinstance(committee.members_[0], Round):
         return averaging(committee)
-    if is_classifier(committee):
-        raise ValueError(
-            "A committee of classifiers weighs probabilities or their logarithms, not "
-            "raw scores: use merge on its members, or to_onnx."
-        )
     if committee.transformer_ is not None or committee.gate_ is not None:
         raise ValueError(
             "A booster takes the columns of X and has no gate: use to_onnx, or "
             "committee.save."
         )
-    return _merged(committee.members_, committee.weights_, committee.intercept_)
+    if not is_classifier(committee):
+        return _merged(committee.members_, committee.weights_, committee.intercept_)
+    if committee.roster_.floor is None:
+        raise ValueError(
+            "A booster adds up raw scores, which are logarithms, and this committee "
+            "averages probabilities: prune with combiner=LogPool(), use merge on its "
+            "members, or to_onnx."
+        )
+    return _merged_pool(committee)
 
 
-def _merged(models: list[Any], w: FloatArray, offset: float) -> Any:
+def _merged_pool(committee: Any) -> Any:
+    """Return the booster of a log pool, whose raw scores are its weighted logarithms.
+
+    log p_mk is slope raw_mk, up to a number that is the same for all classes.
+    """
+    K, link = len(committee.classes_), link_of(committee)
+    c, a, found = link.scale, np.zeros(K), link.calibration
+    if found is not None:
+        if np.ptp(found.slope) > 0:
+            raise ValueError(
+                "A booster has one slope for all classes, and this calibration one for "
+                'each: prune with calibration="slope", or use to_onnx.'
+            )
+        t = float(np.mean(found.slope))
+        c = t if found.floor is None else t * c
+        a = a if found.offset is None else found.offset
+    members, w = committee.members_, committee.weights_
+    for member in members:
+        if not np.array_equal(getattr(member, "classes_", ()), members[0].classes_):
+            raise ValueError("Boosters of one model must have the same classes.")
+    model = _merged(members, c * w, (c * committee.roster_.offset + a) / K)
+    gap = _largest_gap(committee, c, link)
+    if gap > _NO_GAP:
+        bound = f"{gap:.2g}" if np.isfinite(gap) else "an unknown amount"
+        warnings.warn(
+            f"The committee counts probabilities below {committee.roster_.floor:.2g} as "
+            "that, and a booster cannot: on rows where a member falls below it, log-odds "
+            f"may differ by {bound}. A LogPool with a smaller floor= has no such rows.",
+            stacklevel=3,
+        )
+    return model
+
+
+def _largest_gap(committee: Any, c: float, link: Link) -> float:
+    """Return a bound on the change of log-odds by the floors of a log pool.
+
+        sum_m c w_m (log eps - log p_m)+  +  t (log eps_0 - log p)+
+
+    p_m and p are lower bounds of the members' probabilities and of the pooled ones.
+    """
+    roster, w = committee.roster_, np.abs(committee.weights_)
+    floor = np.log(roster.floor)
+    least = np.array([_least_log(member) for member in committee.members_])
+    gap = c * float(w @ np.maximum(floor - least, 0.0))
+    found = link.calibration
+    if found is not None and found.floor is not None:
+        own = link.scale * (w @ np.maximum(least, floor) - np.ptp(roster.offset))
+        own -= np.log(len(committee.classes_))
+        gap += float(np.mean(found.slope)) * max(np.log(found.floor) - own, 0.0)
+    return gap
+
+
+def _least_log(model: Any) -> float:
+    """Return a lower bound of the log-probabilities of a booster, by its least leaves.
+
+    It is minus infinity for splits on categories, which have no table.
+    """
+    try:
+        found = trees_of(model)
+    except ValueError:
+        found = None
+    if found is None:
+        return -np.inf
+    table, (low, high) = found.trees, np.tile(found.base, (2, 1))
+    first = table.leaf_number[table.start[1:] - 1][:-1] + 1  # leaf of each tree but one
+    for end, reach in ((low, np.minimum), (high, np.maximum)):
+        of_trees = reach.reduceat(table.value[:, 0], np.append(0, first))
+        np.add.at(end, table.target, found.unit * of_trees)
+    low, high = found.link.scale * low, found.link.scale * high
+    if len(low) == 1:
+        return -float(np.logaddexp(0.0, max(-low[0], high[0])))
+    gaps = high - low[:, None]  # z_j - z_k at most
+    np.fill_diagonal(gaps, 0.0)
+    return -float(np.logaddexp.reduce(gaps, axis=1).max())
+
+
+def _merged(models: list[Any], w: FloatArray, offset: Any) -> Any:
     """Return the weighted sum of models, and an offset."""
     try:
         rosters = [roster_of(model) for model in models]
@@ -139,8 +234,11 @@ def _merged(models: list[Any], w: FloatArray, offset: float) -> Any:
         raise ValueError(f"{_WAY_OUT} Got {kinds}.")
     trees = [tree for roster in rosters for tree in roster.members]
     shares = np.repeat(w / [len(r) for r in rosters], [len(r) for r in rosters])
-    if offset:
-        raise ValueError("A forest has no room for an intercept: use to_onnx.")
+    if np.ndim(offset) or offset:
+        raise ValueError(
+            "A forest averages, and has no room for an intercept or for logarithms: use "
+            "to_onnx."
+        )
     if rosters[0].classes is None:
         forest = regression_forest(trees, shares, first.n_features_in_)
     else:
@@ -161,7 +259,7 @@ def _is_no_forest(model: Any) -> bool:
     return adapter is None or adapter.roster is not forest_roster
 
 
-def _merged_rounds(rosters: list[Roster], w: FloatArray, offset: float) -> Any:
+def _merged_rounds(rosters: list[Roster], w: FloatArray, offset: Any) -> Any:
     """Return the booster of the rounds of all; each has the weight of its booster.
 
     A rebuilt round is M w_m h_m, with the M of the first booster.
