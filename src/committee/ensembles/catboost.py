@@ -193,8 +193,11 @@ def _trees_of(document: dict[str, Any]) -> str:
 def _metadata(document: dict[str, Any]) -> dict[str, Any]:
     """Return the few metadata that predictions need."""
     info = document["model_info"]
-    kept = {"loss_function": info.get("params", info).get("loss_function", {})}
-    return kept | {k: info[k] for k in info.keys() & {"class_params"}}
+    # The text of a model that is read from a file may have both keys.
+    loss = info.get("params", {}).get("loss_function", info.get("loss_function", {}))
+    return {"loss_function": loss} | {
+        k: info[k] for k in info.keys() & {"class_params"}
+    }
 
 
 def _loss(document: dict[str, Any]) -> str:

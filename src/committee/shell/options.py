@@ -411,6 +411,21 @@ class Export(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Merge(Options):
+    """Write several LightGBM, XGBoost or CatBoost files as one model of that library."""
+
+    models: list[str] = _argument(
+        "MODEL", "Files of one library: .txt (LightGBM), .json, .ubj or .cbm."
+    )
+    output: str = option(..., "File to write, for example one.txt.", "--output", "-o")
+    weight: list[float] | None = option(
+        None,
+        "Weight of the raw scores of a file; once for each. Default: their mean.",
+        metavar="NUMBER",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Inspect(Options):
     """Show what a model file contains: members, weights, columns, versions."""
 
@@ -438,4 +453,4 @@ class Demo(Options):
     jobs: int = _jobs(-1)
 
 
-COMMANDS = (Train, Evaluate, Prune, Predict, Inspect, Report, Export, Demo)
+COMMANDS = (Train, Evaluate, Prune, Predict, Inspect, Report, Export, Merge, Demo)
