@@ -8,23 +8,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from sklearn.metrics.pairwise import laplacian_kernel, manhattan_distances
 
 from committee._typing import FloatArray, IntArray
 
+#: Kernels of the distance between two points, whose scale is gamma.
+_OF_DISTANCES = ("rbf", "exponential", "matern32", "matern52")
 #: The kernels that have a name.
-KERNELS = (
-    *("rbf", "linear", "polynomial", "laplacian"),
-    *("exponential", "matern32", "matern52"),
-)
-#: Those of the distance between two points.
-_OF_DISTANCES = frozenset(
-    {"rbf", "laplacian", "exponential", "matern32", "matern52"},
-)
-#: And of those the ones of the Euclidean distance, which a metric can turn.
-_EUCLIDEAN = _OF_DISTANCES - {"laplacian"}
-#: Those with a gamma that a search may vary.
-SCALED = _OF_DISTANCES | {"polynomial"}
+KERNELS = (*_OF_DISTANCES, "linear")
 #: Pairs of at most this many rows decide the median distance.
 KERNEL_ROWS = 1000
 #: Columns of spreads that differ by so much are worth a warning: distances are those of
@@ -56,22 +46,17 @@ class Kernel:
     """A kernel with its parameters settled: called with two sets of points.
 
         rbf         exp(-gamma ||x - z||^2)
-        laplacian   exp(-gamma ||x - z||_1)
         exponential exp(-gamma ||x - z||)
         matern32    (1 + r) exp(-r),             r = sqrt(3) gamma ||x - z||
         matern52    (1 + r + r^2 / 3) exp(-r),   r = sqrt(5) gamma ||x - z||
-        polynomial  (gamma x'z + coef0)^degree
         linear      x'z
 
     Parameters
     ----------
-    name : {"rbf", "linear", "polynomial", "laplacian", "exponential", "matern32", \
-    "matern52"} or callable
+    name : {"rbf", "exponential", "matern32", "matern52", "linear"} or callable
         A callable gets two arrays, (n, d) and (m, d), and returns the (n, m)
         Gram block; it need not be symmetric or positive definite.
     gamma : float
-    degree : float
-    coef0 : float
 
     Examples
     --------
@@ -84,8 +69,6 @@ class Kernel:
 
     name: str | GramFunction
     gamma: float = 1.0
-    degree: float = 3
-    coef0: float = 1.0
 
     def __post_init__(self) -> None:
         """Refuse a name that is not known."""
@@ -98,7 +81,7 @@ class Kernel:
     @property
     def of_distances(self) -> bool:
         """True if k(x, z) depends on the distance of x and z alone."""
-        return isinstance(self.name, str) and self.name in _OF_DISTANCES
+        return self.name in _OF_DISTANCES
 
     def __call__(self, X: FloatArray, Z: FloatArray) -> FloatArray:
         """Return k(X, Z), (n, m)."""
@@ -106,12 +89,9 @@ class Kernel:
             return _checked(self.name(X, Z), X, Z)
         if self.name == "rbf":
             return _rbf(X, Z, self.gamma)
-        if self.name == "laplacian":
-            return np.asarray(laplacian_kernel(X, Z, gamma=self.gamma))
         if self.name in _RADIAL:
             return _radial(X, Z, self.gamma, self.name)
-        K = X @ Z.T
-        return K if self.name == "linear" else self._power(K)
+        return X @ Z.T
 
     def diagonal(self, X: FloatArray) -> FloatArray:
         """Return k(x, x) of each row, (n,)."""
@@ -124,10 +104,10 @@ class Kernel:
 
         The gradient of k in x is the slope times x - z.
         """
-        if self.name not in _EUCLIDEAN:
+        if not self.of_distances:
             raise ValueError(
-                f"A kernel of Euclidean distances is needed, one of "
-                f"{sorted(_EUCLIDEAN)}. Got {self.name!r}."
+                f"A kernel of distances is needed, one of {list(_OF_DISTANCES)}. Got "
+                f"{self.name!r}."
             )
         r = _distances(X, Z)
         slope: FloatArray
@@ -143,38 +123,14 @@ class Kernel:
             slope = -5.0 / 3.0 * self.gamma**2 * (1.0 + u) * np.exp(-u)
         return slope
 
-    def _power(self, K: FloatArray) -> FloatArray:
-        """Return (gamma x'z + coef0)^degree, or raise where it is not finite."""
-        K *= self.gamma
-        K += self.coef0
-        with np.errstate(over="ignore", invalid="ignore"):
-            K **= self.degree
-        if not np.all(np.isfinite(K)):
-            raise ValueError(
-                f"The polynomial kernel of degree {self.degree:g} is not finite on "
-                "these rows: it overflows, or takes a fractional power of a negative "
-                "number. Scale X, or give a smaller or a whole degree."
-            )
-        return K
-
 
 def make_kernel(
-    kernel: str | GramFunction,
-    X: FloatArray,
-    *,
-    gamma: float | None = None,
-    degree: float = 3,
-    coef0: float = 1.0,
+    kernel: str | GramFunction, X: FloatArray, gamma: float | None = None
 ) -> Kernel:
-    """Settle a kernel's parameters for the rows of X, (N, d).
-
-    gamma=None takes `median_gamma` for kernels of a distance, and 1 / d elsewhere.
-    """
+    """Return the kernel for the rows of X, (N, d); gamma=None takes `median_gamma`."""
     if gamma is None:
-        gamma = 1.0 / X.shape[1]
-        if isinstance(kernel, str) and kernel in _OF_DISTANCES:
-            gamma = median_gamma(X, kernel)
-    return Kernel(kernel, float(gamma), degree, coef0)
+        gamma = median_gamma(X, kernel) if kernel in _OF_DISTANCES else 1.0
+    return Kernel(kernel, float(gamma))
 
 
 def equal_steps(n_rows: int, n: int) -> IntArray:
@@ -205,21 +161,21 @@ def warn_of_scales(X: FloatArray, kernel: str | GramFunction | None) -> None:
         )
 
 
-def median_gamma(X: FloatArray, kernel: str = "rbf") -> float:
+def median_gamma(X: FloatArray, kernel: Any = "rbf") -> float:
     """Return one over the median distance, the scale of a kernel by rule of thumb.
 
         gamma = 1 / median_{m < n} ||x_m - x_n||^2
 
-    with the 1-norm for "laplacian" and no square for the others but "rbf".
+    without the square for kernels other than "rbf".
 
     Repeated rows, at distance zero, do not count; of more than 1000 rows, 1000 at
     equal steps are taken.
     """
     X = X[equal_steps(len(X), KERNEL_ROWS)]
-    D = manhattan_distances(X) if kernel == "laplacian" else _squares(X, X)[0]
+    D = _squares(X, X)[0]
     D = D[np.tri(len(X), k=-1, dtype=bool)]
     # Rounding of ||x||^2 + ||z||^2 - 2 x'z is all that is between repeated rows.
-    largest = float(np.ptp(X, axis=0).max()) ** (1 if kernel == "laplacian" else 2)
+    largest = float(np.ptp(X, axis=0).max()) ** 2
     D = D[1e-13 * X.shape[1] * largest < D]
     if len(D) == 0:
         raise ValueError(

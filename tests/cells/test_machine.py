@@ -8,6 +8,11 @@ from committee.kernels import Kernel
 from committee.linalg import NotPositiveDefiniteError
 
 
+def square(X, Z):
+    """A kernel that is not of the distance."""
+    return (0.3 * X @ Z.T + 1.0) ** 2
+
+
 @pytest.fixture
 def rows(rng):
     X = rng.normal(size=(60, 3))
@@ -23,7 +28,7 @@ def test_coefficients_are_those_of_kernel_ridge(rows):
     np.testing.assert_allclose(f, twin.predict(X), atol=1e-10)
 
 
-@pytest.mark.parametrize("kernel", [Kernel("rbf", 0.4), Kernel("polynomial", 0.3, 2)])
+@pytest.mark.parametrize("kernel", [Kernel("rbf", 0.4), Kernel(square)])
 @pytest.mark.parametrize("n", [60, 300])  # A in one panel, and in three
 def test_the_inverse_and_the_border_are_those_of_dense_algebra(n, kernel, rng):
     X, Y = rng.normal(size=(n, 3)), rng.normal(size=(n, 2))
@@ -41,9 +46,7 @@ def test_the_inverse_and_the_border_are_those_of_dense_algebra(n, kernel, rng):
     np.testing.assert_allclose(fit.border.response, inverse @ cross, atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    "name", ["rbf", "exponential", "matern32", "matern52", "laplacian"]
-)
+@pytest.mark.parametrize("name", ["rbf", "exponential", "matern32", "matern52"])
 def test_single_precision_is_taken_where_it_is_safe(name, rows, rng):
     X, Y = rows
     kernel = Kernel(name, 0.3)

@@ -1,6 +1,7 @@
 """Coupled estimators as scikit-learn citizens."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 import sklearn
 from sklearn.base import clone
 from sklearn.datasets import make_moons
+from sklearn.metrics.pairwise import polynomial_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -73,9 +75,7 @@ def _expected_failures(estimator):
     "estimator",
     [
         CoupledKernelRegressor(2, alpha=0.1, random_state=0),
-        CoupledKernelRegressor(
-            3, coupling_set="box", topology="chain", solver="cg", random_state=0
-        ),
+        CoupledKernelRegressor(3, coupling_set="box", topology="chain", random_state=0),
         CoupledKernelRegressor(
             2, weigh_on="held-out", combiner=OptimalWeights(), random_state=0
         ),
@@ -93,18 +93,12 @@ def test_scikit_learn_contract(estimator):
 
 
 @pytest.mark.parametrize(
-    ("q", "topology", "solver"),
-    [
-        (1, "ring", "direct"),
-        (2, "chain", "cg"),
-        (7, "chain", "direct"),
-        (7, "ring", "cg"),
-    ],
+    ("q", "topology"), [(1, "ring"), (2, "chain"), (7, "chain"), (7, "ring")]
 )
-def test_members_are_the_dense_solution(q, topology, solver):
+def test_members_are_the_dense_solution(q, topology):
     X, y = waves(40)
     model = CoupledKernelRegressor(
-        q, gamma=0.5, alpha=0.1, topology=topology, solver=solver, random_state=0
+        q, gamma=0.5, alpha=0.1, topology=topology, random_state=0
     ).fit(X, y)
     sizes = [len(rows) for rows in model.subsets_]
     assert max(sizes) - min(sizes) <= 1
@@ -153,7 +147,6 @@ def test_the_default_second_layer_is_simplex_weights():
     [
         *((combiner, "held-out") for combiner in COMBINERS),
         (SimplexWeights(), "train"),
-        (SimplexWeights(), 0.3),
     ],
     ids=lambda value: str(value),
 )
@@ -165,32 +158,25 @@ def test_any_combiner_is_the_second_layer(combiner, weigh_on):
     assert model.score(X, y) > 0.8
     assert not hasattr(combiner, "weights_")
     X, y = make_moons(120, noise=0.1, random_state=0)
-    for voting in ("hard", "soft"):
-        model = CoupledKernelClassifier(
-            4,
-            alpha=0.1,
-            gamma=2.0,
-            combiner=combiner,
-            weigh_on=weigh_on,
-            voting=voting,
-            random_state=0,
-        ).fit(X, y)
-        assert model.score(X, y) > 0.9
+    options = {"combiner": combiner, "weigh_on": weigh_on, "random_state": 0}
+    model = CoupledKernelClassifier(4, alpha=0.1, gamma=2.0, **options).fit(X, y)
+    assert model.score(X, y) > 0.9
 
 
-def test_rows_split_off_for_weighing_train_nobody():
-    X, y = waves()
-    model = CoupledKernelRegressor(4, weigh_on=0.25, random_state=0).fit(X, y)
-    assert sum(len(rows) for rows in model.subsets_) == 90
-    assert len(np.unique(np.concatenate(model.subsets_))) == 90
+def test_values_are_added_by_a_regressor_of_signed_targets():
+    """The way out that the changelog names for votes by values."""
+    X, y = make_moons(150, noise=0.2, random_state=0)
+    options = {"gamma": 2.0, "alpha": 0.1, "random_state": 0}
+    signed = np.where(y[:, None] == [0, 1], 1.0, -1.0)
+    f = CoupledKernelRegressor(4, **options).fit(X, signed).predict(X)
+    assert np.mean(f.argmax(axis=1) == y) > 0.9
 
 
-def test_fewer_rows_may_weigh():
-    X, y = waves(400)
-    few = CoupledKernelRegressor(4, n_weighing=50, random_state=0).fit(X, y)
-    many = CoupledKernelRegressor(4, n_weighing=400, random_state=0).fit(X, y)
-    np.testing.assert_array_equal(few.members_[0].coef, many.members_[0].coef)
-    assert np.abs(few.weights_ - many.weights_).max() > 1e-6
+def test_scikit_learns_kernels_are_callables():
+    X, y = waves(60)
+    kernel = partial(polynomial_kernel, degree=3, gamma=0.5, coef0=1.0)
+    model = CoupledKernelRegressor(3, kernel=kernel, alpha=0.1, random_state=0)
+    assert model.fit(X, y).score(X, y) > 0.8
 
 
 class _OnlyThird(Average):
@@ -214,8 +200,7 @@ def test_predicting_makes_only_the_kernel_values_that_count(combiner, n_points):
     options = {"kernel": kernel, "combiner": combiner, "random_state": 0}
     for model, targets in (
         (CoupledKernelRegressor(10, **options), y),
-        (CoupledKernelClassifier(10, voting="hard", **options), y > 0),
-        (CoupledKernelClassifier(10, voting="soft", **options), y > 0),
+        (CoupledKernelClassifier(10, **options), y > 0),
     ):
         model.fit(X, targets)
         n_values.clear()
@@ -252,7 +237,6 @@ def test_rows_of_weight_zero_never_influence():
     noise = np.where(s > 0, y, -50.0)
     for model in (
         CoupledKernelRegressor(4, random_state=0),
-        CoupledKernelRegressor(4, weigh_on=0.3, random_state=0),
         LSSVMRegressor(),
     ):
         plain = clone(model).fit(X, y, sample_weight=s).predict(X)
@@ -329,7 +313,6 @@ def _no_kernel(X, Z):
     [
         ({"n_members": 50}, {}, "n_members=50 needs at least 100 training rows"),
         ({"n_members": 25}, {}, "two for each subset. Got n_samples=40"),
-        ({"weigh_on": 0.9}, {}, "n_members=8 needs at least 16 training rows"),
         ({}, {"X_coupling": np.zeros((3, 5))}, "X_coupling must have the 2 columns"),
         ({}, {"X_coupling": np.full((3, 2), np.nan)}, "X_coupling contains NaN"),
         ({}, {"X_coupling": np.zeros((0, 2))}, "Found array with 0 sample"),

@@ -6,9 +6,7 @@ from committee.coupled.draws import (
     draw_coupling,
     draw_subsets,
     draw_weighing,
-    split_rows,
 )
-from committee.coupled.rows import Rows
 
 ROWS = np.arange(10, 33)
 
@@ -25,48 +23,35 @@ def test_subsets_are_a_partition_of_nearly_equal_parts(q):
     assert max(sizes) - min(sizes) <= 1
 
 
-def test_rows_are_split_off_only_for_a_fraction():
-    for weigh_on in ("train", "held-out"):
-        train, split_off = split_rows(ROWS, weigh_on, 3, rng())
-        np.testing.assert_array_equal(train, ROWS)
-        assert split_off is None
-    train, split_off = split_rows(ROWS, 0.25, 3, rng())
-    assert len(split_off) == 6
-    np.testing.assert_array_equal(np.sort(np.r_[train, split_off]), ROWS)
-
-
 def test_coupling_points():
     X = np.arange(30.0).reshape(15, 2)
-    table, rows = Rows(X, X[:, 0], X[:, :1], None), np.arange(2, 12)
-    drawn = draw_coupling(table, rows, 0.3, "train", rng())
+    rows = X[2:12]
+    drawn = draw_coupling(rows, 0.3, "train", rng())
     assert drawn.shape == (3, 2)
-    assert {tuple(x) for x in drawn} <= {tuple(x) for x in X[rows]}
-    assert len(draw_coupling(table, rows, 10, "train", rng())) == 10
-    box = draw_coupling(table, rows, 100, "box", rng())
-    assert np.all((box >= X[2]) & (box <= X[11]))
+    assert {tuple(x) for x in drawn} <= {tuple(x) for x in rows}
+    assert len(draw_coupling(rows, 10, "train", rng())) == 10
+    box = draw_coupling(rows, 100, "box", rng())
+    assert np.all((box >= rows[0]) & (box <= rows[-1]))
 
 
 def test_centres_are_the_means_of_the_rows_that_are_nearest():
     """As many as asked for, or as there are different rows."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 2))
-    rows = np.arange(10, 60)
+    X = rng.normal(size=(60, 2))[10:]
     random = np.random.RandomState(0)
-    centres = draw_coupling(Rows(X, None, None, None), rows, 7, "centres", random)
-    nearest = ((X[rows][:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
-    means = [X[rows][nearest == k].mean(axis=0) for k in range(7)]
+    centres = draw_coupling(X, 7, "centres", random)
+    nearest = ((X[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
+    means = [X[nearest == k].mean(axis=0) for k in range(7)]
     np.testing.assert_allclose(centres, means, atol=1e-3)
-    twins = Rows(np.repeat(X[:3], 10, axis=0), None, None, None)
-    few = draw_coupling(twins, np.arange(30), 0.5, "centres", random)
+    few = draw_coupling(np.repeat(X[:3], 10, axis=0), 0.5, "centres", random)
     np.testing.assert_allclose(np.sort(few[:, 0]), np.sort(X[:3, 0]), atol=1e-12)
 
 
 def test_weighing_rows():
     many = np.arange(5000)
-    assert len(draw_weighing(many, None, 8, rng())) == 1000
-    assert len(draw_weighing(many, None, 800, rng())) == 1600
-    assert len(draw_weighing(many, 7, 800, rng())) == 7
-    np.testing.assert_array_equal(draw_weighing(ROWS, None, 8, rng()), ROWS)
+    assert len(draw_weighing(many, 8, rng())) == 1000
+    assert len(draw_weighing(many, 800, rng())) == 1600
+    np.testing.assert_array_equal(draw_weighing(ROWS, 8, rng()), ROWS)
 
 
 def test_given_subsets_are_sorted_and_lose_rows_that_do_not_count():

@@ -51,13 +51,13 @@ def test_given_subsets_that_were_drawn_are_the_same_fit():
         (CoupledKernelRegressor, y),
         (CoupledKernelClassifier, labels),
     ):
-        drawn = kind(5, n_weighing=30, random_state=3).fit(X, target)
-        given = kind(5, n_weighing=30, random_state=3)
+        drawn = kind(5, random_state=3).fit(X, target)
+        given = kind(5, random_state=3)
         given.fit(X, target, subsets=[part[::-1] for part in drawn.subsets_])
         np.testing.assert_array_equal(given.weights_, drawn.weights_)
         np.testing.assert_array_equal(given.coupling_points_, drawn.coupling_points_)
         np.testing.assert_array_equal(given.dual_coef_, drawn.dual_coef_)
-        other = kind(5, n_weighing=30, random_state=3)
+        other = kind(5, random_state=3)
         other.fit(X, target, subsets=drawn.subsets_[::-1])
         np.testing.assert_array_equal(other.subsets_[0], drawn.subsets_[-1])
 
@@ -89,13 +89,6 @@ def test_rows_of_weight_zero_are_in_no_subset(rng):
         for subsets in (parts, kept)
     )
     np.testing.assert_array_equal(weighted.dual_coef_, without.dual_coef_)
-
-
-def test_rows_are_not_split_off_given_subsets():
-    X, y = rows()
-    model = CoupledKernelRegressor(2, weigh_on=0.25)
-    with pytest.raises(ValueError, match=r"weigh_on=0\.25 splits rows off"):
-        model.fit(X, y, subsets=[np.arange(30), np.arange(30, 60)])
 
 
 def test_an_indefinite_fit_warns_once_and_a_plain_one_refuses():

@@ -61,10 +61,9 @@ def test_the_best_is_returned_ready_to_fit(cv):
 
 
 @pytest.mark.parametrize("cv", [3, "loo"])
-@pytest.mark.parametrize("voting", ["hard", "soft"])
-def test_classifiers_count_wrong_labels(cv, voting):
+def test_classifiers_count_wrong_labels(cv):
     X, y = make_moons(80, noise=0.1, random_state=0)
-    model = CoupledKernelClassifier(4, voting=voting, random_state=0)
+    model = CoupledKernelClassifier(4, random_state=0)
     found = search_coupled(model, X, np.array(["a", "b"])[y], cv=cv, **GRID)
     np.testing.assert_allclose(found.error * 80, np.round(found.error * 80), atol=1e-9)
     assert found.best_error < 0.1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.blas import dtrmm
@@ -15,7 +15,6 @@ from committee._parallel import one_thread, results_of
 from committee._typing import FloatArray, IntArray
 from committee.cells.tree import grow_tree
 from committee.kernels import (
-    SCALED,
     GramFunction,
     Kernel,
     equal_steps,
@@ -54,8 +53,6 @@ class CellOptions:
     alpha: float | None = None
     couplings: Sequence[float] = COUPLINGS
     n_coupling: int = 32
-    degree: float = 3
-    coef0: float = 1.0
     precision: str = "auto"
     tol: float = 1e-10
     max_iter: int = 10_000
@@ -173,14 +170,14 @@ def choose_kernel(
         given = gamma
         if square is not None:
             given = square if name == "rbf" else square**0.5
-        middle = make_kernel(name, X, gamma=given, degree=o.degree, coef0=o.coef0)
-        steps = _GAMMAS if gamma is None and has_gamma(name) else (1.0,)
+        middle = make_kernel(name, X, given)
+        steps = _GAMMAS if gamma is None and middle.of_distances else (1.0,)
         kernels += [replace(middle, gamma=middle.gamma * step) for step in steps]
     few = parts[:: max(1, len(parts) // FEW)]
     finalists = _tried(few, [(k, alphas) for k in kernels], o.n_jobs)[:_FINALISTS]
     tried = _tried(parts, [(k, (a,)) for k, a, _ in finalists], o.n_jobs)
     k, a, _ = tried[0]
-    gammas = _FINE if gamma is None and has_gamma(k.name) else (1.0,)
+    gammas = _FINE if gamma is None and k.of_distances else (1.0,)
     ridges = _FINE if alpha is None else (1.0,)
     fine = [
         (
@@ -198,7 +195,7 @@ def settled(
 ) -> tuple[Kernel, float]:
     """Return the kernel and the ridge, given or chosen on parts of some cells."""
     if o.kernel is not None and o.gamma is not None and o.alpha is not None:
-        return Kernel(o.kernel, o.gamma, o.degree, o.coef0), o.alpha
+        return Kernel(o.kernel, o.gamma), o.alpha
     tried = choose_kernel(X, parts, o)
     if not np.isfinite(tried[0].error):
         raise np.linalg.LinAlgError(
@@ -219,11 +216,6 @@ def preferred(tried: Sequence[Candidate]) -> Candidate:
         (candidate for candidate in tried if candidate.error <= limit),
         key=lambda candidate: candidate.alpha,
     )
-
-
-def has_gamma(kernel: Any) -> bool:
-    """Return whether a search may vary gamma."""
-    return isinstance(kernel, str) and kernel in SCALED
 
 
 def _tried(

@@ -22,7 +22,6 @@ from committee.cells.choose import (
     FEW,
     CellOptions,
     Part,
-    has_gamma,
     loo_errors,
     lower_inverse,
     part_cells,
@@ -478,7 +477,7 @@ def _falls(
     parts, rest = parts_of(alone, cells), parts_of(around, cells)
     factors = [_factor(found, part) for part in rest]
     few = slice(None, None, max(1, len(rest) // FEW))
-    gammas = _GAMMAS if o.gamma is None and has_gamma(kernel.name) else (1.0,)
+    gammas = _GAMMAS if o.gamma is None and kernel.of_distances else (1.0,)
     ridges = [alpha * step for step in _ALPHAS] if o.alpha is None else [alpha]
     tried = [
         (error, k, a)

@@ -11,7 +11,7 @@ from committee.coupled.expansion import KernelMember
 from committee.coupled.gram import GramBlocks, Layout
 from committee.coupled.lssvm import LSSVMClassifier, LSSVMRegressor
 from committee.coupled.search import SearchResult, search_coupled
-from committee.coupled.system import CoupledSolution, leave_one_out, solve_coupled
+from committee.coupled.system import leave_one_out, solve_coupled
 
 __all__ = [
     "BayesianCommitteeClassifier",
@@ -20,7 +20,6 @@ __all__ = [
     "CellKernelRegressor",
     "CoupledKernelClassifier",
     "CoupledKernelRegressor",
-    "CoupledSolution",
     "GramBlocks",
     "KernelMember",
     "LSSVMClassifier",

@@ -58,8 +58,6 @@ class BayesianCommittee(LocalKernel):
         metric: str | None = None,
         kernel: Any = None,
         gamma: float | None = None,
-        degree: float = 3,
-        coef0: float = 1.0,
         alpha: float | None = None,
         joint: bool = False,
         n_jobs: int | None = None,
@@ -71,8 +69,6 @@ class BayesianCommittee(LocalKernel):
         self.metric = metric
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.alpha = alpha
         self.joint = joint
         self.n_jobs = n_jobs
@@ -89,8 +85,6 @@ class BayesianCommittee(LocalKernel):
             kernel=self.kernel,
             gamma=self.gamma,
             alpha=self.alpha,
-            degree=self.degree,
-            coef0=self.coef0,
             n_jobs=self.n_jobs,
         )
         counted = rows.counted()
@@ -160,15 +154,12 @@ class BayesianCommitteeRegressor(LocalRegressorMixin, BayesianCommittee):
         Rows of an expert at most, without the rows that all share.
     metric : {"learned"}, default=None
         Learn in which directions the target moves, as `CellKernelRegressor` does.
-    kernel : {"rbf", "linear", "polynomial", "laplacian", "exponential", "matern32", \
-    "matern52"} or callable, default=None
+    kernel : {"rbf", "exponential", "matern32", "matern52", "linear"} or callable, \
+    default=None
         None takes whichever of "exponential", "matern32", "matern52" and "rbf" has the
         least leave-one-out error.
     gamma : float, default=None
         Of the kernel: exp(-gamma ||x - z||^2). None is chosen by leave-one-out.
-    degree : float, default=3
-    coef0 : float, default=1.0
-        Of the polynomial, (gamma x'z + coef0)^degree.
     alpha : float, default=None
         The ridge on ||f||^2. None is chosen by leave-one-out.
     joint : bool, default=False
@@ -251,8 +242,8 @@ class BayesianCommitteeClassifier(LocalClassifierMixin, BayesianCommittee):
 
     Parameters
     ----------
-    method, subsets, max_rows, metric, kernel, gamma, degree, coef0, alpha, joint, \
-    n_jobs, random_state :
+    method, subsets, max_rows, metric, kernel, gamma, alpha, joint, n_jobs, \
+    random_state :
         As for `BayesianCommitteeRegressor`.
 
     Attributes

@@ -43,10 +43,7 @@ class CellKernel(LocalKernel):
         "metric": [StrOptions({"learned"}), None],
         "trend": ["boolean", None],
         "coupling": [Interval(Real, None, None, closed="neither"), None],
-        "n_coupling": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(Real, 0, 1, closed="right"),
-        ],
+        "n_coupling": [Interval(Integral, 1, None, closed="left")],
         "precision": [StrOptions({"auto", "double"})],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -68,11 +65,9 @@ class CellKernel(LocalKernel):
         trend: bool | None = None,
         kernel: Any = None,
         gamma: float | None = None,
-        degree: float = 3,
-        coef0: float = 1.0,
         alpha: float | None = None,
         coupling: float | None = None,
-        n_coupling: float = 32,
+        n_coupling: int = 32,
         precision: str = "auto",
         tol: float = 1e-10,
         max_iter: int = 10_000,
@@ -83,8 +78,6 @@ class CellKernel(LocalKernel):
         self.trend = trend
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.alpha = alpha
         self.coupling = coupling
         self.n_coupling = n_coupling
@@ -131,18 +124,13 @@ class CellKernel(LocalKernel):
         return training
 
     def _options(self) -> CellOptions:
-        n: Any = self.n_coupling
-        if not isinstance(n, Integral):
-            n = max(1, round(n * self.max_cell))
         return CellOptions(
             max_cell=self.max_cell,
             kernel=self.kernel,
             gamma=self.gamma,
             alpha=self.alpha,
             couplings=COUPLINGS if self.coupling is None else (self.coupling,),
-            n_coupling=int(n),
-            degree=self.degree,
-            coef0=self.coef0,
+            n_coupling=self.n_coupling,
             precision=self.precision,
             tol=self.tol,
             max_iter=self.max_iter,
@@ -183,23 +171,20 @@ class CellKernelRegressor(LocalRegressorMixin, CellKernel):
         Fit cells to the residuals of a smooth trend over all rows, a kernel machine on
         up to 300 points. None takes it where the leave-one-out error falls by two per
         cent or more, of 1,000 rows at least.
-    kernel : {"rbf", "linear", "polynomial", "laplacian", "exponential", "matern32", \
-    "matern52"} or callable, default=None
+    kernel : {"rbf", "exponential", "matern32", "matern52", "linear"} or callable, \
+    default=None
         A callable gets two arrays of points and returns their Gram block. None takes
         whichever of "exponential", "matern32", "matern52" and "rbf" has the least
         leave-one-out error.
     gamma : float, default=None
         Of the kernel: exp(-gamma ||x - z||^2). None is chosen by leave-one-out.
-    degree : float, default=3
-    coef0 : float, default=1.0
-        Of the polynomial, (gamma x'z + coef0)^degree.
     alpha : float, default=None
         The ridge on ||f||^2. None is chosen by leave-one-out.
     coupling : float, default=None
         nu. Zero fits each cell by itself. Where the problem has no minimum at a negative
         value, the error states the limit. None is chosen by leave-one-out.
-    n_coupling : int or float, default=32
-        Points on the borders of each cell, or a fraction of `max_cell`.
+    n_coupling : int, default=32
+        Points on the borders of each cell.
     precision : {"auto", "double"}, default="auto"
         "auto" takes factors in single precision where their condition allows it, which
         moves predictions by a thousandth of the targets' spread at most. It predicts
@@ -285,8 +270,8 @@ class CellKernelClassifier(LocalClassifierMixin, CellKernel):
 
     Parameters
     ----------
-    max_cell, metric, trend, kernel, gamma, degree, coef0, alpha, coupling, n_coupling, \
-    precision, tol, max_iter, n_jobs :
+    max_cell, metric, trend, kernel, gamma, alpha, coupling, n_coupling, precision, \
+    tol, max_iter, n_jobs :
         As for `CellKernelRegressor`.
 
     Attributes

@@ -25,7 +25,6 @@ from committee.coupled.draws import (
     draw_coupling,
     draw_subsets,
     draw_weighing,
-    split_rows,
 )
 from committee.coupled.expansion import (
     KernelMember,
@@ -72,16 +71,9 @@ class CoupledKernel(MemberMachine):
         ],
         "topology": [StrOptions({"ring", "chain"})],
         "overlap": ["boolean"],
-        "solver": [StrOptions({"direct", "cg"})],
         "allow_indefinite": ["boolean"],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
         "combiner": [HasMethods(["fit", "combine"]), str, None],
-        "weigh_on": [
-            StrOptions({"train", "held-out"}),
-            Interval(Real, 0, 1, closed="neither"),
-        ],
-        "n_weighing": [Interval(Integral, 1, None, closed="left"), None],
+        "weigh_on": [StrOptions({"train", "held-out"})],
         "random_state": ["random_state"],
     }
     #: Whether the slope of a classifier needs the members' outputs.
@@ -96,8 +88,6 @@ class CoupledKernel(MemberMachine):
     combiner_: Any
     dual_coef_: FloatArray
     dual_rows_: IntArray
-    n_iter_: int
-    converged_: bool
 
     def __init__(
         self,
@@ -105,41 +95,29 @@ class CoupledKernel(MemberMachine):
         *,
         kernel: Any = "rbf",
         gamma: float | None = None,
-        degree: float = 3,
-        coef0: float = 1.0,
         alpha: float = 1.0,
         coupling: float = 1.0,
         coupling_set: str = "train",
         n_coupling: float = 0.1,
         topology: str = "ring",
         overlap: bool = True,
-        solver: str = "direct",
         allow_indefinite: bool = False,
-        tol: float = 1e-10,
-        max_iter: int = 10_000,
         combiner: Any = None,
-        weigh_on: str | float = "train",
-        n_weighing: int | None = None,
+        weigh_on: str = "train",
         random_state: RandomState = None,
     ) -> None:
         self.n_members = n_members
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.alpha = alpha
         self.coupling = coupling
         self.coupling_set = coupling_set
         self.n_coupling = n_coupling
         self.topology = topology
         self.overlap = overlap
-        self.solver = solver
         self.allow_indefinite = allow_indefinite
-        self.tol = tol
-        self.max_iter = max_iter
         self.combiner = combiner
         self.weigh_on = weigh_on
-        self.n_weighing = n_weighing
         self.random_state = random_state
 
     @property
@@ -177,28 +155,15 @@ class CoupledKernel(MemberMachine):
         given = None
         if subsets is not None:
             given = check_subsets(subsets, self.n_members, table.n_rows, counted)
-            self._refuse_fraction()
             counted = np.sort(np.concatenate(given))
-        rows, split_off = split_rows(counted, self.weigh_on, self.n_members, rng)
-        self.kernel_ = make_kernel(
-            self.kernel,
-            table.X[rows],
-            gamma=self.gamma,
-            degree=self.degree,
-            coef0=self.coef0,
-        )
+        self.kernel_ = make_kernel(self.kernel, table.X[counted], self.gamma)
         # Drawn also where subsets are given, so that later draws are the same.
-        drawn = draw_subsets(rows, self.n_members, rng)
+        drawn = draw_subsets(counted, self.n_members, rng)
         self.subsets_ = drawn if given is None else given
-        weighing = draw_weighing(
-            rows if split_off is None else split_off,
-            self.n_weighing,
-            self.n_members,
-            rng,
-        )
+        weighing = draw_weighing(counted, self.n_members, rng)
         if X_coupling is None:
             X_coupling = draw_coupling(
-                table, rows, self.n_coupling, self.coupling_set, rng
+                table.X[counted], self.n_coupling, self.coupling_set, rng
             )
         self.coupling_points_ = X_coupling
         gram = GramBlocks(
@@ -212,30 +177,18 @@ class CoupledKernel(MemberMachine):
         )
         return Plan(table, gram, weighing)
 
-    def _refuse_fraction(self) -> None:
-        """Refuse to split rows off the subsets that were given."""
-        if self.weigh_on not in ("train", "held-out"):
-            raise ValueError(
-                f"weigh_on={self.weigh_on:g} splits rows off before subsets are drawn: "
-                'with subsets at fit give "train" or "held-out".'
-            )
-
     def _train(self, plan: Plan) -> tuple[Rows, FloatArray | None]:
         """Train both layers; return the rows of the second and the outputs on them."""
         self._fitted = self._layout()
         weighed = plan.rows.take(plan.weighing)
         weighs = needs_rows(self.combiner, self.n_members)
-        solution = solve_coupled(
+        coef = solve_coupled(
             plan.gram,
             plan.rows.Y,
             alpha=self.alpha,
             coupling=self.coupling,
-            solver=self.solver,  # type: ignore[arg-type]
-            tol=self.tol,
-            max_iter=self.max_iter,
             allow_indefinite=self.allow_indefinite,
         )
-        self.n_iter_, self.converged_ = solution.n_iter, solution.converged
         vector = weighed.y.ndim == 1 and weighed.Y.shape[1] == 1
         self.members_ = [
             KernelMember(
@@ -244,7 +197,7 @@ class CoupledKernel(MemberMachine):
                 plan.gram.support_rows(j),
                 a[:, 0] if vector else a,
             )
-            for j, a in enumerate(solution.coef)
+            for j, a in enumerate(coef)
         ]
         F = outputs = None
         with threads_for(len(self.subsets_[0])):
@@ -341,7 +294,7 @@ def needs_rows(combiner: Any, n_members: int) -> bool:
 def unseen_rows(rows: IntArray, subsets: Sequence[IntArray]) -> BoolArray:
     """Return (n, M): True where the member was not trained on the row."""
     last = max(int(subset[-1]) for subset in (rows, *subsets))
-    owner = np.full(last + 1, -1)  # -1: rows that were split off
+    owner = np.empty(last + 1, dtype=np.intp)
     for j, subset in enumerate(subsets):
         owner[subset] = j
     unseen: BoolArray = owner[rows][:, None] != np.arange(len(subsets))
@@ -370,16 +323,13 @@ class CoupledKernelRegressor(KernelRegressorMixin, CoupledKernel):
     ----------
     n_members : int, default=8
         q. One is the individual regularisation network, without coupling.
-    kernel : {"rbf", "linear", "polynomial", "laplacian", "exponential", "matern32", \
-    "matern52"} or callable, default="rbf"
+    kernel : {"rbf", "exponential", "matern32", "matern52", "linear"} or callable, \
+    default="rbf"
         A callable gets two arrays of points and returns their Gram block. It may be
         indefinite.
     gamma : float, default=None
         Of the kernel: exp(-gamma ||x - z||^2). None takes one over the median of the
         squared distances.
-    degree : float, default=3
-    coef0 : float, default=1.0
-        Of the polynomial, (gamma x'z + coef0)^degree.
     alpha : float, default=1.0
         The ridge on the coefficients.
     coupling : float, default=1.0
@@ -395,25 +345,18 @@ class CoupledKernelRegressor(KernelRegressorMixin, CoupledKernel):
         A chain lacks the coupling of the last submodel with the first.
     overlap : bool, default=True
         False builds each submodel on its own subset alone, S_j = D_j (eq. 4).
-    solver : {"direct", "cg"}, default="direct"
-        Block Cholesky, or conjugate gradients with a third of its memory.
     allow_indefinite : bool, default=False
         Solve the equations also beyond the limit of a negative coupling, by block LU.
         The solution is then a stationary point, not a minimum, and a warning states the
-        limit. Only with `solver="direct"`.
-    tol : float, default=1e-10
-        Relative residual at which conjugate gradients stop.
-    max_iter : int, default=10000
-        Of conjugate gradients.
+        limit.
     combiner : combiner or str, default=None
         The second layer. None is `SimplexWeights()`. Several targets share one weight
         for each member.
-    weigh_on : {"train", "held-out"} or float, default="train"
-        The rows to weigh on: the training rows, for each member those outside its
-        subset, or a fraction of the rows that is split off. A member is trained on one
-        row in q, so training rows flatter it little; the guide compares the two.
-    n_weighing : int, default=None
-        Weigh on this many of these rows, drawn at random. None is max(1000, 2 q).
+    weigh_on : {"train", "held-out"}, default="train"
+        Weigh the members on training rows, max(1000, 2 q) of them at the most, or each
+        member on those of these rows that are outside its subset. A member is trained
+        on one row in q, so its errors on training rows are only a little too small; the
+        guide compares the two.
     random_state : int, RandomState or None
         Decides the subsets and everything else that is drawn.
 
@@ -435,9 +378,6 @@ class CoupledKernelRegressor(KernelRegressorMixin, CoupledKernel):
         With the gamma that was used.
     combiner_ : combiner or None
         The fitted combiner.
-    n_iter_ : int
-        Iterations of conjugate gradients, 1 for the direct solver.
-    converged_ : bool
     n_features_in_ : int
 
     See Also

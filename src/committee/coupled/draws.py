@@ -9,36 +9,23 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from committee._typing import FloatArray, IntArray
-from committee.coupled.rows import Rows
 
-#: Rows that weigh the members by default, and at least so many per member.
+#: Rows that weigh the members, and at least so many per member.
 _WEIGHING_ROWS, _ROWS_PER_MEMBER = 1000, 2
-
-
-def split_rows(
-    rows: IntArray, weigh_on: str | float, n_members: int, rng: np.random.RandomState
-) -> tuple[IntArray, IntArray | None]:
-    """Return the sorted rows to train on, and those split off for weighing, or None.
-
-    A number `weigh_on` is the fraction to split off.
-    """
-    split_off = None
-    if not isinstance(weigh_on, str):
-        rows = rng.permutation(rows)
-        n = max(1, round(weigh_on * len(rows)))
-        rows, split_off = np.sort(rows[n:]), np.sort(rows[:n])
-    if len(rows) < 2 * n_members:
-        raise ValueError(
-            f"n_members={n_members} needs at least {2 * n_members} training rows, two "
-            f"for each subset. Got n_samples={len(rows)}."
-        )
-    return rows, split_off
 
 
 def draw_subsets(
     rows: IntArray, n_members: int, rng: np.random.RandomState
 ) -> list[IntArray]:
-    """Return sorted, disjoint, random subsets; sizes differ by one row at most."""
+    """Return sorted, disjoint, random subsets; sizes differ by one row at most.
+
+    Raise ValueError if a subset would have less than two rows.
+    """
+    if len(rows) < 2 * n_members:
+        raise ValueError(
+            f"n_members={n_members} needs at least {2 * n_members} training rows, two "
+            f"for each subset. Got n_samples={len(rows)}."
+        )
     parts = np.array_split(rng.permutation(rows), n_members)
     return [np.sort(part) for part in parts]
 
@@ -102,45 +89,32 @@ def _as_array(part: Any) -> Any:
 
 
 def draw_coupling(
-    table: Rows,
-    rows: IntArray,
-    n_coupling: float,
-    coupling_set: str,
-    rng: np.random.RandomState,
+    X: FloatArray, n_coupling: float, coupling_set: str, rng: np.random.RandomState
 ) -> FloatArray:
-    """Return X_c, (n_c, d): some of the rows, their centres, or points in their box.
+    """Return X_c, (n_c, d): some of the training rows X, centres, or points in their box.
 
     A float `n_coupling` is a fraction of the training rows.
     """
     whole = isinstance(n_coupling, Integral)
-    n = int(n_coupling) if whole else max(1, round(n_coupling * len(rows)))
+    n = int(n_coupling) if whole else max(1, round(n_coupling * len(X)))
     if coupling_set == "box":
-        X = table.X[rows]
         low, high = X.min(axis=0), X.max(axis=0)
         return rng.uniform(low, high, size=(n, len(low)))
-    if n > len(rows):
+    if n > len(X):
         raise ValueError(
-            f"n_coupling={n} points cannot be drawn from {len(rows)} training rows: "
+            f"n_coupling={n} points cannot be drawn from {len(X)} training rows: "
             'give at most that many, or coupling_set="box".'
         )
     if coupling_set == "centres":
-        X = table.X[rows]
         # Copies of a row have one centre.
         n = min(n, len(np.unique(X, axis=0)))
         return np.asarray(KMeans(n, n_init=1, random_state=rng).fit(X).cluster_centers_)
-    drawn = np.sort(rng.choice(len(rows), size=n, replace=False))
-    return table.X[rows[drawn]]
+    return X[np.sort(rng.choice(len(X), size=n, replace=False))]
 
 
 def draw_weighing(
-    rows: IntArray, n_weighing: int | None, n_members: int, rng: np.random.RandomState
+    rows: IntArray, n_members: int, rng: np.random.RandomState
 ) -> IntArray:
-    """Return the rows to weigh on, sorted: all, or as many as distinguish the members.
-
-    None is 1000, or two for each member.
-    """
-    n = n_weighing
-    if n is None:
-        n = max(_WEIGHING_ROWS, _ROWS_PER_MEMBER * n_members)
-    # Always one permutation: what is drawn later does not depend on n.
+    """Return at most 1000 rows to weigh on, or two for each member, sorted."""
+    n = max(_WEIGHING_ROWS, _ROWS_PER_MEMBER * n_members)
     return np.sort(rng.permutation(rows)[:n])

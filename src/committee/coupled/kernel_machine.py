@@ -32,8 +32,6 @@ from committee.targets import ClassTargets, NumberTargets
 RIDGE_CONSTRAINTS: dict[str, Any] = {
     "kernel": [StrOptions(set(KERNELS)), callable],
     "gamma": [Interval(Real, 0, None, closed="neither"), None],
-    "degree": [Interval(Real, 0, None, closed="neither")],
-    "coef0": [Interval(Real, None, None, closed="neither")],
     "alpha": [Interval(Real, 0, None, closed="neither")],
 }
 #: The same where None stands for the choice of leave-one-out.
@@ -124,7 +122,7 @@ class MemberMachine(KernelMachine):
         Returns
         -------
         F : array of shape (N, M), (N, M, T) or (N, M, K)
-            One-hot votes for hard voting, (1 + f) / 2 for other classifiers.
+            Classifiers of coupled members: one-hot votes; others: (1 + f) / 2.
         """
         X = self._check_X(X)
         width = self._n_members * self._n_targets

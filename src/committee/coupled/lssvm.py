@@ -85,22 +85,16 @@ class LSSVM(KernelMachine):
         *,
         kernel: Any = "rbf",
         gamma: float | None = None,
-        degree: float = 3,
-        coef0: float = 1.0,
         alpha: float = 1.0,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.alpha = alpha
 
     def _solve(self, rows: Rows, *, leave_one_out: bool) -> FloatArray | None:
         """Solve for the targets of the rows; return their leave-one-out values."""
         X, _, Y, s = rows
-        self.kernel_ = make_kernel(
-            self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0
-        )
+        self.kernel_ = make_kernel(self.kernel, X, self.gamma)
         self._X = X
         # A weight s on a row's squared error is a ridge of alpha / s on it.
         ridge = np.full(len(X), float(self.alpha)) if s is None else self.alpha / s
@@ -128,12 +122,10 @@ class LSSVMRegressor(KernelRegressorMixin, LSSVM):
 
     Parameters
     ----------
-    kernel : {"rbf", "linear", "polynomial", "laplacian"} or callable
+    kernel : {"rbf", "exponential", "matern32", "matern52", "linear"} or callable, \
+    default="rbf"
     gamma : float, default=None
         Of the kernel. None takes the median heuristic.
-    degree : float, default=3
-    coef0 : float, default=1.0
-        Of the polynomial.
     alpha : float, default=1.0
         The ridge, 1 / gamma of the paper; divided by the sample weights.
 
@@ -182,7 +174,7 @@ class LSSVMClassifier(KernelClassifierMixin, LSSVM):
 
     Parameters
     ----------
-    kernel, gamma, degree, coef0, alpha :
+    kernel, gamma, alpha :
         As for `LSSVMRegressor`.
 
     Attributes

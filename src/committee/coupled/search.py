@@ -18,7 +18,7 @@ from committee.coupled.coupled_kernel import CoupledKernel, needs_rows
 from committee.coupled.rows import Rows
 from committee.coupled.system import leave_one_out
 from committee.distributed import refuse_dask
-from committee.kernels import SCALED, make_kernel
+from committee.kernels import make_kernel
 from committee.predictions import combine
 
 #: Leave-one-out keeps 3 N^2 numbers: at this N, 600 MB.
@@ -122,10 +122,9 @@ def search_coupled(
     )
     data = _check(estimator, X, y, sample_weight)
     if gammas is None:
-        kernel = estimator.kernel
-        middle = make_kernel(kernel, data.X).gamma
-        scaled = isinstance(kernel, str) and kernel in SCALED
-        gammas = [middle * step for step in (_STEPS if scaled else (1.0,))]
+        kernel = make_kernel(estimator.kernel, data.X)
+        steps = _STEPS if kernel.of_distances else (1.0,)
+        gammas = [kernel.gamma * step for step in steps]
     rest = list(product(alphas, couplings))
     if cv == "loo":
         jobs, repeats = _loo_errors(estimator, data, X_coupling, gammas, rest), 1
@@ -213,7 +212,7 @@ def _loo_errors(
             "number of folds."
         )
     for gamma in gammas:
-        # Leave-one-out predictions are held out already: no mask, no rows split off.
+        # Leave-one-out predictions are held out already: no mask.
         model = _model(estimator, data, gamma=gamma, weigh_on="train")
         plan = model._prepare(data, X_coupling, keep=True)
         for alpha, coupling in rest:

@@ -1,26 +1,19 @@
-"""The coupled system: what is minimised, and its solution.
-
-The direct solver makes the blocks of the system. Conjugate gradients keep kernel blocks
-k(D_j, S_j) and k(X_c, D_i) and one Cholesky factor for each submodel, a third of that.
-"""
+"""The coupled system: what is minimised, and its solution."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy.linalg import svd
-from scipy.linalg.blas import dtrsm
+from scipy.sparse import coo_array, diags_array
 
 from committee._typing import FloatArray, IntArray
 from committee.coupled.gram import GramBlocks, threads_for
 from committee.linalg import (
     NotPositiveDefiniteError,
-    conjugate_gradient,
-    jittered_cholesky,
     largest_eigenvalue,
     solve_blocks,
     solve_blocks_indefinite,
@@ -32,30 +25,6 @@ _MAX_CONDITION = 1e-3 / float(np.finfo(np.float64).eps)
 #: Above this ratio of coupling to alpha the ridge is lost in rounding.
 _MAX_RATIO = 1e12
 
-Solver = Literal["direct", "cg"]
-
-
-@dataclass(frozen=True)
-class CoupledSolution:
-    """Coefficients of all submodels.
-
-    Attributes
-    ----------
-    coef : list of arrays of shape (m_j, T)
-        a_j, in the order of S_j.
-    n_iter : int
-        Iterations of the conjugate gradient; 1 for the direct solver.
-    converged : bool
-    residual : float
-        The largest ||A a - b|| / ||b|| over the targets that the conjugate gradient
-        left; 0 for the direct solver.
-    """
-
-    coef: list[FloatArray]
-    n_iter: int = 1
-    converged: bool = True
-    residual: float = 0.0
-
 
 def solve_coupled(
     gram: GramBlocks,
@@ -63,11 +32,8 @@ def solve_coupled(
     *,
     alpha: float,
     coupling: float,
-    solver: Solver = "direct",
-    tol: float = 1e-10,
-    max_iter: int = 10_000,
     allow_indefinite: bool = False,
-) -> CoupledSolution:
+) -> list[FloatArray]:
     """Train all submodels jointly.
 
         min  1/2 sum_j ||Kt_j a_j - r_j||^2 + alpha/2 sum_j ||a_j||^2
@@ -87,17 +53,14 @@ def solve_coupled(
         The ridge, 1 / gamma of the paper.
     coupling : float
         nu. Negative values make submodels disagree, while the system is definite.
-    solver : {"direct", "cg"}
-        Block Cholesky, or conjugate gradients preconditioned by the H_j.
-    tol, max_iter : float, int
-        Of the conjugate gradient: the residual relative to the right-hand side.
     allow_indefinite : bool
         Solve the equations also for a negative coupling at which the problem has no
         minimum, by block LU; a warning has the limit and the condition.
 
     Returns
     -------
-    CoupledSolution
+    coef : list of arrays of shape (m_j, T)
+        a_j, in the order of S_j.
 
     Raises
     ------
@@ -114,8 +77,7 @@ def solve_coupled(
     >>> X = np.linspace(0, 1, 6)[:, None]
     >>> subsets = [np.array([0, 1]), np.array([2, 3]), np.array([4, 5])]
     >>> gram = GramBlocks(Kernel("rbf"), X, subsets, X, Layout(3))
-    >>> solution = solve_coupled(gram, X, alpha=1e-3, coupling=1.0)
-    >>> [a.shape for a in solution.coef]
+    >>> [a.shape for a in solve_coupled(gram, X, alpha=1e-3, coupling=1.0)]
     [(6, 1), (6, 1), (6, 1)]
     """
     members = range(gram.layout.n_members)
@@ -124,31 +86,28 @@ def solve_coupled(
     try:
         with threads_for(largest):
             if coupling == 0.0 or not gram.layout.edges:
-                return CoupledSolution(solve_uncoupled(gram, Y, alpha, members))
-            if solver == "cg":
-                return CoupledSolution(
-                    *solve_cg(gram, Y, alpha, coupling, tol=tol, max_iter=max_iter)
-                )
+                return solve_uncoupled(gram, Y, alpha, members)
             block = system_block(gram, alpha, coupling)
             ring = gram.layout.topology == "ring"
-            return CoupledSolution(solve_blocks(block, RightSides(gram, Y), ring=ring))
+            return solve_blocks(block, RightSides(gram, Y), ring=ring)
     except NotPositiveDefiniteError as error:
-        limit = None
+        if coupling >= 0:
+            raise NotPositiveDefiniteError(_advice(alpha, coupling)) from error
         # Only now: the limit takes a singular value decomposition of every block.
-        if coupling < 0:
-            limit = CoupledOperator(gram, alpha, coupling).coupling_limit()
-            if allow_indefinite and solver == "direct":
-                with threads_for(largest):
-                    return _stationary(gram, Y, alpha, coupling, limit)
-        sentence = advice(alpha, coupling, limit)
-        if allow_indefinite and coupling < 0:
-            sentence += ' allow_indefinite=True is for solver="direct".'
-        raise NotPositiveDefiniteError(sentence) from error
+        limit = coupling_limit(gram, alpha)
+        if not allow_indefinite:
+            raise NotPositiveDefiniteError(
+                f"The system is not positive definite at coupling={coupling:g}: for these "
+                f"rows, this kernel and alpha={alpha:g} the coupling must be greater than "
+                f"{limit:.6g}."
+            ) from error
+        with threads_for(largest):
+            return _stationary(gram, Y, alpha, coupling, limit)
 
 
 def _stationary(
     gram: GramBlocks, Y: FloatArray, alpha: float, nu: float, limit: float
-) -> CoupledSolution:
+) -> list[FloatArray]:
     """Solve the equations where their solution is not a minimum; warn, with the limit."""
     ring = gram.layout.topology == "ring"
     block = system_block(gram, alpha, nu)
@@ -170,7 +129,7 @@ def _stationary(
         f"point, not a minimiser, of a system of condition {condition:.1e}.",
         stacklevel=2,
     )
-    return CoupledSolution(coef)
+    return coef
 
 
 def solve_uncoupled(
@@ -214,113 +173,49 @@ class RightSides(Sequence[FloatArray]):
         return self.gram.right_side(j, self.Y)
 
 
-def advice(alpha: float, nu: float, limit: float | None) -> str:
-    """Return what to change so that the system is positive definite.
-
-    `limit` is the least coupling that is allowed, where it is known.
-    """
+def _advice(alpha: float, nu: float) -> str:
+    """Return what to change so that a system with nu >= 0 is positive definite."""
     if nu > max(1.0, _MAX_RATIO * alpha):
         return (
             "The system is not positive definite in double precision: "
             f"coupling={nu:g} is too large beside alpha={alpha:g}. Give a smaller coupling."
         )
-    if nu >= 0:
-        return (
-            f"The system is not positive definite in double precision: alpha={alpha:g} "
-            "is too small beside the kernel's values times the sample weights. Give a "
-            "larger alpha."
-        )
-    if limit is None:
-        return (
-            f"The system is not positive definite at coupling={nu:g}: give a coupling "
-            "nearer to zero, or a larger alpha."
-        )
     return (
-        f"The system is not positive definite at coupling={nu:g}: for these rows, this "
-        f"kernel and alpha={alpha:g} the coupling must be greater than {limit:.6g}."
+        f"The system is not positive definite in double precision: alpha={alpha:g} "
+        "is too small beside the kernel's values times the sample weights. Give a "
+        "larger alpha."
     )
 
 
-class CoupledOperator:
-    """Products with A = H_0 + nu E'E, H_0 = Kt'Kt + alpha I, E the differences."""
-
-    def __init__(self, gram: GramBlocks, alpha: float, nu: float) -> None:
-        q = gram.layout.n_members
-        self.gram, self.alpha, self.nu = gram, alpha, nu
-        self.Kt = [gram.training(j) for j in range(q)]
-        self.Kc = [gram.coupling(i) for i in range(q)]
-        self.neighbours: list[list[int]] = [[] for _ in range(q)]
-        for j, k in gram.layout.edges:
-            self.neighbours[j].append(k)
-            self.neighbours[k].append(j)
-        ends = np.cumsum([K.shape[1] for K in self.Kt])
-        self.rows = [
-            slice(e - K.shape[1], e) for e, K in zip(ends, self.Kt, strict=True)
-        ]
-        self.size = int(ends[-1])
-
-    def ridge(self, a: FloatArray) -> FloatArray:
-        """Return H_0 a."""
-        out = self.alpha * a
-        for K, r in zip(self.Kt, self.rows, strict=True):
-            out[r] += K.T @ (K @ a[r])
-        return out
-
-    def differences(self, a: FloatArray) -> FloatArray:
-        """Return E'E a: what the coupling adds, for nu = 1."""
-        u = [self._outputs(j, a[r]) for j, r in enumerate(self.rows)]
-        out = np.empty_like(a)
-        for j, r in enumerate(self.rows):
-            gap = len(self.neighbours[j]) * u[j]
-            for k in self.neighbours[j]:
-                gap -= u[k]
-            parts = [self.Kc[i].T @ gap for i in self.gram.layout.support(j)]
-            out[r] = np.concatenate(parts)
-        return out
-
-    def __call__(self, a: FloatArray) -> FloatArray:
-        """Return A a."""
-        return self.ridge(a) + self.nu * self.differences(a)
-
-    def factors(self, nu: float) -> list[FloatArray]:
-        """Return the Cholesky factors of the diagonal blocks H_j at nu."""
-        blocks = (self.gram.diagonal(j, self.alpha, nu) for j in range(len(self.Kt)))
-        return [jittered_cholesky(H)[0] for H in blocks]
-
-    def coupling_limit(self) -> float:
-        """Return the coupling at which the system becomes singular.
+def coupling_limit(gram: GramBlocks, alpha: float) -> float:
+    """Return the coupling at which the system becomes singular.
 
         H_0 + nu E'E > 0   <=>   nu > -1 / lambda_max(R E'E R),    R = H_0^-1/2
-        """
-        roots = [_InverseRoot(K, self.alpha) for K in self.Kt]
 
-        def whiten(v: FloatArray) -> FloatArray:
-            parts = [R(v[rows]) for R, rows in zip(roots, self.rows, strict=True)]
-            return np.concatenate(parts)
+    with H_0 = Kt'Kt + alpha I, and E a the differences of coupled outputs on X_c.
+    """
+    layout = gram.layout
+    q = layout.n_members
+    roots = [_InverseRoot(gram.training(j), alpha) for j in range(q)]
+    Kc = [np.hstack([gram.coupling(i) for i in layout.support(j)]) for j in range(q)]
+    ends = np.cumsum([K.shape[1] for K in Kc])
+    # n_j on the diagonal, -1 where two submodels are coupled.
+    one, two = np.array(layout.edges).T
+    pairs = coo_array((np.ones(len(one)), (one, two)), shape=(q, q))
+    laplacian = diags_array(layout.degrees.astype(float)) - pairs - pairs.T
 
-        def product(v: FloatArray) -> FloatArray:
-            return whiten(self.differences(whiten(v)))
+    def whiten(v: FloatArray) -> list[FloatArray]:
+        parts = np.split(v, ends[:-1])
+        return [R(part) for R, part in zip(roots, parts, strict=True)]
 
-        largest = largest_eigenvalue(product, self.size)
-        return -1.0 / largest if largest > 0 else -np.inf
+    def product(v: FloatArray) -> FloatArray:
+        outputs = [K @ a for K, a in zip(Kc, whiten(v), strict=True)]
+        gaps = laplacian @ np.hstack(outputs).T
+        parts = [K.T @ gap[:, None] for K, gap in zip(Kc, gaps, strict=True)]
+        return np.concatenate(whiten(np.concatenate(parts)))
 
-    def precondition(self, L: list[FloatArray], r: FloatArray) -> FloatArray:
-        """Return the solution of L L' z = r, block by block."""
-        z = np.empty_like(r)
-        for L_j, rows in zip(L, self.rows, strict=True):
-            half = dtrsm(1.0, L_j, r[rows], lower=1)
-            z[rows] = dtrsm(1.0, L_j, half, lower=1, trans_a=1)
-        return z
-
-    def _outputs(self, j: int, a: FloatArray) -> FloatArray:
-        """Return Kc_j a_j, the outputs of submodel j on the coupling points."""
-        total = np.zeros((len(self.gram.X_coupling), a.shape[1]))
-        start = 0
-        for i in self.gram.layout.support(j):
-            stop = start + self.Kc[i].shape[1]
-            total += self.Kc[i] @ a[start:stop]
-            start = stop
-        return total
+    largest = largest_eigenvalue(product, int(ends[-1]))
+    return -1.0 / largest if largest > 0 else -np.inf
 
 
 class _InverseRoot:
@@ -340,38 +235,6 @@ class _InverseRoot:
         """Return the product with v, (m, T)."""
         inside: FloatArray = self.Vt.T @ (self.inside[:, None] * (self.Vt @ v))
         return self.outside * v + inside
-
-
-def solve_cg(
-    gram: GramBlocks,
-    Y: FloatArray,
-    alpha: float,
-    nu: float,
-    *,
-    tol: float,
-    max_iter: int,
-) -> tuple[list[FloatArray], int, bool, float]:
-    """Solve the coupled system by preconditioned conjugate gradients.
-
-        A a = Kt'y,    M = blockdiag(H_j),    until ||A a - b|| <= tol ||b||
-
-    Returns coef, n_iter, converged and residual of a `CoupledSolution`.
-    """
-    A = CoupledOperator(gram, alpha, nu)
-    # Conjugate gradients need not notice that A is indefinite: check before.
-    if nu < 0 and nu <= A.coupling_limit():
-        raise NotPositiveDefiniteError("The coupling is below its limit.")
-    b = np.concatenate([gram.right_side(j, Y) for j in range(len(A.Kt))])
-    L = A.factors(nu)
-    a, n_iter, residual = conjugate_gradient(
-        A,
-        b,
-        lambda r: A.precondition(L, r),
-        tol=tol,
-        max_iter=max_iter,
-        advice=', or take solver="direct"',
-    )
-    return [a[rows] for rows in A.rows], max(n_iter, 1), residual <= tol, residual
 
 
 def leave_one_out(
@@ -417,7 +280,7 @@ def leave_one_out(
     # P_j y is linear in y: with unit vectors as targets its columns come out.
     units = np.zeros((len(gram.X), len(rows)))
     units[rows, np.arange(len(rows))] = 1.0
-    P = solve_coupled(gram, units, alpha=alpha, coupling=coupling).coef
+    P = solve_coupled(gram, units, alpha=alpha, coupling=coupling)
     F = np.empty((len(rows), q, Y.shape[1]))
     own = np.empty((len(rows), q))
     for j in range(q):
