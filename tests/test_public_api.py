@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 import committee
+from committee import _renamed
+from committee.combiners.order_pruner import CRITERIA
 
 PUBLIC = [name for name in committee.__all__ if name != "__version__"]
 
@@ -158,3 +160,24 @@ def test_import_and_fit_work_where_nothing_heavy_is_installed():
         )
         == "fitted"
     )
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("KappaPruner", 'OrderPruner("kappa")'),
+        ("HierarchicalMixtureRegressor", "MixtureOfExpertsRegressor(depth=2)"),
+        ("shrink", "refine"),
+    ],
+)
+def test_former_names_say_what_to_use(old, new):
+    with pytest.raises(AttributeError, match=re.escape(f"{old!r}: use {new}")):
+        getattr(committee, old)
+
+
+def test_what_replaces_a_former_name_exists():
+    assert set(_renamed._CRITERIA.values()) == {*CRITERIA, "random"} - {"kl-rows"}
+    for old, new in _renamed._OTHERS.items():
+        assert not hasattr(committee, old)
+        own = re.match(r"([A-Z]\w+)", new)
+        assert own is None or hasattr(committee, own[1])

@@ -269,7 +269,11 @@ if not TYPE_CHECKING:  # a checker sees the imports above, and what is not there
         elif not name.startswith("_") and find_spec(f"committee.{name}"):
             value = import_module(f"committee.{name}")
         else:
-            raise AttributeError(f"module 'committee' has no attribute {name!r}")
+            from committee._renamed import instead_of
+
+            found = instead_of(name)
+            hint = "" if found is None else f": use {found}"
+            raise AttributeError(f"module 'committee' has no attribute {name!r}{hint}")
         globals()[name] = value
         return value
 
