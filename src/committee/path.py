@@ -58,6 +58,9 @@ class PathSource(Protocol):
     def measured(self, name: str) -> Any:
         """Return one of the above if it is known already, None otherwise."""
 
+    def served_seconds(self, step: int, rows: int, runtime: str) -> float:
+        """Return the seconds for a row of a step's committee, in calls of some rows."""
+
     def clearly_better(self, steps: IntArray) -> BoolArray | None:
         """Return which steps have a clearly lower error than the last of them."""
 
@@ -233,6 +236,8 @@ class Path:
         scoring: str | None = None,
         seconds: Any = None,
         n_bytes: Any = None,
+        rows: int | None = None,
+        runtime: str | None = None,
     ) -> Any:
         """Return a committee within the limits, usually the largest.
 
@@ -257,8 +262,9 @@ class Path:
         max_bytes : float, optional
             Of its pickled members; on a combiner's path the sum of their `n_bytes`.
         max_seconds : float, optional
-            Of its members for one row, as measured on up to 1,000 rows; on a combiner's
-            path the sum of their `seconds`.
+            For one row: of its members in a batch of up to 1,000 rows, or of the whole
+            committee as `rows` and `runtime` say; on a combiner's path the sum of its
+            members' `seconds`.
         within_se : float, default=0
             Give up members while the error stays within this number of its standard
             errors. Sizes below the first one that fails are not considered.
@@ -267,6 +273,12 @@ class Path:
             error of `prune`. Only on the path of a pruned committee.
         seconds, n_bytes : array-like of shape (M,), optional
             Costs of each of the M members, in the place of measured ones.
+        rows : int, optional
+            Rows of a call that `max_seconds` is measured with: 1 for single rows. A few
+            committees are measured, since larger ones take longer. Default: 1 with a
+            runtime.
+        runtime : {"python", "onnx", "c"}, optional
+            Where these calls are made; see `compiled`. Default: "python" with `rows`.
 
         Returns
         -------
@@ -280,12 +292,17 @@ class Path:
             raise ValueError(f"within_se must be at least 0. Got {within_se!r}.")
         fits = np.ones(len(path), dtype=bool)
         # Costs are measured on first use, so only those with a limit are looked at.
+        serving = rows is not None or runtime is not None
         for name, limit, costs, given in (
             ("max_members", max_members, "size", None),
             ("max_bytes", max_bytes, "n_bytes", n_bytes),
             ("max_seconds", max_seconds, "seconds_per_row", seconds),
         ):
-            if limit is not None:
+            if limit is None:
+                continue
+            if name == "max_seconds" and serving:
+                fits &= path._served(limit, fits, rows or 1, runtime or "python")
+            else:
                 known = getattr(path, costs) if given is None else path._sum(given)
                 fits &= path._within(name, limit, known, fits)
         own = scoring is None
@@ -364,6 +381,28 @@ class Path:
                 f"{cost[fits].min():.3g}."
             )
         return within
+
+    def _served(self, limit: Any, fits: Any, rows: int, runtime: str) -> Any:
+        """Return the sizes that serve a row within a limit, by bisection."""
+        if self.assessment is None or not _is_positive(limit):
+            raise ValueError(
+                "rows and runtime are for a positive max_seconds on the path_ of a "
+                f"committee that prune() returned. Got max_seconds={limit!r}."
+            )
+        sizes, steps = np.unique(np.where(fits, self.size, 0), return_index=True)
+        sizes, steps = sizes[sizes > 0], steps[sizes > 0]
+        low, high, least = 0, len(sizes), np.inf
+        while low < high:
+            middle = (low + high) // 2
+            took = self.assessment.served_seconds(int(steps[middle]), rows, runtime)
+            low, high = (middle + 1, high) if took <= limit else (low, middle)
+            least = min(least, took)
+        if low == 0:
+            raise ValueError(
+                f"No committee on the path has max_seconds={limit:g}; the least that was "
+                f"measured is {least:.3g}."
+            )
+        return self.size <= sizes[low - 1]
 
     def _instead(self, step: int, fits: Any, within_se: float, own: bool) -> int:
         """Return another step if the preferred one is not in this copy."""
@@ -505,7 +544,7 @@ def _table(path: Path) -> str:
     }
     n_bytes = None if source is None else source.measured("n_bytes")
     if n_bytes is not None:
-        columns["bytes"] = [byte_size(n) for n in n_bytes]
+        columns["bytes, pickled"] = [byte_size(n) for n in n_bytes]
     if not path.available.all():
         columns[""] = ["" if here else "not in this copy" for here in path.available]
     rows = list(map(list, zip(*columns.values(), strict=True)))

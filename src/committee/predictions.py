@@ -8,7 +8,6 @@ checked by `check_predictions` in `_validation.py`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -164,9 +163,8 @@ def predict_one(
     `predict_proba` and `output` is "soft", its scores if `output` is "scores", otherwise
     one vote of 1. Options are passed to the method of the member.
     """
-    kind: Any = type(member)
     method = "predict" if classes is None else "predict_proba"
-    if options and output == "soft" and _is_plain_tree(kind, method):
+    if options and output == "soft" and getattr(type(member), method) in _OF_TREES:
         found: FloatArray = member.tree_.predict(X)  # without checks of each tree
         return (
             found[:, 0]
@@ -206,12 +204,6 @@ def _checked_once(members: Sequence[Member], X: Any) -> tuple[Any, dict[str, Any
         X, dtype=np.float32, ensure_all_finite="allow-nan" if missing else True
     )
     return X, _CHECKED
-
-
-@cache
-def _is_plain_tree(kind: Any, method: str) -> bool:
-    """Return True for trees of scikit-learn, and subclasses that predict alike."""
-    return issubclass(kind, BaseDecisionTree) and getattr(kind, method) in _OF_TREES
 
 
 def combine(F: FloatArray, w: FloatArray) -> FloatArray:

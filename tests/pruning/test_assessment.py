@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -92,6 +93,37 @@ def test_limits_are_kept_and_made_use_of(cancer):
         at = int(np.where(largest, path.own_error, np.inf).argmin())
         chosen = path.choose(**{name: limit})
         np.testing.assert_array_equal(chosen.support_, path.members[at])
+
+
+def test_seconds_are_measured_where_the_committee_serves(cancer, monkeypatch):
+    """The largest size that keeps to the limit, found by bisection."""
+    forest, X, y = cancer
+    small = prune(forest, X, y)
+    path, asked = small.path_, []
+
+    def seconds(self, step, *how):
+        asked.append(how)
+        return 1e-6 * path.size[step]
+
+    monkeypatch.setattr(type(path.assessment), "served_seconds", seconds)
+    middle = int(np.sort(np.unique(path.size))[len(np.unique(path.size)) // 2])
+    chosen = path.choose(max_seconds=1.01e-6 * middle, rows=1)
+    expected = path.choose(max_members=middle)
+    np.testing.assert_array_equal(chosen.support_, expected.support_)
+    assert set(asked) == {(1, "python")}
+    assert len(asked) <= np.ceil(np.log2(len(np.unique(path.size)) + 1))
+    path.choose(max_seconds=1, runtime="c", max_members=middle)
+    assert asked[-1] == (1, "c")
+    with pytest.raises(ValueError, match="least that was measured is 1e-06"):
+        path.choose(max_seconds=1e-9, rows=1)
+    monkeypatch.undo()
+    assert path.assessment.served_seconds(0, 3, "python") > 0
+    for other in (
+        pickle.loads(pickle.dumps(small)).path_,
+        replace(path, assessment=None),
+    ):
+        with pytest.raises(ValueError, match="committee that prune"):
+            other.choose(max_seconds=1, rows=1)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -205,7 +205,14 @@ def test_what_is_shown_of_a_path():
     assert "errors" not in vars(small.path_.assessment)  # and nothing was measured
     _ = small.path_.error, small.path_.n_bytes
     after = repr(pickle.loads(pickle.dumps(small)).path_).splitlines()
-    assert after[1].split() == ["members", "held-out", "error", "rate", "bytes"]
+    assert after[1].split() == [
+        "members",
+        "held-out",
+        "error",
+        "rate",
+        "bytes,",
+        "pickled",
+    ]
     assert after[2].split()[:1] == ["1"]
     assert after[2].split()[2] == "±"
     assert after[7].strip() == "..."

@@ -45,6 +45,7 @@ from committee.pruning.costs import (
     compared_costs,
     member_seconds,
     seconds_per_row,
+    served_seconds,
 )
 from committee.pruning.first_rounds import FirstRounds
 from committee.pruning.kept_path import KeptPath, at_weights
@@ -321,6 +322,12 @@ class Assessment:
         else:
             seconds = np.full(len(roster), self._seconds_before / len(roster))
         return np.array([seconds[members].sum() for members in self._path.members])
+
+    def served_seconds(self, step: int, rows: int, runtime: str) -> float:
+        """Return the seconds for a row of a step's committee, in calls of some rows."""
+        self.check_rows()
+        X = self.data.timed_rows
+        return served_seconds(self.committee(step), X, rows, runtime)
 
     def by(self, scoring: str) -> Assessment:
         """Return this assessment with another measure, from the same folds."""

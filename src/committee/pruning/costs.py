@@ -13,10 +13,13 @@ import numpy as np
 from committee._typing import FloatArray, IntArray, Member
 from committee._validation import n_rows, safe_indexing
 from committee.ensembles import Roster
+from committee.export import compiled
 from committee.predictions import iter_members
 
 #: Rows that are predicted to measure the time of one.
 TIMED_ROWS = 1000
+#: Calls of a few rows each that are timed together.
+_CALLS = 50
 
 
 class _Counter:
@@ -88,6 +91,25 @@ def seconds_per_row(predict: Callable[[Any], Any], X: Any, repeats: int = 3) -> 
         predict(X)
         times.append(time.perf_counter() - start)
     return min(times) / n_rows(X)
+
+
+def served_seconds(
+    committee: Any, X: Any, rows: int, runtime: str, repeats: int = 3
+) -> float:
+    """Return the least time for a row of a few passes, in calls of this many rows."""
+    predict = committee.predict
+    if runtime != "python":
+        predict = compiled(committee, runtime).predict
+    starts = range(0, max(n_rows(X) - rows, 0) + 1, rows)[:_CALLS]
+    blocks = [safe_indexing(X, np.arange(a, min(a + rows, n_rows(X)))) for a in starts]
+    predict(blocks[0])
+    times = []
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        for block in blocks:
+            predict(block)
+        times.append(time.perf_counter() - begin)
+    return min(times) / sum(map(n_rows, blocks))
 
 
 def member_seconds(roster: Roster, X: Any, repeats: int = 3) -> FloatArray:

@@ -101,6 +101,13 @@ class KeptPath:
             )
         return self
 
+    def served_seconds(self, step: int, rows: int, runtime: str) -> float:
+        """Raise ValueError: a copy has no rows."""
+        raise ValueError(
+            "rows and runtime need rows to measure on, and copies and files have none. "
+            "Use the committee that prune() returned."
+        )
+
     def measured(self, name: str) -> Any:
         """Return a number that was measured before the copy."""
         return getattr(self, name)

@@ -205,7 +205,7 @@ class Summary:
     def rows(self) -> list[tuple[str, str, str, str]]:
         """Return the lines of the table: name, before, after and a note."""
         costs = {
-            "bytes": (self.bytes_before, self.bytes_after, byte_size),
+            "bytes, pickled": (self.bytes_before, self.bytes_after, byte_size),
             "time for a row": (self.seconds_before, self.seconds_after, duration),
         }
         return [
@@ -276,7 +276,9 @@ class Summary:
     def _sizes(self, shown: str) -> str:
         """Return the table with the sizes that were tried below it."""
         assert self.refinement is not None
-        rows = [("members", "leaves", "bytes", self.measure, "against the whole")]
+        rows = [
+            ("members", "leaves", "bytes, pickled", self.measure, "against the whole")
+        ]
         rows += [
             (
                 f"{size.n_members:,}",
