@@ -7,6 +7,7 @@ FIRST = (
     "weigh_trained_models",
     "smaller_autogluon",
     "ep_against_greedy",
+    "which_members",
     "look_inside",
     "probabilities_to_bet_on",
     "intervals_without_more_data",
