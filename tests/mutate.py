@@ -1,24 +1,53 @@
 """One wrong operator or number in the core: python -m tests.mutate --number 200.
 
-Copies the sources and tests to a folder of its own, changes one place of one line there,
-and runs the tests of that part until one fails. A change that no test notices survives: it
-is printed, and either changes nothing that anybody can see, or lacks a test.
+Copies the sources and tests to a folder of its own, changes one place of one line at a time
+there, and runs the tests of that part that call the changed function until one fails, those
+in the file of the same name first. Which test calls which function, and how long it takes,
+is recorded once. A change that no test notices survives: it is printed, and either changes
+nothing that anybody can see, or lacks a test.
+
+With `--out FILE`, each result is added to FILE as a line of JSON, and a second call with
+the same FILE goes on where the first one ended. Slow tests and tests with Dask's workers
+are left out.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import compileall
+import contextlib
+import gc
+import json
 import os
+import py_compile
+import resource
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
+import threading
+import time
 from collections import Counter
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # processes with threads cannot be forked
+
+# Imported once for all changes, besides what this module needs.
+import dask.dataframe  # noqa: F401
+import hypothesis  # noqa: F401
 import numpy as np
+import pandas  # noqa: F401
+import pytest
+import scipy.stats  # noqa: F401
+import sklearn.ensemble
+import sklearn.gaussian_process
+import sklearn.linear_model
+import sklearn.neural_network
+import sklearn.pipeline
+import sklearn.svm  # noqa: F401
 
 ROOT = Path(__file__).parents[1]
 CODE = Path("src/committee")
@@ -59,15 +88,17 @@ OTHER: dict[Any, str] = {
 }
 NAMES = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum"}
 NAMES |= {"any": "all", "all": "any", "argmin": "argmax", "argmax": "argmin"}
-#: Seconds after which a change counts as noticed: it never ends.
-SECONDS = 900
+#: A change counts as noticed after this many times the CPU seconds of its tests, and these
+#: besides; or when it waits this many seconds for ever.
+TIMES, CPU_SECONDS, SECONDS = 5, 60, 3600
 
 
 class Mutant(NamedTuple):
     """One changed place: characters `start` to `end` of a file, and the new text."""
 
     part: str
-    path: Path
+    path: str
+    function: str
     line: int
     start: int
     end: int
@@ -92,11 +123,15 @@ class Places(ast.NodeVisitor):
         lines = source.splitlines(keepends=True)
         self.starts = np.cumsum([0, *map(len, lines)])
         self.source, self.found = source, []
+        self.classes, self.function = [], ""
 
     def at(self, line, column):
         """Return the number of a character; `ast` counts bytes of a line."""
         text = self.source[self.starts[line - 1] : self.starts[line]]
         return self.starts[line - 1] + len(text.encode()[:column].decode())
+
+    def add(self, line, start, end, new):
+        self.found.append((self.function, line, int(start), int(end), new))
 
     def end(self, node):
         return self.at(node.end_lineno, node.end_col_offset)
@@ -112,7 +147,7 @@ class Places(ast.NodeVisitor):
         if new and sign and " " not in sign:
             start += text.index(sign)
             line = int(np.searchsorted(self.starts, start, side="right"))
-            self.found.append((line, start, start + len(sign), new))
+            self.add(line, start, start + len(sign), new)
 
     def visit_BinOp(self, node):
         self.between(node.left, node.right, node.op)
@@ -132,9 +167,9 @@ class Places(ast.NodeVisitor):
     def visit_UnaryOp(self, node):
         start = self.begin(node)
         if isinstance(node.op, ast.Not):
-            self.found.append((node.lineno, start, start + 4, ""))
+            self.add(node.lineno, start, start + 4, "")
         elif isinstance(node.op, ast.USub):
-            self.found.append((node.lineno, start, start + 1, "+"))
+            self.add(node.lineno, start, start + 1, "+")
         self.generic_visit(node)
 
     def visit_Constant(self, node):
@@ -144,11 +179,11 @@ class Places(ast.NodeVisitor):
             new = repr(node.value + 1 if node.value in (0, 1) else node.value * 2)
         else:
             return
-        self.found.append((node.lineno, self.begin(node), self.end(node), new))
+        self.add(node.lineno, self.begin(node), self.end(node), new)
 
     def _name(self, name, end, line):
         if name in NAMES:
-            self.found.append((line, end - len(name), end, NAMES[name]))
+            self.add(line, end - len(name), end, NAMES[name])
 
     def visit_Name(self, node):
         self._name(node.id, self.end(node), node.lineno)
@@ -161,56 +196,245 @@ class Places(ast.NodeVisitor):
         if node.value is not None:
             self.visit(node.value)
 
+    def visit_ClassDef(self, node):
+        self.classes.append(node.name)
+        self.generic_visit(node)
+        self.classes.pop()
+
     def visit_FunctionDef(self, node):
         for part in [*node.args.defaults, *filter(None, node.args.kw_defaults)]:
             self.visit(part)
+        outer = self.function  # those inside of a function count as a part of it
+        self.function = outer or ".".join([*self.classes, node.name])
         for part in node.body:
             self.visit(part)
+        self.function = outer
 
 
-def mutants(tree, parts):
-    """Return all changes of some parts of a tree."""
-    found = []
-    for part in parts:
-        path = CODE / part
-        files = [path.with_suffix(".py")]
-        if (tree / path).is_dir():
-            files = [p.relative_to(tree) for p in sorted((tree / path).glob("*.py"))]
-        for file in files:
-            source = (tree / file).read_text(encoding="utf-8")
-            places = Places(source)
-            places.visit(ast.parse(source))
-            found += [Mutant(part, file, *place) for place in places.found]
+def mutants(tree, part):
+    """Return all changes of a part of a tree."""
+    path, found = CODE / part, []
+    files = [path.with_suffix(".py")]
+    if (tree / path).is_dir():
+        files = [p.relative_to(tree) for p in sorted((tree / path).glob("*.py"))]
+    for file in files:
+        source = (tree / file).read_text(encoding="utf-8")
+        places = Places(source)
+        places.visit(ast.parse(source))
+        found += [Mutant(part, str(file), *place) for place in places.found]
     return found
 
 
-def tests_of(mutant):
-    """Return the tests of a part, those of the module first."""
-    own = Path("tests") / mutant.path.relative_to(CODE)
-    own = own.with_name(f"test_{own.name}")
-    folder = own.parent if own.parent.name == mutant.part else own
-    wanted = [own, folder, *map(Path, PARTS[mutant.part])]
-    return list(dict.fromkeys(str(p) for p in wanted if (ROOT / p).exists()))
+def drawn(tree, parts, seed):
+    """Return all changes in random order, the parts in turns."""
+    turns = []
+    for part in parts:
+        rng = np.random.default_rng([seed, list(PARTS).index(part)])
+        known = mutants(tree, part)
+        turns.append([known[i] for i in rng.permutation(len(known))])
+    return [m for m in chain.from_iterable(zip_longest(*turns)) if m is not None]
 
 
-def run(tree, tests):
-    """Return whether all tests pass in a copy of the tree."""
-    options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--timeout", "300"]
-    environment = {**os.environ, "PYTHONPATH": str(tree / "src")}
-    environment["PYTHONDONTWRITEBYTECODE"] = "1"  # sources change within a second
+# --- the tests -----------------------------------------------------------------------
+
+
+def named(module):
+    """Return the file or folder of the tests of a module."""
+    own = Path("tests") / Path(module).relative_to(CODE)
+    return str(own.with_name(f"test_{own.name}"))
+
+
+def files_of(part):
+    """Return the files of the tests of a part."""
+    own = [Path("tests") / part, Path("tests") / f"test_{part}.py"]
+    found = []
+    for path in [*own, *map(Path, PARTS[part])]:
+        found += sorted((ROOT / path).glob("test_*.py"))
+        found += [ROOT / path] * (ROOT / path).is_file()
+    return [str(path.relative_to(ROOT)) for path in dict.fromkeys(found)]
+
+
+class Recorder:
+    """Note the CPU seconds of each test that passes, and the functions that it calls."""
+
+    def __init__(self, tree):
+        self.sources = str(tree / CODE)
+        self.names, self.shared, self.tests = {}, set(), {}
+        self.called = self.shared
+
+    def __call__(self, frame, event, arg):
+        code = frame.f_code
+        if code not in self.names:
+            inside = code.co_filename.startswith(self.sources)
+            name = code.co_qualname.split(".<locals>")[0]
+            path = (
+                CODE / Path(code.co_filename).relative_to(self.sources)
+                if inside
+                else ""
+            )
+            self.names[code] = inside and f"{path}:{name}"
+        if self.names[code]:
+            self.called.add(self.names[code])
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items):
+        items[:] = [
+            i for i in items if "clusters" not in getattr(i, "fixturenames", ())
+        ]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item):
+        self.called, began = (
+            self.shared,
+            time.process_time(),
+        )  # fixtures serve many tests
+        passed = yield
+        self.called = self.shared
+        if item.nodeid in self.tests:
+            self.tests[item.nodeid][0] = time.process_time() - began
+        return passed
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item):
+        self.called = set()
+        passed = yield
+        self.tests[item.nodeid] = [0.0, self.called]
+        return passed
+
+    def record(self):
+        """Return [seconds, functions] of each test."""
+        return {
+            name: [seconds, sorted(called | self.shared)]
+            for name, (seconds, called) in self.tests.items()
+        }
+
+
+class Chosen:
+    """Run chosen tests only, and note the one that fails."""
+
+    def __init__(self, wanted):
+        self.wanted, self.failed = set(wanted), None
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items):
+        items[:] = [item for item in items if item.nodeid in self.wanted]
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed:
+            self.failed = report.nodeid
+
+    pytest_collectreport = pytest_runtest_logreport
+
+
+OPTIONS = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
+# Seconds of a loaded machine say nothing: the process has a limit of CPU seconds.
+OPTIONS += ["--timeout", "0", "--assert=plain"]
+
+
+def forked(tree, work, cpu_seconds):
+    """Return what `work` returns, or None if it fails, in a process of the tree's own."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(reading)
+            os.setsid()
+            limit = int(cpu_seconds)
+            resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
+            silent = os.open(os.devnull, os.O_RDWR)
+            for output in (0, 1, 2):
+                os.dup2(silent, output)
+            os.chdir(tree)
+            sys.path[:0] = [str(tree / "src"), str(tree)]
+            os.environ["PYTHONPATH"] = os.pathsep.join(sys.path[:2])
+            for name in [n for n in sys.modules if n.partition(".")[0] == "tests"]:
+                del sys.modules[name]
+            with os.fdopen(writing, "w") as reply:
+                json.dump(work(), reply)
+        finally:
+            os._exit(0)
+    os.close(writing)
+    timer = threading.Timer(SECONDS, os.killpg, (child, signal.SIGKILL))
+    timer.start()
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", *options, "--hypothesis-seed=0", *tests],
-            cwd=tree,
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            timeout=SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return False
-    return done.returncode == 0
+        with os.fdopen(reading) as reply:
+            answer = reply.read()
+    finally:  # an interrupt ends both
+        timer.cancel()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    return json.loads(answer) if answer else None
+
+
+class Tests:
+    """Which tests call which function, file by file, recorded when first asked for."""
+
+    def __init__(self, tree, out=None):
+        self.tree, self.path = tree, out and out.with_suffix(".tests.json")
+        known = self.path and self.path.exists()
+        self.files = json.loads(self.path.read_text()) if known else {}
+
+    def of(self, file):
+        """Return the record of a file: [seconds, functions] of each test."""
+        if file not in self.files:
+            found = forked(self.tree, lambda: self._recorded(file), SECONDS)
+            if found is None:
+                raise RuntimeError(f"{file} ends the process; run it with pytest.")
+            print(f"     recorded {len(found):5} tests of {file}", flush=True)
+            self.files[file] = found
+            if self.path:
+                self.path.write_text(json.dumps(self.files))
+        return self.files[file]
+
+    def _recorded(self, file):
+        recorder = Recorder(self.tree)
+        threading.settrace(recorder)
+        sys.settrace(recorder)
+        options = [option for option in OPTIONS if option != "-x"]
+        pytest.main([*options, file], [recorder])
+        sys.settrace(None)
+        return recorder.record()
+
+    def calling(self, mutant, file):
+        """Return the tests of a file that call the changed function, and their seconds."""
+        function, record = f"{mutant.path}:{mutant.function}", self.of(file)
+        folder = "/".join(named(mutant.path).split("/")[:2])
+        own = file.startswith(folder) and not mutant.function  # a module or class body
+        tests = [name for name in record if own or function in record[name][1]]
+        return tests, sum(record[name][0] for name in tests)
+
+
+def failing_test(tree, mutant, tests, *, own):
+    """Return the first test that fails, or in brackets what ends the run; else None.
+
+    The tests are those in the file of the same name, or else all others of the part.
+    """
+    for file in files_of(mutant.part):
+        if own == (file == named(mutant.path)):
+            calling, seconds = tests.calling(mutant, file)
+            by = calling and _failing(tree, mutant, file, calling, seconds)
+            if by:
+                return by
+    return None
+
+
+def _failing(tree, mutant, file, tests, seconds):
+    def work():
+        chosen = Chosen(tests)
+        code = pytest.main([*OPTIONS, file], [chosen])
+        return [int(code), chosen.failed]
+
+    source = (tree / mutant.path).read_text(encoding="utf-8")
+    (tree / mutant.path).write_text(mutant.applied(source), encoding="utf-8")
+    try:
+        reply = forked(tree, work, CPU_SECONDS + TIMES * seconds)
+    finally:
+        (tree / mutant.path).write_text(source, encoding="utf-8")
+    if reply is None:
+        return f"{file} (it never ends, or ends the process)"
+    code, failed = reply
+    return failed or (f"{file} (pytest ends with {code})" if code else None)
 
 
 def copied(folder):
@@ -221,34 +445,68 @@ def copied(folder):
         shutil.copytree(ROOT / name, tree / name, ignore=skip)
     for name in ("conftest.py", "pyproject.toml", "README.md"):
         shutil.copy(ROOT / name, tree / name)
+    # Files that match their sources by content: these change within a second.
+    mode = py_compile.PycInvalidationMode.CHECKED_HASH
+    for name in ("src", "tests"):
+        compileall.compile_dir(tree / name, quiet=1, invalidation_mode=mode)
     return tree
+
+
+def printed(done):
+    """Print a table of the parts."""
+    counts = Counter((mutant["part"], mutant["by"] is None) for mutant in done)
+    for part in sorted({part for part, _ in counts}):
+        killed, survived = counts[part, False], counts[part, True]
+        print(f"{part:12} {killed + survived:4} mutants, {survived:3} survived")
+    killed = sum(mutant["by"] is not None for mutant in done)
+    print(f"{len(done):4} mutants in all, {killed} killed")
+
+
+def interrupted(signum, frame):
+    raise KeyboardInterrupt
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--number", type=int, default=200)
-    parser.add_argument("--part", action="append", choices=PARTS)
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--out", type=Path, help="file of results, to go on with")
     options = parser.parse_args()
-    counts = Counter()
+    done, out = [], options.out
+    if out and out.exists():
+        done = [json.loads(line) for line in out.read_text().splitlines()]
+    known = {(one["path"], one["start"], one["new"]) for one in done}
+
+    def add(mutant, by):
+        source = (tree / mutant.path).read_text(encoding="utf-8")
+        found = f"killed by {by}" if by else f"survived: {mutant.said(source)}"
+        print(f"{len(done) + 1:4} {found}", flush=True)
+        done.append({**mutant._asdict(), "by": by, "said": mutant.said(source)})
+        if out:
+            with out.open("a") as lines:
+                lines.write(json.dumps(done[-1]) + "\n")
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, interrupted)
+    gc.freeze()  # what is imported now is no garbage
     with tempfile.TemporaryDirectory() as folder:
         tree = copied(folder)  # the sources may change while this runs
-        known = mutants(tree, options.part or PARTS)
-        rng = np.random.default_rng(options.seed)
-        chosen = rng.permutation(len(known))[: options.number]
-        for number in chosen:
-            mutant = known[number]
-            source = (tree / mutant.path).read_text(encoding="utf-8")
-            (tree / mutant.path).write_text(mutant.applied(source), encoding="utf-8")
-            survived = run(tree, tests_of(mutant))
-            (tree / mutant.path).write_text(source, encoding="utf-8")
-            counts[mutant.part, survived] += 1
-            found = f"survived: {mutant.said(source)}" if survived else "killed"
-            print(f"{counts.total():4} {found}", flush=True)
-    for part in sorted({part for part, _ in counts}):
-        killed, survived = counts[part, False], counts[part, True]
-        print(f"{part:12} {killed + survived:4} mutants, {survived:3} survived")
-    print(f"{counts.total():4} of {len(known):,} mutants in all")
+        chosen = drawn(tree, options.parts, options.seed)[: options.number]
+        chosen = [m for m in chosen if (m.path, m.start, m.new) not in known]
+        tests, left = Tests(tree, out), []
+        try:
+            for mutant in chosen:  # the quick tests of all come first
+                by = failing_test(tree, mutant, tests, own=True)
+                if by:
+                    add(mutant, by)
+                else:
+                    left.append(mutant)
+            for mutant in left:
+                add(mutant, failing_test(tree, mutant, tests, own=False))
+        except KeyboardInterrupt:
+            print(f"interrupted with {len(chosen) + len(known) - len(done)} to go")
+    printed(done)
 
 
 if __name__ == "__main__":

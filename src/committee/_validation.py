@@ -162,6 +162,8 @@ def check_predictions(F: Any) -> FloatArray:
             "F must have shape (N, M) for regression, or (N, M, K) with K >= 2 "
             f"classes on the last axis. Got shape {F.shape} instead."
         )
+    if F.shape[1] == 0:
+        raise ValueError(f"F must have one member at least. Got shape {F.shape}.")
     return F  # type: ignore[no-any-return]
 
 
@@ -184,7 +186,7 @@ def check_targets(F: FloatArray, y: Any) -> FloatArray | IntArray:
             f"y must have one entry for each row of F. Got {len(y)} targets for "
             f"{len(F)} rows."
         )
-    numbers = _as_numbers(y)
+    numbers = as_floats(y)
     if numbers is not None:  # also text such as "nan"
         assert_all_finite(numbers, input_name="y")
     if F.ndim == 3:
@@ -219,10 +221,10 @@ def check_size(A: FloatArray, name: str) -> None:
         )
 
 
-def _as_numbers(y: Any) -> FloatArray | None:
-    """Return y as floats, or None if an entry cannot be converted."""
+def as_floats(values: Any) -> FloatArray | None:
+    """Return an array of floats, or None if an entry cannot be converted."""
     try:
-        return np.asarray(y, dtype=np.float64)
+        return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         return None
 
@@ -280,6 +282,12 @@ def check_held_out(held_out: Any, shape: tuple[int, ...]) -> BoolArray | None:
 def check_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Check the names and number of columns; return frames and sparse matrices as X."""
     if hasattr(X, "columns"):
+        names = list(X.columns)
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(
+                f"The columns of X need different names: {twice!r} is there twice."
+            )
         validate_data(estimator, X, skip_check_array=True, reset=reset)
         return X
     known = getattr(estimator, "n_features_in_", None)

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from committee._typing import FloatArray
-from committee._validation import histogram_parts
+from committee._validation import as_floats, histogram_parts
 from committee.ensembles import Roster, Round, known_columns, roster_of, trees_of
 from committee.ensembles.adapters import adapter_of
 from committee.ensembles.forests import (
@@ -31,6 +31,9 @@ _WAY_OUT = (
     "Boosters of different libraries or links cannot be one model of theirs: make a "
     "committee of them, such as prune(models, X, y), and write it by to_onnx."
 )
+
+#: XGBoost holds leaf values in single precision.
+_LARGEST = 1e30
 
 
 def merge(models: Sequence[Any], weights: Any = None) -> Any:
@@ -73,9 +76,11 @@ def merge(models: Sequence[Any], weights: Any = None) -> Any:
     >>> bool(abs(one.predict(X) - mean).max() < 1e-9), one.n_estimators_
     (True, 300)
     """
+    if not isinstance(models, (list, tuple)) or not models:
+        raise ValueError(
+            f"merge takes a list of one fitted model or more. Got {type(models).__name__}."
+        )
     models = list(models)
-    if not models:
-        raise ValueError("merge takes one model or more. Got an empty list.")
     w = np.full(len(models), 1 / len(models)) if weights is None else weights
     return _merged(models, _checked_weights(w, len(models)), 0.0)
 
@@ -325,7 +330,7 @@ def _encoded(encoder: Any) -> list[Any]:
 def _check_columns(models: list[Any]) -> None:
     """Raise ValueError for models of different columns."""
     known = [known_columns(model) for model in models]
-    names = [list(one.get("feature_names_in_", [])) for one in known]
+    names = [np.asarray(one.get("feature_names_in_", [])).tolist() for one in known]
     if any(one != names[0] for one in names):
         raise ValueError(
             "merge takes models of the same columns, in the same order. Got "
@@ -334,11 +339,11 @@ def _check_columns(models: list[Any]) -> None:
 
 
 def _checked_weights(weights: Any, n: int) -> FloatArray:
-    """Return n finite weights that are not all zero."""
-    w = np.asarray(weights, dtype=np.float64)
-    if w.shape != (n,) or not np.all(np.isfinite(w)) or not np.any(w):
+    """Return n weights that are not all zero, and leave leaves in single precision."""
+    w = as_floats(weights)
+    if w is None or w.shape != (n,) or not np.all(abs(w) <= _LARGEST) or not np.any(w):
         raise ValueError(
-            f"weights must be {n} finite numbers, one for each model, not all zero. Got "
-            f"{weights!r}."
+            f"weights must be {n} numbers of at most {_LARGEST:g} in size, one for each "
+            f"model, not all zero. Got {weights!r}."
         )
     return w
