@@ -333,6 +333,13 @@ def test_frames_give_what_arrays_give_and_their_names_are_checked(frame, generat
         committee.member_predictions(df[names[1:]])
 
 
+def test_columns_of_one_name_are_refused():
+    X, y = _classes()
+    twice = pd.DataFrame(X[:, :3], columns=["a", "b", "a"])
+    with pytest.raises(ValueError, match="different names: 'a' is there twice"):
+        CommitteeClassifier(generator=Bagging(3)).fit(twice, y)
+
+
 def test_the_index_of_a_frame_does_not_matter():
     X, y = _targets()
     index = np.random.default_rng(0).permutation(N) + 1000

@@ -123,6 +123,7 @@ def test_predictions_that_are_not_finite(kind, value):
     [
         ((40, 7, 2, 2), r"F must have shape \(N, M\).*Got shape"),
         ((40, 7, 1), r"F must have shape \(N, M\).*Got shape"),
+        ((40, 0, 2), r"F must have one member at least"),
         ((40, 7, 0), r"F must have shape \(N, M\).*Got shape"),
         ((0, 7), r"0 sample\(s\)"),
         ((40, 0), r"0 feature\(s\)"),

@@ -48,6 +48,13 @@ def rows(task):
     return X, LABELS[np.digitize(f, edges)]
 
 
+def pruned_on_large_numbers():
+    """Committee whose numbers are infinite in single precision."""
+    X, y = rows("regression")
+    forest = RandomForestRegressor(9, random_state=0).fit(X[:90], 1e40 * y[:90])
+    return prune(forest, X[90:], 1e40 * y[90:], oob=False)
+
+
 def unlike(task):
     """Three named estimators of unlike kinds."""
     if task == "regression":

@@ -10,6 +10,7 @@ import pytest
 from sklearn.base import is_classifier
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 
 from committee import (
@@ -24,7 +25,14 @@ from committee import (
 )
 from committee.calibration import Calibration
 from committee.export.tree_sums import tree_sum
-from tests.export.cases import BOOSTERS, TASKS, TREES, pruned, rows
+from tests.export.cases import (
+    BOOSTERS,
+    TASKS,
+    TREES,
+    pruned,
+    pruned_on_large_numbers,
+    rows,
+)
 
 GCC = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1"]
 needs_gcc = pytest.mark.skipif(
@@ -257,4 +265,8 @@ def test_refusals(tmp_path):
     found.link = replace(found.link, kind="probit")
     with pytest.raises(ValueError, match="no products of probits"):
         to_c(found, path)
+    with pytest.raises(ValueError, match=r"single precision, up to 3\.4e\+38"):
+        to_c(pruned_on_large_numbers(), path)
+    with pytest.raises(NotFittedError):
+        to_c(RandomForestClassifier(), path)
     assert path.read_text() == "old"

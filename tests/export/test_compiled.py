@@ -1,11 +1,15 @@
 """compiled: the predictions of the committee, by onnxruntime and by a C compiler."""
 
+import pickle
 import shutil
 
 import numpy as np
+import polars as pl
 import pytest
+from scipy.sparse import csr_array
+from sklearn.exceptions import NotFittedError
 
-from committee import compiled
+from committee import CommitteeRegressor, compiled
 from tests.export.cases import TASKS, pruned
 
 RUNTIMES = [
@@ -29,7 +33,8 @@ def test_rows_and_batches(name, task, runtime):
         pytest.importorskip("skl2onnx")
     committee, X = pruned(name, task, frame=True)
     fast, Z = compiled(committee, runtime), X.to_numpy()
-    for rows in (X, Z, Z[:1], Z[:1].tolist(), np.asfortranarray(Z)):
+    others = (pl.from_pandas(X), Z[:1], Z[:1].tolist(), np.asfortranarray(Z))
+    for rows in (X, Z, *others):
         expected = committee.predict(X)[: len(rows)]
         if task == "regression":
             np.testing.assert_allclose(
@@ -43,6 +48,13 @@ def test_rows_and_batches(name, task, runtime):
         fast.predict(Z[:, :5])
     with pytest.raises(ValueError, match="feature names"):
         fast.predict(X[list("zyxwvu")])
+    for strange in (csr_array(Z), Z.astype(object) + 1j, [["a"] * 6], {"u": [1.0]}):
+        with pytest.raises(ValueError, match="a dense table of numbers"):
+            fast.predict(strange)
+    far = np.array([[1e300] * 6, [-1e300] * 6])  # beyond single precision, no warning
+    assert fast.predict(far).tolist() == fast.predict(np.sign(far) * 1e30).tolist()
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(fast)
     if task == "regression":
         with pytest.raises(AttributeError, match="no probabilities"):
             fast.predict_proba(X)
@@ -50,6 +62,10 @@ def test_rows_and_batches(name, task, runtime):
 
 def test_what_is_missing_is_named(monkeypatch):
     committee, _ = pruned("forest", "binary")
+    with pytest.raises(NotFittedError):
+        compiled(CommitteeRegressor(), "c")
+    with pytest.raises(TypeError, match="not an estimator instance"):
+        compiled([committee], "c")
     with pytest.raises(ValueError, match='"onnx" or "c"'):
         compiled(committee, "java")
     monkeypatch.setattr(shutil, "which", lambda name: None)

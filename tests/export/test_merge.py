@@ -288,10 +288,11 @@ def test_what_cannot_be_one_model_is_refused():
     on_top = GradientBoostingRegressor(n_estimators=3, init=Ridge()).fit(X, y)
     with pytest.raises(ValueError, match="no common start"):
         merge([on_top, on_top])
-    for weights in ([1.0], [0.0, 0.0], [1.0, np.nan]):
-        with pytest.raises(ValueError, match="2 finite numbers"):
+    for weights in ([1.0], [0.0, 0.0], [1.0, np.nan], [1e300, 1.0], "ab", {}):
+        with pytest.raises(ValueError, match=r"2 numbers of at most 1e\+30"):
             merge([hist, hist], weights)
-    with pytest.raises(ValueError, match="empty list"):
-        merge([])
+    for no_list in ([], hist):
+        with pytest.raises(ValueError, match="a list of one fitted model or more"):
+            merge(no_list)
     with pytest.raises(TypeError, match="merge takes a list"):
         to_native(forest)

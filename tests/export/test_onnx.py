@@ -40,6 +40,7 @@ from tests.export.cases import (
     TREES,
     more_unlike,
     pruned,
+    pruned_on_large_numbers,
     rows,
     unlike,
 )
@@ -264,6 +265,8 @@ def test_a_refusal_leaves_the_old_file(tmp_path):
     committee = prune(voting, X[60:], y[60:], combiner=Average())
     with pytest.raises(ValueError, match="with predict_proba only"):
         to_onnx(committee, path)
+    with pytest.raises(ValueError, match=r"single precision, up to 3\.4e\+38"):
+        to_onnx(pruned_on_large_numbers(), path)
     assert path.read_bytes() == b"old"
 
 

@@ -221,7 +221,8 @@ def test_what_is_no_sum_of_trees_is_refused_and_the_old_file_stays(tmp_path, num
     refused(gated, "weights that depend on x")
     bag = CommitteeRegressor(generator=Bagging(3), random_state=0).fit(X, y)
     refused(bag, "which is not known here", tolerance=0.1)
-    refused(numbers[0], "tolerance must be a number, 0 or more", tolerance=-1)
+    for tolerance in (-1, "a", np.inf):
+        refused(numbers[0], "tolerance must be a number, 0 or", tolerance=tolerance)
     dates = CommitteeClassifier(generator=Bagging(3)).fit(X2, y2)
     dates.classes_ = np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]")
     refused(dates, "Labels in compact files")

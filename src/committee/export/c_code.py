@@ -62,7 +62,8 @@ def to_c(
     Raises
     ------
     ValueError
-        If members are no trees, or their link has no counterpart in C.
+        If members are no trees, their link has no counterpart in C, or their numbers are
+        too large for single precision.
 
     Examples
     --------
@@ -76,6 +77,7 @@ def to_c(
     if dtype not in DTYPES:
         raise ValueError(f"dtype must be one of {', '.join(DTYPES)}. Got {dtype!r}.")
     found = tree_sum(committee)
+    _check_size(found)
     name = "model" if path is None else _identifier(Path(path).stem)
     number = "float" if dtype == "float32" else "int16_t"
     single = dtype == "float32"
@@ -103,6 +105,17 @@ def to_c(
         with replaced_atomically(path) as file:
             file.write(text.encode("ascii"))
     return text
+
+
+def _check_size(found: TreeSum) -> None:
+    """Raise ValueError if a sum of leaf values may be infinite in single precision."""
+    table = found.trees
+    largest = abs(found.base).max() + len(table) * abs(table.value).max()
+    if largest > np.finfo(np.float32).max:
+        raise ValueError(
+            "Numbers in C are in single precision, up to 3.4e+38. Sums of leaf values "
+            f"reach {largest:.2g}: train on y in a larger unit."
+        )
 
 
 def _identifier(name: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
 
 from committee._install import how_to_install
 from committee._typing import FloatArray
@@ -46,6 +47,7 @@ class Compiled:
     """
 
     def __init__(self, committee: Any, runtime: str) -> None:
+        check_is_fitted(committee)  # raises TypeError for what is no estimator
         self.runtime, self._committee = runtime, committee
         self.n_features_in_ = int(committee.n_features_in_)
         self._width = 1
@@ -58,13 +60,21 @@ class Compiled:
     def _rows(self, X: Any) -> FloatArray:
         """Return rows as one block of single precision."""
         if hasattr(X, "columns"):
-            X = check_columns(self._committee, X, reset=False).to_numpy(np.float32)
-        rows: Any = np.ascontiguousarray(X, dtype=np.float32)
+            X = check_columns(self._committee, X, reset=False)
+        if not isinstance(X, np.ndarray) or X.dtype != np.float32:
+            X = _single(X)
+        rows: Any = np.ascontiguousarray(X)
         if rows.ndim != 2 or rows.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X must have shape (N, {self.n_features_in_}). Got {rows.shape}."
             )
         return rows  # type: ignore[no-any-return]
+
+    def __reduce__(self) -> Any:
+        """Raise TypeError: compiled code belongs to this process."""
+        raise TypeError(
+            "A compiled model cannot be pickled or copied: save its committee."
+        )
 
     def predict(self, X: Any) -> Any:
         """Return numbers or labels (N,)."""
@@ -77,6 +87,17 @@ class Compiled:
             raise AttributeError("A committee of regressors has no probabilities.")
         p: FloatArray = self._run(self._rows(X))[0]
         return p
+
+
+def _single(X: Any) -> Any:
+    """Return numbers in single precision; those beyond it are infinite, as for trees."""
+    try:
+        with np.errstate(over="ignore"):
+            return np.asarray(X, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"X must be a dense table of numbers. Got {type(X).__name__}: {error}"
+        ) from error
 
 
 def compiled(committee: Any, runtime: str = "onnx") -> Compiled:

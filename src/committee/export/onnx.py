@@ -118,6 +118,7 @@ def to_onnx(
         X = None
     labels = _labels(committee) if is_classifier(committee) else None
     model = _written(committee, native, labels, X, isinstance(native, Pipeline))
+    _check_size(model)
     if path is not None:
         with replaced_atomically(path) as file:
             file.write(model.SerializeToString())
@@ -137,6 +138,23 @@ def _written(committee: Any, native: Any, labels: Any, X: Any, double: bool) -> 
     if double:
         return _written(committee, native, labels, X, False)
     raise ValueError(f"onnxruntime cannot run what skl2onnx has written: {problem}")
+
+
+def _check_size(model: Any) -> None:
+    """Raise ValueError for numbers whose sum may be infinite in single precision."""
+    from onnx import numpy_helper
+
+    arrays = [numpy_helper.to_array(array) for array in model.graph.initializer]
+    for node in model.graph.node:
+        # A split may have an infinite threshold.
+        kept = [a.floats for a in node.attribute if a.name != "nodes_values"]
+        arrays += [np.array(floats, dtype=np.float64) for floats in kept]
+    floats = [abs(a.astype(np.float64)).sum() for a in arrays if a.dtype.kind == "f"]
+    if max(floats, default=0.0) > np.finfo(np.float32).max:
+        raise ValueError(
+            "Numbers in ONNX are in single precision, up to 3.4e+38, and this committee "
+            "has larger ones: train on X and y in larger units."
+        )
 
 
 def _problem(model: Any) -> str | None:

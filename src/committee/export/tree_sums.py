@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray, Member
@@ -34,6 +34,8 @@ def tree_sum(model: Any) -> TreeSum:
     """
     if isinstance(model, TreeSum):
         return model
+    if isinstance(model, BaseEstimator):
+        check_is_fitted(model)
     if not hasattr(model, "roster_"):
         found = trees_of(model)
         if found is None:
@@ -42,7 +44,6 @@ def tree_sum(model: Any) -> TreeSum:
                 f"{type(model).__name__}."
             )
         return _with_names(found, model)
-    check_is_fitted(model)
     _check(model)
     if isinstance(model.members_[0], Round):
         whole = trees_of(averaging(model))

@@ -22,6 +22,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from committee._typing import BoolArray, FloatArray, IntArray
+from committee._validation import as_floats
 from committee.calibration import Calibration
 from committee.ensembles.tree_sum import (
     Link,
@@ -97,7 +98,8 @@ def _step(found: TreeSum, tolerance: float | None) -> float:
     se = found.held_out_error_se_
     if tolerance is None:
         tolerance = 0.0 if se is None else TOLERANCE
-    if not 0 <= tolerance < np.inf:
+    number = as_floats(tolerance)
+    if number is None or number.ndim or not 0 <= number < np.inf:
         raise ValueError(f"tolerance must be a number, 0 or more. Got {tolerance!r}.")
     if tolerance == 0:
         return 0.0
