@@ -2,11 +2,13 @@
 
 python -m benchmarks arena [SET ...] [--pools FOLDER]
 
-Ten or eleven models of AutoGluon, 5-fold bagged, on at most 1,500 rows; weighed on their
+Nine or ten models of AutoGluon, 5-fold bagged, on at most 1,500 rows; weighed on their
 out-of-fold predictions and measured on up to 5,000 fresh rows. Lines are relative to
-AutoGluon's greedy selection: the geometric mean over pools with its standard error.
-A win or a loss is a difference of log-loss (RMSE) beyond two paired standard errors.
-Pools are kept in FOLDER and used again. It needs pip install '.[arena]'.
+AutoGluon's greedy selection: the geometric mean over pools with its standard error. A win
+or a loss (w/t/l) is a difference beyond two standard errors, paired by rows. For AUC this
+is the test of DeLong, DeLong and Clarke-Pearson (1988). "auto" is the default of
+`CommitteeEnsembler`: `LogPool()` for classes, `RidgeWeights()` for numbers. Pools are kept
+in FOLDER and used again. It needs pip install '.[arena]'.
 """
 
 import argparse
@@ -19,25 +21,34 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
 from benchmarks._arena_pools import CLASSES, NUMBERS, ArenaPool, arena_pools
 from benchmarks._timing import show
 from committee import ARDPruner, CommitteeEnsembler, EPPruner, GreedyPruner
-from committee.losses import log_losses, paired_difference
+from committee.losses import log_losses, paired_difference, ranking_losses
 
 GREEDY = "AutoGluon greedy"
+OURS = ("auto", "EP", "EP, as many", "ARD", "our greedy")
+PACKAGES = (
+    "autogluon.tabular",
+    "tabarena",
+    "cma",
+    "scikit-learn",
+    "lightgbm",
+    "catboost",
+)
 
 
 class Line(NamedTuple):
     """One method on one pool."""
 
-    losses: np.ndarray  # by row: log-loss, or squared error
-    error: float  # share of wrong classes, or RMSE
-    area: float  # 1 - AUC
+    losses: dict[str, np.ndarray]  # by measure and row
     models: float
     seconds: float
+
+
+Results = dict[str, dict[str, Line]]  # by set and line
 
 
 def main(argv: list[str]) -> None:
@@ -45,61 +56,63 @@ def main(argv: list[str]) -> None:
     parser.add_argument("sets", nargs="*", default=[*CLASSES, *NUMBERS])
     parser.add_argument("--pools", default="build/arena-pools")
     asked = parser.parse_args(argv)
-    found: dict[str, dict[str, Line]] = {}
+    found: Results = {}
     for name, pool in arena_pools(asked.sets, Path(asked.pools)):
         with warnings.catch_warnings(), threadpool_limits(1):
             warnings.simplefilter("ignore")
             found[name] = {line: _measured(fit, pool) for line, fit in _lines(pool)}
-        ratios = _ratios(found[name])
+        measure = next(iter(found[name][GREEDY].losses))
+        ratios = (_ratio(found[name], line, measure) for line in found[name])
         print(f"{name} {pool.F.shape}:", *(f"{r:.3f}" for r in ratios), flush=True)
-    packages = ", ".join(f"{p} {version(p)}" for p in ("autogluon.tabular", "tabarena"))
-    for title, sets in (("classes", CLASSES), ("regression", NUMBERS)):
-        pools = [found[name] for name in found if name in sets]
+    print(*(f"{name} {version(name)}" for name in PACKAGES), sep=", ")
+    for title, sets in (("classes", CLASSES), ("numbers", NUMBERS)):
+        pools = {name: found[name] for name in found if name in sets}
         if pools:
-            _show(f"arena, {title}: {len(pools)} pools, {packages}", pools)
+            _show(f"arena, {title}: {len(pools)} pools", pools)
 
 
-def _show(title: str, pools: list[dict[str, Line]]) -> None:
-    """Print ratios to greedy, and how often each line wins and loses."""
-    of_classes = np.isfinite([line.area for line in pools[0].values()]).all()
-    first = ["log-loss", "errors", "1 - AUC"] if of_classes else ["RMSE"]
-    rows = []
-    for method in pools[0]:
-        cells = [_mean([_ratio(pool, method) for pool in pools])]
-        if of_classes:
-            for name in ("error", "area"):
-                own = [getattr(pool[method], name) for pool in pools]
-                theirs = [getattr(pool[GREEDY], name) for pool in pools]
-                # Half an error more: few test rows cannot tell a small error from none.
-                half = [0.5 / len(pool[method].losses) for pool in pools]
-                cells.append(
-                    _mean(
-                        [
-                            (a + h) / (b + h)
-                            for a, b, h in zip(own, theirs, half, strict=True)
-                        ]
-                    )
-                )
-        gaps = [
-            paired_difference(pool[method].losses, pool[GREEDY].losses)
-            for pool in pools
-        ]
-        wins = sum(gap < -2 * se for gap, se in gaps)
-        losses = sum(gap > 2 * se for gap, se in gaps)
-        models = np.mean([pool[method].models for pool in pools])
-        milli = 1000 * np.median([pool[method].seconds for pool in pools])
-        cells += [f"{wins} / {losses}", f"{models:.1f}", f"{milli:.0f}"]
-        rows.append([method, *cells])
-    show(title, ["line", *first, "wins / losses", "models", "ms"], rows)
+def _show(title: str, pools: Results) -> None:
+    """Print ratios to greedy, and the sets on which our lines lose."""
+    lines = next(iter(pools.values()))
+    measures = list(lines[GREEDY].losses)
+    rows, lost = [], []
+    for line in lines:
+        cells = []
+        for measure in measures:
+            ratios = [_ratio(pool, line, measure) for pool in pools.values()]
+            signs = {name: _sign(pool, line, measure) for name, pool in pools.items()}
+            counts = [list(signs.values()).count(sign) for sign in (-1, 0, 1)]
+            cells += [_mean(ratios), "/".join(map(str, counts))]
+            losing = [
+                f"{name} {_ratio(pools[name], line, measure):.3f}"
+                for name, sign in signs.items()
+                if sign > 0
+            ]
+            if losing and line in OURS:
+                lost.append(f"{line} loses in {measure}: {', '.join(losing)}")
+        models = np.mean([pool[line].models for pool in pools.values()])
+        milli = 1000 * np.median([pool[line].seconds for pool in pools.values()])
+        rows.append([line, *cells, f"{models:.1f}", f"{milli:.0f}"])
+    columns = [column for measure in measures for column in (measure, "w/t/l")]
+    show(title, ["line", *columns, "models", "ms"], rows)
+    print(*lost, sep="\n")
 
 
-def _ratio(pool: dict[str, Line], method: str) -> float:
-    own, theirs = pool[method].losses.mean(), pool[GREEDY].losses.mean()
-    return float(np.sqrt(own / theirs) if np.isnan(pool[method].area) else own / theirs)
+def _ratio(pool: dict[str, Line], line: str, measure: str) -> float:
+    own, theirs = (pool[name].losses[measure].mean() for name in (line, GREEDY))
+    if measure == "log-loss":
+        return float(own / theirs)
+    if measure == "RMSE":
+        return float(np.sqrt(own / theirs))
+    # Half a row more: few test rows cannot tell a small error from none.
+    half = 0.5 / len(pool[line].losses[measure])
+    return float((own + half) / (theirs + half))
 
 
-def _ratios(pool: dict[str, Line]) -> list[float]:
-    return [_ratio(pool, method) for method in pool]
+def _sign(pool: dict[str, Line], line: str, measure: str) -> int:
+    """Return -1 for a win against greedy, 1 for a loss, otherwise 0."""
+    gap, se = paired_difference(*(pool[m].losses[measure] for m in (line, GREEDY)))
+    return int(np.sign(gap)) if abs(gap) > 2 * se else 0
 
 
 def _mean(ratios: list[float]) -> str:
@@ -112,18 +125,20 @@ def _measured(fit: Callable[..., Any], pool: ArenaPool) -> Line:
     start = time.perf_counter()
     predict, models = fit(pool)
     seconds = time.perf_counter() - start
-    p, y = np.asarray(predict(pool.F_fresh)), pool.y_fresh
+    return Line(_losses(np.asarray(predict(pool.F_fresh)), pool), models, seconds)
+
+
+def _losses(p: np.ndarray, pool: ArenaPool) -> dict[str, np.ndarray]:
+    """Return the losses of predictions on the fresh rows; squared errors for "RMSE"."""
     if pool.kind == "regression":
-        losses = (p - y) ** 2
-        return Line(losses, np.sqrt(losses.mean()), np.nan, models, seconds)
+        return {"RMSE": (p - pool.y_fresh) ** 2}
     p = np.column_stack([1 - p, p]) if p.ndim == 1 else p / p.sum(axis=1, keepdims=True)
-    y = y.astype(int)
-    K = p.shape[1]
-    area = roc_auc_score(
-        y, p[:, 1] if K == 2 else p, multi_class="ovr", labels=np.arange(K)
-    )
-    wrong = np.mean(p.argmax(axis=1) != y)
-    return Line(log_losses(p, y), wrong, 1 - area, models, seconds)
+    y = pool.y_fresh.astype(int)
+    return {
+        "log-loss": log_losses(p, y),
+        "errors": (p.argmax(axis=1) != y).astype(float),
+        "1 - AUC": ranking_losses(p, y, np.ones(len(y))),
+    }
 
 
 # --- the lines ------------------------------------------------------------------------
@@ -140,12 +155,13 @@ def _lines(pool: ArenaPool) -> Iterator[tuple[str, Callable[..., Any]]]:
     yield GREEDY, _theirs(GreedyEnsembler, ensemble_size=25)
     yield "best single", _theirs(SingleBestEnsembler)
     if pool.kind != "regression":
-        yield "greedy, temperature", _with_temperature
-    yield "TabArena hill climbing", _theirs(HillClimbingEnsembler)
+        yield "greedy, calibrated", _with_temperature
+    yield "TabArena climbing", _theirs(HillClimbingEnsembler)
     yield "TabArena stacking", _theirs(StackingEnsembler)
     yield "CMA-ES", _by_cma
     yield "auto", _ours("auto")
     yield "EP", _ours(EPPruner())
+    yield "EP, as many", _ep_of_as_many
     yield "ARD", _ours(ARDPruner())
     scoring = "neg_mean_squared_error" if pool.kind == "regression" else "neg_log_loss"
     yield "our greedy", _ours(GreedyPruner(scoring=scoring))
@@ -175,6 +191,12 @@ def _theirs(cls: type, **options: Any) -> Callable[..., Any]:
 
 def _ours(combiner: Any) -> Callable[..., Any]:
     return _theirs(CommitteeEnsembler, combiner=combiner)
+
+
+def _ep_of_as_many(pool: ArenaPool) -> Any:
+    """EP with at most as many models as AutoGluon's greedy selection has."""
+    _, most = dict(_lines(pool))[GREEDY](pool)
+    return _ours(EPPruner(max_members=int(most)))(pool)
 
 
 def _with_temperature(pool: ArenaPool) -> Any:

@@ -10,7 +10,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "guide" / "integrations.md"
 START, *SECTIONS = PAGE.read_text(encoding="utf-8").split("\n## ")
 TITLES = [section.splitlines()[0] for section in SECTIONS]
 #: Those that start processes or are slow to import.
-SLOW = {"SHAP", "treelite", "MLflow", "Dask", "Ray"}
+SLOW = {"SHAP", "treelite", "MLflow", "Dask", "Ray", "AutoGluon"}
 
 
 def _code(text):
@@ -45,4 +45,4 @@ def test_the_snippet_runs(section, start):
 
 def test_the_page_has_all_that_were_asked_for():
     asked = {"joblib", "skops", "SHAP", "treelite", "MLflow", "ONNX runtime", "Dask"}
-    assert asked | {"Ray", "set_output, pandas and polars"} == set(TITLES)
+    assert asked | {"Ray", "AutoGluon", "set_output, pandas and polars"} == set(TITLES)

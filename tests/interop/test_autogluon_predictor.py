@@ -5,8 +5,8 @@ import sys
 import numpy as np
 import pytest
 
-from committee import EPPruner, predictor_predictions
-from committee.interop import add_committee
+from committee import EPPruner, predictor_predictions, prune
+from committee.interop import add_committee, shrink_predictor
 
 
 class Predictor:
@@ -71,11 +71,7 @@ class Refitted(Predictor):
     the predictions of its parent, and only copies predict new rows.
     """
 
-    bagged = True
-
-    @property
-    def _trainer(self):
-        return type("Trainer", (), {"bagged_mode": self.bagged})
+    has_val = False
 
     def model_names(self, can_infer=False):
         copies = [f"{name}_FULL" for name in self.answers]
@@ -92,7 +88,7 @@ class Refitted(Predictor):
         return {name: self.answers[name.removesuffix("_FULL")] for name in models}
 
     def load_data_internal(self, data, return_X):
-        assert data == ("train" if self.bagged else "val")
+        assert data == ("val" if self.has_val else "train")
         assert not return_X
         return None, self.y
 
@@ -119,9 +115,9 @@ def test_a_copy_predicts_new_rows_for_a_model_without_folds(rng):
         predictor_predictions(predictor, 20)
 
 
-@pytest.mark.parametrize("bagged", [True, False])
-def test_targets_come_with_the_rows_they_belong_to(rng, bagged):
-    predictor = refitted(rng, bagged=bagged)
+@pytest.mark.parametrize("has_val", [True, False])
+def test_targets_come_with_the_rows_they_belong_to(rng, has_val):
+    predictor = refitted(rng, has_val=has_val)
     np.testing.assert_array_equal(predictor_predictions(predictor).y, predictor.y)
     assert predictor_predictions(predictor, 20).y is None
 
@@ -131,3 +127,18 @@ def test_without_autogluon_the_package_to_install_is_named(monkeypatch):
     monkeypatch.delitem(sys.modules, "committee.interop.autogluon_model", raising=False)
     with pytest.raises(ImportError, match=r"pip install 'autogluon.tabular"):
         add_committee(Predictor("binary", {}))
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_models": 0}, {"max_seconds": -1.0}])
+def test_one_limit_is_asked_for(limits):
+    with pytest.raises(ValueError, match=r"max_models, such as 3, or max_seconds"):
+        shrink_predictor(None, **limits)
+    with pytest.raises(ValueError, match="'max_models': 1, 'max_seconds': 2"):
+        shrink_predictor(None, max_models=1, max_seconds=2)
+
+
+def test_prune_names_the_function_for_a_predictor(rng):
+    """The first thing to try on a predictor, by its name, is `prune`."""
+    TabularPredictor = type("TabularPredictor", (), {})
+    with pytest.raises(TypeError, match=r"call committee.interop.shrink_predictor"):
+        prune(TabularPredictor(), rng.normal(size=(9, 2)), np.arange(9) % 2)

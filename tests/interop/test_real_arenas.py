@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification, make_friedman1
 
-from committee import CommitteeEnsembler, GreedyPruner, predictor_predictions
+from committee import (
+    BudgetPruner,
+    CommitteeEnsembler,
+    EPPruner,
+    GreedyPruner,
+    predictor_predictions,
+)
 from committee.interop import add_committee, shrink_predictor
 from committee.interop.autogluon_predictor import base_models
 
@@ -18,7 +24,12 @@ pytestmark = [
 ]
 
 KINDS = ("binary", "multiclass", "regression")
-LEARNERS = {"XT": {"n_estimators": 20}, "RF": {"n_estimators": 20}, "KNN": {}, "LR": {}}
+#: Two of one type: of few rows, AutoGluon's own ensembles would weigh one of them.
+FORESTS = [
+    {"n_estimators": 20},
+    {"n_estimators": 20, "max_leaf_nodes": 8, "ag_args": {"name_suffix": "Small"}},
+]
+LEARNERS = {"XT": FORESTS, "RF": {"n_estimators": 20}, "KNN": {}, "LR": {}}
 METRICS = {"regression": "root_mean_squared_error"}
 
 
@@ -35,10 +46,10 @@ def table(kind, n=500):
     return pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])]).assign(t=y)
 
 
-def fitted(kind, path, **options):
-    """Return a predictor with four models, and new rows."""
+def fitted(kind, path, metric=None, **options):
+    """Return a predictor with five models, and new rows."""
     rows = table(kind)
-    metric = METRICS.get(kind, "log_loss")
+    metric = metric or METRICS.get(kind, "log_loss")
     predictor = autogluon.TabularPredictor(
         "t", problem_type=kind, eval_metric=metric, path=str(path), verbosity=0
     )
@@ -73,14 +84,87 @@ def test_a_committee_is_a_model_of_the_predictor(kind, tmp_path):
     assert predictor_predictions(again).names == known.names
 
 
-def test_without_bagging_the_validation_rows_weigh(tmp_path):
-    predictor, new = fitted("binary", tmp_path, num_bag_folds=0)
+@pytest.mark.parametrize("bagged", [False, True])
+def test_validation_rows_weigh_where_there_are_some(bagged, tmp_path):
+    predictor, new = fitted(
+        "binary",
+        tmp_path,
+        num_bag_folds=3 * bagged,
+        tuning_data=table("binary", 700)[600:],
+        use_bag_holdout=bagged,
+    )
     known = predictor_predictions(predictor)
     rows, _ = predictor.load_data_internal("val")
-    assert len(known.y) == len(known.F) == len(rows)
+    assert len(known.y) == len(known.F) == len(rows) == 100
     name = add_committee(predictor, "ep", name_suffix="_ep")
     assert name.endswith("_ep")
+    expected = EPPruner().fit(known.F, known.y)
+    new_F = predictor_predictions(predictor, new).F
+    np.testing.assert_allclose(
+        predictor.predict_proba(new, model=name),
+        expected.probabilities(expected.combine(new_F)),
+        atol=1e-5,
+    )
+
+
+PRESETS = [
+    ("binary", "accuracy"),
+    ("binary", "roc_auc"),
+    ("multiclass", "accuracy"),
+    ("regression", "mean_absolute_error"),
+]
+
+
+@pytest.mark.parametrize(("kind", "metric"), PRESETS)
+def test_a_preset_without_bagging(kind, metric, tmp_path):
+    """Weighed by log-loss or squared error, ranked by the metric."""
+    predictor, new = fitted(
+        kind, tmp_path / "all", metric, presets="medium_quality", num_bag_folds=0
+    )
+    name = add_committee(predictor)
+    board = predictor.leaderboard(new).set_index("model")
+    scores = predictor.evaluate(new, model=name)
+    assert board.loc[name, "score_test"] == pytest.approx(scores[metric])
+    found = shrink_predictor(predictor, max_models=2)
+    assert found.n_members_after <= 2
+    predictor.refit_full()
+    again = autogluon.TabularPredictor.load(str(tmp_path / "all"))
+    assert again.model_best == "CommitteeEnsemble_L2_small_FULL"
+    assert len(again.predict(new)) == len(new)
+
+
+@pytest.mark.parametrize("kind", ["binary", "regression"])
+def test_a_stacked_preset_without_fold_models(kind, tmp_path):
+    """Copies predict, and a stacked model counts with the four that it needs."""
+    predictor, new = fitted(
+        kind,
+        tmp_path / "all",
+        presets="high_quality",
+        num_stack_levels=1,
+        dynamic_stacking=False,
+    )
+    name = add_committee(predictor)
+    assert name in predictor.model_names(can_infer=True)
     assert len(predictor.predict(new, model=name)) == len(new)
+    small = predictor.clone(str(tmp_path / "small"), return_clone=True)
+    found = shrink_predictor(small, max_models=4)
+    assert not any("L2" in model for model in found.names_after)
+    again = autogluon.TabularPredictor.load(str(tmp_path / "small"))
+    assert again.model_best.startswith("CommitteeEnsemble_L3_small")
+    assert base_models(again) == found.names_after
+    assert predictor_predictions(again).names == found.names_after
+    assert (again.predict(new) == small.predict(new)).all()
+    assert len(base_models(predictor)) == 9  # the original was not touched
+    fast = shrink_predictor(again, max_seconds=10.0)
+    assert fast.n_members_after <= found.n_members_after
+
+
+def test_a_combiner_that_fails_says_why(tmp_path):
+    predictor, _ = fitted("binary", tmp_path, num_bag_folds=0)
+    before = predictor.model_names()
+    with pytest.raises(ValueError, match="costs must be one finite number"):
+        add_committee(predictor, BudgetPruner(costs=[1.0, 2.0]))
+    assert predictor.model_names() == before
 
 
 def test_models_without_folds_predict_by_their_copies(tmp_path):
@@ -162,11 +246,8 @@ def test_a_predictor_made_small(kind, tmp_path):
 
 def test_a_predictor_for_a_number_of_seconds(tmp_path):
     predictor, _ = fitted("regression", tmp_path)
-    for wrong in ({}, {"max_models": 1, "max_seconds": 1.0}):
-        with pytest.raises(ValueError, match="Give one of max_models and max_seconds"):
-            shrink_predictor(predictor, **wrong)
     before = predictor.model_names()
     with pytest.raises(ValueError, match="No member costs at most"):
         shrink_predictor(predictor, max_seconds=1e-12)
     assert predictor.model_names() == before
-    assert shrink_predictor(predictor, max_seconds=10.0).n_members_after <= 4
+    assert shrink_predictor(predictor, max_seconds=10.0).n_members_after <= 5

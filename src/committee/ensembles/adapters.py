@@ -128,7 +128,10 @@ def roster_of(ensemble: Any) -> Roster:
             "not finish."
         )
     came = f"an empty {kind}" if isinstance(ensemble, (list, tuple, Mapping)) else kind
-    raise TypeError(f"The ensemble must be one of {KNOWN}. Got {came} instead.")
+    hint = ""
+    if kind == "TabularPredictor":
+        hint = " For AutoGluon, call committee.interop.shrink_predictor."
+    raise TypeError(f"The ensemble must be one of {KNOWN}. Got {came} instead.{hint}")
 
 
 def _of_models(roster: Roster) -> Roster:

@@ -32,8 +32,9 @@ def predictor_predictions(
     """Return the predictions of the models of an AutoGluon `TabularPredictor`.
 
     Without `data`, they are predictions to weigh the models on, with their targets `y`:
-    out-of-fold predictions of the training rows if the predictor was fitted with bagging,
-    otherwise predictions of its validation rows. With `data`, they are predictions to
+    predictions of the validation rows if the predictor has them, otherwise out-of-fold
+    predictions of the training rows. AutoGluon has validation rows if it was fitted
+    without bagging, or with `use_bag_holdout=True`. With `data`, they are predictions to
     combine.
 
     AutoGluon is not imported. Any object works that has `problem_type`, `model_names()`,
@@ -102,13 +103,17 @@ def predictor_predictions(
     made = assembled(found, classes)
     if data is not None or not hasattr(predictor, "load_data_internal"):
         return made
-    rows = "train" if predictor._trainer.bagged_mode else "val"
-    _, y = predictor.load_data_internal(rows, return_X=False)
+    _, y = predictor.load_data_internal(_weighing_rows(predictor), return_X=False)
     return replace(made, y=np.asarray(y))
 
 
+def _weighing_rows(predictor: Any) -> str:
+    """Return which rows AutoGluon learns weights on, as it names them."""
+    return "val" if predictor.has_val else "train"
+
+
 def base_models(predictor: Any) -> list[str]:
-    """Return the names of models that are no weighted ensembles and no refitted copies."""
+    """Return the names of all models except weighted ensembles and refitted copies."""
     copies = set(_refitted(predictor).values())
     return [
         name
@@ -148,10 +153,8 @@ def add_committee(
     """Add a committee of the trained models to an AutoGluon `TabularPredictor`.
 
     The combiner is fitted on the predictions that AutoGluon's own weighted ensemble is
-    fitted on: out-of-fold predictions of the training rows if the predictor was fitted
-    with bagging, otherwise predictions of its validation rows. The committee is then a
-    model of the predictor: `leaderboard`, `predict(data, model=name)`, `save`, `load` and
-    `refit_full` include it.
+    fitted on, see `predictor_predictions`. The committee is then a model of the predictor:
+    `leaderboard`, `predict(data, model=name)`, `save`, `load` and `refit_full` include it.
 
     Parameters
     ----------
@@ -168,15 +171,14 @@ def add_committee(
     Returns
     -------
     name : str
-        Name of the new model. If its validation score is the best, it is
-        `predictor.model_best`.
+        Name of the new model: "CommitteeEnsemble_L2" and the suffix. Its refitted copy if
+        the models can only predict by theirs, as after `presets="high_quality"`. If its
+        validation score is the best, it is `predictor.model_best`.
 
     Raises
     ------
     ImportError
         If `autogluon.tabular` is not installed.
-    RuntimeError
-        If AutoGluon could not train the model.
 
     Examples
     --------
@@ -191,38 +193,29 @@ def add_committee(
             "add_committee needs a fitted predictor of autogluon.tabular: "
             f"{how_to_install('autogluon')}"
         ) from error
-    # AutoGluon catches errors of training, so a wrong combiner is refused before.
     CommitteeEnsembler(problem_type=predictor.problem_type, combiner=combiner)
     names = base_models(predictor) if models is None else checked_names(models)
     trainer = predictor._trainer
-    bagged = trainer.bagged_mode
-    X, y = (
-        (trainer.load_X(), trainer.load_y())
-        if bagged
-        else (trainer.load_X_val(), trainer.load_y_val())
-    )
-    inputs = trainer.get_inputs_to_stacker(
-        X=X, base_models=names, fit=bagged, use_orig_features=False, use_val_cache=True
-    )
-    before = set(predictor.model_names())
-    added = trainer.generate_weighted_ensemble(
-        X=inputs,
-        y=y,
-        level=1 + max(trainer.get_model_level(name) for name in names),
-        stack_name="aux1",
-        base_model_names=names,
-        name_suffix=name_suffix,
-        child_cls=CommitteeEnsembleModel,
-        child_hyperparameters={"combiner": combiner},
-    )
-    new = [str(name) for name in added if name not in before]
-    if not new:
-        raise RuntimeError(
-            "AutoGluon could not train the committee; its log has the reason: call "
-            "predictor.set_verbosity(2) and try again."
+    X, y = predictor.load_data_internal(_weighing_rows(predictor))
+    # By default AutoGluon catches errors, and offers few models of one type.
+    trainer.raise_on_model_failure, quiet = True, trainer.raise_on_model_failure
+    try:
+        (name,) = trainer.stack_new_level_aux(
+            X=X,
+            y=y,
+            base_model_names=names,
+            fit=not predictor.has_val,
+            name_suffix=name_suffix,
+            hyperparameters={"max_base_models_per_type": 0},
+            child_cls=CommitteeEnsembleModel,
+            child_hyperparameters={"combiner": combiner},
         )
+    finally:
+        trainer.raise_on_model_failure = quiet
+    if _refitted(predictor) and name not in predictor.model_names(can_infer=True):
+        name = predictor.refit_full(name, set_best_to_refit_full=False)[name]
     predictor.save(silent=True)
-    return new[0]
+    return str(name)
 
 
 def shrink_predictor(
@@ -235,47 +228,53 @@ def shrink_predictor(
     """Keep the few models of an AutoGluon `TabularPredictor` that matter; delete the rest.
 
     A committee of models within the limit is added by `add_committee` and becomes
-    `predictor.model_best`. All models that it does not need are deleted, also from disk:
-    `predictor.clone(path)` makes a copy to try on.
+    `predictor.model_best`. All models that it does not need are deleted, also from disk.
+    To try it on a copy, pass `predictor.clone(path, return_clone=True)`.
 
     Parameters
     ----------
     predictor : TabularPredictor
         Fitted. It is changed.
     max_models : int, default=None
-        Largest number of models with a weight.
+        Largest number of models. A stacked model counts with all that it needs.
     max_seconds : float, default=None
         Largest sum of the models' seconds for one row, in batches of up to 1,000 rows.
         One of the two limits must be given.
     combiner : combiner, default=None
-        What learns the weights; see `BudgetPruner`.
+        Learns the weights; see `BudgetPruner`.
 
     Returns
     -------
     summary : committee.pruning.Summary
         Error, log-loss, models, bytes on disk and seconds before and after. "Before" is
-        `predictor.model_best`. Errors are on out-of-fold rows, or on validation rows
-        without bagging; those after are by committees that were chosen and weighed
-        without the row.
+        `predictor.model_best`. Errors are on the rows of `predictor_predictions`; those
+        after are by committees that were chosen and weighed without the row.
 
     Raises
     ------
     ValueError
-        If not exactly one limit is given, or no model keeps to it.
+        If not exactly one limit above 0 is given, or no model keeps to it.
 
     Examples
     --------
     >>> from committee.interop import shrink_predictor
     >>> print(shrink_predictor(predictor, max_models=3))  # doctest: +SKIP
     """
-    if (max_models is None) == (max_seconds is None):
-        raise ValueError("Give one of max_models and max_seconds.")
-    known = predictor_predictions(predictor)
-    costs = None
-    if max_seconds is not None:
-        costs = [_seconds(predictor, name) for name in known.names]
-    budget: Any = max_models if max_seconds is None else max_seconds
-    pruner = BudgetPruner(combiner, costs=costs, budget=budget)
+    given = {"max_models": max_models, "max_seconds": max_seconds}
+    limits = [limit for limit in given.values() if limit is not None]
+    if len(limits) != 1 or not limits[0] > 0:
+        raise ValueError(
+            "Give one limit above 0: max_models, such as 3, or max_seconds, such as "
+            f"0.0001. Got {given}."
+        )
+    known, trainer = predictor_predictions(predictor), predictor._trainer
+    costs = [
+        len(trainer.get_minimum_model_set(name))
+        if max_seconds is None
+        else _seconds(predictor, name)
+        for name in known.names
+    ]
+    pruner = BudgetPruner(combiner, costs=costs, budget=limits[0])
     y = known.y.astype(np.intp if known.classes is not None else np.float64)
     votes = Votes(known.F, y, known.held_out, None)
     before, costs_before = predictor.model_best, _costs(predictor)
@@ -286,13 +285,16 @@ def shrink_predictor(
     after = CrossFit(pruner, votes).own
     name = add_committee(predictor, pruner, models=known.names, name_suffix="_small")
     predictor.set_model_best(name, save_trainer=True)
-    predictor.delete_models(models_to_keep=[name], dry_run=False)
+    # Of a copy, also what it was copied from: that has the out-of-fold predictions.
+    kept = [name, trainer.get_refit_full_parent(name)]
+    predictor.delete_models(models_to_keep=kept, dry_run=False)
+    names = base_models(predictor)
     measure = measure_of(None, of_classes=known.classes is not None)
     n_bytes, seconds = zip(costs_before, _costs(predictor), strict=True)
     return Summary(
         **compared_errors(found, after or as_weighed, as_weighed, measure),
         n_members_before=n_before,
-        n_members_after=len(fitted.support_),
+        n_members_after=len(names),
         cross_fitted=after is not None,
         loo=None,
         loo_measure="",
@@ -300,21 +302,16 @@ def shrink_predictor(
         bytes_after=n_bytes[1],
         seconds_before=seconds[0],
         seconds_after=seconds[1],
-        names_after=[known.names[m] for m in fitted.support_],
+        names_after=names,
     )
-
-
-def _rows(predictor: Any) -> Any:
-    """Return up to 1,000 rows that models have seen, as AutoGluon's models take them."""
-    X, _ = predictor.load_data_internal("train", return_y=False)
-    return few_rows(X)
 
 
 def _seconds(predictor: Any, name: str) -> float:
     """Return the seconds that a model takes for one row, with those it depends on."""
-    X, name = _rows(predictor), _that_predicts(predictor, name)
+    X, _ = predictor.load_data_internal("train", return_y=False)
+    X, name = few_rows(X), _that_predicts(predictor, name)
     return seconds_per_row(
-        lambda X: predictor.predict(X, model=name, transform_features=False), X, 1
+        lambda X: predictor.predict(X, model=name, transform_features=False), X
     )
 
 

@@ -51,6 +51,12 @@ class Predictions:
     held_out: BoolArray | None = None
     y: Any = None
 
+    def __repr__(self) -> str:
+        """Return the names and numbers of members, rows and classes."""
+        N, M = self.F.shape[:2]
+        of = "" if self.classes is None else f", {len(self.classes)} classes"
+        return f"Predictions of {M} members for {N} rows{of}: {', '.join(self.names)}"
+
     def codes(self, y: Any) -> IntArray:
         """Return class codes 0..K-1 of labels y, for the `fit` of a combiner.
 
