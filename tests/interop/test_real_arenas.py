@@ -242,6 +242,7 @@ def test_a_predictor_made_small(kind, tmp_path):
     assert before == pytest.approx(score, rel=1e-4)
     assert found.bytes_after == again.disk_usage() < found.bytes_before
     assert "kept: " in str(found)
+    assert "bytes on disk" in str(found)
 
 
 def test_a_predictor_for_a_number_of_seconds(tmp_path):

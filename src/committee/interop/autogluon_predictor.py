@@ -298,6 +298,7 @@ def shrink_predictor(
         cross_fitted=after is not None,
         loo=None,
         loo_measure="",
+        bytes_name="bytes on disk",
         bytes_before=n_bytes[0],
         bytes_after=n_bytes[1],
         seconds_before=seconds[0],

@@ -146,7 +146,8 @@ class Summary:
     loo_measure : str
         What it is.
     bytes_before, bytes_after : float
-        Of the pickled models; NaN for a model that cannot be pickled.
+        Of the pickled models, NaN for a model that cannot be pickled; or of all files, as
+        `bytes_name` says.
     seconds_before, seconds_after : float
         To predict one row, in a batch of up to 1,000.
     disagreement : float
@@ -192,6 +193,7 @@ class Summary:
     refinement: Refinement | None = None
     error_after_se: float | None = None
     rival: Rival | None = None
+    bytes_name: str = "bytes, pickled"
 
     @property
     def error_name(self) -> str:
@@ -205,7 +207,7 @@ class Summary:
     def rows(self) -> list[tuple[str, str, str, str]]:
         """Return the lines of the table: name, before, after and a note."""
         costs = {
-            "bytes, pickled": (self.bytes_before, self.bytes_after, byte_size),
+            self.bytes_name: (self.bytes_before, self.bytes_after, byte_size),
             "time for a row": (self.seconds_before, self.seconds_after, duration),
         }
         return [
