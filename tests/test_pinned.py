@@ -296,11 +296,11 @@ ENSEMBLES = {
         generator=CrossSplits(5, 2),
         combiner=SimplexWeights(),
     ),
-    "gate": lambda: committee(3, generator=pool(3), gate=SoftmaxGate(random_state=0)),
+    "gate": lambda: committee(3, generator=pool(3), gate=SoftmaxGate()),
     "gate of numbers": lambda: committee(
         "two laws",
         generator=Pool([Ridge(), DummyRegressor(strategy="constant", constant=5.5)]),
-        gate=SoftmaxGate(random_state=0),
+        gate=SoftmaxGate(),
     ),
     "refined forest": lambda: refined(2, max_members=8),
     "refined forest, 3 classes": lambda: refined(3, max_members=8, max_leaves=60),

@@ -95,7 +95,7 @@ def test_precision_is_exact_for_two_cells_and_never_too_small_for_more(rng):
 
 def test_too_few_iterations_are_told_of(rng):
     system = solved(rng, 8)[-1]
-    with pytest.warns(ConvergenceWarning, match="raise max_iter"):
+    with pytest.warns(ConvergenceWarning, match="Lower the coupling"):
         solution = system.solve(10.0, max_iter=1)
     assert not solution.converged
 

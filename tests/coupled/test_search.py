@@ -1,9 +1,6 @@
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.datasets import make_blobs, make_moons
-from sklearn.metrics import mean_squared_error
-from sklearn.model_selection import KFold
 
 from committee import (
     Average,
@@ -22,31 +19,10 @@ def waves(n=60, seed=0):
     return X, np.sin(X[:, 0]) + 0.1 * rng.standard_normal(n)
 
 
-@pytest.mark.parametrize("transductive", [False, True])
-def test_cross_validation_is_that_of_plain_fits(transductive):
-    """What is reused changes nothing."""
+def test_the_best_is_returned_ready_to_fit():
     X, y = waves()
     model = CoupledKernelRegressor(4, random_state=0)
-    points = X[:3] if transductive else None
-    found = search_coupled(model, X, y, cv=3, X_coupling=points, **GRID)
-    assert len(found.error) == 8
-    for i in (0, 3, 5):
-        candidate = clone(model).set_params(
-            gamma=found.gamma[i], alpha=found.alpha[i], coupling=found.coupling[i]
-        )
-        errors = []
-        for train, test in KFold(3, shuffle=True, random_state=0).split(X):
-            fold = X[test] if transductive else None
-            candidate.fit(X[train], y[train], X_coupling=fold)
-            errors.append(mean_squared_error(y[test], candidate.predict(X[test])))
-        np.testing.assert_allclose(found.error[i], np.mean(errors), rtol=1e-8)
-
-
-@pytest.mark.parametrize("cv", [3, "loo"])
-def test_the_best_is_returned_ready_to_fit(cv):
-    X, y = waves()
-    model = CoupledKernelRegressor(4, random_state=0)
-    found = search_coupled(model, X, y, cv=cv, **GRID)
+    found = search_coupled(model, X, y, **GRID)
     best = found.error.argmin()
     assert found.best_error == found.error[best]
     assert found.best_params == {
@@ -60,37 +36,29 @@ def test_the_best_is_returned_ready_to_fit(cv):
     assert found.estimator.fit(X, y).score(X, y) > 0.9
 
 
-@pytest.mark.parametrize("cv", [3, "loo"])
-def test_classifiers_count_wrong_labels(cv):
+def test_classifiers_count_wrong_labels():
     X, y = make_moons(80, noise=0.1, random_state=0)
     model = CoupledKernelClassifier(4, random_state=0)
-    found = search_coupled(model, X, np.array(["a", "b"])[y], cv=cv, **GRID)
+    found = search_coupled(model, X, np.array(["a", "b"])[y], **GRID)
     np.testing.assert_allclose(found.error * 80, np.round(found.error * 80), atol=1e-9)
     assert found.best_error < 0.1
 
 
 def test_several_classes_and_several_targets():
     X, y = make_blobs(80, centers=3, random_state=0)
-    found = search_coupled(
-        CoupledKernelClassifier(3, random_state=0), X, y, cv="loo", **GRID
-    )
+    found = search_coupled(CoupledKernelClassifier(3, random_state=0), X, y, **GRID)
     assert found.best_error < 0.2
     X, y = waves()
     Y = np.column_stack([y, -y])
-    for cv in (3, "loo"):
-        one, two = (
-            search_coupled(
-                CoupledKernelRegressor(3, random_state=0), X, t, cv=cv, **GRID
-            )
-            for t in (y, Y)
-        )
-        np.testing.assert_allclose(one.error, two.error, rtol=1e-6)
+    model = CoupledKernelRegressor(3, random_state=0)
+    one, two = (search_coupled(model, X, t, **GRID) for t in (y, Y))
+    np.testing.assert_allclose(one.error, two.error, rtol=1e-6)
 
 
 def test_default_grid_is_around_the_median_heuristic():
     X, y = waves(30)
     found = search_coupled(
-        CoupledKernelRegressor(2, random_state=0), X, y, cv="loo", alphas=[1.0]
+        CoupledKernelRegressor(2, random_state=0), X, y, alphas=[1.0]
     )
     assert len(np.unique(found.gamma)) == 5
     assert len(found.error) == 25
@@ -101,30 +69,27 @@ def test_combiners_that_need_no_rows_and_sample_weights():
     s = np.where(np.arange(60) < 50, 1.0, 0.0)
     other = np.where(s > 0, y, 99.0)
     model = CoupledKernelRegressor(3, combiner=Average(), random_state=0)
-    for cv in (3, "loo"):
-        errors = [
-            search_coupled(model, X, t, cv=cv, sample_weight=s, **GRID).error
-            for t in (y, other)
-        ]
-        np.testing.assert_allclose(*errors, rtol=1e-9)
+    errors = [
+        search_coupled(model, X, t, sample_weight=s, **GRID).error for t in (y, other)
+    ]
+    np.testing.assert_allclose(*errors, rtol=1e-9)
 
 
 def test_candidates_that_are_not_definite_are_passed_over():
     X, y = waves()
     model = CoupledKernelRegressor(3, random_state=0)
-    for cv in (3, "loo"):
-        options = {"gammas": [1.0], "alphas": [0.1], "cv": cv}
-        found = search_coupled(model, X, y, couplings=[-1e6, 1.0], **options)
-        assert np.isnan(found.error[0])
-        assert found.best_params["coupling"] == 1.0
-        with pytest.raises(ValueError, match="No candidate"):
-            search_coupled(model, X, y, couplings=[-1e6], **options)
+    options = {"gammas": [1.0], "alphas": [0.1]}
+    found = search_coupled(model, X, y, couplings=[-1e6, 1.0], **options)
+    assert np.isnan(found.error[0])
+    assert found.best_params["coupling"] == 1.0
+    with pytest.raises(ValueError, match="No candidate"):
+        search_coupled(model, X, y, couplings=[-1e6], **options)
 
 
 def test_progress_is_shown_where_asked_for(capsys):
     X, y = waves(20)
     model = CoupledKernelRegressor(2, random_state=0)
-    search_coupled(model, X, y, cv="loo", verbose=True, **GRID)
+    search_coupled(model, X, y, verbose=True, **GRID)
     assert "searching" in capsys.readouterr().err
 
 
@@ -132,8 +97,7 @@ def test_bad_input():
     X, y = waves(20)
     with pytest.raises(ValueError, match=r"up to 5000 rows\. Got 6000"):
         search_coupled(
-            CoupledKernelRegressor(), np.zeros((6000, 1)), np.zeros(6000),
-            cv="loo", gammas=[1.0],
+            CoupledKernelRegressor(), np.zeros((6000, 1)), np.zeros(6000), gammas=[1.0]
         )  # fmt: skip
     with pytest.raises(ValueError, match="'topology' parameter"):
         search_coupled(CoupledKernelRegressor(topology="star"), X, y)
@@ -142,8 +106,6 @@ def test_bad_input():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"cv": "foo"}, 'cv must be "loo" or a number of folds'),
-        ({"cv": 1}, 'cv must be "loo" or a number of folds'),
         ({"gammas": []}, "gammas must be positive numbers"),
         ({"gammas": [-0.3]}, "gammas must be positive numbers"),
         ({"alphas": [np.nan]}, "alphas must be positive numbers"),

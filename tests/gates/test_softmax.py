@@ -99,35 +99,6 @@ def test_the_share_is_that_of_the_folds():
     np.testing.assert_allclose(gate.weights(X), expected, rtol=1e-6)
 
 
-def test_dropped_members_abstain_at_the_rate_and_one_is_always_there():
-    X, F, y = _piecewise(2000)
-    mask = np.random.default_rng(0).random(F.shape) < 0.5
-    mask[:, 0] |= ~mask.any(axis=1)
-    rows = GatedErrors.of(X, Votes(F, y, mask, None), np.full(3, 1 / 3))
-    copies = rows.dropped(0.4, np.random.RandomState(0))
-    there, before = np.isfinite(copies.start), np.tile(mask, (4, 1))
-    assert not np.any(there & ~before)
-    assert there.any(axis=1).all()
-    many = before.sum(axis=1) == 3
-    # Of three members none would stay with 0.4^3: then one does.
-    stays = 3 * 0.6 + 0.4**3
-    se = np.sqrt(3 * 0.24 / many.sum())
-    assert abs(there[many].sum(axis=1).mean() - stays) < 4 * se
-    np.testing.assert_allclose(copies.s.sum(), 1.0)
-    np.testing.assert_array_equal(copies.Z[:2000], rows.Z)
-
-
-def test_dropout_is_seeded_and_learns_the_sides_too():
-    X, F, y = _piecewise()
-    gate = SoftmaxGate(dropout=0.3, random_state=0).fit(X, F, y)
-    G = gate.weights([[-0.9, 0.0], [0.9, 0.0]])
-    assert G[0, 0] > 0.8
-    assert G[1, 1] > 0.8
-    again = SoftmaxGate(dropout=0.3, random_state=0).fit(X, F, y)
-    np.testing.assert_array_equal(again.weights(X), gate.weights(X))
-    assert np.any(SoftmaxGate().fit(X, F, y).coef_ != gate.coef_)
-
-
 def test_units_of_y_do_not_matter():
     X, F, y = _piecewise()
     G = SoftmaxGate().fit(X, F, y).weights(X)

@@ -21,14 +21,14 @@ def test_it_solves_many_right_hand_sides_at_once(preconditioned, rng):
 
 def test_it_stops_at_max_iter_and_tells_the_residual(rng):
     A, b = np.diag(np.arange(1.0, 21)), np.ones((20, 1))
-    with pytest.warns(ConvergenceWarning, match="max_iter=3 iterations .* raise it"):
+    with pytest.warns(ConvergenceWarning, match="after 3 iterations .* raise it"):
         x, n_iter, residual = conjugate_gradient(
             lambda v: A @ v,
             b,
             lambda r: r,
             tol=1e-12,
             max_iter=3,
-            advice=" or: raise it",
+            advice="Or: raise it",
         )
     assert n_iter == 3
     assert residual == pytest.approx(np.linalg.norm(A @ x - b) / np.sqrt(20))

@@ -36,7 +36,7 @@ CLASSIFIERS = Pool([LogisticRegression(), GaussianNB(), DecisionTreeClassifier()
 
 OF_NUMBERS = {
     "pool, softmax": CommitteeRegressor(
-        generator=REGRESSORS, gate=SoftmaxGate(random_state=0), **HOW
+        generator=REGRESSORS, gate=SoftmaxGate(), **HOW
     ),
     "pool, combiner, neighbours": CommitteeRegressor(
         generator=REGRESSORS, combiner=SimplexWeights(), gate=NeighbourGate(), **HOW

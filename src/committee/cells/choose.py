@@ -54,8 +54,6 @@ class CellOptions:
     couplings: Sequence[float] = COUPLINGS
     n_coupling: int = 32
     precision: str = "auto"
-    tol: float = 1e-10
-    max_iter: int = 10_000
     n_jobs: int | None = None
 
 

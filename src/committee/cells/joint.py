@@ -199,7 +199,7 @@ class JointSystem:
         return total
 
     def solve(
-        self, coupling: float, *, tol: float = 1e-10, max_iter: int = 1000
+        self, coupling: float, *, tol: float = 1e-10, max_iter: int = 10_000
     ) -> JointSolution:
         """Solve for the tension of all border points at nu = coupling, of any sign.
 
@@ -220,7 +220,7 @@ class JointSystem:
             self.preconditioner(c),
             tol=tol,
             max_iter=max_iter,
-            advice=", or lower the coupling",
+            advice="Lower the coupling.",
         )
         return JointSolution(tension, n_iter, residual, residual <= tol)
 

@@ -229,7 +229,7 @@ class _Fitted(NamedTuple):
             couplings = couplings[:1]  # nothing can be chosen
         own = _flat(self.solved.map(groups.borders_alone).values())
         system = JointSystem(self.points, own, alpha)
-        joints = [system.solve(nu, tol=o.tol, max_iter=o.max_iter) for nu in couplings]
+        joints = [system.solve(nu) for nu in couplings]
         models = self._side_by_side(couplings, joints)
         data = self._data()
         # Kernels are evaluated once for all couplings.

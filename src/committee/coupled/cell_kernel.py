@@ -45,8 +45,6 @@ class CellKernel(LocalKernel):
         "coupling": [Interval(Real, None, None, closed="neither"), None],
         "n_coupling": [Interval(Integral, 1, None, closed="left")],
         "precision": [StrOptions({"auto", "double"})],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
     }
 
@@ -69,8 +67,6 @@ class CellKernel(LocalKernel):
         coupling: float | None = None,
         n_coupling: int = 32,
         precision: str = "auto",
-        tol: float = 1e-10,
-        max_iter: int = 10_000,
         n_jobs: int | None = None,
     ) -> None:
         self.max_cell = max_cell
@@ -82,8 +78,6 @@ class CellKernel(LocalKernel):
         self.coupling = coupling
         self.n_coupling = n_coupling
         self.precision = precision
-        self.tol = tol
-        self.max_iter = max_iter
         self.n_jobs = n_jobs
 
     @property
@@ -132,8 +126,6 @@ class CellKernel(LocalKernel):
             couplings=COUPLINGS if self.coupling is None else (self.coupling,),
             n_coupling=self.n_coupling,
             precision=self.precision,
-            tol=self.tol,
-            max_iter=self.max_iter,
             n_jobs=self.n_jobs,
         )
 
@@ -190,10 +182,6 @@ class CellKernelRegressor(LocalRegressorMixin, CellKernel):
         moves predictions by a thousandth of the targets' spread at most. It predicts
         from some of a cell's points where these give the same function up to a
         twentieth of the leave-one-out error. "double" does neither.
-    tol : float, default=1e-10
-        Relative residual at which conjugate gradients for the borders stop.
-    max_iter : int, default=10000
-        Of conjugate gradients.
     n_jobs : int, default=None
         Threads; the answer does not depend on them.
 
@@ -271,7 +259,7 @@ class CellKernelClassifier(LocalClassifierMixin, CellKernel):
     Parameters
     ----------
     max_cell, metric, trend, kernel, gamma, alpha, coupling, n_coupling, precision, \
-    tol, max_iter, n_jobs :
+    n_jobs :
         As for `CellKernelRegressor`.
 
     Attributes

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
-from numbers import Integral
+from itertools import groupby, product
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
-from sklearn.model_selection import KFold, StratifiedKFold
 
 from committee._progress import track
-from committee._typing import FloatArray, IntArray
+from committee._typing import FloatArray
 from committee.coupled.coupled_kernel import CoupledKernel, needs_rows
 from committee.coupled.rows import Rows
 from committee.coupled.system import leave_one_out
@@ -60,15 +59,16 @@ def search_coupled(
     gammas: Sequence[float] | None = None,
     alphas: Sequence[float] = (1e-3, 1e-2, 1e-1, 1.0, 10.0),
     couplings: Sequence[float] = (0.0, 0.01, 0.1, 1.0, 10.0),
-    cv: int | str = 5,
     X_coupling: Any = None,
     sample_weight: Any = None,
     verbose: bool = False,
 ) -> SearchResult:
     """Try every (gamma, alpha, coupling) and return the one of least error.
 
-    Subsets, coupling points and folds are the same for all candidates; kernel blocks
-    and their products are made once for each gamma and fold.
+    Errors are those of leave-one-out in closed form, and members are weighed on the
+    leave-one-out predictions. Subsets and coupling points are the same for all
+    candidates; kernel blocks and their products are made once for each gamma. With more
+    than 5000 rows, or for cross-validation, use scikit-learn's `GridSearchCV`.
 
     Parameters
     ----------
@@ -79,12 +79,8 @@ def search_coupled(
     gammas : sequence of float, optional
         Defaults to five values around the median heuristic.
     alphas, couplings : sequences of float
-    cv : int or "loo", default=5
-        Folds of cross-validation, or leave-one-out in closed form (up to 5000
-        rows), where the members are weighed on the leave-one-out predictions.
     X_coupling : array-like of shape (n_c, n_features), optional
-        Search for a transductive fit: leave-one-out couples on these points, in
-        cross-validation each fold stands for them and is coupled on itself.
+        Coupling points of a transductive fit.
     sample_weight : array-like of shape (N,), optional
     verbose : bool, default=False
         Show a progress bar on standard error.
@@ -101,15 +97,13 @@ def search_coupled(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-3, 3, size=(100, 1))
     >>> y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(100)
-    >>> found = search_coupled(
-    ...     CoupledKernelRegressor(4, random_state=0), X, y, cv="loo"
-    ... )
+    >>> found = search_coupled(CoupledKernelRegressor(4, random_state=0), X, y)
     >>> sorted(found.best_params), round(found.best_error, 3)
     (['alpha', 'coupling', 'gamma'], 0.011)
     >>> found.estimator.fit(X, y).score(X, y) > 0.97
     True
     """
-    _check_options(estimator, cv, {"alphas": alphas, "gammas": gammas}, couplings)
+    _check_options(estimator, {"alphas": alphas, "gammas": gammas}, couplings)
     given = estimator
     # One seed for all candidates, also where the user gave none.
     estimator = clone(given)
@@ -125,20 +119,9 @@ def search_coupled(
         kernel = make_kernel(estimator.kernel, data.X)
         steps = _STEPS if kernel.of_distances else (1.0,)
         gammas = [kernel.gamma * step for step in steps]
-    rest = list(product(alphas, couplings))
-    if cv == "loo":
-        jobs, repeats = _loo_errors(estimator, data, X_coupling, gammas, rest), 1
-    else:
-        folds = _folds(estimator, cv, data)
-        transductive = X_coupling is not None
-        jobs = _cv_errors(estimator, data, folds, transductive, gammas, rest)
-        repeats = len(folds)
-    n_jobs = len(gammas) * repeats * len(rest)
-    parts = np.array(list(track(jobs, n_jobs, "searching", verbose)))
-    # (gammas, folds, alphas x couplings, 2): the folds are summed.
-    totals = parts.reshape(len(gammas), repeats, len(rest), 2).sum(axis=1)
-    error: FloatArray = (totals[..., 0] / totals[..., 1]).reshape(-1)
-    grid = np.array([(g, a, c) for g in gammas for a, c in rest], dtype=np.float64)
+    grid = np.array(list(product(gammas, alphas, couplings)), dtype=np.float64)
+    found = _loo_errors(estimator, data, X_coupling, grid)
+    error = np.array(list(track(found, len(grid), "searching", verbose)))
     if not np.any(np.isfinite(error)):
         raise ValueError("No candidate has a positive definite system: raise alphas.")
     best = int(np.nanargmin(error))
@@ -156,7 +139,6 @@ def search_coupled(
 
 def _check_options(
     estimator: Any,
-    cv: Any,
     positive: dict[str, Sequence[float] | None],
     couplings: Sequence[float],
 ) -> None:
@@ -167,8 +149,6 @@ def _check_options(
             f"Got {type(estimator).__name__}; cells and Bayesian committees choose kernel, "
             "gamma, alpha and coupling in fit, where these are None."
         )
-    if cv != "loo" and not (isinstance(cv, Integral) and int(cv) >= 2):
-        raise ValueError(f'cv must be "loo" or a number of folds from 2. Got {cv!r}.')
     for name, values in positive.items():
         if values is not None and not (
             len(values) and all(np.isfinite(v) and v > 0 for v in values)
@@ -199,29 +179,25 @@ def _model(estimator: CoupledKernel, data: Rows, **params: Any) -> CoupledKernel
 
 
 def _loo_errors(
-    estimator: CoupledKernel,
-    data: Rows,
-    X_coupling: Any,
-    gammas: Sequence[float],
-    rest: list[tuple[float, float]],
-) -> Iterator[tuple[float, float]]:
-    """Yield (sum of errors, sum of weights) of each candidate in closed form."""
+    estimator: CoupledKernel, data: Rows, X_coupling: Any, grid: FloatArray
+) -> Iterator[float]:
+    """Yield the error of each (gamma, alpha, coupling), sorted by gamma."""
     if len(data.X) > _MAX_LOO_ROWS:
         raise ValueError(
-            f'cv="loo" takes up to {_MAX_LOO_ROWS} rows. Got {len(data.X)}: give cv a '
-            "number of folds."
+            f"search_coupled takes up to {_MAX_LOO_ROWS} rows. Got {len(data.X)}: give it "
+            "some of the rows, or use GridSearchCV."
         )
-    for gamma in gammas:
+    for gamma, rest in groupby(grid.tolist(), key=itemgetter(0)):
         # Leave-one-out predictions are held out already: no mask.
         model = _model(estimator, data, gamma=gamma, weigh_on="train")
         plan = model._prepare(data, X_coupling, keep=True)
-        for alpha, coupling in rest:
+        for _, alpha, coupling in rest:
             try:
                 rows, outputs = leave_one_out(
                     plan.gram, data.Y, alpha=alpha, coupling=coupling
                 )
             except np.linalg.LinAlgError:
-                yield np.nan, 1.0
+                yield np.nan
                 continue
             F = model._predictions(outputs)
             weighs = needs_rows(model.combiner, model.n_members)
@@ -230,44 +206,10 @@ def _loo_errors(
             yield _error(combine(F, w), weighed)
 
 
-def _cv_errors(
-    estimator: CoupledKernel,
-    data: Rows,
-    folds: list[tuple[IntArray, IntArray]],
-    transductive: bool,
-    gammas: Sequence[float],
-    rest: list[tuple[float, float]],
-) -> Iterator[tuple[float, float]]:
-    """Yield (sum of errors, sum of weights) of each candidate and fold."""
-    for gamma, (train, test) in product(gammas, folds):
-        model = _model(estimator, data, gamma=gamma)
-        held_out = data.take(test)
-        points = held_out.X if transductive else None
-        plan = model._prepare(data.take(train), points, keep=True)
-        for alpha, coupling in rest:
-            model.set_params(alpha=alpha, coupling=coupling)
-            try:
-                model._train(plan)
-            except np.linalg.LinAlgError:
-                yield np.nan, 1.0
-                continue
-            yield _error(model._scores(held_out.X), held_out)
-
-
-def _error(f: FloatArray, data: Rows) -> tuple[float, float]:
-    """Return the weighted sum of errors and of weights: squares, or wrong labels."""
+def _error(f: FloatArray, data: Rows) -> float:
+    """Return the mean squared error, or the share of wrong labels."""
     if data.y.dtype.kind == "i":
         loss = (f.argmax(axis=1) != data.y).astype(np.float64)
     else:
         loss = np.mean((f.reshape(data.Y.shape) - data.Y) ** 2, axis=1)
-    s = np.ones(len(loss)) if data.s is None else data.s
-    return float(s @ loss), float(s.sum())
-
-
-def _folds(
-    estimator: CoupledKernel, cv: Any, data: Rows
-) -> list[tuple[IntArray, IntArray]]:
-    """Return the folds, the same for every candidate."""
-    kind = StratifiedKFold if is_classifier(estimator) else KFold
-    shuffled = kind(int(cv), shuffle=True, random_state=estimator.random_state)
-    return list(shuffled.split(data.X, data.y))
+    return float(np.average(loss, weights=data.s))

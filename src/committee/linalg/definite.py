@@ -89,7 +89,7 @@ def conjugate_gradient(
     All T advance together, each with its own step lengths. They stop when the last of
     them has ||A x - b|| <= tol ||b||; one whose residual has vanished takes no more
     steps. Returns x, the number of iterations and the largest relative residual. Where
-    `max_iter` ends the iterations a ConvergenceWarning says so, with the advice added.
+    `max_iter` ends the iterations, a ConvergenceWarning says so and ends with the advice.
 
     Examples
     --------
@@ -124,8 +124,8 @@ def conjugate_gradient(
         p = z + np.divide(rz, previous, where=previous > 0, out=0 * rz) * p
     if residual > tol:
         warnings.warn(
-            f"The conjugate gradient stopped after max_iter={max_iter} iterations at a "
-            f"relative residual of {residual:.3g}, above tol={tol:g}: raise max_iter{advice}.",
+            f"Conjugate gradients stopped after {max_iter} iterations at a relative "
+            f"residual of {residual:.3g}, above {tol:g}. {advice}",
             ConvergenceWarning,
             stacklevel=2,
         )
