@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock
@@ -10,7 +10,7 @@ from typing import Any
 
 import scipy.linalg  # noqa: F401  (its BLAS must be loaded before the controller looks)
 import threadpoolctl
-from sklearn.utils.parallel import Parallel
+from sklearn.utils.parallel import Parallel, delayed
 
 
 def results_of(
@@ -32,6 +32,22 @@ def results_of(
     except ValueError:
         parallel = Parallel(n_jobs=n_jobs, prefer=prefer)
     return iter(parallel(calls))
+
+
+def in_threads(
+    function: Callable[..., Any],
+    arguments: Iterable[tuple[Any, ...]],
+    n_jobs: int | None,
+) -> Iterator[Any]:
+    """Yield function(*args) for each of the arguments, in threads of one BLAS thread.
+
+    >>> from committee._parallel import in_threads
+    >>> list(in_threads(max, [(1, 2), (4, 3)], n_jobs=2))
+    [2, 4]
+    """
+    with one_thread():
+        calls = (delayed(function)(*args) for args in arguments)
+        yield from results_of(calls, n_jobs, prefer="threads")
 
 
 @cache

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from committee.cells import CellOptions, train_cells
-from committee.cells.model import by_cell
+from committee.cells.model import over_cells
 
 
 @pytest.fixture
@@ -30,8 +30,11 @@ def test_threads_change_nothing(training, rng):
 
 
 def test_no_more_cells_are_asked_than_have_a_share(training, rng):
-    shares = training.model.tree.shares(rng.normal(size=(1, 2)), training.model.width)
-    assert len(list(by_cell(shares))) < training.model.tree.n_cells
+    model, X = training.model, rng.normal(size=(1, 2))
+    shares = model.tree.shares(X, model.width)
+    asked = [w for _, w, _ in over_cells(model.cell_values, X, shares, None)]
+    assert 0 < len(asked) < model.n_cells
+    assert np.sum(asked) == pytest.approx(1.0)
 
 
 def test_no_rows_have_no_predictions(training):

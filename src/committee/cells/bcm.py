@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
-from sklearn.utils.parallel import delayed
 
-from committee._parallel import one_thread, results_of
+from committee._parallel import in_threads, one_thread
 from committee._typing import FloatArray, IntArray
 from committee.cells.choose import CellOptions, Part, parts_of, settled
 from committee.cells.groups import merged
@@ -178,10 +177,8 @@ class CommitteeMachine:
         self, X: FloatArray, given: GivenRows, n_jobs: int | None = None
     ) -> Iterator[Known]:
         """Yield the predictions of each expert beside the first; all are factorised."""
-        calls = (
-            delayed(self.expert)(i, X, given) for i in range(1, len(self.starts) - 1)
-        )
-        return results_of(calls, n_jobs, prefer="threads")
+        arguments = ((i, X, given) for i in range(1, self.n_cells + 1))
+        return in_threads(self.expert, arguments, n_jobs)
 
     def posterior(self, X: FloatArray, n_jobs: int | None = None) -> Known:
         """Return f, (N, T), without the offset, and s^2, (N,)."""
@@ -221,12 +218,9 @@ class JointMachine(CommitteeMachine):
         with one_thread():
             Z = given.features(X)
             C, _ = jittered_cholesky(given(Z, Z), rcond=_RCOND)
-            calls = (
-                delayed(self.whitened)(i, Z, C, given)
-                for i in range(1, len(self.starts) - 1)
-            )
+            arguments = ((i, Z, C, given) for i in range(1, self.n_cells + 1))
             A, pull = np.eye(len(X)), np.zeros((len(X), self.coef.shape[1]))
-            for gained, pulled in results_of(calls, n_jobs, prefer="threads"):
+            for gained, pulled in in_threads(self.whitened, arguments, n_jobs):
                 A += gained
                 pull += pulled
             L, _ = jittered_cholesky(A)
@@ -398,8 +392,9 @@ def _solved(
     n_jobs: int | None,
 ) -> list[CellFit]:
     """Return the fits of all experts to the residuals of the first."""
-    calls = (
-        delayed(solve_cell)(
+
+    def solved(i: int, part: Part) -> CellFit:
+        return solve_cell(
             first,
             first.features(part.X),
             part.Y,
@@ -407,9 +402,8 @@ def _solved(
             precision="double",
             leave_one_out=i in measured,
         )
-        for i, part in enumerate(parts)
-    )
-    return list(results_of(calls, n_jobs, prefer="threads"))
+
+    return list(in_threads(solved, enumerate(parts), n_jobs))
 
 
 def _left_out(

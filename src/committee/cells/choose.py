@@ -9,9 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dpotrf, dtrtri
-from sklearn.utils.parallel import delayed
 
-from committee._parallel import one_thread, results_of
+from committee._parallel import in_threads
 from committee._typing import FloatArray, IntArray
 from committee.cells.tree import grow_tree
 from committee.kernels import (
@@ -222,15 +221,10 @@ def _tried(
     n_jobs: int | None,
 ) -> list[Candidate]:
     """Return candidates with their errors, the best first."""
-    with one_thread():
-        errors = results_of(
-            (delayed(loo_errors)(parts, k, alphas) for k, alphas in grid),
-            n_jobs,
-            prefer="threads",
-        )
-        found = [
-            Candidate(k, a, e)
-            for (k, alphas), row in zip(grid, errors, strict=True)
-            for a, e in zip(alphas, row, strict=True)
-        ]
+    errors = in_threads(loo_errors, ((parts, k, alphas) for k, alphas in grid), n_jobs)
+    found = [
+        Candidate(k, a, e)
+        for (k, alphas), row in zip(grid, errors, strict=True)
+        for a, e in zip(alphas, row, strict=True)
+    ]
     return sorted(found, key=lambda candidate: candidate.error)

@@ -9,9 +9,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils.parallel import delayed
 
-from committee._parallel import one_thread, results_of
+from committee._parallel import in_threads
 from committee._typing import FloatArray, IntArray
 from committee.cells.choose import CellOptions, Part, part_of
 from committee.cells.joint import (
@@ -230,20 +229,19 @@ def solve_cells(
 ) -> list[CellFit]:
     """Return the fits of all cells, each by itself."""
     chosen = set(measured)
-    with one_thread():
-        calls = (
-            delayed(solve_cell)(
-                kernel,
-                part.X,
-                part.Y,
-                alpha / part.s,
-                border_points=borders.points[borders.of_cell(c)[0]],
-                precision=o.precision,
-                leave_one_out=c in chosen,
-            )
-            for c, part in enumerate(rows)
+
+    def solved(c: int, part: Part) -> CellFit:
+        return solve_cell(
+            kernel,
+            part.X,
+            part.Y,
+            alpha / part.s,
+            border_points=borders.points[borders.of_cell(c)[0]],
+            precision=o.precision,
+            leave_one_out=c in chosen,
         )
-        return list(results_of(calls, o.n_jobs, prefer="threads"))
+
+    return list(in_threads(solved, enumerate(rows), o.n_jobs))
 
 
 def packed(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.utils.parallel import delayed
 
-from committee._parallel import one_thread, results_of
+from committee._parallel import in_threads
 from committee._typing import FloatArray, IntArray
 from committee.cells.tree import CellTree, Shares
 from committee.cells.trend import Trend
@@ -86,17 +85,8 @@ class CellModel:
     ) -> FloatArray:
         """Return sum_c g_c(x) f_c(x), (N, T), over the cells of the shares."""
         f = np.zeros((len(X), self.coef.shape[1]))
-        with one_thread():
-            values = results_of(
-                (
-                    delayed(self.cell_values)(c, X[rows])
-                    for c, rows, _ in by_cell(shares)
-                ),
-                n_jobs,
-                prefer="threads",
-            )
-            for (_, rows, w), f_c in zip(by_cell(shares), values, strict=True):
-                f[rows] += w[:, None] * f_c
+        for rows, w, f_c in over_cells(self.cell_values, X, shares, n_jobs):
+            f[rows] += w[:, None] * f_c
         return f
 
 
@@ -106,7 +96,20 @@ def base_of(X: FloatArray, offset: FloatArray, trend: Trend | None) -> FloatArra
     return f if trend is None else f + trend(X)
 
 
-def by_cell(shares: Shares) -> Iterator[tuple[int, IntArray, FloatArray]]:
+def over_cells(
+    function: Callable[[int, FloatArray], FloatArray],
+    X: FloatArray,
+    shares: Shares,
+    n_jobs: int | None,
+) -> Iterator[tuple[IntArray, FloatArray, FloatArray]]:
+    """Yield rows, weights and function(c, X[rows]) of each cell c in the shares."""
+    parts = list(_by_cell(shares))
+    found = in_threads(function, ((c, X[rows]) for c, rows, _ in parts), n_jobs)
+    for (_, rows, weights), values in zip(parts, found, strict=True):
+        yield rows, weights, values
+
+
+def _by_cell(shares: Shares) -> Iterator[tuple[int, IntArray, FloatArray]]:
     """Yield the number of each cell in the shares, its rows and their weights."""
     edges = np.flatnonzero(np.diff(shares.cells)) + 1
     bounds = [0, *edges.tolist(), len(shares.cells)]

@@ -13,9 +13,8 @@ from scipy.linalg import (
     cholesky,
     solve_triangular,
 )
-from sklearn.utils.parallel import delayed
 
-from committee._parallel import one_thread, results_of
+from committee._parallel import in_threads
 from committee._typing import FloatArray
 from committee.cells.choose import Part
 from committee.cells.model import CellModel
@@ -58,12 +57,8 @@ def reduced_cells(
     if not np.all(error > 0.0):
         return model
     tolerance = TOLERANCE * np.sqrt(error)
-    with one_thread():
-        calls = (
-            delayed(_reduced_cell)(model, c, part, alpha, tolerance)
-            for c, part in enumerate(rows)
-        )
-        found = list(results_of(calls, n_jobs, prefer="threads"))
+    arguments = ((model, c, part, alpha, tolerance) for c, part in enumerate(rows))
+    found = list(in_threads(_reduced_cell, arguments, n_jobs))
     sizes = [len(coef) for _, coef in found]
     if sum(sizes) == len(model.points):
         return model

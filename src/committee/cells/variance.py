@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from sklearn.utils.parallel import delayed
 
-from committee._parallel import one_thread, results_of
 from committee._typing import FloatArray
 from committee.cells.machine import Factor, row_blocks
-from committee.cells.model import CellModel, by_cell
+from committee.cells.model import CellModel, over_cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,17 +52,9 @@ class CellVariance:
         """
         shares = model.tree.shares(X, model.width)
         s = np.zeros(len(X))
-        with one_thread():
-            found = results_of(
-                (
-                    delayed(self._variance)(model, c, X[rows])
-                    for c, rows, _ in by_cell(shares)
-                ),
-                n_jobs,
-                prefer="threads",
-            )
-            for (_, rows, g), V in zip(by_cell(shares), found, strict=True):
-                s[rows] += g * np.sqrt(np.maximum(V, 0.0))
+        of_cell = partial(self._variance, self.whole or model)
+        for rows, g, V in over_cells(of_cell, X, shares, n_jobs):
+            s[rows] += g * np.sqrt(np.maximum(V, 0.0))
         variance = s[:, None] ** 2 * self.scale
         if model.trend is not None:
             variance += model.trend.unknown(X)[:, None] * model.trend.variance
@@ -72,7 +63,6 @@ class CellVariance:
 
     def _variance(self, model: CellModel, c: int, X: FloatArray) -> FloatArray:
         """Return V_c of some rows, (N,)."""
-        model = self.whole or model
         part, n = model.points[model.part(c)], int(model.n_rows[c])
         first = int(model.n_rows[:c].sum())
         ridge = self.ridge[first : first + n]
