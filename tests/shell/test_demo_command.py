@@ -46,8 +46,9 @@ def test_rows_are_errors_on_fresh_rows(small, tmp_path):
     assert mean["models"] == stacking["models"] == 3
     assert committee["log_loss"][0] < min(best["log_loss"][0], mean["log_loss"][0])
     assert best["log_loss"][0] >= log_loss(y_test, near.predict_proba(X_test)) - 1e-9
-    forest, refined = parts["forest"]
+    forest, pruned, refined = parts["forest"]
     assert (forest["models"], refined["models"]) == (30, 3)
+    assert pruned["models"] <= 30
     assert refined["file"] < 0.2 * forest["file"]
     covers = [row["cover"][0] for row in parts["intervals"]]
     assert covers == sorted(covers)
