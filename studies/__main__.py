@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from studies.page import FORMATS, draw, show
+from studies.kept import KEPT, Summary, read, summarise, write
+from studies.page import FORMATS, show
+from studies.pages import DOCS, write_pages
 from studies.runner import FailedRunsError, run_study
 from studies.store import Store
 from studies.study import STUDIES, get_study
@@ -43,17 +45,19 @@ def _parser() -> ArgumentParser:
     for name, command in COMMANDS.items():
         sub = commands.add_parser(name, help=command.__doc__)
         sub.set_defaults(command=command, names=[])
+        runs = name in ("list", "run", "keep")
         sub.add_argument(
-            "--store", type=Path, default=Path("studies.sqlite"), metavar="FILE",
-            help="the file of all finished runs (default: %(default)s)",
+            "--store", type=Path, metavar="FILE",
+            default=Path("studies.sqlite") if runs else None,
+            help="the file of all finished runs (default: "
+            + ("%(default)s)" if runs else "the means that are kept in studies/kept)"),
         )  # fmt: skip
         added[name] = sub
-    for name in ("run", "show"):
+    for name in ("run", "show", "keep"):
         added[name].add_argument(
             "names", nargs="+", choices=(*STUDIES, "all"), metavar="NAME"
         )
-    added["figure"].add_argument("names", nargs=1, choices=STUDIES, metavar="NAME")
-    for name in ("run", "figure"):
+    for name in ("run", "pages"):
         added[name].add_argument(
             "--data", metavar="DIR", help="data sets; COMMITTEE_DATA unless given"
         )
@@ -62,7 +66,10 @@ def _parser() -> ArgumentParser:
     )
     added["run"].add_argument("--jobs", type=int, default=2, help="-1 for all cores")
     added["show"].add_argument("--format", choices=FORMATS, default="table")
-    added["figure"].add_argument("-o", "--output", help=".svg, .png or .pdf")
+    added["keep"].add_argument("--output", type=Path, default=KEPT, metavar="DIR")
+    added["pages"].add_argument(
+        "--docs", type=Path, default=DOCS, metavar="DIR", help="default: docs/"
+    )
     return parser
 
 
@@ -110,28 +117,38 @@ def _run(options: Namespace) -> None:
 
 def _show(options: Namespace) -> None:
     """Print tables and verdicts: ours, the paper's and the difference."""
-    print(show(options.names, _existing(options), options.format).rstrip("\n"))
+    print(show(_summaries(options), options.format).rstrip("\n"))
 
 
-def _figure(options: Namespace) -> None:
-    """Draw the figures of a study into a file, NAME.svg unless given."""
-    (name,) = options.names
-    print(draw(name, _existing(options), options.output, data=options.data))
+def _keep(options: Namespace) -> None:
+    """Keep the means and verdicts of a store in studies/kept, for `show` and `pages`."""
+    for name, summary in _summaries(options).items():
+        write(name, summary, options.output)
 
 
-COMMANDS = {"list": _list, "run": _run, "show": _show, "figure": _figure}
+def _pages(options: Namespace) -> None:
+    """Write docs/studies/ and its figures."""
+    options.names = list(STUDIES)
+    for path in write_pages(_summaries(options), options.docs, options.data):
+        print(path)
 
 
-def _existing(options: Namespace) -> Store:
-    """Return the store, which must be there for studies that are made of runs."""
-    if options.store.exists():
-        return Store(options.store)
-    if any(get_study(name).cells for name in options.names):
+COMMANDS = {
+    "list": _list, "run": _run, "show": _show, "keep": _keep, "pages": _pages,
+}  # fmt: skip
+
+
+def _summaries(options: Namespace) -> dict[str, Summary]:
+    """Return the summaries that are kept, or those of a store."""
+    if options.store is None:
+        return {name: read(name) for name in options.names}
+    if not options.store.exists():
         raise FileNotFoundError(
             f"There is no store {str(options.store)!r}: `python -m studies run` makes "
             "one, and --store names another."
         )
-    return Store(":memory:")
+    store = Store(options.store)
+    return {name: summarise(name, store) for name in options.names}
 
 
 if __name__ == "__main__":

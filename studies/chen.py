@@ -29,8 +29,6 @@ NAMES = {
     "random": "Random", "unpruned": "Unpruned", "mcmc": "MCMC",
     "ep-printed": "EP as printed",
 }  # fmt: skip
-#: A colour for each method, in every figure.
-COLOURS = {name: f"C{k}" for k, name in enumerate(NAMES)}
 #: The methods of Tables 8 and 9; the first is the control.
 RANKED = ("ep", "ard", "em", "unpruned")
 #: Methods that choose the size by themselves.
@@ -118,6 +116,9 @@ class TreeStudy:
     sizes: Printed
     seconds: Printed
     ranks: Callable[[str], tuple[str, tuple[bool, bool, bool]]]
+    #: The figure of errors against sizes, and the orderings in it.
+    curves: str
+    orders: tuple[str, ...]
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -140,7 +141,7 @@ class TreeStudy:
         seconds = self.seconds.table(results, "bagging", self.sets, PAPER)
         note = "Printed: MATLAB on a processor of 2006."
         timings = Table(seconds.title, seconds.entries, self.seconds.digits, note)
-        return [*parts, timings, _slower(timings)]
+        return [*parts, timings, _slower(timings), self._curves(results)]
 
     def _wins(self, results: Results, ensemble: str, protocol: str) -> list[Claim]:
         """Return the claims that EP has the lower error, and keeps fewer members."""
@@ -169,45 +170,59 @@ class TreeStudy:
                 )
         return claims
 
-    def figure(self, results: Results, fig: Any, *, orders: Sequence[str]) -> None:
-        """Draw errors against sizes: a panel for each kind of ensemble, on PAPER."""
-        n = len(self.ensembles)
-        fig.set_size_inches(2.8 + 3.6 * n, 3.8)
-        axes = fig.subplots(1, n, sharey=True)
-        for ax, ensemble in zip(axes, self.ensembles, strict=True):
-            cells = [f"{ensemble}/{name}" for name in self.sets]
-            _draw_sizes(results, cells, orders=orders, ax=ax)
-            self._draw_print(ax, ensemble)
-            ax.set_title(ensemble, fontsize="medium")
-        # Beside the last panel: it hides no curve, and colours are the same in all.
-        axes[-1].legend(
-            frameon=False,
-            fontsize="small",
-            loc="center left",
-            bbox_to_anchor=(1.0, 0.5),
+    def _curves(self, results: Results) -> Table:
+        """Return means over the sets of the unpruned error over that of each method."""
+        places = []
+        for ensemble in self.ensembles:
+            cells = {name: f"{ensemble}/{name}" for name in self.sets}
+            for method in (*self.orders, *WEIGHED):
+                line = f"{ensemble}, {NAMES[method]}"
+                if method in self.orders:
+                    ratios = _relative(results, cells.values(), f"{method}.curve")
+                    columns = [f"{100 * size:.0f} %" for size in SIZES]
+                    points: dict[str, tuple[Any, float | None]] = {
+                        column: (ratios[k : k + 1], None)
+                        for k, column in enumerate(columns[: len(ratios)])
+                    }
+                else:
+                    printed = self._in_print(ensemble, method)
+                    ratios = _relative(results, cells.values(), f"{method}.error")
+                    sizes = [
+                        results.values(PAPER, cell, f"{method}.size")
+                        for cell in cells.values()
+                    ]
+                    means = [runs.mean() for runs in sizes if len(runs)]
+                    size = np.array([np.mean(means)] if means else [])
+                    points = {
+                        "members": (size, printed[0]),
+                        "ratio": (ratios, printed[1]),
+                    }
+                places += [
+                    Entry(line, column, PAPER, values, printed_value)
+                    for column, (values, printed_value) in points.items()
+                ]
+        title = (
+            f"{self.curves}: error of all members over the error, mean over the sets"
         )
+        return Table(title, places, 3, "At a share of the members, or at their number.")
 
-    def _draw_print(self, ax: Any, ensemble: str) -> None:
-        """Draw the printed sizes and errors as stars, means over the same sets."""
-        for name in WEIGHED:
-            pairs = [
-                (
-                    self.sizes.figure(ensemble, data, name),
-                    self.errors.figure(ensemble, data, "unpruned"),
-                    self.errors.figure(ensemble, data, name),
-                )
-                for data in self.sets
-            ]
-            known = [(size, u / e) for size, u, e in pairs if size and u and e]
-            if known and name in NAMES and not name.endswith("-printed"):
-                ax.plot(
-                    *np.mean(known, axis=0),
-                    "*",
-                    ms=11,
-                    mfc="none",
-                    color=COLOURS[name],
-                    label=f"{NAMES[name]} in print",
-                )
+    def _in_print(
+        self, ensemble: str, method: str
+    ) -> tuple[float | None, float | None]:
+        """Return the printed size and ratio, means over the sets that have both."""
+        found = [
+            (
+                self.sizes.figure(ensemble, data, method),
+                self.errors.figure(ensemble, data, "unpruned"),
+                self.errors.figure(ensemble, data, method),
+            )
+            for data in self.sets
+        ]
+        known = [(size, u / e) for size, u, e in found if size and u and e]
+        if not known:
+            return None, None
+        size, ratio = np.mean(known, axis=0)
+        return float(size), float(ratio)
 
 
 def _same_tables(ensemble: str, errors: Table, sizes: Table) -> list[Claim]:
@@ -328,39 +343,17 @@ def _slower(timings: Table) -> Claim:
     return decide(text, rule, PAPER, runs, lambda: (found, by_share(more)))
 
 
-def _draw_sizes(
-    results: Results,
-    cells: Sequence[str],
-    *,
-    orders: Sequence[str],
-    ax: Any,
-) -> None:
-    """Draw the unpruned error over that of each method, against the size.
+def _relative(results: Results, cells: Iterable[str], name: str) -> FloatArray:
+    """Return the mean over sets of the mean unpruned error over a mean error, (points,).
 
-    Means over the sets; one on which a method makes no error has no ratio.
+    A set without runs is left out, and where a method makes no error there is no ratio.
     """
-    for name in [*orders, *WEIGHED]:
-        number = f"{name}.curve" if name in orders else f"{name}.error"
-        finished = [c for c in cells if len(results.values(PAPER, c, number))]
-        if not finished:
-            continue
-        ratios = [_relative(results, cell, number) for cell in finished]
-        known = np.ma.masked_invalid(ratios)
-        mean = np.ma.filled(known.mean(axis=0), np.nan)
-        style: dict[str, Any] = {"color": COLOURS[name], "label": NAMES[name]}
-        if name in orders:
-            ax.plot(100 * np.array(SIZES), mean, **style)
-        else:
-            sizes = [results.values(PAPER, cell, f"{name}.size") for cell in finished]
-            kept = np.mean([values.mean() for values in sizes])
-            ax.plot(kept, mean, "o", **style)
-    ax.axhline(1.0, color="0.6", lw=0.8)
-    ax.set_xlabel("members kept in %")
-    ax.set_ylabel("unpruned error / error")
-
-
-def _relative(results: Results, cell: str, name: str) -> FloatArray:
-    """Return the mean unpruned error over the mean error, () or (points,)."""
-    errors = results.values(PAPER, cell, name)
-    unpruned = results.values(PAPER, cell, "unpruned.error").mean()
-    return ratio(unpruned, errors.mean(axis=0))
+    found = []
+    for cell in cells:
+        errors = results.values(PAPER, cell, name)
+        if len(errors):
+            unpruned = results.values(PAPER, cell, "unpruned.error").mean()
+            found.append(np.atleast_1d(ratio(unpruned, errors.mean(axis=0))))
+    if not found:
+        return np.empty(0)
+    return np.ma.filled(np.ma.masked_invalid(found).mean(axis=0), np.nan)

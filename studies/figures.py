@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,8 +20,8 @@ from committee.displays.style import (
 )
 from committee.losses import area_under_curve
 
-#: Runs, draws and points of a curve that are drawn, at most.
-_MOST_RUNS, _MOST_DRAWS, _MOST_POINTS = 60, 4000, 400
+#: Draws and points of a curve that are drawn, at most.
+_MOST_DRAWS, _MOST_POINTS = 1500, 400
 
 
 def draw_roc_curves(ax: Any, positive: BoolArray, f: FloatArray, score: Any) -> None:
@@ -54,29 +53,6 @@ def draw_roc_curves(ax: Any, positive: BoolArray, f: FloatArray, score: Any) -> 
     ax.set(xlabel="false positive rate", ylabel="true positive rate")
     legend_above(ax)
     show_faint(ax.get_legend())
-
-
-def draw_runs(ax: Any, scores: FloatArray, names: Sequence[str], label: str) -> None:
-    """Draw box plots of methods on the same runs, with a line for each run.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-    scores : array of shape (runs, methods)
-    names : sequence of str
-        Names of the methods.
-    label : str
-        Label of the y axis.
-    """
-    place = np.arange(scores.shape[1])
-    if len(scores) <= _MOST_RUNS:
-        ax.plot(place, scores.T, color=GREY, lw=0.7, alpha=0.3, zorder=1)
-    lines = {"boxprops": BLUE, "whiskerprops": BLUE, "medianprops": VERMILION}
-    style = {part: {"color": colour, "lw": 1.6} for part, colour in lines.items()}
-    ax.boxplot(scores, positions=place, widths=0.5, **style)
-    ax.plot(place, scores.mean(axis=0), "D", color=VERMILION, ms=4, mec="white")
-    ax.set_xticks(place, names)
-    ax.set_ylabel(label)
 
 
 def principal_axes(cov: FloatArray) -> tuple[FloatArray, FloatArray]:

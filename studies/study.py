@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ STUDIES = (
     "chen-classification",
     "chen-ranks",
     "chen-mcmc",
+    "chen-stability",
     "chen-synthetic",
     "chen-poker",
     "hamers-sine",
@@ -149,6 +150,19 @@ class Table:
     entries: Sequence[Entry]
     digits: int = 2
     note: str = ""
+    #: Whether quartiles of the runs are kept, for a box plot.
+    box: bool = False
+
+
+class Why(NamedTuple):
+    """A claim of the paper in a sentence, what came out in another, and details.
+
+    The details say how far an explanation was tested, or that it is a guess.
+    """
+
+    claim: str
+    found: str
+    more: str = ""
 
 
 @dataclass(frozen=True)
@@ -166,8 +180,6 @@ class Study:
         Job -> Outcome, with the paper's sizes as keyword defaults.
     report : callable
         Results -> tables and claims.
-    figure : callable
-        Draws on a matplotlib Figure: (results, folder of data, figure).
     setup : str
         What was done, in a sentence or two.
     protocols : tuple of str
@@ -176,8 +188,8 @@ class Study:
     runs : int
         As many as the paper has.
     why : mapping
-        Parts of claims' texts to our best explanation of what came out, and whether it
-        is tested or a guess. A claim has the first whose part is in its text.
+        Parts of claims' texts to what the paper says, and our best explanation of what
+        came out. A claim has the first whose part is in its text.
     """
 
     name: str
@@ -186,12 +198,11 @@ class Study:
     cells: tuple[str, ...]
     run: Callable[..., Outcome]
     report: Callable[[Results], list[Table | Claim]]
-    figure: Callable[[Results, str | None, Any], None]
     setup: str
     protocols: tuple[str, ...] = BOTH
     datasets: Mapping[str, str] = field(default_factory=dict)
     runs: int = 100
-    why: Mapping[str, str] = field(default_factory=dict)
+    why: Mapping[str, Why] = field(default_factory=dict)
 
 
 def get_study(name: str) -> Study:

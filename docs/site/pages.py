@@ -12,7 +12,9 @@ import committee
 #: Pages from the top of the repository, beside those of docs/.
 FROM_THE_TOP = ("CHANGELOG.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "SECURITY.md")
 #: Pages whose links are the navigation, the more special first.
-CONTENTS = ("guide/index.md", "theory/index.md", "project.md", "index.md")
+CONTENTS = (
+    "guide/index.md", "studies/index.md", "theory/index.md", "project.md", "index.md",
+)  # fmt: skip
 
 
 def stage(root: Path, target: Path, *, pictures: bool = True) -> None:

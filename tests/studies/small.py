@@ -50,7 +50,7 @@ def toy_run(job):
 
 TOY = Study(
     "toy", "A toy", "nothing", ("a", "b", "c"), toy_run, lambda results: [],
-    lambda results, data, fig: None, "Numbers are drawn.", runs=5,
+    "Numbers are drawn.", runs=5,
 )  # fmt: skip
 
 

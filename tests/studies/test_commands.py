@@ -4,12 +4,12 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from studies import hamers_sine
 from studies.__main__ import main
+from studies.kept import read
 
 ONE = ("--runs", "1", "--jobs", "1")
 
@@ -28,22 +28,20 @@ def study(tmp_path, capsys):
     return run
 
 
-def test_run_then_continue_then_show_then_draw(study, tmp_path):
+def test_run_then_continue_then_show_then_keep(study, tmp_path):
     assert study("run", "hamers-sine", *ONE)[1].startswith("1 new runs in")
     status, out, _ = study("run", "hamers-sine", "--runs", "3", "--jobs", "1")
     assert (status, out[:1]) == (0, "2")
     assert "3 runs of each cell (1)" in study("show", "hamers-sine")[1]
-    status, out, _ = study("figure", "hamers-sine", "-o", str(tmp_path / "sine.svg"))
-    assert (status, Path(out.strip()).exists()) == (0, True)
+    assert study("keep", "hamers-sine", "--output", str(tmp_path))[0] == 0
+    assert "3 runs of each cell (1)" in read("hamers-sine", tmp_path).made
     (line,) = [x for x in study("list")[1].splitlines() if "sine" in x]
     assert line.split()[-1] == "3"
 
 
-def test_a_study_of_printed_tables_needs_no_store(study):
-    status, out, _ = study("show", "chen-ranks")
-    assert status == 0
-    assert "1.1429" in out
-    assert study("run", "chen-ranks")[0] == 0
+def test_what_is_kept_is_shown_without_a_store(capsys):
+    assert main(["show", "chen-ranks"]) == 0
+    assert "1.1429" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -53,7 +51,7 @@ def test_a_study_of_printed_tables_needs_no_store(study):
         (["show"], 2, "required: NAME"),
         (["show", "hamers-sine", "--format", "pdf"], 2, "invalid choice: 'pdf'"),
         (["show", "hamers-sine"], 1, "There is no store"),
-        (["figure", "hamers-sine"], 1, "There is no store"),
+        (["keep", "hamers-sine"], 1, "There is no store"),
         (["run", "chen-classification", "--data", "."], 1, "needs raetsch_banana.npz"),
     ],
 )
@@ -71,18 +69,6 @@ def test_a_run_that_fails_does_not_stop_the_next_study(study, monkeypatch):
     status, out, errors = study("run", "hamers-sine", "chen-ranks", *ONE)
     assert (status, out[:1]) == (1, "0")
     assert "error: 1 of 1 runs of hamers-sine failed" in errors
-
-
-def test_the_page_in_the_docs_is_what_show_writes(study):
-    """The committed page has the head and the studies of `show all --format md`."""
-    study("run", "hamers-sine", *ONE)
-    shown = study("show", "all", "--format", "md")[1].splitlines()
-    docs = Path(__file__).parents[2] / "docs" / "studies.md"
-    page = docs.read_text(encoding="utf-8").splitlines()
-    headings = [line for line in shown if line.startswith("## ")]
-    assert headings == [line for line in page if line.startswith("## ")]
-    assert shown[:3] == page[:3]
-    assert shown[6:8] == page[6:8]
 
 
 @pytest.mark.parametrize("runs", ["-3", "0", "1.5", "many"])

@@ -29,15 +29,6 @@ def test_roc_curves_of_members_and_committee(ax, rng):
     assert texts[2].startswith(f"committee: AUC {committee:.3f} ± 0.0")
 
 
-def test_boxes_stand_where_the_quartiles_are(ax, rng):
-    scores = rng.normal(size=(12, 3))
-    figures.draw_runs(ax, scores, ["a", "b", "c"], "error")
-    medians = [line for line in ax.lines if line.get_color() == figures.VERMILION]
-    found = [line.get_ydata()[0] for line in medians[:3]]
-    assert found == pytest.approx(np.median(scores, axis=0))
-    assert [text.get_text() for text in ax.get_xticklabels()] == ["a", "b", "c"]
-
-
 def test_axes_are_those_of_largest_variance(rng):
     A = rng.normal(size=(5, 5))
     axes, variance = figures.principal_axes(A @ A.T)

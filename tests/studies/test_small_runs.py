@@ -1,16 +1,18 @@
-"""Every study runs, is shown and drawn, at a size for tests."""
+"""Every study runs and is shown, at a size for tests."""
 
 import numpy as np
 import pytest
 
-from studies.page import draw, show
+from studies.kept import summarise
+from studies.page import show
 from studies.store import Store
 from studies.ways import WAYS
-from tests.studies.small import finished, folder
+from tests.studies.small import finished
 
 SMALL = {
     "chen-regression": {"n_members": 6, "n_test": 20},
     "chen-classification": {"n_members": 6},
+    "chen-stability": {"n_members": 8},
     "chen-mcmc": {"n_members": 8, "n_samples": 50},
     "chen-synthetic": {"n_members": 3, "n_test": 20},
     "chen-poker": {"n_members": 4, "n_train": 90, "n_test": 50, "block": 20},
@@ -28,6 +30,8 @@ CELLS = [
     ("chen-classification", "adaboost/thyroid"),
     ("chen-mcmc", "sinc"),
     ("chen-mcmc", "cancer"),
+    ("chen-stability", "friedman"),
+    ("chen-stability", "heart"),
     ("chen-synthetic", "sinc"),
     ("chen-synthetic", "synth"),
     ("chen-poker", "poker"),
@@ -39,8 +43,6 @@ CELLS = [
     ("hamers-classification", "adult"),
     ("chapter-generators", "waveform"),
 ]
-#: These show a single run at full size, made anew.
-DRAWN_FROM_ONE_RUN = ("chen-mcmc", "chen-synthetic", "hamers-classification")
 
 
 def seeded(outcome):
@@ -55,7 +57,7 @@ def seeded(outcome):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "cell"), CELLS)
-def test_a_study_runs_is_shown_and_drawn(tmp_path, name, cell):
+def test_a_study_runs_and_is_shown(tmp_path, name, cell):
     store = Store(tmp_path / "s.sqlite")
     done = finished(name, cell, **SMALL[name])
     for (_, number), value in seeded(done.outcome).items():
@@ -64,19 +66,8 @@ def test_a_study_runs_is_shown_and_drawn(tmp_path, name, cell):
         if number.endswith(".error"):
             assert 0 <= value <= 200
     store.add(done)
-    text = show([name], store, "md")
+    text = show({name: summarise(name, store)}, "md")
     assert "There are no runs of" in text or "1 runs of each cell (1)" in text
-    if name not in DRAWN_FROM_ONE_RUN:
-        path = draw(name, store, tmp_path / "figure.svg")
-        assert path.read_text().startswith("<?xml")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", DRAWN_FROM_ONE_RUN)
-def test_figures_of_one_run_at_full_size(tmp_path, name):
-    finished("chen-classification", "bagging/banana", n_members=1)  # skips without data
-    store = Store(tmp_path / "s.sqlite")
-    assert draw(name, store, tmp_path / "a.png", data=folder()).exists()
 
 
 def test_a_run_repeats_itself_and_both_protocols_have_the_same_members():
@@ -150,3 +141,21 @@ def test_the_error_of_a_regression_is_decomposed():
     numbers = finished("chapter-generators", "multi", **options).outcome["held-out"]
     left = numbers["Bagging.member"] - numbers["Bagging.diversity"]
     assert left == pytest.approx(numbers["Bagging.error"])
+
+
+def test_starts_of_ep_are_orders_of_the_members():
+    """Weighed on training rows, members in another order are the same committee."""
+    numbers = finished("chen-stability", "friedman", n_members=12).outcome["paper"]
+    assert numbers["ep.spread"] == pytest.approx(0.0, abs=1e-6)
+    assert numbers["ep.shared"] == 1.0
+    assert numbers["em.shared"] < 1.0
+    assert 0 < numbers["ep.loo"] < numbers["ep.test"]
+
+
+def test_coupled_members_vote_alike_and_rank_better_by_their_values():
+    finished_run = finished("hamers-classification", "tic-tac-toe-123")
+    numbers = finished_run.outcome["paper"]
+    assert numbers["coupled.unanimous"] > 2 * numbers["uncoupled.unanimous"]
+    for kind in ("uncoupled", "coupled"):
+        assert numbers[f"{kind}.auc of values"] > numbers[f"{kind}.auc"]
+        assert numbers[f"{kind}.size of values"] < numbers[f"{kind}.size"]

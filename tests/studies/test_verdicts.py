@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 from studies.chen_poker import METHODS
 from studies.chen_ranks import LINES, PRINTED, STUDY, comparisons
@@ -78,12 +77,14 @@ def test_sets_without_an_error_have_no_place_in_the_relative_figure():
         found = {f"{name}.error": error for name, error in errors.items()}
         return found | {"ep.size": 9, "random.curve": [errors["random"]] * len(SIZES)}
 
-    fig = Figure()
-    REGRESSION.figure(made_up("chen-regression", numbers), fig, orders=("random",))
-    for ax in fig.axes:
-        drawn = {line.get_label(): line.get_ydata() for line in ax.lines}
-        np.testing.assert_allclose(drawn["EP"], (5 * 2 + 1) / 6)
-        np.testing.assert_allclose(drawn["Random"], (6 * 4 + 1) / 7)
+    *_, table = REGRESSION.report(made_up("chen-regression", numbers))
+    found = {(e.line, e.column): e.mean for e in table.entries}
+    for ensemble in REGRESSION.ensembles:
+        assert found[f"{ensemble}, EP", "ratio"] == pytest.approx((5 * 2 + 1) / 6)
+        assert found[f"{ensemble}, EP", "members"] == 9
+        for size in ("5 %", "100 %"):
+            random = found[f"{ensemble}, Random", size]
+            assert random == pytest.approx((6 * 4 + 1) / 7)
 
 
 def test_printed_scores_give_the_printed_ranks_but_for_one():
@@ -283,3 +284,50 @@ def test_bias_is_what_averaging_leaves_and_not_the_error_of_members(bias, verdic
     text = "Cross-splitting is faster than bagging: a member sees fewer rows."
     assert found[text, "held-out"].verdict == "reproduced"
     assert "150 ms against 200 ms" in found[text, "held-out"].found
+
+
+@pytest.mark.parametrize(
+    ("size", "verdict"), [(4.0, "reproduced"), (6.5, "partly"), (9.0, "not")]
+)
+def test_support_models_are_as_few_as_in_print(size, verdict):
+    """4 of 10 and 5 of 100 in print, and half as many more at most: 6 and 7.5."""
+
+    def numbers(protocol, cell, run):
+        return {f"{k}.size": size for k in ("uncoupled", "coupled")}
+
+    found = claims("hamers-classification", made_up("hamers-classification", numbers))
+    text = (
+        "Eq. 7 keeps 4 of 10 members, and about 5 % of 100 (by votes on all training "
+        "rows)."
+    )
+    assert found[text, "paper"].verdict == verdict
+
+
+def test_stability_is_a_smaller_spread_and_loo_is_judged_beside_the_test_error():
+    """EM spreads by 5 and 6 %, EP by 1 less than that, the printed sequence as much.
+
+    On training rows LOO is half of the test error and falls where it rises.
+    """
+
+    def numbers(protocol, cell, run):
+        em = 5.0 + run % 2
+        spreads = {"em.spread": em, "ep.spread": em - 1.0, "ep-printed.spread": em}
+        share, correlation = (0.5, -0.9) if protocol == "paper" else (0.95, 0.6)
+        for method in ("ep", "ep-printed"):
+            spreads |= {
+                f"{method}.loo": share * 20,
+                f"{method}.test": 20.0,
+                f"{method}.correlation": correlation,
+            }
+        return spreads
+
+    found = claims("chen-stability", made_up("chen-stability", numbers))
+    verdicts = {key: claim.verdict for key, claim in found.items()}
+    for protocol, told in (("paper", "not"), ("held-out", "reproduced")):
+        assert verdicts["EM is sensitive to its start.", protocol] == "reproduced"
+        assert verdicts["EP is more stable than EM.", protocol] == "reproduced"
+        assert verdicts["EP as printed is more stable than EM.", protocol] == "not"
+        for method in ("EP", "EP as printed"):
+            along = f"{method}: LOO follows the test error along the path."
+            large = f"{method}: LOO is as large as the test error."
+            assert {verdicts[along, protocol], verdicts[large, protocol]} == {told}
