@@ -34,10 +34,22 @@ def test_values_of_members_are_what_they_vote_by(K):
     np.testing.assert_array_equal(chosen, votes)
 
 
-def test_several_classes_one_against_the_rest():
+def test_soft_votes_are_one_expansion():
+    X, y = make_moons(150, noise=0.2, random_state=0)
+    model = CoupledKernelClassifier(5, voting="soft", random_state=0).fit(X, y)
+    f = np.stack([m.predict(X) for m in model.members_], axis=1)
+    np.testing.assert_allclose(
+        model.decision_function(X), f @ model.weights_, rtol=1e-8, atol=1e-10
+    )
+    np.testing.assert_allclose(model.member_predictions(X)[..., 1], (1 + f) / 2)
+
+
+@pytest.mark.parametrize("voting", ["hard", "soft"])
+def test_several_classes_one_against_the_rest(voting):
     X, codes = make_blobs(150, centers=4, random_state=0)
     y = np.array(["a", "b", "c", "d"])[codes]
-    model = CoupledKernelClassifier(5, alpha=0.1, random_state=0).fit(X, y)
+    model = CoupledKernelClassifier(5, alpha=0.1, voting=voting, random_state=0)
+    model.fit(X, y)
     assert model.score(X, y) > 0.85
     p = model.predict_proba(X)
     np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
@@ -48,14 +60,14 @@ def test_several_classes_one_against_the_rest():
     np.testing.assert_array_equal(chosen, f.argmax(axis=1))
 
 
-def test_probabilities_are_calibrated():
+@pytest.mark.parametrize("voting", ["hard", "soft"])
+def test_probabilities_are_calibrated(voting):
     """Of new rows called p, about p are right."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 2))
     y = rng.random(3000) < 1 / (1 + np.exp(-2 * X[:, 0]))
-    model = CoupledKernelClassifier(10, alpha=5.0, gamma=0.3, random_state=0).fit(
-        X[:1000], y[:1000]
-    )
+    options = {"alpha": 5.0, "gamma": 0.3, "voting": voting, "random_state": 0}
+    model = CoupledKernelClassifier(10, **options).fit(X[:1000], y[:1000])
     p = model.predict_proba(X[1000:])
     sure = p.max(axis=1)
     right = model.predict(X[1000:]) == y[1000:]
@@ -74,11 +86,12 @@ def test_a_single_member_is_not_surer_than_it_is_right(rng):
     """Its own training rows are fitted closely: the link is made by leave-one-out."""
     X = rng.normal(size=(480, 3))
     y = (X[:, 0] + rng.normal(size=480) > 0).astype(int)
-    model = CoupledKernelClassifier(1, gamma=1.0, alpha=0.01)
-    p = model.fit(X[:80], y[:80]).predict_proba(X[80:])
-    right = (p.argmax(axis=1) == y[80:]).mean()
-    # 400 test rows, a slope from 80: standard errors of 0.024 and 0.05.
-    assert p.max(axis=1).mean() < right + 0.1
+    for voting in ("hard", "soft"):
+        model = CoupledKernelClassifier(1, gamma=1.0, alpha=0.01, voting=voting)
+        p = model.fit(X[:80], y[:80]).predict_proba(X[80:])
+        right = (p.argmax(axis=1) == y[80:]).mean()
+        # 400 test rows, a slope from 80: standard errors of 0.024 and 0.05.
+        assert p.max(axis=1).mean() < right + 0.1
 
 
 def test_parameters_changed_after_the_fit_do_not_change_predictions(rng):

@@ -75,7 +75,9 @@ def _expected_failures(estimator):
     "estimator",
     [
         CoupledKernelRegressor(2, alpha=0.1, random_state=0),
-        CoupledKernelRegressor(3, coupling_set="box", topology="chain", random_state=0),
+        CoupledKernelRegressor(
+            3, coupling_set="box", topology="chain", solver="cg", random_state=0
+        ),
         CoupledKernelRegressor(
             2, weigh_on="held-out", combiner=OptimalWeights(), random_state=0
         ),
@@ -93,13 +95,21 @@ def test_scikit_learn_contract(estimator):
 
 
 @pytest.mark.parametrize(
-    ("q", "topology"), [(1, "ring"), (2, "chain"), (7, "chain"), (7, "ring")]
+    ("q", "topology", "solver"),
+    [
+        (1, "ring", "direct"),
+        (2, "chain", "cg"),
+        (7, "chain", "direct"),
+        (7, "ring", "cg"),
+    ],
 )
-def test_members_are_the_dense_solution(q, topology):
+def test_members_are_the_dense_solution(q, topology, solver):
     X, y = waves(40)
     model = CoupledKernelRegressor(
-        q, gamma=0.5, alpha=0.1, topology=topology, random_state=0
+        q, gamma=0.5, alpha=0.1, topology=topology, solver=solver, random_state=0
     ).fit(X, y)
+    assert model.converged_
+    assert (model.n_iter_ > 1) == (solver == "cg")
     sizes = [len(rows) for rows in model.subsets_]
     assert max(sizes) - min(sizes) <= 1
     np.testing.assert_array_equal(np.sort(np.concatenate(model.subsets_)), range(40))
@@ -159,17 +169,11 @@ def test_any_combiner_is_the_second_layer(combiner, weigh_on):
     assert not hasattr(combiner, "weights_")
     X, y = make_moons(120, noise=0.1, random_state=0)
     options = {"combiner": combiner, "weigh_on": weigh_on, "random_state": 0}
-    model = CoupledKernelClassifier(4, alpha=0.1, gamma=2.0, **options).fit(X, y)
-    assert model.score(X, y) > 0.9
-
-
-def test_values_are_added_by_a_regressor_of_signed_targets():
-    """The way out that the changelog names for votes by values."""
-    X, y = make_moons(150, noise=0.2, random_state=0)
-    options = {"gamma": 2.0, "alpha": 0.1, "random_state": 0}
-    signed = np.where(y[:, None] == [0, 1], 1.0, -1.0)
-    f = CoupledKernelRegressor(4, **options).fit(X, signed).predict(X)
-    assert np.mean(f.argmax(axis=1) == y) > 0.9
+    for voting in ("hard", "soft"):
+        model = CoupledKernelClassifier(
+            4, alpha=0.1, gamma=2.0, voting=voting, **options
+        ).fit(X, y)
+        assert model.score(X, y) > 0.9
 
 
 def test_scikit_learns_kernels_are_callables():
@@ -200,7 +204,8 @@ def test_predicting_makes_only_the_kernel_values_that_count(combiner, n_points):
     options = {"kernel": kernel, "combiner": combiner, "random_state": 0}
     for model, targets in (
         (CoupledKernelRegressor(10, **options), y),
-        (CoupledKernelClassifier(10, **options), y > 0),
+        (CoupledKernelClassifier(10, voting="hard", **options), y > 0),
+        (CoupledKernelClassifier(10, voting="soft", **options), y > 0),
     ):
         model.fit(X, targets)
         n_values.clear()

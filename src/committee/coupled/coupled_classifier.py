@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from committee._typing import FloatArray
-from committee._validation import fit_context
+from committee._typing import FloatArray, RandomState
+from committee._validation import StrOptions, fit_context
 from committee.coupled.coupled_kernel import CoupledKernel, Plan, unseen_rows
 from committee.coupled.expansion import in_blocks
 from committee.coupled.kernel_machine import (
@@ -32,7 +32,8 @@ class CoupledKernelClassifier(KernelClassifierMixin, CoupledKernel):
     It reproduces the paper; to predict, take `CellKernelClassifier`, which chooses its
     settings.
 
-        s_k(x) = sum_j w_j [k = argmax_l f_jl(x)]
+        hard:  s_k(x) = sum_j w_j [k = argmax_l f_jl(x)]
+        soft:  s_k(x) = sum_j w_j f_jk(x)
 
     The submodels are those of `CoupledKernelRegressor` with targets +-1: one target
     for two classes, f_j0 = -f_j1; for more, one against the rest, all of which share
@@ -41,10 +42,13 @@ class CoupledKernelClassifier(KernelClassifierMixin, CoupledKernel):
     Parameters
     ----------
     n_members, kernel, gamma, alpha, coupling, coupling_set, n_coupling, topology, \
-    overlap, allow_indefinite, weigh_on, random_state :
+    overlap, solver, allow_indefinite, tol, max_iter, weigh_on, random_state :
         As for `CoupledKernelRegressor`.
     combiner : combiner or str, default=None
-        The second layer, fitted on one-hot votes. None is `SimplexWeights()`.
+        The second layer. None is `SimplexWeights()`. It is fitted on one-hot votes, or
+        for soft voting on (1 + f) / 2.
+    voting : {"hard", "soft"}, default="hard"
+        Add up votes, or values.
 
     Attributes
     ----------
@@ -52,7 +56,8 @@ class CoupledKernelClassifier(KernelClassifierMixin, CoupledKernel):
     slope_ : float
         Of p(k | x) ~ exp(slope s_k), fitted on the rows that weighed the members, each
         row without the member that was trained on it.
-    subsets_, members_, weights_, support_members_, coupling_points_, n_features_in_ :
+    subsets_, members_, weights_, support_members_, coupling_points_, n_iter_, \
+    converged_, n_features_in_ :
         As for `CoupledKernelRegressor`; members predict the values f_jk.
 
     See Also
@@ -71,7 +76,52 @@ class CoupledKernelClassifier(KernelClassifierMixin, CoupledKernel):
     (1, 2)
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **CoupledKernel._parameter_constraints,
+        "voting": [StrOptions({"hard", "soft"})],
+    }
     _has_slope = True
+
+    def __init__(
+        self,
+        n_members: int = 8,
+        *,
+        kernel: Any = "rbf",
+        gamma: float | None = None,
+        alpha: float = 1.0,
+        coupling: float = 1.0,
+        coupling_set: str = "train",
+        n_coupling: float = 0.1,
+        topology: str = "ring",
+        overlap: bool = True,
+        solver: str = "direct",
+        allow_indefinite: bool = False,
+        tol: float = 1e-10,
+        max_iter: int = 10_000,
+        combiner: Any = None,
+        weigh_on: str = "train",
+        random_state: RandomState = None,
+        voting: str = "hard",
+    ) -> None:
+        super().__init__(
+            n_members,
+            kernel=kernel,
+            gamma=gamma,
+            alpha=alpha,
+            coupling=coupling,
+            coupling_set=coupling_set,
+            n_coupling=n_coupling,
+            topology=topology,
+            overlap=overlap,
+            solver=solver,
+            allow_indefinite=allow_indefinite,
+            tol=tol,
+            max_iter=max_iter,
+            combiner=combiner,
+            weigh_on=weigh_on,
+            random_state=random_state,
+        )
+        self.voting = voting
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(
@@ -112,14 +162,14 @@ class CoupledKernelClassifier(KernelClassifierMixin, CoupledKernel):
         return self
 
     def _of_second(self, s: FloatArray) -> FloatArray:
-        """Return sum_j w_j sign f_j."""
-        return s[:, 1] - s[:, 0]
+        """Return sum_j w_j sign f_j, or for soft voting sum_j w_j f_j."""
+        return s[:, 1] - s[:, 0] if self.voting == "hard" else s[:, 1]
 
     @lazy_rows(tail=_member_score_axes)
     def member_decision_function(self, X: Any) -> FloatArray:
         """Return the values of every member, f_j for two classes, else f_jk.
 
-        `member_predictions` returns the votes that follow from them.
+        For hard voting `member_predictions` returns the votes that follow from them.
 
         Parameters
         ----------
@@ -134,7 +184,9 @@ class CoupledKernelClassifier(KernelClassifierMixin, CoupledKernel):
         return f[:, :, 0] if len(self.classes_) == 2 else f
 
     def _scores(self, X: Any) -> FloatArray:
-        """Return s_k of all rows."""
+        """Return s_k of all rows; soft votes come from the collapsed expansion."""
+        if self.voting == "soft":
+            return super()._scores(X)
         X = self._check_X(X)
         support = self.support_members_
         w = self.weights_[support]
@@ -154,7 +206,7 @@ class CoupledKernelClassifier(KernelClassifierMixin, CoupledKernel):
                 plan.gram, plan.rows.Y, alpha=self.alpha, coupling=0.0
             )
             one = np.ones((len(rows), 1))
-            return plan.rows.take(rows), _votes(both_sides(f), one)
+            return plan.rows.take(rows), self._voted(both_sides(f), one)
         support = self.support_members_
         f = both_sides(outputs[:, support])
         unseen = unseen_rows(plan.weighing, self.subsets_)[:, support]
@@ -167,11 +219,17 @@ class CoupledKernelClassifier(KernelClassifierMixin, CoupledKernel):
         f, w = f[~unscored], w[~unscored]
         # Scores of the same size as those of the whole ensemble, whose slope it is.
         w *= self.weights_.sum() / w.sum(axis=1, keepdims=True)
-        return weighed.take(np.flatnonzero(~unscored)), _votes(f, w)
+        return weighed.take(np.flatnonzero(~unscored)), self._voted(f, w)
+
+    def _voted(self, f: FloatArray, w: FloatArray) -> FloatArray:
+        """Return s_k of outputs (N, M, K) with weights (N, M)."""
+        return _votes(f, w) if self.voting == "hard" else np.einsum("nm,nmk->nk", w, f)
 
     def _member_view(self, outputs: FloatArray) -> FloatArray:
-        """Return one-hot votes, (N, M, K)."""
+        """Return (N, M, K): one-hot votes, or (1 + f) / 2."""
         f = both_sides(outputs)
+        if self.voting == "soft":
+            return (1.0 + f) / 2.0
         chosen = f.argmax(axis=2)[:, :, None] == np.arange(f.shape[2])
         return np.asarray(chosen, dtype=np.float64)
 

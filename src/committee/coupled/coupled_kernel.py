@@ -39,7 +39,7 @@ from committee.coupled.kernel_machine import (
     MemberMachine,
 )
 from committee.coupled.rows import Rows
-from committee.coupled.system import solve_coupled
+from committee.coupled.system import solve_coupled, solve_coupled_cg
 from committee.diagnostics.correlation import scaled_error_correlation
 from committee.distributed import computed
 from committee.kernels import Kernel, make_kernel
@@ -71,7 +71,10 @@ class CoupledKernel(MemberMachine):
         ],
         "topology": [StrOptions({"ring", "chain"})],
         "overlap": ["boolean"],
+        "solver": [StrOptions({"direct", "cg"})],
         "allow_indefinite": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
         "combiner": [HasMethods(["fit", "combine"]), str, None],
         "weigh_on": [StrOptions({"train", "held-out"})],
         "random_state": ["random_state"],
@@ -88,6 +91,8 @@ class CoupledKernel(MemberMachine):
     combiner_: Any
     dual_coef_: FloatArray
     dual_rows_: IntArray
+    n_iter_: int
+    converged_: bool
 
     def __init__(
         self,
@@ -101,7 +106,10 @@ class CoupledKernel(MemberMachine):
         n_coupling: float = 0.1,
         topology: str = "ring",
         overlap: bool = True,
+        solver: str = "direct",
         allow_indefinite: bool = False,
+        tol: float = 1e-10,
+        max_iter: int = 10_000,
         combiner: Any = None,
         weigh_on: str = "train",
         random_state: RandomState = None,
@@ -115,7 +123,10 @@ class CoupledKernel(MemberMachine):
         self.n_coupling = n_coupling
         self.topology = topology
         self.overlap = overlap
+        self.solver = solver
         self.allow_indefinite = allow_indefinite
+        self.tol = tol
+        self.max_iter = max_iter
         self.combiner = combiner
         self.weigh_on = weigh_on
         self.random_state = random_state
@@ -182,13 +193,16 @@ class CoupledKernel(MemberMachine):
         self._fitted = self._layout()
         weighed = plan.rows.take(plan.weighing)
         weighs = needs_rows(self.combiner, self.n_members)
-        coef = solve_coupled(
-            plan.gram,
-            plan.rows.Y,
-            alpha=self.alpha,
-            coupling=self.coupling,
-            allow_indefinite=self.allow_indefinite,
-        )
+        system: dict[str, Any] = {"alpha": self.alpha, "coupling": self.coupling}
+        if self.solver == "cg":
+            coef, self.n_iter_, self.converged_ = solve_coupled_cg(
+                plan.gram, plan.rows.Y, **system, tol=self.tol, max_iter=self.max_iter
+            )
+        else:
+            coef = solve_coupled(
+                plan.gram, plan.rows.Y, **system, allow_indefinite=self.allow_indefinite
+            )
+            self.n_iter_, self.converged_ = 1, True
         vector = weighed.y.ndim == 1 and weighed.Y.shape[1] == 1
         self.members_ = [
             KernelMember(
@@ -345,10 +359,16 @@ class CoupledKernelRegressor(KernelRegressorMixin, CoupledKernel):
         A chain lacks the coupling of the last submodel with the first.
     overlap : bool, default=True
         False builds each submodel on its own subset alone, S_j = D_j (eq. 4).
+    solver : {"direct", "cg"}, default="direct"
+        Block Cholesky, or conjugate gradients with a third of its memory.
     allow_indefinite : bool, default=False
         Solve the equations also beyond the limit of a negative coupling, by block LU.
         The solution is then a stationary point, not a minimum, and a warning states the
-        limit.
+        limit. Only with `solver="direct"`.
+    tol : float, default=1e-10
+        Relative residual at which conjugate gradients stop.
+    max_iter : int, default=10000
+        Of conjugate gradients.
     combiner : combiner or str, default=None
         The second layer. None is `SimplexWeights()`. Several targets share one weight
         for each member.
@@ -378,6 +398,9 @@ class CoupledKernelRegressor(KernelRegressorMixin, CoupledKernel):
         With the gamma that was used.
     combiner_ : combiner or None
         The fitted combiner.
+    n_iter_ : int
+        Iterations of conjugate gradients, 1 for the direct solver.
+    converged_ : bool
     n_features_in_ : int
 
     See Also

@@ -1,4 +1,8 @@
-"""The coupled system: what is minimised, and its solution."""
+"""The coupled system: what is minimised, and its solution.
+
+Block Cholesky makes the blocks of the system. Conjugate gradients keep kernel blocks
+k(D_j, S_j) and k(X_c, D_i) and one Cholesky factor for each submodel, a third of that.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,15 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.linalg import svd
+from scipy.linalg import cho_solve, svd
 from scipy.sparse import coo_array, diags_array
 
 from committee._typing import FloatArray, IntArray
 from committee.coupled.gram import GramBlocks, threads_for
 from committee.linalg import (
     NotPositiveDefiniteError,
+    conjugate_gradient,
+    jittered_cholesky,
     largest_eigenvalue,
     solve_blocks,
     solve_blocks_indefinite,
@@ -34,7 +40,7 @@ def solve_coupled(
     coupling: float,
     allow_indefinite: bool = False,
 ) -> list[FloatArray]:
-    """Train all submodels jointly.
+    """Train all submodels jointly, by block Cholesky.
 
         min  1/2 sum_j ||Kt_j a_j - r_j||^2 + alpha/2 sum_j ||a_j||^2
              + nu/2 sum_{j ~ k} ||Kc_j a_j - Kc_k a_k||^2
@@ -94,13 +100,9 @@ def solve_coupled(
         if coupling >= 0:
             raise NotPositiveDefiniteError(_advice(alpha, coupling)) from error
         # Only now: the limit takes a singular value decomposition of every block.
-        limit = coupling_limit(gram, alpha)
+        limit = CoupledOperator(gram, alpha, coupling).limit()
         if not allow_indefinite:
-            raise NotPositiveDefiniteError(
-                f"The system is not positive definite at coupling={coupling:g}: for these "
-                f"rows, this kernel and alpha={alpha:g} the coupling must be greater than "
-                f"{limit:.6g}."
-            ) from error
+            raise NotPositiveDefiniteError(_below(alpha, coupling, limit)) from error
         with threads_for(largest):
             return _stationary(gram, Y, alpha, coupling, limit)
 
@@ -130,6 +132,60 @@ def _stationary(
         stacklevel=2,
     )
     return coef
+
+
+def solve_coupled_cg(
+    gram: GramBlocks,
+    Y: FloatArray,
+    *,
+    alpha: float,
+    coupling: float,
+    tol: float,
+    max_iter: int,
+) -> tuple[list[FloatArray], int, bool]:
+    """Solve the system of `solve_coupled` by preconditioned conjugate gradients.
+
+        A a = Kt'y,    M = blockdiag(H_j),    until ||A a - b|| <= tol ||b||
+
+    Returns
+    -------
+    coef : list of arrays of shape (m_j, T)
+    n_iter : int
+    converged : bool
+    """
+    A = CoupledOperator(gram, alpha, coupling)
+    largest = max(K.shape[1] for K in A.Kt)
+    with threads_for(largest):
+        # Conjugate gradients need not notice that A is indefinite: check before.
+        if coupling < 0 and coupling <= (limit := A.limit()):
+            raise NotPositiveDefiniteError(
+                _below(alpha, coupling, limit)
+                + ' allow_indefinite=True solves the equations with solver="direct".'
+            )
+        members = range(len(A.Kt))
+        b = np.concatenate([gram.right_side(j, Y) for j in members])
+        try:
+            L = [
+                jittered_cholesky(gram.diagonal(j, alpha, coupling))[0] for j in members
+            ]
+        except NotPositiveDefiniteError as error:
+            raise NotPositiveDefiniteError(_advice(alpha, coupling)) from error
+
+        def precondition(r: FloatArray) -> FloatArray:
+            parts = zip(L, A.split(r), strict=True)
+            return np.concatenate(
+                [cho_solve((L_j, True), r_j, check_finite=False) for L_j, r_j in parts]
+            )
+
+        a, n_iter, residual = conjugate_gradient(
+            A,
+            b,
+            precondition,
+            tol=tol,
+            max_iter=max_iter,
+            advice='Raise max_iter or tol, or take solver="direct".',
+        )
+    return A.split(a), max(n_iter, 1), residual <= tol
 
 
 def solve_uncoupled(
@@ -187,35 +243,77 @@ def _advice(alpha: float, nu: float) -> str:
     )
 
 
-def coupling_limit(gram: GramBlocks, alpha: float) -> float:
-    """Return the coupling at which the system becomes singular.
+def _below(alpha: float, nu: float, limit: float) -> str:
+    """Return that nu is below the limit of the coupling."""
+    return (
+        f"The system is not positive definite at coupling={nu:g}: for these rows, this "
+        f"kernel and alpha={alpha:g} the coupling must be greater than {limit:.6g}."
+    )
+
+
+class CoupledOperator:
+    """Products with the matrix of the system, by kernel blocks.
+
+    A = H_0 + nu E'E, with H_0 = Kt'Kt + alpha I, and E a the differences of coupled
+    outputs on X_c.
+    """
+
+    def __init__(self, gram: GramBlocks, alpha: float, nu: float) -> None:
+        layout = gram.layout
+        q = layout.n_members
+        self.alpha, self.nu = alpha, nu
+        self.Kt = [gram.training(j) for j in range(q)]
+        # Three submodels share the block of a subset.
+        Kc = [gram.coupling(i) for i in range(q)]
+        self.Kc = [[Kc[i] for i in layout.support(j)] for j in range(q)]
+        self._ends = np.cumsum([K.shape[1] for K in self.Kt])
+        # n_j on the diagonal, -1 where two submodels are coupled.
+        one, two = np.array(layout.edges, dtype=np.intp).reshape(-1, 2).T
+        pairs = coo_array((np.ones(len(one)), (one, two)), shape=(q, q))
+        self._laplacian = diags_array(layout.degrees.astype(float)) - pairs - pairs.T
+
+    def split(self, v: FloatArray) -> list[FloatArray]:
+        """Return the rows of v, (m, T), that belong to each submodel."""
+        return np.split(v, self._ends[:-1])
+
+    def __call__(self, a: FloatArray) -> FloatArray:
+        """Return A a, (m, T)."""
+        H_0 = [K.T @ (K @ a_j) for K, a_j in zip(self.Kt, self.split(a), strict=True)]
+        return np.concatenate(H_0) + self.alpha * a + self.nu * self.differences(a)
+
+    def differences(self, a: FloatArray) -> FloatArray:
+        """Return E'E a, (m, T): the part of the coupling, for nu = 1."""
+        outputs = []
+        for blocks, a_j in zip(self.Kc, self.split(a), strict=True):
+            cuts = np.cumsum([K.shape[1] for K in blocks])[:-1]
+            parts = zip(blocks, np.split(a_j, cuts), strict=True)
+            outputs.append(sum(K @ part for K, part in parts))
+        f = np.stack(outputs)  # (q, n_c, T)
+        gaps = (self._laplacian @ f.reshape(len(f), -1)).reshape(f.shape)
+        return np.concatenate(
+            [
+                K.T @ gap
+                for blocks, gap in zip(self.Kc, gaps, strict=True)
+                for K in blocks
+            ]
+        )
+
+    def limit(self) -> float:
+        """Return the coupling at which the system becomes singular.
 
         H_0 + nu E'E > 0   <=>   nu > -1 / lambda_max(R E'E R),    R = H_0^-1/2
+        """
+        roots = [_InverseRoot(K, self.alpha) for K in self.Kt]
 
-    with H_0 = Kt'Kt + alpha I, and E a the differences of coupled outputs on X_c.
-    """
-    layout = gram.layout
-    q = layout.n_members
-    roots = [_InverseRoot(gram.training(j), alpha) for j in range(q)]
-    Kc = [np.hstack([gram.coupling(i) for i in layout.support(j)]) for j in range(q)]
-    ends = np.cumsum([K.shape[1] for K in Kc])
-    # n_j on the diagonal, -1 where two submodels are coupled.
-    one, two = np.array(layout.edges).T
-    pairs = coo_array((np.ones(len(one)), (one, two)), shape=(q, q))
-    laplacian = diags_array(layout.degrees.astype(float)) - pairs - pairs.T
+        def whiten(v: FloatArray) -> FloatArray:
+            parts = zip(roots, self.split(v), strict=True)
+            return np.concatenate([R(part) for R, part in parts])
 
-    def whiten(v: FloatArray) -> list[FloatArray]:
-        parts = np.split(v, ends[:-1])
-        return [R(part) for R, part in zip(roots, parts, strict=True)]
+        def product(v: FloatArray) -> FloatArray:
+            return whiten(self.differences(whiten(v)))
 
-    def product(v: FloatArray) -> FloatArray:
-        outputs = [K @ a for K, a in zip(Kc, whiten(v), strict=True)]
-        gaps = laplacian @ np.hstack(outputs).T
-        parts = [K.T @ gap[:, None] for K, gap in zip(Kc, gaps, strict=True)]
-        return np.concatenate(whiten(np.concatenate(parts)))
-
-    largest = largest_eigenvalue(product, int(ends[-1]))
-    return -1.0 / largest if largest > 0 else -np.inf
+        largest = largest_eigenvalue(product, int(self._ends[-1]))
+        return -1.0 / largest if largest > 0 else -np.inf
 
 
 class _InverseRoot:
